@@ -1,0 +1,2 @@
+//! The derived index: one SQLite file with catalogue, postings and vectors.
+//! It knows chunks, not roles, and can be deleted at any time.

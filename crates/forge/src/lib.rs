@@ -1,0 +1,18 @@
+//! Memory for coding agents, kept as Markdown.
+//!
+//! The library never prints and never reads the environment, the home or
+//! current directory, or the clock: whoever calls it passes those in.
+//! Modules in reading order; each may use only those above it.
+
+pub mod document;
+pub mod tokens;
+pub mod secrets;
+pub mod embed;
+
+pub mod workspace;
+pub mod index;
+
+pub mod recall;
+pub mod knowledge;
+pub mod audit;
+pub mod doctor;

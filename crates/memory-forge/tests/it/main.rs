@@ -1,0 +1,1 @@
+//! Whole-program tests: one binary, one file per command.

@@ -1,0 +1,1 @@
+//! Fixtures for tests. Development only: nothing here ships.
