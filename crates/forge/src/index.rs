@@ -1,2 +1,108 @@
 //! The derived index: one SQLite file with catalogue, postings and vectors.
-//! It knows chunks, not roles, and can be deleted at any time.
+//!
+//! It knows files and passages, not what they mean, and never reads a user's
+//! file: what goes in is handed over, and deleting it loses only statistics.
+
+pub mod chunk;
+mod postings;
+mod query;
+mod store;
+mod sync;
+pub mod terms;
+mod vectors;
+
+use std::path::PathBuf;
+
+pub use chunk::{Chunk, Sizes};
+pub use query::{Passage, PrefixTerm, Slots, TermMatch, TextHits};
+pub use store::{Counts, Index, Note, Opened};
+pub use sync::{Change, Put};
+pub use vectors::Packed;
+
+/// What the catalogue knows of a file without opening it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Entry {
+    pub id: u32,
+    pub path: String,
+    pub stamp: Stamp,
+    /// What kind of search finds it; a word of the caller's.
+    pub scope: String,
+    pub kind: Kind,
+    pub date: Option<String>,
+    pub standing: Standing,
+    /// Why the file could not be indexed, when it could not.
+    pub problem: Option<String>,
+}
+
+/// A file's size and time as they were when it was read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Stamp {
+    pub size: u64,
+    pub mtime_ns: i64,
+    /// When the reading began, by the file system's own clock.
+    pub recorded_ns: i64,
+}
+
+/// Time stamps of file systems and kernels are this coarse at worst: within it,
+/// a change may leave size and time as they were.
+const RACY_NS: i64 = 50_000_000;
+
+impl Stamp {
+    /// Whether a file that now shows `size` and `mtime_ns` is surely the one
+    /// that was read. If not, its content decides.
+    pub fn proves_unchanged(&self, size: u64, mtime_ns: i64) -> bool {
+        self.size == size
+            && self.mtime_ns == mtime_ns
+            && mtime_ns.saturating_add(RACY_NS) < self.recorded_ns
+    }
+}
+
+/// What a document is, by its front matter.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Kind {
+    Knowledge,
+    /// Has both `name` and `description`.
+    Skill,
+}
+
+impl Kind {
+    pub fn name(self) -> &'static str {
+        match self {
+            Kind::Knowledge => "knowledge",
+            Kind::Skill => "skill",
+        }
+    }
+}
+
+/// Whether a document still holds.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum Standing {
+    #[default]
+    Current,
+    Deprecated,
+    /// Replaced by another document, named as the author named it.
+    SupersededBy(String),
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    #[error("the index at `{}` is damaged: {why}", path.display())]
+    Damaged { path: PathBuf, why: String },
+    #[error("cannot use the index at `{}`: {source}", path.display())]
+    Sqlite {
+        path: PathBuf,
+        source: rusqlite::Error,
+    },
+    #[error("cannot prepare the index at `{}`: {source}", path.display())]
+    Io {
+        path: PathBuf,
+        source: std::io::Error,
+    },
+}
+
+impl Error {
+    /// Whether throwing the index away and building it anew is the cure.
+    pub fn is_damage(&self) -> bool {
+        matches!(self, Error::Damaged { .. })
+    }
+}

@@ -1,1 +1,5 @@
-//!
+//! The knowledge of a workspace: kept fresh in the index, saved, forgotten,
+//! restored, counted. Files are the truth; everything here follows them.
+
+pub mod describe;
+pub mod refresh;

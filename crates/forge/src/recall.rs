@@ -1,1 +1,267 @@
+//! A question to ranked passages, each with the reasons for its place.
 //!
+//! It reads the index and nothing else: bringing the index up to date is
+//! `knowledge::refresh`, and no file is ever opened here.
+
+use std::collections::{HashMap, HashSet};
+
+use jiff::civil::Date;
+
+use crate::embed::Embedder;
+use crate::index::terms::fold;
+use crate::index::{Entry, Error, Index, Kind, Packed, Passage, Slots, TermMatch, TextHits};
+
+pub mod context;
+mod fuse;
+pub mod pack;
+mod question;
+pub mod snippet;
+mod standing;
+
+pub use fuse::Evidence;
+pub use question::Question;
+
+/// How to search.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Mode {
+    #[default]
+    Hybrid,
+    Text,
+    Vector,
+}
+
+impl Mode {
+    pub fn name(self) -> &'static str {
+        match self {
+            Mode::Hybrid => "hybrid",
+            Mode::Text => "text",
+            Mode::Vector => "vector",
+        }
+    }
+}
+
+/// A question and its limits.
+#[derive(Debug, Clone)]
+pub struct Ask<'a> {
+    pub question: &'a str,
+    pub mode: Mode,
+    pub limit: usize,
+    /// At most one passage per file.
+    pub unique: bool,
+    /// Empty means every kind.
+    pub kinds: Vec<Kind>,
+    /// Scopes to look in; empty means every scope, archived text last.
+    pub scopes: Vec<&'a str>,
+    pub since: Option<Date>,
+    /// Files that are not to be found, though they are indexed.
+    pub forgotten: &'a HashSet<String>,
+    pub explain: bool,
+}
+
+#[derive(Debug, Clone)]
+pub struct Answer {
+    pub hits: Vec<Hit>,
+    /// The mode that gave the answer, which is not always the one asked for.
+    pub mode: Mode,
+    /// Why the mode differs from the one asked for.
+    pub mode_note: Option<String>,
+    /// Passages with a vector, and passages.
+    pub embedded: (usize, usize),
+    /// Passages that matched beyond the limit.
+    pub more: usize,
+    /// Documents left out by `since` because they bear no date.
+    pub undated: usize,
+}
+
+#[derive(Debug, Clone)]
+pub struct Hit {
+    pub passage: Passage,
+    /// 0 to 1, relative to the best that this question could find.
+    pub score: f32,
+    /// How much of the question the passage covers, 0 to 1.
+    pub relevance: f32,
+    pub evidence: Evidence,
+    /// The path of the document that replaced this one.
+    pub replaced_by: Option<String>,
+    /// Filled when asked to explain.
+    pub terms: Vec<TermMatch>,
+    /// Ranges of `passage.text` that match the question.
+    pub matches: Vec<std::ops::Range<usize>>,
+}
+
+/// How many passages each side brings to the fusion.
+const POOL: usize = 200;
+/// A phrase may stand deep in the list of its words.
+const PHRASE_POOL: usize = 5000;
+/// A passage that is no longer valid keeps this share of its score.
+const OUTDATED: f32 = 0.5;
+
+/// Ranks passages for a question.
+pub fn ask(
+    index: &Index,
+    catalogue: &[Entry],
+    embedder: Option<&dyn Embedder>,
+    ask: &Ask,
+) -> Result<Answer, Error> {
+    let question = Question::read(ask.question);
+    let slots = index.slots()?;
+    let (allowed, undated) = allowed_files(catalogue, ask);
+    let allow = |file: u32| allowed.get(file as usize).copied().unwrap_or(false);
+    let counts = index.counts()?;
+
+    let mut mode = ask.mode;
+    let mut mode_note = None;
+    let mut vector_hits = Vec::new();
+    if mode != Mode::Text {
+        match embedder {
+            Some(embedder) if counts.embedded > 0 => {
+                let query = Packed::from(&embedder.embed(&question.plain));
+                vector_hits = index.vector_hits(&slots, &query, &allow, POOL)?;
+            }
+            _ => {
+                mode = Mode::Text;
+                mode_note = Some("no passage has a vector yet".to_owned());
+            }
+        }
+    }
+    let mut text_hits = TextHits::default();
+    if mode != Mode::Vector {
+        let pool = if question.phrases.is_empty() { POOL } else { PHRASE_POOL };
+        text_hits = index.text_hits(&slots, &question.terms, &question.prefixes, &allow, pool)?;
+    }
+    let literal = literal_fallback(index, &slots, &question, &text_hits, &allow, mode)?;
+
+    let mut ranked = fuse::fuse(&text_hits.hits, &vector_hits, &literal, mode);
+    let more_than_asked = ranked.len();
+    ranked.truncate(if question.phrases.is_empty() { POOL * 2 } else { PHRASE_POOL });
+    let ids: Vec<u32> = ranked.iter().map(|(chunk, _)| *chunk).collect();
+    let needed = head_size(ask, &question);
+    let mut hits: Vec<Hit> = Vec::new();
+    let by_chunk: HashMap<u32, Evidence> = ranked.into_iter().collect();
+    let ideal = text_hits.ideal;
+    for batch in ids.chunks(256) {
+        for passage in index.passages(batch)? {
+            if !question.allows(&passage.text) {
+                continue;
+            }
+            let evidence = by_chunk[&passage.chunk];
+            hits.push(hit(passage, evidence, ideal, &question));
+        }
+        if hits.len() >= needed {
+            break;
+        }
+    }
+
+    standing::apply(index, catalogue, &mut hits, &allow, OUTDATED)?;
+    sort(&mut hits);
+    if ask.unique {
+        let mut seen = HashSet::new();
+        hits.retain(|h| seen.insert(h.passage.file));
+    }
+    let found = if question.phrases.is_empty() { more_than_asked.max(hits.len()) } else { hits.len() };
+    hits.truncate(ask.limit);
+    for hit in &mut hits {
+        hit.matches = snippet::matches(&hit.passage.text, &question);
+        if ask.explain {
+            hit.terms = index.explain(&slots, &question.terms, hit.passage.chunk)?;
+        }
+    }
+    Ok(Answer {
+        more: found.saturating_sub(hits.len()),
+        hits,
+        mode,
+        mode_note,
+        embedded: (counts.embedded, counts.chunks),
+        undated,
+    })
+}
+
+/// Which file ids may answer, and how many were left out for want of a date.
+fn allowed_files(catalogue: &[Entry], ask: &Ask) -> (Vec<bool>, usize) {
+    let size = catalogue.iter().map(|e| e.id as usize + 1).max().unwrap_or(0);
+    let mut allowed = vec![false; size];
+    let mut undated = 0;
+    let since = ask.since.map(|d| d.to_string());
+    for entry in catalogue {
+        let fits = (ask.scopes.is_empty() || ask.scopes.contains(&entry.scope.as_str()))
+            && (ask.kinds.is_empty() || ask.kinds.contains(&entry.kind))
+            && !ask.forgotten.contains(&entry.path);
+        if !fits {
+            continue;
+        }
+        let recent = match (&since, &entry.date) {
+            (None, _) => true,
+            (Some(since), Some(date)) => date >= since,
+            (Some(_), None) => {
+                undated += 1;
+                false
+            }
+        };
+        allowed[entry.id as usize] = recent;
+    }
+    (allowed, undated)
+}
+
+/// A string that no term leads to is looked for in the text itself: an exact
+/// string that is there is never missed.
+fn literal_fallback(
+    index: &Index,
+    slots: &Slots,
+    question: &Question,
+    found: &TextHits,
+    allow: &dyn Fn(u32) -> bool,
+    mode: Mode,
+) -> Result<Vec<u32>, Error> {
+    if mode == Mode::Vector {
+        return Ok(Vec::new());
+    }
+    let mut literal = Vec::new();
+    for phrase in &question.phrases {
+        literal.extend(index.literal_hits(slots, phrase, allow, POOL)?);
+    }
+    let lone = question.phrases.is_empty()
+        && question.prefixes.is_empty()
+        && !question.plain.contains(char::is_whitespace);
+    let unknown = found.holding.first().is_none_or(|(_, holding)| *holding == 0);
+    if lone && unknown || (found.hits.is_empty() && question.prefixes.is_empty()) {
+        literal.extend(index.literal_hits(slots, &question.plain, allow, POOL)?);
+    }
+    Ok(literal)
+}
+
+/// How many hits must be at hand before they are re-ordered and cut.
+fn head_size(ask: &Ask, question: &Question) -> usize {
+    let spare = if ask.unique || !question.phrases.is_empty() { 4 } else { 2 };
+    (ask.limit * spare).max(50)
+}
+
+fn hit(passage: Passage, evidence: Evidence, ideal: f32, question: &Question) -> Hit {
+    let exact = question.stands_in(&fold(&passage.text));
+    let coverage = if ideal > 0.0 { (evidence.bm25 / ideal).min(1.0) } else { 0.0 };
+    Hit {
+        score: evidence.score + if exact { fuse::EXACT } else { 0.0 },
+        relevance: coverage.max(evidence.cosine).max(if exact { 1.0 } else { 0.0 }).clamp(0.0, 1.0),
+        evidence: Evidence { exact, ..evidence },
+        passage,
+        replaced_by: None,
+        terms: Vec::new(),
+        matches: Vec::new(),
+    }
+}
+
+/// Best first; archived text last; equal scores in the order of the files, so
+/// that an index built in another order answers the same.
+fn sort(hits: &mut [Hit]) {
+    hits.sort_by(|a, b| {
+        let archived = |h: &Hit| h.passage.scope == "archive";
+        archived(a)
+            .cmp(&archived(b))
+            .then(b.score.total_cmp(&a.score))
+            .then_with(|| a.passage.path.cmp(&b.passage.path))
+            .then(a.passage.ordinal.cmp(&b.passage.ordinal))
+    });
+    let top = hits.iter().map(|h| h.score).fold(0.0, f32::max);
+    if top > 1.0 {
+        hits.iter_mut().for_each(|h| h.score /= top);
+    }
+}

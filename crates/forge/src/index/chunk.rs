@@ -1,0 +1,306 @@
+//! A document cut into passages that follow its headings. Every character of
+//! the text lands in some passage; code fences and tables that must be cut
+//! repeat their opening lines.
+
+use std::ops::Range;
+
+use crate::document::{BlockKind, Document};
+use crate::tokens;
+
+/// A passage: what search finds, ranks and returns.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Chunk {
+    /// Titles from the outermost heading to the passage's own.
+    pub headings: Vec<String>,
+    /// First and last line in the file, counted from 1.
+    pub lines: (usize, usize),
+    pub text: String,
+    /// By [`tokens::estimate`].
+    pub tokens: usize,
+}
+
+/// How large passages become, in estimated tokens.
+#[derive(Debug, Clone, Copy)]
+pub struct Sizes {
+    /// No passage is larger.
+    pub most: usize,
+    /// Blocks are packed together up to about this size; a section that fits
+    /// with everything below it stays in one piece.
+    pub aim: usize,
+}
+
+impl Sizes {
+    pub fn up_to(most: usize) -> Self {
+        Sizes {
+            most,
+            aim: (most / 2).max(1),
+        }
+    }
+}
+
+pub fn chunks(document: &Document, sizes: Sizes) -> Vec<Chunk> {
+    let mut cutter = Cutter {
+        document,
+        sizes,
+        chunks: Vec::new(),
+    };
+    let start = document
+        .front_matter
+        .as_ref()
+        .map_or(document.body.start, |f| f.span.start);
+    let whole = start..document.text.len();
+    if cutter.fits(&whole) {
+        cutter.push(0, whole);
+        return cutter.chunks;
+    }
+    cutter.front_matter();
+    let mut section = 0;
+    while section < document.sections.len() {
+        section = cutter.section(section);
+    }
+    cutter.chunks
+}
+
+struct Cutter<'a> {
+    document: &'a Document,
+    sizes: Sizes,
+    chunks: Vec<Chunk>,
+}
+
+impl Cutter<'_> {
+    /// Cuts one section and returns the next that is not yet covered.
+    fn section(&mut self, at: usize) -> usize {
+        let section = &self.document.sections[at];
+        if section.level > 0 && self.fits(&section.span) {
+            self.push(at, section.span.clone());
+            let end = section.span.end;
+            let covered = self.document.sections[at..]
+                .iter()
+                .take_while(|s| s.heading.start < end)
+                .count();
+            return at + covered.max(1);
+        }
+        self.pack(at, section.heading.start..section.own.end);
+        at + 1
+    }
+
+    /// The front matter of a long document is a passage of its own, so that a
+    /// word that stands only there is still found.
+    fn front_matter(&mut self) {
+        if let Some(front) = &self.document.front_matter {
+            let span = front.span.clone();
+            self.pack_lines(0, span);
+        }
+    }
+
+    /// Packs the blocks of a range greedily up to the size aimed at.
+    fn pack(&mut self, section: usize, range: Range<usize>) {
+        let blocks = self.document.blocks.as_slice();
+        let first = blocks.partition_point(|b| b.span.end <= range.start);
+        let mut pending: Option<(Range<usize>, usize)> = None;
+        for block in blocks[first..]
+            .iter()
+            .take_while(|b| b.span.start < range.end)
+        {
+            let span = block.span.start.max(range.start)..block.span.end.min(range.end);
+            let size = tokens::estimate(&self.document.text[span.clone()]);
+            if let Some((open, total)) = &mut pending {
+                // A heading alone is no passage: what follows belongs to it.
+                let heading_only = self.document.sections[section].heading == *open;
+                if *total + size <= self.sizes.aim || (heading_only && *total + size <= self.sizes.most)
+                {
+                    open.end = span.end;
+                    *total += size;
+                    continue;
+                }
+            }
+            if let Some((open, _)) = pending.take() {
+                self.push(section, open);
+            }
+            if size <= self.sizes.most {
+                pending = Some((span, size));
+            } else {
+                match block.kind {
+                    BlockKind::Code => self.pack_code(section, span),
+                    BlockKind::Table => self.pack_table(section, span),
+                    _ => self.pack_lines(section, span),
+                }
+            }
+        }
+        if let Some((open, _)) = pending {
+            self.push(section, open);
+        }
+    }
+
+    /// A code block too large for one passage: each part is fenced again.
+    fn pack_code(&mut self, section: usize, span: Range<usize>) {
+        let text = &self.document.text[span.clone()];
+        let opening = first_line(text);
+        let fence: String = opening
+            .trim_start()
+            .chars()
+            .take_while(|c| matches!(c, '`' | '~'))
+            .collect();
+        if fence.len() < 3 {
+            return self.pack_lines(section, span);
+        }
+        let closing = text
+            .trim_end()
+            .rfind(['\n', '\r'])
+            .map(|i| i + 1)
+            .filter(|i| text[*i..].trim().chars().all(|c| fence.contains(c)) && *i >= opening.len());
+        let inside = span.start + opening.len()..span.start + closing.unwrap_or(text.len());
+        let header = opening.trim_end().to_owned() + "\n";
+        for part in self.parts(inside, tokens::estimate(&header)) {
+            let body = &self.document.text[part.clone()];
+            let line_end = if body.ends_with(['\n', '\r']) { "" } else { "\n" };
+            self.push_text(section, part.clone(), format!("{header}{body}{line_end}{fence}"));
+        }
+    }
+
+    /// A table too large for one passage: each part repeats the header rows.
+    fn pack_table(&mut self, section: usize, span: Range<usize>) {
+        let text = &self.document.text[span.clone()];
+        let header_end = {
+            let first = first_line(text).len();
+            first + first_line(&text[first..]).len()
+        };
+        let header = &text[..header_end];
+        let rows = span.start + header_end..span.end;
+        let cost = tokens::estimate(header);
+        if cost * 2 > self.sizes.most || rows.is_empty() {
+            return self.pack_lines(section, span);
+        }
+        for part in self.parts(rows, cost) {
+            let text = format!("{header}{}", &self.document.text[part.clone()]);
+            self.push_text(section, part, text);
+        }
+    }
+
+    fn pack_lines(&mut self, section: usize, span: Range<usize>) {
+        for part in self.parts(span, 0) {
+            self.push(section, part);
+        }
+    }
+
+    /// Cuts a range into pieces that fit when `extra` tokens are added to each:
+    /// at line ends where possible, then at sentences, words, characters.
+    fn parts(&self, range: Range<usize>, extra: usize) -> Vec<Range<usize>> {
+        let text = &self.document.text;
+        let most = self.sizes.most.saturating_sub(extra).max(8);
+        let mut parts: Vec<(Range<usize>, usize)> = Vec::new();
+        let mut add = |piece: Range<usize>, size: usize| match parts.last_mut() {
+            Some((open, total)) if *total + size <= most => {
+                open.end = piece.end;
+                *total += size;
+            }
+            _ => parts.push((piece, size)),
+        };
+        let mut at = range.start;
+        for line in text[range.clone()].split_inclusive(['\n', '\r']) {
+            let span = at..at + line.len();
+            at = span.end;
+            let size = tokens::estimate(line);
+            if size <= most {
+                add(span, size);
+            } else {
+                for piece in pieces_of_line(text, span, most) {
+                    let size = tokens::estimate(&text[piece.clone()]);
+                    add(piece, size);
+                }
+            }
+        }
+        parts.into_iter().map(|(range, _)| range).collect()
+    }
+
+    fn fits(&self, span: &Range<usize>) -> bool {
+        // An estimated token never spans more than a word, so a long text is
+        // known not to fit without counting it.
+        span.len() <= self.sizes.aim * 64
+            && tokens::estimate(&self.document.text[span.clone()]) <= self.sizes.aim
+    }
+
+    fn push(&mut self, section: usize, span: Range<usize>) {
+        let text = self.document.text[span.clone()].to_owned();
+        self.push_text(section, span, text);
+    }
+
+    fn push_text(&mut self, section: usize, span: Range<usize>, text: String) {
+        let text = text.trim_start_matches('\u{feff}');
+        if text.trim().is_empty() {
+            return;
+        }
+        let leading = text.len() - text.trim_start_matches(['\n', '\r']).len();
+        let text = text[leading..].trim_end().to_owned();
+        let source = &self.document.text[span.clone()];
+        let start = span.start + (source.len() - source.trim_start().len());
+        let end = span.start + source.trim_end().len();
+        self.chunks.push(Chunk {
+            headings: self
+                .document
+                .heading_path(section)
+                .into_iter()
+                .map(str::to_owned)
+                .collect(),
+            lines: self.document.lines_of(&(start..end.max(start))),
+            tokens: tokens::estimate(&text),
+            text,
+        });
+    }
+}
+
+fn first_line(text: &str) -> &str {
+    text.split_inclusive('\n').next().unwrap_or("")
+}
+
+/// A line too long for a passage, cut at sentence ends, else between words,
+/// else between characters.
+fn pieces_of_line(text: &str, line: Range<usize>, most: usize) -> Vec<Range<usize>> {
+    // A token is at least one byte, so a piece of `most` bytes always fits; four
+    // bytes a token is the usual case and is checked below.
+    let mut pieces = Vec::new();
+    let mut start = line.start;
+    while start < line.end {
+        let mut width = most * 4;
+        let end = loop {
+            let end = boundary(text, start, line.end, width);
+            if width <= most || tokens::estimate(&text[start..end]) <= most {
+                break end;
+            }
+            width /= 2;
+        };
+        pieces.push(start..end);
+        start = end;
+    }
+    pieces
+}
+
+/// The best place to cut within `width` bytes of `start`.
+fn boundary(text: &str, start: usize, limit: usize, width: usize) -> usize {
+    if start + width >= limit {
+        return limit;
+    }
+    let mut hard = start + width;
+    while !text.is_char_boundary(hard) {
+        hard -= 1;
+    }
+    if hard == start {
+        return start + text[start..].chars().next().map_or(1, char::len_utf8);
+    }
+    let window = &text[start..hard];
+    let sentence = window
+        .char_indices()
+        .zip(window.chars().skip(1))
+        .filter(|((_, c), next)| {
+            matches!(c, '.' | '!' | '?') && next.is_whitespace() || matches!(c, '。' | '！' | '？')
+        })
+        .map(|((i, c), _)| i + c.len_utf8())
+        .filter(|i| *i > window.len() / 2)
+        .last();
+    sentence
+        .or_else(|| {
+            let (i, c) = window.char_indices().rev().find(|(_, c)| c.is_whitespace())?;
+            (i > 0).then_some(i + c.len_utf8())
+        })
+        .map_or(hard, |i| start + i)
+}

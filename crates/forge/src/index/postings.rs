@@ -1,0 +1,235 @@
+//! Which passages hold which term, how often and where: packed lists, and the
+//! exact field-weighted BM25 over them.
+//!
+//! A list is delta-coded: for each passage the distance to the one before it,
+//! then how often the term stands in the body with two bits for "also in the
+//! headings" and "also in the title". Decoding checks every step, so a damaged
+//! list is an error and never a wrong answer.
+
+use std::collections::HashMap;
+
+use super::terms::Terms;
+
+/// How strongly BM25 damps repetition.
+pub const K1: f32 = 1.2;
+/// How strongly BM25 discounts long passages.
+pub const B: f32 = 0.6;
+/// A term in a heading above the passage counts as this many in its body.
+pub const HEADING_WEIGHT: f32 = 1.0;
+/// A term in the title, tags, aliases or path counts as this many in the body.
+pub const TITLE_WEIGHT: f32 = 1.0;
+
+/// Where and how often one term stands in one passage.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Posting {
+    pub chunk: u32,
+    pub body: u32,
+    pub in_headings: bool,
+    pub in_title: bool,
+}
+
+impl Posting {
+    /// The term frequency that BM25 sees.
+    pub fn frequency(&self) -> f32 {
+        self.body as f32
+            + if self.in_headings { HEADING_WEIGHT } else { 0.0 }
+            + if self.in_title { TITLE_WEIGHT } else { 0.0 }
+    }
+}
+
+/// What one occurrence of a term in one passage adds to its score.
+pub fn bm25(idf: f32, frequency: f32, length: f32, average_length: f32) -> f32 {
+    let norm = K1 * (1.0 - B + B * length / average_length.max(1.0));
+    idf * frequency * (K1 + 1.0) / (frequency + norm)
+}
+
+/// How rare a term is among the passages; never negative.
+pub fn idf(passages: usize, holding: usize) -> f32 {
+    let (n, df) = (passages as f32, holding as f32);
+    (1.0 + (n - df + 0.5) / (df + 0.5)).ln()
+}
+
+/// Collects the postings of one batch of passages, to be written as a segment.
+#[derive(Default)]
+pub struct Builder {
+    terms: Terms,
+    ids: HashMap<Box<str>, u32>,
+    lists: Vec<List>,
+    /// Terms of the passage at hand: id → (body, headings, title).
+    here: HashMap<u32, (u32, bool, bool)>,
+}
+
+#[derive(Default)]
+struct List {
+    last: u32,
+    bytes: Vec<u8>,
+}
+
+impl Builder {
+    /// Adds one passage. Ids must grow from call to call. Returns its length in
+    /// terms, which BM25 needs.
+    pub fn add(&mut self, chunk: u32, title: &str, headings: &str, body: &str) -> u16 {
+        self.here.clear();
+        let mut length = 0u32;
+        let (ids, lists, here) = (&mut self.ids, &mut self.lists, &mut self.here);
+        let mut id_of = |term: &str| match ids.get(term) {
+            Some(id) => *id,
+            None => {
+                let id = lists.len() as u32;
+                ids.insert(term.into(), id);
+                lists.push(List::default());
+                id
+            }
+        };
+        self.terms.each(body, |t| {
+            length += 1;
+            here.entry(id_of(t)).or_default().0 += 1;
+        });
+        self.terms
+            .each(headings, |t| here.entry(id_of(t)).or_default().1 = true);
+        self.terms
+            .each(title, |t| here.entry(id_of(t)).or_default().2 = true);
+        for (id, (body, in_headings, in_title)) in self.here.drain() {
+            self.lists[id as usize].push(Posting {
+                chunk,
+                body,
+                in_headings,
+                in_title,
+            });
+        }
+        length.min(u16::MAX as u32 - 1) as u16
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.ids.is_empty()
+    }
+
+    /// Every term with its list, sorted by term so that they are written in the
+    /// order in which they are stored.
+    pub fn finish(self) -> Vec<(Box<str>, Vec<u8>)> {
+        let mut lists = self.lists;
+        let mut out: Vec<(Box<str>, Vec<u8>)> = self
+            .ids
+            .into_iter()
+            .map(|(term, id)| (term, std::mem::take(&mut lists[id as usize].bytes)))
+            .collect();
+        out.sort_unstable_by(|a, b| a.0.cmp(&b.0));
+        out
+    }
+}
+
+impl List {
+    fn push(&mut self, p: Posting) {
+        write_varint(&mut self.bytes, p.chunk - self.last);
+        let packed = (p.body.min(1 << 20) << 2) | ((p.in_headings as u32) << 1) | p.in_title as u32;
+        write_varint(&mut self.bytes, packed);
+        self.last = p.chunk;
+    }
+}
+
+/// Packs postings that are sorted by passage.
+pub fn encode(postings: &[Posting]) -> Vec<u8> {
+    let mut list = List::default();
+    postings.iter().for_each(|p| list.push(*p));
+    list.bytes
+}
+
+/// A list that does not decode: the index is damaged and must be rebuilt.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("a posting list is damaged")]
+pub struct Damaged;
+
+/// Calls `each` for every posting of a packed list.
+pub fn decode(bytes: &[u8], mut each: impl FnMut(Posting)) -> Result<(), Damaged> {
+    let mut at = 0;
+    let mut chunk = 0u32;
+    let mut first = true;
+    while at < bytes.len() {
+        let step = read_varint(bytes, &mut at)?;
+        if step == 0 && !first {
+            return Err(Damaged);
+        }
+        first = false;
+        chunk = chunk.checked_add(step).ok_or(Damaged)?;
+        let packed = read_varint(bytes, &mut at)?;
+        each(Posting {
+            chunk,
+            body: packed >> 2,
+            in_headings: packed & 2 != 0,
+            in_title: packed & 1 != 0,
+        });
+    }
+    Ok(())
+}
+
+fn write_varint(out: &mut Vec<u8>, mut value: u32) {
+    while value >= 0x80 {
+        out.push(value as u8 | 0x80);
+        value >>= 7;
+    }
+    out.push(value as u8);
+}
+
+fn read_varint(bytes: &[u8], at: &mut usize) -> Result<u32, Damaged> {
+    let mut value = 0u32;
+    for shift in [0, 7, 14, 21, 28] {
+        let byte = *bytes.get(*at).ok_or(Damaged)?;
+        *at += 1;
+        if shift == 28 && byte > 0x0f {
+            return Err(Damaged);
+        }
+        value |= ((byte & 0x7f) as u32) << shift;
+        if byte < 0x80 {
+            return Ok(value);
+        }
+    }
+    Err(Damaged)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn postings(bytes: &[u8]) -> Vec<Posting> {
+        let mut out = Vec::new();
+        decode(bytes, |p| out.push(p)).expect("a list that was just written");
+        out
+    }
+
+    #[test]
+    fn a_term_knows_its_passages_and_fields() {
+        let mut b = Builder::default();
+        b.add(3, "Payments", "Retry policy", "retry the payment, then retry");
+        b.add(700, "Other", "", "nothing here but payment");
+        let lists: HashMap<_, _> = b.finish().into_iter().collect();
+        assert_eq!(
+            postings(&lists["retri"]),
+            [Posting { chunk: 3, body: 2, in_headings: true, in_title: false }]
+        );
+        assert_eq!(
+            postings(&lists["payment"]),
+            [
+                Posting { chunk: 3, body: 1, in_headings: false, in_title: true },
+                Posting { chunk: 700, body: 1, in_headings: false, in_title: false },
+            ]
+        );
+    }
+
+    proptest! {
+        #[test]
+        fn lists_survive_packing(entries in proptest::collection::btree_map(0u32..5_000_000, (0u32..5000, any::<bool>(), any::<bool>()), 1..200)) {
+            let mut list = List::default();
+            let expect: Vec<Posting> = entries.into_iter()
+                .map(|(chunk, (body, in_headings, in_title))| Posting { chunk, body, in_headings, in_title })
+                .collect();
+            expect.iter().for_each(|p| list.push(*p));
+            prop_assert_eq!(postings(&list.bytes), expect);
+        }
+
+        #[test]
+        fn damage_is_an_error_and_never_a_panic(bytes in proptest::collection::vec(any::<u8>(), 0..400)) {
+            let _ = decode(&bytes, |_| {});
+        }
+    }
+}

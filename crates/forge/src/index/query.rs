@@ -1,0 +1,430 @@
+//! Asking the index: passages by term, by prefix, by literal string, by
+//! vector. Only reads; what the scores mean together is `recall`'s business.
+
+use std::collections::HashMap;
+
+use rusqlite::{Connection, OptionalExtension};
+
+use super::postings::{self, Posting, bm25, idf};
+use super::store::{Index, number};
+use super::terms::fold;
+use super::vectors::{self, Packed};
+use super::{Error, Kind, Standing};
+
+/// Passages per page of the table that holds lengths and owners.
+pub(super) const SLOT_PAGE: u32 = 4096;
+/// A length (u16) and a file id (u32).
+pub(super) const SLOT_BYTES: usize = 6;
+/// The length of a passage that is gone.
+pub(super) const DEAD: u16 = u16::MAX;
+
+/// A prefix matches at most this many different terms; more than that is not a
+/// question but a list of the dictionary.
+const MOST_EXPANSIONS: usize = 200;
+
+/// Length and owner of every passage, by passage id.
+pub struct Slots {
+    data: Vec<u8>,
+    count: usize,
+    average: f32,
+}
+
+impl Slots {
+    pub(super) fn load(db: &Connection) -> rusqlite::Result<Slots> {
+        let next = number(db, "next_chunk")? as usize;
+        let count = number(db, "chunks")?.max(0) as usize;
+        let terms = number(db, "terms")?.max(0);
+        let mut data = vec![0xff; next * SLOT_BYTES];
+        let mut statement = db.prepare("select page, data from slot")?;
+        let mut rows = statement.query([])?;
+        while let Some(row) = rows.next()? {
+            let page: u32 = row.get(0)?;
+            let bytes = row.get_ref(1)?.as_blob()?;
+            let start = (page as usize).saturating_mul(SLOT_PAGE as usize * SLOT_BYTES);
+            if start < data.len() {
+                let end = (start + bytes.len()).min(data.len());
+                data[start..end].copy_from_slice(&bytes[..end - start]);
+            }
+        }
+        Ok(Slots {
+            data,
+            count,
+            average: terms as f32 / count.max(1) as f32,
+        })
+    }
+
+    /// Length in terms; `None` for a passage that is gone or never was.
+    pub fn length(&self, chunk: u32) -> Option<u16> {
+        let at = chunk as usize * SLOT_BYTES;
+        let bytes = self.data.get(at..at + 2)?;
+        let length = u16::from_le_bytes([bytes[0], bytes[1]]);
+        (length != DEAD).then_some(length)
+    }
+
+    pub fn file(&self, chunk: u32) -> Option<u32> {
+        self.length(chunk)?;
+        let at = chunk as usize * SLOT_BYTES + 2;
+        let b = self.data.get(at..at + 4)?;
+        Some(u32::from_le_bytes([b[0], b[1], b[2], b[3]]))
+    }
+
+    pub fn live(&self) -> usize {
+        (0..self.len() as u32).filter(|c| self.length(*c).is_some()).count()
+    }
+
+    fn len(&self) -> usize {
+        self.data.len() / SLOT_BYTES
+    }
+}
+
+/// A term that matches everything that begins like it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PrefixTerm(pub String);
+
+/// What full text found.
+#[derive(Debug, Default)]
+pub struct TextHits {
+    /// Best first; all passages that tie with the last are included.
+    pub hits: Vec<(u32, f32)>,
+    /// Each term with the number of passages that hold it.
+    pub holding: Vec<(String, usize)>,
+    /// What a passage of average length would score that holds every known term
+    /// once, in heading and body.
+    pub ideal: f32,
+}
+
+/// Why a passage matched a term.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TermMatch {
+    pub term: String,
+    pub idf: f32,
+    pub body: u32,
+    pub in_headings: bool,
+    pub in_title: bool,
+    pub score: f32,
+}
+
+/// A passage with everything that an answer shows of it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Passage {
+    pub chunk: u32,
+    pub file: u32,
+    pub path: String,
+    pub title: String,
+    pub scope: String,
+    pub kind: Kind,
+    pub date: Option<String>,
+    pub importance: i64,
+    pub standing: Standing,
+    pub ordinal: usize,
+    pub headings: Vec<String>,
+    pub lines: (usize, usize),
+    pub tokens: usize,
+    pub text: String,
+}
+
+impl Index {
+    pub fn slots(&self) -> Result<Slots, Error> {
+        self.read(Slots::load)
+    }
+
+    /// Scores every passage that holds any of the terms.
+    pub fn text_hits(
+        &self,
+        slots: &Slots,
+        terms: &[String],
+        prefixes: &[PrefixTerm],
+        allow: &dyn Fn(u32) -> bool,
+        pool: usize,
+    ) -> Result<TextHits, Error> {
+        let mut scores = vec![0f32; slots.len()];
+        let mut touched: Vec<u32> = Vec::new();
+        let mut holding = Vec::new();
+        let mut ideal = 0.0;
+        let lists = terms
+            .iter()
+            .map(|t| Ok((t.clone(), self.postings(slots, t)?)))
+            .chain(
+                prefixes
+                    .iter()
+                    .map(|p| Ok((format!("{}*", p.0), self.prefix_postings(slots, p)?))),
+            );
+        for list in lists {
+            let (term, list): (String, Vec<Posting>) = list?;
+            let rarity = idf(slots.count, list.len());
+            if !list.is_empty() {
+                ideal += bm25(rarity, 2.0, slots.average, slots.average);
+            }
+            for p in &list {
+                let length = slots.length(p.chunk).unwrap_or(0) as f32;
+                let score = &mut scores[p.chunk as usize];
+                if *score == 0.0 {
+                    touched.push(p.chunk);
+                }
+                *score += bm25(rarity, p.frequency(), length, slots.average);
+            }
+            holding.push((term, list.len()));
+        }
+        let hits = touched
+            .into_iter()
+            .filter(|c| slots.file(*c).is_some_and(allow))
+            .map(|c| (c, scores[c as usize]))
+            .collect();
+        Ok(TextHits {
+            hits: best(hits, pool),
+            holding,
+            ideal,
+        })
+    }
+
+    /// What each term adds to the score of one passage.
+    pub fn explain(&self, slots: &Slots, terms: &[String], chunk: u32) -> Result<Vec<TermMatch>, Error> {
+        let mut matches = Vec::new();
+        for term in terms {
+            let list = self.postings(slots, term)?;
+            let rarity = idf(slots.count, list.len());
+            if let Some(p) = list.iter().find(|p| p.chunk == chunk) {
+                let length = slots.length(chunk).unwrap_or(0) as f32;
+                matches.push(TermMatch {
+                    term: term.clone(),
+                    idf: rarity,
+                    body: p.body,
+                    in_headings: p.in_headings,
+                    in_title: p.in_title,
+                    score: bm25(rarity, p.frequency(), length, slots.average),
+                });
+            }
+        }
+        matches.sort_by(|a, b| b.score.total_cmp(&a.score));
+        Ok(matches)
+    }
+
+    /// The passages nearest to a vector, by exact scan.
+    pub fn vector_hits(
+        &self,
+        slots: &Slots,
+        query: &Packed,
+        allow: &dyn Fn(u32) -> bool,
+        pool: usize,
+    ) -> Result<Vec<(u32, f32)>, Error> {
+        let page_bytes = vectors::page_bytes(query.values.len());
+        self.read(|db| {
+            let mut hits: Vec<(u32, f32)> = Vec::new();
+            // Only what beats the pool's worst so far is kept, so memory stays
+            // small however many passages there are.
+            let mut floor = f32::NEG_INFINITY;
+            let mut statement = db.prepare("select page, data from vector order by page")?;
+            let mut rows = statement.query([])?;
+            while let Some(row) = rows.next()? {
+                let page: u32 = row.get(0)?;
+                let bytes = row.get_ref(1)?.as_blob()?;
+                if bytes.len() != page_bytes {
+                    continue;
+                }
+                vectors::scan_page(bytes, query, |slot, cosine| {
+                    let chunk = page * vectors::PAGE + slot;
+                    if cosine > floor && slots.file(chunk).is_some_and(allow) {
+                        hits.push((chunk, cosine));
+                    }
+                });
+                if hits.len() > pool * 4 {
+                    hits = best(hits, pool);
+                    floor = hits.last().map_or(floor, |h| h.1 - f32::EPSILON);
+                }
+            }
+            Ok(best(hits, pool))
+        })
+    }
+
+    /// Passages whose text holds a string, folded, at any place: the way to
+    /// what no term can find.
+    pub fn literal_hits(
+        &self,
+        slots: &Slots,
+        string: &str,
+        allow: &dyn Fn(u32) -> bool,
+        most: usize,
+    ) -> Result<Vec<u32>, Error> {
+        let needle = fold(string);
+        if needle.trim().is_empty() {
+            return Ok(Vec::new());
+        }
+        let finder = memchr::memmem::Finder::new(needle.as_bytes());
+        self.read(|db| {
+            let mut found = Vec::new();
+            let mut statement = db.prepare("select id, text from chunk order by id")?;
+            let mut rows = statement.query([])?;
+            while let Some(row) = rows.next()? {
+                let chunk: u32 = row.get(0)?;
+                if !slots.file(chunk).is_some_and(allow) {
+                    continue;
+                }
+                let text = row.get_ref(1)?.as_str()?;
+                if finder.find(fold(text).as_bytes()).is_some() {
+                    found.push(chunk);
+                    if found.len() == most {
+                        break;
+                    }
+                }
+            }
+            Ok(found)
+        })
+    }
+
+    /// The passages themselves, in the order asked for; those that are gone are
+    /// left out.
+    pub fn passages(&self, chunks: &[u32]) -> Result<Vec<Passage>, Error> {
+        self.read(|db| {
+            let mut statement = db.prepare(&format!("{PASSAGE} where c.id = ?"))?;
+            let mut passages = Vec::with_capacity(chunks.len());
+            for chunk in chunks {
+                if let Some(p) = statement.query_row([chunk], passage).optional()? {
+                    passages.push(p);
+                }
+            }
+            Ok(passages)
+        })
+    }
+
+    /// All passages of a file, in text order.
+    pub fn passages_of(&self, path: &str) -> Result<Vec<Passage>, Error> {
+        self.read(|db| {
+            let mut statement = db.prepare(&format!("{PASSAGE} where f.path = ? order by c.ordinal"))?;
+            statement.query_map([path], passage)?.collect()
+        })
+    }
+
+    /// Documents that say they replace others: (what they name, their path).
+    pub fn replacements(&self) -> Result<Vec<(String, String)>, Error> {
+        self.read(|db| {
+            let mut statement =
+                db.prepare("select supersedes, path from file where supersedes <> '' order by path")?;
+            let rows = statement.query_map([], |r| Ok((r.get::<_, String>(0)?, r.get::<_, String>(1)?)))?;
+            let mut out = Vec::new();
+            for row in rows {
+                let (names, path) = row?;
+                out.extend(names.lines().map(|n| (n.to_owned(), path.clone())));
+            }
+            Ok(out)
+        })
+    }
+
+    /// Looks for lists that do not decode.
+    pub(super) fn check_postings(&self, wrong: &mut Vec<String>) -> Result<(), Error> {
+        let bad = self.read(|db| {
+            let mut statement = db.prepare("select list from post")?;
+            let mut rows = statement.query([])?;
+            let mut bad = 0;
+            while let Some(row) = rows.next()? {
+                if postings::decode(row.get_ref(0)?.as_blob()?, |_| {}).is_err() {
+                    bad += 1;
+                }
+            }
+            Ok(bad)
+        })?;
+        if bad > 0 {
+            wrong.push(format!("{bad} posting lists are damaged"));
+        }
+        Ok(())
+    }
+
+    fn postings(&self, slots: &Slots, term: &str) -> Result<Vec<Posting>, Error> {
+        let mut out = Vec::new();
+        let mut damaged = false;
+        self.read(|db| {
+            let mut statement = db.prepare_cached(
+                "select p.list from segment s join post p on p.segment = s.id and p.term = ?1 order by s.id",
+            )?;
+            let mut rows = statement.query([term])?;
+            while let Some(row) = rows.next()? {
+                damaged |= postings::decode(row.get_ref(0)?.as_blob()?, |p| {
+                    if slots.length(p.chunk).is_some() {
+                        out.push(p);
+                    }
+                })
+                .is_err();
+            }
+            Ok(())
+        })?;
+        if damaged {
+            return Err(self.damaged("a posting list does not decode"));
+        }
+        Ok(out)
+    }
+
+    /// Postings of every term that begins like the prefix, as one term. Words
+    /// are stored stemmed, so the stem of a matching word may be shorter than
+    /// the prefix; those are included and checked against the text later.
+    fn prefix_postings(&self, slots: &Slots, prefix: &PrefixTerm) -> Result<Vec<Posting>, Error> {
+        let folded = fold(&prefix.0);
+        let mut terms: Vec<String> = self.read(|db| {
+            let mut statement = db.prepare_cached(
+                "select distinct p.term from segment s join post p on p.segment = s.id
+                 and p.term >= ?1 and p.term < ?2 limit ?3",
+            )?;
+            let end = format!("{folded}{}", char::MAX);
+            statement
+                .query_map(rusqlite::params![folded, end, MOST_EXPANSIONS as i64], |r| r.get(0))?
+                .collect()
+        })?;
+        for cut in folded.char_indices().map(|(i, _)| i).filter(|i| *i >= 3) {
+            terms.push(folded[..cut].to_owned());
+            terms.push(format!("{}i", &folded[..cut]));
+        }
+        let mut merged: HashMap<u32, Posting> = HashMap::new();
+        for term in terms {
+            for p in self.postings(slots, &term)? {
+                merged
+                    .entry(p.chunk)
+                    .and_modify(|m| {
+                        m.body += p.body;
+                        m.in_headings |= p.in_headings;
+                        m.in_title |= p.in_title;
+                    })
+                    .or_insert(p);
+            }
+        }
+        let mut list: Vec<Posting> = merged.into_values().collect();
+        list.sort_unstable_by_key(|p| p.chunk);
+        Ok(list)
+    }
+}
+
+const PASSAGE: &str = "select c.id, c.file, f.path, f.title, f.scope, f.kind, f.date, f.importance,
+    f.deprecated, f.superseded_by, c.ordinal, c.headings, c.first_line, c.last_line, c.tokens, c.text
+    from chunk c join file f on f.id = c.file";
+
+fn passage(r: &rusqlite::Row) -> rusqlite::Result<Passage> {
+    let headings: String = r.get(11)?;
+    Ok(Passage {
+        chunk: r.get(0)?,
+        file: r.get(1)?,
+        path: r.get(2)?,
+        title: r.get(3)?,
+        scope: r.get(4)?,
+        kind: if r.get::<_, i64>(5)? == 1 { Kind::Skill } else { Kind::Knowledge },
+        date: r.get(6)?,
+        importance: r.get(7)?,
+        standing: match (r.get::<_, bool>(8)?, r.get::<_, Option<String>>(9)?) {
+            (_, Some(by)) => Standing::SupersededBy(by),
+            (true, None) => Standing::Deprecated,
+            _ => Standing::Current,
+        },
+        ordinal: r.get::<_, i64>(10)? as usize,
+        headings: headings.lines().map(str::to_owned).collect(),
+        lines: (r.get::<_, i64>(12)? as usize, r.get::<_, i64>(13)? as usize),
+        tokens: r.get::<_, i64>(14)? as usize,
+        text: r.get(15)?,
+    })
+}
+
+/// The best `pool` by score, best first, with everything that ties with the last.
+fn best(mut hits: Vec<(u32, f32)>, pool: usize) -> Vec<(u32, f32)> {
+    if hits.len() > pool && pool > 0 {
+        let (_, nth, _) = hits.select_nth_unstable_by(pool - 1, |a, b| b.1.total_cmp(&a.1));
+        let floor = nth.1;
+        hits.retain(|h| h.1 >= floor);
+    }
+    hits.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+    hits
+}

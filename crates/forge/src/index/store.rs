@@ -1,0 +1,459 @@
+//! Opening the index file, whatever state it is in: absent, ours, older,
+//! newer, someone else's, or damaged. Every state but "newer" ends with a usable
+//! index at the usual place; a newer one is left alone and ours stands beside it.
+
+use std::path::{Path, PathBuf};
+
+use rusqlite::config::DbConfig;
+use rusqlite::{Connection, OpenFlags, OptionalExtension, params};
+
+use super::{Entry, Error, Kind, Stamp, Standing};
+
+/// "MFrg": marks an SQLite file as ours.
+const APPLICATION: i32 = 0x4d46_7267;
+/// Raised whenever the tables or the meaning of their content change; an index
+/// of another version is rebuilt, never converted.
+const VERSION: i32 = 1;
+
+const SCHEMA: &str = "
+create table meta(key text primary key, value) without rowid;
+create table file(
+    id integer primary key, path text not null unique,
+    size integer not null, mtime_ns integer not null, recorded_ns integer not null,
+    hash text not null, scope text not null, kind integer not null,
+    title text not null, date text, importance integer not null,
+    deprecated integer not null, superseded_by text, supersedes text not null,
+    tokens integer not null, problem text);
+create table chunk(
+    id integer primary key, file integer not null, ordinal integer not null,
+    first_line integer not null, last_line integer not null,
+    headings text not null, tokens integer not null,
+    hash blob not null, embedded integer not null, text text not null);
+create index chunk_of_file on chunk(file);
+create index chunk_by_hash on chunk(hash);
+create index chunk_to_embed on chunk(id) where embedded = 0;
+create table segment(id integer primary key, chunks integer not null);
+create table post(segment integer, term text, list blob not null, primary key(segment, term)) without rowid;
+create table slot(page integer primary key, data blob not null);
+create table vector(page integer primary key, data blob not null);
+create table usage(path text primary key, last text not null, count integer not null) without rowid;
+";
+
+/// The open index.
+pub struct Index {
+    pub(super) db: Connection,
+    pub(super) path: PathBuf,
+}
+
+/// An index and what had to be done to open it.
+pub struct Opened {
+    pub index: Index,
+    pub note: Option<Note>,
+}
+
+/// What a person should be told about the opening.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Note {
+    Created,
+    /// Thrown away and begun anew, and why.
+    Rebuilt(String),
+    /// Written by a newer version; this one keeps its own file beside it.
+    Beside { newer: i32, path: PathBuf },
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Counts {
+    pub files: usize,
+    pub chunks: usize,
+    pub embedded: usize,
+    pub terms_total: u64,
+}
+
+impl Index {
+    /// Opens `directory/index.db`, creating or replacing it where needed. The
+    /// directory must exist. While it runs, the caller holds the index lock if
+    /// the file may have to be replaced; see [`Index::open_existing`].
+    pub fn open(directory: &Path) -> Result<Opened, Error> {
+        let path = directory.join("index.db");
+        match state(&path)? {
+            State::Ours => Ok(Opened {
+                index: Index::connect(&path)?,
+                note: None,
+            }),
+            State::Absent => Ok(Opened {
+                index: Index::create(&path)?,
+                note: Some(Note::Created),
+            }),
+            State::Newer(newer) => {
+                let path = directory.join(format!("index.v{VERSION}.db"));
+                let index = match state(&path)? {
+                    State::Ours => Index::connect(&path)?,
+                    State::Absent => Index::create(&path)?,
+                    _ => Index::replace(&path)?,
+                };
+                Ok(Opened {
+                    index,
+                    note: Some(Note::Beside { newer, path }),
+                })
+            }
+            State::Other(why) => Ok(Opened {
+                index: Index::replace(&path)?,
+                note: Some(Note::Rebuilt(why)),
+            }),
+        }
+    }
+
+    /// Opens the index only if it is there and ours; needs no lock.
+    pub fn open_existing(directory: &Path) -> Result<Option<Index>, Error> {
+        let path = directory.join("index.db");
+        let path = match state(&path)? {
+            State::Ours => path,
+            State::Newer(_) => directory.join(format!("index.v{VERSION}.db")),
+            _ => return Ok(None),
+        };
+        match state(&path)? {
+            State::Ours => Index::connect(&path).map(Some),
+            _ => Ok(None),
+        }
+    }
+
+    /// Throws a damaged index away and begins anew. The caller holds the lock.
+    pub fn rebuild(self) -> Result<Index, Error> {
+        let path = self.path.clone();
+        drop(self.db);
+        Index::replace(&path)
+    }
+
+    /// An index that lives as long as the process.
+    pub fn in_memory() -> Result<Index, Error> {
+        let path = PathBuf::from(":memory:");
+        let db = Connection::open_in_memory().map_err(|e| sqlite(&path, e))?;
+        let index = Index { db, path };
+        index.prepare()?;
+        Ok(index)
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    pub fn counts(&self) -> Result<Counts, Error> {
+        self.read(|db| {
+            let files = db.query_row("select count(*) from file where problem is null", [], |r| r.get::<_, i64>(0))?;
+            let waiting: i64 = db.query_row("select count(*) from chunk where embedded = 0", [], |r| r.get(0))?;
+            let chunks: i64 = number(db, "chunks")?;
+            Ok(Counts {
+                files: files as usize,
+                chunks: chunks as usize,
+                embedded: (chunks - waiting).max(0) as usize,
+                terms_total: number(db, "terms")? as u64,
+            })
+        })
+    }
+
+    /// Every file that the index knows, sorted by path.
+    pub fn catalogue(&self) -> Result<Vec<Entry>, Error> {
+        self.read(|db| {
+            let mut statement = db.prepare(
+                "select id, path, size, mtime_ns, recorded_ns, scope, kind, date, deprecated, superseded_by, problem from file",
+            )?;
+            let mut rows = statement.query([])?;
+            let mut entries = Vec::new();
+            while let Some(r) = rows.next()? {
+                entries.push(Entry {
+                    id: r.get(0)?,
+                    path: r.get(1)?,
+                    stamp: Stamp {
+                        size: r.get::<_, i64>(2)? as u64,
+                        mtime_ns: r.get(3)?,
+                        recorded_ns: r.get(4)?,
+                    },
+                    scope: r.get(5)?,
+                    kind: if r.get::<_, i64>(6)? == 1 { Kind::Skill } else { Kind::Knowledge },
+                    date: r.get(7)?,
+                    standing: match (r.get::<_, bool>(8)?, r.get::<_, Option<String>>(9)?) {
+                        (_, Some(by)) => Standing::SupersededBy(by),
+                        (true, None) => Standing::Deprecated,
+                        _ => Standing::Current,
+                    },
+                    problem: r.get(10)?,
+                });
+            }
+            entries.sort_unstable_by(|a, b| a.path.cmp(&b.path));
+            Ok(entries)
+        })
+    }
+
+    /// Content hash of every indexed file, sorted by path.
+    pub fn hashes(&self) -> Result<Vec<(String, String)>, Error> {
+        self.read(|db| {
+            let mut statement = db.prepare("select path, hash from file where problem is null order by path")?;
+            let rows = statement.query_map([], |r| Ok((r.get(0)?, r.get(1)?)))?;
+            rows.collect()
+        })
+    }
+
+    pub fn hash_of(&self, path: &str) -> Result<Option<String>, Error> {
+        self.read(|db| {
+            db.query_row("select hash from file where path = ?", [path], |r| r.get(0))
+                .optional()
+        })
+    }
+
+    pub fn note(&self, key: &str) -> Result<Option<String>, Error> {
+        self.read(|db| {
+            db.query_row("select value from meta where key = ?", [key], |r| r.get(0))
+                .optional()
+        })
+    }
+
+    pub fn set_note(&self, key: &str, value: &str) -> Result<(), Error> {
+        self.read(|db| {
+            db.execute("insert or replace into meta(key, value) values(?, ?)", [key, value])?;
+            Ok(())
+        })
+    }
+
+    /// Counts a use of each file. Losing one is better than waiting for it, so
+    /// a busy index is not an error.
+    pub fn touch(&self, paths: &[&str], now: &str) {
+        let _ = self.db.busy_timeout(std::time::Duration::ZERO);
+        let _ = self.read(|db| {
+            let tx = db.unchecked_transaction()?;
+            for path in paths {
+                tx.execute(
+                    "insert into usage(path, last, count) values(?1, ?2, 1)
+                     on conflict(path) do update set last = ?2, count = count + 1",
+                    params![path, now],
+                )?;
+            }
+            tx.commit()
+        });
+        let _ = self.db.busy_timeout(BUSY);
+    }
+
+    /// Path, importance, last use and number of uses of every indexed file.
+    pub fn usage(&self) -> Result<Vec<Usage>, Error> {
+        self.read(|db| {
+            let mut statement = db.prepare(
+                "select f.path, f.importance, u.last, coalesce(u.count, 0) from file f
+                 left join usage u on u.path = f.path where f.problem is null order by f.path",
+            )?;
+            let rows = statement.query_map([], |r| {
+                Ok(Usage {
+                    path: r.get(0)?,
+                    importance: r.get(1)?,
+                    last: r.get(2)?,
+                    count: r.get::<_, i64>(3)? as u64,
+                })
+            })?;
+            rows.collect()
+        })
+    }
+
+    /// Reads every page and compares the parts with one another; what is wrong
+    /// is said in words. An empty list means that the index is sound.
+    pub fn verify(&self) -> Result<Vec<String>, Error> {
+        let mut wrong: Vec<String> = self.read(|db| {
+            let mut statement = db.prepare("pragma quick_check(10)")?;
+            let rows = statement.query_map([], |r| r.get::<_, String>(0))?;
+            rows.collect()
+        })?;
+        wrong.retain(|line| line != "ok");
+        let counts = self.counts()?;
+        let rows: i64 = self.read(|db| db.query_row("select count(*) from chunk", [], |r| r.get(0)))?;
+        if rows as usize != counts.chunks {
+            wrong.push(format!("{rows} passages stored, {} counted", counts.chunks));
+        }
+        let slots = self.slots()?;
+        let live = slots.live();
+        if live != counts.chunks {
+            wrong.push(format!("{live} passages can be found, {} are stored", counts.chunks));
+        }
+        let orphans: i64 = self.read(|db| {
+            db.query_row("select count(*) from chunk where file not in (select id from file)", [], |r| r.get(0))
+        })?;
+        if orphans > 0 {
+            wrong.push(format!("{orphans} passages belong to no file"));
+        }
+        self.check_postings(&mut wrong)?;
+        Ok(wrong)
+    }
+
+    /// Moves what was written aside into the main file, so that the next
+    /// process starts without replaying it.
+    pub fn settle(&self) {
+        let _ = self.db.query_row("pragma wal_checkpoint(truncate)", [], |_| Ok(()));
+    }
+
+    pub(super) fn read<T>(
+        &self,
+        f: impl FnOnce(&Connection) -> rusqlite::Result<T>,
+    ) -> Result<T, Error> {
+        f(&self.db).map_err(|e| sqlite(&self.path, e))
+    }
+
+    pub(super) fn damaged(&self, why: impl Into<String>) -> Error {
+        Error::Damaged {
+            path: self.path.clone(),
+            why: why.into(),
+        }
+    }
+
+    fn connect(path: &Path) -> Result<Index, Error> {
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
+            | OpenFlags::SQLITE_OPEN_CREATE
+            | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let open = || -> rusqlite::Result<Connection> {
+            let db = Connection::open_with_flags(path, flags)?;
+            db.busy_timeout(BUSY)?;
+            // The last process to close would otherwise merge the log each time,
+            // and a search would wait for the disk.
+            db.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
+            db.execute_batch(
+                "pragma synchronous = normal; pragma wal_autocheckpoint = 512;
+                 pragma mmap_size = 268435456; pragma temp_store = memory;",
+            )?;
+            Ok(db)
+        };
+        Ok(Index {
+            db: open().map_err(|e| sqlite(path, e))?,
+            path: path.to_owned(),
+        })
+    }
+
+    fn create(path: &Path) -> Result<Index, Error> {
+        let index = Index::connect(path)?;
+        index.prepare()?;
+        Ok(index)
+    }
+
+    fn prepare(&self) -> Result<(), Error> {
+        self.read(|db| {
+            // The tables are made before the log is switched on, so that the
+            // header of the file itself always says whose it is.
+            db.execute_batch("pragma page_size = 8192; begin immediate;")?;
+            let made: i32 = db.query_row("pragma user_version", [], |r| r.get(0))?;
+            if made == 0 {
+                db.execute_batch(SCHEMA)?;
+                db.execute_batch(&format!(
+                    "pragma application_id = {APPLICATION}; pragma user_version = {VERSION};"
+                ))?;
+            }
+            db.execute_batch("commit")?;
+            db.query_row("pragma journal_mode = wal", [], |_| Ok(()))
+        })
+    }
+
+    fn replace(path: &Path) -> Result<Index, Error> {
+        remove_database(path)?;
+        Index::create(path)
+    }
+}
+
+/// How often a file was of use.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Usage {
+    pub path: String,
+    pub importance: i64,
+    pub last: Option<String>,
+    pub count: u64,
+}
+
+const BUSY: std::time::Duration = std::time::Duration::from_secs(5);
+
+enum State {
+    Absent,
+    Ours,
+    Newer(i32),
+    Other(String),
+}
+
+/// What stands at the path, read from the file's own header so that a foreign
+/// or damaged file is never opened as a database of ours.
+fn state(path: &Path) -> Result<State, Error> {
+    use std::io::Read;
+    let mut header = [0u8; 100];
+    let mut file = match std::fs::File::open(path) {
+        Ok(file) => file,
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(State::Absent),
+        Err(source) => {
+            return Err(Error::Io {
+                path: path.to_owned(),
+                source,
+            });
+        }
+    };
+    match file.read_exact(&mut header) {
+        Ok(()) => {}
+        Err(e) if e.kind() == std::io::ErrorKind::UnexpectedEof => {
+            // A process that died between creating the file and its first page.
+            return Ok(State::Other("it was empty or cut short".into()));
+        }
+        Err(source) => {
+            return Err(Error::Io {
+                path: path.to_owned(),
+                source,
+            });
+        }
+    }
+    if &header[..16] != b"SQLite format 3\0" {
+        return Ok(State::Other("it was not a database".into()));
+    }
+    let word = |at: usize| i32::from_be_bytes([header[at], header[at + 1], header[at + 2], header[at + 3]]);
+    let (version, application) = (word(60), word(68));
+    Ok(match (application, version) {
+        (APPLICATION, VERSION) => State::Ours,
+        (APPLICATION, v) if v > VERSION => State::Newer(v),
+        (APPLICATION, v) => State::Other(format!("it was of the older version {v}")),
+        _ => State::Other("it belonged to another tool".into()),
+    })
+}
+
+fn remove_database(path: &Path) -> Result<(), Error> {
+    for suffix in ["", "-wal", "-shm", "-journal"] {
+        let mut name = path.as_os_str().to_owned();
+        name.push(suffix);
+        match std::fs::remove_file(&name) {
+            Ok(()) => {}
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound => {}
+            Err(source) => {
+                return Err(Error::Io {
+                    path: name.into(),
+                    source,
+                });
+            }
+        }
+    }
+    Ok(())
+}
+
+pub(super) fn number(db: &Connection, key: &str) -> rusqlite::Result<i64> {
+    Ok(db
+        .query_row("select value from meta where key = ?", [key], |r| r.get(0))
+        .optional()?
+        .unwrap_or(0))
+}
+
+pub(super) fn sqlite(path: &Path, source: rusqlite::Error) -> Error {
+    use rusqlite::ErrorCode::{DatabaseCorrupt, NotADatabase};
+    let damage = matches!(source.sqlite_error_code(), Some(DatabaseCorrupt | NotADatabase))
+        || matches!(
+            source,
+            rusqlite::Error::FromSqlConversionFailure(..)
+                | rusqlite::Error::InvalidColumnType(..)
+                | rusqlite::Error::IntegralValueOutOfRange(..)
+                | rusqlite::Error::QueryReturnedNoRows
+        )
+        || source.to_string().contains("no such table");
+    if damage {
+        return Error::Damaged {
+            path: path.to_owned(),
+            why: source.to_string(),
+        };
+    }
+    Error::Sqlite {
+        path: path.to_owned(),
+        source,
+    }
+}

@@ -1,0 +1,279 @@
+//! Text to the terms that full-text search knows: words are folded and
+//! stemmed, identifiers are kept whole *and* taken apart, CJK runs become
+//! pairs of characters. Documents and questions go through the same function,
+//! or they would not meet.
+
+use std::collections::HashMap;
+use std::ops::Range;
+
+use rust_stemmers::{Algorithm, Stemmer};
+use unicode_normalization::UnicodeNormalization;
+use unicode_normalization::char::is_combining_mark;
+
+/// Longer terms are cut: nobody types them, and base64 would fill the index.
+const LONGEST_TERM: usize = 64;
+/// A run of word characters longer than this is data, not language.
+const LONGEST_RUN: usize = 512;
+
+/// Splits text into terms and remembers what it has already worked out, which
+/// makes the second occurrence of a word cost one look-up.
+pub struct Terms {
+    stemmer: Stemmer,
+    /// Raw run → the terms that it gives.
+    known: HashMap<String, Box<[String]>>,
+}
+
+impl Default for Terms {
+    fn default() -> Self {
+        Terms {
+            stemmer: Stemmer::create(Algorithm::English),
+            known: HashMap::new(),
+        }
+    }
+}
+
+impl Terms {
+    /// Calls `each` for every term of `text`, in order, repeats included.
+    pub fn each(&mut self, text: &str, mut each: impl FnMut(&str)) {
+        self.each_with_place(text, |_, term| each(term));
+    }
+
+    /// Like [`Terms::each`], with the place in the text that gave the term.
+    pub fn each_with_place(&mut self, text: &str, mut each: impl FnMut(Range<usize>, &str)) {
+        let mut at = 0;
+        while let Some(skipped) = text[at..].find(starts_run) {
+            let start = at + skipped;
+            let run = &text[start..];
+            let cjk = run.starts_with(is_cjk);
+            let inside: fn(char) -> bool = if cjk { is_cjk } else { continues_run };
+            let end = start + run.find(|c| !inside(c)).unwrap_or(run.len());
+            if cjk {
+                pairs(text, start..end, &mut each);
+            } else {
+                self.run(&text[start..end], &mut |term| each(start..end, term));
+            }
+            at = end;
+        }
+    }
+
+    /// The distinct terms of a question, in order of first appearance.
+    pub fn of(&mut self, text: &str) -> Vec<String> {
+        let mut terms: Vec<String> = Vec::new();
+        self.each(text, |t| {
+            if !terms.iter().any(|known| known == t) {
+                terms.push(t.to_owned());
+            }
+        });
+        terms
+    }
+
+    fn run(&mut self, run: &str, each: &mut impl FnMut(&str)) {
+        if run.len() > LONGEST_RUN {
+            // Data rather than language: its parts are found, the whole is not
+            // worth a term. Searching for the exact string still finds it.
+            for part in run.split(|c: char| !c.is_alphanumeric()) {
+                if !part.is_empty() {
+                    each(cut(&fold(part)));
+                }
+            }
+            return;
+        }
+        if let Some(terms) = self.known.get(run) {
+            terms.iter().for_each(|t| each(t));
+            return;
+        }
+        let terms = self.terms_of_run(run);
+        terms.iter().for_each(|t| each(t));
+        self.known.insert(run.to_owned(), terms);
+    }
+
+    fn terms_of_run(&self, run: &str) -> Box<[String]> {
+        let mut terms: Vec<String> = Vec::new();
+        let mut add = |term: String| {
+            let term = cut(&term).to_owned();
+            if !term.is_empty() && !terms.contains(&term) {
+                terms.push(term);
+            }
+        };
+        let core = run.trim_matches(|c: char| !c.is_alphanumeric());
+        let core = core
+            .strip_suffix("'s")
+            .or_else(|| core.strip_suffix("’s"))
+            .unwrap_or(core);
+        if core.is_empty() {
+            return Box::default();
+        }
+        let parts = parts(core);
+        if parts.len() == 1 && parts[0].len() == core.len() {
+            add(self.stem(&fold(core)));
+        } else {
+            add(fold(core));
+            for part in parts {
+                add(self.stem(&fold(part)));
+            }
+        }
+        // `--dry-run`, `-x`: flags are looked for with their dashes.
+        if run.starts_with('-') {
+            let flag = run.trim_end_matches(|c: char| !c.is_alphanumeric());
+            add(fold(flag));
+        }
+        terms.into_boxed_slice()
+    }
+
+    fn stem(&self, word: &str) -> String {
+        let plain = word.len() > 3 && word.bytes().all(|b| b.is_ascii_lowercase());
+        if plain {
+            self.stemmer.stem(word).into_owned()
+        } else {
+            word.to_owned()
+        }
+    }
+}
+
+/// Lower case without accents: what two spellings of a word have in common.
+pub fn fold(text: &str) -> String {
+    if text.is_ascii() {
+        return text.to_ascii_lowercase();
+    }
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            c if c.is_ascii() => out.push(c.to_ascii_lowercase()),
+            // Marks carry meaning in these scripts: only width is folded.
+            c if is_cjk(c) => out.extend(std::iter::once(c).nfkc()),
+            c => out.extend(
+                std::iter::once(c)
+                    .nfkd()
+                    .filter(|c| !is_combining_mark(*c))
+                    .flat_map(char::to_lowercase),
+            ),
+        }
+    }
+    out
+}
+
+/// The words inside an identifier: `snake_case`, `camelCase`, `HTTPServer`,
+/// `path/to.rs`, `foo::bar`.
+fn parts(core: &str) -> Vec<&str> {
+    let mut parts = Vec::new();
+    for piece in core.split(|c: char| !c.is_alphanumeric()) {
+        let chars: Vec<(usize, char)> = piece.char_indices().collect();
+        let mut start = 0;
+        for i in 1..chars.len() {
+            let (before, here) = (chars[i - 1].1, chars[i].1);
+            let after = chars.get(i + 1).map(|c| c.1);
+            let hump = before.is_lowercase() && here.is_uppercase();
+            let acronym_end = before.is_uppercase()
+                && here.is_uppercase()
+                && after.is_some_and(char::is_lowercase);
+            if hump || acronym_end {
+                parts.push(&piece[start..chars[i].0]);
+                start = chars[i].0;
+            }
+        }
+        if start < piece.len() {
+            parts.push(&piece[start..]);
+        }
+    }
+    parts
+}
+
+/// Neighbouring pairs of a run without spaces; a single character stands alone.
+fn pairs(text: &str, run: Range<usize>, each: &mut impl FnMut(Range<usize>, &str)) {
+    let at: Vec<usize> = text[run.clone()]
+        .char_indices()
+        .map(|(i, _)| run.start + i)
+        .chain([run.end])
+        .collect();
+    if at.len() == 2 {
+        each(run.clone(), &fold(&text[run]));
+    }
+    for w in at.windows(3) {
+        each(w[0]..w[2], &fold(&text[w[0]..w[2]]));
+    }
+}
+
+fn cut(term: &str) -> &str {
+    let mut end = term.len().min(LONGEST_TERM);
+    while !term.is_char_boundary(end) {
+        end -= 1;
+    }
+    &term[..end]
+}
+
+fn starts_run(c: char) -> bool {
+    c.is_ascii_alphanumeric() || c == '-' || (!c.is_ascii() && c.is_alphanumeric())
+}
+
+fn continues_run(c: char) -> bool {
+    match c {
+        'a'..='z' | 'A'..='Z' | '0'..='9' => true,
+        '_' | '-' | '.' | '/' | ':' | '@' | '\'' | '’' | '\\' | '+' | '#' => true,
+        _ => !c.is_ascii() && (c.is_alphanumeric() || is_combining_mark(c)) && !is_cjk(c),
+    }
+}
+
+/// Scripts written without spaces between words.
+pub fn is_cjk(c: char) -> bool {
+    matches!(c as u32,
+        0x3040..=0x30FF | 0x31F0..=0x31FF | 0x3400..=0x4DBF | 0x4E00..=0x9FFF
+        | 0xAC00..=0xD7AF | 0xF900..=0xFAFF | 0xFF66..=0xFF9F | 0x20000..=0x3FFFF
+        | 0x0E00..=0x0E7F)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(text: &str, expect: &[&str]) {
+        let mut got = Vec::new();
+        Terms::default().each(text, |t| got.push(t.to_owned()));
+        assert_eq!(got, expect, "terms of {text:?}");
+    }
+
+    #[test]
+    fn words_are_folded_and_stemmed() {
+        check("Running the tests.", &["run", "the", "test"]);
+        check("Café résumé Ünïcode", &["cafe", "resume", "unicode"]);
+        check("the team's plan", &["the", "team", "plan"]);
+    }
+
+    #[test]
+    fn identifiers_are_kept_whole_and_taken_apart() {
+        check("snake_case", &["snake_case", "snake", "case"]);
+        check("parseHTTPHeader", &["parsehttpheader", "pars", "http", "header"]);
+        check("src/main.rs", &["src/main.rs", "src", "main", "rs"]);
+        check("E0433", &["e0433"]);
+        check("ERR_CONN_42", &["err_conn_42", "err", "conn", "42"]);
+        check("std::fs", &["std::fs", "std", "fs"]);
+        check("v1.2.3", &["v1.2.3", "v1", "2", "3"]);
+    }
+
+    #[test]
+    fn flags_keep_their_dashes() {
+        check("--dry-run", &["dry-run", "dry", "run", "--dry-run"]);
+        check("-x", &["x", "-x"]);
+        check("- item", &["item"]);
+    }
+
+    #[test]
+    fn cjk_becomes_pairs() {
+        check("記憶の鍛冶", &["記憶", "憶の", "の鍛", "鍛冶"]);
+        check("水", &["水"]);
+        check("API設計 ok", &["api", "設計", "ok"]);
+    }
+
+    #[test]
+    fn data_does_not_fill_the_index() {
+        let long = "a".repeat(100_000);
+        check(&long, &[&"a".repeat(64)]);
+    }
+
+    #[test]
+    fn questions_and_documents_meet() {
+        let mut terms = Terms::default();
+        let question = terms.of("retries retrying");
+        let document = terms.of("retry");
+        assert_eq!(question, document);
+    }
+}

@@ -1,0 +1,324 @@
+//! Bringing the index in step with the files: what is unchanged costs one
+//! `stat`, what changed is read again, what is gone is dropped. Nothing watches;
+//! this runs before every search.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc;
+
+use jiff::Timestamp;
+
+use super::describe::{describe, unusable};
+use crate::document;
+use crate::embed::Embedder;
+use crate::index::{self, Change, Entry, Index, Packed, Put, Sizes, Stamp};
+use crate::workspace::{self, Found, RelPath, Workspace};
+
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    #[error(transparent)]
+    Index(#[from] index::Error),
+    #[error(transparent)]
+    Workspace(#[from] workspace::Error),
+}
+
+/// What became of one file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Outcome {
+    Unchanged,
+    Indexed,
+    Reindexed,
+    Removed,
+    /// It is there and cannot be used; the sentence says why and what to do.
+    Skipped(String),
+}
+
+#[derive(Debug, Clone, Default)]
+pub struct Refresh {
+    /// Every file, sorted by path.
+    pub files: Vec<(String, Outcome)>,
+    /// Places that could not be looked into.
+    pub problems: Vec<String>,
+}
+
+impl Refresh {
+    pub fn count(&self, wanted: impl Fn(&Outcome) -> bool) -> usize {
+        self.files.iter().filter(|(_, o)| wanted(o)).count()
+    }
+
+    pub fn changed(&self) -> bool {
+        self.files
+            .iter()
+            .any(|(_, o)| matches!(o, Outcome::Indexed | Outcome::Reindexed | Outcome::Removed))
+    }
+}
+
+/// What differs between the files and the index, found by `stat` alone.
+#[derive(Debug, Default)]
+pub struct Differences {
+    /// New files, changed files, and files whose time stamp proves nothing.
+    pub to_read: Vec<Found>,
+    pub gone: Vec<String>,
+    pub unchanged: Vec<String>,
+    /// Unchanged files that could not be used when they were read.
+    pub unusable: Vec<(String, String)>,
+    pub problems: Vec<String>,
+}
+
+impl Differences {
+    pub fn none(&self) -> bool {
+        self.to_read.is_empty() && self.gone.is_empty()
+    }
+}
+
+/// Compares the files with the catalogue.
+pub fn differences(workspace: &Workspace, catalogue: &[Entry], force: bool) -> Differences {
+    let scan = workspace.scan();
+    let mut d = Differences {
+        problems: scan.problems.iter().map(|p| p.to_string()).collect(),
+        ..Differences::default()
+    };
+    let mut known = catalogue.iter().peekable();
+    for found in scan.files {
+        if !indexable(&found) {
+            continue;
+        }
+        while let Some(entry) = known.next_if(|e| e.path.as_str() < found.path.as_str()) {
+            d.gone.push(entry.path.clone());
+        }
+        match known.next_if(|e| e.path == found.path.as_str()) {
+            Some(e) if !force && e.stamp.proves_unchanged(found.size, found.mtime_ns) => match &e.problem {
+                Some(problem) => d.unusable.push((e.path.clone(), problem.clone())),
+                None => d.unchanged.push(e.path.clone()),
+            },
+            _ => d.to_read.push(found),
+        }
+    }
+    d.gone.extend(known.map(|e| e.path.clone()));
+    d
+}
+
+/// Files that lead to others are not documents of their own, except the index
+/// that people write by hand.
+fn indexable(found: &Found) -> bool {
+    found.role != workspace::Role::Routing || found.path.as_str() == "knowledge/README.md"
+}
+
+/// Text of this size is written in one transaction. Larger batches make fewer
+/// segments, smaller ones lose less when a run is interrupted.
+const BATCH_BYTES: usize = 24 << 20;
+
+/// Reads what differs and brings the index up to date. The caller holds the
+/// index lock, taken at `recorded_ns` by the file system's clock.
+pub fn refresh(
+    workspace: &Workspace,
+    index: &mut Index,
+    force: bool,
+    recorded_ns: i64,
+    now: Timestamp,
+    progress: &mut dyn FnMut(usize, usize),
+) -> Result<Refresh, Error> {
+    let catalogue = index.catalogue()?;
+    let d = differences(workspace, &catalogue, force);
+    let known = |path: &str| catalogue.binary_search_by(|e| e.path.as_str().cmp(path)).is_ok();
+    let total = d.to_read.len();
+    let mut report = Refresh {
+        problems: d.problems,
+        ..Refresh::default()
+    };
+    let mut batch: Vec<Change> = d.gone.iter().cloned().map(Change::Remove).collect();
+    let mut bytes = 0;
+    let mut done = 0;
+    let mut failure = None;
+    read_all(workspace, index, &d.to_read, force, recorded_ns, |index, read| {
+        done += 1;
+        progress(done, total);
+        match read {
+            Read::Same(path, stamp) => {
+                batch.push(Change::Restamp(path.as_str().to_owned(), stamp));
+                report.files.push((path.as_str().to_owned(), Outcome::Unchanged));
+            }
+            Read::Vanished(path) => {
+                if known(path.as_str()) {
+                    batch.push(Change::Remove(path.as_str().to_owned()));
+                    report.files.push((path.as_str().to_owned(), Outcome::Removed));
+                }
+            }
+            Read::Put(put) => {
+                let outcome = match &put.problem {
+                    Some(problem) => Outcome::Skipped(problem.clone()),
+                    None if known(&put.path) => Outcome::Reindexed,
+                    None => Outcome::Indexed,
+                };
+                report.files.push((put.path.clone(), outcome));
+                bytes += put.stamp.size as usize;
+                batch.push(Change::Put(put));
+            }
+        }
+        if bytes >= BATCH_BYTES {
+            bytes = 0;
+            if let Err(e) = index.apply(std::mem::take(&mut batch)) {
+                failure = Some(e);
+                return false;
+            }
+        }
+        true
+    })?;
+    if let Some(e) = failure {
+        return Err(e.into());
+    }
+    index.apply(batch)?;
+    report.files.extend(d.gone.into_iter().map(|p| (p, Outcome::Removed)));
+    report.files.extend(d.unchanged.into_iter().map(|p| (p, Outcome::Unchanged)));
+    report
+        .files
+        .extend(d.unusable.into_iter().map(|(p, why)| (p, Outcome::Skipped(why))));
+    report.files.sort_by(|a, b| a.0.cmp(&b.0));
+    write_manifest(workspace, index, report.changed() || force, now)?;
+    Ok(report)
+}
+
+enum Read {
+    Put(Box<Put>),
+    Same(RelPath, Stamp),
+    Vanished(RelPath),
+}
+
+/// Reads and parses on all cores, hands over one by one on this thread.
+fn read_all(
+    workspace: &Workspace,
+    index: &mut Index,
+    files: &[Found],
+    force: bool,
+    recorded_ns: i64,
+    mut each: impl FnMut(&mut Index, Read) -> bool,
+) -> Result<(), Error> {
+    let sizes = Sizes::up_to(workspace.config().index.chunk_tokens);
+    let mut hashes = std::collections::HashMap::new();
+    if !force {
+        for found in files {
+            if let Some(hash) = index.hash_of(found.path.as_str())? {
+                hashes.insert(found.path.as_str().to_owned(), hash);
+            }
+        }
+    }
+    let one = |found: &Found| read_one(workspace, found, hashes.get(found.path.as_str()), recorded_ns, sizes);
+    if files.len() < 8 {
+        for found in files {
+            if !each(index, one(found)) {
+                break;
+            }
+        }
+        return Ok(());
+    }
+    let next = AtomicUsize::new(0);
+    let threads = std::thread::available_parallelism().map_or(2, |n| n.get()).clamp(1, 8);
+    std::thread::scope(|scope| {
+        let (sender, receiver) = mpsc::sync_channel(256);
+        for _ in 0..threads {
+            let (sender, next, one) = (sender.clone(), &next, &one);
+            scope.spawn(move || {
+                while let Some(found) = files.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    if sender.send(one(found)).is_err() {
+                        break;
+                    }
+                }
+            });
+        }
+        drop(sender);
+        for read in receiver {
+            if !each(index, read) {
+                break;
+            }
+        }
+    });
+    Ok(())
+}
+
+fn read_one(workspace: &Workspace, found: &Found, known: Option<&String>, recorded_ns: i64, sizes: Sizes) -> Read {
+    let stamp = Stamp {
+        size: found.size,
+        mtime_ns: found.mtime_ns,
+        recorded_ns,
+    };
+    let path = found.path.clone();
+    let text = match workspace.read_text(&path) {
+        Ok(text) => text,
+        Err(e) if e.is_not_found() => return Read::Vanished(path),
+        Err(e) => return Read::Put(Box::new(unusable(&path, found.role, stamp, e.to_string()))),
+    };
+    let hash = document::content_hash(&text);
+    if known == Some(&hash) {
+        return Read::Same(path, stamp);
+    }
+    let document = document::parse(text);
+    Read::Put(Box::new(describe(&path, found.role, stamp, hash, &document, sizes)))
+}
+
+/// `manifest.json` for people and other tools. When nothing changed it is left
+/// as it is, so that `lastIndexed` says when something last did.
+fn write_manifest(workspace: &Workspace, index: &Index, changed: bool, now: Timestamp) -> Result<(), Error> {
+    let there = workspace.derived().join("manifest.json").exists();
+    if !changed && there {
+        return Ok(());
+    }
+    let stamp = match index.note("last_indexed")? {
+        Some(stamp) if !changed => stamp,
+        _ => {
+            let stamp = format!("{now:.3}");
+            index.set_note("last_indexed", &stamp)?;
+            stamp
+        }
+    };
+    let files: serde_json::Map<String, serde_json::Value> =
+        index.hashes()?.into_iter().map(|(path, hash)| (path, hash.into())).collect();
+    let manifest = serde_json::json!({ "files": files, "lastIndexed": stamp });
+    let text = serde_json::to_string_pretty(&manifest).unwrap_or_default() + "\n";
+    workspace.write_derived("manifest.json", text.as_bytes())?;
+    Ok(())
+}
+
+/// Passages embedded between two looks at `keep_going`, per thread.
+const EMBED_STEP: usize = 8;
+
+/// Embeds passages that have no vector yet, in committed batches, until none is
+/// left or `keep_going` says stop. It is told how many were done and are waiting.
+pub fn embed(
+    index: &mut Index,
+    embedder: &dyn Embedder,
+    keep_going: &mut dyn FnMut(usize, usize) -> bool,
+) -> Result<usize, Error> {
+    index.use_model(embedder.id(), embedder.dimensions())?;
+    let counts = index.counts()?;
+    let waiting = counts.chunks - counts.embedded;
+    let threads = std::thread::available_parallelism().map_or(2, |n| n.get()).clamp(1, 8);
+    let mut done = 0;
+    while keep_going(done, waiting) {
+        let texts = index.to_embed(if done == 0 { threads } else { threads * EMBED_STEP })?;
+        if texts.is_empty() {
+            break;
+        }
+        let share = texts.len().div_ceil(threads);
+        let vectors: Vec<(u32, Packed)> = std::thread::scope(|scope| {
+            let workers: Vec<_> = texts
+                .chunks(share)
+                .map(|part| {
+                    scope.spawn(move || {
+                        part.iter()
+                            .map(|(id, text)| (*id, Packed::from(&embedder.embed(text))))
+                            .collect::<Vec<_>>()
+                    })
+                })
+                .collect();
+            workers
+                .into_iter()
+                .flat_map(|w| w.join().unwrap_or_default())
+                .collect()
+        });
+        if vectors.is_empty() {
+            break;
+        }
+        done += vectors.len();
+        index.store_vectors(&vectors)?;
+    }
+    Ok(done)
+}

@@ -1,0 +1,75 @@
+//! Full text and vectors made into one ranking.
+//!
+//! The text score leads and the vector score adds to it, scaled by how far a
+//! passage stands out from the crowd of its neighbours: a weak model sees all
+//! passages as about equally near, and then adds next to nothing.
+
+use std::collections::HashMap;
+
+use super::Mode;
+
+/// What the vectors can add at most, where the best text match counts as 1.
+const VECTOR_WEIGHT: f32 = 0.4;
+/// What is added when the whole question stands in the passage word for word.
+pub const EXACT: f32 = 0.3;
+
+/// Why a passage stands where it does.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Evidence {
+    pub score: f32,
+    pub bm25: f32,
+    pub cosine: f32,
+    /// Places in the two rankings, from 1; none when a side did not find it.
+    pub text_rank: Option<usize>,
+    pub vector_rank: Option<usize>,
+    /// Found by looking for the string itself.
+    pub literal: bool,
+    /// The whole question stands in it.
+    pub exact: bool,
+}
+
+/// Merges both rankings, best first.
+pub fn fuse(
+    text: &[(u32, f32)],
+    vector: &[(u32, f32)],
+    literal: &[u32],
+    mode: Mode,
+) -> Vec<(u32, Evidence)> {
+    let mut all: HashMap<u32, Evidence> = HashMap::new();
+    for (rank, (chunk, score)) in text.iter().enumerate() {
+        let e = all.entry(*chunk).or_default();
+        (e.bm25, e.text_rank) = (*score, Some(rank + 1));
+    }
+    for (rank, (chunk, cosine)) in vector.iter().enumerate() {
+        let e = all.entry(*chunk).or_default();
+        (e.cosine, e.vector_rank) = (*cosine, Some(rank + 1));
+    }
+    for chunk in literal {
+        all.entry(*chunk).or_default().literal = true;
+    }
+    let best_text = text.first().map_or(0.0, |t| t.1);
+    let (near, far) = match (vector.first(), vector.last()) {
+        (Some(first), Some(last)) => (first.1, last.1),
+        _ => (0.0, 0.0),
+    };
+    for e in all.values_mut() {
+        let by_text = if best_text > 0.0 { e.bm25 / best_text } else { 0.0 };
+        let by_vector = if near > far && e.vector_rank.is_some() {
+            (e.cosine - far) / (near - far)
+        } else {
+            0.0
+        };
+        e.score = match mode {
+            Mode::Text => by_text,
+            Mode::Vector => e.cosine.max(0.0),
+            Mode::Hybrid if best_text == 0.0 => by_vector * near.clamp(0.0, 1.0),
+            Mode::Hybrid => by_text + VECTOR_WEIGHT * near.clamp(0.0, 1.0) * by_vector,
+        };
+        if e.literal {
+            e.score = e.score.max(0.5) + EXACT;
+        }
+    }
+    let mut ranked: Vec<(u32, Evidence)> = all.into_iter().collect();
+    ranked.sort_by(|a, b| b.1.score.total_cmp(&a.1.score).then(a.0.cmp(&b.0)));
+    ranked
+}

@@ -1,0 +1,64 @@
+//! The best evidence that fits into a budget. The budget is hard: what the
+//! caller's own counting says is never exceeded, and what did not fit is named.
+
+use super::{Hit, snippet};
+
+/// A passage, or the part of it that fits.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Piece {
+    /// Position in the list of hits.
+    pub hit: usize,
+    pub text: String,
+    /// Whether `text` is less than the passage.
+    pub cut: bool,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Packing {
+    pub pieces: Vec<Piece>,
+    /// Hits that did not fit at all.
+    pub left_out: Vec<usize>,
+    /// What `cost` said of the result.
+    pub used: usize,
+}
+
+/// Part sizes tried, in bytes, when a passage does not fit whole.
+const PARTS: [usize; 3] = [1200, 600, 240];
+
+/// Takes hits in order while they fit. `cost` counts the whole output for the
+/// given pieces, whatever else the caller puts around them.
+pub fn fit(hits: &[Hit], budget: usize, cost: &dyn Fn(&[Piece], &[usize]) -> usize) -> Packing {
+    let mut pieces: Vec<Piece> = Vec::new();
+    let mut left_out: Vec<usize> = Vec::new();
+    for (i, hit) in hits.iter().enumerate() {
+        let text = &hit.passage.text;
+        let whole = Piece {
+            hit: i,
+            text: text.clone(),
+            cut: false,
+        };
+        let parts = PARTS.iter().filter(|width| **width < text.len()).map(|width| Piece {
+            hit: i,
+            text: text[snippet::window(text, &hit.matches, *width)].to_owned(),
+            cut: true,
+        });
+        // Everything after this one is still unplaced, and naming it costs too.
+        let rest: Vec<usize> = left_out.iter().copied().chain(i + 1..hits.len()).collect();
+        let fitting = std::iter::once(whole).chain(parts).find(|piece| {
+            pieces.push(piece.clone());
+            let fits = cost(&pieces, &rest) <= budget;
+            pieces.pop();
+            fits
+        });
+        match fitting {
+            Some(piece) => pieces.push(piece),
+            None => left_out.push(i),
+        }
+    }
+    let used = cost(&pieces, &left_out);
+    Packing {
+        pieces,
+        left_out,
+        used,
+    }
+}

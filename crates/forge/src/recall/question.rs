@@ -1,0 +1,145 @@
+//! What a question asks for: terms, "phrases" that must stand as they are,
+//! and prefixes*. There are no other operators, so that a flag, a path or a
+//! line of code can be asked for as it is.
+
+use crate::index::PrefixTerm;
+use crate::index::terms::{Terms, fold};
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Question {
+    /// The words without quotation marks and asterisks, trimmed.
+    pub plain: String,
+    pub terms: Vec<String>,
+    /// Folded, white space collapsed.
+    pub phrases: Vec<String>,
+    pub prefixes: Vec<PrefixTerm>,
+}
+
+impl Question {
+    pub fn read(text: &str) -> Question {
+        let mut phrases = Vec::new();
+        let mut prefixes = Vec::new();
+        let mut plain = String::new();
+        let mut rest = text;
+        while let Some((before, phrase, after)) = quoted(rest) {
+            words(before, &mut plain, &mut prefixes);
+            words(phrase, &mut plain, &mut Vec::new());
+            let phrase = squeeze(&fold(phrase));
+            if !phrase.is_empty() {
+                phrases.push(phrase);
+            }
+            rest = after;
+        }
+        words(rest, &mut plain, &mut prefixes);
+        let mut terms = Terms::default().of(&plain);
+        // The stem of a prefix is not a term that was asked for.
+        let mut of_prefixes = Terms::default();
+        for prefix in &prefixes {
+            for term in of_prefixes.of(&prefix.0) {
+                if !plain_has(&plain, &prefix.0) {
+                    terms.retain(|t| *t != term);
+                }
+            }
+        }
+        Question {
+            plain: plain.trim().to_owned(),
+            terms,
+            phrases,
+            prefixes,
+        }
+    }
+
+    /// Whether a passage may answer at all: phrases must stand in it.
+    pub fn allows(&self, text: &str) -> bool {
+        if self.phrases.is_empty() && (self.prefixes.is_empty() || !self.terms.is_empty()) {
+            return true;
+        }
+        let text = squeeze(&fold(text));
+        if !self.phrases.is_empty() {
+            return self.phrases.iter().all(|p| text.contains(p.as_str()));
+        }
+        self.prefixes.iter().any(|p| begins_word(&text, &fold(&p.0)))
+    }
+
+    /// Whether the whole question stands in a folded text as one string.
+    pub fn stands_in(&self, folded: &str) -> bool {
+        let wanted = fold(&self.plain);
+        wanted.chars().count() >= 3
+            && self.terms.len() >= 2
+            && memchr::memmem::find(folded.as_bytes(), wanted.as_bytes()).is_some()
+    }
+}
+
+fn quoted(text: &str) -> Option<(&str, &str, &str)> {
+    let open = text.find(['"', '“'])?;
+    let inside = open + text[open..].chars().next()?.len_utf8();
+    let close = inside + text[inside..].find(['"', '”'])?;
+    let after = close + text[close..].chars().next()?.len_utf8();
+    Some((&text[..open], &text[inside..close], &text[after..]))
+}
+
+fn words(text: &str, plain: &mut String, prefixes: &mut Vec<PrefixTerm>) {
+    for word in text.split_whitespace() {
+        if let Some(stem) = word.strip_suffix('*')
+            && stem.chars().filter(|c| c.is_alphanumeric()).count() >= 2
+            && !stem.contains('*')
+        {
+            prefixes.push(PrefixTerm(stem.to_owned()));
+            continue;
+        }
+        if !plain.is_empty() {
+            plain.push(' ');
+        }
+        plain.push_str(word);
+    }
+}
+
+fn plain_has(plain: &str, word: &str) -> bool {
+    plain.split_whitespace().any(|w| w == word)
+}
+
+fn squeeze(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+fn begins_word(text: &str, prefix: &str) -> bool {
+    memchr::memmem::find_iter(text.as_bytes(), prefix.as_bytes()).any(|at| {
+        text[..at].chars().next_back().is_none_or(|c| !c.is_alphanumeric())
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_question_is_words_phrases_and_prefixes() {
+        let q = Question::read(r#"how "Retry  Policy" authent* --dry-run"#);
+        assert_eq!(q.plain, "how Retry Policy --dry-run");
+        assert_eq!(q.phrases, ["retry policy"]);
+        assert_eq!(q.prefixes, [PrefixTerm("authent".into())]);
+        assert!(q.terms.contains(&"--dry-run".to_owned()));
+        assert!(!q.terms.contains(&"authent".to_owned()));
+    }
+
+    #[test]
+    fn an_open_quotation_mark_is_text() {
+        let q = Question::read(r#"5" screen"#);
+        assert!(q.phrases.is_empty());
+        assert_eq!(q.plain, r#"5" screen"#);
+    }
+
+    #[test]
+    fn phrases_are_required_and_folded() {
+        let q = Question::read("\"Café au lait\"");
+        assert!(q.allows("a CAFE\n au lait, please"));
+        assert!(!q.allows("lait au cafe"));
+    }
+
+    #[test]
+    fn a_lone_prefix_must_begin_a_word() {
+        let q = Question::read("authentica*");
+        assert!(q.allows("Authentication is hard"));
+        assert!(!q.allows("an authentic text, unauthenticated"));
+    }
+}

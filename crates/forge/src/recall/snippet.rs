@@ -1,0 +1,119 @@
+//! Which parts of a passage to show: the places that match the question, and
+//! the window that holds most of them.
+
+use std::collections::HashSet;
+use std::ops::Range;
+
+use super::Question;
+use crate::index::terms::{Terms, fold};
+
+/// Ranges of the text that match terms, prefixes or phrases of the question,
+/// in order and without overlap.
+pub fn matches(text: &str, question: &Question) -> Vec<Range<usize>> {
+    let wanted: HashSet<&str> = question.terms.iter().map(String::as_str).collect();
+    let prefixes: Vec<String> = question.prefixes.iter().map(|p| fold(&p.0)).collect();
+    let mut found: Vec<Range<usize>> = Vec::new();
+    Terms::default().each_with_place(text, |place, term| {
+        let hit = wanted.contains(term)
+            || (!prefixes.is_empty() && {
+                let word = fold(&text[place.clone()]);
+                prefixes.iter().any(|p| word.starts_with(p.as_str()))
+            });
+        if hit {
+            found.push(place);
+        }
+    });
+    found.sort_by_key(|r| (r.start, r.end));
+    let mut merged: Vec<Range<usize>> = Vec::new();
+    for range in found {
+        match merged.last_mut() {
+            Some(last) if range.start < last.end => last.end = last.end.max(range.end),
+            _ => merged.push(range),
+        }
+    }
+    merged
+}
+
+/// The part of the text of at most `width` bytes that holds most matches, cut
+/// at line ends or between words.
+pub fn window(text: &str, matches: &[Range<usize>], width: usize) -> Range<usize> {
+    if text.len() <= width {
+        return 0..text.len();
+    }
+    let best = (0..matches.len())
+        .max_by_key(|first| {
+            let start = matches[*first].start;
+            let held = matches[*first..].iter().take_while(|m| m.end <= start + width * 3 / 4).count();
+            (held, std::cmp::Reverse(*first))
+        })
+        .map_or(0, |first| matches[first].start);
+    // A little of what stands before the first match, to read it in context.
+    let start = before(text, best.saturating_sub(width / 4));
+    let start = match text[start..best.max(start)].rfind('\n') {
+        Some(line) if best - (start + line) < width / 2 => start + line + 1,
+        _ => word_start(text, start),
+    };
+    let end = before(text, (start + width).min(text.len()));
+    let end = if end == text.len() { end } else { word_end(text, start, end) };
+    start..end
+}
+
+fn before(text: &str, mut at: usize) -> usize {
+    while !text.is_char_boundary(at) {
+        at -= 1;
+    }
+    at
+}
+
+fn word_start(text: &str, at: usize) -> usize {
+    if at == 0 {
+        return 0;
+    }
+    text[at..]
+        .char_indices()
+        .take(40)
+        .find(|(_, c)| c.is_whitespace())
+        .map_or(at, |(i, c)| at + i + c.len_utf8())
+}
+
+fn word_end(text: &str, start: usize, end: usize) -> usize {
+    text[start..end]
+        .char_indices()
+        .rev()
+        .take(40)
+        .find(|(_, c)| c.is_whitespace())
+        .map_or(end, |(i, _)| start + i)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn matched_words_are_marked_whatever_their_form() {
+        let text = "We retry payments. Retries use `retry_policy`.";
+        let found: Vec<&str> = matches(text, &Question::read("retrying"))
+            .into_iter()
+            .map(|r| &text[r])
+            .collect();
+        assert_eq!(found, ["retry", "Retries", "retry_policy"]);
+    }
+
+    #[test]
+    fn the_window_holds_the_matches() {
+        let text = format!("{} the needle is here {}", "hay ".repeat(200), "straw ".repeat(200));
+        let m = matches(&text, &Question::read("needle"));
+        let w = window(&text, &m, 120);
+        assert!(text[w.clone()].contains("needle"), "{:?}", &text[w]);
+        assert!(w.len() <= 120);
+    }
+
+    #[test]
+    fn a_window_never_cuts_a_character() {
+        let text = "é".repeat(500);
+        for width in 1..60 {
+            let w = window(&text, &[], width);
+            assert!(text.get(w).is_some());
+        }
+    }
+}

@@ -1,0 +1,120 @@
+//! Documents that no longer hold stand below what replaced them, and say so.
+
+use std::collections::HashMap;
+
+use super::Hit;
+use crate::index::{Entry, Error, Index, Standing};
+
+/// Lowers outdated hits and lifts what replaced them at least to the place
+/// that the outdated one had earned.
+pub fn apply(
+    index: &Index,
+    catalogue: &[Entry],
+    hits: &mut Vec<Hit>,
+    allow: &dyn Fn(u32) -> bool,
+    outdated: f32,
+) -> Result<(), Error> {
+    let replaced = replacements(index, catalogue)?;
+    let mut earned: HashMap<&str, f32> = HashMap::new();
+    for hit in hits.iter_mut() {
+        let successor = replaced.get(&hit.passage.path);
+        if successor.is_none() && hit.passage.standing == Standing::Current {
+            continue;
+        }
+        if let Some(path) = successor {
+            hit.replaced_by = Some(path.clone());
+            let best = earned.entry(path.as_str()).or_insert(0.0);
+            *best = best.max(hit.score);
+        }
+        hit.score *= outdated;
+    }
+    for (path, score) in earned {
+        let best = hits
+            .iter_mut()
+            .filter(|h| h.passage.path == path)
+            .max_by(|a, b| a.score.total_cmp(&b.score));
+        if let Some(hit) = best {
+            hit.score = hit.score.max(score);
+            continue;
+        }
+        let allowed = catalogue.iter().any(|e| e.path == path && allow(e.id));
+        if allowed && let Some(passage) = index.passages_of(path)?.into_iter().next() {
+            hits.push(Hit {
+                passage,
+                score,
+                relevance: 0.5,
+                evidence: Default::default(),
+                replaced_by: None,
+                terms: Vec::new(),
+                matches: Vec::new(),
+            });
+        }
+    }
+    Ok(())
+}
+
+/// Path of an outdated document → path of the one that finally replaced it.
+fn replacements(index: &Index, catalogue: &[Entry]) -> Result<HashMap<String, String>, Error> {
+    let mut direct: HashMap<String, String> = HashMap::new();
+    let mut names: Option<HashMap<String, &str>> = None;
+    let mut resolve = |name: &str, near: &str| -> Option<String> {
+        let names = names.get_or_insert_with(|| names_of(catalogue));
+        let beside = near.rsplit_once('/').map(|(dir, _)| format!("{dir}/{}", key(name)));
+        beside
+            .and_then(|b| names.get(b.as_str()))
+            .or_else(|| names.get(key(name).as_str()))
+            .map(|p| (*p).to_owned())
+    };
+    for entry in catalogue {
+        if let Standing::SupersededBy(name) = &entry.standing
+            && let Some(path) = resolve(name, &entry.path)
+        {
+            direct.insert(entry.path.clone(), path);
+        }
+    }
+    for (name, by) in index.replacements()? {
+        if let Some(old) = resolve(&name, &by)
+            && old != by
+        {
+            direct.entry(old).or_insert(by);
+        }
+    }
+    // A chain ends at its last document; a circle replaces nothing.
+    let mut last = HashMap::new();
+    for old in direct.keys() {
+        let mut at = old;
+        let mut steps = 0;
+        while let Some(next) = direct.get(at) {
+            at = next;
+            steps += 1;
+            if steps > direct.len() {
+                break;
+            }
+        }
+        if steps <= direct.len() && at != old {
+            last.insert(old.clone(), at.clone());
+        }
+    }
+    Ok(last)
+}
+
+/// Every way to name a document: path, path without ending, file name.
+fn names_of(catalogue: &[Entry]) -> HashMap<String, &str> {
+    let mut names: HashMap<String, &str> = HashMap::new();
+    for entry in catalogue {
+        let full = key(&entry.path);
+        let short = full.strip_prefix("knowledge/").unwrap_or(&full).to_owned();
+        let stem = full.rsplit('/').next().unwrap_or(&full).to_owned();
+        for name in [full, short, stem] {
+            names.entry(name).or_insert(&entry.path);
+        }
+    }
+    names
+}
+
+fn key(name: &str) -> String {
+    let name = name.trim().trim_start_matches("[[").trim_end_matches("]]");
+    let name = name.split(['|', '#']).next().unwrap_or(name).trim();
+    let name = name.trim_start_matches("./");
+    name.strip_suffix(".md").unwrap_or(name).to_lowercase()
+}
