@@ -1,5 +1,16 @@
 //! The model that turns text into vectors, and the boundary behind which
-//! another can stand. It never downloads anything.
+//! another can stand. It never downloads anything, never starts a thread and
+//! parses nothing at start-up: the weights are used where the linker put them.
+
+mod container;
+mod kernels;
+mod maths;
+mod minilm;
+#[cfg(test)]
+mod tests;
+mod wordpiece;
+
+use std::sync::LazyLock;
 
 /// Text to unit-length vectors. Vectors of different `id`s are never compared.
 pub trait Embedder: Send + Sync {
@@ -7,4 +18,14 @@ pub trait Embedder: Send + Sync {
     fn dimensions(&self) -> usize;
     /// Empty or unknown text gives a zero vector, never NaN.
     fn embed(&self, text: &str) -> Vec<f32>;
+}
+
+/// The encoder inside the binary. `embed/MODEL.md` tells where it comes from.
+///
+/// It reads the first 126 tokens of a text (some 90 words) and ignores the
+/// rest, so longer texts are for the caller to cut. The same text gives the
+/// same bits on every processor.
+pub fn builtin() -> &'static dyn Embedder {
+    static ENCODER: LazyLock<minilm::MiniLm> = LazyLock::new(minilm::MiniLm::builtin);
+    &*ENCODER
 }

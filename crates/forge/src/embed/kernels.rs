@@ -1,0 +1,305 @@
+//! The same arithmetic on the widest vectors that the processor has. All
+//! `unsafe` code of the encoder is in this file. No level may give other bits
+//! than the portable one: integer sums are exact, and the few operations on
+//! floating-point numbers keep the order of `maths::linear`.
+
+use super::container::F32s;
+use super::maths::{self, Rounded};
+
+/// What the processor can do. Only this file can make one, so that holding a
+/// level proves that its instructions are there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Level(Kind);
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Portable,
+    #[cfg(target_arch = "x86_64")]
+    Avx2,
+    /// With the byte products of VNNI; implies [`Kind::Avx2`].
+    #[cfg(target_arch = "x86_64")]
+    Avx512,
+}
+
+impl Level {
+    /// From the plainest to the fastest.
+    pub(super) fn available() -> Vec<Level> {
+        #[cfg_attr(not(target_arch = "x86_64"), expect(unused_mut))]
+        let mut levels = vec![Level(Kind::Portable)];
+        #[cfg(target_arch = "x86_64")]
+        if is_x86_feature_detected!("avx2") {
+            levels.push(Level(Kind::Avx2));
+            if is_x86_feature_detected!("avx512f")
+                && is_x86_feature_detected!("avx512bw")
+                && is_x86_feature_detected!("avx512vnni")
+            {
+                levels.push(Level(Kind::Avx512));
+            }
+        }
+        levels
+    }
+
+    pub(super) fn best() -> Level {
+        *Level::available()
+            .last()
+            .expect("the portable level is always there")
+    }
+}
+
+/// `out = x · weights + bias`, where `blocks` is a matrix as the converter
+/// lays it out.
+pub(super) fn linear(level: Level, blocks: &[u8], bias: F32s, x: &Rounded, out: &mut [f32]) {
+    // The kernels rely on these sizes.
+    let groups = x.width / maths::GROUP;
+    assert!(x.width.is_multiple_of(maths::GROUP) && bias.len().is_multiple_of(maths::BLOCK));
+    assert_eq!(
+        blocks.len(),
+        bias.len() / maths::BLOCK * groups * maths::BLOCK_BYTES
+    );
+    assert_eq!(x.values.len(), x.rows() * x.width);
+    assert_eq!(x.scales.len(), x.rows() * groups);
+    assert_eq!(x.offsets.len(), x.rows() * groups);
+    assert_eq!(out.len(), x.rows() * bias.len());
+    match level.0 {
+        Kind::Portable => maths::linear(blocks, bias, x, out),
+        // SAFETY: a level is made only after its features were detected, and
+        // the sizes were checked above.
+        #[cfg(target_arch = "x86_64")]
+        Kind::Avx2 => unsafe { x86::linear_avx2(blocks, bias, x, out) },
+        // SAFETY: as above.
+        #[cfg(target_arch = "x86_64")]
+        Kind::Avx512 => unsafe { x86::linear_avx512(blocks, bias, x, out) },
+    }
+}
+
+/// Compiles a function of `maths` a second time for wider vectors.
+macro_rules! on_every_level {
+    ($($name:ident($($arg:ident: $type:ty),*);)*) => {$(
+        pub(super) fn $name(level: Level, $($arg: $type),*) {
+            #[cfg(target_arch = "x86_64")]
+            {
+                #[target_feature(enable = "avx2")]
+                fn wide($($arg: $type),*) {
+                    maths::$name($($arg),*);
+                }
+                if level.0 != Kind::Portable {
+                    // SAFETY: every other level has detected AVX2.
+                    return unsafe { wide($($arg),*) };
+                }
+            }
+            let Level(_) = level;
+            maths::$name($($arg),*);
+        }
+    )*};
+}
+
+on_every_level! {
+    round(x: &[f32], width: usize, to: &mut Rounded);
+    add_and_norm(x: &mut [f32], added: &[f32], gain: F32s, bias: F32s);
+    gelu(x: &mut [f32]);
+    attention(qkv: &[f32], width: usize, out: &mut [f32]);
+}
+
+#[cfg(target_arch = "x86_64")]
+mod x86 {
+    use std::arch::x86_64::*;
+
+    use crate::embed::container::F32s;
+    use crate::embed::maths::{BLOCK, BLOCK_BYTES, GROUP, Rounded};
+
+    const SCALES: usize = 4 * BLOCK;
+
+    /// Where a tile of rows stands: everything a kernel needs to know.
+    #[derive(Clone, Copy)]
+    struct Tile<'a> {
+        /// One block of 16 outputs, all its groups.
+        block: &'a [u8],
+        bias: &'a [[u8; 4]; BLOCK],
+        x: &'a Rounded,
+        first_row: usize,
+        first_output: usize,
+        outputs: usize,
+    }
+
+    macro_rules! tiles {
+        ($name:ident, $features:literal, $tile:ident, [$($size:literal),*]) => {
+            /// # Safety
+            /// The processor has the features, and the sizes agree as
+            /// `super::linear` checks.
+            #[target_feature(enable = $features)]
+            pub(super) unsafe fn $name(blocks: &[u8], bias: F32s, x: &Rounded, out: &mut [f32]) {
+                let per_block = x.width / GROUP * BLOCK_BYTES;
+                let biases = bias.as_chunks::<BLOCK>().0;
+                for (b, (block, block_bias)) in blocks.chunks_exact(per_block).zip(biases).enumerate() {
+                    let mut row = 0;
+                    while row < x.rows() {
+                        let tile = Tile {
+                            block,
+                            bias: block_bias,
+                            x,
+                            first_row: row,
+                            first_output: b * BLOCK,
+                            outputs: bias.len(),
+                        };
+                        $(if x.rows() - row >= $size {
+                            // SAFETY: passed on from the caller; the rows of
+                            // the tile exist.
+                            unsafe { $tile::<$size>(tile, out) };
+                            row += $size;
+                            continue;
+                        })*
+                        unreachable!("the last size is one row");
+                    }
+                }
+            }
+        };
+    }
+
+    tiles!(linear_avx2, "avx2", tile_avx2, [4, 2, 1]);
+    tiles!(
+        linear_avx512,
+        "avx2,avx512f,avx512bw,avx512vnni",
+        tile_avx512,
+        [8, 4, 2, 1]
+    );
+
+    impl Tile<'_> {
+        /// Four activations of a row as one number, ready to be repeated.
+        ///
+        /// # Safety
+        /// `at + 4` lies within the row.
+        #[inline(always)]
+        unsafe fn four(&self, row: usize, at: usize) -> i32 {
+            let index = (self.first_row + row) * self.x.width + at;
+            debug_assert!(index + 4 <= self.x.values.len());
+            // SAFETY: the caller keeps the index within the values; an
+            // unaligned read needs no more.
+            unsafe {
+                self.x
+                    .values
+                    .as_ptr()
+                    .add(index)
+                    .cast::<i32>()
+                    .read_unaligned()
+            }
+        }
+
+        #[inline(always)]
+        fn group(&self, row: usize, group: usize) -> (f32, i32) {
+            let index = (self.first_row + row) * (self.x.width / GROUP) + group;
+            (self.x.scales[index], self.x.offsets[index])
+        }
+
+        #[inline(always)]
+        fn out<'a>(&self, row: usize, out: &'a mut [f32]) -> &'a mut [f32; BLOCK] {
+            let at = (self.first_row + row) * self.outputs + self.first_output;
+            out[at..].first_chunk_mut().expect("blocks fill a row")
+        }
+    }
+
+    /// # Safety
+    /// AVX2 is there, the tile's rows exist and its sizes agree.
+    #[target_feature(enable = "avx2")]
+    unsafe fn tile_avx2<const ROWS: usize>(tile: Tile<'_>, out: &mut [f32]) {
+        let low_half = _mm256_set1_epi8(15);
+        let ones = _mm256_set1_epi16(1);
+        let mut totals = [[_mm256_setzero_ps(); 2]; ROWS];
+        for (g, block) in tile.block.as_chunks::<BLOCK_BYTES>().0.iter().enumerate() {
+            // A lane holds at most 8·2·15·127 = 30,480: 16 bits suffice.
+            let mut sums = [[_mm256_setzero_si256(); 2]; ROWS];
+            for quad in 0..4 {
+                for half in 0..2 {
+                    // SAFETY: 32 bytes at 64 + 64·quad + 32·half end within
+                    // the block's 320.
+                    let packed = unsafe {
+                        _mm256_loadu_si256(
+                            block.as_ptr().add(SCALES + 64 * quad + 32 * half).cast(),
+                        )
+                    };
+                    let low = _mm256_and_si256(packed, low_half);
+                    let high = _mm256_and_si256(_mm256_srli_epi16::<4>(packed), low_half);
+                    for (row, sums) in sums.iter_mut().enumerate() {
+                        // SAFETY: a group has 32 values, of which these are
+                        // 4·quad.. and 4·quad + 16..
+                        let (a, b) = unsafe {
+                            let at = g * GROUP + 4 * quad;
+                            (tile.four(row, at), tile.four(row, at + 16))
+                        };
+                        let a = _mm256_maddubs_epi16(low, _mm256_set1_epi32(a));
+                        let b = _mm256_maddubs_epi16(high, _mm256_set1_epi32(b));
+                        sums[half] = _mm256_add_epi16(sums[half], _mm256_add_epi16(a, b));
+                    }
+                }
+            }
+            for (row, (sums, totals)) in sums.iter().zip(&mut totals).enumerate() {
+                let (scale, offset) = tile.group(row, g);
+                for half in 0..2 {
+                    let sum = _mm256_madd_epi16(sums[half], ones);
+                    let sum = _mm256_sub_epi32(sum, _mm256_set1_epi32(offset));
+                    let sum = _mm256_mul_ps(_mm256_cvtepi32_ps(sum), _mm256_set1_ps(scale));
+                    // SAFETY: the block begins with 64 bytes of scales.
+                    let weight = unsafe { _mm256_loadu_ps(block.as_ptr().add(32 * half).cast()) };
+                    totals[half] = _mm256_add_ps(totals[half], _mm256_mul_ps(sum, weight));
+                }
+            }
+        }
+        for (row, totals) in totals.iter().enumerate() {
+            let out = tile.out(row, out);
+            for half in 0..2 {
+                // SAFETY: bias and output hold 16 numbers each.
+                unsafe {
+                    let bias = _mm256_loadu_ps(tile.bias.as_ptr().add(8 * half).cast());
+                    _mm256_storeu_ps(
+                        out.as_mut_ptr().add(8 * half),
+                        _mm256_add_ps(totals[half], bias),
+                    );
+                }
+            }
+        }
+    }
+
+    /// # Safety
+    /// AVX-512 with VNNI is there, the tile's rows exist and its sizes agree.
+    #[target_feature(enable = "avx2,avx512f,avx512bw,avx512vnni")]
+    unsafe fn tile_avx512<const ROWS: usize>(tile: Tile<'_>, out: &mut [f32]) {
+        let low_half = _mm512_set1_epi8(15);
+        let mut totals = [_mm512_setzero_ps(); ROWS];
+        for (g, block) in tile.block.as_chunks::<BLOCK_BYTES>().0.iter().enumerate() {
+            let mut sums = [_mm512_setzero_si512(); ROWS];
+            for (row, sum) in sums.iter_mut().enumerate() {
+                *sum = _mm512_set1_epi32(-tile.group(row, g).1);
+            }
+            for quad in 0..4 {
+                // SAFETY: 64 bytes at 64 + 64·quad end within the block's 320.
+                let packed =
+                    unsafe { _mm512_loadu_si512(block.as_ptr().add(SCALES + 64 * quad).cast()) };
+                let low = _mm512_and_si512(packed, low_half);
+                let high = _mm512_and_si512(_mm512_srli_epi16::<4>(packed), low_half);
+                for (row, sum) in sums.iter_mut().enumerate() {
+                    // SAFETY: a group has 32 values, of which these are
+                    // 4·quad.. and 4·quad + 16..
+                    let (a, b) = unsafe {
+                        let at = g * GROUP + 4 * quad;
+                        (tile.four(row, at), tile.four(row, at + 16))
+                    };
+                    *sum = _mm512_dpbusd_epi32(*sum, low, _mm512_set1_epi32(a));
+                    *sum = _mm512_dpbusd_epi32(*sum, high, _mm512_set1_epi32(b));
+                }
+            }
+            // SAFETY: the block begins with 64 bytes of scales.
+            let weight = unsafe { _mm512_loadu_ps(block.as_ptr().cast()) };
+            for (row, (sum, total)) in sums.iter().zip(&mut totals).enumerate() {
+                let scale = _mm512_set1_ps(tile.group(row, g).0);
+                let sum = _mm512_mul_ps(_mm512_cvtepi32_ps(*sum), scale);
+                *total = _mm512_add_ps(*total, _mm512_mul_ps(sum, weight));
+            }
+        }
+        for (row, total) in totals.iter().enumerate() {
+            // SAFETY: bias and output hold 16 numbers each.
+            unsafe {
+                let bias = _mm512_loadu_ps(tile.bias.as_ptr().cast());
+                _mm512_storeu_ps(tile.out(row, out).as_mut_ptr(), _mm512_add_ps(*total, bias));
+            }
+        }
+    }
+}

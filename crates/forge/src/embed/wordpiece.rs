@@ -1,0 +1,168 @@
+//! Text to token ids, as the uncased BERT tokenizer does it: control
+//! characters dropped, accents stripped, lower case, punctuation and
+//! ideographs on their own, then the longest known pieces from the left.
+//! It never reads further than the model can.
+//!
+//! One deliberate difference from the reference: `[SEP]` or `[MASK]` in a
+//! user's text is text, not a control token.
+
+use unicode_normalization::UnicodeNormalization;
+
+use super::container::Container;
+
+pub(super) const UNKNOWN: u16 = 100;
+const BEGIN: u16 = 101;
+const END: u16 = 102;
+
+/// With the two marks at the ends.
+pub(super) const MAX_TOKENS: usize = 128;
+/// A longer word is unknown as a whole.
+const MAX_WORD: usize = 100;
+/// The mark of a piece that continues a word.
+const CONTINUES: &[u8] = b"##";
+
+pub(super) struct WordPiece {
+    text: &'static [u8],
+    ends: &'static [[u8; 4]],
+    slots: &'static [[u8; 2]],
+    classes: &'static [[u8; 4]],
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Class {
+    Keep,
+    Drop,
+    Accent,
+    Punctuation,
+    Ideograph,
+}
+
+impl WordPiece {
+    pub(super) fn new(container: &Container) -> WordPiece {
+        WordPiece {
+            text: container.section("vocab.text"),
+            ends: container.section("vocab.ends").as_chunks().0,
+            slots: container.section("vocab.slots").as_chunks().0,
+            classes: container.section("classes").as_chunks().0,
+        }
+    }
+
+    /// Between two and [`MAX_TOKENS`] ids, the marks at the ends included.
+    pub(super) fn ids(&self, text: &str) -> Vec<u16> {
+        let mut ids = vec![BEGIN];
+        let mut word = String::new();
+        for c in self.normal(text) {
+            let alone = self.class(c) == Class::Punctuation;
+            if alone || c.is_whitespace() {
+                self.pieces(&word, &mut ids);
+                word.clear();
+            }
+            if alone {
+                self.pieces(c.encode_utf8(&mut [0; 4]), &mut ids);
+            } else if !c.is_whitespace() {
+                word.push(c);
+            }
+            if ids.len() >= MAX_TOKENS {
+                break;
+            }
+        }
+        self.pieces(&word, &mut ids);
+        ids.truncate(MAX_TOKENS - 1);
+        ids.push(END);
+        ids
+    }
+
+    fn normal<'a>(&'a self, text: &'a str) -> impl Iterator<Item = char> + 'a {
+        text.chars()
+            .filter_map(|c| match self.class(c) {
+                Class::Drop => None,
+                Class::Ideograph => Some([Some(' '), Some(c), Some(' ')]),
+                _ => Some([Some(c), None, None]),
+            })
+            .flat_map(|some| some.into_iter().flatten())
+            .nfd()
+            .filter(|&c| self.class(c) != Class::Accent)
+            .flat_map(char::to_lowercase)
+    }
+
+    fn class(&self, c: char) -> Class {
+        if c.is_ascii() {
+            return match c {
+                '\t' | '\n' | '\r' => Class::Keep,
+                _ if c.is_ascii_control() => Class::Drop,
+                _ if c.is_ascii_punctuation() => Class::Punctuation,
+                _ => Class::Keep,
+            };
+        }
+        let change = |entry: &[u8; 4]| u32::from_le_bytes(*entry);
+        let after = self
+            .classes
+            .partition_point(|entry| change(entry) >> 3 <= u32::from(c));
+        // The first entry is for the character zero, so one lies before.
+        match change(&self.classes[after - 1]) & 7 {
+            1 => Class::Drop,
+            2 => Class::Accent,
+            3 => Class::Punctuation,
+            4 => Class::Ideograph,
+            _ => Class::Keep,
+        }
+    }
+
+    fn pieces(&self, word: &str, ids: &mut Vec<u16>) {
+        if word.is_empty() {
+            return;
+        }
+        if word.chars().count() > MAX_WORD {
+            ids.push(UNKNOWN);
+            return;
+        }
+        let before = ids.len();
+        let mut start = 0;
+        while start < word.len() {
+            let prefix = if start == 0 { &b""[..] } else { CONTINUES };
+            let longest = (start + 1..=word.len())
+                .rev()
+                .filter(|&end| word.is_char_boundary(end))
+                .find_map(|end| {
+                    let id = self.id(prefix, &word.as_bytes()[start..end])?;
+                    Some((id, end))
+                });
+            let Some((id, end)) = longest else {
+                ids.truncate(before);
+                ids.push(UNKNOWN);
+                return;
+            };
+            ids.push(id);
+            start = end;
+        }
+    }
+
+    fn id(&self, prefix: &[u8], piece: &[u8]) -> Option<u16> {
+        // FNV-1a; the converter fills the table with the same function.
+        let hash = prefix
+            .iter()
+            .chain(piece)
+            .fold(0x811c_9dc5_u32, |hash, &byte| {
+                (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193)
+            });
+        let mut slot = (hash ^ (hash >> 16)) as usize % self.slots.len();
+        // The table is half empty, so the search ends.
+        loop {
+            let id = u16::from_le_bytes(self.slots[slot]);
+            if id == u16::MAX {
+                return None;
+            }
+            if self.entry(id).strip_prefix(prefix) == Some(piece) {
+                return Some(id);
+            }
+            slot = (slot + 1) % self.slots.len();
+        }
+    }
+
+    fn entry(&self, id: u16) -> &'static [u8] {
+        let end = |id: usize| u32::from_le_bytes(self.ends[id]) as usize;
+        let id = usize::from(id);
+        let start = if id == 0 { 0 } else { end(id - 1) };
+        &self.text[start..end(id)]
+    }
+}

@@ -1,0 +1,38 @@
+//! How long the encoder takes. The figures are printed and never asserted.
+
+use std::time::Instant;
+
+use anyhow::Result;
+
+pub(crate) fn run() -> Result<()> {
+    let begin = Instant::now();
+    let encoder = forge::embed::builtin();
+    let _ = encoder.embed("how do we retry a payment that failed");
+    println!(
+        "{}: first vector in this process {:.2?}",
+        encoder.id(),
+        begin.elapsed()
+    );
+
+    let sentence = "The retry policy for payments uses exponential backoff with jitter and a \
+                    ceiling of thirty seconds. ";
+    for (what, text) in [
+        (
+            "query of 10 tokens",
+            "how do we retry a payment that failed".to_owned(),
+        ),
+        ("chunk of 36 tokens", sentence.repeat(2)),
+        ("chunk of 128 tokens", sentence.repeat(12)),
+    ] {
+        let mut times: Vec<_> = (0..101)
+            .map(|_| {
+                let begin = Instant::now();
+                std::hint::black_box(encoder.embed(&text));
+                begin.elapsed()
+            })
+            .collect();
+        times.sort();
+        println!("{what}: median {:.2?}, best {:.2?}", times[50], times[0]);
+    }
+    Ok(())
+}

@@ -1,0 +1,468 @@
+//! Turns the weights that the crate `pocket-encoder` carries into the
+//! container that `forge::embed` reads in place, with the model card and the
+//! licence beside it. It never changes a weight: 4-bit values and their scales
+//! are only put into another order.
+//!
+//! Container, version 1, all numbers little-endian: eight bytes `MFEMBED1`,
+//! the number of sections (u32), four zero bytes; then for every section 24
+//! bytes of name padded with zeros, its offset and its length in bytes (u32
+//! each). Sections start at multiples of 64.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+
+use anyhow::{Context, Result, ensure};
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+use unicode_categories::UnicodeCategories;
+
+const HIDDEN: usize = 384;
+const WIDE: usize = 1536;
+const LAYERS: usize = 3;
+const HEAD: usize = 32;
+const VOCABULARY: usize = 30522;
+/// The model was trained on no more.
+const POSITIONS: usize = 128;
+/// Weights that share a scale.
+const GROUP: usize = 32;
+/// Outputs that the kernels compute side by side.
+const BLOCK: usize = 16;
+const SLOTS: usize = 1 << 16;
+
+pub(crate) fn run(from: &Path) -> Result<()> {
+    let assets = from.join("assets");
+    let bytes = read(&assets.join("model.safetensors"))?;
+    let provenance: Value = serde_json::from_slice(&read(&assets.join("provenance.json"))?)?;
+    let tokenizer_bytes = read(&assets.join("tokenizer.json"))?;
+    for (what, bytes, key) in [
+        ("model.safetensors", &bytes, "bundled_sha256"),
+        ("tokenizer.json", &tokenizer_bytes, "tokenizer_sha256"),
+    ] {
+        let expect = text(&provenance, key)?;
+        ensure!(
+            sha256(bytes) == expect,
+            "`{what}` is not the file that `provenance.json` names ({expect})"
+        );
+    }
+
+    let source = Safetensors::parse(&bytes)?;
+    let mut out = Container::default();
+    vocabulary(&mut out, &serde_json::from_slice(&tokenizer_bytes)?)?;
+    out.add("classes", classes());
+    embeddings(&mut out, &source)?;
+    for layer in 0..LAYERS {
+        encoder_layer(&mut out, &source, layer)?;
+    }
+    let container = out.finish();
+
+    let to = Path::new(env!("CARGO_MANIFEST_DIR")).join("../crates/forge/src/embed");
+    fs::write(to.join("minilm-l3.bin"), &container)?;
+    fs::write(
+        to.join("MODEL-LICENSE"),
+        read(&assets.join("MODEL-LICENSE"))?,
+    )?;
+    fs::write(to.join("MODEL.md"), model_card(&provenance, &container)?)?;
+    println!("{} bytes, sha256 {}", container.len(), sha256(&container));
+    Ok(())
+}
+
+/// `text` holds the entries in the order of their ids, `ends` where each one
+/// ends, `slots` an open-addressing table of ids under the FNV-1a hash.
+fn vocabulary(out: &mut Container, tokenizer: &Value) -> Result<()> {
+    let entries = tokenizer["model"]["vocab"]
+        .as_object()
+        .context("`tokenizer.json` has no vocabulary")?;
+    let mut by_id = vec![None; VOCABULARY];
+    for (entry, id) in entries {
+        let id = id.as_u64().context("A token's id is not a number")? as usize;
+        ensure!(id < VOCABULARY, "Token id {id} is out of range");
+        by_id[id] = Some(entry.as_str());
+    }
+    let (mut text, mut ends) = (Vec::new(), Vec::new());
+    let mut slots = vec![u16::MAX; SLOTS];
+    for (id, entry) in by_id.iter().enumerate() {
+        let entry = entry.with_context(|| format!("No token has the id {id}"))?;
+        text.extend_from_slice(entry.as_bytes());
+        ends.extend_from_slice(&(text.len() as u32).to_le_bytes());
+        let mut slot = fnv(entry.as_bytes()) as usize % SLOTS;
+        while slots[slot] != u16::MAX {
+            slot = (slot + 1) % SLOTS;
+        }
+        slots[slot] = id as u16;
+    }
+    out.add("vocab.text", text);
+    out.add("vocab.ends", ends);
+    out.add(
+        "vocab.slots",
+        slots.iter().flat_map(|id| id.to_le_bytes()).collect(),
+    );
+    Ok(())
+}
+
+fn fnv(bytes: &[u8]) -> u32 {
+    let mixed = bytes.iter().fold(0x811c_9dc5_u32, |hash, &byte| {
+        (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193)
+    });
+    mixed ^ (mixed >> 16)
+}
+
+/// What the tokenizer does with a character, as the places where the answer
+/// changes: `first character << 3 | class`, sorted. 0 keep, 1 drop, 2 accent,
+/// 3 punctuation, 4 ideograph. The Unicode tables are those of the reference
+/// tokenizer, old as they are: the model saw text cut that way.
+fn classes() -> Vec<u8> {
+    let mut changes = Vec::new();
+    let mut before = u32::MAX;
+    for code in 0..=u32::from(char::MAX) {
+        let class = char::from_u32(code).map_or(0, class);
+        if class != before {
+            changes.extend_from_slice(&((code << 3) | class).to_le_bytes());
+            before = class;
+        }
+    }
+    changes
+}
+
+fn class(c: char) -> u32 {
+    match c {
+        '\t' | '\n' | '\r' => 0,
+        '\0' | '\u{fffd}' => 1,
+        _ if c.is_other() => 1,
+        _ if c.is_mark_nonspacing() => 2,
+        _ if c.is_ascii_punctuation() || c.is_punctuation() => 3,
+        '\u{4e00}'..='\u{9fff}'
+        | '\u{3400}'..='\u{4dbf}'
+        | '\u{20000}'..='\u{2a6df}'
+        | '\u{2a700}'..='\u{2b73f}'
+        | '\u{2b740}'..='\u{2b81f}'
+        | '\u{2b920}'..='\u{2ceaf}'
+        | '\u{f900}'..='\u{faff}'
+        | '\u{2f800}'..='\u{2fa1f}' => 4,
+        _ => 0,
+    }
+}
+
+/// Rows stay as they are, two values to a byte with a half-precision scale for
+/// every 32: only the rows of a text's own tokens are ever expanded.
+fn embeddings(out: &mut Container, source: &Safetensors<'_>) -> Result<()> {
+    for (section, tensor, rows) in [
+        ("word", "embeddings.word_embeddings", VOCABULARY),
+        ("position", "embeddings.position_embeddings", POSITIONS),
+        // Texts are never pairs, so the second row is not needed.
+        ("kind", "embeddings.token_type_embeddings", 1),
+    ] {
+        let packed = source.get(&format!("{tensor}.weight.q4"))?;
+        let scales = source.get(&format!("{tensor}.weight.scales"))?;
+        out.add(
+            &format!("{section}.q4"),
+            packed[..rows * HIDDEN / 2].to_vec(),
+        );
+        out.add(
+            &format!("{section}.scales"),
+            scales[..rows * HIDDEN / GROUP * 2].to_vec(),
+        );
+    }
+    norm(out, source, "norm", "embeddings.LayerNorm")
+}
+
+fn encoder_layer(out: &mut Container, source: &Safetensors<'_>, layer: usize) -> Result<()> {
+    let prefix = format!("encoder.layer.{layer}");
+    let attention = format!("{prefix}.attention");
+
+    // Query, key and value read the same input, so they are one matrix. The
+    // query's share carries the attention's constant factor.
+    let mut qkv = Matrix::read(source, &format!("{attention}.self.query"), HIDDEN, HIDDEN)?;
+    qkv.scale(1.0 / (HEAD as f32).sqrt());
+    qkv.append(Matrix::read(
+        source,
+        &format!("{attention}.self.key"),
+        HIDDEN,
+        HIDDEN,
+    )?);
+    qkv.append(Matrix::read(
+        source,
+        &format!("{attention}.self.value"),
+        HIDDEN,
+        HIDDEN,
+    )?);
+    qkv.write(out, &format!("{layer}.qkv"));
+
+    Matrix::read(source, &format!("{attention}.output.dense"), HIDDEN, HIDDEN)?
+        .write(out, &format!("{layer}.mix"));
+    norm(
+        out,
+        source,
+        &format!("{layer}.mix.norm"),
+        &format!("{attention}.output.LayerNorm"),
+    )?;
+    Matrix::read(
+        source,
+        &format!("{prefix}.intermediate.dense"),
+        HIDDEN,
+        WIDE,
+    )?
+    .write(out, &format!("{layer}.up"));
+    Matrix::read(source, &format!("{prefix}.output.dense"), WIDE, HIDDEN)?
+        .write(out, &format!("{layer}.down"));
+    norm(
+        out,
+        source,
+        &format!("{layer}.down.norm"),
+        &format!("{prefix}.output.LayerNorm"),
+    )
+}
+
+fn norm(out: &mut Container, source: &Safetensors<'_>, section: &str, tensor: &str) -> Result<()> {
+    out.add(
+        &format!("{section}.gain"),
+        source.get(&format!("{tensor}.weight"))?.to_vec(),
+    );
+    out.add(
+        &format!("{section}.bias"),
+        source.get(&format!("{tensor}.bias"))?.to_vec(),
+    );
+    Ok(())
+}
+
+/// A linear layer: 4-bit values with an offset of eight, one row per output.
+struct Matrix {
+    inputs: usize,
+    values: Vec<u8>,
+    scales: Vec<f32>,
+    bias: Vec<f32>,
+}
+
+impl Matrix {
+    fn read(source: &Safetensors<'_>, name: &str, inputs: usize, outputs: usize) -> Result<Matrix> {
+        let packed = source.get(&format!("{name}.weight.q4"))?;
+        let scales = source.get(&format!("{name}.weight.scales"))?;
+        let bias = source.get(&format!("{name}.bias"))?;
+        ensure!(
+            packed.len() == inputs * outputs / 2
+                && scales.len() == inputs * outputs / GROUP * 2
+                && bias.len() == outputs * 4,
+            "`{name}` has another size than {inputs}×{outputs}"
+        );
+        Ok(Matrix {
+            inputs,
+            values: packed
+                .iter()
+                .flat_map(|byte| [byte & 15, byte >> 4])
+                .collect(),
+            scales: scales
+                .as_chunks::<2>()
+                .0
+                .iter()
+                .map(|half| half_to_f32(*half))
+                .collect(),
+            bias: bias
+                .as_chunks::<4>()
+                .0
+                .iter()
+                .map(|b| f32::from_le_bytes(*b))
+                .collect(),
+        })
+    }
+
+    fn scale(&mut self, factor: f32) {
+        self.scales
+            .iter_mut()
+            .chain(&mut self.bias)
+            .for_each(|value| *value *= factor);
+    }
+
+    fn append(&mut self, other: Matrix) {
+        self.values.extend(other.values);
+        self.scales.extend(other.scales);
+        self.bias.extend(other.bias);
+    }
+
+    /// For every 16 outputs and 32 inputs: 16 scales (f32), then four times 64
+    /// bytes. Byte `4·output + i` of the `q`-th 64 holds input `4q + i` in its
+    /// low half and input `4q + i + 16` in its high half, so that one vector
+    /// register meets four inputs of all sixteen outputs at once.
+    fn write(&self, out: &mut Container, section: &str) {
+        let groups = self.inputs / GROUP;
+        let mut blocks = Vec::new();
+        for block in 0..self.bias.len() / BLOCK {
+            for group in 0..groups {
+                let value = |output: usize, input: usize| {
+                    self.values[(block * BLOCK + output) * self.inputs + group * GROUP + input]
+                };
+                for output in 0..BLOCK {
+                    let scale = self.scales[(block * BLOCK + output) * groups + group];
+                    blocks.extend_from_slice(&scale.to_le_bytes());
+                }
+                for quad in 0..4 {
+                    for output in 0..BLOCK {
+                        for i in 0..4 {
+                            let (low, high) = (4 * quad + i, 4 * quad + i + 16);
+                            blocks.push(value(output, low) | (value(output, high) << 4));
+                        }
+                    }
+                }
+            }
+        }
+        out.add(&format!("{section}.blocks"), blocks);
+        let bias = self
+            .bias
+            .iter()
+            .flat_map(|value| value.to_le_bytes())
+            .collect();
+        out.add(&format!("{section}.bias"), bias);
+    }
+}
+
+fn half_to_f32(bytes: [u8; 2]) -> f32 {
+    let bits = u16::from_le_bytes(bytes);
+    let (exponent, fraction) = ((bits >> 10) & 31, f32::from(bits & 1023));
+    let size = match exponent {
+        0 => fraction * 2f32.powi(-24),
+        _ => (1.0 + fraction / 1024.0) * 2f32.powi(i32::from(exponent) - 15),
+    };
+    if bits >> 15 == 1 { -size } else { size }
+}
+
+struct Safetensors<'a> {
+    tensors: BTreeMap<String, &'a [u8]>,
+}
+
+impl<'a> Safetensors<'a> {
+    fn parse(bytes: &'a [u8]) -> Result<Safetensors<'a>> {
+        let (length, rest) = bytes
+            .split_first_chunk::<8>()
+            .context("The file is too short")?;
+        let (header, data) = rest
+            .split_at_checked(u64::from_le_bytes(*length) as usize)
+            .context("The header is cut off")?;
+        let header: BTreeMap<String, Value> = serde_json::from_slice(header)?;
+        let mut tensors = BTreeMap::new();
+        for (name, entry) in header {
+            let Some(offsets) = entry["data_offsets"].as_array() else {
+                continue;
+            };
+            let at = |i: usize| offsets.get(i).and_then(Value::as_u64).unwrap_or(u64::MAX) as usize;
+            let tensor = data
+                .get(at(0)..at(1))
+                .with_context(|| format!("`{name}` lies outside the file"))?;
+            tensors.insert(name, tensor);
+        }
+        Ok(Safetensors { tensors })
+    }
+
+    fn get(&self, name: &str) -> Result<&'a [u8]> {
+        self.tensors
+            .get(name)
+            .copied()
+            .with_context(|| format!("The file holds no `{name}`"))
+    }
+}
+
+#[derive(Default)]
+struct Container {
+    sections: Vec<(String, Vec<u8>)>,
+}
+
+impl Container {
+    fn add(&mut self, name: &str, bytes: Vec<u8>) {
+        assert!(name.len() <= 24, "`{name}` is too long for the table");
+        self.sections.push((name.to_owned(), bytes));
+    }
+
+    fn finish(self) -> Vec<u8> {
+        let mut head = b"MFEMBED1".to_vec();
+        head.extend_from_slice(&(self.sections.len() as u64).to_le_bytes());
+        let mut offset = (head.len() + 32 * self.sections.len()).next_multiple_of(64);
+        let mut body = Vec::new();
+        let start = offset;
+        for (name, bytes) in &self.sections {
+            let mut padded = [0; 24];
+            padded[..name.len()].copy_from_slice(name.as_bytes());
+            head.extend_from_slice(&padded);
+            head.extend_from_slice(&(offset as u32).to_le_bytes());
+            head.extend_from_slice(&(bytes.len() as u32).to_le_bytes());
+            body.extend_from_slice(bytes);
+            body.resize(body.len().next_multiple_of(64), 0);
+            offset = start + body.len();
+        }
+        head.resize(start, 0);
+        head.extend(body);
+        head
+    }
+}
+
+fn model_card(provenance: &Value, container: &[u8]) -> Result<String> {
+    let upstream = &provenance["upstream_sha256"];
+    Ok(format!(
+        "# minilm-l3.bin: the encoder inside the binary
+
+| | |
+|---|---|
+| model | `{model}`, revision `{revision}` |
+| authors | Sentence Transformers / UKP Lab; Nils Reimers and Iryna Gurevych, Sentence-BERT (EMNLP 2019) |
+| licence | {licence}; full text in `MODEL-LICENSE` |
+| taken from | the crate `pocket-encoder` 0.1.2 (MIT), which quantised the matrices to 4 bits: {quantization} |
+| size | {size} bytes |
+| sha256 | `{sha}` |
+
+Three layers, {dimensions} dimensions, {tokens} tokens (longer text is cut), uncased WordPiece with 30,522 entries, mean over all tokens, unit length. English only; other languages come out poorly.
+
+## Sums of the origin
+
+| file | sha256 |
+|---|---|
+| upstream `model.safetensors` | `{up_model}` |
+| upstream `config.json` | `{up_config}` |
+| upstream `tokenizer.json` | `{up_tokenizer}` |
+| `pocket-encoder`'s `model.safetensors` | `{bundled}` |
+
+## What was changed
+
+No weight has another value than in `pocket-encoder`. They stand in another order, so that the kernels read them in place and nothing is parsed or unpacked at start-up:
+
+- the matrices are cut into blocks of 16 outputs and 32 inputs, their half-precision scales widened to f32;
+- query, key and value are one matrix, with the attention's factor 1/√32 folded into the query's scales and bias;
+- positions beyond 128 and the second token type are left out;
+- the vocabulary is a table of strings with a hash table beside it; the classes of characters that the tokenizer distinguishes are a sorted list;
+- activations are rounded to 8 bits in groups of 32 when the model runs. Vectors agree with the reference to a cosine of at least 0.999 (`embed/tests.rs`).
+
+## Make it again
+
+```sh
+cargo fetch && cargo xtask convert-model <folder of the unpacked crate pocket-encoder 0.1.2>
+```
+
+The script (`xtask/src/convert_model.rs`) checks the sums above and gives the same bytes every time.
+",
+        model = text(provenance, "upstream_model")?,
+        revision = text(provenance, "upstream_revision")?,
+        licence = text(provenance, "license")?,
+        quantization = text(provenance, "quantization")?,
+        size = container.len(),
+        sha = sha256(container),
+        dimensions = provenance["dimensions"],
+        tokens = provenance["max_tokens"],
+        up_model = text(upstream, "model.safetensors")?,
+        up_config = text(upstream, "config.json")?,
+        up_tokenizer = text(upstream, "tokenizer.json")?,
+        bundled = text(provenance, "bundled_sha256")?,
+    ))
+}
+
+fn text<'a>(object: &'a Value, key: &str) -> Result<&'a str> {
+    object[key]
+        .as_str()
+        .with_context(|| format!("`provenance.json` has no `{key}`"))
+}
+
+fn sha256(bytes: &[u8]) -> String {
+    Sha256::digest(bytes)
+        .iter()
+        .map(|byte| format!("{byte:02x}"))
+        .collect()
+}
+
+fn read(path: &Path) -> Result<Vec<u8>> {
+    fs::read(path).with_context(|| format!("Cannot read `{}`", path.display()))
+}
