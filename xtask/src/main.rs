@@ -1,1 +1,32 @@
-fn main() {}
+//! Developer commands, run as `cargo xtask <command>`. They build and measure
+//! the program from outside and are never part of it.
+
+mod bench;
+
+use std::process::ExitCode;
+
+const USAGE: &str = "\
+Usage: cargo xtask <command>
+
+Commands:
+  bench speed [--tree generated|mdn] [--runs N] [--files N] [--json FILE]
+      Measure the release binary against git, ripgrep and the shell's `true`";
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let result = match words.as_slice() {
+        ["bench", "speed", rest @ ..] => bench::speed::run(rest),
+        _ => {
+            eprintln!("{USAGE}");
+            return ExitCode::from(2);
+        }
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::from(1)
+        }
+    }
+}
