@@ -1,16 +1,40 @@
-//! Developer commands. Nothing here ships.
+//! Developer commands, run as `cargo xtask <command>`. They build and measure
+//! the program from outside and are never part of it.
 
+mod bench;
 mod bench_embed;
 mod convert_model;
 
-fn main() -> anyhow::Result<()> {
-    let args: Vec<String> = std::env::args().skip(1).collect();
-    let args: Vec<&str> = args.iter().map(String::as_str).collect();
-    match args[..] {
-        ["convert-model", from] => convert_model::run(from.as_ref()),
+use std::process::ExitCode;
+
+const USAGE: &str = "\
+Usage: cargo xtask <command>
+
+Commands:
+  bench speed [--tree generated|mdn] [--runs N] [--files N] [--json FILE]
+      Measure the release binary against git, ripgrep and the shell's `true`
+  bench embed
+      Measure the built-in model
+  convert-model <folder>
+      Write the built-in model's file from the unpacked package";
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let result = match words.as_slice() {
+        ["bench", "speed", rest @ ..] => bench::speed::run(rest),
         ["bench", "embed"] => bench_embed::run(),
-        _ => anyhow::bail!(
-            "Usage: `cargo xtask convert-model <folder>` or `cargo xtask bench embed`"
-        ),
+        ["convert-model", from] => convert_model::run(from.as_ref()),
+        _ => {
+            eprintln!("{USAGE}");
+            return ExitCode::from(2);
+        }
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::from(1)
+        }
     }
 }

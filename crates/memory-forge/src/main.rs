@@ -1,1 +1,33 @@
-fn main() {}
+//! The `memory-forge` binary: parse, settle, run one command, report.
+//! It holds no feature of its own; those live in the `forge` library.
+
+// Commands whose features are still being written leave parts of the frame
+// unused.
+#![allow(dead_code)]
+
+mod cli;
+mod commands;
+mod report;
+mod settings;
+mod ui;
+
+use std::process::ExitCode;
+
+use settings::{Process, Settings};
+
+fn main() -> ExitCode {
+    report::guard(|| match cli::parse() {
+        // Help and version leave here, before anything else was looked at.
+        Err(error) => report::unparsed(error),
+        Ok(cli) => {
+            let process = Process::observe();
+            match Settings::resolve(&cli.global, &process) {
+                Err(error) => report::fail(&error, process.colors_on_stderr()),
+                Ok(settings) => {
+                    let result = commands::run(cli.command, &settings);
+                    report::end(result, settings.color_stderr)
+                }
+            }
+        }
+    })
+}

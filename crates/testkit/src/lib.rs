@@ -1,1 +1,11 @@
-//! Fixtures for tests. Development only: nothing here ships.
+//! Fixtures for tests: many files in one string, and temporary workspaces in
+//! which programs run without network, global git configuration or real time.
+//! It must never be a dependency of shipped code.
+
+pub mod fixture;
+pub mod git;
+pub mod output;
+pub mod workspace;
+
+pub use output::Output;
+pub use workspace::TestWorkspace;

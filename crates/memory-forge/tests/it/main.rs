@@ -1,1 +1,7 @@
-//! Whole-program tests: one binary, one file per command.
+//! Tests of the whole program, and of the source tree itself. A test here
+//! shows that the parts are wired together; the parts' own behaviour is tested
+//! where they live, which is faster and says more when it fails.
+
+mod frame;
+mod harness;
+mod tidy;

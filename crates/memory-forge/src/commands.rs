@@ -1,0 +1,55 @@
+//! One file per command: its arguments, whose doc comments are the help, and
+//! a function that resolves them, calls one feature and renders the answer.
+//! A command never reads the environment and never decides about colours;
+//! it is handed [`Settings`] and [`Ui`].
+
+pub(crate) mod audit;
+pub(crate) mod completion;
+pub(crate) mod config;
+pub(crate) mod doctor;
+pub(crate) mod forget;
+pub(crate) mod index;
+pub(crate) mod init;
+pub(crate) mod man;
+pub(crate) mod preview;
+pub(crate) mod restore;
+pub(crate) mod save;
+pub(crate) mod search;
+pub(crate) mod stats;
+
+use crate::cli::Command;
+use crate::report::{CommandError, Exit};
+use crate::settings::Settings;
+use crate::ui::Ui;
+
+pub(crate) fn run(command: Command, settings: &Settings) -> Result<Exit, CommandError> {
+    let mut ui = Ui::new(settings);
+    let result = dispatch(command, settings, &mut ui);
+    // What a command printed before it failed is shown before the failure.
+    let flushed = ui.finish();
+    result.and_then(|exit| flushed.map(|()| exit))
+}
+
+fn dispatch(command: Command, settings: &Settings, ui: &mut Ui) -> Result<Exit, CommandError> {
+    match command {
+        Command::Init(args) => init::run(args, settings, ui),
+        Command::Index(args) => index::run(args, settings, ui),
+        Command::Search(args) => search::run(args, settings, ui),
+        Command::Save(args) => save::run(args, settings, ui),
+        Command::Forget(args) => forget::run(args, settings, ui),
+        Command::Restore(args) => restore::run(args, settings, ui),
+        Command::Stats(args) => stats::run(args, settings, ui),
+        Command::Preview(args) => preview::run(args, settings, ui),
+        Command::Audit(args) => audit::run(args, settings, ui),
+        Command::Doctor(args) => doctor::run(args, settings, ui),
+        Command::Config(args) => config::run(args, settings, ui),
+        Command::Completion(args) => completion::run(args, settings, ui),
+        Command::Man(args) => man::run(args, settings, ui),
+    }
+}
+
+/// The answer of a command whose feature is not in this build.
+fn not_in_this_build(command: &str) -> CommandError {
+    CommandError::failure(format!("`{command}` is not part of this build"))
+        .hint("This is a development build; the command's help already describes what it will do")
+}

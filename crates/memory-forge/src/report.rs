@@ -1,0 +1,335 @@
+//! How the program ends: errors with hints, exit codes, closed pipes, panics.
+//! It decides what people read when something went wrong and never tries to
+//! repair anything.
+//!
+//! Exit codes: 0 done, 1 it failed or a check found something, 2 the request
+//! itself was wrong.
+
+use std::fmt;
+use std::io::{self, Write};
+use std::panic::{self, UnwindSafe};
+use std::process::ExitCode;
+
+use anstream::{AutoStream, ColorChoice};
+use anstyle::{AnsiColor, Style};
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+
+use crate::settings::Process;
+
+/// How a command ended that did not fail.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Exit {
+    Success,
+    /// It ran as asked, and the answer is no: `audit --ci` above its limit.
+    Failure,
+}
+
+impl Exit {
+    pub(crate) fn code(self) -> ExitCode {
+        match self {
+            Exit::Success => ExitCode::SUCCESS,
+            Exit::Failure => ExitCode::from(1),
+        }
+    }
+}
+
+/// Whose fault it was; the exit code hangs on it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// The request was wrong: exit code 2.
+    Usage,
+    /// The request was fine and could not be carried out: exit code 1.
+    Failure,
+    /// Whoever read our output has gone away, as `head` does: exit code 0,
+    /// and nothing is printed.
+    ClosedOutput,
+}
+
+/// An error as people see it: what happened, then what to do about it.
+#[derive(Debug)]
+pub(crate) struct CommandError {
+    kind: Kind,
+    message: String,
+    hints: Vec<String>,
+}
+
+impl CommandError {
+    pub(crate) fn usage(message: impl Into<String>) -> CommandError {
+        CommandError {
+            kind: Kind::Usage,
+            message: message.into(),
+            hints: Vec::new(),
+        }
+    }
+
+    pub(crate) fn failure(message: impl Into<String>) -> CommandError {
+        CommandError {
+            kind: Kind::Failure,
+            message: message.into(),
+            hints: Vec::new(),
+        }
+    }
+
+    /// Adds advice. Hints are printed in the order in which they were given.
+    pub(crate) fn hint(mut self, hint: impl Into<String>) -> CommandError {
+        self.hints.push(hint.into());
+        self
+    }
+
+    /// An error while writing results.
+    pub(crate) fn output(error: &io::Error) -> CommandError {
+        if error.kind() == io::ErrorKind::BrokenPipe {
+            return CommandError {
+                kind: Kind::ClosedOutput,
+                message: "Standard output was closed".to_owned(),
+                hints: Vec::new(),
+            };
+        }
+        CommandError::failure(format!("Cannot write to standard output: {error}"))
+    }
+
+    pub(crate) fn is_closed_output(&self) -> bool {
+        self.kind == Kind::ClosedOutput
+    }
+}
+
+impl fmt::Display for CommandError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+/// Causes follow the message, separated by colons. Never by `{:?}`: with
+/// `RUST_BACKTRACE` set that resolves a backtrace, which takes longer than
+/// most commands.
+impl From<anyhow::Error> for CommandError {
+    fn from(error: anyhow::Error) -> CommandError {
+        match error.downcast::<CommandError>() {
+            Ok(error) => error,
+            Err(error) => CommandError::failure(format!("{error:#}")),
+        }
+    }
+}
+
+impl std::error::Error for CommandError {}
+
+/// Clap knows what was wrong; the words are ours.
+impl From<clap::Error> for CommandError {
+    fn from(error: clap::Error) -> CommandError {
+        let part = |kind| error.get(kind).map(plain).filter(|text| !text.is_empty());
+        let argument = part(ContextKind::InvalidArg).unwrap_or_default();
+        let value = part(ContextKind::InvalidValue);
+        let message = match error.kind() {
+            ErrorKind::InvalidSubcommand => {
+                format!(
+                    "Unknown command `{}`",
+                    part(ContextKind::InvalidSubcommand).unwrap_or_default()
+                )
+            }
+            ErrorKind::UnknownArgument => format!("Unexpected argument `{argument}`"),
+            ErrorKind::InvalidValue | ErrorKind::ValueValidation => match &value {
+                Some(value) => format!("Invalid value `{value}` for `{argument}`"),
+                None => format!("`{argument}` needs a value"),
+            },
+            ErrorKind::MissingRequiredArgument => format!("Missing: `{argument}`"),
+            ErrorKind::ArgumentConflict => match part(ContextKind::PriorArg) {
+                Some(prior) if prior == argument => format!("`{argument}` was given twice"),
+                Some(prior) => format!("`{argument}` cannot be used together with `{prior}`"),
+                None => format!("`{argument}` cannot be used here"),
+            },
+            _ => first_paragraph(&error),
+        };
+        let mut report = CommandError::usage(message);
+        for kind in [
+            ContextKind::SuggestedSubcommand,
+            ContextKind::SuggestedArg,
+            ContextKind::SuggestedValue,
+        ] {
+            if let Some(better) = part(kind) {
+                report = report.hint(format!("Did you mean `{better}`?"));
+            }
+        }
+        if let Some(valid) = part(ContextKind::ValidValue) {
+            report = report.hint(format!("Possible values: {}", valid.replace(", ", " · ")));
+        }
+        if error.kind() == ErrorKind::ValueValidation
+            && let Some(source) = std::error::Error::source(&error)
+        {
+            report = report.hint(sentence(&source.to_string()));
+        }
+        if error.kind() == ErrorKind::UnknownArgument && argument.starts_with('-') {
+            report = report.hint(format!("To pass `{argument}` as text, put `--` before it"));
+        }
+        let usage = part(ContextKind::Usage).unwrap_or_default();
+        let command = usage_command(&usage);
+        report.hint(format!("Run `{command} --help` to see what it takes"))
+    }
+}
+
+/// Runs the program so that a panic, which is always a defect of ours, ends in
+/// a short message and exit code 1.
+pub(crate) fn guard(program: impl FnOnce() -> ExitCode + UnwindSafe) -> ExitCode {
+    panic::set_hook(Box::new(|info| {
+        let what = info.payload_as_str().unwrap_or("no message");
+        let place = info
+            .location()
+            .map(|place| format!(" at {}:{}", place.file(), place.line()));
+        let backtrace = std::backtrace::Backtrace::capture();
+        let mut stderr = io::stderr().lock();
+        // Nobody is left to tell if this fails as well.
+        let _ = writeln!(
+            stderr,
+            "error: Memory Forge has a defect and stopped: {what}{}\n\n\
+             hint: Your files are safe, and an interrupted write is rolled back by the next one\n\
+             hint: Please report this line, with `RUST_BACKTRACE=1` if it can be repeated",
+            place.unwrap_or_default()
+        );
+        if backtrace.status() == std::backtrace::BacktraceStatus::Captured {
+            let _ = writeln!(stderr, "\n{backtrace}");
+        }
+    }));
+    panic::catch_unwind(program).unwrap_or(ExitCode::from(1))
+}
+
+/// Ends a run that did not get past the command line: help or a version that
+/// was asked for, the overview where no command was given, or an error.
+pub(crate) fn unparsed(error: clap::Error) -> ExitCode {
+    let overview = error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand;
+    if error.use_stderr() && !overview {
+        return fail(&error.into(), Process::observe().colors_on_stderr());
+    }
+    match error.print() {
+        Ok(()) if overview => ExitCode::from(2),
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => end(Err(CommandError::output(&error)), false),
+    }
+}
+
+/// The last step: what a command came to, as the process's exit code.
+pub(crate) fn end(result: Result<Exit, CommandError>, color: bool) -> ExitCode {
+    match result {
+        Ok(exit) => exit.code(),
+        Err(error) if error.is_closed_output() => Exit::Success.code(),
+        Err(error) => fail(&error, color),
+    }
+}
+
+/// Prints an error for people and gives its exit code.
+pub(crate) fn fail(error: &CommandError, color: bool) -> ExitCode {
+    let choice = if color {
+        ColorChoice::Always
+    } else {
+        ColorChoice::Never
+    };
+    let mut stderr = AutoStream::new(io::stderr(), choice).lock();
+    // If standard error is closed there is no one to tell; the code remains.
+    let _ = stderr.write_all(render(error).as_bytes());
+    match error.kind {
+        Kind::Usage => ExitCode::from(2),
+        Kind::Failure | Kind::ClosedOutput => ExitCode::from(1),
+    }
+}
+
+fn render(error: &CommandError) -> String {
+    const ERROR: Style = AnsiColor::Red.on_default().bold();
+    const HINT: Style = AnsiColor::Cyan.on_default().bold();
+    let mut text = format!("{ERROR}error:{ERROR:#} {}\n", error.message.trim_end());
+    if !error.hints.is_empty() {
+        text.push('\n');
+    }
+    for hint in &error.hints {
+        text.push_str(&format!("{HINT}hint:{HINT:#} {hint}\n"));
+    }
+    text
+}
+
+fn plain(value: &ContextValue) -> String {
+    match value {
+        ContextValue::String(text) => text.clone(),
+        ContextValue::Strings(texts) => texts.join(", "),
+        ContextValue::StyledStr(text) => text.to_string(),
+        ContextValue::StyledStrs(texts) => texts
+            .iter()
+            .map(ToString::to_string)
+            .collect::<Vec<_>>()
+            .join(", "),
+        ContextValue::Number(number) => number.to_string(),
+        _ => String::new(),
+    }
+}
+
+fn first_paragraph(error: &clap::Error) -> String {
+    let text = error.to_string();
+    let text = text.strip_prefix("error: ").unwrap_or(&text);
+    sentence(text.split("\n\n").next().unwrap_or(text).trim())
+}
+
+fn sentence(text: &str) -> String {
+    let mut chars = text.chars();
+    chars
+        .next()
+        .map(|first| first.to_uppercase().chain(chars).collect())
+        .unwrap_or_default()
+}
+
+/// `Usage: memory-forge search [OPTIONS] …` names the command whose help would
+/// have answered the question.
+fn usage_command(usage: &str) -> String {
+    let words = usage
+        .split_whitespace()
+        .skip_while(|word| *word != "memory-forge");
+    let command: Vec<&str> = words
+        .take_while(|word| {
+            word.chars().all(|c| c.is_ascii_lowercase() || c == '-') && !word.starts_with('-')
+        })
+        .collect();
+    if command.is_empty() {
+        "memory-forge".to_owned()
+    } else {
+        command.join(" ")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_error_shows_its_causes_and_hints() {
+        let cause = anyhow::anyhow!("Permission denied").context("Cannot read `knowledge/a.md`");
+        let error = CommandError::from(cause)
+            .hint("Check its owner")
+            .hint("Or leave it out");
+        assert_eq!(
+            anstream::adapter::strip_str(&render(&error)).to_string(),
+            "error: Cannot read `knowledge/a.md`: Permission denied\n\n\
+             hint: Check its owner\nhint: Or leave it out\n"
+        );
+    }
+
+    #[test]
+    fn a_command_error_survives_the_way_through_anyhow() {
+        let error = CommandError::usage("No").hint("Yes");
+        let back = CommandError::from(anyhow::Error::from(error));
+        assert_eq!((back.kind, back.hints.len()), (Kind::Usage, 1));
+    }
+
+    #[test]
+    fn a_closed_pipe_is_not_an_error_and_a_full_disk_is() {
+        let closed = io::Error::from(io::ErrorKind::BrokenPipe);
+        assert!(CommandError::output(&closed).is_closed_output());
+        let full = io::Error::from(io::ErrorKind::StorageFull);
+        assert!(!CommandError::output(&full).is_closed_output());
+    }
+
+    #[test]
+    fn the_usage_line_names_the_command() {
+        let check = |usage, expect| assert_eq!(usage_command(usage), expect);
+        check(
+            "Usage: memory-forge search [OPTIONS] <QUERY>...",
+            "memory-forge search",
+        );
+        check("Usage: memory-forge [OPTIONS] <COMMAND>", "memory-forge");
+        check("", "memory-forge");
+    }
+}

@@ -1,0 +1,202 @@
+//! From flags and surroundings to one [`Settings`]. This is the only place
+//! that reads environment, home, current directory, clock and terminals; it
+//! never opens a file and never prints.
+
+use std::ffi::OsString;
+use std::io::IsTerminal;
+use std::path::{Path, PathBuf};
+
+use jiff::Timestamp;
+
+use crate::cli::{ColorWhen, GlobalArgs};
+use crate::report::CommandError;
+
+/// Lines are laid out for this many columns where no terminal says otherwise.
+const DEFAULT_WIDTH: usize = 100;
+
+/// The surroundings of the process, looked at once. A value of its own, so
+/// that tests can make one up.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Process {
+    project_root: Option<OsString>,
+    claude_project_dir: Option<OsString>,
+    now_override: Option<OsString>,
+    no_color: bool,
+    force_color: bool,
+    dumb_terminal: bool,
+    columns: Option<usize>,
+    home: Option<PathBuf>,
+    cwd: Option<PathBuf>,
+    stdin_terminal: bool,
+    stdout_terminal: bool,
+    stderr_terminal: bool,
+}
+
+impl Process {
+    pub(crate) fn observe() -> Process {
+        let var = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
+        let columns = || var("COLUMNS")?.to_str()?.parse().ok();
+        let terminal_columns =
+            || terminal_size::terminal_size().map(|(width, _)| usize::from(width.0));
+        Process {
+            project_root: var("MEMORY_FORGE_PROJECT_ROOT"),
+            claude_project_dir: var("CLAUDE_PROJECT_DIR"),
+            now_override: var("MEMORY_FORGE_NOW"),
+            no_color: var("NO_COLOR").is_some(),
+            force_color: var("CLICOLOR_FORCE").is_some_and(|value| value != "0"),
+            dumb_terminal: var("TERM").is_some_and(|value| value == "dumb"),
+            columns: columns().or_else(terminal_columns),
+            home: std::env::home_dir().filter(|home| !home.as_os_str().is_empty()),
+            cwd: std::env::current_dir().ok(),
+            stdin_terminal: std::io::stdin().is_terminal(),
+            stdout_terminal: std::io::stdout().is_terminal(),
+            stderr_terminal: std::io::stderr().is_terminal(),
+        }
+    }
+
+    /// Colours for messages that come before any flag could be read.
+    pub(crate) fn colors_on_stderr(&self) -> bool {
+        self.color(ColorWhen::Auto, self.stderr_terminal)
+    }
+
+    fn color(&self, when: ColorWhen, terminal: bool) -> bool {
+        match when {
+            ColorWhen::Always => true,
+            ColorWhen::Never => false,
+            ColorWhen::Auto if self.no_color => false,
+            ColorWhen::Auto if self.force_color => true,
+            ColorWhen::Auto => terminal && !self.dumb_terminal,
+        }
+    }
+}
+
+/// Everything that commands may know about their surroundings.
+#[derive(Clone, Debug)]
+pub(crate) struct Settings {
+    /// `--root`.
+    pub(crate) root_flag: Option<PathBuf>,
+    /// `MEMORY_FORGE_PROJECT_ROOT`.
+    pub(crate) env_root: Option<PathBuf>,
+    /// `CLAUDE_PROJECT_DIR`, which Claude Code sets for its hooks.
+    pub(crate) claude_project_dir: Option<PathBuf>,
+    pub(crate) home: Option<PathBuf>,
+    cwd: Option<PathBuf>,
+    /// The moment at which the program started, or `MEMORY_FORGE_NOW`.
+    pub(crate) now: Timestamp,
+    pub(crate) quiet: bool,
+    pub(crate) verbose: bool,
+    pub(crate) color_stdout: bool,
+    pub(crate) color_stderr: bool,
+    /// Columns to lay text out for.
+    pub(crate) width: usize,
+    pub(crate) stdin_terminal: bool,
+    pub(crate) stdout_terminal: bool,
+    pub(crate) stderr_terminal: bool,
+}
+
+impl Settings {
+    pub(crate) fn resolve(flags: &GlobalArgs, process: &Process) -> Result<Settings, CommandError> {
+        Ok(Settings {
+            root_flag: flags.root.clone(),
+            env_root: process.project_root.clone().map(PathBuf::from),
+            claude_project_dir: process.claude_project_dir.clone().map(PathBuf::from),
+            home: process.home.clone(),
+            cwd: process.cwd.clone(),
+            now: now(process.now_override.as_ref())?,
+            quiet: flags.quiet,
+            verbose: flags.verbose,
+            color_stdout: process.color(flags.color, process.stdout_terminal),
+            color_stderr: process.color(flags.color, process.stderr_terminal),
+            width: process
+                .columns
+                .filter(|&columns| columns > 0)
+                .unwrap_or(DEFAULT_WIDTH),
+            stdin_terminal: process.stdin_terminal,
+            stdout_terminal: process.stdout_terminal,
+            stderr_terminal: process.stderr_terminal,
+        })
+    }
+
+    /// The current directory. It fails where the directory was deleted under
+    /// the process, and only for commands that need one.
+    pub(crate) fn cwd(&self) -> Result<&Path, CommandError> {
+        self.cwd.as_deref().ok_or_else(|| {
+            CommandError::failure("The current directory does not exist or cannot be read")
+                .hint("Change into the project, or name it with `--root <dir>`")
+        })
+    }
+}
+
+/// `Timestamp::now`, never `Zoned::now`: the latter loads time zone data and
+/// costs more than the rest of the start.
+fn now(given: Option<&OsString>) -> Result<Timestamp, CommandError> {
+    let Some(given) = given else {
+        return Ok(Timestamp::now());
+    };
+    let text = given.to_string_lossy();
+    text.parse().map_err(|error| {
+        CommandError::usage(format!(
+            "`MEMORY_FORGE_NOW` is not a point in time: {error}"
+        ))
+        .hint("Write it as RFC 3339, for instance `2026-03-01T09:00:00Z`, or unset it")
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn colours_follow_flag_then_environment_then_terminal() {
+        let check = |when, no_color, force_color, terminal, expect| {
+            let process = Process {
+                no_color,
+                force_color,
+                stdout_terminal: terminal,
+                ..Process::default()
+            };
+            let flags = GlobalArgs {
+                color: when,
+                ..GlobalArgs::default()
+            };
+            let settings = Settings::resolve(&flags, &process).expect("nothing to refuse");
+            let case = (when, no_color, force_color, terminal);
+            assert_eq!(settings.color_stdout, expect, "{case:?}");
+        };
+        use ColorWhen::{Always, Auto, Never};
+        check(Auto, false, false, true, true);
+        check(Auto, false, false, false, false);
+        check(Auto, true, false, true, false);
+        check(Auto, true, true, true, false);
+        check(Auto, false, true, false, true);
+        check(Always, true, false, false, true);
+        check(Never, false, true, true, false);
+    }
+
+    #[test]
+    fn the_clock_can_be_fixed() {
+        let process = Process {
+            now_override: Some("2026-03-01T09:00:00Z".into()),
+            ..Process::default()
+        };
+        let settings = Settings::resolve(&GlobalArgs::default(), &process).expect("a valid time");
+        assert_eq!(settings.now.to_string(), "2026-03-01T09:00:00Z");
+    }
+
+    #[test]
+    fn a_clock_that_is_no_time_is_refused() {
+        let process = Process {
+            now_override: Some("yesterday".into()),
+            ..Process::default()
+        };
+        let error = Settings::resolve(&GlobalArgs::default(), &process).expect_err("no time");
+        assert!(error.to_string().contains("MEMORY_FORGE_NOW"), "{error}");
+    }
+
+    #[test]
+    fn a_missing_directory_fails_only_where_it_is_needed() {
+        let settings = Settings::resolve(&GlobalArgs::default(), &Process::default());
+        let settings = settings.expect("resolving needs no directory");
+        assert!(settings.cwd().is_err());
+    }
+}

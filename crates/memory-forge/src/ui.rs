@@ -1,0 +1,279 @@
+//! What people and programs see. Results go to standard output, everything
+//! said to a person (progress, notes, questions) to standard error, so that a
+//! pipe carries data alone. It never decides what to say.
+
+use std::borrow::Cow;
+use std::io::{self, BufRead, BufWriter, Stderr, Stdout, Write};
+
+use anstream::{AutoStream, ColorChoice};
+use anstyle::{AnsiColor, Style};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use similar::{ChangeTag, TextDiff};
+
+use crate::report::CommandError;
+use crate::settings::Settings;
+
+/// The styles in use, by what they mean. Text must read as well without them.
+pub(crate) mod style {
+    use super::{AnsiColor, Style};
+
+    pub(crate) const PATH: Style = AnsiColor::Cyan.on_default();
+    pub(crate) const HEADING: Style = Style::new().bold();
+    pub(crate) const MATCH: Style = AnsiColor::Red.on_default().bold();
+    pub(crate) const FAINT: Style = Style::new().dimmed();
+    pub(crate) const GOOD: Style = AnsiColor::Green.on_default();
+    pub(crate) const WARNING: Style = AnsiColor::Yellow.on_default().bold();
+    pub(crate) const CRITICAL: Style = AnsiColor::Red.on_default().bold();
+    pub(crate) const ADDED: Style = AnsiColor::Green.on_default();
+    pub(crate) const REMOVED: Style = AnsiColor::Red.on_default();
+}
+
+/// Commands write styled text without asking; the streams take the styles off
+/// where they are not wanted.
+pub(crate) struct Ui {
+    stdout: BufWriter<AutoStream<Stdout>>,
+    stderr: AutoStream<Stderr>,
+    quiet: bool,
+    verbose: bool,
+    can_ask: bool,
+    live: bool,
+}
+
+impl Ui {
+    pub(crate) fn new(settings: &Settings) -> Ui {
+        let choice = |color| {
+            if color {
+                ColorChoice::Always
+            } else {
+                ColorChoice::Never
+            }
+        };
+        Ui {
+            stdout: BufWriter::new(AutoStream::new(io::stdout(), choice(settings.color_stdout))),
+            stderr: AutoStream::new(io::stderr(), choice(settings.color_stderr)),
+            quiet: settings.quiet,
+            verbose: settings.verbose,
+            can_ask: settings.stdin_terminal && settings.stderr_terminal,
+            live: settings.stderr_terminal && !settings.quiet,
+        }
+    }
+
+    /// Results, exactly as given.
+    pub(crate) fn print(&mut self, text: &str) -> Result<(), CommandError> {
+        self.stdout
+            .write_all(text.as_bytes())
+            .map_err(|error| CommandError::output(&error))
+    }
+
+    /// Results, with a line end.
+    pub(crate) fn line(&mut self, text: &str) -> Result<(), CommandError> {
+        self.print(text)?;
+        self.print("\n")
+    }
+
+    /// One JSON value, indented as the spec's files are, with a line end.
+    pub(crate) fn json(&mut self, value: &impl serde::Serialize) -> Result<(), CommandError> {
+        let text = serde_json::to_string_pretty(value)
+            .map_err(|error| CommandError::failure(format!("Cannot write JSON: {error}")))?;
+        self.line(&text)
+    }
+
+    /// A remark for people. Silent under `--quiet`.
+    pub(crate) fn note(&mut self, text: &str) {
+        if !self.quiet {
+            self.say(text);
+        }
+    }
+
+    /// A remark for the curious, shown under `--verbose` only.
+    pub(crate) fn detail(&mut self, text: &str) {
+        if self.verbose {
+            self.say(text);
+        }
+    }
+
+    /// Something is wrong and the work goes on. `--quiet` does not hide it.
+    pub(crate) fn warn(&mut self, text: &str) {
+        let style = style::WARNING;
+        self.say(&format!("{style}warning:{style:#} {text}"));
+    }
+
+    /// Asks before something is changed. `yes` is the command's `--yes`.
+    /// Where nobody can answer, the safe answer is to refuse and say so.
+    pub(crate) fn confirm(&mut self, question: &str, yes: bool) -> Result<bool, CommandError> {
+        if yes {
+            return Ok(true);
+        }
+        if !self.can_ask {
+            return Err(
+                CommandError::usage(format!("Cannot ask without a terminal: {question}")).hint(
+                    "Pass `--yes` to agree beforehand, or `--dry-run` to see what would happen",
+                ),
+            );
+        }
+        // Results so far are what the question is about.
+        self.flush()?;
+        let _ = write!(self.stderr, "{question} [y/N] ");
+        let _ = self.stderr.flush();
+        let mut answer = String::new();
+        io::stdin()
+            .lock()
+            .read_line(&mut answer)
+            .map_err(|error| CommandError::failure(format!("Cannot read the answer: {error}")))?;
+        Ok(matches!(answer.trim().to_lowercase().as_str(), "y" | "yes"))
+    }
+
+    /// A progress bar on standard error, shown on a terminal only.
+    pub(crate) fn progress(&self, what: &str, total: u64) -> Progress {
+        let target = if self.live {
+            ProgressDrawTarget::stderr()
+        } else {
+            ProgressDrawTarget::hidden()
+        };
+        let bar = ProgressBar::with_draw_target(Some(total), target);
+        let style = ProgressStyle::with_template("{msg} [{bar:32}] {pos}/{len} {eta}")
+            .expect("the template is a constant and valid");
+        bar.set_style(style.progress_chars("=> "));
+        bar.set_message(what.to_owned());
+        Progress { bar }
+    }
+
+    /// Shows on standard output what would change in a file.
+    pub(crate) fn diff(&mut self, path: &str, old: &str, new: &str) -> Result<(), CommandError> {
+        let text = unified_diff(path, old, new);
+        self.print(&text)
+    }
+
+    /// Hands over what is still buffered. Only here does a closed or full
+    /// standard output surely show.
+    pub(crate) fn finish(mut self) -> Result<(), CommandError> {
+        self.flush()
+    }
+
+    fn flush(&mut self) -> Result<(), CommandError> {
+        self.stdout
+            .flush()
+            .map_err(|error| CommandError::output(&error))
+    }
+
+    fn say(&mut self, text: &str) {
+        // A closed standard error must not stop the work.
+        let _ = writeln!(self.stderr, "{text}");
+    }
+}
+
+/// A bar that disappears when the work is done or abandoned.
+pub(crate) struct Progress {
+    bar: ProgressBar,
+}
+
+impl Progress {
+    pub(crate) fn advance(&self, by: u64) {
+        self.bar.inc(by);
+    }
+
+    pub(crate) fn set(&self, position: u64, total: u64) {
+        self.bar.set_length(total);
+        self.bar.set_position(position);
+    }
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        self.bar.finish_and_clear();
+    }
+}
+
+/// A unified diff with styles; empty when nothing differs. The text comes from
+/// files, so control characters are made visible.
+pub(crate) fn unified_diff(path: &str, old: &str, new: &str) -> String {
+    let diff = TextDiff::from_lines(old, new);
+    let mut text = String::new();
+    for hunk in diff.unified_diff().context_radius(3).iter_hunks() {
+        if text.is_empty() {
+            let (bold, path) = (style::HEADING, printable(path));
+            text.push_str(&format!(
+                "{bold}--- a/{path}{bold:#}\n{bold}+++ b/{path}{bold:#}\n"
+            ));
+        }
+        let faint = style::FAINT;
+        text.push_str(&format!("{faint}{}{faint:#}\n", hunk.header()));
+        for change in hunk.iter_changes() {
+            let (sign, style) = match change.tag() {
+                ChangeTag::Equal => (' ', Style::new()),
+                ChangeTag::Delete => ('-', style::REMOVED),
+                ChangeTag::Insert => ('+', style::ADDED),
+            };
+            let line = change.value().trim_end_matches(['\r', '\n']);
+            text.push_str(&format!("{style}{sign}{}{style:#}\n", printable(line)));
+            if change.missing_newline() {
+                text.push_str("\\ No newline at end of file\n");
+            }
+        }
+    }
+    text
+}
+
+/// Text from a file, safe to show on a terminal: control characters other than
+/// tab and line feed, and characters that reorder text, appear as escapes.
+pub(crate) fn printable(text: &str) -> Cow<'_, str> {
+    let hostile = |c: char| {
+        (c.is_control() && c != '\t' && c != '\n')
+            || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+    };
+    if !text.contains(hostile) {
+        return Cow::Borrowed(text);
+    }
+    let mut shown = String::with_capacity(text.len() + 16);
+    for c in text.chars() {
+        if hostile(c) {
+            shown.extend(c.escape_unicode());
+        } else {
+            shown.push(c);
+        }
+    }
+    Cow::Owned(shown)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn plain(text: &str) -> String {
+        anstream::adapter::strip_str(text).to_string()
+    }
+
+    #[test]
+    fn a_diff_shows_lines_before_and_after() {
+        let diff = unified_diff("CLAUDE.md", "a\nb\nc\n", "a\nB\nc\n");
+        let expect = "--- a/CLAUDE.md\n+++ b/CLAUDE.md\n@@ -1,3 +1,3 @@\n a\n-b\n+B\n c\n";
+        assert_eq!(plain(&diff), expect);
+        assert!(
+            diff.contains("\u{1b}["),
+            "styled until a stream takes it off"
+        );
+    }
+
+    #[test]
+    fn equal_texts_give_no_diff() {
+        assert_eq!(unified_diff("a.md", "same\n", "same\n"), "");
+    }
+
+    #[test]
+    fn a_missing_final_newline_is_told() {
+        let diff = plain(&unified_diff("a.md", "a\n", "a"));
+        assert!(
+            diff.ends_with("+a\n\\ No newline at end of file\n"),
+            "{diff}"
+        );
+    }
+
+    #[test]
+    fn hostile_text_cannot_drive_the_terminal() {
+        let check = |text, expect| assert_eq!(printable(text), expect);
+        check("plain é 漢 \t text\n", "plain é 漢 \t text\n");
+        check("\u{1b}[2J", "\\u{1b}[2J");
+        check("a\u{202e}b", "a\\u{202e}b");
+        check("a\u{0}b\r", "a\\u{0}b\\u{d}");
+    }
+}

@@ -1,0 +1,260 @@
+//! The frame around the commands: help, version, errors, completions, pipes.
+
+use std::process::Stdio;
+
+use crate::harness::ws;
+
+const COMMANDS: [&str; 13] = [
+    "init",
+    "index",
+    "search",
+    "save",
+    "forget",
+    "restore",
+    "stats",
+    "preview",
+    "audit",
+    "doctor",
+    "config",
+    "completion",
+    "man",
+];
+
+#[test]
+fn help_lists_the_commands_and_shows_examples() {
+    let output = ws("").run(&["--help"]);
+    let help = output.ok();
+    for command in COMMANDS {
+        assert!(
+            help.contains(&format!("\n  {command} ")),
+            "{command} is missing:\n{help}"
+        );
+    }
+    assert!(help.contains("Examples:\n  memory-forge search"), "{help}");
+}
+
+#[test]
+fn each_command_has_help_with_an_example() {
+    let ws = ws("");
+    for command in COMMANDS {
+        for flag in ["-h", "--help"] {
+            let output = ws.run(&[command, flag]);
+            let example = format!("Examples:\n  memory-forge {command}");
+            assert!(output.ok().contains(&example), "{output}");
+            assert_eq!(output.stderr, "");
+        }
+    }
+}
+
+#[test]
+fn help_fits_its_columns() {
+    let ws = ws("");
+    for command in COMMANDS {
+        for line in ws.run(&[command, "--help"]).ok().lines() {
+            assert!(line.chars().count() <= 100, "{command}: {line}");
+        }
+    }
+}
+
+#[test]
+fn version_names_program_and_number() {
+    let expect = format!("memory-forge {}\n", env!("CARGO_PKG_VERSION"));
+    assert_eq!(ws("").run(&["--version"]).ok(), expect);
+    assert_eq!(ws("").run(&["-V"]).ok(), expect);
+}
+
+#[test]
+fn no_command_shows_the_overview_as_an_error() {
+    let output = ws("").run::<&str>(&[]);
+    assert!(output.fails(2).contains("Usage: memory-forge"), "{output}");
+    assert_eq!(output.stdout, "");
+}
+
+#[test]
+fn errors_in_the_request_exit_with_2_and_say_what_to_do() {
+    let check = |arguments: &[&str], expect: &str| {
+        let output = ws("").run(arguments);
+        output.fails(2);
+        assert_eq!(output.stderr, expect, "{arguments:?}");
+        assert_eq!(output.stdout, "", "{arguments:?}");
+    };
+    check(
+        &["serch", "x"],
+        "error: Unknown command `serch`\n\n\
+         hint: Did you mean `search`?\n\
+         hint: Run `memory-forge --help` to see what it takes\n",
+    );
+    check(
+        &["search"],
+        "error: Missing: `<QUERY>...`\n\n\
+         hint: Run `memory-forge search --help` to see what it takes\n",
+    );
+    check(
+        &["search", "x", "--mode", "texx"],
+        "error: Invalid value `texx` for `--mode <MODE>`\n\n\
+         hint: Did you mean `text`?\n\
+         hint: Possible values: hybrid · text · vector\n\
+         hint: Run `memory-forge --help` to see what it takes\n",
+    );
+    check(
+        &["search", "--max-files"],
+        "error: Unexpected argument `--max-files`\n\n\
+         hint: To pass `--max-files` as text, put `--` before it\n\
+         hint: Run `memory-forge search --help` to see what it takes\n",
+    );
+    check(
+        &["search", "x", "--json", "--context"],
+        "error: `--json` cannot be used together with `--context`\n\n\
+         hint: Run `memory-forge search --help` to see what it takes\n",
+    );
+    check(
+        &["forget", "--dry-run"],
+        "error: Missing: `<PATH|--max-files <N>|--max-age <DAYS>>`\n\n\
+         hint: Run `memory-forge forget --help` to see what it takes\n",
+    );
+    check(
+        &["man", "fly"],
+        "error: There is no command `fly`\n\n\
+         hint: The commands are init, index, search, save, forget, restore, stats, preview, audit, \
+         doctor, config, completion, man\n",
+    );
+}
+
+#[test]
+fn a_clock_that_is_no_time_is_refused() {
+    let output = ws("").now("noon").run(&["man"]);
+    assert!(
+        output
+            .fails(2)
+            .starts_with("error: `MEMORY_FORGE_NOW` is not a point in time"),
+        "{output}"
+    );
+}
+
+#[test]
+fn completions_know_the_commands() {
+    let ws = ws("");
+    for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
+        let output = ws.run(&["completion", shell]);
+        let script = output.ok();
+        for word in ["memory-forge", "doctor", "as-of", "knowledge"] {
+            assert!(script.contains(word), "{shell} does not know {word}");
+        }
+    }
+}
+
+#[test]
+fn bash_accepts_its_completion_script() {
+    let ws = ws("");
+    ws.write("script", ws.run(&["completion", "bash"]).ok());
+    let checked = std::process::Command::new("bash")
+        .arg("-n")
+        .arg(ws.path("script"))
+        .output();
+    let Ok(checked) = checked else {
+        eprintln!("skipped: there is no bash here");
+        return;
+    };
+    assert!(
+        checked.status.success(),
+        "{}",
+        String::from_utf8_lossy(&checked.stderr)
+    );
+}
+
+#[test]
+fn manual_pages_come_from_the_same_definition() {
+    let ws = ws("");
+    assert!(ws.run(&["man"]).ok().contains(".TH memory-forge 1"));
+    let search = ws.run(&["man", "search"]);
+    for part in [".TH memory-forge-search 1", "\\-\\-as\\-of", "Examples:"] {
+        assert!(search.ok().contains(part), "{part}: {search}");
+    }
+}
+
+#[test]
+fn colours_follow_the_flag_and_never_reach_a_pipe() {
+    let ws = ws("");
+    assert!(!ws.run(&["man", "fly"]).stderr.contains('\u{1b}'));
+    assert!(
+        ws.run(&["man", "fly", "--color", "always"])
+            .stderr
+            .contains("\u{1b}[")
+    );
+    assert!(
+        !ws.run(&["man", "fly", "--color", "never"])
+            .stderr
+            .contains('\u{1b}')
+    );
+}
+
+#[test]
+fn a_reader_that_leaves_early_is_no_error() {
+    let ws = ws("");
+    for arguments in [
+        &["completion", "bash"][..],
+        &["--help"],
+        &["--version"],
+        &["man"],
+    ] {
+        let (reader, writer) = std::io::pipe().expect("a pipe can be made");
+        drop(reader);
+        let child = ws
+            .command()
+            .args(arguments)
+            .stdout(writer)
+            .stderr(Stdio::piped())
+            .spawn();
+        let output = child
+            .and_then(|child| child.wait_with_output())
+            .expect("it runs");
+        assert_eq!(output.status.code(), Some(0), "{arguments:?}");
+        assert_eq!(String::from_utf8_lossy(&output.stderr), "", "{arguments:?}");
+    }
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn a_full_disk_behind_standard_output_is_an_error() {
+    let ws = ws("");
+    for arguments in [&["completion", "bash"][..], &["--help"]] {
+        let full = std::fs::OpenOptions::new()
+            .write(true)
+            .open("/dev/full")
+            .expect("Linux has it");
+        let child = ws
+            .command()
+            .args(arguments)
+            .stdout(full)
+            .stderr(Stdio::piped())
+            .spawn();
+        let output = child
+            .and_then(|child| child.wait_with_output())
+            .expect("it runs");
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{arguments:?}: {stderr}");
+        assert!(
+            stderr.starts_with("error: Cannot write to standard output: No space"),
+            "{stderr}"
+        );
+    }
+}
+
+#[test]
+fn nothing_is_created_by_looking_around() {
+    let ws = ws("//- knowledge/a.md\n# A\n");
+    let before = ws.tree();
+    for arguments in [
+        &["--help"][..],
+        &["man"],
+        &["completion", "zsh"],
+        &["serch"],
+    ] {
+        ws.run(arguments);
+    }
+    assert_eq!(ws.tree(), before);
+    assert_eq!(
+        std::fs::read_dir(ws.home()).expect("home is there").count(),
+        0
+    );
+}

@@ -1,0 +1,279 @@
+//! Rules about the source tree that a compiler does not check. Each rule names
+//! the file and line that breaks it.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// The library neither talks to a terminal nor looks at its surroundings.
+const ABSENT_FROM_THE_LIBRARY: [&str; 12] = [
+    "println!",
+    "eprintln!",
+    "print!(",
+    "std::env::",
+    "use std::env",
+    "SystemTime::now",
+    "Timestamp::now",
+    "Zoned::now",
+    "home_dir",
+    "current_dir",
+    "std::io::stdout",
+    "std::io::stderr",
+];
+
+/// One reader of environment, home, current directory and clock.
+const ABSENT_OUTSIDE_SETTINGS: [&str; 7] = [
+    "std::env::",
+    "use std::env",
+    "SystemTime::now",
+    "Timestamp::now",
+    "Zoned::now",
+    "home_dir",
+    "current_dir",
+];
+
+/// Files are changed behind one door.
+const WRITES: [&str; 9] = [
+    "fs::write",
+    "File::create",
+    "OpenOptions",
+    "fs::rename",
+    "fs::remove_",
+    "fs::copy",
+    "fs::hard_link",
+    "fs::create_dir",
+    "fs::set_permissions",
+];
+const WRITERS: [&str; 3] = [
+    "workspace/write.rs",
+    "workspace/lock.rs",
+    "workspace/undo.rs",
+];
+
+/// The compiled-in model is the one thing that is large by nature.
+const MAY_BE_LARGE: [&str; 1] = ["crates/forge/src/embed/"];
+const LARGE: u64 = 1_000_000;
+
+#[test]
+fn the_library_knows_no_terminal_environment_or_clock() {
+    let broken = lines_with(&library(), &ABSENT_FROM_THE_LIBRARY);
+    assert_none(&broken, "the library gets these as arguments");
+}
+
+#[test]
+fn the_binary_reads_its_surroundings_in_one_place() {
+    let mut sources = rust_files("crates/memory-forge/src");
+    sources.retain(|source| !source.path.ends_with("src/settings.rs"));
+    let broken = lines_with(&sources, &ABSENT_OUTSIDE_SETTINGS);
+    assert_none(
+        &broken,
+        "only settings.rs looks at environment, directories and clock",
+    );
+}
+
+#[test]
+fn the_binary_prints_through_its_ui() {
+    let sources = rust_files("crates/memory-forge/src");
+    let broken = lines_with(&sources, &["println!", "eprintln!", " print!("]);
+    assert_none(&broken, "a closed pipe makes these panic; use Ui");
+}
+
+#[test]
+fn files_are_written_behind_one_door() {
+    let mut sources = library();
+    sources.extend(rust_files("crates/memory-forge/src"));
+    sources.retain(|source| !WRITERS.iter().any(|writer| source.path.ends_with(writer)));
+    let broken = lines_with(&sources, &WRITES);
+    assert_none(
+        &broken,
+        "changes go through Workspace::change or write_derived",
+    );
+}
+
+#[test]
+fn modules_are_named_and_say_what_they_are_for() {
+    let mut broken = Vec::new();
+    for source in all_sources() {
+        if source.path.ends_with("mod.rs") {
+            broken.push(format!(
+                "{}: write `foo.rs` beside `foo/`, not `mod.rs`",
+                source.path
+            ));
+        }
+        // Test modules in files of their own are introduced by what they test.
+        if !source.text.starts_with("//!") && !source.path.ends_with("/tests.rs") {
+            broken.push(format!(
+                "{}: the first line is not a `//!` sentence",
+                source.path
+            ));
+        }
+    }
+    assert_none(&broken, "STYLE.md says why");
+}
+
+#[test]
+fn ignored_tests_give_a_reason() {
+    let bare = concat!("#[ig", "nore]");
+    let broken = lines_with(&all_sources(), &[bare]);
+    assert_none(&broken, "write the reason into the attribute");
+}
+
+#[test]
+fn no_file_is_large() {
+    let mut broken = Vec::new();
+    for path in tracked_files() {
+        let Ok(metadata) = fs::symlink_metadata(root().join(&path)) else {
+            continue;
+        };
+        let exempt = MAY_BE_LARGE.iter().any(|prefix| path.starts_with(prefix));
+        if metadata.is_file() && metadata.len() > LARGE && !exempt {
+            broken.push(format!("{path}: {} bytes", metadata.len()));
+        }
+    }
+    assert_none(&broken, "large data does not belong into the repository");
+}
+
+struct Source {
+    /// Relative to the repository's root, with `/`.
+    path: String,
+    text: String,
+}
+
+fn root() -> PathBuf {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    here.ancestors()
+        .nth(2)
+        .expect("the crate lies two levels below the root")
+        .to_owned()
+}
+
+fn library() -> Vec<Source> {
+    rust_files("crates/forge/src")
+}
+
+fn all_sources() -> Vec<Source> {
+    let mut sources = rust_files("crates");
+    sources.extend(rust_files("xtask"));
+    sources
+}
+
+fn rust_files(under: &str) -> Vec<Source> {
+    let mut files = Vec::new();
+    collect(&root().join(under), &mut files);
+    assert!(!files.is_empty(), "no source under {under}");
+    let root = root();
+    files.sort();
+    let source = |file: PathBuf| {
+        let relative = file
+            .strip_prefix(&root)
+            .expect("it was found below the root");
+        let path = relative.to_string_lossy().replace('\\', "/");
+        let text = fs::read_to_string(&file).unwrap_or_else(|error| panic!("{path}: {error}"));
+        Source { path, text }
+    };
+    files.into_iter().map(source).collect()
+}
+
+fn collect(directory: &Path, files: &mut Vec<PathBuf>) {
+    let entries = fs::read_dir(directory).unwrap_or_else(|error| panic!("{directory:?}: {error}"));
+    for entry in entries {
+        let path = entry.expect("the directory can be read").path();
+        if path.is_dir() {
+            collect(&path, files);
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            files.push(path);
+        }
+    }
+}
+
+/// Files that git knows or would add; without git, nothing is checked.
+fn tracked_files() -> Vec<String> {
+    let listed = Command::new("git")
+        .args([
+            "ls-files",
+            "-z",
+            "--cached",
+            "--others",
+            "--exclude-standard",
+        ])
+        .current_dir(root())
+        .output();
+    match listed {
+        Ok(output) if output.status.success() => {
+            let names = output
+                .stdout
+                .split(|&byte| byte == 0)
+                .filter(|name| !name.is_empty());
+            names
+                .map(|name| String::from_utf8_lossy(name).into_owned())
+                .collect()
+        }
+        _ => {
+            eprintln!("skipped: this is not a git checkout");
+            Vec::new()
+        }
+    }
+}
+
+/// `path:line: text` of shipped lines that contain one of the words. Comments
+/// may speak of them, and tests may use them.
+fn lines_with(sources: &[Source], words: &[&str]) -> Vec<String> {
+    let mut found = Vec::new();
+    for source in sources {
+        if source.path.ends_with("/tests.rs") || source.path.contains("/tests/") {
+            continue;
+        }
+        for (number, line) in shipped_lines(&source.text) {
+            let code = line.split("//").next().unwrap_or(line);
+            if let Some(word) = words.iter().find(|&&word| code.contains(word)) {
+                found.push(format!(
+                    "{}:{number}: `{word}` in `{}`",
+                    source.path,
+                    line.trim()
+                ));
+            }
+        }
+    }
+    found
+}
+
+/// The lines up to the test module, which by custom is the last item of a
+/// file, with their numbers.
+fn shipped_lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    let lines: Vec<&str> = text.lines().collect();
+    let tests = lines.windows(2).position(|pair| {
+        pair[0].trim() == "#[cfg(test)]"
+            && pair[1].trim_start().starts_with("mod ")
+            && pair[1].trim_end().ends_with('{')
+    });
+    let end = tests.unwrap_or(lines.len());
+    (1..).zip(lines).take(end)
+}
+
+#[track_caller]
+fn assert_none(broken: &[String], why: &str) {
+    assert!(broken.is_empty(), "{why}:\n  {}\n", broken.join("\n  "));
+}
+
+#[test]
+fn the_rules_can_find_something() {
+    let check = |text: &str, expect: usize| {
+        let source = Source {
+            path: "crates/forge/src/a.rs".to_owned(),
+            text: text.to_owned(),
+        };
+        assert_eq!(
+            lines_with(&[source], &ABSENT_FROM_THE_LIBRARY).len(),
+            expect,
+            "{text}"
+        );
+    };
+    check("fn f() { println!(\"x\"); }\n", 1);
+    check("let home = std::env::home_dir();\n", 1);
+    check("// println! is not for us\nfn f() {}\n", 0);
+    check(
+        "fn f() {}\n#[cfg(test)]\nmod tests {\n    fn g() { println!(); }\n}\n",
+        0,
+    );
+    check("#[cfg(test)]\nmod tests;\nfn f() { println!(); }\n", 1);
+}
