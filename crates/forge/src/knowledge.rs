@@ -2,4 +2,8 @@
 //! restored, counted. Files are the truth; everything here follows them.
 
 pub mod describe;
+pub mod forget;
+pub mod fresh;
+pub mod past;
 pub mod refresh;
+pub mod state;

@@ -176,6 +176,17 @@ pub fn ask(
     })
 }
 
+/// Two answers as one, best first; the scores of both are relative to what
+/// each could find, and so comparable.
+pub fn join(mut a: Answer, b: Answer, limit: usize) -> Answer {
+    let found = a.more + b.more + a.hits.len() + b.hits.len();
+    a.hits.extend(b.hits);
+    sort(&mut a.hits);
+    a.hits.truncate(limit);
+    a.more = found - a.hits.len();
+    a
+}
+
 /// Which file ids may answer, and how many were left out for want of a date.
 fn allowed_files(catalogue: &[Entry], ask: &Ask) -> (Vec<bool>, usize) {
     let size = catalogue.iter().map(|e| e.id as usize + 1).max().unwrap_or(0);

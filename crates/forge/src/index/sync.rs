@@ -92,10 +92,10 @@ impl Index {
     /// Makes sure that stored vectors come from this model; those of another
     /// are dropped, the text stays.
     pub fn use_model(&mut self, id: &str, dimensions: usize) -> Result<(), Error> {
-        let model = format!("{id}/{dimensions}");
-        if self.note("model")?.as_deref() == Some(model.as_str()) {
+        if self.has_model(id, dimensions)? {
             return Ok(());
         }
+        let model = format!("{id}/{dimensions}");
         let path = self.path.clone();
         let mut run = || -> rusqlite::Result<()> {
             let tx = self.db.transaction_with_behavior(TransactionBehavior::Immediate)?;
@@ -106,6 +106,12 @@ impl Index {
             tx.commit()
         };
         run().map_err(|e| sqlite(&path, e))
+    }
+
+    /// Whether stored vectors come from this model.
+    pub fn has_model(&self, id: &str, dimensions: usize) -> Result<bool, Error> {
+        let stored = self.note("model")?;
+        Ok(stored.is_some_and(|m| m == format!("{id}/{dimensions}")))
     }
 
     /// Passages that have no vector yet: id, and the text to embed with its

@@ -117,6 +117,27 @@ pub fn refresh(
     now: Timestamp,
     progress: &mut dyn FnMut(usize, usize),
 ) -> Result<Refresh, Error> {
+    let report = update(workspace, index, force, recorded_ns, progress)?;
+    write_manifest(workspace, index, report.changed() || force, now)?;
+    Ok(report)
+}
+
+/// Fills an index that is not kept: nothing is written to the folder.
+pub fn build(
+    workspace: &Workspace,
+    index: &mut Index,
+    progress: &mut dyn FnMut(usize, usize),
+) -> Result<Refresh, Error> {
+    update(workspace, index, true, 0, progress)
+}
+
+fn update(
+    workspace: &Workspace,
+    index: &mut Index,
+    force: bool,
+    recorded_ns: i64,
+    progress: &mut dyn FnMut(usize, usize),
+) -> Result<Refresh, Error> {
     let catalogue = index.catalogue()?;
     let d = differences(workspace, &catalogue, force);
     let known = |path: &str| catalogue.binary_search_by(|e| e.path.as_str().cmp(path)).is_ok();
@@ -173,7 +194,6 @@ pub fn refresh(
         .files
         .extend(d.unusable.into_iter().map(|(p, why)| (p, Outcome::Skipped(why))));
     report.files.sort_by(|a, b| a.0.cmp(&b.0));
-    write_manifest(workspace, index, report.changed() || force, now)?;
     Ok(report)
 }
 

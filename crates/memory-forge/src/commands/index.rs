@@ -2,10 +2,13 @@
 //! changes a Markdown file.
 
 use clap::Args;
+use forge::index::Counts;
+use forge::knowledge::refresh::Outcome;
 
+use crate::memory;
 use crate::report::{CommandError, Exit};
 use crate::settings::Settings;
-use crate::ui::Ui;
+use crate::ui::{Ui, printable, style};
 
 /// Bring the index of `knowledge/` up to date
 ///
@@ -30,11 +33,115 @@ pub(crate) struct IndexArgs {
     #[arg(long)]
     pub(crate) no_vectors: bool,
 
+    /// List unchanged files however many there are
+    #[arg(long)]
+    pub(crate) all: bool,
+
     /// Print the result as JSON
     #[arg(long)]
     pub(crate) json: bool,
 }
 
-pub(crate) fn run(_: IndexArgs, _: &Settings, _: &mut Ui) -> Result<Exit, CommandError> {
-    Err(super::not_in_this_build("index"))
+pub(crate) fn run(args: IndexArgs, settings: &Settings, ui: &mut Ui) -> Result<Exit, CommandError> {
+    let workspace = memory::workspace(settings, ui)?;
+    let mut fresh = memory::fresh_index(&workspace, settings, ui, args.force)?;
+    if !args.no_vectors {
+        memory::embed_pending(&workspace, &mut fresh, ui, None)?;
+    }
+    if fresh.lock.is_some() {
+        fresh.index.settle();
+    }
+    let files = match fresh.refresh {
+        Some(refresh) => refresh.files,
+        None => fresh
+            .catalogue
+            .iter()
+            .map(|e| {
+                let outcome = e.problem.clone().map_or(Outcome::Unchanged, Outcome::Skipped);
+                (e.path.clone(), outcome)
+            })
+            .collect(),
+    };
+    let counts = fresh.index.counts()?;
+    if args.json {
+        ui.json(&json(&files, counts))?;
+    } else {
+        show(&files, args.all, ui)?;
+    }
+    for (path, outcome) in &files {
+        if let Outcome::Skipped(why) = outcome {
+            ui.warn(&format!("`{path}` is not in the index: {why}"));
+        }
+    }
+    if files.is_empty() {
+        ui.note("There is no Markdown under `knowledge/` yet. `memory-forge init` makes a start.");
+    }
+    if !args.no_vectors && counts.embedded < counts.chunks {
+        ui.note(&format!("{} of {} passages have a vector", counts.embedded, counts.chunks));
+    }
+    Ok(Exit::Success)
+}
+
+/// More unchanged files than this are counted instead of listed.
+const MOST_UNCHANGED: usize = 200;
+
+fn show(files: &[(String, Outcome)], all: bool, ui: &mut Ui) -> Result<(), CommandError> {
+    let unchanged = count(files, &Outcome::Unchanged);
+    let fold = !all && unchanged > MOST_UNCHANGED;
+    for (path, outcome) in files {
+        let (style, sign, word) = match outcome {
+            Outcome::Unchanged if fold => continue,
+            Outcome::Unchanged => (style::FAINT, '✓', "unchanged"),
+            Outcome::Indexed => (style::GOOD, '+', "indexed"),
+            Outcome::Reindexed => (style::WARNING, '↻', "reindexed"),
+            Outcome::Removed => (style::REMOVED, '✗', "removed from index"),
+            Outcome::Skipped(_) => (style::CRITICAL, '!', "skipped"),
+        };
+        ui.line(&format!("{style}{sign}{style:#} {} ({word})", printable(path)))?;
+    }
+    if fold {
+        ui.line(&format!("✓ {unchanged} more files (unchanged; `--all` lists them)"))?;
+    }
+    let (new, updated) = (count(files, &Outcome::Indexed), count(files, &Outcome::Reindexed));
+    let removed = count(files, &Outcome::Removed);
+    ui.line(&format!(
+        "\nSummary: {} indexed, {updated} updated, {removed} removed",
+        new + unchanged
+    ))
+}
+
+fn count(files: &[(String, Outcome)], outcome: &Outcome) -> usize {
+    files.iter().filter(|(_, o)| o == outcome).count()
+}
+
+fn json(files: &[(String, Outcome)], counts: Counts) -> serde_json::Value {
+    let changed: Vec<_> = files
+        .iter()
+        .filter_map(|(path, outcome)| {
+            let (what, why) = match outcome {
+                Outcome::Unchanged => return None,
+                Outcome::Indexed => ("indexed", None),
+                Outcome::Reindexed => ("reindexed", None),
+                Outcome::Removed => ("removed", None),
+                Outcome::Skipped(why) => ("skipped", Some(why)),
+            };
+            let mut file = serde_json::json!({ "path": path, "outcome": what });
+            if let Some(why) = why {
+                file["why"] = why.as_str().into();
+            }
+            Some(file)
+        })
+        .collect();
+    serde_json::json!({
+        "version": 1,
+        "files": changed,
+        "summary": {
+            "new": count(files, &Outcome::Indexed),
+            "updated": count(files, &Outcome::Reindexed),
+            "removed": count(files, &Outcome::Removed),
+            "unchanged": count(files, &Outcome::Unchanged),
+            "skipped": files.iter().filter(|(_, o)| matches!(o, Outcome::Skipped(_))).count(),
+        },
+        "index": { "files": counts.files, "passages": counts.chunks, "embedded": counts.embedded },
+    })
 }

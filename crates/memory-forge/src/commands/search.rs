@@ -1,11 +1,22 @@
 //! `search`: a question to the memory, answered with passages and their
 //! places. It refreshes the index first and never changes a Markdown file.
 
-use clap::{Args, ValueEnum};
+use std::time::Duration;
 
+use clap::{Args, ValueEnum};
+use forge::index::Standing;
+use forge::knowledge::fresh::Fresh;
+use forge::knowledge::{forget, state};
+use forge::recall::pack::{self, Packing};
+use forge::recall::{self, Answer, Ask, Hit, context, snippet};
+use forge::tokens::Tokenizer;
+use forge::workspace::Workspace;
+use jiff::civil::Date;
+
+use crate::memory;
 use crate::report::{CommandError, Exit};
 use crate::settings::Settings;
-use crate::ui::Ui;
+use crate::ui::{Ui, printable, style};
 
 /// Find passages that answer a question or contain some words
 ///
@@ -90,6 +101,38 @@ pub(crate) enum Scope {
     All,
 }
 
+impl Scope {
+    /// The scopes of the index to look in; none means all of them.
+    fn scopes(self) -> Vec<&'static str> {
+        match self {
+            Scope::Knowledge => vec!["knowledge", "routing"],
+            Scope::State => vec!["state"],
+            Scope::Agents => vec!["agents"],
+            Scope::Archive => vec!["archive"],
+            Scope::All => Vec::new(),
+        }
+    }
+}
+
+impl Mode {
+    fn recall(self) -> recall::Mode {
+        match self {
+            Mode::Hybrid => recall::Mode::Hybrid,
+            Mode::Text => recall::Mode::Text,
+            Mode::Vector => recall::Mode::Vector,
+        }
+    }
+}
+
+impl DocumentKind {
+    fn index(self) -> forge::index::Kind {
+        match self {
+            DocumentKind::Skill => forge::index::Kind::Skill,
+            DocumentKind::Knowledge => forge::index::Kind::Knowledge,
+        }
+    }
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Mode {
     /// Words and meaning together
@@ -108,6 +151,338 @@ pub(crate) enum DocumentKind {
     Knowledge,
 }
 
-pub(crate) fn run(_: SearchArgs, _: &Settings, _: &mut Ui) -> Result<Exit, CommandError> {
-    Err(super::not_in_this_build("search"))
+pub(crate) fn run(args: SearchArgs, settings: &Settings, ui: &mut Ui) -> Result<Exit, CommandError> {
+    let question = args.question();
+    if question.trim().is_empty() {
+        return Err(CommandError::usage("The query is empty").hint("Say what to look for: `memory-forge search retry policy`"));
+    }
+    let since = args.since.as_deref().map(parse_since).transpose()?;
+    let workspace = memory::workspace(settings, ui)?;
+    let limit = args.limit.map_or(workspace.config().search.limit, |n| n as usize);
+    let mode = args.mode.map_or_else(|| configured_mode(&workspace), Mode::recall);
+    let forgotten = forget::forgotten(&workspace)?;
+    let ask = Ask {
+        question: &question,
+        mode,
+        // A budget decides how many passages there are, not the default limit.
+        limit: if args.budget.is_some() && args.limit.is_none() { BUDGET_LIMIT } else { limit },
+        unique: args.unique,
+        kinds: args.kinds.iter().map(|k| k.index()).collect(),
+        scopes: args.scope.scopes(),
+        since,
+        forgotten: &forgotten,
+        explain: args.explain,
+    };
+    let answer = match &args.as_of {
+        Some(rev) => past(&workspace, rev, &ask, ui)?,
+        None => present(&workspace, &ask, args.scope, settings, ui)?,
+    };
+    if answer.undated > 0 {
+        ui.note(&format!("{} document(s) without a date were left out by `--since`", answer.undated));
+    }
+    if let Some(note) = &answer.mode_note {
+        ui.note(&format!("Searched by full text alone: {note}"));
+    }
+    let packing = args.budget.map(|budget| fit(&args, &answer, budget as usize));
+    if args.json {
+        ui.json(&json(&question, &answer, packing.as_ref()))?;
+    } else if args.context {
+        let (pieces, left_out) = match &packing {
+            Some(p) => (p.pieces.clone(), p.left_out.clone()),
+            None => (context::whole(&answer), Vec::new()),
+        };
+        ui.print(&context::render(&answer, &pieces, &left_out))?;
+    } else {
+        show(&answer, packing.as_ref(), &args, ui)?;
+    }
+    if let Some(p) = &packing {
+        say_budget(p, &answer, args.budget.unwrap_or(0), ui);
+    }
+    Ok(Exit::Success)
+}
+
+/// Passages that are ranked when a budget says how many are shown.
+const BUDGET_LIMIT: usize = 40;
+
+fn configured_mode(workspace: &Workspace) -> recall::Mode {
+    match workspace.config().search.mode.as_str() {
+        "text" => recall::Mode::Text,
+        "vector" => recall::Mode::Vector,
+        _ => recall::Mode::Hybrid,
+    }
+}
+
+/// Asks the files as they are now.
+fn present(
+    workspace: &Workspace,
+    ask: &Ask,
+    scope: Scope,
+    settings: &Settings,
+    ui: &mut Ui,
+) -> Result<Answer, CommandError> {
+    if scope == Scope::State {
+        let (index, catalogue) = state::index(workspace)?;
+        return Ok(recall::ask(&index, &catalogue, None, &Ask { mode: recall::Mode::Text, ..ask.clone() })?);
+    }
+    let mut fresh = memory::fresh_index(workspace, settings, ui, false)?;
+    if ask.mode != recall::Mode::Text {
+        let budget = Duration::from_millis(workspace.config().search.embed_budget_ms);
+        memory::embed_pending(workspace, &mut fresh, ui, Some(budget))?;
+    }
+    let answer = match answer(&fresh, ask) {
+        Err(forge::index::Error::Damaged { why, .. }) => {
+            fresh = memory::rebuilt_index(workspace, settings, ui, why)?;
+            answer(&fresh, ask)?
+        }
+        other => other?,
+    };
+    let mut paths: Vec<&str> = answer.hits.iter().map(|h| h.passage.path.as_str()).collect();
+    paths.dedup();
+    fresh.index.touch(&paths, &settings.now.to_string());
+    if scope == Scope::All {
+        let (index, catalogue) = state::index(workspace)?;
+        let state = recall::ask(&index, &catalogue, None, &Ask { mode: recall::Mode::Text, ..ask.clone() })?;
+        return Ok(recall::join(answer, state, ask.limit));
+    }
+    Ok(answer)
+}
+
+fn answer(fresh: &Fresh, ask: &Ask) -> Result<Answer, forge::index::Error> {
+    recall::ask(&fresh.index, &fresh.catalogue, Some(forge::embed::builtin()), ask)
+}
+
+/// Asks the files as they were at a revision, by full text: the vectors of the
+/// past are not kept.
+fn past(workspace: &Workspace, rev: &str, ask: &Ask, ui: &mut Ui) -> Result<Answer, CommandError> {
+    let bar = ui.progress("Reading", 0);
+    let past = forge::knowledge::past::at(workspace, rev, &mut |done, total| bar.set(done as u64, total as u64))?;
+    drop(bar);
+    ui.note(&format!("Searching the tree of commit {} ({})", &past.commit[..past.commit.len().min(12)], past.date));
+    let ask = Ask {
+        mode: recall::Mode::Text,
+        ..ask.clone()
+    };
+    Ok(recall::ask(&past.index, &past.catalogue, None, &ask)?)
+}
+
+fn parse_since(text: &str) -> Result<Date, CommandError> {
+    text.trim().parse().map_err(|_| {
+        CommandError::usage(format!("`--since {text}` is not a day")).hint("Write it as `2026-03-01`")
+    })
+}
+
+/// Packs the evidence into a budget of o200k tokens. What is counted is what is
+/// printed: the whole text for `--context`, the passages otherwise.
+fn fit(args: &SearchArgs, answer: &Answer, budget: usize) -> Packing {
+    let tokenizer = Tokenizer::O200k;
+    pack::fit(&answer.hits, budget, &|pieces, left_out| {
+        if args.context {
+            return tokenizer.count(&context::render(answer, pieces, left_out));
+        }
+        pieces.iter().map(|p| tokenizer.count(&p.text)).sum()
+    })
+}
+
+fn say_budget(packing: &Packing, answer: &Answer, budget: u32, ui: &mut Ui) {
+    let mut text = format!("{} of {budget} tokens (o200k) used", packing.used);
+    if !packing.left_out.is_empty() {
+        let names: Vec<String> = packing
+            .left_out
+            .iter()
+            .take(5)
+            .map(|i| context::source(&answer.hits[*i]))
+            .collect();
+        let more = packing.left_out.len() - names.len();
+        text += &format!("; left out: {}", names.join(", "));
+        if more > 0 {
+            text += &format!(" and {more} more");
+        }
+        text += ". A larger `--budget` shows them";
+    }
+    ui.note(&text);
+}
+
+/// How much of a passage is shown to people, in bytes.
+const SNIPPET: usize = 320;
+
+fn show(answer: &Answer, packing: Option<&Packing>, args: &SearchArgs, ui: &mut Ui) -> Result<(), CommandError> {
+    if answer.hits.is_empty() {
+        return ui.line("No matching results found.");
+    }
+    let shown = packing.map_or(answer.hits.len(), |p| p.pieces.len());
+    ui.line(&format!("Found {shown} relevant result(s), searched by {}:", mode_line(answer)))?;
+    let pieces: Vec<(&Hit, String, usize)> = match packing {
+        Some(p) => p
+            .pieces
+            .iter()
+            .map(|piece| {
+                let hit = &answer.hits[piece.hit];
+                let start = hit.passage.text.find(&piece.text).unwrap_or(0);
+                (hit, piece.text.clone(), start)
+            })
+            .collect(),
+        None => answer
+            .hits
+            .iter()
+            .map(|hit| {
+                let window = snippet::window(&hit.passage.text, &hit.matches, SNIPPET);
+                (hit, hit.passage.text[window.clone()].to_owned(), window.start)
+            })
+            .collect(),
+    };
+    for (hit, text, start) in pieces {
+        let p = &hit.passage;
+        let (path, heading) = (style::PATH, style::HEADING);
+        ui.line(&format!(
+            "\n{path}{}{path:#}  {heading}{}{heading:#}",
+            printable(&context::source(hit)),
+            printable(&p.headings.join(" > "))
+        ))?;
+        if let Some(note) = context::standing(hit) {
+            let warning = style::WARNING;
+            ui.line(&format!("    {warning}{}{warning:#}", printable(&note)))?;
+        }
+        for line in highlighted(&text, start, &hit.matches).lines() {
+            if !line.trim().is_empty() {
+                ui.line(&format!("    {line}"))?;
+            }
+        }
+        if args.explain {
+            let faint = style::FAINT;
+            ui.line(&format!("    {faint}why: {}{faint:#}", why(hit)))?;
+        }
+    }
+    if answer.more > 0 {
+        ui.note(&format!("{} more passages matched; `-n` shows more", answer.more));
+    }
+    Ok(())
+}
+
+/// Text from a file with its matches marked, safe for a terminal.
+fn highlighted(text: &str, start: usize, matches: &[std::ops::Range<usize>]) -> String {
+    let mark = style::MATCH;
+    let mut out = String::new();
+    let mut at = 0;
+    for m in matches {
+        let (Some(from), Some(to)) = (m.start.checked_sub(start), m.end.checked_sub(start)) else {
+            continue;
+        };
+        if from < at || to > text.len() {
+            continue;
+        }
+        out += &printable(&text[at..from]);
+        out += &format!("{mark}{}{mark:#}", printable(&text[from..to]));
+        at = to;
+    }
+    out += &printable(&text[at..]);
+    out
+}
+
+fn mode_line(answer: &Answer) -> String {
+    let (embedded, all) = answer.embedded;
+    match answer.mode {
+        recall::Mode::Text => "full text".to_owned(),
+        mode if embedded < all => format!("{} ({embedded} of {all} passages have a vector so far)", mode.name()),
+        recall::Mode::Vector => "vectors".to_owned(),
+        recall::Mode::Hybrid => "full text and vectors".to_owned(),
+    }
+}
+
+fn why(hit: &Hit) -> String {
+    let e = &hit.evidence;
+    let mut parts = vec![format!("score {:.3}", hit.score)];
+    if let Some(rank) = e.text_rank {
+        let terms: Vec<String> = hit
+            .terms
+            .iter()
+            .map(|t| {
+                let mut places = Vec::new();
+                if t.body > 0 {
+                    places.push(format!("{}× in the text", t.body));
+                }
+                if t.in_headings {
+                    places.push("in a heading".to_owned());
+                }
+                if t.in_title {
+                    places.push("in the title".to_owned());
+                }
+                format!("{} {:.2} ({})", printable(&t.term), t.score, places.join(", "))
+            })
+            .collect();
+        parts.push(format!("full text #{rank}, BM25 {:.2} = {}", e.bm25, terms.join(" + ")));
+    }
+    if let Some(rank) = e.vector_rank {
+        parts.push(format!("vectors #{rank}, cosine {:.3}", e.cosine));
+    }
+    if e.exact {
+        parts.push("holds the question word for word".to_owned());
+    }
+    if e.literal {
+        parts.push("holds the string".to_owned());
+    }
+    if hit.passage.standing != Standing::Current || hit.replaced_by.is_some() {
+        parts.push("lowered: no longer current".to_owned());
+    }
+    if e.text_rank.is_none() && e.vector_rank.is_none() && !e.literal {
+        parts.push("replaces a document that matched".to_owned());
+    }
+    parts.join("; ")
+}
+
+fn json(question: &str, answer: &Answer, packing: Option<&Packing>) -> serde_json::Value {
+    let one = |hit: &Hit, text: &str, cut: bool| {
+        let p = &hit.passage;
+        let e = &hit.evidence;
+        let mut value = serde_json::json!({
+            "path": p.path,
+            "lines": [p.lines.0, p.lines.1],
+            "title": p.title,
+            "headings": p.headings,
+            "type": p.kind.name(),
+            "scope": p.scope,
+            "date": p.date,
+            "importance": p.importance,
+            "score": (hit.score * 1000.0).round() / 1000.0,
+            "relevance": (hit.relevance * 1000.0).round() / 1000.0,
+            "text": text,
+        });
+        if cut {
+            value["cut"] = true.into();
+        }
+        if let Some(note) = context::standing(hit) {
+            value["standing"] = note.into();
+        }
+        value["why"] = serde_json::json!({
+            "textRank": e.text_rank, "bm25": e.bm25, "vectorRank": e.vector_rank, "cosine": e.cosine,
+            "exact": e.exact, "literal": e.literal,
+        });
+        if !hit.terms.is_empty() {
+            value["why"]["terms"] = hit
+                .terms
+                .iter()
+                .map(|t| {
+                    serde_json::json!({ "term": t.term, "idf": t.idf, "body": t.body,
+                        "inHeadings": t.in_headings, "inTitle": t.in_title, "score": t.score })
+                })
+                .collect();
+        }
+        value
+    };
+    let results: Vec<_> = match packing {
+        Some(p) => p.pieces.iter().map(|piece| one(&answer.hits[piece.hit], &piece.text, piece.cut)).collect(),
+        None => answer.hits.iter().map(|h| one(h, &h.passage.text, false)).collect(),
+    };
+    let mut value = serde_json::json!({
+        "version": 1,
+        "query": question,
+        "mode": answer.mode.name(),
+        "embedded": { "passages": answer.embedded.0, "of": answer.embedded.1 },
+        "results": results,
+        "more": answer.more,
+    });
+    if let Some(p) = packing {
+        let left: Vec<String> = p.left_out.iter().map(|i| context::source(&answer.hits[*i])).collect();
+        value["budget"] = serde_json::json!({ "used": p.used, "tokenizer": "o200k", "counts": "text of results", "leftOut": left });
+    }
+    value
 }

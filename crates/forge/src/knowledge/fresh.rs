@@ -1,0 +1,171 @@
+//! An index that is open and in step with the files, whatever state it was
+//! found in: absent, damaged, busy, or in a place that cannot be written.
+
+use std::time::Duration;
+
+use jiff::Timestamp;
+
+use super::refresh::{self, Error, Refresh};
+use crate::index::{Entry, Index, Note};
+use crate::workspace::{Lock, Workspace};
+
+/// An index to ask, and what is to be said about it.
+pub struct Fresh {
+    pub index: Index,
+    pub catalogue: Vec<Entry>,
+    /// What was brought up to date; `None` when nothing had to be.
+    pub refresh: Option<Refresh>,
+    /// Held while the index may be written; dropping it lets others in.
+    pub lock: Option<Lock>,
+    pub remarks: Vec<Remark>,
+}
+
+/// What a person should know about the index that answered.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Remark {
+    /// The index had to be thrown away and built anew.
+    Rebuilt(String),
+    /// A newer version's index was left alone.
+    Beside { newer: i32, path: String },
+    /// Another process is writing: so many files may be answered from older text.
+    Behind { files: usize },
+    /// The folder cannot be written, so the index lives in memory.
+    InMemory(String),
+    /// A place that could not be looked into.
+    Unreadable(String),
+}
+
+/// How to open the index.
+pub struct Opening<'a> {
+    pub now: Timestamp,
+    /// How long to wait for another process that writes.
+    pub wait: Duration,
+    /// Read every file again.
+    pub force: bool,
+    pub progress: &'a mut dyn FnMut(usize, usize),
+}
+
+/// Opens the index and brings it up to date.
+pub fn fresh(workspace: &Workspace, opening: &mut Opening) -> Result<Fresh, Error> {
+    let mut damage = None;
+    if !opening.force {
+        match unchanged(workspace) {
+            Ok(Some(fresh)) => return Ok(fresh),
+            Ok(None) => {}
+            Err(Error::Index(e)) if e.is_damage() => damage = Some(e.to_string()),
+            Err(Error::Index(_)) => {}
+            Err(e) => return Err(e),
+        }
+    }
+    let lock = match workspace.lock_index(opening.wait) {
+        Ok(lock) => lock,
+        Err(e) if e.is_locked() => return behind(workspace, e.into()),
+        Err(e) if e.is_read_only() => return in_memory(workspace, opening, e.to_string()),
+        Err(e) => return Err(e.into()),
+    };
+    let opened = Index::open(&workspace.derived())?;
+    let mut remarks = Vec::new();
+    match opened.note {
+        Some(Note::Rebuilt(why)) => remarks.push(Remark::Rebuilt(why)),
+        Some(Note::Beside { newer, path }) => remarks.push(Remark::Beside {
+            newer,
+            path: path.display().to_string(),
+        }),
+        Some(Note::Created) | None => {}
+    }
+    let mut index = opened.index;
+    if let Some(why) = damage {
+        index = index.rebuild()?;
+        remarks.push(Remark::Rebuilt(why));
+    }
+    let report = match run(workspace, &mut index, &lock, opening) {
+        Err(Error::Index(e)) if e.is_damage() => {
+            remarks.push(Remark::Rebuilt(e.to_string()));
+            index = index.rebuild()?;
+            run(workspace, &mut index, &lock, opening)?
+        }
+        other => other?,
+    };
+    remarks.extend(report.problems.iter().cloned().map(Remark::Unreadable));
+    Ok(Fresh {
+        catalogue: index.catalogue()?,
+        index,
+        refresh: Some(report),
+        lock: Some(lock),
+        remarks,
+    })
+}
+
+/// Throws an index away that proved to be damaged while it was asked.
+pub fn rebuilt(workspace: &Workspace, opening: &mut Opening, why: String) -> Result<Fresh, Error> {
+    let lock = workspace.lock_index(opening.wait)?;
+    let mut index = Index::open(&workspace.derived())?.index.rebuild()?;
+    let report = run(workspace, &mut index, &lock, opening)?;
+    Ok(Fresh {
+        catalogue: index.catalogue()?,
+        index,
+        refresh: Some(report),
+        lock: Some(lock),
+        remarks: vec![Remark::Rebuilt(why)],
+    })
+}
+
+fn run(workspace: &Workspace, index: &mut Index, lock: &Lock, opening: &mut Opening) -> Result<Refresh, Error> {
+    refresh::refresh(
+        workspace,
+        index,
+        opening.force,
+        lock.taken_ns(),
+        opening.now,
+        opening.progress,
+    )
+}
+
+/// The usual case: the index is there and nothing changed.
+fn unchanged(workspace: &Workspace) -> Result<Option<Fresh>, Error> {
+    let Some(index) = Index::open_existing(&workspace.derived())? else {
+        return Ok(None);
+    };
+    let catalogue = index.catalogue()?;
+    let differences = refresh::differences(workspace, &catalogue, false);
+    if !differences.none() {
+        return Ok(None);
+    }
+    Ok(Some(Fresh {
+        index,
+        catalogue,
+        refresh: None,
+        lock: None,
+        remarks: differences.problems.into_iter().map(Remark::Unreadable).collect(),
+    }))
+}
+
+/// Another process writes and does not finish: answer from what it has
+/// committed, and say so.
+fn behind(workspace: &Workspace, locked: Error) -> Result<Fresh, Error> {
+    let Some(index) = Index::open_existing(&workspace.derived())? else {
+        return Err(locked);
+    };
+    let catalogue = index.catalogue()?;
+    let d = refresh::differences(workspace, &catalogue, false);
+    let files = d.to_read.len() + d.gone.len();
+    Ok(Fresh {
+        index,
+        catalogue,
+        refresh: None,
+        lock: None,
+        remarks: vec![Remark::Behind { files }],
+    })
+}
+
+fn in_memory(workspace: &Workspace, opening: &mut Opening, why: String) -> Result<Fresh, Error> {
+    let mut index = Index::in_memory()?;
+    let report = refresh::build(workspace, &mut index, opening.progress)?;
+    Ok(Fresh {
+        catalogue: index.catalogue()?,
+        index,
+        refresh: Some(report),
+        lock: None,
+        remarks: vec![Remark::InMemory(why)],
+    })
+}

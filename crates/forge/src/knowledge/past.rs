@@ -1,0 +1,65 @@
+//! Knowledge as it was: an index in memory of the tree of a git revision.
+
+use super::describe::{describe, unusable};
+use super::refresh::Error;
+use crate::document;
+use crate::index::{Change, Entry, Index, Sizes, Stamp};
+use crate::workspace::{RelPath, Role, Workspace, git, role};
+
+pub struct Past {
+    pub index: Index,
+    pub catalogue: Vec<Entry>,
+    pub commit: String,
+    pub date: String,
+}
+
+/// Files read from git at a time, which bounds memory.
+const BATCH: usize = 500;
+
+pub fn at(workspace: &Workspace, rev: &str, progress: &mut dyn FnMut(usize, usize)) -> Result<Past, Error> {
+    let rev = git::tree_at(workspace.root(), rev)?;
+    let files: Vec<(RelPath, Role, String)> = git::files_at(workspace.root(), &rev, "")?
+        .into_iter()
+        .filter(|(path, _)| path.ends_with(".md"))
+        .filter_map(|(path, blob)| {
+            let path = RelPath::new(&path).ok()?;
+            let role = role(&path, &[]);
+            let wanted = matches!(role, Role::Knowledge | Role::Archive | Role::Agent)
+                && (path.as_str().starts_with("knowledge/") || role == Role::Agent)
+                || path.as_str() == "knowledge/README.md";
+            wanted.then_some((path, role, blob))
+        })
+        .collect();
+    let sizes = Sizes::up_to(workspace.config().index.chunk_tokens);
+    let mut index = Index::in_memory()?;
+    let mut done = 0;
+    for batch in files.chunks(BATCH) {
+        let ids: Vec<&str> = batch.iter().map(|(_, _, blob)| blob.as_str()).collect();
+        let blobs = git::blobs(workspace.root(), &ids)?;
+        let mut changes = Vec::new();
+        for ((path, role, _), bytes) in batch.iter().zip(blobs) {
+            done += 1;
+            progress(done, files.len());
+            let stamp = Stamp {
+                size: bytes.len() as u64,
+                mtime_ns: 0,
+                recorded_ns: 0,
+            };
+            let put = match String::from_utf8(bytes) {
+                Ok(text) => {
+                    let hash = document::content_hash(&text);
+                    describe(path, *role, stamp, hash, &document::parse(text), sizes)
+                }
+                Err(_) => unusable(path, *role, stamp, "it is not UTF-8".to_owned()),
+            };
+            changes.push(Change::Put(Box::new(put)));
+        }
+        index.apply(changes)?;
+    }
+    Ok(Past {
+        catalogue: index.catalogue()?,
+        index,
+        commit: rev.commit,
+        date: rev.date,
+    })
+}

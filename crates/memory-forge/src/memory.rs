@@ -1,0 +1,115 @@
+//! Opening what every command works on: the workspace, and an index that is
+//! up to date. What a person should know about either goes to standard error.
+
+use std::time::{Duration, Instant};
+
+use forge::embed::{self, Embedder};
+use forge::knowledge::fresh::{self, Fresh, Opening, Remark};
+use forge::knowledge::refresh;
+use forge::workspace::{RootHints, Workspace, discover};
+
+use crate::report::CommandError;
+use crate::settings::Settings;
+use crate::ui::Ui;
+
+/// How long a command waits for another process that writes the index.
+const WAIT: Duration = Duration::from_secs(5);
+
+/// Finds and opens the workspace, and says what is wrong with its settings.
+pub(crate) fn workspace(settings: &Settings, ui: &mut Ui) -> Result<Workspace, CommandError> {
+    let root = discover(&RootHints {
+        flag: settings.root_flag.as_deref(),
+        env_root: settings.env_root.as_deref(),
+        claude_project_dir: settings.claude_project_dir.as_deref(),
+        hook_cwd: None,
+        cwd: settings.cwd()?,
+        home: settings.home.as_deref(),
+    })?;
+    let workspace = Workspace::open(&root.path)?;
+    for problem in workspace.problems() {
+        ui.warn(&problem.to_string());
+    }
+    Ok(workspace)
+}
+
+/// An index in step with the files.
+pub(crate) fn fresh_index(
+    workspace: &Workspace,
+    settings: &Settings,
+    ui: &mut Ui,
+    force: bool,
+) -> Result<Fresh, CommandError> {
+    let bar = ui.progress("Reading", 0);
+    let mut opening = Opening {
+        now: settings.now,
+        wait: WAIT,
+        force,
+        progress: &mut |done, total| bar.set(done as u64, total as u64),
+    };
+    let fresh = fresh::fresh(workspace, &mut opening)?;
+    drop(bar);
+    remarks(&fresh, ui);
+    Ok(fresh)
+}
+
+/// The same after the index proved to be damaged while it was asked.
+pub(crate) fn rebuilt_index(
+    workspace: &Workspace,
+    settings: &Settings,
+    ui: &mut Ui,
+    why: String,
+) -> Result<Fresh, CommandError> {
+    let mut opening = Opening {
+        now: settings.now,
+        wait: WAIT,
+        force: true,
+        progress: &mut |_, _| {},
+    };
+    let fresh = fresh::rebuilt(workspace, &mut opening, why)?;
+    remarks(&fresh, ui);
+    Ok(fresh)
+}
+
+/// Embeds what has no vector yet, for at most `budget`; `None` means to the end.
+pub(crate) fn embed_pending(
+    workspace: &Workspace,
+    fresh: &mut Fresh,
+    ui: &mut Ui,
+    budget: Option<Duration>,
+) -> Result<(), CommandError> {
+    let counts = fresh.index.counts()?;
+    let model: &dyn Embedder = embed::builtin();
+    if counts.embedded == counts.chunks && fresh.index.has_model(model.id(), model.dimensions())? {
+        return Ok(());
+    }
+    if fresh.lock.is_none() {
+        // Whoever holds the lock is embedding too; there is no need to wait.
+        match workspace.lock_index(Duration::ZERO) {
+            Ok(lock) => fresh.lock = Some(lock),
+            Err(_) => return Ok(()),
+        }
+    }
+    let bar = ui.progress("Embedding", 0);
+    let start = Instant::now();
+    refresh::embed(&mut fresh.index, model, &mut |done, waiting| {
+        bar.set(done as u64, waiting as u64);
+        budget.is_none_or(|b| start.elapsed() < b)
+    })?;
+    Ok(())
+}
+
+fn remarks(fresh: &Fresh, ui: &mut Ui) {
+    for remark in &fresh.remarks {
+        match remark {
+            Remark::Rebuilt(why) => ui.note(&format!("The index was built anew: {why}")),
+            Remark::Beside { newer, path } => ui.warn(&format!(
+                "The index was made by a newer version (format {newer}) and is left alone; using `{path}`"
+            )),
+            Remark::Behind { files } => ui.warn(&format!(
+                "Another process is updating the index; {files} changed file(s) may be answered from older text"
+            )),
+            Remark::InMemory(why) => ui.warn(&format!("The index is kept in memory for this run: {why}")),
+            Remark::Unreadable(what) => ui.warn(what),
+        }
+    }
+}
