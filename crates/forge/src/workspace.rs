@@ -1,1 +1,239 @@
+//! The folder that holds a project's memory, and the only door to its files.
 //!
+//! Everything that is read goes through [`Workspace::read`], everything that is
+//! written through [`Workspace::change`], so that the rules on links, locks and
+//! undo hold in one place. Nothing here parses Markdown, prints, or looks at
+//! the environment or the clock.
+
+use std::fs;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+mod config;
+mod disk;
+pub mod git;
+mod lock;
+mod path;
+mod role;
+mod root;
+mod scan;
+mod undo;
+mod write;
+
+pub use config::{
+    AuditConfig, Config, ConfigProblem, ForgetConfig, IndexConfig, KeyDoc, MindConfig,
+    SearchConfig, SearchMode, reference,
+};
+pub use lock::Lock;
+pub use path::{PathError, RelPath, slug};
+pub use role::{Role, role};
+pub use root::{FoundBy, Root, RootHints, discover};
+pub use scan::{Found, Scan, ScanProblem};
+pub use undo::{Effect, JournalEntry, JournalFile, Undone};
+pub use write::{Change, Receipt};
+
+/// The folder for everything that can be rebuilt, directly under the root.
+pub const DERIVED: &str = ".memory-forge";
+
+/// How long a write waits for another one to finish before it gives up.
+pub const LOCK_WAIT: Duration = Duration::from_secs(5);
+
+/// A project's folder with its settings. Cheap to open and safe to share
+/// between threads; every write takes its own lock.
+#[derive(Debug, Clone)]
+pub struct Workspace {
+    root: PathBuf,
+    config: Config,
+    problems: Vec<ConfigProblem>,
+    disk: disk::Disk,
+}
+
+impl Workspace {
+    /// Opens the workspace at `root`, which must be a folder. Settings that are
+    /// wrong do not keep it from opening; they are in [`Workspace::problems`].
+    pub fn open(root: &Path) -> Result<Workspace, Error> {
+        let root = fs::canonicalize(root).map_err(|e| Error::io("open", root, e))?;
+        if !root.is_dir() {
+            return Err(Error::NotADirectory { path: root });
+        }
+        let (config, problems) = Config::load(&root);
+        Ok(Workspace {
+            root,
+            config,
+            problems,
+            disk: disk::Disk::default(),
+        })
+    }
+
+    /// The root without symlinks, as the system knows it.
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    pub fn config(&self) -> &Config {
+        &self.config
+    }
+
+    pub fn problems(&self) -> &[ConfigProblem] {
+        &self.problems
+    }
+
+    pub fn derived(&self) -> PathBuf {
+        self.root.join(DERIVED)
+    }
+
+    /// Where a path of this workspace lies on disk.
+    pub fn absolute(&self, path: &RelPath) -> PathBuf {
+        self.root.join(path.as_str())
+    }
+
+    /// The bytes of a file. A symlink is followed only when what it leads to is
+    /// inside the workspace and outside of `.git`.
+    pub fn read(&self, path: &RelPath) -> Result<Vec<u8>, Error> {
+        let absolute = self.absolute(path);
+        let real = fs::canonicalize(&absolute).map_err(|e| Error::io("read", &absolute, e))?;
+        if real != absolute && !path::is_inside(&self.root, &real) {
+            return Err(Error::Outside { path: absolute });
+        }
+        let limit = self.config.index.max_file_bytes;
+        let meta = fs::metadata(&real).map_err(|e| Error::io("read", &absolute, e))?;
+        // A pipe or a device would be waited for without end.
+        if !meta.is_file() {
+            return Err(Error::NotAFile { path: absolute });
+        }
+        if meta.len() > limit {
+            return Err(Error::TooLarge {
+                path: absolute,
+                size: meta.len(),
+                limit,
+            });
+        }
+        let file = fs::File::open(&real).map_err(|e| Error::io("read", &absolute, e))?;
+        let mut bytes = Vec::with_capacity(meta.len() as usize);
+        // The file may have grown since it was measured.
+        file.take(limit + 1)
+            .read_to_end(&mut bytes)
+            .map_err(|e| Error::io("read", &absolute, e))?;
+        if bytes.len() as u64 > limit {
+            return Err(Error::TooLarge {
+                path: absolute,
+                size: bytes.len() as u64,
+                limit,
+            });
+        }
+        Ok(bytes)
+    }
+
+    /// The text of a file exactly as it is there: BOM and CRLF included.
+    pub fn read_text(&self, path: &RelPath) -> Result<String, Error> {
+        into_text(&self.absolute(path), self.read(path)?)
+    }
+
+    /// Every Markdown file of the workspace with its size and time, by stat
+    /// alone.
+    pub fn scan(&self) -> Scan {
+        scan::scan(&self.root, &[])
+    }
+
+    /// As [`Workspace::scan`], with the folders of the manifest's Hub Map.
+    pub fn scan_with(&self, domains: &[String]) -> Scan {
+        scan::scan(&self.root, domains)
+    }
+
+    /// Takes the lock that guards the index, or gives up after `wait`.
+    pub fn lock_index(&self, wait: Duration) -> Result<Lock, Error> {
+        self.prepare_derived()?;
+        Lock::take(&self.derived().join("index.lock"), "the index", wait)
+    }
+}
+
+/// What can go wrong with files. Every message names the file and says what to
+/// do about it.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    #[error("Could not {doing} `{}`: {source}", path.display())]
+    Io {
+        path: PathBuf,
+        doing: &'static str,
+        source: io::Error,
+    },
+    #[error("`{}` line {line} is not UTF-8; convert the file to UTF-8 to have it used", path.display())]
+    NotUtf8 { path: PathBuf, line: usize },
+    #[error("`{}` has {size} bytes, more than the {limit} that `index.max_file_bytes` allows; split the file or raise the limit", path.display())]
+    TooLarge {
+        path: PathBuf,
+        size: u64,
+        limit: u64,
+    },
+    #[error("`{}` leads out of the workspace; use a path inside it", path.display())]
+    Outside { path: PathBuf },
+    #[error("`{}` is a symlink and is never written through; write to the file it points to, or replace the link", path.display())]
+    Symlink { path: PathBuf },
+    #[error("`{}` belongs to Memory Forge and is rebuilt at will; keep notes elsewhere", path.display())]
+    Reserved { path: PathBuf },
+    #[error("{what} is in use by another process (waited {:.1} s); nothing was written, try again when it is done", waited.as_secs_f32())]
+    Locked { what: String, waited: Duration },
+    #[error("`{}` already exists; choose another name or edit that file", path.display())]
+    Exists { path: PathBuf },
+    #[error("`{}` was edited in the meantime; nothing was changed, look at the file and try again", path.display())]
+    ChangedSince { path: PathBuf },
+    #[error("`{}` is not a folder; name an existing folder", path.display())]
+    NotADirectory { path: PathBuf },
+    #[error("`{}` is not a regular file; move it away", path.display())]
+    NotAFile { path: PathBuf },
+    #[error("`{}` may not be written; make it writable and try again", path.display())]
+    ReadOnly { path: PathBuf },
+    #[error("No space left to write `{}`; nothing was changed, free some space and try again", path.display())]
+    Full { path: PathBuf },
+    #[error("There is no change `{id}` to undo; `history` lists those that are kept")]
+    NoSuchChange { id: String },
+    #[error("There is nothing to undo")]
+    NothingToUndo,
+    #[error("The journal entry `{}` cannot be read: {message}; move that folder away to go on without it", path.display())]
+    Journal { path: PathBuf, message: String },
+    #[error("{message}")]
+    Git { message: String },
+    #[error(transparent)]
+    Path(#[from] PathError),
+    /// What a caller of [`Workspace::change`] found wrong by its own rules.
+    #[error("{0}")]
+    Refused(String),
+}
+
+impl Error {
+    pub(crate) fn io(doing: &'static str, path: &Path, source: io::Error) -> Error {
+        let path = path.to_path_buf();
+        match source.kind() {
+            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Error::Full { path },
+            io::ErrorKind::ReadOnlyFilesystem => Error::ReadOnly { path },
+            io::ErrorKind::PermissionDenied if doing != "read" && doing != "open" => {
+                Error::ReadOnly { path }
+            }
+            _ => Error::Io {
+                path,
+                doing,
+                source,
+            },
+        }
+    }
+
+    /// Whether the file was simply not there.
+    pub fn is_not_found(&self) -> bool {
+        matches!(self, Error::Io { source, .. } if source.kind() == io::ErrorKind::NotFound)
+    }
+}
+
+pub(crate) fn into_text(path: &Path, bytes: Vec<u8>) -> Result<String, Error> {
+    String::from_utf8(bytes).map_err(|e| {
+        let good = &e.as_bytes()[..e.utf8_error().valid_up_to()];
+        Error::NotUtf8 {
+            path: path.to_path_buf(),
+            line: 1 + good.iter().filter(|&&b| b == b'\n').count(),
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,307 @@
+//! The file operations of the write path, each one a step that a test can make
+//! fail or stop at.
+//!
+//! This is the only place that changes anything on disk. It decides nothing:
+//! what to write, and in which order, is up to the callers.
+
+use std::ffi::OsStr;
+use std::fs::{self, File, Metadata};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+const TEMP_PREFIX: &str = ".memory-forge-";
+const TEMP_SUFFIX: &str = ".tmp";
+
+/// The disk, or in tests one that breaks at a chosen step.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Disk {
+    #[cfg(test)]
+    pub(super) fault: Option<std::sync::Arc<Fault>>,
+}
+
+/// The kinds of steps, told apart because a full disk still renames and removes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Op {
+    Lock,
+    Read,
+    CreateDir,
+    Create,
+    Write,
+    Mode,
+    Sync,
+    Rename,
+    Remove,
+    SyncDir,
+}
+
+impl Disk {
+    /// Called before every operation. Outside of tests it is nothing.
+    pub(super) fn step(&self, op: Op) -> io::Result<()> {
+        #[cfg(test)]
+        if let Some(fault) = &self.fault {
+            return fault.step(op);
+        }
+        let _ = op;
+        Ok(())
+    }
+
+    /// The bytes of a file, or none when there is no file.
+    pub(super) fn read(&self, path: &Path) -> io::Result<Option<Vec<u8>>> {
+        self.step(Op::Read)?;
+        match fs::read(path) {
+            Ok(bytes) => Ok(Some(bytes)),
+            Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(e) => Err(e),
+        }
+    }
+
+    /// Makes one folder, and makes sure of it. One that is there is fine.
+    pub(super) fn create_dir(&self, path: &Path) -> io::Result<()> {
+        self.step(Op::CreateDir)?;
+        match fs::create_dir(path) {
+            Err(e) if e.kind() == io::ErrorKind::AlreadyExists => return Ok(()),
+            other => other?,
+        }
+        match path.parent() {
+            Some(parent) => self.sync_dir(parent),
+            None => Ok(()),
+        }
+    }
+
+    /// A new file with these bytes, safely on disk except for its name.
+    pub(super) fn write_new(&self, path: &Path, bytes: &[u8]) -> io::Result<()> {
+        self.step(Op::Create)?;
+        let file = File::create_new(path)?;
+        self.fill(file, bytes)
+    }
+
+    /// Puts a file into place: a temporary one beside it, filled and synced,
+    /// then renamed over it. `check` has the last word before the rename.
+    pub(super) fn replace<E: From<io::Error>>(
+        &self,
+        path: &Path,
+        bytes: &[u8],
+        like: Like<'_>,
+        check: impl FnOnce() -> Result<(), E>,
+    ) -> Result<(), E> {
+        let dir = path.parent().unwrap_or(path);
+        self.step(Op::Create)?;
+        let (file, temp) = new_temp(dir)?;
+        let placed = self
+            .fill_like(file, bytes, like)
+            .map_err(E::from)
+            .and_then(|()| check())
+            .and_then(|()| self.rename(&temp, path).map_err(E::from));
+        if placed.is_err() {
+            // When even this fails, the next writer sweeps it up by its name.
+            let _ = self.remove_file(&temp);
+        }
+        placed
+    }
+
+    pub(super) fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
+        self.step(Op::Rename)?;
+        fs::rename(from, to)
+    }
+
+    /// Removes a file; one that is gone already is fine.
+    pub(super) fn remove_file(&self, path: &Path) -> io::Result<()> {
+        self.step(Op::Remove)?;
+        match fs::remove_file(path) {
+            Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(()),
+            other => other,
+        }
+    }
+
+    /// Removes a folder if it is empty, and says whether it is gone.
+    pub(super) fn remove_empty_dir(&self, path: &Path) -> io::Result<bool> {
+        self.step(Op::Remove)?;
+        match fs::remove_dir(path) {
+            Ok(()) => Ok(true),
+            Err(e) => match e.kind() {
+                io::ErrorKind::NotFound => Ok(true),
+                io::ErrorKind::DirectoryNotEmpty | io::ErrorKind::NotADirectory => Ok(false),
+                _ => Err(e),
+            },
+        }
+    }
+
+    /// Removes a folder of ours with the files in it.
+    pub(super) fn remove_tree(&self, path: &Path) -> io::Result<()> {
+        self.step(Op::Remove)?;
+        match fs::remove_dir_all(path) {
+            Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(()),
+            other => other,
+        }
+    }
+
+    /// Makes names in a folder as durable as the files they belong to.
+    pub(super) fn sync_dir(&self, path: &Path) -> io::Result<()> {
+        self.step(Op::SyncDir)?;
+        // Windows cannot open a folder this way, and orders renames itself.
+        if cfg!(unix) && self.really_syncs() {
+            File::open(path)?.sync_all()?;
+        }
+        Ok(())
+    }
+
+    /// Removes temporary files that a crash left in a folder.
+    pub(super) fn sweep(&self, dir: &Path) -> io::Result<()> {
+        let entries = match fs::read_dir(dir) {
+            Ok(entries) => entries,
+            Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(()),
+            Err(e) => return Err(e),
+        };
+        for entry in entries {
+            let entry = entry?;
+            if is_temp_name(&entry.file_name()) && entry.file_type()?.is_file() {
+                self.remove_file(&entry.path())?;
+            }
+        }
+        Ok(())
+    }
+
+    fn fill_like(&self, file: File, bytes: &[u8], like: Like<'_>) -> io::Result<()> {
+        if !matches!(like, Like::New) {
+            self.step(Op::Mode)?;
+            like.apply(&file)?;
+        }
+        self.fill(file, bytes)
+    }
+
+    fn fill(&self, mut file: File, bytes: &[u8]) -> io::Result<()> {
+        if let Err(e) = self.step(Op::Write) {
+            // A write that is cut off has written a part of it.
+            file.write_all(&bytes[..bytes.len() / 2])?;
+            return Err(e);
+        }
+        file.write_all(bytes)?;
+        self.step(Op::Sync)?;
+        if self.really_syncs() {
+            file.sync_all()?;
+        }
+        Ok(())
+    }
+
+    /// Tests of many crashes would spend all their time in syncs that prove
+    /// nothing, as the machine under them does not lose power.
+    fn really_syncs(&self) -> bool {
+        #[cfg(test)]
+        return self.fault.is_none();
+        #[cfg(not(test))]
+        true
+    }
+}
+
+/// Where a new file takes its permissions from.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Like<'a> {
+    /// The defaults of whoever runs this.
+    New,
+    /// The file that is replaced.
+    File(&'a Metadata),
+    /// A file that was removed and had these.
+    Mode(u32),
+}
+
+impl Like<'_> {
+    #[cfg(unix)]
+    fn apply(self, file: &File) -> io::Result<()> {
+        use std::os::unix::fs::{MetadataExt, PermissionsExt, fchown};
+        match self {
+            Like::New => Ok(()),
+            Like::Mode(mode) => file.set_permissions(fs::Permissions::from_mode(mode & 0o7777)),
+            Like::File(old) => {
+                let new = file.metadata()?;
+                if (new.uid(), new.gid()) != (old.uid(), old.gid()) {
+                    // Only a privileged user can give files away; for others
+                    // the file becomes theirs, as with any editor.
+                    let _ = fchown(file, Some(old.uid()), Some(old.gid()));
+                }
+                file.set_permissions(old.permissions())
+            }
+        }
+    }
+
+    #[cfg(not(unix))]
+    fn apply(self, _file: &File) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+pub(super) fn is_temp_name(name: &OsStr) -> bool {
+    let name = name.as_encoded_bytes();
+    name.starts_with(TEMP_PREFIX.as_bytes()) && name.ends_with(TEMP_SUFFIX.as_bytes())
+}
+
+fn new_temp(dir: &Path) -> io::Result<(File, PathBuf)> {
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(TEMP_PREFIX).suffix(TEMP_SUFFIX);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        // What any program asks for; the user's umask takes its part away.
+        builder.permissions(fs::Permissions::from_mode(0o666));
+    }
+    // Removing it is a step like any other, not something that dropping does.
+    let (file, path) = builder.disable_cleanup(true).tempfile_in(dir)?.into_parts();
+    Ok((file, path.to_path_buf()))
+}
+
+/// A disk that breaks, for tests.
+#[cfg(test)]
+#[derive(Debug)]
+pub(super) struct Fault {
+    /// The step that breaks, counted from 0.
+    pub(super) at: usize,
+    pub(super) kind: FaultKind,
+    pub(super) steps: std::sync::atomic::AtomicUsize,
+}
+
+#[cfg(test)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum FaultKind {
+    /// Nothing works from this step on, as if the process were gone.
+    Crash,
+    /// This one step fails.
+    Once(io::ErrorKind),
+    /// From this step on nothing can grow, but files can be renamed and removed.
+    Full,
+}
+
+#[cfg(test)]
+impl Fault {
+    fn step(&self, op: Op) -> io::Result<()> {
+        let step = self.steps.fetch_add(1, std::sync::atomic::Ordering::SeqCst);
+        let grows = matches!(op, Op::CreateDir | Op::Create | Op::Write | Op::Sync);
+        match self.kind {
+            FaultKind::Crash if step >= self.at => Err(io::Error::other("crashed")),
+            FaultKind::Once(kind) if step == self.at => Err(kind.into()),
+            FaultKind::Full if step >= self.at && grows => Err(io::ErrorKind::StorageFull.into()),
+            _ => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+impl Disk {
+    pub(super) fn breaking(at: usize, kind: FaultKind) -> Disk {
+        Disk {
+            fault: Some(std::sync::Arc::new(Fault {
+                at,
+                kind,
+                steps: Default::default(),
+            })),
+        }
+    }
+
+    /// Works, and skips the syncs.
+    pub(super) fn quick() -> Disk {
+        Disk::breaking(usize::MAX, FaultKind::Crash)
+    }
+
+    pub(super) fn steps(&self) -> usize {
+        let fault = self.fault.as_ref().expect("only counted on a test disk");
+        fault.steps.load(std::sync::atomic::Ordering::SeqCst)
+    }
+}

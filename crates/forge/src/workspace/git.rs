@@ -1,0 +1,323 @@
+//! What git knows of the workspace: which files there were at a time, and what
+//! they held.
+//!
+//! Only plumbing commands run, and none that writes, asks, or reaches a
+//! network. No text from outside is ever taken for an option.
+
+use std::io::{Read, Write};
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+use std::thread;
+
+use jiff::Timestamp;
+use jiff::civil::{Date, DateTime};
+
+use super::{Error, RelPath};
+
+/// A state of the workspace in the past.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Rev {
+    pub commit: String,
+    /// The tree of the workspace's own folder, which may be below the
+    /// repository's root.
+    pub tree: String,
+    /// When it was committed.
+    pub date: Timestamp,
+}
+
+/// Finds the commit that a name (`HEAD~3`, `v1.0`, `1a2b3c`) or a date
+/// (`2026-01-31`, `2026-01-31T10:00`, `2 weeks ago`) stands for. Names come
+/// first. A date without a time means the end of that day.
+pub fn tree_at(root: &Path, rev_or_date: &str) -> Result<Rev, Error> {
+    let asked = rev_or_date.trim();
+    if asked.is_empty() || asked.starts_with('-') || asked.chars().any(char::is_control) {
+        return Err(unknown(rev_or_date));
+    }
+    require_repository(root)?;
+    let commit = match commit_named(root, asked)? {
+        Some(commit) => commit,
+        None => commit_before(root, asked)?,
+    };
+    let tree = git(
+        root,
+        &["rev-parse", "--verify", "--quiet", &format!("{commit}:./")],
+    )?;
+    if !tree.status.success() {
+        return Err(fail(format!(
+            "The workspace did not exist yet in commit `{commit}`"
+        )));
+    }
+    // `<seconds> <commit>`
+    let stamp = line(git(
+        root,
+        &["rev-list", "-1", "--timestamp", &commit, "--"],
+    )?)?;
+    let seconds = stamp.split(' ').next().and_then(|s| s.parse().ok());
+    let date = seconds.and_then(|s| Timestamp::from_second(s).ok());
+    Ok(Rev {
+        tree: line(tree)?,
+        date: date.ok_or_else(|| fail(format!("Commit `{commit}` has no readable date")))?,
+        commit,
+    })
+}
+
+/// The files of that state in a folder, with the ids of their content. An empty
+/// prefix means all; symlinks, submodules and names that are not UTF-8 are left
+/// out.
+pub fn files_at(root: &Path, rev: &Rev, prefix: &str) -> Result<Vec<(String, String)>, Error> {
+    require_id(&rev.tree)?;
+    let mut args = vec!["ls-tree", "-r", "-z", "--full-tree", &rev.tree];
+    let prefix = match prefix.trim_end_matches('/') {
+        "" => None,
+        prefix => Some(RelPath::new(prefix)?),
+    };
+    if let Some(prefix) = &prefix {
+        args.extend(["--", prefix.as_str()]);
+    }
+    let listing = checked(git(root, &args)?)?;
+    let mut files = Vec::new();
+    for entry in listing.split(|&b| b == 0).filter(|entry| !entry.is_empty()) {
+        let Ok(entry) = std::str::from_utf8(entry) else {
+            continue;
+        };
+        // `100644 blob <id>\t<path>`
+        let parsed = entry.split_once('\t').and_then(|(facts, path)| {
+            let mut facts = facts.split(' ');
+            Some((facts.next()?, facts.next()?, facts.next()?, path))
+        });
+        match parsed {
+            Some((mode, "blob", id, path)) if mode != "120000" => {
+                files.push((path.to_string(), id.to_string()));
+            }
+            Some(_) => {}
+            None => return Err(fail(format!("git listed something unexpected: `{entry}`"))),
+        }
+    }
+    Ok(files)
+}
+
+/// The contents with these ids, in this order, by a single process.
+pub fn blobs(root: &Path, ids: &[impl AsRef<str>]) -> Result<Vec<Vec<u8>>, Error> {
+    if ids.is_empty() {
+        return Ok(Vec::new());
+    }
+    let mut request = String::new();
+    for id in ids {
+        require_id(id.as_ref())?;
+        request.push_str(id.as_ref());
+        request.push('\n');
+    }
+    let mut command = command(root, &["cat-file", "--batch"]);
+    command.stdin(Stdio::piped());
+    let mut child = command.spawn().map_err(not_started)?;
+    let (mut input, output) = (child.stdin.take(), child.stdout.take());
+    let mut answer = Vec::new();
+    let read = thread::scope(|scope| {
+        // Asked from another thread: git stops reading when nobody takes what
+        // it writes.
+        scope.spawn(move || {
+            if let Some(input) = &mut input {
+                let _ = input.write_all(request.as_bytes());
+            }
+        });
+        output.map_or(Ok(0), |mut output| output.read_to_end(&mut answer))
+    });
+    let status = child.wait().map_err(not_started)?;
+    read.map_err(not_started)?;
+    if !status.success() {
+        return Err(fail("git could not read from its object store".to_string()));
+    }
+    split_batch(&answer, ids)
+}
+
+/// The commit that is checked out, if there is one.
+pub fn head(root: &Path) -> Option<String> {
+    commit_named(root, "HEAD").ok().flatten()
+}
+
+fn commit_named(root: &Path, name: &str) -> Result<Option<String>, Error> {
+    let name = format!("{name}^{{commit}}");
+    let args = [
+        "rev-parse",
+        "--verify",
+        "--quiet",
+        "--end-of-options",
+        &name,
+    ];
+    let output = git(root, &args)?;
+    if !output.status.success() {
+        return Ok(None);
+    }
+    // Older versions print the separator as if it were an answer.
+    let text = String::from_utf8_lossy(&output.stdout);
+    Ok(text.lines().rfind(|line| is_id(line)).map(str::to_string))
+}
+
+fn commit_before(root: &Path, asked: &str) -> Result<String, Error> {
+    // git takes any words at all for a date, most of them for today, so what is
+    // not clearly a date must not reach it.
+    let date = date_for_git(asked).ok_or_else(|| unknown(asked))?;
+    if head(root).is_none() {
+        return Err(fail("The repository has no commit yet".to_string()));
+    }
+    let before = format!("--before={date}");
+    let commit = line(git(root, &["rev-list", "-1", &before, "HEAD", "--"])?)?;
+    if is_id(&commit) {
+        Ok(commit)
+    } else {
+        Err(fail(format!("There is no commit before `{asked}`")))
+    }
+}
+
+/// The date as git understands it without guessing, if it is one.
+fn date_for_git(asked: &str) -> Option<String> {
+    if let Ok(instant) = asked.parse::<Timestamp>() {
+        return Some(instant.to_string());
+    }
+    if asked.len() == 10 {
+        let date: Date = asked.parse().ok()?;
+        return Some(format!("{date}T23:59:59"));
+    }
+    if asked.starts_with(|c: char| c.is_ascii_digit()) && asked.contains('-') {
+        let time: DateTime = asked.parse().ok()?;
+        return Some(time.strftime("%Y-%m-%dT%H:%M:%S").to_string());
+    }
+    let words: Vec<String> = asked.split_whitespace().map(str::to_lowercase).collect();
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    match words[..] {
+        ["yesterday"] => Some("1.day.ago".to_string()),
+        [count, unit, "ago"] => {
+            let count: u32 = match count {
+                "a" | "an" | "one" => 1,
+                count => count.parse().ok()?,
+            };
+            let unit = unit.strip_suffix('s').unwrap_or(unit);
+            let known = ["second", "minute", "hour", "day", "week", "month", "year"];
+            known
+                .contains(&unit)
+                .then(|| format!("{count}.{unit}s.ago"))
+        }
+        _ => None,
+    }
+}
+
+fn split_batch(answer: &[u8], ids: &[impl AsRef<str>]) -> Result<Vec<Vec<u8>>, Error> {
+    let cut_off = || fail("git ended in the middle of an answer".to_string());
+    let mut blobs = Vec::with_capacity(ids.len());
+    let mut rest = answer;
+    for id in ids {
+        let id = id.as_ref();
+        // `<id> blob <size>\n<bytes>\n`, or `<id> missing\n`
+        let end = memchr::memchr(b'\n', rest).ok_or_else(cut_off)?;
+        let header = String::from_utf8_lossy(&rest[..end]).into_owned();
+        rest = &rest[end + 1..];
+        let mut facts = header.split(' ').skip(1);
+        let size = match (facts.next(), facts.next()) {
+            (Some("blob"), Some(size)) => size.parse::<usize>().ok(),
+            _ => None,
+        };
+        let size = size.ok_or_else(|| fail(format!("git has no file content `{id}` here")))?;
+        if rest.len() <= size {
+            return Err(cut_off());
+        }
+        blobs.push(rest[..size].to_vec());
+        rest = &rest[size + 1..];
+    }
+    Ok(blobs)
+}
+
+fn require_repository(root: &Path) -> Result<(), Error> {
+    let output = git(root, &["rev-parse", "--git-dir"])?;
+    if output.status.success() {
+        return Ok(());
+    }
+    let said = String::from_utf8_lossy(&output.stderr);
+    Err(if said.contains("not a git repository") {
+        fail(format!(
+            "`{}` is not in a git repository, so there is no past to look at",
+            root.display()
+        ))
+    } else {
+        fail(format!("git refused: {}", said.trim()))
+    })
+}
+
+fn require_id(id: &str) -> Result<(), Error> {
+    if is_id(id) {
+        Ok(())
+    } else {
+        Err(fail(format!("`{id}` is not the id of a git object")))
+    }
+}
+
+/// SHA-1 and SHA-256 repositories differ in length.
+fn is_id(text: &str) -> bool {
+    matches!(text.len(), 40 | 64) && text.bytes().all(|b| b.is_ascii_hexdigit())
+}
+
+fn command(root: &Path, args: &[&str]) -> Command {
+    let mut command = Command::new("git");
+    command.arg("-C").arg(root).args(args);
+    // A hook that git started has these set to the repository it runs for.
+    for name in [
+        "GIT_DIR",
+        "GIT_WORK_TREE",
+        "GIT_INDEX_FILE",
+        "GIT_OBJECT_DIRECTORY",
+        "GIT_PREFIX",
+        "GIT_NAMESPACE",
+        "GIT_COMMON_DIR",
+    ] {
+        command.env_remove(name);
+    }
+    command
+        .env("GIT_OPTIONAL_LOCKS", "0")
+        .env("GIT_TERMINAL_PROMPT", "0")
+        .env("GIT_NO_LAZY_FETCH", "1")
+        .env("GIT_LITERAL_PATHSPECS", "1")
+        .env("LC_ALL", "C")
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    command
+}
+
+fn git(root: &Path, args: &[&str]) -> Result<Output, Error> {
+    command(root, args).output().map_err(not_started)
+}
+
+fn checked(output: Output) -> Result<Vec<u8>, Error> {
+    if output.status.success() {
+        Ok(output.stdout)
+    } else {
+        let said = String::from_utf8_lossy(&output.stderr);
+        Err(fail(format!("git refused: {}", said.trim())))
+    }
+}
+
+fn line(output: Output) -> Result<String, Error> {
+    Ok(String::from_utf8_lossy(&checked(output)?)
+        .trim()
+        .to_string())
+}
+
+fn not_started(error: std::io::Error) -> Error {
+    match error.kind() {
+        std::io::ErrorKind::NotFound => fail("git is not installed or not on the path".to_string()),
+        _ => fail(format!("git could not be run: {error}")),
+    }
+}
+
+fn unknown(asked: &str) -> Error {
+    fail(format!(
+        "`{}` is neither a commit, branch or tag nor a date; try `2026-01-31` or `2 weeks ago`",
+        asked.escape_debug()
+    ))
+}
+
+fn fail(message: String) -> Error {
+    Error::Git { message }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,135 @@
+//! Locks between processes, kept by the operating system.
+//!
+//! A lock ends with the process that holds it, however that ends. The file it
+//! is on is never deleted: two processes could then hold two different files of
+//! the same name. Without a lock nothing is ever written.
+
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io;
+use std::path::Path;
+use std::thread;
+use std::time::Duration;
+
+use super::Error;
+
+/// Held until it is dropped.
+#[derive(Debug)]
+pub struct Lock {
+    _file: File,
+}
+
+impl Lock {
+    /// Takes the lock on `path`, or gives up after `wait`. `what` begins the
+    /// sentence that tells so.
+    pub(super) fn take(path: &Path, what: &str, wait: Duration) -> Result<Lock, Error> {
+        // The pauses are added up instead of asking a clock: time spent on
+        // trying is not held against whoever waits.
+        let mut waited = Duration::ZERO;
+        let mut pause = Duration::from_millis(1);
+        loop {
+            if let Some(lock) = Lock::attempt(path).map_err(|e| Error::io("lock", path, e))? {
+                return Ok(lock);
+            }
+            if waited >= wait {
+                return Err(Error::Locked {
+                    what: what.to_string(),
+                    waited,
+                });
+            }
+            let nap = pause.min(wait - waited);
+            thread::sleep(nap);
+            waited += nap;
+            pause = (pause * 2).min(LONGEST_PAUSE);
+        }
+    }
+
+    fn attempt(path: &Path) -> io::Result<Option<Lock>> {
+        match fs::symlink_metadata(path) {
+            Ok(meta) if !meta.is_file() => {
+                return Err(io::Error::other("it is not a regular file"));
+            }
+            _ => {}
+        }
+        let file = OpenOptions::new()
+            .create(true)
+            .truncate(false)
+            .read(true)
+            .write(true)
+            .open(path)?;
+        match file.try_lock() {
+            // Somebody may have removed the whole folder between the opening
+            // and the locking; the next process would lock another file.
+            Ok(()) if is_still_there(&file, path) => Ok(Some(Lock { _file: file })),
+            Ok(()) | Err(TryLockError::WouldBlock) => Ok(None),
+            Err(TryLockError::Error(e)) => Err(e),
+        }
+    }
+}
+
+const LONGEST_PAUSE: Duration = Duration::from_millis(10);
+
+#[cfg(unix)]
+fn is_still_there(file: &File, path: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    match (file.metadata(), fs::symlink_metadata(path)) {
+        (Ok(held), Ok(named)) => (held.dev(), held.ino()) == (named.dev(), named.ino()),
+        _ => false,
+    }
+}
+
+#[cfg(not(unix))]
+fn is_still_there(_file: &File, _path: &Path) -> bool {
+    // An open file cannot be removed there.
+    true
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_at_a_time_and_free_again_after() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("x.lock");
+        let held = Lock::take(&path, "The index", Duration::ZERO).unwrap();
+        let refused = Lock::take(&path, "The index", Duration::ZERO).unwrap_err();
+        assert!(
+            refused
+                .to_string()
+                .starts_with("The index is in use by another process"),
+            "{refused}"
+        );
+        drop(held);
+        assert!(path.exists(), "the file stays");
+        Lock::take(&path, "The index", Duration::ZERO).unwrap();
+    }
+
+    #[test]
+    fn whoever_waits_gets_it() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("x.lock");
+        let held = Lock::take(&path, "It", Duration::ZERO).unwrap();
+        thread::scope(|scope| {
+            let waiting = scope.spawn(|| Lock::take(&path, "It", Duration::from_secs(60)).is_ok());
+            drop(held);
+            assert!(waiting.join().unwrap());
+        });
+    }
+
+    #[test]
+    fn what_cannot_be_locked_is_an_error() {
+        let dir = tempfile::tempdir().unwrap();
+        assert!(Lock::take(dir.path(), "It", Duration::ZERO).is_err());
+        assert!(Lock::take(&dir.path().join("gone/x.lock"), "It", Duration::ZERO).is_err());
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_symlink_is_not_followed() {
+        let dir = tempfile::tempdir().unwrap();
+        let outside = dir.path().join("outside");
+        std::os::unix::fs::symlink(&outside, dir.path().join("x.lock")).unwrap();
+        assert!(Lock::take(&dir.path().join("x.lock"), "It", Duration::ZERO).is_err());
+        assert!(!outside.exists());
+    }
+}

@@ -1,0 +1,243 @@
+//! What a file is for, told by its path alone.
+//!
+//! The role decides whether a file is indexed, audited or linted. Nothing here
+//! opens a file: `status: archived` in front matter is for the caller to see.
+
+use super::{DERIVED, RelPath};
+
+/// The part a document plays, in the order in which they are tried.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Role {
+    /// Rebuilt at will, in `.memory-forge/`.
+    Derived,
+    /// Loaded by an agent without being asked for.
+    Autoload,
+    /// Describes other documents and is read first.
+    Routing,
+    /// One agent's own memory.
+    Agent,
+    /// Where the work stands, shown through the briefing.
+    State,
+    /// Kept for ever, looked at last.
+    Archive,
+    /// Found by search.
+    Knowledge,
+    /// None of ours.
+    Untracked,
+}
+
+/// The role of a path. `domains` are the folders of the manifest's Hub Map,
+/// such as `working/legal`; they count as knowledge.
+pub fn role(path: &RelPath, domains: &[String]) -> Role {
+    let path = path.as_str();
+    if first(path) == DERIVED {
+        return Role::Derived;
+    }
+    if is_autoload(path) {
+        return Role::Autoload;
+    }
+    // All other roles are for Markdown.
+    if !path.ends_with(".md") {
+        return Role::Untracked;
+    }
+    if is_routing(path) {
+        Role::Routing
+    } else if is_agent(path) {
+        Role::Agent
+    } else if is_state(path) {
+        Role::State
+    } else if is_archive(path, domains) {
+        Role::Archive
+    } else if is_knowledge(path, domains) {
+        Role::Knowledge
+    } else {
+        Role::Untracked
+    }
+}
+
+fn is_autoload(path: &str) -> bool {
+    if matches!(
+        name(path),
+        "CLAUDE.md" | "CLAUDE.local.md" | "AGENTS.md" | "GEMINI.md"
+    ) {
+        return true;
+    }
+    // Agents also read the folders of nested packages, so any depth counts. A
+    // path without a dot folder is the common case and is done at once.
+    if !path.starts_with('.') && !path.contains("/.") {
+        return false;
+    }
+    let mut folders = path.split('/').peekable();
+    while let Some(folder) = folders.next() {
+        // The last component is the file itself.
+        let Some(&next) = folders.peek() else { break };
+        match (folder, next) {
+            (".claude" | ".codex" | ".opencode", _)
+            | (".agents", "skills")
+            | (".cursor", "rules") => return true,
+            (".github", "copilot-instructions.md") => return true,
+            _ => {}
+        }
+    }
+    false
+}
+
+fn is_routing(path: &str) -> bool {
+    let name = name(path);
+    matches!(
+        name,
+        "_MANIFEST.md" | "_CLOSETS.md" | "_CLOSETS-archive.md" | "MEMORY.md"
+    ) || name.ends_with("-index.md")
+        || matches!(path, "knowledge/README.md" | "knowledge/_FORGOTTEN.md")
+}
+
+/// The squad and the agent are both needed; files above them belong to nobody.
+fn is_agent(path: &str) -> bool {
+    path.starts_with(".agents/memory/") && path.split('/').count() == 5
+}
+
+fn is_state(path: &str) -> bool {
+    matches!(
+        path,
+        "memory/status.md"
+            | "memory/session-log.md"
+            | "memory/decisions.md"
+            | "memory/glossary.md"
+            | "scratch/ideas.md"
+    ) || path
+        .strip_prefix(".mind/")
+        .is_some_and(|rest| !rest.contains('/'))
+}
+
+fn is_archive(path: &str, domains: &[String]) -> bool {
+    let name = name(path);
+    if name == "ARCHIVE.md" || name.ends_with("-archive.md") {
+        return true;
+    }
+    // `src/archive/` is somebody's code; ours is at the root or in our folders.
+    first(path) == "archive"
+        || (path.contains("/archive/")
+            && (matches!(first(path), "knowledge" | "memory" | ".mind")
+                || path.starts_with(".agents/memory/")
+                || in_domain(path, domains)))
+}
+
+fn is_knowledge(path: &str, domains: &[String]) -> bool {
+    path.starts_with("knowledge/") || in_domain(path, domains)
+}
+
+fn in_domain(path: &str, domains: &[String]) -> bool {
+    domains.iter().any(|domain| {
+        path.strip_prefix(domain.trim_end_matches('/'))
+            .is_some_and(|rest| rest.starts_with('/'))
+    })
+}
+
+fn first(path: &str) -> &str {
+    path.split_once('/').map_or(path, |(first, _)| first)
+}
+
+fn name(path: &str) -> &str {
+    path.rsplit_once('/').map_or(path, |(_, name)| name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn by_the_table_first_match_in_order() {
+        use Role::*;
+        let domains = ["working/legal".to_string(), "people/".to_string()];
+        let table = [
+            (".memory-forge/index.db", Derived),
+            (".memory-forge/knowledge/x.md", Derived),
+            ("sub/.memory-forge/x.md", Untracked),
+            ("CLAUDE.md", Autoload),
+            ("CLAUDE.local.md", Autoload),
+            ("AGENTS.md", Autoload),
+            ("GEMINI.md", Autoload),
+            ("packages/a/CLAUDE.md", Autoload),
+            ("knowledge/CLAUDE.md", Autoload),
+            ("claude.md", Untracked),
+            (".github/copilot-instructions.md", Autoload),
+            (".github/README.md", Untracked),
+            ("copilot-instructions.md", Untracked),
+            (".claude/knowledge/x.md", Autoload),
+            (".claude/settings.json", Autoload),
+            (".claude/skills/a/SKILL.md", Autoload),
+            ("packages/a/.claude/skills/b/SKILL.md", Autoload),
+            (".codex/x.md", Autoload),
+            (".opencode/skill/a/SKILL.md", Autoload),
+            (".agents/skills/a/SKILL.md", Autoload),
+            (".cursor/rules/style.mdc", Autoload),
+            (".cursor/other.md", Untracked),
+            ("knowledge/.claude/x.md", Autoload),
+            (".claude", Untracked),
+            ("_MANIFEST.md", Routing),
+            ("_CLOSETS.md", Routing),
+            ("working/legal/_CLOSETS.md", Routing),
+            ("working/legal/_CLOSETS-archive.md", Routing),
+            ("working/legal/legal-index.md", Routing),
+            ("knowledge/api-index.md", Routing),
+            ("knowledge/index.md", Knowledge),
+            ("MEMORY.md", Routing),
+            (".agents/memory/squad/agent/MEMORY.md", Routing),
+            ("knowledge/README.md", Routing),
+            ("knowledge/deep/README.md", Knowledge),
+            ("README.md", Untracked),
+            ("knowledge/_FORGOTTEN.md", Routing),
+            ("knowledge/deep/_FORGOTTEN.md", Knowledge),
+            (".agents/memory/squad/agent/state.md", Agent),
+            (".agents/memory/squad/shared/learnings.md", Agent),
+            (".agents/memory/squad/agent/old-archive.md", Agent),
+            (".agents/memory/squad/goals.md", Untracked),
+            (".agents/memory/squad/agent/deep/x.md", Untracked),
+            (".agents/squads/a/b.md", Untracked),
+            (".mind/STATE.md", State),
+            (".mind/ARCHIVE.md", State),
+            (".mind/checkpoints/1.md", Untracked),
+            (".mind/checkpoints/1.json", Untracked),
+            ("memory/status.md", State),
+            ("memory/session-log.md", State),
+            ("memory/decisions.md", State),
+            ("memory/glossary.md", State),
+            ("memory/other.md", Untracked),
+            ("scratch/ideas.md", State),
+            ("scratch/other.md", Untracked),
+            ("ARCHIVE.md", Archive),
+            ("memory/session-log-archive.md", Archive),
+            ("archive/2025/x.md", Archive),
+            ("knowledge/archive/x.md", Archive),
+            ("knowledge/deep/archive/x.md", Archive),
+            ("knowledge/foo-archive.md", Archive),
+            ("working/legal/archive/x.md", Archive),
+            ("src/archive/x.md", Untracked),
+            ("knowledge/archive.md", Knowledge),
+            ("knowledge/archives/x.md", Knowledge),
+            ("knowledge/x.md", Knowledge),
+            ("knowledge/a/b/c.md", Knowledge),
+            ("knowledge/x.txt", Untracked),
+            ("knowledge", Untracked),
+            ("knowledge.md", Untracked),
+            ("src/knowledge/x.md", Untracked),
+            ("src/myknowledge/x.md", Untracked),
+            ("knowledge2/x.md", Untracked),
+            ("Knowledge/x.md", Untracked),
+            ("working/legal/contract.md", Knowledge),
+            ("working/legality/contract.md", Untracked),
+            ("working/x.md", Untracked),
+            ("people/anna.md", Knowledge),
+        ];
+        for (path, expect) in table {
+            let got = role(&RelPath::new(path).unwrap(), &domains);
+            assert_eq!(got, expect, "for {path}");
+        }
+    }
+
+    #[test]
+    fn without_a_manifest_no_domain_is_knowledge() {
+        let path = RelPath::new("working/legal/contract.md").unwrap();
+        assert_eq!(role(&path, &[]), Role::Untracked);
+    }
+}

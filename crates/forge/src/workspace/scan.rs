@@ -1,0 +1,341 @@
+//! Which Markdown files there are, by looking at folders and nothing else.
+//!
+//! The walk runs before every search, so it must cost no more than `git status`
+//! does: one listing per folder, one stat per file, several threads. It never
+//! opens a file, and no entry that cannot be read keeps the others from being
+//! found.
+
+use std::fs::{self, DirEntry, Metadata};
+use std::io;
+use std::num::NonZero;
+use std::path::{Path, PathBuf};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread;
+
+use super::path::{is_inside, is_plain_name};
+use super::{RelPath, Role, role};
+
+/// What a walk found, both sorted by path.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Scan {
+    pub files: Vec<Found>,
+    pub problems: Vec<ScanProblem>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Found {
+    pub path: RelPath,
+    pub size: u64,
+    /// Nanoseconds since 1970; before that it is negative.
+    pub mtime_ns: i64,
+    pub role: Role,
+}
+
+/// Something that was passed over.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct ScanProblem {
+    /// Relative to the root, with `/`; what is not UTF-8 in it is replaced.
+    pub path: String,
+    pub message: String,
+}
+
+/// Where knowledge lies in every workspace.
+const FOLDERS: [&str; 2] = ["knowledge", ".agents/memory"];
+
+pub(super) fn scan(root: &Path, domains: &[String]) -> Scan {
+    let walk = Walk {
+        root,
+        domains,
+        queue: Mutex::default(),
+        more: Condvar::new(),
+    };
+    let mut problems = Vec::new();
+    for folder in outermost(domains) {
+        if walk.may_enter(&folder, &mut problems) {
+            walk.lock().folders.push(folder);
+        }
+    }
+    let threads = thread::available_parallelism()
+        .map_or(2, NonZero::get)
+        .clamp(2, 8);
+    let mut found = Scan::default();
+    thread::scope(|scope| {
+        let workers: Vec<_> = (1..threads).map(|_| scope.spawn(|| walk.work())).collect();
+        found = walk.work();
+        for worker in workers {
+            match worker.join() {
+                Ok(part) => {
+                    found.files.extend(part.files);
+                    found.problems.extend(part.problems);
+                }
+                Err(panic) => std::panic::resume_unwind(panic),
+            }
+        }
+    });
+    found.problems.extend(problems);
+    found.files.sort_unstable_by(|a, b| a.path.cmp(&b.path));
+    found.problems.sort_unstable();
+    found
+}
+
+/// The folders to walk, none of them inside another.
+fn outermost(domains: &[String]) -> Vec<String> {
+    let named = domains
+        .iter()
+        .filter_map(|domain| RelPath::new(domain).ok());
+    let mut folders: Vec<RelPath> = named.collect();
+    folders.extend(FOLDERS.map(|folder| RelPath::from_checked(folder.to_string())));
+    folders.sort();
+    folders.dedup();
+    let all = folders.clone();
+    let is_inner = |one: &RelPath| all.iter().any(|o| o != one && one.starts_with(o.as_str()));
+    folders.retain(|folder| !is_inner(folder));
+    folders
+        .into_iter()
+        .map(|folder| folder.to_string())
+        .collect()
+}
+
+/// What the threads share.
+struct Walk<'a> {
+    root: &'a Path,
+    domains: &'a [String],
+    queue: Mutex<Queue>,
+    more: Condvar,
+}
+
+#[derive(Default)]
+struct Queue {
+    /// Folders still to be listed, relative to the root.
+    folders: Vec<String>,
+    /// Threads that are listing one, and may find more.
+    busy: usize,
+}
+
+impl Walk<'_> {
+    /// Lists folders until there are none left and nobody can find more.
+    fn work(&self) -> Scan {
+        let mut found = Scan::default();
+        let mut absolute = PathBuf::new();
+        let mut below = Vec::new();
+        let mut queue = self.lock();
+        loop {
+            if let Some(folder) = queue.folders.pop() {
+                queue.busy += 1;
+                drop(queue);
+                absolute.clear();
+                absolute.push(self.root);
+                absolute.push(&folder);
+                if let Err(e) = self.list(&folder, &absolute, &mut below, &mut found) {
+                    found.problems.push(unreadable(folder, &e));
+                }
+                queue = self.lock();
+                queue.busy -= 1;
+                // One of them is for this thread.
+                match below.len() {
+                    0 | 1 => {}
+                    2 => self.more.notify_one(),
+                    _ => self.more.notify_all(),
+                }
+                queue.folders.append(&mut below);
+            } else if queue.busy == 0 {
+                self.more.notify_all();
+                return found;
+            } else {
+                queue = self
+                    .more
+                    .wait(queue)
+                    .unwrap_or_else(PoisonError::into_inner);
+            }
+        }
+    }
+
+    fn list(
+        &self,
+        folder: &str,
+        absolute: &Path,
+        below: &mut Vec<String>,
+        found: &mut Scan,
+    ) -> io::Result<()> {
+        for entry in fs::read_dir(absolute)? {
+            let entry = entry?;
+            let name = entry.file_name();
+            let Some(name) = name.to_str().filter(|name| is_plain_name(name)) else {
+                self.report_name(folder, &entry, found);
+                continue;
+            };
+            let is_markdown = name.ends_with(".md");
+            let kind = match entry.file_type() {
+                Ok(kind) => kind,
+                Err(e) => {
+                    found.problems.push(unreadable(join(folder, name), &e));
+                    continue;
+                }
+            };
+            if kind.is_dir() {
+                if name.starts_with('.') {
+                    continue;
+                }
+                let path = join(folder, name);
+                if is_markdown {
+                    found.problems.push(problem(
+                        &path,
+                        "is a folder, although it is named like a document",
+                    ));
+                }
+                below.push(path);
+            } else if kind.is_symlink() {
+                self.follow(join(folder, name), is_markdown, found);
+            // macOS leaves files that begin with `._` beside the real ones.
+            } else if is_markdown && !name.starts_with("._") {
+                let path = join(folder, name);
+                if !kind.is_file() {
+                    found.problems.push(problem(&path, "is not a regular file"));
+                    continue;
+                }
+                match entry.metadata() {
+                    Ok(meta) => found.files.push(self.found(path, &meta)),
+                    Err(e) => found.problems.push(unreadable(path, &e)),
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// A symlinked file counts when what it leads to is inside; a symlinked
+    /// folder never does, so that no walk can run in circles.
+    fn follow(&self, path: String, is_markdown: bool, found: &mut Scan) {
+        let absolute = self.root.join(&path);
+        let target = fs::canonicalize(&absolute).and_then(|real| Ok((fs::metadata(&real)?, real)));
+        match target {
+            Ok((meta, _)) if meta.is_dir() => {
+                found.problems.push(problem(
+                    &path,
+                    "is a symlink to a folder, which is not followed",
+                ));
+            }
+            _ if !is_markdown => {}
+            Ok((meta, real)) if meta.is_file() => {
+                if is_inside(self.root, &real) {
+                    found.files.push(self.found(path, &meta));
+                } else {
+                    found.problems.push(problem(
+                        &path,
+                        "is a symlink that leads out of the workspace",
+                    ));
+                }
+            }
+            Ok(_) => found.problems.push(problem(&path, "is not a regular file")),
+            Err(e) if e.kind() == io::ErrorKind::NotFound => {
+                found
+                    .problems
+                    .push(problem(&path, "is a symlink to a file that does not exist"));
+            }
+            Err(e) => found.problems.push(unreadable(path, &e)),
+        }
+    }
+
+    fn found(&self, path: String, meta: &Metadata) -> Found {
+        let path = RelPath::from_checked(path);
+        let role = role(&path, self.domains);
+        Found {
+            path,
+            size: meta.len(),
+            mtime_ns: mtime_ns(meta),
+            role,
+        }
+    }
+
+    /// Names that cannot be written down matter only where a document might be.
+    fn report_name(&self, folder: &str, entry: &DirEntry, found: &mut Scan) {
+        let name = entry.file_name();
+        let name = name.to_string_lossy();
+        let is_dir = entry.file_type().is_ok_and(|kind| kind.is_dir());
+        if name.starts_with('.') || !(is_dir || name.ends_with(".md")) {
+            return;
+        }
+        let shown: String = name
+            .chars()
+            .map(|c| if c.is_control() { '\u{fffd}' } else { c })
+            .collect();
+        let why = "has a name that is not UTF-8 or not portable; rename it to have it used";
+        found.problems.push(problem(&join(folder, &shown), why));
+    }
+
+    /// Whether the folder is there and reached without a symlink.
+    fn may_enter(&self, folder: &str, problems: &mut Vec<ScanProblem>) -> bool {
+        let mut absolute = self.root.to_path_buf();
+        for name in folder.split('/') {
+            absolute.push(name);
+            match fs::symlink_metadata(&absolute) {
+                Ok(meta) if meta.is_dir() => {}
+                Ok(meta) if meta.is_symlink() => {
+                    problems.push(problem(
+                        folder,
+                        "is reached by a symlink, which is not followed",
+                    ));
+                    return false;
+                }
+                Err(e)
+                    if !matches!(
+                        e.kind(),
+                        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
+                    ) =>
+                {
+                    problems.push(unreadable(folder.to_string(), &e));
+                    return false;
+                }
+                _ => return false,
+            }
+        }
+        true
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Queue> {
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn problem(path: &str, message: &str) -> ScanProblem {
+    ScanProblem {
+        path: path.to_string(),
+        message: message.to_string(),
+    }
+}
+
+fn unreadable(path: String, error: &io::Error) -> ScanProblem {
+    let message = match error.kind() {
+        io::ErrorKind::NotFound => "vanished while it was looked at".to_string(),
+        _ => format!("cannot be read: {error}"),
+    };
+    ScanProblem { path, message }
+}
+
+fn join(folder: &str, name: &str) -> String {
+    let mut path = String::with_capacity(folder.len() + 1 + name.len());
+    path.push_str(folder);
+    path.push('/');
+    path.push_str(name);
+    path
+}
+
+#[cfg(unix)]
+fn mtime_ns(meta: &Metadata) -> i64 {
+    use std::os::unix::fs::MetadataExt;
+    meta.mtime()
+        .saturating_mul(1_000_000_000)
+        .saturating_add(meta.mtime_nsec())
+}
+
+#[cfg(not(unix))]
+fn mtime_ns(meta: &Metadata) -> i64 {
+    use std::time::UNIX_EPOCH;
+    let Ok(time) = meta.modified() else { return 0 };
+    match time.duration_since(UNIX_EPOCH) {
+        Ok(after) => i64::try_from(after.as_nanos()).unwrap_or(i64::MAX),
+        Err(before) => i64::try_from(before.duration().as_nanos()).map_or(i64::MIN, |n| -n),
+    }
+}
+
+#[cfg(test)]
+mod tests;

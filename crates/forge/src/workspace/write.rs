@@ -1,0 +1,464 @@
+//! The one writer: several files change together, or not at all.
+//!
+//! Under the lock, the bytes before are journaled and synced; then every file
+//! is put into place by a rename; then the journal entry is marked as done. An
+//! entry that a crash left pending is rolled back by the next writer, so no
+//! reader of finished work sees half of a change. Nothing is written through a
+//! symlink, into `.git`, or without the lock.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use super::disk::{Like, Op};
+use super::undo::Journal;
+use super::{DERIVED, Error, LOCK_WAIT, Lock, RelPath, Workspace, into_text};
+
+/// What one [`Workspace::change`] is about to do. Reading shows what was staged.
+#[derive(Debug)]
+pub struct Change<'a> {
+    workspace: &'a Workspace,
+    staged: BTreeMap<RelPath, Staged>,
+}
+
+/// What became of a change.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Receipt {
+    /// What [`Workspace::undo`] takes; none when nothing had to change.
+    pub id: Option<String>,
+    /// The files that were written or removed.
+    pub files: Vec<RelPath>,
+}
+
+impl Change<'_> {
+    /// The bytes of a file as this change would leave it, or none.
+    pub fn read(&mut self, path: &RelPath) -> Result<Option<Vec<u8>>, Error> {
+        match self.staged.get(path) {
+            Some(Staged {
+                after: After::Write(bytes),
+                ..
+            }) => Ok(Some(bytes.clone())),
+            Some(Staged {
+                after: After::Remove,
+                ..
+            }) => Ok(None),
+            Some(Staged {
+                before: Some(before),
+                ..
+            }) => Ok(before.clone()),
+            _ => {
+                let before = self.workspace.read_if_there(path)?;
+                // What was seen is what the result was made from, so it is what
+                // must still be there when the result is written.
+                let staged = self.staged.entry(path.clone()).or_default();
+                staged.before = Some(before.clone());
+                Ok(before)
+            }
+        }
+    }
+
+    pub fn read_text(&mut self, path: &RelPath) -> Result<Option<String>, Error> {
+        let absolute = self.workspace.absolute(path);
+        let bytes = self.read(path)?;
+        bytes.map(|bytes| into_text(&absolute, bytes)).transpose()
+    }
+
+    /// Stages the file's new content, whether or not it exists.
+    pub fn write(&mut self, path: &RelPath, bytes: impl Into<Vec<u8>>) {
+        self.staged.entry(path.clone()).or_default().after = After::Write(bytes.into());
+    }
+
+    /// Stages a file that must not exist yet.
+    pub fn create(&mut self, path: &RelPath, bytes: impl Into<Vec<u8>>) -> Result<(), Error> {
+        let absolute = self.workspace.absolute(path);
+        // A dangling symlink and a folder are in the way as much as a file is.
+        let in_the_way = match self.staged.get(path).map(|staged| &staged.after) {
+            Some(After::Write(_)) => true,
+            Some(After::Remove) => false,
+            Some(After::Keep) | None => fs::symlink_metadata(&absolute).is_ok(),
+        };
+        if in_the_way {
+            return Err(Error::Exists { path: absolute });
+        }
+        let staged = self.staged.entry(path.clone()).or_default();
+        if matches!(staged.after, After::Keep) {
+            staged.before = Some(None);
+        }
+        staged.after = After::Write(bytes.into());
+        Ok(())
+    }
+
+    /// Stages the removal of a file; one that is not there is fine.
+    pub fn remove(&mut self, path: &RelPath) {
+        self.staged.entry(path.clone()).or_default().after = After::Remove;
+    }
+}
+
+impl Workspace {
+    /// Changes files: `f` stages what it wants, and then all of it happens or
+    /// none. `what` is a short sentence for the journal.
+    pub fn change(
+        &self,
+        what: &str,
+        now: jiff::Timestamp,
+        f: impl FnOnce(&mut Change<'_>) -> Result<(), Error>,
+    ) -> Result<Receipt, Error> {
+        self.change_within(LOCK_WAIT, what, now, f)
+    }
+
+    /// As [`Workspace::change`], with another patience for the lock.
+    pub fn change_within(
+        &self,
+        wait: Duration,
+        what: &str,
+        now: jiff::Timestamp,
+        f: impl FnOnce(&mut Change<'_>) -> Result<(), Error>,
+    ) -> Result<Receipt, Error> {
+        let _lock = self.lock_for_writing(wait)?;
+        let mut change = Change {
+            workspace: self,
+            staged: BTreeMap::new(),
+        };
+        f(&mut change)?;
+        let files = self.differences(change.staged)?;
+        self.commit(Plan {
+            what: what.to_string(),
+            time: now,
+            undoes: None,
+            files,
+            folders_to_drop: Vec::new(),
+        })
+    }
+
+    /// Writes a file that can be rebuilt, below `.memory-forge/`: whole or not
+    /// at all, without a journal. `name` may have folders in it.
+    pub fn write_derived(&self, name: &str, bytes: &[u8]) -> Result<(), Error> {
+        let path = RelPath::new(DERIVED)?.join(name)?;
+        if name.ends_with(".lock") || path.starts_with(".memory-forge/undo") {
+            return Err(Error::Reserved {
+                path: self.absolute(&path),
+            });
+        }
+        self.prepare_derived()?;
+        self.refuse_unsafe(&path)?;
+        let target = self.absolute(&path);
+        let _lock = self.lock_derived()?;
+        let dir = target.parent().unwrap_or(&target);
+        for folder in self.missing_folders(&path) {
+            self.create_dir(&self.absolute(&folder))?;
+        }
+        let io = |e| Error::io("write", &target, e);
+        self.disk.sweep(dir).map_err(io)?;
+        let write = self
+            .disk
+            .replace(&target, bytes, Like::New, || Ok::<_, io::Error>(()));
+        write.map_err(io)
+    }
+
+    /// Everything that must hold before a file may be written: the folder for
+    /// derived files, the lock, and no half-done change.
+    pub(super) fn lock_for_writing(&self, wait: Duration) -> Result<Lock, Error> {
+        self.prepare_derived()?;
+        let path = self.derived().join("write.lock");
+        self.disk
+            .step(Op::Lock)
+            .map_err(|e| Error::io("lock", &path, e))?;
+        let lock = Lock::take(&path, "The workspace", wait)?;
+        Journal::of(self).recover()?;
+        Ok(lock)
+    }
+
+    /// Creates `.memory-forge/` when it is first needed, out of git's sight.
+    pub(super) fn prepare_derived(&self) -> Result<(), Error> {
+        let dir = self.derived();
+        match fs::symlink_metadata(&dir) {
+            Ok(meta) if meta.is_symlink() => return Err(Error::Symlink { path: dir }),
+            Ok(meta) if !meta.is_dir() => return Err(Error::NotADirectory { path: dir }),
+            Ok(_) => {}
+            Err(e) if e.kind() == io::ErrorKind::NotFound => self.create_dir(&dir)?,
+            Err(e) => return Err(Error::io("open", &dir, e)),
+        }
+        let ignore = dir.join(".gitignore");
+        if fs::symlink_metadata(&ignore).is_ok() {
+            return Ok(());
+        }
+        let _lock = self.lock_derived()?;
+        self.disk
+            .sweep(&dir)
+            .map_err(|e| Error::io("remove", &dir, e))?;
+        let write = self
+            .disk
+            .replace(&ignore, b"*\n", Like::New, || Ok::<_, io::Error>(()));
+        write.map_err(|e| Error::io("write", &ignore, e))
+    }
+
+    /// Carries out a plan under the lock that the caller holds.
+    pub(super) fn commit(&self, plan: Plan) -> Result<Receipt, Error> {
+        if plan.files.is_empty() {
+            return Ok(Receipt {
+                id: None,
+                files: Vec::new(),
+            });
+        }
+        let mut folders = Vec::new();
+        for file in &plan.files {
+            self.refuse_unsafe(&file.path)?;
+            if file.after.is_some() {
+                for folder in self.missing_folders(&file.path) {
+                    if !folders.contains(&folder) {
+                        folders.push(folder);
+                    }
+                }
+            }
+        }
+        let journal = Journal::of(self);
+        let pending = journal.begin(&plan, &folders)?;
+        let mut applied = 0;
+        let outcome = self
+            .apply(&plan, &folders, &mut applied)
+            .and_then(|()| journal.finish(&pending));
+        if let Err(error) = outcome {
+            // When this fails as well, the entry stays pending and the next
+            // writer takes over.
+            let _ = journal.roll_back_after_error(&pending, applied);
+            return Err(error);
+        }
+        // Old entries that cannot be dropped now are dropped another time.
+        let _ = journal.prune();
+        Ok(Receipt {
+            id: Some(pending.id),
+            files: plan.files.into_iter().map(|file| file.path).collect(),
+        })
+    }
+
+    fn apply(&self, plan: &Plan, folders: &[RelPath], applied: &mut usize) -> Result<(), Error> {
+        for folder in folders {
+            self.create_dir(&self.absolute(folder))?;
+        }
+        for file in &plan.files {
+            // Counted before: a failure may come after the rename.
+            *applied += 1;
+            match self.place(file) {
+                Err(error @ Error::ChangedSince { .. }) => {
+                    *applied -= 1;
+                    return Err(error);
+                }
+                other => other?,
+            }
+        }
+        for folder in plan.folders_to_drop.iter().rev() {
+            self.drop_folder(folder)?;
+        }
+        Ok(())
+    }
+
+    /// Brings one file from its state before to its state after.
+    pub(super) fn place(&self, file: &Planned) -> Result<(), Error> {
+        let target = self.absolute(&file.path);
+        let dir = target.parent().unwrap_or(&target);
+        self.refuse_symlinks(&file.path)?;
+        let unchanged = || {
+            let now = self
+                .disk
+                .read(&target)
+                .map_err(|e| Error::io("read", &target, e))?;
+            if now.as_deref() == file.before.as_deref() {
+                Ok(())
+            } else {
+                Err(Error::ChangedSince {
+                    path: target.clone(),
+                })
+            }
+        };
+        match &file.after {
+            Some(bytes) => {
+                let old = fs::symlink_metadata(&target).ok();
+                let like = match (&old, file.mode) {
+                    (Some(meta), _) => Like::File(meta),
+                    (None, Some(mode)) => Like::Mode(mode),
+                    (None, None) => Like::New,
+                };
+                self.disk
+                    .replace(&target, bytes, like, || {
+                        unchanged().map_err(Placing::Refused)
+                    })
+                    .map_err(|e| e.into_error(&target))?;
+            }
+            None => {
+                unchanged()?;
+                let remove = self.disk.remove_file(&target);
+                remove.map_err(|e| Error::io("remove", &target, e))?;
+            }
+        }
+        self.disk
+            .sync_dir(dir)
+            .map_err(|e| Error::io("sync", dir, e))
+    }
+
+    pub(super) fn drop_folder(&self, folder: &RelPath) -> Result<(), Error> {
+        self.refuse_symlinks(folder)?;
+        let path = self.absolute(folder);
+        let remove = self.disk.remove_empty_dir(&path);
+        remove.map(drop).map_err(|e| Error::io("remove", &path, e))
+    }
+
+    pub(super) fn create_dir(&self, path: &Path) -> Result<(), Error> {
+        let create = self.disk.create_dir(path);
+        create.map_err(|e| Error::io("create", path, e))
+    }
+
+    /// The folders above a path that do not exist, outermost first.
+    pub(super) fn missing_folders(&self, path: &RelPath) -> Vec<RelPath> {
+        let mut missing = Vec::new();
+        let mut folder = path.parent();
+        while let Some(this) = folder {
+            if fs::symlink_metadata(self.absolute(&this)).is_ok() {
+                break;
+            }
+            folder = this.parent();
+            missing.push(this);
+        }
+        missing.reverse();
+        missing
+    }
+
+    /// An error that names the symlink on the way to a path, if there is one.
+    pub(super) fn refuse_symlinks(&self, path: &RelPath) -> Result<(), Error> {
+        let mut absolute = self.root.clone();
+        for name in path.components() {
+            absolute.push(name);
+            match fs::symlink_metadata(&absolute) {
+                Ok(meta) if meta.is_symlink() => return Err(Error::Symlink { path: absolute }),
+                Ok(_) => {}
+                Err(e) if e.kind() == io::ErrorKind::NotFound => break,
+                Err(e) if e.kind() == io::ErrorKind::NotADirectory => {
+                    absolute.pop();
+                    return Err(Error::NotADirectory { path: absolute });
+                }
+                Err(e) => return Err(Error::io("open", &absolute, e)),
+            }
+        }
+        Ok(())
+    }
+
+    fn refuse_unsafe(&self, path: &RelPath) -> Result<(), Error> {
+        self.refuse_symlinks(path)?;
+        let absolute = self.absolute(path);
+        match fs::symlink_metadata(&absolute) {
+            Ok(meta) if !meta.is_file() => Err(Error::NotAFile { path: absolute }),
+            // A rename would get past this, but somebody meant it.
+            Ok(meta) if meta.permissions().readonly() => Err(Error::ReadOnly { path: absolute }),
+            _ => Ok(()),
+        }
+    }
+
+    fn read_if_there(&self, path: &RelPath) -> Result<Option<Vec<u8>>, Error> {
+        match self.read(path) {
+            Ok(bytes) => Ok(Some(bytes)),
+            Err(error) if error.is_not_found() => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// What was staged, less what would not change anything.
+    fn differences(&self, staged: BTreeMap<RelPath, Staged>) -> Result<Vec<Planned>, Error> {
+        let mut files = Vec::new();
+        for (path, staged) in staged {
+            let after = match staged.after {
+                After::Keep => continue,
+                After::Write(bytes) => Some(bytes),
+                After::Remove => None,
+            };
+            if path.starts_with(DERIVED) {
+                return Err(Error::Reserved {
+                    path: self.absolute(&path),
+                });
+            }
+            self.refuse_symlinks(&path)?;
+            let before = match staged.before {
+                Some(before) => before,
+                None => self.read_if_there(&path)?,
+            };
+            if before != after {
+                let mode = None;
+                files.push(Planned {
+                    path,
+                    before,
+                    after,
+                    mode,
+                });
+            }
+        }
+        Ok(files)
+    }
+
+    fn lock_derived(&self) -> Result<Lock, Error> {
+        let path: PathBuf = self.derived().join("derived.lock");
+        self.disk
+            .step(Op::Lock)
+            .map_err(|e| Error::io("lock", &path, e))?;
+        Lock::take(&path, "`.memory-forge`", LOCK_WAIT)
+    }
+}
+
+/// Several files that are to change together.
+#[derive(Debug)]
+pub(super) struct Plan {
+    pub(super) what: String,
+    pub(super) time: jiff::Timestamp,
+    pub(super) undoes: Option<String>,
+    pub(super) files: Vec<Planned>,
+    /// Folders to remove at the end where they are empty, outermost first.
+    pub(super) folders_to_drop: Vec<RelPath>,
+}
+
+#[derive(Debug)]
+pub(super) struct Planned {
+    pub(super) path: RelPath,
+    /// What must be there now; none means no file.
+    pub(super) before: Option<Vec<u8>>,
+    pub(super) after: Option<Vec<u8>>,
+    /// The permissions to give a file that comes back.
+    pub(super) mode: Option<u32>,
+}
+
+#[derive(Debug, Default)]
+struct Staged {
+    /// The bytes on disk, once they have been looked at.
+    before: Option<Option<Vec<u8>>>,
+    after: After,
+}
+
+#[derive(Debug, Default)]
+enum After {
+    #[default]
+    Keep,
+    Write(Vec<u8>),
+    Remove,
+}
+
+/// Why a file could not be put into place: the disk, or a reason of ours.
+enum Placing {
+    Disk(io::Error),
+    Refused(Error),
+}
+
+impl From<io::Error> for Placing {
+    fn from(error: io::Error) -> Placing {
+        Placing::Disk(error)
+    }
+}
+
+impl Placing {
+    fn into_error(self, target: &Path) -> Error {
+        match self {
+            Placing::Disk(error) => Error::io("write", target, error),
+            Placing::Refused(error) => error,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
