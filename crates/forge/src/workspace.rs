@@ -141,6 +141,22 @@ impl Workspace {
         scan::scan(&self.root, domains)
     }
 
+    /// The Markdown files that lie directly in a folder, sorted.
+    pub fn markdown_in(&self, folder: &str) -> Vec<RelPath> {
+        let Ok(entries) = std::fs::read_dir(self.root.join(folder)) else {
+            return Vec::new();
+        };
+        let mut paths: Vec<RelPath> = entries
+            .flatten()
+            .filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_file()))
+            .filter_map(|entry| entry.file_name().into_string().ok())
+            .filter(|name| name.ends_with(".md"))
+            .filter_map(|name| RelPath::new(&format!("{folder}/{name}")).ok())
+            .collect();
+        paths.sort();
+        paths
+    }
+
     /// Takes the lock that guards the index, or gives up after `wait`.
     pub fn lock_index(&self, wait: Duration) -> Result<Lock, Error> {
         self.prepare_derived()?;
@@ -217,6 +233,16 @@ impl Error {
                 source,
             },
         }
+    }
+
+    /// Whether another process was in the way.
+    pub fn is_locked(&self) -> bool {
+        matches!(self, Error::Locked { .. })
+    }
+
+    /// Whether the place cannot be written, now or for us.
+    pub fn is_read_only(&self) -> bool {
+        matches!(self, Error::ReadOnly { .. } | Error::Full { .. })
     }
 
     /// Whether the file was simply not there.

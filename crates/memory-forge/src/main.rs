@@ -7,6 +7,7 @@
 
 mod cli;
 mod commands;
+mod memory;
 mod report;
 mod settings;
 mod ui;

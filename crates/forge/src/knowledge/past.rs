@@ -60,6 +60,6 @@ pub fn at(workspace: &Workspace, rev: &str, progress: &mut dyn FnMut(usize, usiz
         catalogue: index.catalogue()?,
         index,
         commit: rev.commit,
-        date: rev.date,
+        date: rev.date.to_string(),
     })
 }

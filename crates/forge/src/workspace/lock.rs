@@ -5,10 +5,10 @@
 //! the same name. Without a lock nothing is ever written.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
-use std::io;
+use std::io::{self, Seek, SeekFrom, Write};
 use std::path::Path;
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, UNIX_EPOCH};
 
 use super::Error;
 
@@ -16,6 +16,7 @@ use super::Error;
 #[derive(Debug)]
 pub struct Lock {
     _file: File,
+    taken_ns: i64,
 }
 
 impl Lock {
@@ -43,6 +44,12 @@ impl Lock {
         }
     }
 
+    /// When the lock was taken, by the clock of the file system, in nanoseconds
+    /// since 1970: comparable with the times of files, as no other clock is.
+    pub fn taken_ns(&self) -> i64 {
+        self.taken_ns
+    }
+
     fn attempt(path: &Path) -> io::Result<Option<Lock>> {
         match fs::symlink_metadata(path) {
             Ok(meta) if !meta.is_file() => {
@@ -59,11 +66,23 @@ impl Lock {
         match file.try_lock() {
             // Somebody may have removed the whole folder between the opening
             // and the locking; the next process would lock another file.
-            Ok(()) if is_still_there(&file, path) => Ok(Some(Lock { _file: file })),
+            Ok(()) if is_still_there(&file, path) => Ok(Some(Lock {
+                taken_ns: stamp(&file)?,
+                _file: file,
+            })),
             Ok(()) | Err(TryLockError::WouldBlock) => Ok(None),
             Err(TryLockError::Error(e)) => Err(e),
         }
     }
+}
+
+/// Writes a byte and reads back which time that gave the file.
+fn stamp(mut file: &File) -> io::Result<i64> {
+    file.seek(SeekFrom::Start(0))?;
+    file.write_all(b"\n")?;
+    let modified = file.metadata()?.modified()?;
+    let since = modified.duration_since(UNIX_EPOCH).unwrap_or_default();
+    Ok(i64::try_from(since.as_nanos()).unwrap_or(i64::MAX))
 }
 
 const LONGEST_PAUSE: Duration = Duration::from_millis(10);

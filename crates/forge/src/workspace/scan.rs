@@ -39,6 +39,12 @@ pub struct ScanProblem {
     pub message: String,
 }
 
+impl std::fmt::Display for ScanProblem {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "`{}`: {}", self.path, self.message)
+    }
+}
+
 /// Where knowledge lies in every workspace.
 const FOLDERS: [&str; 2] = ["knowledge", ".agents/memory"];
 

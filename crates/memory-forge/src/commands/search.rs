@@ -10,7 +10,7 @@ use forge::knowledge::{forget, state};
 use forge::recall::pack::{self, Packing};
 use forge::recall::{self, Answer, Ask, Hit, context, snippet};
 use forge::tokens::Tokenizer;
-use forge::workspace::Workspace;
+use forge::workspace::{SearchMode, Workspace};
 use jiff::civil::Date;
 
 use crate::memory;
@@ -205,10 +205,10 @@ pub(crate) fn run(args: SearchArgs, settings: &Settings, ui: &mut Ui) -> Result<
 const BUDGET_LIMIT: usize = 40;
 
 fn configured_mode(workspace: &Workspace) -> recall::Mode {
-    match workspace.config().search.mode.as_str() {
-        "text" => recall::Mode::Text,
-        "vector" => recall::Mode::Vector,
-        _ => recall::Mode::Hybrid,
+    match workspace.config().search.mode {
+        SearchMode::Hybrid => recall::Mode::Hybrid,
+        SearchMode::Text => recall::Mode::Text,
+        SearchMode::Vector => recall::Mode::Vector,
     }
 }
 
