@@ -1,1 +1,543 @@
+//! What agents load at every start, what it costs, and what is wrong with it.
 //!
+//! Each client has rules of its own for what it loads; the plain view counts
+//! every file whole, whoever loads it. The audit reads and reports: it never
+//! writes a file, and it never puts a secret that it found into a report.
+
+use std::path::Path;
+
+use jiff::Timestamp;
+
+use crate::tokens::{Tokenizer, thousands};
+use crate::workspace::Workspace;
+
+mod claude;
+mod codex;
+mod copilot;
+mod gemini;
+mod glob;
+mod hidden;
+mod imports;
+mod knowledge;
+mod loads;
+mod opencode;
+mod plain;
+mod repeats;
+mod skills;
+mod source;
+mod state;
+
+use loads::{Load, Loads};
+use source::{Place, Reader};
+
+pub use state::{FILE as STATE_FILE, State};
+
+/// A client whose way of loading is known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Client {
+    Claude,
+    Codex,
+    OpenCode,
+    Gemini,
+    Copilot,
+}
+
+impl Client {
+    pub const ALL: [Client; 5] = [
+        Client::Claude,
+        Client::Codex,
+        Client::OpenCode,
+        Client::Gemini,
+        Client::Copilot,
+    ];
+
+    /// The name for flags and JSON.
+    pub fn id(self) -> &'static str {
+        match self {
+            Client::Claude => "claude",
+            Client::Codex => "codex",
+            Client::OpenCode => "opencode",
+            Client::Gemini => "gemini",
+            Client::Copilot => "copilot",
+        }
+    }
+
+    /// The name for people.
+    pub fn name(self) -> &'static str {
+        match self {
+            Client::Claude => "Claude Code",
+            Client::Codex => "Codex",
+            Client::OpenCode => "OpenCode",
+            Client::Gemini => "Gemini CLI",
+            Client::Copilot => "Copilot CLI",
+        }
+    }
+}
+
+/// Through whose eyes the files are counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum View {
+    /// Every file that any client loads, counted whole.
+    #[default]
+    Plain,
+    /// What one client loads at start, as it loads it.
+    Client(Client),
+}
+
+impl View {
+    pub fn id(self) -> &'static str {
+        match self {
+            View::Plain => "plain",
+            View::Client(client) => client.id(),
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+pub struct AuditOptions<'a> {
+    pub view: View,
+    /// What numbers are shown in. Limits are compared with counts by the
+    /// tokenizer of the configuration, because they were chosen for it.
+    pub tokenizer: Tokenizer,
+    /// Where a person's own instructions lie; without it none are looked for.
+    pub home: Option<&'a Path>,
+    pub now: Timestamp,
+}
+
+/// How much something matters, the least first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Level {
+    /// Worth knowing; nothing has to be done.
+    Notice,
+    Warning,
+    Critical,
+}
+
+impl Level {
+    pub fn name(self) -> &'static str {
+        match self {
+            Level::Notice => "NOTICE",
+            Level::Warning => "WARNING",
+            Level::Critical => "CRITICAL",
+        }
+    }
+}
+
+/// What a finding is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Kind {
+    Size,
+    Total,
+    Secret,
+    Hidden,
+    Repeated,
+    RepeatsKnowledge,
+    Import,
+    FrontMatter,
+    Skill,
+    Ignored,
+    Cut,
+    Unreadable,
+    New,
+    Modified,
+    FirstAudit,
+    NotIndexed,
+}
+
+impl Kind {
+    pub fn id(self) -> &'static str {
+        match self {
+            Kind::Size => "size",
+            Kind::Total => "total",
+            Kind::Secret => "secret",
+            Kind::Hidden => "hidden-text",
+            Kind::Repeated => "repeated",
+            Kind::RepeatsKnowledge => "repeats-knowledge",
+            Kind::Import => "import",
+            Kind::FrontMatter => "front-matter",
+            Kind::Skill => "skill",
+            Kind::Ignored => "ignored",
+            Kind::Cut => "cut",
+            Kind::Unreadable => "unreadable",
+            Kind::New => "new",
+            Kind::Modified => "modified",
+            Kind::FirstAudit => "first-audit",
+            Kind::NotIndexed => "not-indexed",
+        }
+    }
+}
+
+/// Something to know or to do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finding {
+    pub level: Level,
+    pub kind: Kind,
+    /// Relative to the root; `TOTAL` for the sum.
+    pub file: String,
+    pub line: Option<usize>,
+    /// By the tokenizer of the limits.
+    pub tokens: Option<usize>,
+    /// A sentence that names the file.
+    pub message: String,
+    /// What to do about it.
+    pub advice: Option<String>,
+}
+
+impl Finding {
+    fn new(level: Level, kind: Kind, file: &str, message: String) -> Finding {
+        Finding {
+            level,
+            kind,
+            file: file.to_owned(),
+            line: None,
+            tokens: None,
+            message,
+            advice: None,
+        }
+    }
+
+    fn line(mut self, line: usize) -> Finding {
+        self.line = Some(line);
+        self
+    }
+
+    fn advice(mut self, advice: impl Into<String>) -> Finding {
+        self.advice = Some(advice.into());
+        self
+    }
+}
+
+/// Whose file it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Origin {
+    Project,
+    /// In a folder above the workspace.
+    Above,
+    /// The person's own, the same for all projects; never judged.
+    User,
+}
+
+impl Origin {
+    pub fn id(self) -> &'static str {
+        match self {
+            Origin::Project => "project",
+            Origin::Above => "above",
+            Origin::User => "user",
+        }
+    }
+}
+
+/// One file that is loaded, or would be when asked for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Item {
+    /// Relative to the root; beyond it absolute, or with `~` for home.
+    pub path: String,
+    pub origin: Origin,
+    /// Why it is loaded, or when.
+    pub why: String,
+    /// Which part of it is loaded at start.
+    pub part: String,
+    /// Tokens at every start.
+    pub always: usize,
+    /// Tokens of the whole file.
+    pub whole: usize,
+    /// Tokens that come on top when it is used; `None` when nothing can.
+    pub on_invoke: Option<usize>,
+    /// In a folder below the root: loaded when work happens there.
+    pub nested: bool,
+    /// As `always`, by the tokenizer of the limits.
+    pub judged: usize,
+    pub limits: Option<Limits>,
+    pub level: Option<Level>,
+}
+
+/// Counts above these are found too large; equal ones are not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    pub warn: usize,
+    pub critical: usize,
+}
+
+impl Limits {
+    /// The level that a count reaches, with the limit that it is above.
+    pub fn judge(self, tokens: usize) -> Option<(Level, usize)> {
+        if tokens > self.critical {
+            Some((Level::Critical, self.critical))
+        } else if tokens > self.warn {
+            Some((Level::Warning, self.warn))
+        } else {
+            None
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Summary {
+    /// What the project costs at every start.
+    pub autoload_tokens: usize,
+    pub autoload_files: usize,
+    /// Of these, in folders below the root.
+    pub nested_tokens: usize,
+    pub nested_files: usize,
+    /// What the person's own files and those above the workspace add.
+    pub beyond_tokens: usize,
+    pub beyond_files: usize,
+    /// What all skills, rules and the like would add if all were used.
+    pub on_invoke_tokens: usize,
+    pub knowledge_files: usize,
+}
+
+#[derive(Clone, Debug)]
+pub struct Report {
+    pub view: View,
+    pub tokenizer: Tokenizer,
+    /// What limits are compared in.
+    pub judge: Tokenizer,
+    /// The project's own first, each in the order in which they are loaded.
+    pub items: Vec<Item>,
+    /// The worst first, then by file and line.
+    pub findings: Vec<Finding>,
+    pub total: Option<(Level, usize)>,
+    pub total_limits: Limits,
+    pub summary: Summary,
+    /// What the next audit compares with; `None` when that is on disk already.
+    pub state: Option<State>,
+}
+
+impl Report {
+    /// The worst level among the findings.
+    pub fn worst(&self) -> Option<Level> {
+        self.findings.iter().map(|finding| finding.level).max()
+    }
+
+    pub fn at(&self, level: Level) -> impl Iterator<Item = &Finding> {
+        self.findings.iter().filter(move |f| f.level == level)
+    }
+}
+
+/// Audits one view of the workspace.
+pub fn run(workspace: &Workspace, options: &AuditOptions) -> Report {
+    let shared = Shared::gather(workspace, options);
+    shared.report(options.view)
+}
+
+/// Audits several views; what they share is read once.
+pub fn run_each(workspace: &Workspace, options: &AuditOptions, views: &[View]) -> Vec<Report> {
+    let shared = Shared::gather(workspace, options);
+    views.iter().map(|&view| shared.report(view)).collect()
+}
+
+/// What does not depend on the view.
+struct Shared<'a> {
+    workspace: &'a Workspace,
+    options: AuditOptions<'a>,
+    reader: Reader<'a>,
+    judge: Tokenizer,
+    findings: Vec<Finding>,
+    knowledge_files: usize,
+    state: Option<State>,
+}
+
+impl<'a> Shared<'a> {
+    fn gather(workspace: &'a Workspace, options: &AuditOptions<'a>) -> Shared<'a> {
+        let reader = Reader::new(workspace, options.home);
+        let judge = workspace.config().audit.tokenizer.parse().unwrap_or_default();
+        let mut findings = Vec::new();
+        for problem in reader.problems() {
+            let message = format!("`{}` {}", problem.path, problem.message);
+            let finding = Finding::new(Level::Notice, Kind::Unreadable, &problem.path, message);
+            findings.push(finding.advice("It was not counted"));
+        }
+        let state = state::compare(&reader, options.now, &mut findings);
+        let plain = plain::loads(&reader);
+        let knowledge_files = knowledge::check(workspace, &plain, judge, &mut findings);
+        Shared {
+            workspace,
+            options: *options,
+            reader,
+            judge,
+            findings,
+            knowledge_files,
+            state,
+        }
+    }
+
+    fn report(&self, view: View) -> Report {
+        let Loads { loads, findings } = match view {
+            View::Plain => plain::loads(&self.reader),
+            View::Client(Client::Claude) => claude::loads(&self.reader),
+            View::Client(Client::Codex) => codex::loads(&self.reader),
+            View::Client(Client::OpenCode) => opencode::loads(&self.reader),
+            View::Client(Client::Gemini) => gemini::loads(&self.reader),
+            View::Client(Client::Copilot) => copilot::loads(&self.reader),
+        };
+        let mut all = self.findings.clone();
+        all.extend(findings);
+        let items: Vec<Item> = loads.iter().map(|load| self.item(load)).collect();
+        let config = &self.workspace.config().audit;
+        let total_limits = Limits {
+            warn: config.total_warn,
+            critical: config.total_critical,
+        };
+        let summary = self.summary(&items);
+        let own = |item: &&Item| item.origin == Origin::Project;
+        let judged: usize = items.iter().filter(own).map(|item| item.judged).sum();
+        let total = total_limits.judge(judged);
+        self.sizes(&items, &mut all);
+        if let Some((level, limit)) = total {
+            let shown = self.amount(summary.autoload_tokens, judged);
+            let message = format!("Total autoload: {shown} {}", verdict(level, limit));
+            let mut finding = Finding::new(level, Kind::Total, "TOTAL", message);
+            finding.tokens = Some(judged);
+            all.push(finding.advice("Move stable knowledge to knowledge/"));
+        }
+        all.extend(self.reader.findings());
+        look_inside(&loads, &mut all);
+        repeats::across(&loads, view, self.judge, &mut all);
+        all.sort_by(|a, b| {
+            let key = |f: &Finding| (std::cmp::Reverse(f.level), f.file.clone(), f.line);
+            key(a).cmp(&key(b))
+        });
+        all.dedup();
+        Report {
+            view,
+            tokenizer: self.options.tokenizer,
+            judge: self.judge,
+            items,
+            findings: all,
+            total,
+            total_limits,
+            summary,
+            state: self.state.clone(),
+        }
+    }
+
+    fn item(&self, load: &Load) -> Item {
+        let shown = self.options.tokenizer;
+        let always = shown.count(&load.text);
+        let judged = match shown == self.judge {
+            true => always,
+            false => self.judge.count(&load.text),
+        };
+        let whole = match load.text == load.source.document.text {
+            true => always,
+            false => shown.count(&load.source.document.text),
+        };
+        let config = &self.workspace.config().audit;
+        let limits = (load.origin == Origin::Project).then_some(match load.is_instructions {
+            true => Limits {
+                warn: config.file_warn,
+                critical: config.file_critical,
+            },
+            false => Limits {
+                warn: config.skill_warn,
+                critical: config.skill_critical,
+            },
+        });
+        Item {
+            path: load.source.shown.clone(),
+            origin: load.origin,
+            why: load.why.clone(),
+            part: load.part.clone(),
+            always,
+            whole,
+            on_invoke: load.invoke.as_ref().map(|text| shown.count(text)),
+            nested: load.nested,
+            judged,
+            limits,
+            level: limits.and_then(|l| l.judge(judged)).map(|(level, _)| level),
+        }
+    }
+
+    fn sizes(&self, items: &[Item], findings: &mut Vec<Finding>) {
+        for item in items {
+            let Some((level, limit)) = item.limits.and_then(|l| l.judge(item.judged)) else {
+                continue;
+            };
+            let shown = self.amount(item.always, item.judged);
+            let message = format!("{}: {shown} {}", item.path, verdict(level, limit));
+            let warn = item.limits.map_or(limit, |l| l.warn);
+            let advice = match item.path.ends_with("SKILL.md") {
+                true => format!(
+                    "Keep its core under {} tokens and move the rest to `references/` beside it",
+                    thousands(warn)
+                ),
+                false => format!(
+                    "Reduce {} to a stub (< {} tokens)",
+                    item.path,
+                    thousands(warn)
+                ),
+            };
+            let mut finding = Finding::new(level, Kind::Size, &item.path, message);
+            finding.tokens = Some(item.judged);
+            findings.push(finding.advice(advice));
+        }
+    }
+
+    /// A count as people read it, with the count that limits see where that is
+    /// another one.
+    fn amount(&self, shown: usize, judged: usize) -> String {
+        if self.options.tokenizer == self.judge {
+            return format!("{} tokens", thousands(shown));
+        }
+        format!(
+            "{} {} tokens, {} {}",
+            thousands(shown),
+            self.options.tokenizer.label(),
+            thousands(judged),
+            self.judge.label()
+        )
+    }
+
+    fn summary(&self, items: &[Item]) -> Summary {
+        let mut summary = Summary {
+            knowledge_files: self.knowledge_files,
+            ..Summary::default()
+        };
+        for item in items {
+            let loaded = usize::from(item.always > 0 || item.whole == 0);
+            if item.origin == Origin::Project {
+                summary.autoload_tokens += item.always;
+                summary.autoload_files += loaded;
+                summary.on_invoke_tokens += item.on_invoke.unwrap_or(0);
+                if item.nested {
+                    summary.nested_tokens += item.always;
+                    summary.nested_files += loaded;
+                }
+            } else {
+                summary.beyond_tokens += item.always;
+                summary.beyond_files += loaded;
+            }
+        }
+        summary
+    }
+}
+
+fn verdict(level: Level, limit: usize) -> String {
+    format!("({}, threshold: {})", level.name(), thousands(limit))
+}
+
+/// Secrets, hidden characters and broken front matter in the project's files.
+fn look_inside(loads: &[Load], findings: &mut Vec<Finding>) {
+    let mut seen = std::collections::HashSet::new();
+    for load in loads {
+        let source = &load.source;
+        let Place::Inside(_) = &source.place else {
+            continue;
+        };
+        if !seen.insert(source.real.clone()) {
+            continue;
+        }
+        hidden::check(&source.shown, &source.document.text, true, findings);
+        source::secrets(&source.shown, &source.document.text, findings);
+        for problem in &source.document.problems {
+            let message = format!("{}: {}", source.shown, problem.message);
+            let finding =
+                Finding::new(Level::Warning, Kind::FrontMatter, &source.shown, message);
+            findings.push(finding.line(problem.line));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
