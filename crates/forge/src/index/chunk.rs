@@ -318,3 +318,6 @@ fn boundary(text: &str, start: usize, limit: usize, width: usize) -> usize {
         })
         .map_or(hard, |i| start + i)
 }
+
+#[cfg(test)]
+mod tests;

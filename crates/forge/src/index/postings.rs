@@ -104,7 +104,6 @@ impl Builder {
         length.min(u16::MAX as u32 - 1) as u16
     }
 
-
     /// Every term with its list, sorted by term so that they are written in the
     /// order in which they are stored.
     pub(super) fn finish(self) -> Vec<(Box<str>, Vec<u8>)> {
