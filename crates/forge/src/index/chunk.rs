@@ -50,7 +50,10 @@ pub fn chunks(document: &Document, sizes: Sizes) -> Vec<Chunk> {
         .map_or(document.body.start, |f| f.span.start);
     let whole = start..document.text.len();
     if cutter.fits(&whole) {
-        cutter.push(0, whole);
+        // What begins with its own heading stands under it.
+        let preamble = document.str(&document.sections[0].own);
+        let headed = preamble.trim().is_empty() && document.sections.len() > 1;
+        cutter.push(headed as usize, whole);
         return cutter.chunks;
     }
     cutter.front_matter();

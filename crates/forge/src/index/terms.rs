@@ -234,7 +234,7 @@ mod tests {
     #[test]
     fn words_are_folded_and_stemmed() {
         check("Running the tests.", &["run", "the", "test"]);
-        check("Café résumé Ünïcode", &["cafe", "resume", "unicode"]);
+        check("Café résumé Ünïcode", &["cafe", "resum", "unicod"]);
         check("the team's plan", &["the", "team", "plan"]);
     }
 

@@ -193,7 +193,7 @@ fn an_edit_keeps_the_vectors_of_what_did_not_change() {
     let long = |tail: &str| {
         format!(
             "# T\n\n{}\n\n## B\n\n{}{tail}\n",
-            "one ".repeat(50),
+            "one ".repeat(40),
             "two ".repeat(40)
         )
     };
