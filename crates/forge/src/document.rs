@@ -6,12 +6,54 @@
 use std::ops::Range;
 
 mod dates;
+mod edit;
 mod front_matter;
+mod inert;
+mod lines;
 mod links;
+mod normal;
+mod plain;
+mod walk;
+
+#[cfg(test)]
+mod tests;
 
 pub use dates::DateMention;
+pub use edit::{Edit, EditError, apply};
 pub use front_matter::{FrontMatter, Value};
+pub use inert::{inert_block, inert_line};
 pub use links::{Link, LinkKind};
+pub use normal::{content_hash, normalise};
+
+/// Reads a text. Never fails and never panics; time grows with the length of
+/// the text, also for texts written to make parsers slow.
+pub fn parse(text: impl Into<String>) -> Document {
+    let text = text.into();
+    let line_starts = lines::starts(&text);
+    let mut problems = Vec::new();
+    let source = lines::with_line_feeds(&text);
+    let (front_matter, body) = front_matter::read(&source, &line_starts, &mut problems);
+    let mut outline = walk::outline(&source, body.clone(), &line_starts, &mut problems);
+    let links = links::find(&source, &body, front_matter.as_ref(), &mut outline);
+    let dates = dates::find(&source, &body, &outline.code);
+    drop(source);
+    Document {
+        sections: outline.sections,
+        blocks: outline.blocks,
+        links,
+        tasks: outline.tasks,
+        code: outline.code,
+        inline_code: outline.inline_code,
+        block_ids: outline.block_ids,
+        comments: outline.comments,
+        dates,
+        problems,
+        line_starts,
+        front_matter,
+        body,
+        text,
+    }
+}
 
 /// A Markdown text and everything that features ask of it. All ranges are byte
 /// ranges into `text`; all line numbers count from 1.
@@ -31,6 +73,8 @@ pub struct Document {
     pub tasks: Vec<Task>,
     /// Fenced and indented code, nested ones included.
     pub code: Vec<Code>,
+    /// Code within a line, backticks included.
+    pub inline_code: Vec<Range<usize>>,
     /// `^id` at the end of a block, Obsidian's way.
     pub block_ids: Vec<BlockId>,
     /// HTML comments that stand as blocks of their own.
@@ -39,6 +83,86 @@ pub struct Document {
     pub problems: Vec<Problem>,
     /// Byte offset at which each line starts.
     pub line_starts: Vec<usize>,
+}
+
+impl Document {
+    /// The line that holds `offset`, counted from 1.
+    pub fn line_of(&self, offset: usize) -> usize {
+        lines::line_of(&self.line_starts, offset)
+    }
+
+    /// First and last line of a span, both included. The line end at the end
+    /// of a span belongs to its last line; an empty span is on one line.
+    pub fn lines_of(&self, span: &Range<usize>) -> (usize, usize) {
+        let first = self.line_of(span.start);
+        let last = if span.end > span.start {
+            self.line_of(span.end - 1)
+        } else {
+            first
+        };
+        (first, last)
+    }
+
+    /// The text of a span of this document.
+    pub fn str(&self, span: &Range<usize>) -> &str {
+        &self.text[span.clone()]
+    }
+
+    /// `title` of the front matter, else the first heading of level 1.
+    pub fn title(&self) -> Option<&str> {
+        self.front_matter_title().or_else(|| {
+            self.sections
+                .iter()
+                .find(|section| section.level == 1 && !section.title.is_empty())
+                .map(|section| section.title.as_str())
+        })
+    }
+
+    /// Titles from the outermost ancestor to the section itself; nothing for
+    /// the preamble.
+    pub fn heading_path(&self, section: usize) -> Vec<&str> {
+        let mut path = Vec::new();
+        let mut next = Some(section);
+        while let Some(section) = next.and_then(|index| self.sections.get(index)) {
+            if section.level > 0 {
+                path.push(section.title.as_str());
+            }
+            next = section.parent;
+        }
+        path.reverse();
+        path
+    }
+
+    /// The first section with this title; case and outer spaces do not count.
+    pub fn find_section(&self, title: &str) -> Option<usize> {
+        let wanted = title.trim().to_lowercase();
+        self.sections
+            .iter()
+            .position(|section| section.level > 0 && section.title.trim().to_lowercase() == wanted)
+    }
+
+    /// Whether `offset` lies in a code block or in code within a line.
+    pub fn in_code(&self, offset: usize) -> bool {
+        // Code blocks can contain no other code, so both lists are sorted and
+        // disjoint, and the last one that starts before `offset` decides.
+        let block = self.code.partition_point(|code| code.span.start <= offset);
+        let inline = self
+            .inline_code
+            .partition_point(|span| span.start <= offset);
+        (block > 0 && offset < self.code[block - 1].span.end)
+            || (inline > 0 && offset < self.inline_code[inline - 1].end)
+    }
+
+    /// A numeric title (`title: 1984`) is still a title, so its source counts
+    /// where YAML sees a number.
+    fn front_matter_title(&self) -> Option<&str> {
+        let front_matter = self.front_matter.as_ref()?;
+        match front_matter.get("title")? {
+            Value::Text(title) => Some(title.trim()).filter(|title| !title.is_empty()),
+            Value::Int(_) | Value::Float(_) => front_matter.plain_source(&self.text, "title"),
+            _ => None,
+        }
+    }
 }
 
 /// A heading and the text up to the next heading of any level.
@@ -53,11 +177,14 @@ pub struct Section {
     /// Behind the heading up to the next heading of any level.
     pub own: Range<usize>,
     /// `heading.start` up to the next heading of the same or a higher level.
+    /// The preamble encloses nothing: its span is its own text.
     pub span: Range<usize>,
-    /// Index of the enclosing section in `Document::sections`.
+    /// Index of the enclosing section in `Document::sections`; none for the
+    /// preamble and for headings that no other heading encloses.
     pub parent: Option<usize>,
 }
 
+/// Whole lines; blank lines between blocks belong to none.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Block {
     pub kind: BlockKind,

@@ -1,20 +1,184 @@
 //! The YAML block at the top of a document.
+//!
+//! A broken block never costs the body: it becomes a problem, and the entries
+//! that can be read alone are kept.
+
 use std::ops::Range;
+
+use super::{Problem, lines};
+
+mod edit;
+mod yaml;
+
+pub use yaml::Value;
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct FrontMatter {
+    /// Both delimiter lines included.
     pub span: Range<usize>,
+    /// The lines between the delimiters.
     pub yaml: Range<usize>,
+    /// In the order of the file. Dates are text.
     pub entries: Vec<(String, Value)>,
 }
 
-#[derive(Debug, Clone, PartialEq)]
-pub enum Value {
-    Null,
-    Bool(bool),
-    Int(i64),
-    Float(f64),
-    Text(String),
-    List(Vec<Value>),
-    Map(Vec<(String, Value)>),
+impl FrontMatter {
+    pub fn get(&self, key: &str) -> Option<&Value> {
+        self.entries
+            .iter()
+            .find(|(name, _)| name == key)
+            .map(|(_, value)| value)
+    }
+
+    pub fn text(&self, key: &str) -> Option<&str> {
+        match self.get(key)? {
+            Value::Text(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    pub fn int(&self, key: &str) -> Option<i64> {
+        match self.get(key)? {
+            Value::Int(number) => Some(*number),
+            _ => None,
+        }
+    }
+
+    /// Whether the value is `true`.
+    pub fn flag(&self, key: &str) -> bool {
+        matches!(self.get(key), Some(Value::Bool(true)))
+    }
+
+    /// The texts of a list; a single text counts as a list of one.
+    pub fn list(&self, key: &str) -> Vec<&str> {
+        let as_text = |value| match value {
+            &Value::Text(ref text) => Some(text.as_str()),
+            _ => None,
+        };
+        match self.get(key) {
+            Some(Value::List(values)) => values.iter().filter_map(as_text).collect(),
+            Some(value) => as_text(value).into_iter().collect(),
+            None => Vec::new(),
+        }
+    }
+
+    /// A value of one line as it is written, where YAML's reading of it loses
+    /// something, as with numbers.
+    pub(super) fn plain_source<'a>(&self, text: &'a str, key: &str) -> Option<&'a str> {
+        let yaml = &text[self.yaml.clone()];
+        let entry = edit::entries(yaml)
+            .into_iter()
+            .find(|entry| entry.key == key)?;
+        Some(&yaml[entry.value]).filter(|value| !value.is_empty())
+    }
 }
+
+/// Finds and reads the front matter; the second value is the body.
+pub(super) fn read(
+    source: &str,
+    line_starts: &[usize],
+    problems: &mut Vec<Problem>,
+) -> (Option<FrontMatter>, Range<usize>) {
+    let start = if source.starts_with('\u{feff}') {
+        '\u{feff}'.len_utf8()
+    } else {
+        0
+    };
+    let whole = start..source.len();
+    let mut at = start;
+    let mut rest = lines::split(&source[start..]).map(|line| {
+        at += line.len();
+        (line.trim_ascii_end(), at - line.len()..at)
+    });
+    let Some(("---", open)) = rest.next() else {
+        return (None, whole);
+    };
+    let mut blank_first = false;
+    let close = rest.enumerate().find_map(|(index, (line, span))| {
+        blank_first |= index == 0 && line.is_empty();
+        matches!(line, "---" | "...").then_some(span)
+    });
+    let Some(close) = close else {
+        // With a blank line behind it, `---` is a rule and nothing is missing.
+        if !blank_first {
+            problems.push(Problem {
+                span: lines::without_end(source, open),
+                line: 1,
+                message: "Front matter opens with `---` and is never closed; the whole text is \
+                          read as Markdown"
+                    .to_owned(),
+            });
+        }
+        return (None, whole);
+    };
+    let yaml = open.end..close.start;
+    let read = yaml::load(&source[yaml.clone()]);
+    if blank_first && read.is_err() {
+        // Two rules with text between them.
+        return (None, whole);
+    }
+    let entries = read.unwrap_or_else(|error| {
+        problems.push(problem(source, line_starts, &yaml, &error));
+        salvage(&source[yaml.clone()])
+    });
+    let body = close.end..source.len();
+    (
+        Some(FrontMatter {
+            span: start..close.end,
+            yaml,
+            entries,
+        }),
+        body,
+    )
+}
+
+fn problem(
+    source: &str,
+    line_starts: &[usize],
+    yaml: &Range<usize>,
+    error: &yaml::Error,
+) -> Problem {
+    let first = lines::line_of(line_starts, yaml.start);
+    let last = lines::line_of(line_starts, yaml.end.saturating_sub(1).max(yaml.start));
+    let line = (first + error.line.saturating_sub(1)).min(last);
+    let start = line_starts[line - 1];
+    let end = lines::end_of(line_starts, start, source.len());
+    let column = match error.column {
+        0 => String::new(),
+        column => format!(" (column {column})"),
+    };
+    Problem {
+        span: lines::without_end(source, start..end),
+        line,
+        message: format!("Front matter is not valid YAML: {}{column}", error.message),
+    }
+}
+
+/// Reads each entry of broken YAML alone and keeps those that are whole. The
+/// first of two entries with one key counts.
+fn salvage(yaml: &str) -> Vec<(String, Value)> {
+    let mut kept: Vec<(String, Value)> = Vec::new();
+    let mut known = std::collections::HashSet::new();
+    for entry in edit::entries(yaml) {
+        if !known.insert(entry.key.clone()) {
+            continue;
+        }
+        let value = &yaml[entry.value.clone()];
+        match yaml::load(&yaml[entry.lines.clone()]) {
+            Ok(read) if read.len() == 1 => kept.extend(read),
+            // The usual mistake is a colon in unquoted text, and what was
+            // meant is plain.
+            _ if !value.is_empty()
+                && !value.contains(['\n', '\r'])
+                && !value.starts_with(['"', '\'', '[', '{', '&', '*', '!', '|', '>']) =>
+            {
+                kept.push((entry.key, Value::Text(value.to_owned())));
+            }
+            _ => {}
+        }
+    }
+    kept
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,374 @@
+//! Edits as byte ranges of a document: what an edit does not name stays as it is.
+//! Computes new text; writing it to disk is the workspace's.
+
+use std::ops::Range;
+
+use super::{Block, BlockKind, Document, lines};
+
+/// Replace `span` by `text`. An empty span inserts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Edit {
+    pub span: Range<usize>,
+    pub text: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum EditError {
+    #[error("Edit of bytes {}..{} is outside of a text of {len} bytes", span.start, span.end)]
+    OutOfBounds { span: Range<usize>, len: usize },
+    #[error("Edit of bytes {}..{} would cut a character in two", span.start, span.end)]
+    NotOnCharBoundary { span: Range<usize> },
+    #[error("Edits of bytes {}..{} and {}..{} overlap", first.start, first.end, second.start, second.end)]
+    Overlap {
+        first: Range<usize>,
+        second: Range<usize>,
+    },
+}
+
+/// Applies edits that were all computed on `text`. Insertions at one place
+/// keep their order.
+pub fn apply(text: &str, mut edits: Vec<Edit>) -> Result<String, EditError> {
+    edits.sort_by_key(|edit| (edit.span.start, edit.span.end));
+    let grown: usize = edits.iter().map(|edit| edit.text.len()).sum();
+    let mut out = String::with_capacity(text.len() + grown);
+    let mut last = 0..0;
+    for Edit { span, text: new } in edits {
+        if span.start > span.end || span.end > text.len() {
+            return Err(EditError::OutOfBounds {
+                span,
+                len: text.len(),
+            });
+        }
+        if !text.is_char_boundary(span.start) || !text.is_char_boundary(span.end) {
+            return Err(EditError::NotOnCharBoundary { span });
+        }
+        if span.start < last.end {
+            return Err(EditError::Overlap {
+                first: last,
+                second: span,
+            });
+        }
+        out.push_str(&text[last.end..span.start]);
+        out.push_str(&new);
+        last = span;
+    }
+    out.push_str(&text[last.end..]);
+    Ok(out)
+}
+
+impl Document {
+    /// The line end that most lines of the text have; LF where there is none.
+    pub fn newline(&self) -> &'static str {
+        let (mut lf, mut crlf, mut cr) = (0, 0, 0);
+        let bytes = self.text.as_bytes();
+        for at in memchr::memchr2_iter(b'\n', b'\r', bytes) {
+            match (bytes[at], bytes.get(at + 1)) {
+                (b'\r', Some(b'\n')) => crlf += 1,
+                (b'\r', _) => cr += 1,
+                _ if at > 0 && bytes[at - 1] == b'\r' => {}
+                _ => lf += 1,
+            }
+        }
+        if crlf > lf && crlf >= cr {
+            "\r\n"
+        } else if cr > lf {
+            "\r"
+        } else {
+            "\n"
+        }
+    }
+
+    /// Gives a section new text of its own. The heading and the sections below
+    /// it stay, and so do the blank lines around the text.
+    pub fn replace_section(&self, section: usize, body: &str) -> Edit {
+        let own = self.sections[section].own.clone();
+        let Some(core) = self.core(&own) else {
+            return self.fill_section(section, body);
+        };
+        let body = self.with_own_line_ends(body);
+        if body.is_empty() {
+            let next = if own.end < self.text.len() {
+                self.newline()
+            } else {
+                ""
+            };
+            let text = self.after_heading(section, next.to_owned());
+            return Edit { span: own, text };
+        }
+        let tail = self.tail(&own, core.end);
+        Edit {
+            span: core,
+            text: body + &tail,
+        }
+    }
+
+    /// Adds text behind the last line of a section that is not blank. A list
+    /// item joins a list and a row a table; anything else gets a blank line
+    /// before it.
+    pub fn append_to_section(&self, section: usize, text: &str) -> Edit {
+        let own = self.sections[section].own.clone();
+        let Some(core) = self.core(&own) else {
+            return self.fill_section(section, text);
+        };
+        let text = self.with_own_line_ends(text);
+        if text.is_empty() {
+            return Edit {
+                span: core.end..core.end,
+                text,
+            };
+        }
+        let newline = self.newline();
+        let mut new = String::new();
+        if let Some(close) = self.closer(core.end) {
+            new.push_str(newline);
+            new.push_str(&close);
+        }
+        new.push_str(newline);
+        if !self.joins(core.end, &text) {
+            new.push_str(newline);
+        }
+        new.push_str(&text);
+        new.push_str(&self.tail(&own, core.end));
+        Edit {
+            span: core.end..core.end,
+            text: new,
+        }
+    }
+
+    /// Adds a section at the end of the document. The title is one line of
+    /// Markdown, whatever it holds.
+    pub fn append_section(&self, level: u8, title: &str, body: &str) -> Edit {
+        let newline = self.newline();
+        let end = self.text.len();
+        let (from, wanted) = match self.core(&self.body) {
+            Some(core) => (core.end, 2),
+            None => (self.body.start, usize::from(self.front_matter.is_some())),
+        };
+        let mut line_ends = line_ends(&self.text[from..]);
+        let mut text = String::new();
+        if end > self.bom() && !self.text.ends_with(['\n', '\r']) {
+            text.push_str(newline);
+            line_ends += usize::from(end > self.body.start);
+        }
+        if let Some(close) = self.closer(from) {
+            text.push_str(&close);
+            text.push_str(newline);
+            line_ends = 1;
+        }
+        text.push_str(&newline.repeat(wanted.max(line_ends) - line_ends));
+        text.extend(std::iter::repeat_n('#', usize::from(level.clamp(1, 6))));
+        text.push(' ');
+        text.push_str(&heading_text(title));
+        text.push_str(newline);
+        let body = self.with_own_line_ends(body);
+        if !body.is_empty() {
+            text.push_str(newline);
+            text.push_str(&body);
+            text.push_str(newline);
+        }
+        Edit {
+            span: end..end,
+            text,
+        }
+    }
+
+    /// Ticks a task or takes the tick away.
+    pub fn set_task(&self, task: usize, done: bool) -> Edit {
+        let task = &self.tasks[task];
+        let text = match (done, task.done) {
+            (true, true) => self.str(&task.mark),
+            (true, false) => "x",
+            (false, _) => " ",
+        };
+        Edit {
+            span: task.mark.clone(),
+            text: text.to_owned(),
+        }
+    }
+
+    /// The lines of a span without blank ones around them, and without the
+    /// last line end. None if all are blank.
+    fn core(&self, span: &Range<usize>) -> Option<Range<usize>> {
+        let text = self.str(span);
+        let end = span.start + text.trim_ascii_end().len();
+        let first = span.end - text.trim_ascii_start().len();
+        if first >= end {
+            return None;
+        }
+        let start = lines::start_of(&self.line_starts, first).max(span.start);
+        let line_end = lines::end_of(&self.line_starts, end - 1, self.text.len()).min(span.end);
+        Some(start..lines::without_end(&self.text, start..line_end).end)
+    }
+
+    /// The text of a section that has none yet.
+    fn fill_section(&self, section: usize, body: &str) -> Edit {
+        let own = self.sections[section].own.clone();
+        let newline = self.newline();
+        let body = self.with_own_line_ends(body);
+        if body.is_empty() {
+            return Edit {
+                span: own.start..own.start,
+                text: body,
+            };
+        }
+        let before = if own.start > 0 && own.start > self.bom() {
+            newline
+        } else {
+            ""
+        };
+        let after = if own.end < self.text.len() {
+            newline
+        } else {
+            ""
+        };
+        let text = self.after_heading(section, format!("{before}{body}{newline}{after}"));
+        Edit { span: own, text }
+    }
+
+    /// A heading on the last line of a text may have no line end yet.
+    fn after_heading(&self, section: usize, text: String) -> String {
+        let start = self.sections[section].own.start;
+        let open = start > self.bom() && !self.text[..start].ends_with(['\n', '\r']);
+        if open && !text.is_empty() {
+            format!("{}{text}", self.newline())
+        } else {
+            text
+        }
+    }
+
+    /// What must follow new text that ends at `end` of a section's own text:
+    /// a line end at the end of the file, a blank line before a heading.
+    fn tail(&self, own: &Range<usize>, end: usize) -> String {
+        let rest = &self.text[end..own.end];
+        let line_ends = line_ends(rest);
+        let wanted = if own.end < self.text.len() { 2 } else { 1 };
+        self.newline().repeat(wanted.max(line_ends) - line_ends)
+    }
+
+    /// Text in the document's own line ends, without blank lines around it.
+    fn with_own_line_ends(&self, text: &str) -> String {
+        let newline = self.newline();
+        let mut out = String::with_capacity(text.len());
+        let mut blank = 0;
+        for line in lines::split(text) {
+            let line = &line[..lines::without_end(line, 0..line.len()).end];
+            if line.trim_ascii().is_empty() {
+                blank += 1;
+                continue;
+            }
+            if !out.is_empty() {
+                out.push_str(&newline.repeat(blank + 1));
+            }
+            blank = 0;
+            out.push_str(line);
+        }
+        out
+    }
+
+    /// Whether `text` goes on with the list or table that ends at `end`.
+    fn joins(&self, end: usize, text: &str) -> bool {
+        match self.block_ending_at(end).map(|block| block.kind) {
+            Some(BlockKind::List) => {
+                let first = text.trim_start_matches(' ');
+                let digits = first.bytes().take_while(u8::is_ascii_digit).count();
+                ["- ", "* ", "+ "]
+                    .iter()
+                    .any(|mark| first.starts_with(mark))
+                    || (digits > 0
+                        && [". ", ") "]
+                            .iter()
+                            .any(|mark| first[digits..].starts_with(mark)))
+            }
+            Some(BlockKind::Table) => text.starts_with('|'),
+            _ => false,
+        }
+    }
+
+    /// What closes a fence, comment or tag that would swallow all that follows.
+    fn closer(&self, end: usize) -> Option<String> {
+        let block = self.block_ending_at(end)?;
+        let text = self.str(&block.span).trim_ascii();
+        match block.kind {
+            BlockKind::Code => open_fence(text),
+            BlockKind::Html => open_html(text).map(str::to_owned),
+            _ => None,
+        }
+    }
+
+    fn block_ending_at(&self, end: usize) -> Option<&Block> {
+        let index = self.blocks.partition_point(|block| block.span.start < end);
+        self.blocks[..index]
+            .last()
+            .filter(|block| end <= block.span.end)
+    }
+
+    fn bom(&self) -> usize {
+        if self.text.starts_with('\u{feff}') {
+            '\u{feff}'.len_utf8()
+        } else {
+            0
+        }
+    }
+}
+
+fn line_ends(text: &str) -> usize {
+    lines::split(text)
+        .filter(|line| line.ends_with(['\n', '\r']))
+        .count()
+}
+
+/// A title that stays one line and keeps its last `#`.
+fn heading_text(title: &str) -> String {
+    let mut text = super::inert::one_line(title);
+    let open = text.trim_end_matches('#').len();
+    if open < text.len() && (open == 0 || text[..open].ends_with(' ')) {
+        text.insert(open, '\\');
+    }
+    text
+}
+
+/// The fence that closes a code block which the text leaves open.
+fn open_fence(text: &str) -> Option<String> {
+    let mark = text
+        .chars()
+        .next()
+        .filter(|mark| matches!(mark, '`' | '~'))?;
+    let len = text.chars().take_while(|char| *char == mark).count();
+    if len < 3 {
+        return None;
+    }
+    let last = lines::split(text).skip(1).last().unwrap_or("").trim_ascii();
+    let closed = last.len() >= len && last.chars().all(|char| char == mark);
+    (!closed).then(|| std::iter::repeat_n(mark, len).collect())
+}
+
+/// What closes an HTML block that blank lines do not end.
+fn open_html(text: &str) -> Option<&'static str> {
+    let lower = text.to_ascii_lowercase();
+    let raw = ["pre", "script", "style", "textarea"];
+    let closers = ["</pre>", "</script>", "</style>", "</textarea>"];
+    let close = if text.starts_with("<!--") {
+        "-->"
+    } else if text.starts_with("<?") {
+        "?>"
+    } else if text.starts_with("<![CDATA[") {
+        "]]>"
+    } else if text.starts_with("<!") {
+        ">"
+    } else {
+        let tag = raw.iter().position(|tag| {
+            lower
+                .strip_prefix('<')
+                .and_then(|rest| rest.strip_prefix(tag))
+                .is_some_and(|rest| {
+                    rest.is_empty()
+                        || rest.starts_with(|c: char| c.is_ascii_whitespace() || c == '>')
+                })
+        })?;
+        if closers.iter().any(|closer| lower.contains(closer)) {
+            return None;
+        }
+        return Some(closers[tag]);
+    };
+    (!lower.contains(&close.to_ascii_lowercase())).then_some(close)
+}

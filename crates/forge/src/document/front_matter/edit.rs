@@ -1,0 +1,381 @@
+//! Changes one entry of the front matter and leaves every other byte alone.
+//! Never renders YAML that is already there, unless no line holds the entry alone.
+
+use std::ops::Range;
+
+use super::super::{Document, Edit, lines};
+use super::yaml::{self, Value};
+
+impl Document {
+    /// Sets `key` to a text, number or flag. Comments, order and all other
+    /// entries stay as they are; the block is created where there is none.
+    pub fn set_front_matter(&self, key: &str, value: &str) -> Edit {
+        self.set_entry(key, &scalar(value), |old| match old {
+            Value::List(_) | Value::Map(_) | Value::Null => false,
+            scalar => scalar.to_string() == value,
+        })
+    }
+
+    /// Sets `key` to a list of texts.
+    pub fn set_front_matter_list(&self, key: &str, values: &[&str]) -> Edit {
+        let list = Value::List(
+            values
+                .iter()
+                .map(|value| Value::Text((*value).to_owned()))
+                .collect(),
+        );
+        self.set_entry(key, &flow(&list), |old| *old == list)
+    }
+
+    fn set_entry(&self, key: &str, value: &str, is_same: impl Fn(&Value) -> bool) -> Edit {
+        let newline = self.newline();
+        let key_text = scalar(key);
+        let Some(front_matter) = &self.front_matter else {
+            let at = self.body.start;
+            let gap = if self.text[at..].trim_ascii().is_empty()
+                || self.text[at..].starts_with(['\n', '\r'])
+            {
+                ""
+            } else {
+                newline
+            };
+            let text = format!("---{newline}{key_text}: {value}{newline}---{newline}{gap}");
+            return Edit { span: at..at, text };
+        };
+        let span = front_matter.yaml.clone();
+        let source = lines::with_line_feeds(&self.text);
+        let yaml = &source[span.clone()];
+        let old = yaml::load(yaml).ok();
+        if old.is_some() && front_matter.get(key).is_some_and(is_same) {
+            return Edit {
+                span: span.start..span.start,
+                text: String::new(),
+            };
+        }
+        let edit = edit_lines(yaml, key, &key_text, value, newline);
+        let edit = match old {
+            Some(old) if !keeps_others(yaml, &edit, key, &old) => {
+                // The entry shares its lines with others, as in `{a: 1, b: 2}`.
+                rewrite(yaml, &old, key, value, newline)
+            }
+            _ => edit,
+        };
+        Edit {
+            span: span.start + edit.span.start..span.start + edit.span.end,
+            text: edit.text,
+        }
+    }
+}
+
+/// An entry at the outermost level, by its lines.
+pub(super) struct Entry {
+    pub(super) key: String,
+    /// From the key to the end of the value's last line, line end included.
+    pub(super) lines: Range<usize>,
+    /// The value without a comment behind it; may be several lines.
+    pub(super) value: Range<usize>,
+    /// A comment on the key's line, `#` included.
+    comment: Option<Range<usize>>,
+}
+
+/// The entries of a block mapping. Goes by lines, so that it also works where
+/// the YAML as a whole is broken.
+pub(super) fn entries(yaml: &str) -> Vec<Entry> {
+    let mut entries: Vec<Entry> = Vec::new();
+    let mut at = 0;
+    for line in lines::split(yaml) {
+        let span = at..at + line.len();
+        at = span.end;
+        if line.trim_ascii().is_empty() || line.starts_with('#') {
+            continue;
+        }
+        if let Some((key, colon)) = key_of(line) {
+            let (value, comment) = value_of(line, colon + 1);
+            let shift = |range: Range<usize>| span.start + range.start..span.start + range.end;
+            entries.push(Entry {
+                key,
+                value: shift(value),
+                comment: comment.map(shift),
+                lines: span,
+            });
+        } else if let Some(last) = entries.last_mut() {
+            last.lines.end = span.end;
+            last.value.end = lines::without_end(yaml, span).end;
+        }
+    }
+    entries
+}
+
+/// A text as a YAML scalar, quoted where it would be read as something else.
+/// Numbers and flags that read back as they are written stay plain.
+pub(super) fn scalar(value: &str) -> String {
+    let plain = !value.is_empty()
+        && value.trim() == value
+        && !value.chars().any(needs_escape)
+        && !is_old_boolean(value)
+        && match yaml::load(&format!("k: {value}\n")).as_deref() {
+            Ok([(_, Value::Text(text))]) => text == value,
+            Ok([(_, read @ (Value::Bool(_) | Value::Int(_) | Value::Float(_)))]) => {
+                read.to_string() == value
+            }
+            _ => false,
+        };
+    if plain {
+        value.to_owned()
+    } else {
+        quoted(value)
+    }
+}
+
+/// A value on one line.
+pub(super) fn flow(value: &Value) -> String {
+    match value {
+        Value::Null => "null".to_owned(),
+        Value::Bool(value) => value.to_string(),
+        Value::Int(value) => value.to_string(),
+        Value::Float(value) => format!("{value:?}"),
+        Value::Text(text) => flow_text(text),
+        Value::List(values) => {
+            format!(
+                "[{}]",
+                values.iter().map(flow).collect::<Vec<_>>().join(", ")
+            )
+        }
+        Value::Map(entries) => {
+            let entry =
+                |(key, value): &(String, Value)| format!("{}: {}", flow_text(key), flow(value));
+            format!(
+                "{{{}}}",
+                entries.iter().map(entry).collect::<Vec<_>>().join(", ")
+            )
+        }
+    }
+}
+
+fn flow_text(text: &str) -> String {
+    let simple = text.starts_with(|c: char| c.is_ascii_alphabetic())
+        && text
+            .bytes()
+            .all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'/'))
+        && !is_old_boolean(text)
+        && !["true", "false", "null"]
+            .iter()
+            .any(|word| word.eq_ignore_ascii_case(text));
+    if simple {
+        text.to_owned()
+    } else {
+        quoted(text)
+    }
+}
+
+fn edit_lines(yaml: &str, key: &str, key_text: &str, value: &str, newline: &str) -> Edit {
+    let Some(entry) = entries(yaml).into_iter().find(|entry| entry.key == key) else {
+        return Edit {
+            span: yaml.len()..yaml.len(),
+            text: format!("{key_text}: {value}{newline}"),
+        };
+    };
+    let before = yaml[..entry.value.start].as_bytes().last();
+    let space = if matches!(before, Some(b' ' | b'\t')) {
+        ""
+    } else {
+        " "
+    };
+    // A comment behind a value of one line lies outside of it and stays by
+    // itself; one that heads a value of several lines moves behind the new one.
+    let comment = entry
+        .comment
+        .filter(|comment| comment.start < entry.value.end)
+        .map(|comment| format!(" {}", &yaml[comment]))
+        .unwrap_or_default();
+    let after = yaml[entry.value.end..].as_bytes().first();
+    let gap = if after == Some(&b'#') { " " } else { "" };
+    Edit {
+        span: entry.value,
+        text: format!("{space}{value}{comment}{gap}"),
+    }
+}
+
+fn keeps_others(yaml: &str, edit: &Edit, key: &str, old: &[(String, Value)]) -> bool {
+    let mut text = yaml.to_owned();
+    text.replace_range(edit.span.clone(), &edit.text);
+    let others = |entries: &[(String, Value)]| {
+        entries
+            .iter()
+            .filter(|(name, _)| name != key)
+            .cloned()
+            .collect::<Vec<_>>()
+    };
+    yaml::load(&text)
+        .is_ok_and(|new| others(&new) == others(old) && new.iter().any(|(name, _)| name == key))
+}
+
+fn rewrite(yaml: &str, old: &[(String, Value)], key: &str, value: &str, newline: &str) -> Edit {
+    let mut text = String::new();
+    let mut add = |name: &str, value: &str| {
+        text.push_str(&format!("{}: {value}{newline}", scalar(name)));
+    };
+    let mut set = false;
+    for (name, old) in old {
+        if name == key {
+            set = true;
+            add(name, value);
+        } else {
+            add(name, &flow(old));
+        }
+    }
+    if !set {
+        add(key, value);
+    }
+    Edit {
+        span: 0..yaml.len(),
+        text,
+    }
+}
+
+/// The key that a line at the outermost level begins with, and its colon.
+fn key_of(line: &str) -> Option<(String, usize)> {
+    let ends_key = |at: usize| {
+        matches!(
+            line.as_bytes().get(at + 1),
+            None | Some(b' ' | b'\t' | b'\r' | b'\n')
+        )
+    };
+    let first = line.chars().next()?;
+    match first {
+        '"' | '\'' => {
+            let end = quoted_end(line)?;
+            let colon = end + line[end..].len() - line[end..].trim_start_matches([' ', '\t']).len();
+            if line.as_bytes().get(colon) != Some(&b':') || !ends_key(colon) {
+                return None;
+            }
+            let read = yaml::load(&format!("k: {}\n", &line[..end])).ok()?;
+            let (_, key) = read.into_iter().next()?;
+            Some((key.to_string(), colon))
+        }
+        ' ' | '\t' | '#' | '[' | ']' | '{' | '}' | ',' | '&' | '*' | '!' | '|' | '>' | '%'
+        | '@' | '`' => None,
+        _ => {
+            let colon = memchr::memchr_iter(b':', line.as_bytes()).find(|at| ends_key(*at))?;
+            let key = line[..colon].trim_end();
+            let item = key.starts_with("- ") || key.starts_with("? ");
+            (!key.is_empty() && !item && !key.contains(" #")).then(|| (key.to_owned(), colon))
+        }
+    }
+}
+
+/// The value that begins on a key's line behind the colon, and the comment
+/// behind it.
+fn value_of(line: &str, from: usize) -> (Range<usize>, Option<Range<usize>>) {
+    let line = &line[..lines::without_end(line, 0..line.len()).end];
+    let rest = &line[from..];
+    let start = from + rest.len() - rest.trim_start_matches([' ', '\t']).len();
+    let value = &line[start..];
+    let closed = match value.as_bytes().first() {
+        Some(b'"' | b'\'') => quoted_end(value),
+        Some(b'[' | b'{') => flow_end(value),
+        Some(b'#') if start > from => Some(0),
+        _ => Some(0),
+    };
+    let Some(closed) = closed else {
+        return (start..line.len(), None);
+    };
+    let plain = &line[start + closed..];
+    let hash = memchr::memchr_iter(b'#', plain.as_bytes()).find(|at| {
+        let before = line.as_bytes()[..start + closed + at].last();
+        matches!(before, Some(b' ' | b'\t'))
+    });
+    let end = start + closed + plain[..hash.unwrap_or(plain.len())].trim_end().len();
+    if end == start {
+        // Nothing on this line: the value may follow on the next ones.
+        let comment = hash.map(|at| start + closed + at..line.trim_end().len());
+        return (from..from, comment);
+    }
+    (
+        start..end,
+        hash.map(|at| start + closed + at..line.trim_end().len()),
+    )
+}
+
+/// Behind the quote that closes the one at the start of `text`.
+fn quoted_end(text: &str) -> Option<usize> {
+    let bytes = text.as_bytes();
+    let quote = bytes[0];
+    let mut at = 1;
+    while at < bytes.len() {
+        match bytes[at] {
+            b'\\' if quote == b'"' => at += 1,
+            byte if byte == quote => {
+                if quote == b'\'' && bytes.get(at + 1) == Some(&quote) {
+                    at += 1;
+                } else {
+                    return Some(at + 1);
+                }
+            }
+            _ => {}
+        }
+        at += 1;
+    }
+    None
+}
+
+/// Behind the bracket that closes the one at the start of `text`.
+fn flow_end(text: &str) -> Option<usize> {
+    let bytes = text.as_bytes();
+    let mut depth = 0_usize;
+    let mut at = 0;
+    while at < bytes.len() {
+        match bytes[at] {
+            b'[' | b'{' => depth += 1,
+            b']' | b'}' => {
+                depth = depth.checked_sub(1)?;
+                if depth == 0 {
+                    return Some(at + 1);
+                }
+            }
+            b'"' | b'\'' if !bytes[at - 1].is_ascii_alphanumeric() => {
+                at += quoted_end(&text[at..])?;
+                continue;
+            }
+            _ => {}
+        }
+        at += 1;
+    }
+    None
+}
+
+fn quoted(value: &str) -> String {
+    let mut out = String::with_capacity(value.len() + 2);
+    out.push('"');
+    for char in value.chars() {
+        match char {
+            '"' | '\\' => out.extend(['\\', char]),
+            '\n' => out.push_str("\\n"),
+            '\r' => out.push_str("\\r"),
+            '\t' => out.push_str("\\t"),
+            char if needs_escape(char) => match u32::from(char) {
+                code @ 0..=0xff => out.push_str(&format!("\\x{code:02X}")),
+                code @ 0x100..=0xffff => out.push_str(&format!("\\u{code:04X}")),
+                code => out.push_str(&format!("\\U{code:08X}")),
+            },
+            char => out.push(char),
+        }
+    }
+    out.push('"');
+    out
+}
+
+fn needs_escape(char: char) -> bool {
+    char.is_control()
+        || matches!(
+            char,
+            '\u{2028}' | '\u{2029}' | '\u{feff}' | '\u{fffe}' | '\u{ffff}'
+        )
+}
+
+/// Words that older YAML reads as flags.
+fn is_old_boolean(value: &str) -> bool {
+    ["y", "n", "yes", "no", "on", "off"]
+        .iter()
+        .any(|word| word.eq_ignore_ascii_case(value))
+}

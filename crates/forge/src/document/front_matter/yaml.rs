@@ -1,0 +1,153 @@
+//! YAML in, values out. Writing is `edit`'s, line by line; nothing is written here.
+
+use std::fmt;
+
+use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
+use serde_saphyr::MessageFormatter;
+
+#[derive(Debug, Clone, PartialEq)]
+pub enum Value {
+    Null,
+    Bool(bool),
+    Int(i64),
+    Float(f64),
+    Text(String),
+    List(Vec<Value>),
+    Map(Vec<(String, Value)>),
+}
+
+impl fmt::Display for Value {
+    /// Scalars as a person would write them, lists and maps as flow YAML.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Value::Null => f.write_str("null"),
+            Value::Bool(value) => value.fmt(f),
+            Value::Int(value) => value.fmt(f),
+            Value::Float(value) => value.fmt(f),
+            Value::Text(value) => f.write_str(value),
+            Value::List(_) | Value::Map(_) => f.write_str(&super::edit::flow(self)),
+        }
+    }
+}
+
+/// What is wrong with a YAML text; line and column count from 1 within it,
+/// and are 0 where unknown.
+#[derive(Debug)]
+pub(super) struct Error {
+    pub(super) line: usize,
+    pub(super) column: usize,
+    pub(super) message: String,
+}
+
+/// The top-level entries in the order of the text. Empty YAML has none.
+pub(super) fn load(yaml: &str) -> Result<Vec<(String, Value)>, Error> {
+    if yaml.bytes().all(|byte| byte.is_ascii_whitespace()) {
+        return Ok(Vec::new());
+    }
+    let options = serde_saphyr::options! {
+        strict_booleans: true,
+        with_snippet: false,
+        non_finite_float_policy: serde_saphyr::options::NonFiniteFloatPolicy::AsString,
+        alias_limits: serde_saphyr::alias_limits! { max_total_replayed_events: 10_000 },
+    };
+    match serde_saphyr::from_str_with_options(yaml, options) {
+        Ok(Value::Map(entries)) => Ok(entries),
+        Ok(Value::Null) => Ok(Vec::new()),
+        Ok(_) => Err(Error {
+            line: 1,
+            column: 0,
+            message: "expected `key: value` lines".to_owned(),
+        }),
+        Err(error) => {
+            let place = error.location();
+            let formatter = serde_saphyr::UserMessageFormatter;
+            Err(Error {
+                line: place.map_or(0, |place| place.line() as usize),
+                column: place.map_or(0, |place| place.column() as usize),
+                message: formatter
+                    .format_message(error.without_snippet())
+                    .into_owned(),
+            })
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Value {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Value, D::Error> {
+        deserializer.deserialize_any(ValueVisitor)
+    }
+}
+
+struct ValueVisitor;
+
+impl<'de> Visitor<'de> for ValueVisitor {
+    type Value = Value;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a YAML value")
+    }
+
+    fn visit_unit<E>(self) -> Result<Value, E> {
+        Ok(Value::Null)
+    }
+
+    fn visit_none<E>(self) -> Result<Value, E> {
+        Ok(Value::Null)
+    }
+
+    fn visit_some<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
+        Value::deserialize(deserializer)
+    }
+
+    fn visit_bool<E>(self, value: bool) -> Result<Value, E> {
+        Ok(Value::Bool(value))
+    }
+
+    fn visit_i64<E>(self, value: i64) -> Result<Value, E> {
+        Ok(Value::Int(value))
+    }
+
+    fn visit_u64<E>(self, value: u64) -> Result<Value, E> {
+        Ok(i64::try_from(value).map_or_else(|_| Value::Text(value.to_string()), Value::Int))
+    }
+
+    fn visit_i128<E>(self, value: i128) -> Result<Value, E> {
+        Ok(Value::Text(value.to_string()))
+    }
+
+    fn visit_u128<E>(self, value: u128) -> Result<Value, E> {
+        Ok(Value::Text(value.to_string()))
+    }
+
+    fn visit_f64<E>(self, value: f64) -> Result<Value, E> {
+        Ok(Value::Float(value))
+    }
+
+    fn visit_str<E>(self, value: &str) -> Result<Value, E> {
+        Ok(Value::Text(value.to_owned()))
+    }
+
+    fn visit_string<E>(self, value: String) -> Result<Value, E> {
+        Ok(Value::Text(value))
+    }
+
+    fn visit_bytes<E>(self, value: &[u8]) -> Result<Value, E> {
+        Ok(Value::Text(String::from_utf8_lossy(value).into_owned()))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut access: A) -> Result<Value, A::Error> {
+        let mut values = Vec::new();
+        while let Some(value) = access.next_element()? {
+            values.push(value);
+        }
+        Ok(Value::List(values))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut access: A) -> Result<Value, A::Error> {
+        let mut entries = Vec::new();
+        while let Some((key, value)) = access.next_entry::<Value, Value>()? {
+            entries.push((key.to_string(), value));
+        }
+        Ok(Value::Map(entries))
+    }
+}

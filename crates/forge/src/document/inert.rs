@@ -1,0 +1,130 @@
+//! Text from outside made safe to stand in a document: it reads the same and
+//! never becomes a heading, list, table, fence, comment, link or import.
+//! Removes nothing that a reader can see.
+
+use super::{lines, links};
+
+/// `text` as one line without structure. Line ends become spaces, control
+/// characters go, and a backslash stands before what Markdown would act on.
+pub fn inert_line(text: &str) -> String {
+    inert(&one_line(text))
+}
+
+/// `text` as lines without structure. Indentation goes, since it could make
+/// code or continue a list; blank lines stay.
+pub fn inert_block(text: &str) -> String {
+    let mut out = String::with_capacity(text.len() + 16);
+    let mut blank = 0;
+    for line in lines::split(text) {
+        let line = inert_line(line);
+        if line.is_empty() {
+            blank += 1;
+            continue;
+        }
+        if !out.is_empty() {
+            out.extend(std::iter::repeat_n('\n', blank + 1));
+        }
+        blank = 0;
+        out.push_str(&line);
+    }
+    out
+}
+
+/// One line: line ends and tabs as spaces, no control characters and none of
+/// those that reorder what is shown, no spaces around it.
+pub(super) fn one_line(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for char in text.chars() {
+        match char {
+            '\n' | '\r' | '\t' | '\u{b}' | '\u{c}' | '\u{85}' | '\u{2028}' | '\u{2029}' => {
+                if !out.ends_with(' ') {
+                    out.push(' ');
+                }
+            }
+            '\u{feff}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => {}
+            char if char.is_control() => {}
+            char => out.push(char),
+        }
+    }
+    out.trim().to_owned()
+}
+
+fn inert(line: &str) -> String {
+    let mut out = String::with_capacity(line.len() + 8);
+    let marked = marker(line);
+    let bytes = line.as_bytes();
+    let mut escaped = false;
+    for (at, char) in line.char_indices() {
+        let next = bytes.get(at + 1);
+        let acts = match char {
+            _ if marked == Some(at) => true,
+            '|' => true,
+            '[' => next == Some(&b'['),
+            '<' => line[at..].starts_with("<!--"),
+            '@' => {
+                (at == 0 || line[..at].ends_with(char::is_whitespace))
+                    && links::import_at(line, at).is_some()
+            }
+            '^' => is_block_id(line, at),
+            '\\' => at + 1 == line.len(),
+            _ => false,
+        };
+        if acts && !escaped {
+            out.push('\\');
+        }
+        out.push(char);
+        escaped = char == '\\' && !escaped;
+    }
+    out
+}
+
+/// The byte before which a backslash keeps the line from beginning a block.
+fn marker(line: &str) -> Option<usize> {
+    let bytes = line.as_bytes();
+    let first = *bytes.first()?;
+    let only = |allowed: &[u8]| bytes.iter().all(|byte| allowed.contains(byte));
+    let blank_at = |at: usize| matches!(bytes.get(at), None | Some(b' '));
+    let run = bytes.iter().take_while(|byte| **byte == first).count();
+    let acts = match first {
+        b'#' => run <= 6 && blank_at(run),
+        b'>' => true,
+        b'-' => blank_at(1) || only(b"-: |"),
+        b'+' => blank_at(1) || line.starts_with("+++"),
+        b'*' => blank_at(1) || only(b"* "),
+        b'_' => only(b"_ "),
+        b'=' => only(b"="),
+        b':' => only(b"-: |") || blank_at(1),
+        b'`' | b'~' => run >= 3,
+        b'.' => line == "...",
+        b'[' => {
+            line.contains("]:")
+                || (matches!(bytes.get(1), Some(b' ' | b'x' | b'X')) && bytes.get(2) == Some(&b']'))
+        }
+        b'<' => {
+            let next = bytes.get(1);
+            next.is_some_and(|b| b.is_ascii_alphabetic() || matches!(b, b'/' | b'!' | b'?'))
+                && !line.starts_with("<http://")
+                && !line.starts_with("<https://")
+        }
+        _ => {
+            let digits = bytes
+                .iter()
+                .take_while(|byte| byte.is_ascii_digit())
+                .count();
+            let list = (1..=9).contains(&digits)
+                && matches!(bytes.get(digits), Some(b'.' | b')'))
+                && blank_at(digits + 1);
+            return list.then_some(digits);
+        }
+    };
+    acts.then_some(0)
+}
+
+fn is_block_id(line: &str, at: usize) -> bool {
+    let id = &line[at + 1..];
+    (at == 0 || line[..at].ends_with(' '))
+        && !id.is_empty()
+        && id
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
+}

@@ -1,0 +1,172 @@
+//! The coarse view of a text that the Markdown parser must not be given:
+//! headings by `#`, fenced code, and paragraphs between blank lines.
+//!
+//! Looks at one line at a time and keeps no nesting, so no text can make it slow.
+
+use std::ops::Range;
+
+use super::walk::{Blocks, Heading, Outline, block_id, sections};
+use super::{BlockKind, Code, Task, lines};
+
+pub(super) fn outline(source: &str, body: Range<usize>, line_starts: &[usize]) -> Outline {
+    let mut out = Outline::default();
+    let mut blocks = Blocks::new(source, line_starts, body.start);
+    let mut headings = Vec::new();
+    let mut paragraph: Option<Range<usize>> = None;
+    let mut fence: Option<Fence> = None;
+    let mut at = body.start;
+    for line in lines::split(&source[body.clone()]) {
+        let span = at..at + line.len();
+        at = span.end;
+        if let Some(open) = &fence {
+            if open.is_closed_by(line) {
+                let code = open.start..span.end;
+                blocks.push(BlockKind::Code, code.clone());
+                out.close(fence.take(), code);
+            }
+            continue;
+        }
+        let opened = Fence::opened_by(line, span.start);
+        let heading = atx(line);
+        if opened.is_none() && heading.is_none() && !line.trim_ascii().is_empty() {
+            out.tasks.extend(task(line, &span));
+            paragraph.get_or_insert(span.clone()).end = span.end;
+            continue;
+        }
+        if let Some(span) = paragraph.take() {
+            out.block_ids.extend(block_id(source, span.end));
+            blocks.push(BlockKind::Paragraph, span);
+        }
+        if let Some((level, title)) = heading {
+            blocks.push(BlockKind::Heading, span.clone());
+            headings.push(Heading {
+                level,
+                title: title.to_owned(),
+                span,
+            });
+        }
+        fence = opened;
+    }
+    if let Some(open) = fence {
+        let code = open.start..body.end;
+        blocks.push(BlockKind::Code, code.clone());
+        out.close(Some(open), code);
+    }
+    if let Some(span) = paragraph {
+        out.block_ids.extend(block_id(source, span.end));
+        blocks.push(BlockKind::Paragraph, span);
+    }
+    out.blocks = blocks.finish(body.end);
+    out.sections = sections(headings, &body);
+    out
+}
+
+/// How many quotes and list items some line opens, one inside the other: an
+/// upper bound, taken from the markers at its start.
+pub(super) fn nesting(body: &str) -> usize {
+    let bytes = body.as_bytes();
+    let mut deepest = markers(bytes);
+    for end in memchr::memchr_iter(b'\n', bytes) {
+        deepest = deepest.max(markers(&bytes[end + 1..]));
+    }
+    deepest
+}
+
+fn markers(line: &[u8]) -> usize {
+    let mut count = 0;
+    let mut digits = 0;
+    for (at, byte) in line.iter().enumerate() {
+        let blank_next = || matches!(line.get(at + 1), None | Some(b' ' | b'\t' | b'\r' | b'\n'));
+        match byte {
+            b' ' | b'\t' => digits = 0,
+            b'>' => count += 1,
+            b'-' | b'+' | b'*' if blank_next() => count += 1,
+            b'.' | b')' if digits > 0 && blank_next() => count += 1,
+            b'0'..=b'9' if digits < 9 => digits += 1,
+            _ => break,
+        }
+    }
+    count
+}
+
+impl Outline {
+    fn close(&mut self, fence: Option<Fence>, span: Range<usize>) {
+        self.opaque.push(span.clone());
+        self.code.push(Code {
+            language: fence.map(|fence| fence.language).unwrap_or_default(),
+            fenced: true,
+            span,
+        });
+    }
+}
+
+struct Fence {
+    mark: u8,
+    len: usize,
+    start: usize,
+    language: String,
+}
+
+impl Fence {
+    fn opened_by(line: &str, start: usize) -> Option<Fence> {
+        let text = unindented(line)?;
+        let mark = *text
+            .as_bytes()
+            .first()
+            .filter(|mark| matches!(mark, b'`' | b'~'))?;
+        let len = text.bytes().take_while(|byte| *byte == mark).count();
+        let info = text[len..].trim();
+        let valid = len >= 3 && (mark == b'~' || !info.contains('`'));
+        valid.then(|| Fence {
+            mark,
+            len,
+            start,
+            language: info.split_whitespace().next().unwrap_or("").to_owned(),
+        })
+    }
+
+    fn is_closed_by(&self, line: &str) -> bool {
+        unindented(line).is_some_and(|text| {
+            let text = text.trim_ascii_end();
+            text.len() >= self.len && text.bytes().all(|byte| byte == self.mark)
+        })
+    }
+}
+
+/// The line without its indentation, if that is less than code would need.
+fn unindented(line: &str) -> Option<&str> {
+    let text = line.trim_start_matches(' ');
+    (line.len() - text.len() < 4 && !text.starts_with('\t')).then_some(text)
+}
+
+fn atx(line: &str) -> Option<(u8, &str)> {
+    let text = unindented(line)?.trim_ascii_end();
+    let level = text.bytes().take_while(|byte| *byte == b'#').count();
+    let rest = &text[level..];
+    if !(1..=6).contains(&level) || !(rest.is_empty() || rest.starts_with([' ', '\t'])) {
+        return None;
+    }
+    let title = rest.trim();
+    let open = title.trim_end_matches('#');
+    let closed = open.is_empty() || open.ends_with([' ', '\t']);
+    Some((level as u8, if closed { open.trim_end() } else { title }))
+}
+
+fn task(line: &str, span: &Range<usize>) -> Option<Task> {
+    let indent = line.len() - line.trim_ascii_start().len();
+    let item = line[indent..]
+        .strip_prefix(['-', '*', '+'])?
+        .strip_prefix(" [")?;
+    let mark = *item
+        .as_bytes()
+        .first()
+        .filter(|mark| matches!(mark, b' ' | b'x' | b'X'))?;
+    let text = item[1..].strip_prefix("] ")?;
+    let at = span.start + indent + 3;
+    Some(Task {
+        done: mark != b' ',
+        text: text.trim().to_owned(),
+        span: span.clone(),
+        mark: at..at + 1,
+    })
+}

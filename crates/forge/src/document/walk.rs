@@ -1,0 +1,536 @@
+//! One pass over the CommonMark events of a body: headings, blocks, tasks,
+//! code, comments, block ids and the links that the grammar itself knows.
+//!
+//! Structure comes from the parser's events alone, never from a pattern.
+
+use std::ops::Range;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use pulldown_cmark::{CodeBlockKind, Event, LinkType, Options, Parser, Tag, TagEnd};
+
+use super::links::{self, Link, LinkKind};
+use super::{Block, BlockId, BlockKind, Code, Problem, Section, Task, lines, plain};
+
+/// What one pass over the body finds.
+#[derive(Debug, Default)]
+pub(super) struct Outline {
+    pub(super) sections: Vec<Section>,
+    pub(super) blocks: Vec<Block>,
+    pub(super) tasks: Vec<Task>,
+    pub(super) code: Vec<Code>,
+    pub(super) inline_code: Vec<Range<usize>>,
+    pub(super) block_ids: Vec<BlockId>,
+    pub(super) comments: Vec<Range<usize>>,
+    /// Links that are part of the grammar, in text order.
+    pub(super) links: Vec<Link>,
+    /// Where no further link may be looked for: code, HTML, autolinks and
+    /// link definitions. Sorted and disjoint.
+    pub(super) opaque: Vec<Range<usize>>,
+    /// Outermost links and images. Sorted and disjoint.
+    pub(super) linked: Vec<Range<usize>>,
+}
+
+pub(super) struct Heading {
+    pub(super) level: u8,
+    pub(super) title: String,
+    /// Whole lines.
+    pub(super) span: Range<usize>,
+}
+
+/// Containers in containers beyond this depth are no longer a text that a
+/// person wrote, and the parser's time grows with the square of the depth.
+const MAX_DEPTH: usize = 200;
+
+/// `source` is the text with every lone CR as LF, so that offsets are those of
+/// the text and the parser sees lines where a person does.
+pub(super) fn outline(
+    source: &str,
+    body: Range<usize>,
+    line_starts: &[usize],
+    problems: &mut Vec<Problem>,
+) -> Outline {
+    let reason = if plain::nesting(&source[body.clone()]) > MAX_DEPTH {
+        "Quotes or lists are nested too deeply to be read as Markdown"
+    } else {
+        // The parser is another project's code, and one odd file must not end
+        // a run over thousands; so a panic in it costs this file its finer
+        // structure and nothing else.
+        let walk = AssertUnwindSafe(|| Walk::new(source, body.clone(), line_starts).run());
+        match catch_unwind(walk) {
+            Ok(outline) => return outline,
+            Err(_) => "The text could not be read as Markdown",
+        }
+    };
+    problems.push(Problem {
+        span: body.start..body.start,
+        line: lines::line_of(line_starts, body.start),
+        message: format!("{reason}; only headings, paragraphs and fenced code were recognised"),
+    });
+    plain::outline(source, body, line_starts)
+}
+
+/// Turns the headings of a body into sections, the preamble first.
+pub(super) fn sections(headings: Vec<Heading>, body: &Range<usize>) -> Vec<Section> {
+    let starts: Vec<usize> = headings.iter().map(|heading| heading.span.start).collect();
+    let own_end = |index: usize| starts.get(index).copied().unwrap_or(body.end);
+    let preamble = body.start..own_end(0);
+    let mut sections = Vec::with_capacity(headings.len() + 1);
+    sections.push(Section {
+        level: 0,
+        title: String::new(),
+        heading: body.start..body.start,
+        own: preamble.clone(),
+        span: preamble,
+        parent: None,
+    });
+    // Sections that can still enclose the next heading, levels rising.
+    let mut open: Vec<usize> = Vec::new();
+    for (index, heading) in headings.into_iter().enumerate() {
+        while let Some(&last) = open.last()
+            && sections[last].level >= heading.level
+        {
+            sections[last].span.end = heading.span.start;
+            open.pop();
+        }
+        let parent = open.last().copied();
+        open.push(sections.len());
+        sections.push(Section {
+            level: heading.level,
+            title: heading.title,
+            own: heading.span.end..own_end(index + 1),
+            span: heading.span.start..body.end,
+            heading: heading.span,
+            parent,
+        });
+    }
+    sections
+}
+
+/// Blocks as whole lines in text order. What no block claims, such as link
+/// definitions, becomes a block of its own, so that no text is in no block.
+pub(super) struct Blocks<'a> {
+    source: &'a str,
+    line_starts: &'a [usize],
+    at: usize,
+    blocks: Vec<Block>,
+}
+
+impl<'a> Blocks<'a> {
+    pub(super) fn new(source: &'a str, line_starts: &'a [usize], start: usize) -> Self {
+        Blocks {
+            source,
+            line_starts,
+            at: start,
+            blocks: Vec::new(),
+        }
+    }
+
+    /// Returns the lines that the block was given.
+    pub(super) fn push(&mut self, kind: BlockKind, span: Range<usize>) -> Range<usize> {
+        let text = self.source[span.clone()].trim_ascii_end();
+        if text.is_empty() {
+            return span.start..span.start;
+        }
+        let last = span.start + text.len() - 1;
+        let start = lines::start_of(self.line_starts, span.start).max(self.at);
+        let end = lines::end_of(self.line_starts, last, self.source.len());
+        self.fill(start);
+        self.at = end.max(self.at);
+        let span = start..self.at;
+        if !span.is_empty() {
+            self.blocks.push(Block {
+                kind,
+                span: span.clone(),
+            });
+        }
+        span
+    }
+
+    pub(super) fn finish(mut self, end: usize) -> Vec<Block> {
+        self.fill(end);
+        self.blocks
+    }
+
+    fn fill(&mut self, end: usize) {
+        if self.at >= end {
+            return;
+        }
+        let gap = &self.source[self.at..end];
+        let skipped = gap.len() - gap.trim_ascii_start().len();
+        let text = gap.trim_ascii();
+        if text.is_empty() {
+            return;
+        }
+        let first = self.at + skipped;
+        let start = lines::start_of(self.line_starts, first).max(self.at);
+        let last = first + text.len() - 1;
+        let stop = lines::end_of(self.line_starts, last, self.source.len()).min(end);
+        self.blocks.push(Block {
+            kind: BlockKind::Other,
+            span: start..stop,
+        });
+        self.at = stop;
+    }
+}
+
+struct Walk<'a> {
+    source: &'a str,
+    body: Range<usize>,
+    line_starts: &'a [usize],
+    out: Outline,
+    blocks: Blocks<'a>,
+    headings: Vec<Heading>,
+    depth: usize,
+    /// Title of the top-level heading that is open.
+    title: Option<Title>,
+    items: Vec<Item>,
+    links: Vec<OpenLink>,
+    /// End of the last inline element of the block that is open, and whether
+    /// it may close with a block id.
+    inline_end: Option<usize>,
+}
+
+#[derive(Default)]
+struct Title {
+    level: u8,
+    span: Range<usize>,
+    text: String,
+    /// Parts of `text` that were code, where `[[` is not a link.
+    code: Vec<Range<usize>>,
+}
+
+struct Item {
+    start: usize,
+    /// Where the first nested list begins.
+    nested: Option<usize>,
+    task: Option<usize>,
+}
+
+struct OpenLink {
+    kind: LinkKind,
+    destination: String,
+    label: String,
+    span: Range<usize>,
+}
+
+/// A label takes in the labels nested in it only this far, else images within
+/// images would copy their text once for each level.
+const MAX_NESTED_LABELS: usize = 4;
+
+impl<'a> Walk<'a> {
+    fn new(source: &'a str, body: Range<usize>, line_starts: &'a [usize]) -> Self {
+        Walk {
+            source,
+            line_starts,
+            out: Outline::default(),
+            blocks: Blocks::new(source, line_starts, body.start),
+            headings: Vec::new(),
+            depth: 0,
+            title: None,
+            items: Vec::new(),
+            links: Vec::new(),
+            inline_end: None,
+            body,
+        }
+    }
+
+    fn run(mut self) -> Outline {
+        let options = Options::ENABLE_TABLES
+            | Options::ENABLE_FOOTNOTES
+            | Options::ENABLE_STRIKETHROUGH
+            | Options::ENABLE_TASKLISTS;
+        let base = self.body.start;
+        let events = Parser::new_ext(&self.source[self.body.clone()], options).into_offset_iter();
+        for (_, definition) in events.reference_definitions().iter() {
+            self.out.opaque.push(shift(definition.span.clone(), base));
+        }
+        for (event, range) in events {
+            self.event(event, shift(range, base));
+        }
+        let mut out = self.out;
+        out.blocks = self.blocks.finish(self.body.end);
+        out.sections = sections(self.headings, &self.body);
+        make_disjoint(&mut out.opaque);
+        out.links.sort_by_key(|link| link.span.start);
+        out
+    }
+
+    fn event(&mut self, event: Event<'a>, range: Range<usize>) {
+        match event {
+            Event::Start(tag) => {
+                self.start(tag, range);
+                self.depth += 1;
+            }
+            Event::End(tag) => {
+                self.depth -= 1;
+                self.end(tag, range);
+            }
+            Event::Text(text) => self.text(&text, range),
+            Event::Code(text) => {
+                if let Some(title) = &mut self.title {
+                    let start = title.text.len();
+                    title.code.push(start..start + text.len());
+                }
+                self.text(&text, range.clone());
+                self.inline_end = None;
+                self.out.inline_code.push(range.clone());
+                self.out.opaque.push(range);
+            }
+            Event::InlineHtml(_) => {
+                self.inline_end = None;
+                self.out.opaque.push(range);
+            }
+            Event::SoftBreak | Event::HardBreak => self.text(" ", range),
+            Event::Rule => {
+                if self.depth == 0 {
+                    self.blocks.push(BlockKind::Rule, range);
+                }
+            }
+            Event::TaskListMarker(done) => self.task(done, range),
+            Event::FootnoteReference(_)
+            | Event::Html(_)
+            | Event::InlineMath(_)
+            | Event::DisplayMath(_) => {}
+        }
+    }
+
+    fn text(&mut self, text: &str, range: Range<usize>) {
+        self.inline_end = Some(range.end);
+        if let Some(title) = &mut self.title {
+            title.text.push_str(text);
+        }
+        if let Some(link) = self.links.last_mut() {
+            link.label.push_str(text);
+        }
+    }
+
+    fn start(&mut self, tag: Tag<'a>, range: Range<usize>) {
+        if self.depth == 0
+            && let Some(kind) = block_kind(&tag)
+        {
+            let lines = self.blocks.push(kind, range.clone());
+            if let Tag::Heading { level, .. } = &tag {
+                let level = *level as u8;
+                self.title = Some(Title {
+                    level,
+                    span: lines,
+                    ..Title::default()
+                });
+            }
+        }
+        match tag {
+            Tag::Paragraph | Tag::Heading { .. } => self.inline_end = None,
+            Tag::CodeBlock(kind) => self.code(kind, range),
+            Tag::HtmlBlock => {
+                comments(self.source, range.clone(), &mut self.out.comments);
+                self.out.opaque.push(range);
+            }
+            Tag::List(_) => {
+                self.close_leaf();
+                if let Some(item) = self.items.last_mut() {
+                    item.nested.get_or_insert(range.start);
+                }
+            }
+            Tag::Item => self.items.push(Item {
+                start: range.start,
+                nested: None,
+                task: None,
+            }),
+            Tag::Link {
+                link_type,
+                dest_url,
+                ..
+            } => {
+                let kind = match link_type {
+                    LinkType::Autolink | LinkType::Email => LinkKind::Auto,
+                    LinkType::Inline => LinkKind::Inline,
+                    _ => LinkKind::Reference,
+                };
+                self.open_link(kind, dest_url.into_string(), range);
+            }
+            Tag::Image { dest_url, .. } => {
+                self.open_link(LinkKind::Image, dest_url.into_string(), range);
+            }
+            _ => {}
+        }
+    }
+
+    fn end(&mut self, tag: TagEnd, range: Range<usize>) {
+        match tag {
+            TagEnd::Paragraph => self.close_leaf(),
+            TagEnd::Heading(_) => {
+                self.close_leaf();
+                if let Some(title) = self.title.take() {
+                    self.headings.push(Heading {
+                        level: title.level,
+                        title: links::without_wiki_marks(&title.text, &title.code)
+                            .trim()
+                            .into(),
+                        span: title.span,
+                    });
+                }
+            }
+            TagEnd::Item => {
+                self.close_leaf();
+                self.close_item(range);
+            }
+            TagEnd::Link | TagEnd::Image => self.close_link(),
+            _ => {}
+        }
+    }
+
+    fn open_link(&mut self, kind: LinkKind, destination: String, span: Range<usize>) {
+        if kind == LinkKind::Auto {
+            self.out.opaque.push(span.clone());
+        } else if self.links.is_empty() {
+            self.out.linked.push(span.clone());
+        }
+        self.links.push(OpenLink {
+            kind,
+            destination,
+            label: String::new(),
+            span,
+        });
+    }
+
+    fn close_link(&mut self) {
+        let Some(link) = self.links.pop() else { return };
+        if self.links.len() < MAX_NESTED_LABELS
+            && let Some(outer) = self.links.last_mut()
+        {
+            outer.label.push_str(&link.label);
+        }
+        self.inline_end = Some(link.span.end);
+        self.out.links.push(Link::to(
+            link.kind,
+            &link.destination,
+            link.label,
+            link.span,
+        ));
+    }
+
+    fn code(&mut self, kind: CodeBlockKind<'a>, range: Range<usize>) {
+        let (language, fenced) = match kind {
+            CodeBlockKind::Indented => (String::new(), false),
+            CodeBlockKind::Fenced(info) => {
+                let word = info.split(|c: char| c.is_whitespace() || c == ',').next();
+                (word.unwrap_or("").to_owned(), true)
+            }
+        };
+        // The parser leaves the indentation out of indented code.
+        let line = lines::start_of(self.line_starts, range.start).max(self.body.start);
+        let indented = self.source[line..range.start]
+            .bytes()
+            .all(|b| b == b' ' || b == b'\t');
+        let start = if indented { line } else { range.start };
+        self.out.opaque.push(start..range.end);
+        self.out.code.push(Code {
+            language,
+            fenced,
+            span: start..range.end,
+        });
+    }
+
+    fn task(&mut self, done: bool, range: Range<usize>) {
+        let source = self.source.as_bytes();
+        let Some(open) = memchr::memchr(b'[', &source[range.clone()]) else {
+            return;
+        };
+        let mark = range.start + open + 1..range.start + open + 2;
+        if self.source.get(mark.clone()).is_none() {
+            return;
+        }
+        let Some(item) = self.items.last_mut() else {
+            return;
+        };
+        item.task = Some(self.out.tasks.len());
+        let line = lines::end_of(self.line_starts, range.start, self.source.len());
+        self.out.tasks.push(Task {
+            done,
+            text: self.source[range.end.min(line)..line].trim().to_owned(),
+            span: item.start..line,
+            mark,
+        });
+    }
+
+    fn close_item(&mut self, range: Range<usize>) {
+        let Some(item) = self.items.pop() else { return };
+        let Some(task) = item.task else { return };
+        let end = item.nested.unwrap_or(range.end);
+        let line = lines::start_of(self.line_starts, item.start).max(self.body.start);
+        let alone = self.source[line..item.start].trim_ascii().is_empty();
+        let start = if alone { line } else { item.start };
+        let text = self.source[start..end.max(start)].trim_ascii_end();
+        let last = (start + text.len()).saturating_sub(1).max(start);
+        let stop = lines::end_of(self.line_starts, last, self.source.len());
+        self.out.tasks[task].span = start..stop;
+    }
+
+    /// A block of running text ends: its last word may be a block id.
+    fn close_leaf(&mut self) {
+        let Some(end) = self.inline_end.take() else {
+            return;
+        };
+        self.out.block_ids.extend(block_id(self.source, end));
+    }
+}
+
+/// The block id that ends at `end`, trailing spaces aside.
+pub(super) fn block_id(source: &str, end: usize) -> Option<BlockId> {
+    let text = source[..end].trim_ascii_end();
+    let bytes = text.as_bytes();
+    let id_len = bytes
+        .iter()
+        .rev()
+        .take_while(|b| b.is_ascii_alphanumeric() || **b == b'-')
+        .count();
+    let caret = (bytes.len() - id_len).checked_sub(1)?;
+    let after_space = caret == 0 || bytes[caret - 1].is_ascii_whitespace();
+    (id_len > 0 && bytes[caret] == b'^' && after_space).then(|| BlockId {
+        id: text[caret + 1..].to_owned(),
+        span: caret..text.len(),
+    })
+}
+
+fn block_kind(tag: &Tag<'_>) -> Option<BlockKind> {
+    Some(match tag {
+        Tag::Paragraph => BlockKind::Paragraph,
+        Tag::Heading { .. } => BlockKind::Heading,
+        Tag::BlockQuote(_) => BlockKind::Quote,
+        Tag::CodeBlock(_) => BlockKind::Code,
+        Tag::HtmlBlock => BlockKind::Html,
+        Tag::List(_) => BlockKind::List,
+        Tag::Table(_) => BlockKind::Table,
+        Tag::FootnoteDefinition(_) => BlockKind::Other,
+        _ => return None,
+    })
+}
+
+/// The comments of an HTML block that begins with one.
+fn comments(source: &str, block: Range<usize>, out: &mut Vec<Range<usize>>) {
+    let html = &source[block.clone()];
+    let mut at = html.len() - html.trim_ascii_start().len();
+    while html[at..].starts_with("<!--") {
+        let end = html[at + 4..].find("-->").map(|close| at + 4 + close + 3);
+        let stop = end.unwrap_or(html.trim_ascii_end().len());
+        out.push(block.start + at..block.start + stop);
+        at = stop + html[stop..].len() - html[stop..].trim_ascii_start().len();
+    }
+}
+
+fn shift(range: Range<usize>, base: usize) -> Range<usize> {
+    range.start + base..range.end + base
+}
+
+/// Sorts ranges and drops those that begin inside an earlier one.
+fn make_disjoint(ranges: &mut Vec<Range<usize>>) {
+    ranges.sort_by_key(|range| (range.start, std::cmp::Reverse(range.end)));
+    let mut end = 0;
+    ranges.retain(|range| {
+        let keep = range.start >= end && !range.is_empty();
+        if keep {
+            end = range.end;
+        }
+        keep
+    });
+}
