@@ -113,6 +113,32 @@ impl From<anyhow::Error> for CommandError {
 
 impl std::error::Error for CommandError {}
 
+impl From<forge::workspace::Error> for CommandError {
+    fn from(error: forge::workspace::Error) -> CommandError {
+        CommandError::failure(error.to_string())
+    }
+}
+
+impl From<forge::index::Error> for CommandError {
+    fn from(error: forge::index::Error) -> CommandError {
+        let failure = CommandError::failure(error.to_string());
+        if error.is_damage() {
+            return failure.hint("Delete `.memory-forge/`; it is rebuilt from the files");
+        }
+        failure
+    }
+}
+
+impl From<forge::knowledge::refresh::Error> for CommandError {
+    fn from(error: forge::knowledge::refresh::Error) -> CommandError {
+        use forge::knowledge::refresh::Error;
+        match error {
+            Error::Index(error) => error.into(),
+            Error::Workspace(error) => error.into(),
+        }
+    }
+}
+
 /// Clap knows what was wrong; the words are ours.
 impl From<clap::Error> for CommandError {
     fn from(error: clap::Error) -> CommandError {

@@ -83,13 +83,8 @@ impl Arena {
             wait(command).with_context(|| format!("Cannot run {}", program.display()))?;
         if !success {
             let stderr = std::fs::read_to_string(&err).unwrap_or_default();
-            bail!(
-                "{}",
-                stderr
-                    .lines()
-                    .next()
-                    .unwrap_or("it failed and said nothing")
-            );
+            let line = stderr.lines().next().unwrap_or("it said nothing");
+            bail!("{}", line.strip_prefix("error: ").unwrap_or(line));
         }
         Ok(sample)
     }

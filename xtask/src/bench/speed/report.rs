@@ -121,6 +121,8 @@ pub(crate) struct Row {
     ours: String,
     peer: String,
     value: Result<f64, String>,
+    /// The same of the fastest runs, which a busy machine disturbs least.
+    best: Option<f64>,
     target: Target,
 }
 
@@ -135,6 +137,10 @@ impl Row {
             ours: shown(ours),
             peer: shown(peer),
             value,
+            best: ours
+                .wall()
+                .zip(peer.wall())
+                .map(|(mine, theirs)| mine.min.as_secs_f64() / theirs.min.as_secs_f64()),
             target: Target::AtMost(at_most),
         }
     }
@@ -152,6 +158,7 @@ impl Row {
                 ours: ours.wall().map_or("-".to_owned(), |wall| ms(wall.median)),
                 peer: "absent".to_owned(),
                 value: Err("skipped: no peer".to_owned()),
+                best: None,
                 target: Target::AtMost(at_most),
             },
         }
@@ -170,6 +177,7 @@ impl Row {
             ours,
             peer: "-".to_owned(),
             value,
+            best: None,
             target,
         }
     }
@@ -186,6 +194,7 @@ impl Row {
             ours,
             peer: "-".to_owned(),
             value,
+            best: None,
             target,
         }
     }
@@ -235,6 +244,7 @@ fn row_json(row: &Row) -> Value {
     json!({
         "measure": row.measure,
         "value": row.value.as_ref().ok(),
+        "value_of_fastest": row.best,
         "target": row.target.to_string(),
         "verdict": row.verdict(),
     })
@@ -269,25 +279,21 @@ impl fmt::Display for Report {
             "{:<14} {} interleaved, medians of wall time unless said otherwise\n",
             "rounds", self.runs
         )?;
-        let mut table = vec![
-            ["measure", "ours", "peer", "value", "target", "verdict"]
-                .map(str::to_owned)
-                .to_vec(),
+        let head = [
+            "measure", "ours", "peer", "value", "fastest", "target", "verdict",
         ];
+        let mut table = vec![head.map(str::to_owned).to_vec()];
         for row in &self.rows {
-            let value = row
-                .value
-                .as_ref()
-                .map_or("-".to_owned(), |value| format!("{value:.2}"));
-            let cells = [
-                &row.measure,
-                &row.ours,
-                &row.peer,
-                &value,
-                &row.target.to_string(),
-                &row.verdict(),
-            ];
-            table.push(cells.map(Clone::clone).to_vec());
+            let number = |value: Option<f64>| value.map_or("-".to_owned(), |v| format!("{v:.2}"));
+            table.push(vec![
+                row.measure.clone(),
+                row.ours.clone(),
+                row.peer.clone(),
+                number(row.value.as_ref().ok().copied()),
+                number(row.best),
+                row.target.to_string(),
+                row.verdict(),
+            ]);
         }
         write_table(f, &table)?;
         writeln!(f)?;
@@ -325,16 +331,18 @@ impl fmt::Display for Report {
     }
 }
 
-/// Columns as wide as their widest cell; a row that ends early, with a message
-/// for instance, does not widen them.
+/// Columns as wide as their widest cell. The last cell of a row that ends
+/// early is a message and widens nothing.
 fn write_table(f: &mut fmt::Formatter<'_>, table: &[Vec<String>]) -> fmt::Result {
     let columns = table[0].len();
     let width = |column: usize| {
-        let cells = table
+        let counts = |row: &&Vec<String>| row.len() == columns || column + 1 < row.len();
+        table
             .iter()
-            .filter(|row| row.len() == columns)
-            .map(|row| row[column].chars().count());
-        cells.max().unwrap_or(0)
+            .filter(counts)
+            .map(|row| row[column].chars().count())
+            .max()
+            .unwrap_or(0)
     };
     let widths: Vec<usize> = (0..columns).map(width).collect();
     for row in table {

@@ -205,6 +205,8 @@ fn unpack_mdn(knowledge: &Path) -> Result<bool> {
 fn git(root: &Path, arguments: &[&str]) -> Result<String> {
     const DATE: &str = "2026-03-01T09:00:00+00:00";
     let output = Command::new("git")
+        // No collection that would go on in the background while we measure.
+        .args(["-c", "gc.auto=0", "-c", "maintenance.auto=false"])
         .args(arguments)
         .current_dir(root)
         .env("GIT_CONFIG_NOSYSTEM", "1")
