@@ -162,7 +162,7 @@ impl Workspace {
     /// Takes the lock that guards the index, or gives up after `wait`.
     pub fn lock_index(&self, wait: Duration) -> Result<Lock, Error> {
         self.prepare_derived()?;
-        Lock::take(&self.derived().join("index.lock"), "the index", wait)
+        Lock::take(&self.derived().join("index.lock"), "The index", wait)
     }
 }
 

@@ -156,15 +156,15 @@ impl Config {
     }
 
     fn read_toml(&mut self, text: &str, problems: &mut Vec<ConfigProblem>) {
-        let table = match DeTable::parse(text) {
-            Ok(table) => table.into_inner(),
-            Err(error) => {
-                let line = error.span().map(|span| line_of(text, span.start));
-                let fault = Fault::new(format!("is not valid TOML: {}", error.message()));
-                problems.push(fault.whole_file(FILE, line));
-                return;
-            }
-        };
+        let (table, errors) = DeTable::parse_recoverable(text);
+        let place = |error: &toml::de::Error| error.span().map_or(0, |span| span.start);
+        if let Some(error) = errors.iter().min_by_key(|error| place(error)) {
+            let line = line_of(text, place(error));
+            let fault = Fault::new(format!("is not valid TOML: {}", error.message()));
+            problems.push(fault.whole_file(FILE, Some(line)));
+            return;
+        }
+        let table = table.into_inner();
         for (name, value) in table.iter() {
             let section: &str = name.get_ref();
             let DeValue::Table(keys) = value.get_ref() else {

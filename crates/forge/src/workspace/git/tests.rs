@@ -1,1 +1,188 @@
 use super::*;
+use std::fs;
+
+/// A repository with three commits, at noon UTC of three days.
+struct Repository {
+    dir: tempfile::TempDir,
+    commits: Vec<String>,
+}
+
+fn run(root: &Path, date: &str, args: &[&str]) {
+    let mut command = command(root, args);
+    for role in ["AUTHOR", "COMMITTER"] {
+        command.env(format!("GIT_{role}_NAME"), "n").env(format!("GIT_{role}_EMAIL"), "n@example.org");
+        command.env(format!("GIT_{role}_DATE"), date);
+    }
+    // Tests must not depend on what the machine's owner has set up.
+    command.env("GIT_CONFIG_GLOBAL", "/dev/null").env("GIT_CONFIG_SYSTEM", "/dev/null");
+    let output = command.output().unwrap();
+    assert!(output.status.success(), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
+}
+
+fn repository() -> Repository {
+    let dir = tempfile::tempdir().unwrap();
+    let root = dir.path();
+    run(root, "", &["init", "-q", "-b", "main"]);
+    let mut commits = Vec::new();
+    for (day, text) in [(10, "one\n"), (20, "two\n"), (30, "three\n")] {
+        fs::create_dir_all(root.join("ws/knowledge")).unwrap();
+        fs::write(root.join("ws/knowledge/a.md"), text).unwrap();
+        if day == 20 {
+            fs::write(root.join("ws/knowledge/größe \"x\".md"), "odd name").unwrap();
+            fs::write(root.join("ws/knowledge/empty.md"), "").unwrap();
+            fs::write(root.join("ws/other.md"), "binary \0 and\nlines").unwrap();
+        }
+        let date = format!("2026-01-{day}T12:00:00+00:00");
+        run(root, &date, &["add", "."]);
+        run(root, &date, &["commit", "-q", "-m", "c"]);
+        commits.push(head(root).unwrap());
+    }
+    run(root, "", &["tag", "v1", &commits[0]]);
+    Repository { dir, commits }
+}
+
+#[test]
+fn names_and_dates_find_commits() {
+    let repository = repository();
+    let root = repository.dir.path();
+    let check = |asked: &str, expect: usize| {
+        let rev = tree_at(root, asked).unwrap_or_else(|e| panic!("{asked}: {e}"));
+        assert_eq!(rev.commit, repository.commits[expect], "for {asked}");
+    };
+    check("HEAD", 2);
+    check("main", 2);
+    check("HEAD~1", 1);
+    check("v1", 0);
+    check(&repository.commits[1][..10], 1);
+    check("2026-01-15", 0);
+    check("2026-01-25", 1);
+    check("2026-01-25T10:00", 1);
+    check("2026-01-25 10:00:30", 1);
+    check("2026-01-20T12:00:00Z", 1);
+    check("2026-01-20T11:59:59Z", 0);
+    check("2030-01-01", 2);
+    let rev = tree_at(root, "v1").unwrap();
+    assert_eq!(rev.date.to_string(), "2026-01-10T12:00:00Z");
+}
+
+#[test]
+fn what_is_neither_is_refused() {
+    let repository = repository();
+    let root = repository.dir.path();
+    let check = |asked: &str, expect: &str| {
+        let error = tree_at(root, asked).expect_err(asked).to_string();
+        assert!(error.contains(expect), "{asked}: {error}");
+    };
+    for asked in [
+        "nosuchbranch", "", " ", "-1", "--all", "--output=x", "--exec-path=x", "a\0b", "HEAD\n--all",
+        "2026-13-45", "2026-02-30", "tomorrow morning", "x weeks ago", "2 fortnights ago", "main..v1", "99999999999 days ago",
+    ] {
+        check(asked, "is neither a commit, branch or tag nor a date");
+    }
+    check("2025-12-31", "There is no commit before `2025-12-31`");
+    assert!(!root.join("x").exists());
+}
+
+#[test]
+fn dates_are_made_exact_before_git_sees_them() {
+    let check = |asked: &str, expect: Option<&str>| {
+        assert_eq!(date_for_git(asked).as_deref(), expect, "for {asked}");
+    };
+    check("2026-01-31", Some("2026-01-31T23:59:59"));
+    check("2026-01-31T10:00", Some("2026-01-31T10:00:00"));
+    check("2026-01-31T10:00:00+02:00", Some("2026-01-31T08:00:00Z"));
+    check("2 weeks ago", Some("2.weeks.ago"));
+    check("A Month Ago", Some("1.months.ago"));
+    check("1 day ago", Some("1.days.ago"));
+    check("yesterday", Some("1.day.ago"));
+    check("ago", None);
+    check("-1 days ago", None);
+    check("noon", None);
+}
+
+#[test]
+fn relative_dates_reach_back() {
+    let repository = repository();
+    let rev = tree_at(repository.dir.path(), "1 second ago");
+    // The commits are of a fixed day; on any later one this is the newest.
+    match rev {
+        Ok(rev) => assert!(repository.commits.contains(&rev.commit)),
+        Err(error) => assert!(error.to_string().contains("no commit before"), "{error}"),
+    }
+}
+
+#[test]
+fn files_and_contents_of_the_past() {
+    let repository = repository();
+    let root = repository.dir.path().join("ws");
+    let rev = tree_at(&root, "2026-01-25").unwrap();
+    let files = files_at(&root, &rev, "").unwrap();
+    let paths: Vec<&str> = files.iter().map(|(path, _)| path.as_str()).collect();
+    assert_eq!(paths, ["knowledge/a.md", "knowledge/empty.md", "knowledge/größe \"x\".md", "other.md"]);
+    let ids: Vec<&str> = files.iter().map(|(_, id)| id.as_str()).collect();
+    let contents = blobs(&root, &ids).unwrap();
+    let expect: [&[u8]; 4] = [b"two\n", b"", b"odd name", b"binary \0 and\nlines"];
+    assert_eq!(contents, expect);
+    assert_eq!(files_at(&root, &rev, "knowledge").unwrap().len(), 3);
+    assert_eq!(files_at(&root, &rev, "knowledge/").unwrap().len(), 3);
+    assert_eq!(files_at(&root, &rev, "know*").unwrap(), []);
+    assert!(files_at(&root, &rev, "../").is_err());
+    assert_eq!(blobs(&root, &[] as &[&str]).unwrap(), Vec::<Vec<u8>>::new());
+    // The whole repository sees the same files below the folder.
+    let top = tree_at(repository.dir.path(), "2026-01-25").unwrap();
+    assert_eq!(files_at(repository.dir.path(), &top, "ws/knowledge").unwrap().len(), 3);
+}
+
+#[test]
+fn many_contents_do_not_block() {
+    let repository = repository();
+    let root = repository.dir.path();
+    let rev = tree_at(root, "HEAD").unwrap();
+    let id = files_at(root, &rev, "ws/other.md").unwrap().remove(0).1;
+    let ids = vec![id; 20_000];
+    assert_eq!(blobs(root, &ids).unwrap().len(), 20_000);
+}
+
+#[test]
+fn a_content_that_is_not_there_is_an_error() {
+    let repository = repository();
+    let root = repository.dir.path();
+    let none = "0123456789012345678901234567890123456789";
+    assert!(blobs(root, &[none]).unwrap_err().to_string().contains("git has no file content"));
+    assert!(blobs(root, &["--help"]).is_err());
+    let tree = tree_at(root, "HEAD").unwrap().tree;
+    assert!(blobs(root, &[tree]).is_err(), "a folder is not a content");
+}
+
+#[cfg(unix)]
+#[test]
+fn symlinks_are_left_out() {
+    let repository = repository();
+    let root = repository.dir.path();
+    std::os::unix::fs::symlink("/etc/passwd", root.join("ws/link.md")).unwrap();
+    run(root, "2026-01-31T12:00:00+00:00", &["add", "."]);
+    run(root, "2026-01-31T12:00:00+00:00", &["commit", "-q", "-m", "c"]);
+    let files = files_at(root, &tree_at(root, "HEAD").unwrap(), "").unwrap();
+    assert!(files.iter().all(|(path, _)| path != "ws/link.md"));
+}
+
+#[test]
+fn without_a_repository_or_a_commit_it_says_so() {
+    let dir = tempfile::tempdir().unwrap();
+    let error = tree_at(dir.path(), "HEAD").unwrap_err().to_string();
+    assert!(error.ends_with("is not in a git repository, so there is no past to look at"), "{error}");
+    assert_eq!(head(dir.path()), None);
+    run(dir.path(), "", &["init", "-q"]);
+    assert_eq!(head(dir.path()), None);
+    let error = tree_at(dir.path(), "2026-01-01").unwrap_err().to_string();
+    assert_eq!(error, "The repository has no commit yet");
+}
+
+#[test]
+fn a_folder_that_came_later_is_told() {
+    let repository = repository();
+    let later = repository.dir.path().join("later");
+    fs::create_dir(&later).unwrap();
+    let error = tree_at(&later, "HEAD").unwrap_err().to_string();
+    assert!(error.starts_with("The workspace did not exist yet"), "{error}");
+}

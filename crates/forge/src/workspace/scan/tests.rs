@@ -1,1 +1,195 @@
 use super::*;
+
+fn root(files: &[&str]) -> (tempfile::TempDir, PathBuf) {
+    let dir = tempfile::tempdir().unwrap();
+    let root = fs::canonicalize(dir.path()).unwrap();
+    for path in files {
+        let path = root.join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, "text").unwrap();
+    }
+    (dir, root)
+}
+
+fn found(scan: &Scan) -> Vec<(&str, Role)> {
+    scan.files.iter().map(|f| (f.path.as_str(), f.role)).collect()
+}
+
+fn problems(scan: &Scan) -> Vec<String> {
+    scan.problems.iter().map(|p| format!("{} {}", p.path, p.message)).collect()
+}
+
+#[test]
+fn markdown_of_the_right_folders_sorted() {
+    use Role::*;
+    let (_dir, root) = root(&[
+        "knowledge/b.md",
+        "knowledge/a.md",
+        "knowledge/a/z.md",
+        "knowledge/README.md",
+        "knowledge/api-index.md",
+        "knowledge/archive/old.md",
+        "knowledge/CLAUDE.md",
+        "knowledge/picture.png",
+        "knowledge/notes.MD",
+        "knowledge/.hidden.md",
+        "knowledge/._a.md",
+        "knowledge/.obsidian/x.md",
+        "knowledge/.git/x.md",
+        "knowledge/.memory-forge-123.tmp",
+        ".agents/memory/squad/agent/state.md",
+        ".agents/memory/squad/goals.md",
+        ".agents/squads/x.md",
+        "src/knowledge/x.md",
+        "README.md",
+        "working/legal/contract.md",
+    ]);
+    let scan = scan(&root, &[]);
+    let expect = [
+        (".agents/memory/squad/agent/state.md", Agent),
+        (".agents/memory/squad/goals.md", Untracked),
+        ("knowledge/.hidden.md", Knowledge),
+        ("knowledge/CLAUDE.md", Autoload),
+        ("knowledge/README.md", Routing),
+        ("knowledge/a.md", Knowledge),
+        ("knowledge/a/z.md", Knowledge),
+        ("knowledge/api-index.md", Routing),
+        ("knowledge/archive/old.md", Archive),
+        ("knowledge/b.md", Knowledge),
+    ];
+    assert_eq!(found(&scan), expect);
+    assert_eq!(problems(&scan), Vec::<String>::new());
+    assert_eq!(scan.files[5].size, 4);
+    let meta = fs::metadata(root.join("knowledge/a.md")).unwrap();
+    let modified = meta.modified().unwrap().duration_since(std::time::UNIX_EPOCH).unwrap();
+    assert_eq!(i128::from(scan.files[5].mtime_ns), modified.as_nanos() as i128);
+}
+
+#[test]
+fn domains_are_walked_once() {
+    let (_dir, root) = root(&["working/legal/contract.md", "working/legal/deep/x.md", "knowledge/a.md"]);
+    let domains = ["working/legal", "working/legal/deep", "knowledge/", "../outside", "gone"];
+    let scan = scan(&root, &domains.map(str::to_string));
+    let paths: Vec<&str> = scan.files.iter().map(|f| f.path.as_str()).collect();
+    assert_eq!(paths, ["knowledge/a.md", "working/legal/contract.md", "working/legal/deep/x.md"]);
+    assert!(scan.files.iter().all(|f| f.role == Role::Knowledge));
+}
+
+#[test]
+fn an_empty_workspace_has_no_files_and_no_problems() {
+    let (_dir, root) = root(&[]);
+    assert_eq!(scan(&root, &[]), Scan::default());
+    fs::write(root.join("knowledge"), "a file").unwrap();
+    assert_eq!(scan(&root, &[]), Scan::default());
+}
+
+#[test]
+fn a_folder_named_like_a_document_is_told_and_walked() {
+    let (_dir, root) = root(&["knowledge/x.md/inner.md", "knowledge/a.md"]);
+    let scan = scan(&root, &[]);
+    assert_eq!(found(&scan).len(), 2);
+    assert_eq!(problems(&scan), ["knowledge/x.md is a folder, although it is named like a document"]);
+}
+
+#[cfg(unix)]
+#[test]
+fn symlinks_count_only_as_files_inside() {
+    use std::os::unix::fs::symlink;
+    let outside = tempfile::tempdir().unwrap();
+    fs::write(outside.path().join("x.md"), "outside").unwrap();
+    let (_dir, root) = root(&["knowledge/a.md", "docs/longer.md", ".git/x.md"]);
+    fs::write(root.join("docs/longer.md"), "longer text").unwrap();
+    let k = root.join("knowledge");
+    symlink("../docs/longer.md", k.join("in.md")).unwrap();
+    symlink("../.git/x.md", k.join("git.md")).unwrap();
+    symlink(outside.path().join("x.md"), k.join("out.md")).unwrap();
+    symlink(outside.path().join("x.md"), k.join("not-markdown")).unwrap();
+    symlink("nowhere", k.join("dangling.md")).unwrap();
+    symlink("loop.md", k.join("loop.md")).unwrap();
+    symlink(".", k.join("circle")).unwrap();
+    let scan = scan(&root, &[]);
+    assert_eq!(found(&scan), [("knowledge/a.md", Role::Knowledge), ("knowledge/in.md", Role::Knowledge)]);
+    assert_eq!(scan.files[1].size, 11, "the size is that of the target");
+    let problems = problems(&scan);
+    let expect = [
+        "knowledge/circle is a symlink to a folder, which is not followed",
+        "knowledge/dangling.md is a symlink to a file that does not exist",
+        "knowledge/git.md is a symlink that leads out of the workspace",
+        "knowledge/loop.md cannot be read: ",
+        "knowledge/out.md is a symlink that leads out of the workspace",
+    ];
+    assert_eq!(problems.len(), expect.len(), "{problems:?}");
+    for (problem, expect) in problems.iter().zip(expect) {
+        assert!(problem.starts_with(expect), "{problem}");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_symlinked_knowledge_folder_is_told() {
+    let (_dir, root) = root(&["docs/a.md"]);
+    std::os::unix::fs::symlink("docs", root.join("knowledge")).unwrap();
+    let scan = scan(&root, &[]);
+    assert_eq!(problems(&scan), ["knowledge is reached by a symlink, which is not followed"]);
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn odd_names_are_told_and_the_rest_is_found() {
+    use std::ffi::OsStr;
+    use std::os::unix::ffi::OsStrExt;
+    let (_dir, root) = root(&["knowledge/a.md", "knowledge/größe.md", "knowledge/a b.md"]);
+    let k = root.join("knowledge");
+    fs::write(k.join(OsStr::from_bytes(b"b\xff.md")), "").unwrap();
+    fs::write(k.join(OsStr::from_bytes(b"b\xff.png")), "").unwrap();
+    fs::create_dir(k.join(OsStr::from_bytes(b"dir\xff"))).unwrap();
+    fs::write(k.join("line\nbreak.md"), "").unwrap();
+    fs::write(k.join("back\\slash.md"), "").unwrap();
+    let scan = scan(&root, &[]);
+    assert_eq!(found(&scan).len(), 3);
+    let paths: Vec<&str> = scan.problems.iter().map(|p| p.path.as_str()).collect();
+    let expect = ["knowledge/back\\slash.md", "knowledge/b\u{fffd}.md", "knowledge/dir\u{fffd}", "knowledge/line\u{fffd}break.md"];
+    let mut expect = expect.to_vec();
+    expect.sort();
+    assert_eq!(paths, expect);
+}
+
+#[cfg(unix)]
+#[test]
+fn an_unreadable_folder_is_told_and_the_rest_is_found() {
+    use std::os::unix::fs::PermissionsExt;
+    let (_dir, root) = root(&["knowledge/a.md", "knowledge/shut/b.md"]);
+    let shut = root.join("knowledge/shut");
+    fs::set_permissions(&shut, fs::Permissions::from_mode(0)).unwrap();
+    let scan = scan(&root, &[]);
+    // A privileged user can read it all the same.
+    let readable = fs::read_dir(&shut).is_ok();
+    assert_eq!(scan.files.len(), if readable { 2 } else { 1 });
+    assert_eq!(scan.problems.is_empty(), readable);
+    fs::set_permissions(&shut, fs::Permissions::from_mode(0o700)).unwrap();
+}
+
+#[test]
+fn errors_while_walking_become_problems() {
+    let denied = unreadable("knowledge/x".to_string(), &io::ErrorKind::PermissionDenied.into());
+    assert_eq!(denied.message, "cannot be read: permission denied");
+    let gone = unreadable("knowledge/x".to_string(), &io::ErrorKind::NotFound.into());
+    assert_eq!(gone.message, "vanished while it was looked at");
+    // A folder that went away between being found and being listed.
+    let (_dir, root) = root(&["knowledge/a.md"]);
+    let walk = Walk { root: &root, domains: &[], queue: Mutex::default(), more: Condvar::new() };
+    walk.lock().folders.extend(["knowledge".to_string(), "knowledge/gone".to_string()]);
+    let scan = walk.work();
+    assert_eq!(found(&scan).len(), 1);
+    assert_eq!(problems(&scan), ["knowledge/gone vanished while it was looked at"]);
+}
+
+#[test]
+fn many_folders_are_all_found() {
+    let names: Vec<String> = (0..600).map(|n| format!("knowledge/{}/{}/{n}.md", n % 7, n % 31)).collect();
+    let paths: Vec<&str> = names.iter().map(String::as_str).collect();
+    let (_dir, root) = root(&paths);
+    let scan = scan(&root, &[]);
+    assert_eq!(scan.files.len(), 600);
+    assert!(scan.files.windows(2).all(|pair| pair[0].path < pair[1].path));
+}

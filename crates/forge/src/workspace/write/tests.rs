@@ -1,1 +1,486 @@
+use super::super::disk::{Disk, FaultKind, is_temp_name};
 use super::*;
+use jiff::Timestamp;
+use std::collections::BTreeMap;
+
+/// What people see of a workspace: every file that is not derived with its
+/// text, and every folder.
+type Tree = BTreeMap<String, Option<String>>;
+
+fn tree(root: &Path) -> Tree {
+    fn walk(dir: &Path, root: &Path, tree: &mut Tree) {
+        for entry in fs::read_dir(dir).unwrap() {
+            let path = entry.unwrap().path();
+            let name = path.strip_prefix(root).unwrap().to_str().unwrap().to_string();
+            if name == DERIVED {
+                continue;
+            }
+            if path.is_dir() {
+                tree.insert(name, None);
+                walk(&path, root, tree);
+            } else {
+                tree.insert(name, Some(fs::read_to_string(&path).unwrap()));
+            }
+        }
+    }
+    let mut found = Tree::new();
+    walk(root, root, &mut found);
+    found
+}
+
+fn temps(dir: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(dir).unwrap() {
+        let entry = entry.unwrap();
+        if entry.path().is_dir() {
+            found.extend(temps(&entry.path()));
+        } else if is_temp_name(&entry.file_name()) {
+            found.push(entry.path());
+        }
+    }
+    found
+}
+
+fn rel(path: &str) -> RelPath {
+    RelPath::new(path).unwrap()
+}
+
+fn now() -> Timestamp {
+    Timestamp::UNIX_EPOCH
+}
+
+/// A workspace with two files, whose disk skips the syncs.
+fn workspace() -> (tempfile::TempDir, Workspace) {
+    let dir = tempfile::tempdir().unwrap();
+    fs::create_dir(dir.path().join("knowledge")).unwrap();
+    fs::write(dir.path().join("knowledge/a.md"), "old a\n").unwrap();
+    fs::write(dir.path().join("knowledge/b.md"), "old b\n").unwrap();
+    let workspace = open(dir.path(), Disk::quick());
+    (dir, workspace)
+}
+
+fn open(root: &Path, disk: Disk) -> Workspace {
+    let mut workspace = Workspace::open(root).unwrap();
+    workspace.disk = disk;
+    workspace
+}
+
+/// One of each: a file changed, one removed, one created in new folders.
+fn edit(workspace: &Workspace) -> Result<Receipt, Error> {
+    workspace.change_within(Duration::ZERO, "Edit everything", now(), |change| {
+        let text = change.read_text(&rel("knowledge/a.md"))?.unwrap();
+        change.write(&rel("knowledge/a.md"), text.replace("old", "new"));
+        change.remove(&rel("knowledge/b.md"));
+        change.create(&rel("knowledge/x/y/c.md"), "new c\n")
+    })
+}
+
+fn text(workspace: &Workspace, path: &str) -> String {
+    workspace.read_text(&rel(path)).unwrap()
+}
+
+#[test]
+fn a_change_does_what_it_staged() {
+    let (dir, workspace) = workspace();
+    let receipt = edit(&workspace).unwrap();
+    assert_eq!(receipt.id.as_deref(), Some("0001"));
+    let files: Vec<&str> = receipt.files.iter().map(RelPath::as_str).collect();
+    assert_eq!(files, ["knowledge/a.md", "knowledge/b.md", "knowledge/x/y/c.md"]);
+    assert_eq!(text(&workspace, "knowledge/a.md"), "new a\n");
+    assert_eq!(text(&workspace, "knowledge/x/y/c.md"), "new c\n");
+    assert!(!dir.path().join("knowledge/b.md").exists());
+    assert_eq!(fs::read_to_string(dir.path().join(".memory-forge/.gitignore")).unwrap(), "*\n");
+}
+
+#[test]
+fn a_change_reads_what_it_staged() {
+    let (_dir, workspace) = workspace();
+    let path = rel("knowledge/a.md");
+    let change = workspace.change("Try", now(), |change| {
+        assert_eq!(change.read_text(&path)?.as_deref(), Some("old a\n"));
+        change.write(&path, "one");
+        assert_eq!(change.read_text(&path)?.as_deref(), Some("one"));
+        assert!(matches!(change.create(&path, "x"), Err(Error::Exists { .. })));
+        change.remove(&path);
+        assert_eq!(change.read(&path)?, None);
+        change.create(&path, "two")?;
+        assert_eq!(change.read(&rel("knowledge/none.md"))?, None);
+        Ok(())
+    });
+    assert_eq!(change.unwrap().files, [path]);
+    assert_eq!(text(&workspace, "knowledge/a.md"), "two");
+}
+
+#[test]
+fn unchanged_bytes_are_not_written_and_not_journaled() {
+    let (dir, workspace) = workspace();
+    let before = fs::metadata(dir.path().join("knowledge/a.md")).unwrap().modified().unwrap();
+    let receipt = workspace.change("Nothing", now(), |change| {
+        change.write(&rel("knowledge/a.md"), "old a\n");
+        change.remove(&rel("knowledge/none.md"));
+        Ok(())
+    });
+    assert_eq!(receipt.unwrap(), Receipt { id: None, files: Vec::new() });
+    assert_eq!(workspace.history().unwrap(), []);
+    let after = fs::metadata(dir.path().join("knowledge/a.md")).unwrap().modified().unwrap();
+    assert_eq!(before, after);
+}
+
+#[test]
+fn a_change_that_is_given_up_leaves_nothing() {
+    let (dir, workspace) = workspace();
+    let before = tree(dir.path());
+    let refused = workspace.change("Give up", now(), |change| {
+        change.write(&rel("knowledge/a.md"), "x");
+        Err(Error::Refused("No".to_string()))
+    });
+    assert_eq!(refused.unwrap_err().to_string(), "No");
+    assert_eq!(tree(dir.path()), before);
+}
+
+/// Whether the state is the one before, after, or an error in between.
+fn whole(root: &Path, before: &Tree, after: &Tree, context: &str) -> bool {
+    let now = tree(root);
+    assert!(now == *before || now == *after, "{context}: in between: {now:#?}");
+    now == *after
+}
+
+/// How many steps an edit takes on a fresh workspace.
+fn steps(run: impl Fn(&Workspace)) -> (usize, Tree, Tree) {
+    let (dir, workspace) = workspace();
+    let before = tree(dir.path());
+    run(&workspace);
+    (workspace.disk.steps(), before, tree(dir.path()))
+}
+
+#[test]
+fn a_crash_at_any_step_leaves_all_or_nothing() {
+    let (steps, before, after) = steps(|w| drop(edit(w).unwrap()));
+    assert!(steps > 25, "every operation counts as a step, got {steps}");
+    let mut finished = 0;
+    for k in 0..=steps {
+        let (dir, _) = workspace();
+        let done = edit(&open(dir.path(), Disk::breaking(k, FaultKind::Crash))).is_ok();
+        // The next writer, whatever it wants, puts things right first.
+        let reopened = open(dir.path(), Disk::quick());
+        reopened.change("Nothing", now(), |_| Ok(())).unwrap();
+        let context = format!("crash at step {k}");
+        let is_after = whole(dir.path(), &before, &after, &context);
+        assert!(is_after || !done, "{context}: a change that was reported is lost");
+        finished += usize::from(is_after);
+        assert_eq!(temps(dir.path()), Vec::<PathBuf>::new(), "{context}");
+        // Undo works from either state.
+        match reopened.undo(None, now()) {
+            Ok(_) => assert!(is_after, "{context}"),
+            Err(error) => assert!(!is_after && matches!(error, Error::NothingToUndo), "{context}: {error}"),
+        }
+        assert_eq!(tree(dir.path()), before, "{context}");
+        // And so does the change itself.
+        edit(&reopened).unwrap();
+        assert_eq!(tree(dir.path()), after, "{context}");
+    }
+    assert!(finished >= 1 && finished < steps / 2);
+}
+
+#[test]
+fn a_crash_while_recovering_from_a_crash() {
+    let (steps, before, after) = steps(|w| drop(edit(w).unwrap()));
+    for k in 0..steps {
+        for j in 0.. {
+            let (dir, _) = workspace();
+            let _ = edit(&open(dir.path(), Disk::breaking(k, FaultKind::Crash)));
+            let second = open(dir.path(), Disk::breaking(j, FaultKind::Crash));
+            let recovered = second.change("Nothing", now(), |_| Ok(())).is_ok();
+            open(dir.path(), Disk::quick()).change("Nothing", now(), |_| Ok(())).unwrap();
+            let context = format!("crash at step {k}, then at step {j}");
+            whole(dir.path(), &before, &after, &context);
+            assert_eq!(temps(dir.path()), Vec::<PathBuf>::new(), "{context}");
+            if recovered {
+                break;
+            }
+        }
+    }
+}
+
+#[test]
+fn a_crash_at_any_step_of_an_undo() {
+    let run = |w: &Workspace| drop(w.undo(None, now()).unwrap());
+    let (all, after_undo, _) = steps(|w| {
+        edit(w).unwrap();
+        run(w);
+    });
+    for k in 0..all {
+        let (dir, quick) = workspace();
+        edit(&quick).unwrap();
+        let edited = tree(dir.path());
+        let broken = open(dir.path(), Disk::breaking(k, FaultKind::Crash));
+        let done = broken.undo(None, now()).is_ok();
+        quick.change("Nothing", now(), |_| Ok(())).unwrap();
+        let context = format!("crash at step {k}");
+        let undone = whole(dir.path(), &edited, &after_undo, &context);
+        assert!(undone || !done, "{context}");
+        assert_eq!(temps(dir.path()), Vec::<PathBuf>::new(), "{context}");
+        if !undone {
+            quick.undo(None, now()).unwrap();
+        }
+        assert_eq!(tree(dir.path()), after_undo, "{context}");
+    }
+}
+
+#[test]
+fn an_error_at_any_step_is_told_and_leaves_nothing_behind() {
+    let (steps, before, after) = steps(|w| drop(edit(w).unwrap()));
+    let kinds = [
+        FaultKind::Once(io::ErrorKind::StorageFull),
+        FaultKind::Once(io::ErrorKind::PermissionDenied),
+        FaultKind::Full,
+    ];
+    for kind in kinds {
+        for k in 0..steps {
+            let (dir, _) = workspace();
+            let broken = open(dir.path(), Disk::breaking(k, kind));
+            let context = format!("{kind:?} at step {k}");
+            match edit(&broken) {
+                Ok(_) => assert_eq!(tree(dir.path()), after, "{context}"),
+                Err(error) => {
+                    let clear = matches!(
+                        error,
+                        Error::Full { .. } | Error::ReadOnly { .. } | Error::Io { .. }
+                    );
+                    assert!(clear, "{context}: {error}");
+                    // The files are right without waiting for the next writer,
+                    // unless the disk stayed full and a file had to grow back.
+                    if matches!(kind, FaultKind::Once(_)) {
+                        assert_eq!(tree(dir.path()), before, "{context}");
+                        assert_eq!(temps(dir.path()), Vec::<PathBuf>::new(), "{context}");
+                    }
+                    let reopened = open(dir.path(), Disk::quick());
+                    reopened.change("Nothing", now(), |_| Ok(())).unwrap();
+                    assert_eq!(tree(dir.path()), before, "{context}");
+                    assert_eq!(temps(dir.path()), Vec::<PathBuf>::new(), "{context}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn errors_say_what_to_do() {
+    let (dir, _) = workspace();
+    let full = open(dir.path(), Disk::breaking(3, FaultKind::Full));
+    let message = edit(&full).unwrap_err().to_string();
+    assert!(message.starts_with("No space left to write `"), "{message}");
+    assert!(message.ends_with("free some space and try again"), "{message}");
+    let read_only = FaultKind::Once(io::ErrorKind::ReadOnlyFilesystem);
+    let message = edit(&open(dir.path(), Disk::breaking(0, read_only))).unwrap_err().to_string();
+    assert!(message.ends_with("make it writable and try again"), "{message}");
+}
+
+#[test]
+fn an_edit_after_a_crash_is_kept_together_with_the_bytes_before() {
+    let (dir, workspace) = workspace();
+    let (all, ..) = steps(|w| drop(edit(w).unwrap()));
+    // The latest crash that still leaves the entry pending.
+    let mut pending = None;
+    for k in (0..all).rev() {
+        let (dir, _) = self::workspace();
+        let _ = edit(&open(dir.path(), Disk::breaking(k, FaultKind::Crash)));
+        if dir.path().join(".memory-forge/undo/0001.pending/entry.json").exists() {
+            pending = Some(k);
+            break;
+        }
+    }
+    let _ = edit(&open(dir.path(), Disk::breaking(pending.unwrap(), FaultKind::Crash)));
+    fs::write(dir.path().join("knowledge/a.md"), "by hand\n").unwrap();
+    workspace.change("Nothing", now(), |_| Ok(())).unwrap();
+    assert_eq!(text(&workspace, "knowledge/a.md"), "by hand\n");
+    assert_eq!(text(&workspace, "knowledge/b.md"), "old b\n");
+    assert!(!dir.path().join("knowledge/x").exists());
+    let history = workspace.history().unwrap();
+    assert!(history[0].interrupted);
+    let kept = dir.path().join(".memory-forge/undo/0001.interrupted/0.before");
+    assert_eq!(fs::read_to_string(kept).unwrap(), "old a\n");
+    assert!(matches!(workspace.undo(None, now()), Err(Error::NothingToUndo)));
+    assert!(matches!(workspace.undo(Some("1"), now()), Err(Error::ChangedSince { .. })));
+}
+
+#[test]
+fn an_edit_by_somebody_else_meanwhile_is_not_overwritten() {
+    let (dir, workspace) = workspace();
+    let change = workspace.change("Race", now(), |change| {
+        change.remove(&rel("knowledge/b.md"));
+        change.read(&rel("knowledge/a.md"))?;
+        change.write(&rel("knowledge/a.md"), "ours");
+        change.create(&rel("knowledge/c.md"), "ours")?;
+        // An editor saves while this runs; it knows nothing of our lock.
+        fs::write(dir.path().join("knowledge/c.md"), "theirs").unwrap();
+        Ok(())
+    });
+    assert!(matches!(change, Err(Error::ChangedSince { path }) if path.ends_with("knowledge/c.md")));
+    assert_eq!(text(&workspace, "knowledge/a.md"), "old a\n");
+    assert_eq!(text(&workspace, "knowledge/b.md"), "old b\n");
+    assert_eq!(text(&workspace, "knowledge/c.md"), "theirs");
+    assert_eq!(workspace.history().unwrap(), []);
+    assert_eq!(temps(dir.path()), Vec::<PathBuf>::new());
+}
+
+#[test]
+fn many_writers_lose_nothing() {
+    let (dir, _) = workspace();
+    let path = rel("knowledge/log.md");
+    std::thread::scope(|scope| {
+        for writer in 0..8 {
+            let (root, path) = (dir.path(), &path);
+            scope.spawn(move || {
+                let workspace = open(root, Disk::quick());
+                for n in 0..25 {
+                    let wait = Duration::from_secs(600);
+                    let append = workspace.change_within(wait, "Append", now(), |change| {
+                        let mut text = change.read_text(path)?.unwrap_or_default();
+                        text.push_str(&format!("- {writer} {n}\n"));
+                        change.write(path, text);
+                        Ok(())
+                    });
+                    append.unwrap();
+                }
+            });
+        }
+    });
+    let workspace = open(dir.path(), Disk::quick());
+    let mut lines: Vec<String> = text(&workspace, "knowledge/log.md").lines().map(str::to_string).collect();
+    assert_eq!(lines.len(), 200);
+    lines.sort();
+    lines.dedup();
+    assert_eq!(lines.len(), 200);
+    assert_eq!(workspace.history().unwrap().len(), 50, "older entries are dropped");
+}
+
+#[test]
+fn without_the_lock_nothing_is_written() {
+    let (dir, workspace) = workspace();
+    let before = tree(dir.path());
+    let inner = workspace.change("Outer", now(), |_| {
+        let refused = edit(&open(dir.path(), Disk::quick())).unwrap_err();
+        assert!(matches!(refused, Error::Locked { .. }), "{refused}");
+        Ok(())
+    });
+    inner.unwrap();
+    assert_eq!(tree(dir.path()), before);
+}
+
+fn refused(workspace: &Workspace, path: &str) -> String {
+    let write = workspace.change("Try", now(), |change| {
+        change.write(&rel(path), "x");
+        Ok(())
+    });
+    let error = write.expect_err(path).to_string();
+    error.replace(workspace.root().to_str().unwrap(), "…")
+}
+
+#[test]
+fn what_may_not_be_written() {
+    let (dir, workspace) = workspace();
+    fs::create_dir(dir.path().join("knowledge/folder.md")).unwrap();
+    assert!(refused(&workspace, "knowledge/folder.md").starts_with("`…/knowledge/folder.md` is not a regular file"));
+    assert!(refused(&workspace, "knowledge/a.md/b.md").starts_with("`…/knowledge/a.md` is not a folder"));
+    assert!(refused(&workspace, ".memory-forge/x.md").starts_with("`…/.memory-forge/x.md` belongs to Memory Forge"));
+    let path = dir.path().join("knowledge/a.md");
+    let mut permissions = fs::metadata(&path).unwrap().permissions();
+    permissions.set_readonly(true);
+    fs::set_permissions(&path, permissions).unwrap();
+    assert!(refused(&workspace, "knowledge/a.md").starts_with("`…/knowledge/a.md` may not be written"));
+}
+
+#[cfg(unix)]
+#[test]
+fn nothing_is_written_through_a_symlink() {
+    use std::os::unix::fs::symlink;
+    let (dir, workspace) = workspace();
+    let outside = tempfile::tempdir().unwrap();
+    fs::write(outside.path().join("x.md"), "outside").unwrap();
+    let root = dir.path();
+    symlink(outside.path().join("x.md"), root.join("knowledge/out.md")).unwrap();
+    symlink(outside.path(), root.join("knowledge/outdir")).unwrap();
+    symlink(root.join("knowledge/a.md"), root.join("knowledge/in.md")).unwrap();
+    symlink("nowhere.md", root.join("knowledge/dangling.md")).unwrap();
+    for (path, link) in [
+        ("knowledge/out.md", "knowledge/out.md"),
+        ("knowledge/outdir/x.md", "knowledge/outdir"),
+        ("knowledge/outdir/new/y.md", "knowledge/outdir"),
+        ("knowledge/in.md", "knowledge/in.md"),
+        ("knowledge/dangling.md", "knowledge/dangling.md"),
+    ] {
+        let message = refused(&workspace, path);
+        assert!(message.starts_with(&format!("`…/{link}` is a symlink")), "{message}");
+    }
+    let create = workspace.change("Try", now(), |c| c.create(&rel("knowledge/dangling.md"), "x"));
+    assert!(matches!(create, Err(Error::Exists { .. })));
+    assert_eq!(fs::read_to_string(outside.path().join("x.md")).unwrap(), "outside");
+    assert_eq!(fs::read_dir(outside.path()).unwrap().count(), 1);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_symlinked_derived_folder_is_refused() {
+    let (dir, workspace) = workspace();
+    let outside = tempfile::tempdir().unwrap();
+    std::os::unix::fs::symlink(outside.path(), dir.path().join(DERIVED)).unwrap();
+    assert!(matches!(edit(&workspace), Err(Error::Symlink { .. })));
+    assert!(matches!(workspace.write_derived("x", b""), Err(Error::Symlink { .. })));
+    assert_eq!(fs::read_dir(outside.path()).unwrap().count(), 0);
+}
+
+#[cfg(unix)]
+#[test]
+fn the_mode_of_a_file_is_kept() {
+    use std::os::unix::fs::PermissionsExt;
+    let (dir, workspace) = workspace();
+    let mode = |name: &str| fs::metadata(dir.path().join(name)).unwrap().permissions().mode() & 0o7777;
+    let set = |name: &str, mode| {
+        fs::set_permissions(dir.path().join(name), fs::Permissions::from_mode(mode)).unwrap();
+    };
+    set("knowledge/a.md", 0o755);
+    set("knowledge/b.md", 0o600);
+    // What the system gives to a new file here, whatever the umask is.
+    fs::write(dir.path().join("plain"), "").unwrap();
+    edit(&workspace).unwrap();
+    assert_eq!(mode("knowledge/a.md"), 0o755);
+    assert_eq!(mode("knowledge/x/y/c.md"), mode("plain"));
+    workspace.undo(None, now()).unwrap();
+    assert_eq!(mode("knowledge/a.md"), 0o755);
+    assert_eq!(mode("knowledge/b.md"), 0o600, "a removed file comes back as it was");
+}
+
+#[test]
+fn derived_files_are_written_whole() {
+    let (dir, workspace) = workspace();
+    workspace.write_derived("manifest.json", b"{}").unwrap();
+    workspace.write_derived("manifest.json", b"{\"files\":{}}").unwrap();
+    workspace.write_derived("usage/2026.json", b"[]").unwrap();
+    let read = |name: &str| fs::read_to_string(dir.path().join(DERIVED).join(name)).unwrap();
+    assert_eq!(read("manifest.json"), "{\"files\":{}}");
+    assert_eq!(read("usage/2026.json"), "[]");
+    assert_eq!(read(".gitignore"), "*\n");
+    for name in ["../x", "/x", "", "undo/0001/entry.json", "write.lock"] {
+        assert!(workspace.write_derived(name, b"").is_err(), "{name}");
+    }
+    assert_eq!(workspace.history().unwrap(), []);
+}
+
+#[test]
+fn a_crash_at_any_step_of_a_derived_write() {
+    let (steps, ..) = steps(|w| {
+        w.write_derived("x.json", b"old").unwrap();
+        w.write_derived("x.json", b"newer").unwrap();
+    });
+    for k in 0..steps {
+        let (dir, quick) = workspace();
+        let broken = open(dir.path(), Disk::breaking(k, FaultKind::Crash));
+        let _ = broken.write_derived("x.json", b"old");
+        let _ = broken.write_derived("x.json", b"newer");
+        let text = fs::read_to_string(dir.path().join(DERIVED).join("x.json")).unwrap_or_default();
+        assert!(["", "old", "newer"].contains(&text.as_str()), "crash at step {k}: {text}");
+        quick.write_derived("y.json", b"").unwrap();
+        assert_eq!(temps(dir.path()), Vec::<PathBuf>::new(), "crash at step {k}");
+    }
+}
