@@ -26,7 +26,18 @@ pub struct Config {
     pub forget: ForgetConfig,
     pub mind: MindConfig,
     /// Keys that something set, and what.
-    origins: BTreeMap<&'static str, String>,
+    origins: Origins,
+}
+
+/// Which file or flag set a key. Settings are equal when they say the same,
+/// whoever said it.
+#[derive(Debug, Clone, Default, Eq)]
+struct Origins(BTreeMap<&'static str, String>);
+
+impl PartialEq for Origins {
+    fn eq(&self, _: &Origins) -> bool {
+        true
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -147,7 +158,7 @@ impl Config {
 
     /// What set a key: a file's name or a flag. None means the default.
     pub fn origin(&self, key: &str) -> Option<&str> {
-        self.origins.get(key).map(String::as_str)
+        self.origins.0.get(key).map(String::as_str)
     }
 
     /// The value of a key as it would stand in the file.
@@ -211,7 +222,7 @@ impl Config {
             };
             let taken = match KEYS.iter().find(|key| key.old_name == Some(name)) {
                 Some(key) => key.give(self, given).map(|()| {
-                    self.origins.insert(key.name, OLD_FILE.to_string());
+                    self.origins.0.insert(key.name, OLD_FILE.to_string());
                 }),
                 None => Err(Fault {
                     message: "is not a known key".to_string(),
@@ -227,7 +238,7 @@ impl Config {
     fn give(&mut self, key: &str, given: Given, from: &str) -> Result<(), Fault> {
         let key = find(key).ok_or_else(|| unknown(key))?;
         key.give(self, given)?;
-        self.origins.insert(key.name, from.to_string());
+        self.origins.0.insert(key.name, from.to_string());
         Ok(())
     }
 
@@ -262,6 +273,7 @@ impl Config {
             if *warn > *critical {
                 (*warn, *critical) = (usual_warn, usual_critical);
                 self.origins
+                    .0
                     .retain(|key, _| !key.starts_with(&format!("audit.{name}_")));
                 let fault = Fault::new(format!(
                     "is above `audit.{name}_critical`; both have their defaults"

@@ -147,7 +147,10 @@ pub enum Ignored {
 
 /// Whether git ignores a path. A folder is named with a slash at its end.
 pub fn ignored(root: &Path, path: &str) -> Ignored {
-    let Ok(output) = git(root, &["check-ignore", "--verbose", "--", path]) else {
+    let mut command = command(root, &["check-ignore", "--verbose", "--", path]);
+    // This one takes plain names and refuses to be told so.
+    command.env_remove("GIT_LITERAL_PATHSPECS");
+    let Ok(output) = command.output() else {
         return Ignored::Unknown;
     };
     match output.status.code() {
