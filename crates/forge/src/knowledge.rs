@@ -7,5 +7,6 @@ pub mod forget;
 pub mod fresh;
 pub mod past;
 pub mod proposal;
+pub mod readme;
 pub mod refresh;
 pub mod state;
