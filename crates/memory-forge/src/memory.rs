@@ -34,11 +34,23 @@ pub(crate) fn workspace(settings: &Settings, ui: &mut Ui) -> Result<Workspace, C
 }
 
 /// A file that was named on the command line, as the workspace names it.
-pub(crate) fn path_in(workspace: &Workspace, settings: &Settings, file: &Path) -> Result<RelPath, CommandError> {
+pub(crate) fn path_in(
+    workspace: &Workspace,
+    settings: &Settings,
+    file: &Path,
+) -> Result<RelPath, CommandError> {
     let outside = || {
-        CommandError::usage(format!("`{}` is not inside the workspace `{}`", file.display(), workspace.root().display()))
+        CommandError::usage(format!(
+            "`{}` is not inside the workspace `{}`",
+            file.display(),
+            workspace.root().display()
+        ))
     };
-    let absolute = if file.is_absolute() { file.to_owned() } else { settings.cwd()?.join(file) };
+    let absolute = if file.is_absolute() {
+        file.to_owned()
+    } else {
+        settings.cwd()?.join(file)
+    };
     // The folder is resolved, the file itself is not: a link is named as it is.
     let folder = absolute.parent().and_then(|p| p.canonicalize().ok());
     let absolute = match (folder, absolute.file_name()) {

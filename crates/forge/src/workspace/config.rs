@@ -5,6 +5,7 @@
 //! that is wrong never stops anything: it becomes a [`ConfigProblem`], and the
 //! default applies. Nothing here is ever written.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::fs;
 use std::io;
@@ -28,6 +29,19 @@ pub struct Config {
     pub audit: AuditConfig,
     pub forget: ForgetConfig,
     pub mind: MindConfig,
+    /// Keys that something set, and what.
+    origins: Origins,
+}
+
+/// Which file or flag set a key. Settings are equal when they say the same,
+/// whoever said it.
+#[derive(Debug, Clone, Default, Eq)]
+struct Origins(BTreeMap<&'static str, String>);
+
+impl PartialEq for Origins {
+    fn eq(&self, _: &Origins) -> bool {
+        true
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -142,8 +156,13 @@ impl Config {
             Ok(number) => Given::Number(number),
             Err(_) => Given::Text(value.to_string()),
         };
-        self.give(key, given)
+        self.give(key, given, from)
             .map_err(|fault| fault.at(from, None, key))
+    }
+
+    /// What set a key: a file's name or a flag. None means the default.
+    pub fn origin(&self, key: &str) -> Option<&str> {
+        self.origins.0.get(key).map(String::as_str)
     }
 
     /// The value of a key as it would stand in the file.
@@ -174,7 +193,7 @@ impl Config {
             }
             for (name, value) in keys.iter() {
                 let key = format!("{section}.{}", name.get_ref());
-                if let Err(fault) = self.give(&key, Given::from_toml(value.get_ref())) {
+                if let Err(fault) = self.give(&key, Given::from_toml(value.get_ref()), FILE) {
                     let line = line_of(text, name.span().start);
                     problems.push(fault.at(FILE, Some(line), &key));
                 }
@@ -206,7 +225,9 @@ impl Config {
                 _ => Given::Other,
             };
             let taken = match KEYS.iter().find(|key| key.old_name == Some(name)) {
-                Some(key) => key.give(self, given),
+                Some(key) => key.give(self, given).map(|()| {
+                    self.origins.0.insert(key.name, OLD_FILE.to_string());
+                }),
                 None => Err(Fault {
                     message: "is not a known key".to_string(),
                     nearest: nearest(name, KEYS.iter().filter_map(|key| key.old_name)),
@@ -218,11 +239,11 @@ impl Config {
         }
     }
 
-    fn give(&mut self, key: &str, given: Given) -> Result<(), Fault> {
-        match find(key) {
-            Some(key) => key.give(self, given),
-            None => Err(unknown(key)),
-        }
+    fn give(&mut self, key: &str, given: Given, from: &str) -> Result<(), Fault> {
+        let key = find(key).ok_or_else(|| unknown(key))?;
+        key.give(self, given)?;
+        self.origins.0.insert(key.name, from.to_string());
+        Ok(())
     }
 
     /// A warning above its critical threshold could never be given.
@@ -255,6 +276,9 @@ impl Config {
         for (name, warn, critical, usual_warn, usual_critical) in pairs {
             if *warn > *critical {
                 (*warn, *critical) = (usual_warn, usual_critical);
+                self.origins
+                    .0
+                    .retain(|key, _| !key.starts_with(&format!("audit.{name}_")));
                 let fault = Fault::new(format!(
                     "is above `audit.{name}_critical`; both have their defaults"
                 ));

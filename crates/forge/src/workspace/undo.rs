@@ -14,7 +14,7 @@ mod journal;
 
 use super::write::{Plan, Planned};
 use super::{Error, LOCK_WAIT, RelPath, Workspace};
-use journal::{INTERRUPTED, State, paths};
+use journal::{DROPPED, INTERRUPTED, PENDING, State, paths};
 
 pub(super) use journal::Journal;
 
@@ -45,6 +45,23 @@ pub enum Effect {
     Created,
     Changed,
     Removed,
+}
+
+/// An entry that cannot be undone as it is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Unfinished {
+    /// A change under way, or one that a crash cut off.
+    Pending {
+        id: String,
+    },
+    /// Cut off, and a file was edited before it could be rolled back.
+    Interrupted {
+        id: String,
+    },
+    Damaged {
+        id: String,
+        why: String,
+    },
 }
 
 /// What an undo did.
@@ -116,6 +133,29 @@ impl Workspace {
             what: record.what,
             files: receipt.files,
         })
+    }
+
+    /// Entries that [`Workspace::history`] does not offer to undo, oldest
+    /// first. Nothing is repaired here: the next change does that.
+    pub fn unfinished(&self) -> Result<Vec<Unfinished>, Error> {
+        let journal = Journal::of(self);
+        let mut folders = journal.folders()?;
+        folders.sort_by_key(|folder| folder.number);
+        let mut unfinished = Vec::new();
+        for folder in folders {
+            let id = format!("{:04}", folder.number);
+            match (folder.state, journal.read_record(&folder.path)) {
+                (DROPPED, _) => {}
+                (PENDING, _) => unfinished.push(Unfinished::Pending { id }),
+                (_, Err(e)) => {
+                    let why = e.to_string();
+                    unfinished.push(Unfinished::Damaged { id, why });
+                }
+                (INTERRUPTED, Ok(_)) => unfinished.push(Unfinished::Interrupted { id }),
+                (_, Ok(_)) => {}
+            }
+        }
+        Ok(unfinished)
     }
 
     /// The changes that can be undone, newest first.

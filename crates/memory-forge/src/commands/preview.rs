@@ -28,11 +28,18 @@ pub(crate) struct PreviewArgs {
     pub(crate) json: bool,
 }
 
-pub(crate) fn run(args: PreviewArgs, settings: &Settings, ui: &mut Ui) -> Result<Exit, CommandError> {
+pub(crate) fn run(
+    args: PreviewArgs,
+    settings: &Settings,
+    ui: &mut Ui,
+) -> Result<Exit, CommandError> {
     let workspace = memory::workspace(settings, ui)?;
     let path = memory::path_in(&workspace, settings, &args.file)?;
     let document = document::parse(workspace.read_text(&path)?);
-    let passages = chunks(&document, Sizes::up_to(workspace.config().index.chunk_tokens));
+    let passages = chunks(
+        &document,
+        Sizes::up_to(workspace.config().index.chunk_tokens),
+    );
     let role = role(&path, &[]);
     if args.json {
         ui.json(&serde_json::json!({
@@ -50,7 +57,10 @@ pub(crate) fn run(args: PreviewArgs, settings: &Settings, ui: &mut Ui) -> Result
         return Ok(Exit::Success);
     }
     if !matches!(role, Role::Knowledge | Role::Archive | Role::Agent) {
-        ui.note(&format!("`{path}` is not indexed: its role is {}", format!("{role:?}").to_lowercase()));
+        ui.note(&format!(
+            "`{path}` is not indexed: its role is {}",
+            format!("{role:?}").to_lowercase()
+        ));
     }
     for (i, p) in passages.iter().enumerate() {
         let (heading, faint) = (style::HEADING, style::FAINT);
@@ -68,8 +78,14 @@ pub(crate) fn run(args: PreviewArgs, settings: &Settings, ui: &mut Ui) -> Result
         ui.line("")?;
     }
     for problem in &document.problems {
-        ui.warn(&format!("`{path}` line {}: {}", problem.line, problem.message));
+        ui.warn(&format!(
+            "`{path}` line {}: {}",
+            problem.line, problem.message
+        ));
     }
-    ui.note(&format!("{} passage(s); tokens are estimates", passages.len()));
+    ui.note(&format!(
+        "{} passage(s); tokens are estimates",
+        passages.len()
+    ));
     Ok(Exit::Success)
 }

@@ -56,7 +56,7 @@ struct Stats {
     changed: usize,
     usage: Vec<Usage>,
     skipped: Vec<(String, String)>,
-    forgotten: Vec<forget::Forgotten>,
+    forgotten: Vec<forget::Tombstone>,
 }
 
 impl Stats {
@@ -97,29 +97,67 @@ impl Stats {
     }
 
     fn show(&self, ui: &mut Ui) -> Result<Exit, CommandError> {
-        let kinds: Vec<String> = self.kinds.iter().map(|(kind, n)| format!("{n} {kind}")).collect();
-        let scopes: Vec<String> = self.scopes.iter().map(|(scope, n)| format!("{n} {scope}")).collect();
+        let kinds: Vec<String> = self
+            .kinds
+            .iter()
+            .map(|(kind, n)| format!("{n} {kind}"))
+            .collect();
+        let scopes: Vec<String> = self
+            .scopes
+            .iter()
+            .map(|(scope, n)| format!("{n} {scope}"))
+            .collect();
         let c = &self.counts;
         ui.line(&format!("Files:        {} ({})", c.files, kinds.join(", ")))?;
         ui.line(&format!("Scopes:       {}", scopes.join(", ")))?;
         let model = self.model.as_deref().unwrap_or("none yet");
-        ui.line(&format!("Passages:     {}, {} with a vector (model: {model})", c.chunks, c.embedded))?;
-        ui.line(&format!("Index size:   {} bytes", thousands(self.bytes as usize)))?;
-        ui.line(&format!("Last indexed: {}", self.last_indexed.as_deref().unwrap_or("never")))?;
+        ui.line(&format!(
+            "Passages:     {}, {} with a vector (model: {model})",
+            c.chunks, c.embedded
+        ))?;
+        ui.line(&format!(
+            "Index size:   {} bytes",
+            thousands(self.bytes as usize)
+        ))?;
+        ui.line(&format!(
+            "Last indexed: {}",
+            self.last_indexed.as_deref().unwrap_or("never")
+        ))?;
         if self.changed > 0 {
-            ui.line(&format!("Changed since: {} file(s); the next search reads them", self.changed))?;
+            ui.line(&format!(
+                "Changed since: {} file(s); the next search reads them",
+                self.changed
+            ))?;
         }
         let found = self.most_found();
-        ui.line(&format!("\nUse: {} of {} files were never found by a search", self.never_found(), self.usage.len()))?;
+        ui.line(&format!(
+            "\nUse: {} of {} files were never found by a search",
+            self.never_found(),
+            self.usage.len()
+        ))?;
         for usage in found.iter().take(MOST) {
-            let last = usage.last.as_deref().and_then(|l| l.get(..10)).unwrap_or("never");
-            ui.line(&format!("  {:>5}×  {} (last {last})", usage.count, printable(&usage.path)))?;
+            let last = usage
+                .last
+                .as_deref()
+                .and_then(|l| l.get(..10))
+                .unwrap_or("never");
+            ui.line(&format!(
+                "  {:>5}×  {} (last {last})",
+                usage.count,
+                printable(&usage.path)
+            ))?;
         }
         if found.len() > MOST {
-            ui.line(&format!("  and {} more; `--json` lists all", found.len() - MOST))?;
+            ui.line(&format!(
+                "  and {} more; `--json` lists all",
+                found.len() - MOST
+            ))?;
         }
         if !self.forgotten.is_empty() {
-            ui.line(&format!("\nForgotten: {} (`memory-forge restore` brings them back)", self.forgotten.len()))?;
+            ui.line(&format!(
+                "\nForgotten: {} (`memory-forge restore` brings them back)",
+                self.forgotten.len()
+            ))?;
             for f in self.forgotten.iter().take(MOST) {
                 ui.line(&format!("  {}", printable(&f.path)))?;
             }

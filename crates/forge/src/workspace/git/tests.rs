@@ -236,3 +236,23 @@ fn a_folder_that_came_later_is_told() {
         "{error}"
     );
 }
+
+#[test]
+fn ignored_says_by_which_file() {
+    let ws = testkit::TestWorkspace::files("//- .gitignore\n*.log\n!kept.log\n");
+    let check =
+        |path: &str, expect: Ignored| assert_eq!(ignored(ws.root(), path), expect, "{path}");
+    check("a.log", Ignored::Unknown);
+    ws.git_init();
+    check("a.log", Ignored::By(".gitignore".to_string()));
+    check("kept.log", Ignored::No);
+    check(".memory-forge/", Ignored::No);
+    ws.add("//- .memory-forge/.gitignore\n*\n");
+    check(
+        ".memory-forge/",
+        Ignored::By(".memory-forge/.gitignore".to_string()),
+    );
+    assert_eq!(tracked_below(ws.root(), ".memory-forge").unwrap(), 0);
+    ws.git(&["add", "--force", ".memory-forge/.gitignore"]);
+    assert_eq!(tracked_below(ws.root(), ".memory-forge").unwrap(), 1);
+}

@@ -362,9 +362,9 @@ impl<'a> Journal<'a> {
 const KEEP: usize = 50;
 
 const ENTRY: &str = "entry.json";
-const PENDING: &str = ".pending";
+pub(super) const PENDING: &str = ".pending";
 pub(super) const INTERRUPTED: &str = ".interrupted";
-const DROPPED: &str = ".dropped";
+pub(super) const DROPPED: &str = ".dropped";
 const STATES: [&str; 4] = ["", PENDING, INTERRUPTED, DROPPED];
 
 pub(super) struct Folder {
