@@ -1,1 +1,3 @@
-//!
+//! The doctor.
+pub mod legacy;
+pub mod stub;

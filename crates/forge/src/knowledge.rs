@@ -2,8 +2,11 @@
 //! restored, counted. Files are the truth; everything here follows them.
 
 pub mod describe;
+pub mod entry;
 pub mod forget;
 pub mod fresh;
 pub mod past;
+pub mod proposal;
+pub mod readme;
 pub mod refresh;
 pub mod state;

@@ -19,6 +19,7 @@ mod path;
 mod role;
 mod root;
 mod scan;
+mod survey;
 mod undo;
 mod write;
 
@@ -32,7 +33,8 @@ pub use path::{PathError, RelPath, slug};
 pub use role::{Role, role};
 pub use root::{FoundBy, Root, RootHints, discover};
 pub use scan::{Found, Scan, ScanProblem};
-pub use undo::{Effect, JournalEntry, JournalFile, Undone};
+pub use survey::Survey;
+pub use undo::{Effect, JournalEntry, JournalFile, Undone, Unfinished};
 pub use write::{Change, Receipt};
 
 /// The folder for everything that can be rebuilt, directly under the root.

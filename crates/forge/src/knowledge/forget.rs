@@ -1,28 +1,361 @@
 //! Forgetting is a list that people can read and edit: `knowledge/_FORGOTTEN.md`.
 //! The files stay as they are; what the list names is not found by a search.
+//! Nothing that is derived knows about it, so rebuilding the index changes
+//! nothing, and no line that somebody else wrote is ever touched.
 
 use std::collections::HashSet;
 
-use super::refresh::Error;
-use crate::document::{self, LinkKind};
-use crate::workspace::{RelPath, Workspace};
+use jiff::civil::Date;
+use jiff::{Timestamp, ToSpan};
+
+use super::entry::{self, entries};
+use super::refresh;
+use crate::document::{self, Document, Edit};
+use crate::index::{self, Index, Usage};
+use crate::workspace::{self, Receipt, RelPath, Role, Workspace, role};
 
 /// Where forgotten files are listed.
 pub const LIST: &str = "knowledge/_FORGOTTEN.md";
 
+/// What stands above the list when it is begun.
+const OPENING: &str = "\
+# Forgotten
+
+Searches leave these documents out; the files are untouched. `memory-forge restore` brings one back, and so does deleting its line.
+
+";
+
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    #[error(transparent)]
+    Index(#[from] index::Error),
+    #[error(transparent)]
+    Workspace(#[from] workspace::Error),
+    #[error("There is no document `{path}`")]
+    Missing { path: String },
+    #[error("`{path}` is not a document of `knowledge/`, and only those are forgotten")]
+    NotKnowledge { path: String },
+    #[error("`{path}` has importance {importance}, and from {protect} on nothing is forgotten")]
+    Protected {
+        path: String,
+        importance: i64,
+        protect: u8,
+    },
+    #[error("`{path}` is not forgotten")]
+    NotForgotten { path: String },
+    #[error("`{LIST}` cannot be added to: a comment or code block in it is never closed")]
+    OpenEnded,
+}
+
+/// A line of the list.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Tombstone {
+    /// Relative to the root.
+    pub path: String,
+    pub date: Option<Date>,
+    pub reason: Option<String>,
+    /// Whether the file still exists.
+    pub exists: bool,
+    /// Where it stands in the list.
+    pub line: usize,
+}
+
+/// A document to forget, and why.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Chosen {
+    pub path: String,
+    pub importance: i64,
+    pub count: u64,
+    pub last: Option<String>,
+    pub reason: String,
+}
+
+/// What to forget. Zero is a number like any other.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Wanted {
+    /// Named by a person, relative to the root.
+    pub paths: Vec<RelPath>,
+    /// Why those are forgotten.
+    pub reason: Option<String>,
+    /// Keep at most so many documents.
+    pub max_files: Option<usize>,
+    /// Forget what no search has found for so many days, or ever.
+    pub max_age_days: Option<u32>,
+}
+
 /// Paths that the list names, relative to the root.
-pub fn forgotten(workspace: &Workspace) -> Result<HashSet<String>, Error> {
-    let path = RelPath::new(LIST).expect("a constant that is a valid path");
-    let text = match workspace.read_text(&path) {
-        Ok(text) => text,
-        Err(e) if e.is_not_found() => return Ok(HashSet::new()),
-        Err(e) => return Err(e.into()),
+pub fn forgotten(workspace: &Workspace) -> Result<HashSet<String>, refresh::Error> {
+    let list = read(workspace)?;
+    Ok(list.map_or_else(HashSet::new, |list| {
+        entries(&list).map(|e| full_path(e.target)).collect()
+    }))
+}
+
+/// The list with all that it says, in its own order.
+pub fn list(workspace: &Workspace) -> Result<Vec<Tombstone>, workspace::Error> {
+    let Some(list) = read(workspace)? else {
+        return Ok(Vec::new());
     };
-    let document = document::parse(text);
-    Ok(document
-        .links
-        .iter()
-        .filter(|link| link.kind == LinkKind::Inline)
-        .map(|link| format!("knowledge/{}", link.target))
+    let tombstones = entries(&list).map(|e| {
+        let path = full_path(e.target);
+        let (date, reason) = remark(e.text);
+        Tombstone {
+            exists: RelPath::new(&path).is_ok_and(|p| workspace.absolute(&p).is_file()),
+            path,
+            date,
+            reason,
+            line: e.line,
+        }
+    });
+    Ok(tombstones.collect())
+}
+
+/// Decides what to forget, least important first. What is forgotten already is
+/// not chosen again, and neither is what is protected; naming a protected
+/// document is refused.
+pub fn choose(
+    workspace: &Workspace,
+    index: &Index,
+    wanted: &Wanted,
+    now: Timestamp,
+) -> Result<Vec<Chosen>, Error> {
+    let protect = workspace.config().forget.protect_importance;
+    let gone: HashSet<String> = list(workspace)?.into_iter().map(|t| t.path).collect();
+    let usage = index.usage()?;
+    let mut chosen = Vec::new();
+    for path in &wanted.paths {
+        named(workspace, path, &usage, protect, wanted, &mut chosen)?;
+    }
+    let mut least_first = candidates(index, usage, &gone)?;
+    let documents = least_first.len();
+    least_first.retain(|u| u.importance < i64::from(protect));
+    least_first.sort_by(|a, b| {
+        (a.importance, a.count, &a.last, &a.path).cmp(&(b.importance, b.count, &b.last, &b.path))
+    });
+    if let Some(days) = wanted.max_age_days {
+        let cutoff = now
+            .checked_sub((i64::from(days) * 24).hours())
+            .unwrap_or(Timestamp::MIN);
+        let is_old = |u: &&Usage| {
+            u.last
+                .as_deref()
+                .and_then(moment)
+                .is_none_or(|t| t < cutoff)
+        };
+        for old in least_first.iter().filter(is_old) {
+            let reason = match &old.last {
+                Some(_) => format!("not found by a search for {days} days"),
+                None => "never found by a search".to_owned(),
+            };
+            chosen.push(because(old, reason));
+        }
+    }
+    if let Some(most) = wanted.max_files {
+        // The protected ones stay and take up room.
+        let too_many = documents.saturating_sub(most).min(least_first.len());
+        for least in &least_first[..too_many] {
+            chosen.push(because(least, format!("beyond the {most} to keep")));
+        }
+    }
+    let mut seen = gone;
+    chosen.retain(|c| seen.insert(c.path.clone()));
+    Ok(chosen)
+}
+
+/// Adds documents to the list.
+pub fn forget(workspace: &Workspace, chosen: &[Chosen], now: Timestamp) -> Result<Receipt, Error> {
+    let mut open_ended = false;
+    let receipt = workspace.change(
+        &what("Forget", chosen.iter().map(|c| &*c.path)),
+        now,
+        |change| {
+            let before = change.read_text(&list_path())?;
+            let before = before.unwrap_or_else(|| OPENING.to_owned());
+            let after = with_tombstones(&document::parse(before), chosen, now);
+            let there: HashSet<String> = entries(&document::parse(after.as_str()))
+                .map(|e| full_path(e.target))
+                .collect();
+            if chosen.iter().any(|c| !there.contains(&c.path)) {
+                open_ended = true;
+                return Err(workspace::Error::Refused(Error::OpenEnded.to_string()));
+            }
+            change.write(&list_path(), after);
+            Ok(())
+        },
+    );
+    match receipt {
+        Err(_) if open_ended => Err(Error::OpenEnded),
+        other => Ok(other?),
+    }
+}
+
+/// Takes documents off the list, and with `None` all of them. Gives the paths.
+pub fn restore(
+    workspace: &Workspace,
+    paths: Option<&[RelPath]>,
+    now: Timestamp,
+) -> Result<(Vec<String>, Receipt), Error> {
+    let listed: HashSet<String> = list(workspace)?.into_iter().map(|t| t.path).collect();
+    let mut restored: Vec<String> = match paths {
+        None => listed.iter().cloned().collect(),
+        Some(paths) => paths.iter().map(RelPath::to_string).collect(),
+    };
+    restored.sort();
+    restored.dedup();
+    if let Some(path) = restored.iter().find(|path| !listed.contains(*path)) {
+        return Err(Error::NotForgotten { path: path.clone() });
+    }
+    let receipt = workspace.change(
+        &what("Restore", restored.iter().map(|p| &**p)),
+        now,
+        |change| {
+            let Some(text) = change.read_text(&list_path())? else {
+                return Ok(());
+            };
+            let list = document::parse(text);
+            let lines = entries(&list)
+                .filter(|e| restored.contains(&full_path(e.target)))
+                .map(|e| Edit {
+                    span: e.span,
+                    text: String::new(),
+                })
+                .collect();
+            let after = document::apply(&list.text, lines)
+                .map_err(|e| workspace::Error::Refused(e.to_string()))?;
+            change.write(&list_path(), after);
+            Ok(())
+        },
+    )?;
+    Ok((restored, receipt))
+}
+
+fn list_path() -> RelPath {
+    RelPath::new(LIST).expect("a constant that is a valid path")
+}
+
+fn read(workspace: &Workspace) -> Result<Option<Document>, workspace::Error> {
+    match workspace.read_text(&list_path()) {
+        Ok(text) => Ok(Some(document::parse(text))),
+        Err(e) if e.is_not_found() => Ok(None),
+        Err(e) => Err(e),
+    }
+}
+
+/// Targets are relative to `knowledge/`, as links in a file there are.
+fn full_path(target: &str) -> String {
+    let path = format!("knowledge/{target}");
+    match RelPath::new(&path) {
+        Ok(normal) => normal.to_string(),
+        Err(_) => path,
+    }
+}
+
+/// `— forgotten 2026-11-15: reason`, as far as it is there.
+fn remark(text: &str) -> (Option<Date>, Option<String>) {
+    let text = text.trim_start_matches(['—', '–', '-', ':', ' ']).trim();
+    let rest = text.strip_prefix("forgotten").map_or(text, str::trim_start);
+    let date: Option<Date> = rest.get(..10).and_then(|d| d.parse().ok());
+    let reason = match date {
+        Some(_) => rest[10..].trim_start_matches([':', ' ', ',']),
+        None => rest,
+    };
+    (date, (!reason.is_empty()).then(|| reason.to_owned()))
+}
+
+fn named(
+    workspace: &Workspace,
+    path: &RelPath,
+    usage: &[Usage],
+    protect: u8,
+    wanted: &Wanted,
+    chosen: &mut Vec<Chosen>,
+) -> Result<(), Error> {
+    let name = path.to_string();
+    if !path.starts_with("knowledge") || !matches!(role(path, &[]), Role::Knowledge | Role::Archive)
+    {
+        return Err(Error::NotKnowledge { path: name });
+    }
+    if !workspace.absolute(path).is_file() {
+        return Err(Error::Missing { path: name });
+    }
+    // A file that could not be indexed has no usage and can still be listed.
+    let known = usage.iter().find(|u| u.path == name).cloned();
+    let known = known.unwrap_or(Usage {
+        path: name.clone(),
+        importance: 5,
+        last: None,
+        count: 0,
+    });
+    if known.importance >= i64::from(protect) {
+        return Err(Error::Protected {
+            path: name,
+            importance: known.importance,
+            protect,
+        });
+    }
+    let reason = wanted
+        .reason
+        .clone()
+        .unwrap_or_else(|| "by hand".to_owned());
+    chosen.push(because(&known, reason));
+    Ok(())
+}
+
+/// Documents that may be chosen by their use: knowledge that a search finds.
+fn candidates(
+    index: &Index,
+    usage: Vec<Usage>,
+    gone: &HashSet<String>,
+) -> Result<Vec<Usage>, index::Error> {
+    let found: HashSet<String> = index
+        .catalogue()?
+        .into_iter()
+        .filter(|e| e.scope == "knowledge" && !gone.contains(&e.path))
+        .map(|e| e.path)
+        .collect();
+    Ok(usage
+        .into_iter()
+        .filter(|u| found.contains(&u.path))
         .collect())
 }
+
+fn because(usage: &Usage, reason: String) -> Chosen {
+    Chosen {
+        path: usage.path.clone(),
+        importance: usage.importance,
+        count: usage.count,
+        last: usage.last.clone(),
+        reason,
+    }
+}
+
+fn moment(text: &str) -> Option<Timestamp> {
+    text.parse().ok()
+}
+
+fn with_tombstones(list: &Document, chosen: &[Chosen], now: Timestamp) -> String {
+    let newline = list.newline();
+    let mut text = list.text.clone();
+    if !text.is_empty() && !text.ends_with(['\n', '\r']) {
+        text.push_str(newline);
+    }
+    let day = now.strftime("%Y-%m-%d");
+    for one in chosen {
+        let target = one.path.strip_prefix("knowledge/").unwrap_or(&one.path);
+        let link = entry::link(&one.path, target);
+        let reason = document::inert_line(&one.reason);
+        text.push_str(&format!("- {link} — forgotten {day}: {reason}{newline}"));
+    }
+    text
+}
+
+fn what<'a>(verb: &str, paths: impl ExactSizeIterator<Item = &'a str>) -> String {
+    let count = paths.len();
+    match (count, paths.last()) {
+        (1, Some(path)) => format!("{verb} {path}"),
+        _ => format!("{verb} {count} documents"),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -135,6 +135,48 @@ pub fn head(root: &Path) -> Option<String> {
     commit_named(root, "HEAD").ok().flatten()
 }
 
+/// What git does with a path that it does not track.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Ignored {
+    /// By a rule in this file, relative to the root or absolute.
+    By(String),
+    No,
+    /// There is no repository, or no git to ask.
+    Unknown,
+}
+
+/// Whether git ignores a path. A folder is named with a slash at its end.
+pub fn ignored(root: &Path, path: &str) -> Ignored {
+    let mut command = command(root, &["check-ignore", "--verbose", "--", path]);
+    // This one takes plain names and refuses to be told so.
+    command.env_remove("GIT_LITERAL_PATHSPECS");
+    let Ok(output) = command.output() else {
+        return Ignored::Unknown;
+    };
+    match output.status.code() {
+        // `<file>:<line>:<pattern>\t<path>`; a pattern that begins with `!`
+        // says that the path is not ignored.
+        Some(0) => {
+            let said = String::from_utf8_lossy(&output.stdout);
+            let mut parts = said.splitn(3, ':');
+            match (parts.next(), parts.nth(1)) {
+                (Some(file), Some(pattern)) if !pattern.starts_with('!') => {
+                    Ignored::By(file.to_string())
+                }
+                _ => Ignored::No,
+            }
+        }
+        Some(1) => Ignored::No,
+        _ => Ignored::Unknown,
+    }
+}
+
+/// How many files git tracks below a folder.
+pub fn tracked_below(root: &Path, folder: &str) -> Result<usize, Error> {
+    let listing = checked(git(root, &["ls-files", "-z", "--", folder])?)?;
+    Ok(memchr::memchr_iter(0, &listing).count())
+}
+
 fn commit_named(root: &Path, name: &str) -> Result<Option<String>, Error> {
     let name = format!("{name}^{{commit}}");
     let args = [

@@ -56,10 +56,13 @@ pub fn role(path: &RelPath, domains: &[String]) -> Role {
 }
 
 fn is_autoload(path: &str) -> bool {
-    if matches!(
+    // What was moved out of such a file keeps its name, in `knowledge/legacy/`:
+    // there the first folder decides, so that it can be searched.
+    let named = matches!(
         name(path),
         "CLAUDE.md" | "CLAUDE.local.md" | "AGENTS.md" | "GEMINI.md"
-    ) {
+    );
+    if named && first(path) != "knowledge" {
         return true;
     }
     // Agents also read the folders of nested packages, so any depth counts. A
@@ -158,7 +161,11 @@ mod tests {
             ("AGENTS.md", Autoload),
             ("GEMINI.md", Autoload),
             ("packages/a/CLAUDE.md", Autoload),
-            ("knowledge/CLAUDE.md", Autoload),
+            ("knowledge/legacy/CLAUDE.md", Knowledge),
+            ("knowledge/legacy/packages-a-AGENTS.md", Knowledge),
+            ("knowledge/CLAUDE.md", Knowledge),
+            ("knowledge/.claude/CLAUDE.md", Autoload),
+            ("docs/knowledge/CLAUDE.md", Autoload),
             ("claude.md", Untracked),
             (".github/copilot-instructions.md", Autoload),
             (".github/README.md", Untracked),

@@ -1,0 +1,64 @@
+//! Changes that a person looks at before they happen. What is applied is what
+//! was shown: a file that has changed in between stops all of it.
+
+use jiff::Timestamp;
+
+use crate::workspace::{Error, Receipt, RelPath, Workspace};
+
+/// Files with their text before and after, in the order in which to show them.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Proposal {
+    pub files: Vec<Proposed>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Proposed {
+    pub path: RelPath,
+    /// None where there is no file yet.
+    pub before: Option<String>,
+    pub after: String,
+}
+
+impl Proposal {
+    /// Adds a file, unless it would stay as it is.
+    pub fn add(&mut self, path: RelPath, before: Option<String>, after: String) {
+        if before.as_deref() != Some(after.as_str()) {
+            self.files.push(Proposed {
+                path,
+                before,
+                after,
+            });
+        }
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.files.is_empty()
+    }
+
+    /// The text that a file would have, when it is among those to change.
+    pub fn after(&self, path: &RelPath) -> Option<&str> {
+        let file = self.files.iter().find(|file| file.path == *path)?;
+        Some(&file.after)
+    }
+
+    /// Carries all of it out as one change that can be undone.
+    pub fn apply(
+        &self,
+        workspace: &Workspace,
+        what: &str,
+        now: Timestamp,
+    ) -> Result<Receipt, Error> {
+        workspace.change(what, now, |change| {
+            for file in &self.files {
+                let current = change.read(&file.path)?;
+                if current.as_deref() != file.before.as_deref().map(str::as_bytes) {
+                    return Err(Error::ChangedSince {
+                        path: workspace.absolute(&file.path),
+                    });
+                }
+                change.write(&file.path, file.after.as_bytes());
+            }
+            Ok(())
+        })
+    }
+}
