@@ -372,6 +372,9 @@ impl<'a> Shared<'a> {
             View::Client(Client::Copilot) => copilot::loads(&self.reader),
         };
         let mut all = self.findings.clone();
+        // What another client loads is none of this one's business.
+        let loaded = |file: &str| loads.iter().any(|load| load.source.shown == file);
+        all.retain(|f| f.kind != Kind::RepeatsKnowledge || view == View::Plain || loaded(&f.file));
         all.extend(findings);
         let items: Vec<Item> = loads.iter().map(|load| self.item(load)).collect();
         let config = &self.workspace.config().audit;
@@ -425,10 +428,7 @@ impl<'a> Shared<'a> {
         };
         let config = &self.workspace.config().audit;
         let limits = (load.origin == Origin::Project).then_some(match load.is_instructions {
-            true => Limits {
-                warn: config.file_warn,
-                critical: config.file_critical,
-            },
+            true => self.instruction_limits(),
             false => Limits {
                 warn: config.skill_warn,
                 critical: config.skill_critical,
@@ -449,6 +449,14 @@ impl<'a> Shared<'a> {
         }
     }
 
+    fn instruction_limits(&self) -> Limits {
+        let config = &self.workspace.config().audit;
+        Limits {
+            warn: config.file_warn,
+            critical: config.file_critical,
+        }
+    }
+
     fn sizes(&self, items: &[Item], findings: &mut Vec<Finding>) {
         for item in items {
             let Some((level, limit)) = item.limits.and_then(|l| l.judge(item.judged)) else {
@@ -457,16 +465,14 @@ impl<'a> Shared<'a> {
             let shown = self.amount(item.always, item.judged);
             let message = format!("{}: {shown} {}", item.path, verdict(level, limit));
             let warn = item.limits.map_or(limit, |l| l.warn);
-            let advice = match item.path.ends_with("SKILL.md") {
-                true => format!(
-                    "Keep its core under {} tokens and move the rest to `references/` beside it",
-                    thousands(warn)
-                ),
-                false => format!(
-                    "Reduce {} to a stub (< {} tokens)",
-                    item.path,
-                    thousands(warn)
-                ),
+            let warn = thousands(warn);
+            let file = &item.path;
+            let advice = if item.limits == Some(self.instruction_limits()) {
+                format!("Reduce {file} to a stub (< {warn} tokens)")
+            } else if file.ends_with("/SKILL.md") {
+                format!("Keep each skill under {warn} tokens, with the rest in `references/` beside it")
+            } else {
+                format!("Keep each rule, command and agent under {warn} tokens")
             };
             let mut finding = Finding::new(level, Kind::Size, &item.path, message);
             finding.tokens = Some(item.judged);

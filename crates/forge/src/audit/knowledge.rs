@@ -171,7 +171,7 @@ fn one(workspace: &Workspace, file: &Found, lines: &Lines, out: &mut Vec<Look>) 
     source::secrets(path, &text, &mut found.findings);
     if !file.path.starts_with(LEGACY) {
         let own = Lines::of_text(&text, 1);
-        for run in lines.runs(&own) {
+        for run in lines.runs(&own, true) {
             let place = lines.numbers(&run);
             found.repeated.push((run.file, place, repeats::numbers(&own, &run).0));
         }

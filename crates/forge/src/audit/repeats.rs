@@ -84,9 +84,10 @@ impl Lines {
         self.files.push(lines);
     }
 
-    /// The runs of lines that these files hold as well, without overlaps.
-    pub(super) fn runs(&self, lines: &[Line]) -> Vec<Run> {
-        let mut runs = Vec::new();
+    /// The runs of lines that these files hold as well, without overlaps. Of
+    /// several places that hold the same, all come or only the first.
+    pub(super) fn runs(&self, lines: &[Line], all: bool) -> Vec<Run> {
+        let mut runs: Vec<Run> = Vec::new();
         let mut at = 0;
         let mut free = 0;
         while at < lines.len() {
@@ -94,22 +95,25 @@ impl Lines {
                 true => self.places.get(&lines[at].hash),
                 false => None,
             };
-            let mut best: Option<(usize, Run)> = None;
-            for &(file, place) in places.into_iter().flatten() {
-                let run = self.extend(file, place, lines, at, free);
-                let tokens = lines[run.mine.0..run.mine.1].iter().map(|l| l.tokens).sum();
-                if best.is_none_or(|(most, _)| tokens > most) {
-                    best = Some((tokens, run));
+            let places = places.into_iter().flatten();
+            let found: Vec<Run> = places
+                .map(|&(file, place)| self.extend(file, place, lines, at, free))
+                .collect();
+            let tokens = |run: &Run| lines[run.mine.0..run.mine.1].iter().map(|l| l.tokens).sum();
+            let most: usize = found.iter().map(tokens).max().unwrap_or(0);
+            if most < LEAST_TOKENS {
+                at += 1;
+                continue;
+            }
+            let known = runs.len();
+            for run in found.iter().filter(|run| tokens(run) == most) {
+                let again = runs[known..].iter().any(|one| one.file == run.file);
+                if !again && (all || runs.len() == known) {
+                    runs.push(*run);
                 }
             }
-            match best {
-                Some((tokens, run)) if tokens >= LEAST_TOKENS => {
-                    at = run.mine.1;
-                    free = at;
-                    runs.push(run);
-                }
-                _ => at += 1,
-            }
+            at = runs[known].mine.1;
+            free = at;
         }
         runs
     }
@@ -163,7 +167,7 @@ pub(super) fn across(loads: &[Load], view: View, judge: Tokenizer, findings: &mu
     let mut shared: BTreeMap<(usize, (usize, usize)), Vec<(usize, usize)>> = BTreeMap::new();
     for (number, load) in files.iter().enumerate() {
         let own = Lines::of(&load.source.document);
-        for run in lines.runs(&own) {
+        for run in lines.runs(&own, false) {
             let holders = shared.entry((run.file, lines.numbers(&run))).or_default();
             holders.push((number, numbers(&own, &run).0));
         }
@@ -278,7 +282,7 @@ mod tests {
         let mut lines = Lines::default();
         lines.add(Lines::of(&one));
         let own = Lines::of(&other);
-        let runs = lines.runs(&own);
+        let runs = lines.runs(&own, false);
         runs.iter().map(|run| (lines.numbers(run), numbers(&own, run))).collect()
     }
 
