@@ -1,1 +1,3 @@
 //! Fixtures for tests. Development only: nothing here ships.
+
+pub mod spec;

@@ -3,6 +3,7 @@
 
 use std::ops::Range;
 
+use super::plain::Fence;
 use super::{Block, BlockKind, Document, lines};
 
 /// Replace `span` by `text`. An empty span inserts.
@@ -190,8 +191,8 @@ impl Document {
     /// last line end. None if all are blank.
     fn core(&self, span: &Range<usize>) -> Option<Range<usize>> {
         let text = self.str(span);
-        let end = span.start + text.trim_ascii_end().len();
-        let first = span.end - text.trim_ascii_start().len();
+        let end = span.start + text.trim_end_matches(lines::BLANK).len();
+        let first = span.end - text.trim_start_matches(lines::BLANK).len();
         if first >= end {
             return None;
         }
@@ -252,7 +253,7 @@ impl Document {
         let mut blank = 0;
         for line in lines::split(text) {
             let line = &line[..lines::without_end(line, 0..line.len()).end];
-            if line.trim_ascii().is_empty() {
+            if line.trim_matches(lines::BLANK).is_empty() {
                 blank += 1;
                 continue;
             }
@@ -287,9 +288,17 @@ impl Document {
     /// What closes a fence, comment or tag that would swallow all that follows.
     fn closer(&self, end: usize) -> Option<String> {
         let block = self.block_ending_at(end)?;
-        let text = self.str(&block.span).trim_ascii();
+        let text = self.str(&block.span).trim_matches(lines::BLANK);
         match block.kind {
-            BlockKind::Code => open_fence(text),
+            BlockKind::Code => {
+                let index = self
+                    .code
+                    .partition_point(|code| code.span.start < block.span.start);
+                self.code
+                    .get(index)
+                    .filter(|code| code.fenced)
+                    .and_then(|_| open_fence(self.str(&block.span)))
+            }
             BlockKind::Html => open_html(text).map(str::to_owned),
             _ => None,
         }
@@ -328,18 +337,11 @@ fn heading_text(title: &str) -> String {
 }
 
 /// The fence that closes a code block which the text leaves open.
-fn open_fence(text: &str) -> Option<String> {
-    let mark = text
-        .chars()
-        .next()
-        .filter(|mark| matches!(mark, '`' | '~'))?;
-    let len = text.chars().take_while(|char| *char == mark).count();
-    if len < 3 {
-        return None;
-    }
-    let last = lines::split(text).skip(1).last().unwrap_or("").trim_ascii();
-    let closed = last.len() >= len && last.chars().all(|char| char == mark);
-    (!closed).then(|| std::iter::repeat_n(mark, len).collect())
+fn open_fence(block: &str) -> Option<String> {
+    let mut lines = lines::split(block);
+    let fence = Fence::opened_by(lines.next()?, 0)?;
+    let closed = lines.last().is_some_and(|line| fence.is_closed_by(line));
+    (!closed).then(|| fence.closing())
 }
 
 /// What closes an HTML block that blank lines do not end.

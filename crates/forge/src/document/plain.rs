@@ -28,7 +28,7 @@ pub(super) fn outline(source: &str, body: Range<usize>, line_starts: &[usize]) -
         }
         let opened = Fence::opened_by(line, span.start);
         let heading = atx(line);
-        if opened.is_none() && heading.is_none() && !line.trim_ascii().is_empty() {
+        if opened.is_none() && heading.is_none() && !line.trim_matches(lines::BLANK).is_empty() {
             out.tasks.extend(task(line, &span));
             paragraph.get_or_insert(span.clone()).end = span.end;
             continue;
@@ -100,7 +100,8 @@ impl Outline {
     }
 }
 
-struct Fence {
+/// The opening line of a code block.
+pub(super) struct Fence {
     mark: u8,
     len: usize,
     start: usize,
@@ -108,7 +109,7 @@ struct Fence {
 }
 
 impl Fence {
-    fn opened_by(line: &str, start: usize) -> Option<Fence> {
+    pub(super) fn opened_by(line: &str, start: usize) -> Option<Fence> {
         let text = unindented(line)?;
         let mark = *text
             .as_bytes()
@@ -125,11 +126,17 @@ impl Fence {
         })
     }
 
-    fn is_closed_by(&self, line: &str) -> bool {
+    pub(super) fn is_closed_by(&self, line: &str) -> bool {
         unindented(line).is_some_and(|text| {
-            let text = text.trim_ascii_end();
+            let text = text.trim_end_matches(lines::BLANK);
             text.len() >= self.len && text.bytes().all(|byte| byte == self.mark)
         })
+    }
+}
+
+impl Fence {
+    pub(super) fn closing(&self) -> String {
+        char::from(self.mark).to_string().repeat(self.len)
     }
 }
 
@@ -140,7 +147,7 @@ fn unindented(line: &str) -> Option<&str> {
 }
 
 fn atx(line: &str) -> Option<(u8, &str)> {
-    let text = unindented(line)?.trim_ascii_end();
+    let text = unindented(line)?.trim_end_matches(lines::BLANK);
     let level = text.bytes().take_while(|byte| *byte == b'#').count();
     let rest = &text[level..];
     if !(1..=6).contains(&level) || !(rest.is_empty() || rest.starts_with([' ', '\t'])) {
@@ -153,7 +160,7 @@ fn atx(line: &str) -> Option<(u8, &str)> {
 }
 
 fn task(line: &str, span: &Range<usize>) -> Option<Task> {
-    let indent = line.len() - line.trim_ascii_start().len();
+    let indent = line.len() - line.trim_start_matches(lines::BLANK).len();
     let item = line[indent..]
         .strip_prefix(['-', '*', '+'])?
         .strip_prefix(" [")?;

@@ -127,13 +127,16 @@ impl<'a> Blocks<'a> {
 
     /// Returns the lines that the block was given.
     pub(super) fn push(&mut self, kind: BlockKind, span: Range<usize>) -> Range<usize> {
-        let text = self.source[span.clone()].trim_ascii_end();
+        let text = self.source[span.clone()].trim_end_matches(lines::BLANK);
         if text.is_empty() {
             return span.start..span.start;
         }
         let last = span.start + text.len() - 1;
-        let start = lines::start_of(self.line_starts, span.start).max(self.at);
+        let mut start = lines::start_of(self.line_starts, span.start).max(self.at);
         let end = lines::end_of(self.line_starts, last, self.source.len());
+        if kind == BlockKind::Heading && text.contains('\n') {
+            start = self.paragraph_start(start);
+        }
         self.fill(start);
         self.at = end.max(self.at);
         let span = start..self.at;
@@ -146,6 +149,21 @@ impl<'a> Blocks<'a> {
         span
     }
 
+    /// Link definitions right above an underlined heading are one paragraph
+    /// with it: set apart from them, its first line could become a list or
+    /// code. So they count as lines of the heading.
+    fn paragraph_start(&self, heading: usize) -> usize {
+        let gap = &self.source[self.at..heading];
+        let blank = lines::split(gap)
+            .scan(self.at, |at, line| {
+                *at += line.len();
+                Some((*at, line.trim_matches(lines::BLANK).is_empty()))
+            })
+            .filter(|(_, blank)| *blank)
+            .last();
+        blank.map_or(self.at, |(end, _)| end)
+    }
+
     pub(super) fn finish(mut self, end: usize) -> Vec<Block> {
         self.fill(end);
         self.blocks
@@ -156,8 +174,8 @@ impl<'a> Blocks<'a> {
             return;
         }
         let gap = &self.source[self.at..end];
-        let skipped = gap.len() - gap.trim_ascii_start().len();
-        let text = gap.trim_ascii();
+        let skipped = gap.len() - gap.trim_start_matches(lines::BLANK).len();
+        let text = gap.trim_matches(lines::BLANK);
         if text.is_empty() {
             return;
         }
@@ -267,11 +285,12 @@ impl<'a> Walk<'a> {
             }
             Event::Text(text) => self.text(&text, range),
             Event::Code(text) => {
+                let text = text.trim();
                 if let Some(title) = &mut self.title {
                     let start = title.text.len();
                     title.code.push(start..start + text.len());
                 }
-                self.text(&text, range.clone());
+                self.text(text, range.clone());
                 self.inline_end = None;
                 self.out.inline_code.push(range.clone());
                 self.out.opaque.push(range);
@@ -363,9 +382,7 @@ impl<'a> Walk<'a> {
                 if let Some(title) = self.title.take() {
                     self.headings.push(Heading {
                         level: title.level,
-                        title: links::without_wiki_marks(&title.text, &title.code)
-                            .trim()
-                            .into(),
+                        title: one_space(&links::without_wiki_marks(&title.text, &title.code)),
                         span: title.span,
                     });
                 }
@@ -458,9 +475,11 @@ impl<'a> Walk<'a> {
         let Some(task) = item.task else { return };
         let end = item.nested.unwrap_or(range.end);
         let line = lines::start_of(self.line_starts, item.start).max(self.body.start);
-        let alone = self.source[line..item.start].trim_ascii().is_empty();
+        let alone = self.source[line..item.start]
+            .trim_matches(lines::BLANK)
+            .is_empty();
         let start = if alone { line } else { item.start };
-        let text = self.source[start..end.max(start)].trim_ascii_end();
+        let text = self.source[start..end.max(start)].trim_end_matches(lines::BLANK);
         let last = (start + text.len()).saturating_sub(1).max(start);
         let stop = lines::end_of(self.line_starts, last, self.source.len());
         self.out.tasks[task].span = start..stop;
@@ -477,7 +496,7 @@ impl<'a> Walk<'a> {
 
 /// The block id that ends at `end`, trailing spaces aside.
 pub(super) fn block_id(source: &str, end: usize) -> Option<BlockId> {
-    let text = source[..end].trim_ascii_end();
+    let text = source[..end].trim_end_matches(lines::BLANK);
     let bytes = text.as_bytes();
     let id_len = bytes
         .iter()
@@ -509,13 +528,25 @@ fn block_kind(tag: &Tag<'_>) -> Option<BlockKind> {
 /// The comments of an HTML block that begins with one.
 fn comments(source: &str, block: Range<usize>, out: &mut Vec<Range<usize>>) {
     let html = &source[block.clone()];
-    let mut at = html.len() - html.trim_ascii_start().len();
+    let mut at = html.len() - html.trim_start_matches(lines::BLANK).len();
     while html[at..].starts_with("<!--") {
         let end = html[at + 4..].find("-->").map(|close| at + 4 + close + 3);
-        let stop = end.unwrap_or(html.trim_ascii_end().len());
+        let stop = end.unwrap_or(html.trim_end_matches(lines::BLANK).len());
         out.push(block.start + at..block.start + stop);
-        at = stop + html[stop..].len() - html[stop..].trim_ascii_start().len();
+        at = stop + html[stop..].len() - html[stop..].trim_start_matches(lines::BLANK).len();
     }
+}
+
+/// A title as one line with single spaces.
+fn one_space(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for word in text.split_ascii_whitespace() {
+        if !out.is_empty() {
+            out.push(' ');
+        }
+        out.push_str(word);
+    }
+    out
 }
 
 fn shift(range: Range<usize>, base: usize) -> Range<usize> {
