@@ -86,7 +86,7 @@ impl Document {
         let Some(core) = self.core(&own) else {
             return self.fill_section(section, body);
         };
-        let body = self.with_own_line_ends(body);
+        let body = self.prepared(body);
         if body.is_empty() {
             let next = if own.end < self.text.len() {
                 self.newline()
@@ -111,7 +111,7 @@ impl Document {
         let Some(core) = self.core(&own) else {
             return self.fill_section(section, text);
         };
-        let text = self.with_own_line_ends(text);
+        let text = self.prepared(text);
         if text.is_empty() {
             return Edit {
                 span: core.end..core.end,
@@ -161,7 +161,7 @@ impl Document {
         text.push(' ');
         text.push_str(&heading_text(title));
         text.push_str(newline);
-        let body = self.with_own_line_ends(body);
+        let body = self.prepared(body);
         if !body.is_empty() {
             text.push_str(newline);
             text.push_str(&body);
@@ -205,7 +205,7 @@ impl Document {
     fn fill_section(&self, section: usize, body: &str) -> Edit {
         let own = self.sections[section].own.clone();
         let newline = self.newline();
-        let body = self.with_own_line_ends(body);
+        let body = self.prepared(body);
         if body.is_empty() {
             return Edit {
                 span: own.start..own.start,
@@ -246,24 +246,26 @@ impl Document {
         self.newline().repeat(wanted.max(line_ends) - line_ends)
     }
 
-    /// Text in the document's own line ends, without blank lines around it.
-    fn with_own_line_ends(&self, text: &str) -> String {
-        let newline = self.newline();
-        let mut out = String::with_capacity(text.len());
-        let mut blank = 0;
-        for line in lines::split(text) {
-            let line = &line[..lines::without_end(line, 0..line.len()).end];
-            if line.trim_matches(lines::BLANK).is_empty() {
-                blank += 1;
-                continue;
-            }
-            if !out.is_empty() {
-                out.push_str(&newline.repeat(blank + 1));
-            }
-            blank = 0;
-            out.push_str(line);
+    /// New text in the document's own line ends and without blank lines around
+    /// it. A fence or comment that it leaves open is closed, else it would
+    /// swallow the sections behind it.
+    fn prepared(&self, text: &str) -> String {
+        let mut lines: Vec<&str> = lines::split(text)
+            .map(|line| &line[..lines::without_end(line, 0..line.len()).end])
+            .skip_while(|line| is_blank(line))
+            .collect();
+        lines.truncate(
+            lines
+                .iter()
+                .rposition(|line| !is_blank(line))
+                .map_or(0, |last| last + 1),
+        );
+        let new = lines.join(self.newline());
+        let read = super::parse(new);
+        match read.core(&read.body).and_then(|core| read.closer(core.end)) {
+            Some(close) => read.text + self.newline() + &close,
+            None => read.text,
         }
-        out
     }
 
     /// Whether `text` goes on with the list or table that ends at `end`.
@@ -318,6 +320,10 @@ impl Document {
             0
         }
     }
+}
+
+fn is_blank(line: &str) -> bool {
+    line.trim_matches(lines::BLANK).is_empty()
 }
 
 fn line_ends(text: &str) -> usize {

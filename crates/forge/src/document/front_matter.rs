@@ -51,10 +51,12 @@ impl FrontMatter {
 
     /// The texts of a list; a single text counts as a list of one.
     pub fn list(&self, key: &str) -> Vec<&str> {
-        let as_text = |value| match value {
-            &Value::Text(ref text) => Some(text.as_str()),
-            _ => None,
-        };
+        fn as_text(value: &Value) -> Option<&str> {
+            match value {
+                Value::Text(text) => Some(text),
+                _ => None,
+            }
+        }
         match self.get(key) {
             Some(Value::List(values)) => values.iter().filter_map(as_text).collect(),
             Some(value) => as_text(value).into_iter().collect(),

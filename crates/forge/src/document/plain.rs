@@ -5,7 +5,8 @@
 
 use std::ops::Range;
 
-use super::walk::{Blocks, Heading, Outline, block_id, sections};
+use super::blocks::{Blocks, Heading, sections};
+use super::walk::{Outline, block_id};
 use super::{BlockKind, Code, Task, lines};
 
 pub(super) fn outline(source: &str, body: Range<usize>, line_starts: &[usize]) -> Outline {
@@ -61,8 +62,9 @@ pub(super) fn outline(source: &str, body: Range<usize>, line_starts: &[usize]) -
     out
 }
 
-/// How many quotes and list items some line opens, one inside the other: an
-/// upper bound, taken from the markers at its start.
+/// How deeply some line may nest quotes and list items, taken from the markers
+/// at its start. Indentation counts for little: a line may stand far to the
+/// right for other reasons, and deep nesting by indentation makes a text long.
 pub(super) fn nesting(body: &str) -> usize {
     let bytes = body.as_bytes();
     let mut deepest = markers(bytes);
@@ -75,10 +77,14 @@ pub(super) fn nesting(body: &str) -> usize {
 fn markers(line: &[u8]) -> usize {
     let mut count = 0;
     let mut digits = 0;
+    let mut columns = 0;
     for (at, byte) in line.iter().enumerate() {
         let blank_next = || matches!(line.get(at + 1), None | Some(b' ' | b'\t' | b'\r' | b'\n'));
         match byte {
-            b' ' | b'\t' => digits = 0,
+            b' ' | b'\t' => {
+                digits = 0;
+                columns += if *byte == b'\t' { 4 } else { 1 };
+            }
             b'>' => count += 1,
             b'-' | b'+' | b'*' if blank_next() => count += 1,
             b'.' | b')' if digits > 0 && blank_next() => count += 1,
@@ -86,7 +92,7 @@ fn markers(line: &[u8]) -> usize {
             _ => break,
         }
     }
-    count
+    if count == 0 { 0 } else { count + columns / 10 }
 }
 
 impl Outline {

@@ -402,14 +402,7 @@ fn replacing_keeps_the_lines_around() {
         "new",
         "---\na: 1\n---\n\nnew\n\n# A\n",
     );
-    check_replace(
-        "old\nTitle\n---\n",
-        "nowhere",
-        "new",
-        "old\nTitle\n---\n"
-            .replace("old\nTitle\n---\n", "new\n\nold\nTitle\n---\n")
-            .as_str(),
-    );
+    check_replace("Title\n---\n", "", "new", "new\n\nTitle\n---\n");
     check_replace("# A\nold\n\nB\n---\n", "a", "new", "# A\nnew\n\nB\n---\n");
 }
 
@@ -442,6 +435,22 @@ fn what_is_open_is_closed_before_text_is_added() {
     let after = edited(&document, document.append_section(2, "B #", "x"));
     assert_eq!(after.text, "# A\n~~~\n# no\n~~~\n\n## B \\#\n\nx\n");
     assert_eq!(after.sections[2].title, "B #");
+}
+
+#[test]
+fn new_text_that_is_left_open_is_closed() {
+    check_replace(
+        "# A\nold\n\n# B\n",
+        "A",
+        "```\nx  \n \ny",
+        "# A\n```\nx  \n \ny\n```\n\n# B\n",
+    );
+    check_append(
+        "# A\nold\n\n# B\n",
+        "A",
+        "<!-- x",
+        "# A\nold\n\n<!-- x\n-->\n\n# B\n",
+    );
 }
 
 #[test]
