@@ -1,3 +1,4 @@
+<<<<<<< HEAD
 //! Fixtures for tests: many files in one string, and temporary workspaces in
 //! which programs run without network, global git configuration or real time.
 //! It must never be a dependency of shipped code.
@@ -9,3 +10,8 @@ pub mod workspace;
 
 pub use output::Output;
 pub use workspace::TestWorkspace;
+=======
+//! Fixtures for tests. Development only: nothing here ships.
+
+pub mod spec;
+>>>>>>> document
