@@ -1,4 +1,3 @@
-<<<<<<< HEAD
 //! Fixtures for tests: many files in one string, and temporary workspaces in
 //! which programs run without network, global git configuration or real time.
 //! It must never be a dependency of shipped code.
@@ -6,12 +5,8 @@
 pub mod fixture;
 pub mod git;
 pub mod output;
+pub mod spec;
 pub mod workspace;
 
 pub use output::Output;
 pub use workspace::TestWorkspace;
-=======
-//! Fixtures for tests. Development only: nothing here ships.
-
-pub mod spec;
->>>>>>> document

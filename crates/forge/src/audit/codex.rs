@@ -99,7 +99,10 @@ fn nested(reader: &Reader, out: &mut Loads) {
             && let Some(source) = reader.read(&Place::Inside(file.path.clone()))
         {
             let why = "when Codex is started there";
-            out.loads.push(Load::waiting(&source, Origin::Project, why));
+            out.loads.push(Load {
+                invoke: Some(source.text().to_owned()),
+                ..Load::waiting(&source, Origin::Project, why)
+            });
         }
     }
 }

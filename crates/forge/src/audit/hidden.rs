@@ -130,7 +130,12 @@ fn class(before: Option<char>, c: char, after: Option<char>) -> Option<Class> {
             let beside = before.is_some_and(hangul) || after.is_some_and(hangul);
             (!beside).then_some(Class::Invisible)
         }
-        '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{61c}' | '\u{2060}'..='\u{2064}'
+        // Formulas have invisible operators, one at a time.
+        '\u{2061}'..='\u{2064}' => {
+            let beside = before.is_some_and(is_zero_width) || after.is_some_and(is_zero_width);
+            beside.then_some(Class::Invisible)
+        }
+        '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{61c}' | '\u{2060}'
         | '\u{206a}'..='\u{206f}' | '\u{feff}' | '\u{180e}' | '\u{34f}'
         | '\u{fff9}'..='\u{fffb}' => Some(Class::Invisible),
         c if c.is_control() && !u8::try_from(c).is_ok_and(is_layout) => Some(Class::Control),
@@ -144,6 +149,10 @@ fn is_layout(byte: u8) -> bool {
 
 fn is_selector(c: char) -> bool {
     matches!(c, '\u{fe00}'..='\u{fe0f}' | '\u{e0100}'..='\u{e01ef}')
+}
+
+fn is_zero_width(c: char) -> bool {
+    matches!(c, '\u{200b}'..='\u{200d}' | '\u{2060}'..='\u{2064}' | '\u{feff}')
 }
 
 fn is_ideograph(c: char) -> bool {
@@ -217,6 +226,7 @@ mod tests {
         check("a\u{fe01}\u{fe02}", &[(Smuggled, 1)]);
         check("a\u{e0101}", &[(Smuggled, 1)]);
         check("pass\u{200b}word", &[(Invisible, 1)]);
+        check("a\u{2062}\u{2064}b", &[(Invisible, 1), (Invisible, 1)]);
         check("a\u{200d}b", &[(Invisible, 1)]);
         check("a \u{ad}b", &[(Invisible, 1)]);
         check("\u{feff}a\u{feff}", &[(Invisible, 1)]);
@@ -237,6 +247,7 @@ mod tests {
             "Donau\u{ad}dampf\u{ad}schiff",
             "🏴\u{e0067}\u{e0062}\u{e0065}\u{e006e}\u{e0067}\u{e007f}",
             "葛\u{e0100}",
+            "2\u{2062}x",
         ] {
             let mut found = Vec::new();
             check("a.md", text, true, &mut found);

@@ -61,22 +61,30 @@ fn not_indexed(workspace: &Workspace, files: usize, findings: &mut Vec<Finding>)
         Err(e) => return say(Level::Notice, "knowledge/", &e.to_string(), advice),
     };
     let differences = differences(workspace, &catalogue, false);
+    let unusable = |path: &str, why: &str| {
+        let what = format!("not indexed: {why}");
+        (Level::Warning, path.to_owned(), what, "Until then, no search finds it")
+    };
+    let mut all = Vec::new();
     for found in &differences.to_read {
         let path = found.path.as_str();
-        match index.hash_of(path) {
-            Ok(Some(hash)) => {
-                // A file's time may prove nothing although its text is the same.
-                let text = workspace.read_text(&found.path);
-                if !text.is_ok_and(|text| content_hash(&text) == hash) {
-                    say(Level::Notice, path, "changed since it was indexed", advice);
-                }
+        let known = index.hash_of(path).ok().flatten();
+        let what = match (workspace.read_text(&found.path), known) {
+            (Err(e), _) if e.is_not_found() => continue,
+            (Err(e), _) => {
+                all.push(unusable(path, &e.to_string()));
+                continue;
             }
-            _ => say(Level::Notice, path, "not indexed", advice),
-        }
+            // A file's time may prove nothing although its text is the same.
+            (Ok(text), Some(hash)) if content_hash(&text) == hash => continue,
+            (Ok(_), Some(hash)) if !hash.is_empty() => "changed since it was indexed",
+            (Ok(_), _) => "not indexed",
+        };
+        all.push((Level::Notice, path.to_owned(), what.to_owned(), advice));
     }
-    for (path, why) in &differences.unusable {
-        let what = format!("not indexed: {why}");
-        say(Level::Warning, path, &what, "Until then, no search finds it");
+    all.extend(differences.unusable.iter().map(|(path, why)| unusable(path, why)));
+    for (level, file, what, advice) in all {
+        say(level, &file, &what, advice);
     }
 }
 
@@ -171,7 +179,7 @@ fn one(workspace: &Workspace, file: &Found, lines: &Lines, out: &mut Vec<Look>) 
     source::secrets(path, &text, &mut found.findings);
     if !file.path.starts_with(LEGACY) {
         let own = Lines::of_text(&text, 1);
-        for run in lines.runs(&own, true) {
+        for run in lines.runs(&own, true, |_| true) {
             let place = lines.numbers(&run);
             found.repeated.push((run.file, place, repeats::numbers(&own, &run).0));
         }

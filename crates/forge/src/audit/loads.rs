@@ -142,40 +142,55 @@ pub(super) fn utf16(text: &str) -> usize {
     text.chars().map(char::len_utf16).sum()
 }
 
+/// Folders at whose files some client looks by itself.
+pub(super) const SPECIAL: [&str; 7] = [
+    ".agents", ".claude", ".codex", ".cursor", ".gemini", ".github", ".opencode",
+];
+
+/// Names under which instructions are found in any folder.
+const NAMED: [&str; 5] = [
+    "AGENTS.md",
+    "AGENTS.override.md",
+    "CLAUDE.local.md",
+    "CLAUDE.md",
+    "GEMINI.md",
+];
+
 /// Files that clients read as instructions, as opposed to the many small files
 /// of a special folder. What these import counts as instructions too.
 fn is_instructions(place: &Place) -> bool {
     let Place::Inside(path) = place else {
         return true;
     };
-    let special = path
-        .components()
-        .any(|c| matches!(c, ".claude" | ".codex" | ".opencode" | ".agents" | ".cursor" | ".gemini"))
-        || path.starts_with(".github/skills")
-        || path.starts_with(".github/instructions");
-    let named = matches!(
-        path.file_name(),
-        "CLAUDE.md" | "CLAUDE.local.md" | "AGENTS.md" | "AGENTS.override.md" | "GEMINI.md"
-    );
-    named || !special
+    let many = path.components().any(|name| SPECIAL.contains(&name))
+        && path.file_name() != "copilot-instructions.md";
+    NAMED.contains(&path.file_name()) || !many
 }
 
-/// Whether the file belongs to a folder below the root.
 fn is_nested(place: &Place) -> bool {
+    !owner(place).is_empty()
+}
+
+/// The folder whose instructions a file belongs to: for `a/CLAUDE.md` and for
+/// `a/.claude/rules/b.md` it is `a`, and the root for all that is imported.
+pub(super) fn owner(place: &Place) -> &str {
     let Place::Inside(path) = place else {
-        return false;
+        return "";
     };
-    let named = matches!(
-        path.file_name(),
-        "CLAUDE.md" | "CLAUDE.local.md" | "AGENTS.md" | "AGENTS.override.md" | "GEMINI.md"
-    );
-    let mut before = path.components();
-    let special = before.position(|c| {
-        matches!(c, ".claude" | ".codex" | ".opencode" | ".agents" | ".cursor" | ".github" | ".gemini")
-    });
-    match special {
-        Some(depth) => depth > 0,
-        None => named && path.as_str().contains('/'),
+    let named = NAMED.contains(&path.file_name());
+    let text = path.as_str();
+    let mut start = 0;
+    for name in path.components() {
+        // `.github` holds Copilot's instructions; other names there are the
+        // folder's own.
+        if SPECIAL.contains(&name) && !(named && name == ".github") {
+            return text[..start].trim_end_matches('/');
+        }
+        start += name.len() + 1;
+    }
+    match text.rsplit_once('/') {
+        Some((folder, _)) if named => folder,
+        _ => "",
     }
 }
 
@@ -194,7 +209,7 @@ mod tests {
         check("a\n\n<!-- gone\n\nall of it -->\n\nb\n", "a\n\n\nb\n");
         check("a <!-- kept --> b\n", "a <!-- kept --> b\n");
         check("```\n<!-- kept -->\n```\n", "```\n<!-- kept -->\n```\n");
-        check("<!-- one --> <!-- two -->\nx\n", " x\n");
+        check("<!-- one --> <!-- two -->\nx\n", " \nx\n");
         check("\u{feff}---\na: b\n---\nx", "x");
         check("<!-- open", "");
         check("", "");
@@ -237,5 +252,6 @@ mod tests {
         check("a/.claude/skills/a/SKILL.md", true, false);
         check(".github/copilot-instructions.md", false, true);
         check("docs/imported.md", false, true);
+        check(".github/AGENTS.md", true, true);
     }
 }

@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use super::loads::Load;
+use super::loads::{Load, SPECIAL, owner};
 use super::source::Place;
 use super::{Client, Finding, Kind, Level, Origin, View, copilot};
 use crate::document::Document;
@@ -85,8 +85,9 @@ impl Lines {
     }
 
     /// The runs of lines that these files hold as well, without overlaps. Of
-    /// several places that hold the same, all come or only the first.
-    pub(super) fn runs(&self, lines: &[Line], all: bool) -> Vec<Run> {
+    /// several places that hold the same, all come or only the first. Only
+    /// files that `meets` accepts are looked at.
+    pub(super) fn runs(&self, lines: &[Line], all: bool, meets: impl Fn(usize) -> bool) -> Vec<Run> {
         let mut runs: Vec<Run> = Vec::new();
         let mut at = 0;
         let mut free = 0;
@@ -95,7 +96,7 @@ impl Lines {
                 true => self.places.get(&lines[at].hash),
                 false => None,
             };
-            let places = places.into_iter().flatten();
+            let places = places.into_iter().flatten().filter(|(file, _)| meets(*file));
             let found: Vec<Run> = places
                 .map(|&(file, place)| self.extend(file, place, lines, at, free))
                 .collect();
@@ -153,7 +154,7 @@ pub(super) fn text_of(document: &Document, (first, last): (usize, usize)) -> &st
 /// Text that several files of a view hold.
 pub(super) fn across(loads: &[Load], view: View, judge: Tokenizer, findings: &mut Vec<Finding>) {
     let mut mirrored = HashSet::new();
-    let files: Vec<&Load> = loads
+    let mut files: Vec<&Load> = loads
         .iter()
         .filter(|load| load.origin == Origin::Project && load.invoke.is_none())
         .filter(|load| !load.text.is_empty())
@@ -162,12 +163,20 @@ pub(super) fn across(loads: &[Load], view: View, judge: Tokenizer, findings: &mu
             None => true,
         })
         .collect();
+    // The root's come first, as they meet all others.
+    files.sort_by_key(|load| owner(&load.source.place).len());
     let mut lines = Lines::default();
     // For a run of lines in one file, the others that hold it.
     let mut shared: BTreeMap<(usize, (usize, usize)), Vec<(usize, usize)>> = BTreeMap::new();
     for (number, load) in files.iter().enumerate() {
         let own = Lines::of(&load.source.document);
-        for run in lines.runs(&own, false) {
+        let folder = owner(&load.source.place);
+        // Instructions of two folders side by side are never loaded together.
+        let meets = |other: usize| {
+            let other = owner(&files[other].source.place);
+            is_within(other, folder) || is_within(folder, other)
+        };
+        for run in lines.runs(&own, false, meets) {
             let holders = shared.entry((run.file, lines.numbers(&run))).or_default();
             holders.push((number, numbers(&own, &run).0));
         }
@@ -186,6 +195,11 @@ pub(super) fn across(loads: &[Load], view: View, judge: Tokenizer, findings: &mu
     for ((first, others), group) in groups {
         findings.push(finding(&files, first, &others, &group, view, judge));
     }
+}
+
+/// Whether a folder is another one or lies in it; empty is the root.
+fn is_within(folder: &str, other: &str) -> bool {
+    other.is_empty() || folder == other || folder.strip_prefix(other).is_some_and(|r| r.starts_with('/'))
 }
 
 struct Group {
@@ -252,9 +266,7 @@ fn mirror(place: &Place) -> Option<String> {
 
 fn mirror_key(path: &RelPath) -> Option<String> {
     let names: Vec<&str> = path.components().collect();
-    let special = names.iter().position(|name| {
-        matches!(*name, ".claude" | ".codex" | ".opencode" | ".agents" | ".cursor" | ".gemini" | ".github")
-    })?;
+    let special = names.iter().position(|name| SPECIAL.contains(name))?;
     let [kind, below @ ..] = &names[special + 1..] else {
         return None;
     };
@@ -282,7 +294,7 @@ mod tests {
         let mut lines = Lines::default();
         lines.add(Lines::of(&one));
         let own = Lines::of(&other);
-        let runs = lines.runs(&own, false);
+        let runs = lines.runs(&own, false, |_| true);
         runs.iter().map(|run| (lines.numbers(run), numbers(&own, run))).collect()
     }
 

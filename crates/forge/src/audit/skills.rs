@@ -163,15 +163,16 @@ pub(super) fn check(source: &Source, findings: &mut Vec<Finding>) {
         let finding = Finding::new(Level::Warning, Kind::Skill, shown, message);
         findings.push(finding.line(line).advice(advice));
     };
-    let Some(front) = &source.document.front_matter else {
-        if source.document.problems.is_empty() {
-            say(
-                1,
-                "has no front matter, so that no client knows what it is for".to_owned(),
-                "Begin it with `name` and `description` between two lines of `---`",
-            );
-        }
+    // Broken front matter is named by itself, and what it says is unsure.
+    if !source.document.problems.is_empty() {
         return;
+    }
+    let Some(front) = &source.document.front_matter else {
+        return say(
+            1,
+            "has no front matter, so that no client knows what it is for".to_owned(),
+            "Begin it with `name` and `description` between two lines of `---`",
+        );
     };
     let line = |key: &str| {
         let yaml = source.document.str(&front.yaml);

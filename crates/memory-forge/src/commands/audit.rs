@@ -408,20 +408,32 @@ fn styled(style: anstyle::Style, text: &str) -> String {
     format!("{style}{text}{style:#}")
 }
 
-/// What to do about sizes, each once, what saves most first.
+/// Files that are named one by one; the others are counted.
+const MOST_NAMED: usize = 3;
+
+/// What to do about sizes, what saves most first.
 fn recommendations<'a>(findings: impl Iterator<Item = &'a Finding>) -> Vec<String> {
-    let mut advice = Vec::new();
-    let mut repairable = false;
-    for finding in findings.filter(|finding| is_size(finding)) {
-        if advice.is_empty() {
-            advice.push("Move stable knowledge to knowledge/".to_owned());
+    let mut sizes: Vec<&Finding> = findings.filter(|finding| is_size(finding)).collect();
+    if sizes.is_empty() {
+        return Vec::new();
+    }
+    sizes.sort_by_key(|finding| std::cmp::Reverse(finding.tokens));
+    let mut advice = vec!["Move stable knowledge to knowledge/".to_owned()];
+    let mut stubs = 0;
+    for one in sizes.iter().filter_map(|finding| finding.advice.as_ref()) {
+        if advice.contains(one) {
+            continue;
         }
-        repairable |= matches!(finding.file.as_str(), "CLAUDE.md" | "AGENTS.md");
-        if let Some(one) = finding.advice.as_ref().filter(|one| !advice.contains(one)) {
+        stubs += usize::from(one.starts_with("Reduce "));
+        if !one.starts_with("Reduce ") || stubs <= MOST_NAMED {
             advice.push(one.clone());
         }
     }
-    if repairable {
+    if stubs > MOST_NAMED {
+        let others = files(stubs - MOST_NAMED);
+        advice.push(format!("Do the same with {others} more of those above"));
+    }
+    if sizes.iter().any(|f| matches!(f.file.as_str(), "CLAUDE.md" | "AGENTS.md")) {
         advice.push("`memory-forge doctor --fix` does this and can be undone".to_owned());
     }
     advice
