@@ -97,7 +97,10 @@ fn loads(report: &Report) -> String {
             Origin::Above => item.path.rsplit('/').next().unwrap_or(""),
             _ => &item.path,
         };
-        let line = format!("{}{invoke} {path}{whose}: {}; {}\n", item.always, item.why, item.part);
+        let line = format!(
+            "{}{invoke} {path}{whose}: {}; {}\n",
+            item.always, item.why, item.part
+        );
         text.push_str(&line);
     }
     text

@@ -69,14 +69,20 @@ pub(super) fn loads(reader: &Reader) -> Loads {
     let mut waiting = Vec::new();
     for source in below(reader, ".claude/rules/") {
         if skills::is_scoped(&source.document) {
-            waiting.push(Load::waiting(&source, Origin::Project, "rule for matching files"));
+            waiting.push(Load::waiting(
+                &source,
+                Origin::Project,
+                "rule for matching files",
+            ));
         } else if !is_excluded(&source) {
             importer.file(&source, "rule");
         }
     }
     let mut unread = Vec::new();
     if !named.is_empty() {
-        let own = ignored.iter().filter(|s| matches!(s.place, Place::Inside(_)));
+        let own = ignored
+            .iter()
+            .filter(|s| matches!(s.place, Place::Inside(_)));
         unread.extend(own.filter(|s| !importer.has(&s.place)).cloned());
     }
     let mut out = importer.finish();
@@ -90,8 +96,10 @@ pub(super) fn loads(reader: &Reader) -> Loads {
     }
     out.loads.extend(memory(reader));
     out.loads.extend(skills::list(reader, &SKILLS));
-    out.loads.extend(below(reader, ".claude/commands/").iter().map(command));
-    out.loads.extend(below(reader, ".claude/agents/").iter().map(agent));
+    out.loads
+        .extend(below(reader, ".claude/commands/").iter().map(command));
+    out.loads
+        .extend(below(reader, ".claude/agents/").iter().map(agent));
     out.loads.extend(waiting);
     out.loads.extend(nested(reader));
     for load in &out.loads {
@@ -155,7 +163,11 @@ pub(super) fn agents_files(reader: &Reader) -> Vec<Rc<Source>> {
 /// `~/.claude/CLAUDE.md` is not a file of the folder above.
 pub(super) fn from_above(reader: &Reader, above: &[PathBuf], names: &[&str]) -> Vec<Rc<Source>> {
     let mut found = Vec::new();
-    for folder in above.iter().map(PathBuf::as_path).chain([reader.workspace().root()]) {
+    for folder in above
+        .iter()
+        .map(PathBuf::as_path)
+        .chain([reader.workspace().root()])
+    {
         for name in names {
             let place = reader.place(&folder.join(name));
             let source = place.and_then(|place| reader.read(&place));
@@ -168,7 +180,8 @@ pub(super) fn from_above(reader: &Reader, above: &[PathBuf], names: &[&str]) -> 
 /// The project's files below a folder at the root.
 fn below(reader: &Reader, folder: &str) -> Vec<Rc<Source>> {
     let files = reader.files().iter();
-    let mine = files.filter(|f| f.path.as_str().starts_with(folder) && f.path.as_str().ends_with(".md"));
+    let mine =
+        files.filter(|f| f.path.as_str().starts_with(folder) && f.path.as_str().ends_with(".md"));
     mine.filter_map(|f| reader.read(&Place::Inside(f.path.clone())))
         .collect()
 }
@@ -186,7 +199,11 @@ fn command(source: &Rc<Source>) -> Load {
         true => String::new(),
         false => skills::claude_line(&skill),
     };
-    let part = if skill.hidden { "nothing until then" } else { "name and description" };
+    let part = if skill.hidden {
+        "nothing until then"
+    } else {
+        "name and description"
+    };
     Load {
         invoke: Some(without_comments(&source.document).0),
         ..Load::part(source, Origin::Project, "command", part, text)
@@ -197,7 +214,12 @@ fn command(source: &Rc<Source>) -> Load {
 fn agent(source: &Rc<Source>) -> Load {
     let stem = source.shown.rsplit('/').next().unwrap_or("");
     let skill = Skill::of(&source.document, stem.trim_end_matches(".md"));
-    let tools = match source.document.front_matter.as_ref().and_then(|f| f.get("tools")) {
+    let tools = match source
+        .document
+        .front_matter
+        .as_ref()
+        .and_then(|f| f.get("tools"))
+    {
         Some(Value::Text(text)) => skills::one_line(text),
         Some(Value::List(list)) => {
             let names: Vec<String> = list.iter().map(Value::to_string).collect();
@@ -208,7 +230,13 @@ fn agent(source: &Rc<Source>) -> Load {
     let text = format!("- {}: {} (Tools: {tools})\n", skill.name, skill.description);
     Load {
         invoke: Some(without_comments(&source.document).0),
-        ..Load::part(source, Origin::Project, "agent", "name and description", text)
+        ..Load::part(
+            source,
+            Origin::Project,
+            "agent",
+            "name and description",
+            text,
+        )
     }
 }
 
@@ -217,7 +245,8 @@ fn nested(reader: &Reader) -> Vec<Load> {
     let mut loads = Vec::new();
     for file in reader.files() {
         let instructions = matches!(file.path.file_name(), "CLAUDE.md" | "CLAUDE.local.md");
-        let skill = file.path.as_str().contains("/.claude/skills/") && file.path.file_name() == "SKILL.md";
+        let skill =
+            file.path.as_str().contains("/.claude/skills/") && file.path.file_name() == "SKILL.md";
         if !(instructions || skill) {
             continue;
         }
@@ -272,9 +301,14 @@ fn excluded(reader: &Reader) -> Vec<String> {
         ".claude/settings.json",
         ".claude/settings.local.json",
     ] {
-        let settings = reader.settings(file).and_then(|text| serde_json::from_str(&text).ok());
+        let settings = reader
+            .settings(file)
+            .and_then(|text| serde_json::from_str(&text).ok());
         let settings: serde_json::Value = settings.unwrap_or_default();
-        let list = settings["claudeMdExcludes"].as_array().into_iter().flatten();
+        let list = settings["claudeMdExcludes"]
+            .as_array()
+            .into_iter()
+            .flatten();
         patterns.extend(list.filter_map(|p| p.as_str().map(str::to_owned)));
     }
     patterns

@@ -40,7 +40,11 @@ pub(super) fn loads(reader: &Reader) -> Loads {
     }
     let mut left = settings.most_bytes;
     let above = reader.above_in_repository();
-    for folder in above.iter().map(PathBuf::as_path).chain([reader.workspace().root()]) {
+    for folder in above
+        .iter()
+        .map(PathBuf::as_path)
+        .chain([reader.workspace().root()])
+    {
         instructions(reader, folder, &settings, &mut left, &mut out);
     }
     out.loads.extend(skills::list(reader, &SKILLS));
@@ -122,9 +126,13 @@ impl Settings {
         };
         let mut more = Vec::new();
         for file in ["~/.codex/config.toml", ".codex/config.toml"] {
-            let table = reader.settings(file).and_then(|text| text.parse::<toml::Table>().ok());
+            let table = reader
+                .settings(file)
+                .and_then(|text| text.parse::<toml::Table>().ok());
             let Some(table) = table else { continue };
-            let most = table.get("project_doc_max_bytes").and_then(toml::Value::as_integer);
+            let most = table
+                .get("project_doc_max_bytes")
+                .and_then(toml::Value::as_integer);
             if let Some(most) = most.and_then(|most| usize::try_from(most).ok()) {
                 settings.most_bytes = most;
             }
@@ -132,7 +140,10 @@ impl Settings {
             if let Some(names) = names.and_then(toml::Value::as_array) {
                 let names = names.iter().filter_map(toml::Value::as_str);
                 // A name, not a way out of the folder.
-                more = names.filter(|n| !n.contains(['/', '\\'])).map(str::to_owned).collect();
+                more = names
+                    .filter(|n| !n.contains(['/', '\\']))
+                    .map(str::to_owned)
+                    .collect();
             }
         }
         settings.names.extend(more);

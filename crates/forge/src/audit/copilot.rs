@@ -9,11 +9,11 @@
 //!
 //! `.github/instructions/*.instructions.md` wait for matching files.
 
+use super::Origin;
 use super::claude::from_above;
 use super::loads::{Load, Loads};
 use super::skills::{self, Listing};
 use super::source::{Place, Reader};
-use super::Origin;
 
 /// What is loaded together.
 pub(super) const TOGETHER: [&str; 4] = [

@@ -40,7 +40,9 @@ pub(super) fn loads(reader: &Reader) -> Loads {
     for source in from_above(reader, &above, &borrowed) {
         importer.file(&source, "instructions");
     }
-    let unread = reader.inside("GEMINI.md").filter(|s| !importer.has(&s.place));
+    let unread = reader
+        .inside("GEMINI.md")
+        .filter(|s| !importer.has(&s.place));
     let mut out = importer.finish();
     out.loads.extend(skills::list(reader, &SKILLS));
     for file in reader.files() {
@@ -48,7 +50,10 @@ pub(super) fn loads(reader: &Reader) -> Loads {
         if file.path.parent().is_some()
             && names.iter().any(|n| n == name)
             && let Some(source) = reader.read(&Place::Inside(file.path.clone()))
-            && !out.loads.iter().any(|load| Rc::ptr_eq(&load.source, &source))
+            && !out
+                .loads
+                .iter()
+                .any(|load| Rc::ptr_eq(&load.source, &source))
         {
             let why = "when files there are read";
             out.loads.push(Load::waiting(&source, Origin::Project, why));
@@ -76,7 +81,9 @@ pub(super) fn loads(reader: &Reader) -> Loads {
 /// person's.
 fn names(reader: &Reader) -> Vec<String> {
     for file in [".gemini/settings.json", "~/.gemini/settings.json"] {
-        let settings = reader.settings(file).and_then(|text| serde_json::from_str(&text).ok());
+        let settings = reader
+            .settings(file)
+            .and_then(|text| serde_json::from_str(&text).ok());
         let settings: serde_json::Value = settings.unwrap_or_default();
         let value = match &settings["context"]["fileName"] {
             // The name of the key in older versions.
@@ -85,9 +92,10 @@ fn names(reader: &Reader) -> Vec<String> {
         };
         let given: Vec<String> = match value {
             serde_json::Value::String(name) => vec![name.clone()],
-            serde_json::Value::Array(names) => {
-                names.iter().filter_map(|n| n.as_str().map(str::to_owned)).collect()
-            }
+            serde_json::Value::Array(names) => names
+                .iter()
+                .filter_map(|n| n.as_str().map(str::to_owned))
+                .collect(),
             _ => continue,
         };
         let names: Vec<String> = given.into_iter().filter(|n| !n.trim().is_empty()).collect();

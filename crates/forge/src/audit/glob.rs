@@ -85,7 +85,8 @@ mod tests {
 
     #[test]
     fn patterns_match_whole_paths() {
-        let check = |pattern, path, expect| assert_eq!(matches(pattern, path), expect, "{pattern} {path}");
+        let check =
+            |pattern, path, expect| assert_eq!(matches(pattern, path), expect, "{pattern} {path}");
         check("docs/a.md", "docs/a.md", true);
         check("docs/*.md", "docs/a.md", true);
         check("docs/*.md", "docs/x/a.md", false);

@@ -118,11 +118,11 @@ fn class(before: Option<char>, c: char, after: Option<char>) -> Option<Class> {
         '\u{fe00}'..='\u{fe0f}' => {
             (before.is_some_and(is_selector) || before.is_none()).then_some(Class::Smuggled)
         }
-        '\u{e0100}'..='\u{e01ef}' => {
-            (!before.is_some_and(is_ideograph)).then_some(Class::Smuggled)
-        }
+        '\u{e0100}'..='\u{e01ef}' => (!before.is_some_and(is_ideograph)).then_some(Class::Smuggled),
         // Persian, the Indic scripts and emoji are written with joiners.
-        '\u{200c}' | '\u{200d}' => (!both(|c| c >= '\u{600}' || is_pictograph(c))).then_some(Class::Invisible),
+        '\u{200c}' | '\u{200d}' => {
+            (!both(|c| c >= '\u{600}' || is_pictograph(c))).then_some(Class::Invisible)
+        }
         // A hint where a long word may break.
         '\u{ad}' => (!both(char::is_alphabetic)).then_some(Class::Invisible),
         '\u{115f}' | '\u{1160}' | '\u{3164}' | '\u{ffa0}' => {
@@ -135,8 +135,15 @@ fn class(before: Option<char>, c: char, after: Option<char>) -> Option<Class> {
             let beside = before.is_some_and(is_zero_width) || after.is_some_and(is_zero_width);
             beside.then_some(Class::Invisible)
         }
-        '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{61c}' | '\u{2060}'
-        | '\u{206a}'..='\u{206f}' | '\u{feff}' | '\u{180e}' | '\u{34f}'
+        '\u{200b}'
+        | '\u{200e}'
+        | '\u{200f}'
+        | '\u{61c}'
+        | '\u{2060}'
+        | '\u{206a}'..='\u{206f}'
+        | '\u{feff}'
+        | '\u{180e}'
+        | '\u{34f}'
         | '\u{fff9}'..='\u{fffb}' => Some(Class::Invisible),
         c if c.is_control() && !u8::try_from(c).is_ok_and(is_layout) => Some(Class::Control),
         _ => None,
@@ -220,7 +227,10 @@ mod tests {
             assert_eq!(found, expect, "{text:?}");
         };
         use Class::{Control, Invisible, Reordering, Smuggled};
-        check("a\nb \u{202e}c\u{202c}", &[(Reordering, 2), (Reordering, 2)]);
+        check(
+            "a\nb \u{202e}c\u{202c}",
+            &[(Reordering, 2), (Reordering, 2)],
+        );
         check("\u{2066}", &[(Reordering, 1)]);
         check("x\u{e0041}\u{e0042}", &[(Smuggled, 1), (Smuggled, 1)]);
         check("a\u{fe01}\u{fe02}", &[(Smuggled, 1)]);

@@ -138,7 +138,26 @@ fn is_binary(target: &str) -> bool {
     let extension = target.rsplit_once('.').map_or("", |(_, e)| e);
     matches!(
         extension.to_ascii_lowercase().as_str(),
-        "png" | "jpg" | "jpeg" | "gif" | "webp" | "ico" | "pdf" | "zip" | "gz" | "woff" | "woff2"
-            | "ttf" | "mp4" | "mp3" | "wasm" | "exe" | "so" | "dylib" | "bin" | "sqlite" | "db"
+        "png"
+            | "jpg"
+            | "jpeg"
+            | "gif"
+            | "webp"
+            | "ico"
+            | "pdf"
+            | "zip"
+            | "gz"
+            | "woff"
+            | "woff2"
+            | "ttf"
+            | "mp4"
+            | "mp3"
+            | "wasm"
+            | "exe"
+            | "so"
+            | "dylib"
+            | "bin"
+            | "sqlite"
+            | "db"
     )
 }

@@ -28,7 +28,12 @@ pub(super) fn check(
     let scan = workspace.scan();
     for problem in &scan.problems {
         let message = format!("`{}` {}", problem.path, problem.message);
-        findings.push(Finding::new(Level::Notice, Kind::Unreadable, &problem.path, message));
+        findings.push(Finding::new(
+            Level::Notice,
+            Kind::Unreadable,
+            &problem.path,
+            message,
+        ));
     }
     let knowledge = |f: &&Found| f.path.starts_with("knowledge") && f.path.as_str() != FORGOTTEN;
     let files: Vec<&Found> = scan.files.iter().filter(knowledge).collect();
@@ -50,7 +55,10 @@ fn not_indexed(workspace: &Workspace, files: usize, findings: &mut Vec<Finding>)
         Ok(None) => {
             let what = match files {
                 1 => "1 file is not indexed; there is no index yet".to_owned(),
-                n => format!("{} files are not indexed; there is no index yet", thousands(n)),
+                n => format!(
+                    "{} files are not indexed; there is no index yet",
+                    thousands(n)
+                ),
             };
             return say(Level::Notice, "knowledge/", &what, advice);
         }
@@ -63,7 +71,12 @@ fn not_indexed(workspace: &Workspace, files: usize, findings: &mut Vec<Finding>)
     let differences = differences(workspace, &catalogue, false);
     let unusable = |path: &str, why: &str| {
         let what = format!("not indexed: {why}");
-        (Level::Warning, path.to_owned(), what, "Until then, no search finds it")
+        (
+            Level::Warning,
+            path.to_owned(),
+            what,
+            "Until then, no search finds it",
+        )
     };
     let mut all = Vec::new();
     for found in &differences.to_read {
@@ -82,7 +95,12 @@ fn not_indexed(workspace: &Workspace, files: usize, findings: &mut Vec<Finding>)
         };
         all.push((Level::Notice, path.to_owned(), what.to_owned(), advice));
     }
-    all.extend(differences.unusable.iter().map(|(path, why)| unusable(path, why)));
+    all.extend(
+        differences
+            .unusable
+            .iter()
+            .map(|(path, why)| unusable(path, why)),
+    );
     for (level, file, what, advice) in all {
         say(level, &file, &what, advice);
     }
@@ -102,8 +120,12 @@ fn read(
         match &load.source.place {
             Place::Inside(path) if path.starts_with("knowledge") => {
                 let message = format!("{path}: loaded at every start, {}", load.why);
-                let finding =
-                    Finding::new(Level::Notice, Kind::RepeatsKnowledge, path.as_str(), message);
+                let finding = Finding::new(
+                    Level::Notice,
+                    Kind::RepeatsKnowledge,
+                    path.as_str(),
+                    message,
+                );
                 findings.push(finding.advice("Name it in backticks to have it read when needed"));
             }
             _ => {
@@ -121,9 +143,13 @@ fn read(
         }
         found
     };
-    let threads = std::thread::available_parallelism().map_or(2, |n| n.get()).clamp(1, 8);
+    let threads = std::thread::available_parallelism()
+        .map_or(2, |n| n.get())
+        .clamp(1, 8);
     let mut found: Vec<Look> = std::thread::scope(|scope| {
-        let workers: Vec<_> = (1..threads.min(files.len())).map(|_| scope.spawn(work)).collect();
+        let workers: Vec<_> = (1..threads.min(files.len()))
+            .map(|_| scope.spawn(work))
+            .collect();
         let mut found = work();
         for worker in workers {
             match worker.join() {
@@ -181,7 +207,9 @@ fn one(workspace: &Workspace, file: &Found, lines: &Lines, out: &mut Vec<Look>) 
         let own = Lines::of_text(&text, 1);
         for run in lines.runs(&own, true, |_| true) {
             let place = lines.numbers(&run);
-            found.repeated.push((run.file, place, repeats::numbers(&own, &run).0));
+            found
+                .repeated
+                .push((run.file, place, repeats::numbers(&own, &run).0));
         }
     }
     out.push(found);

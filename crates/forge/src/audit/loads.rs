@@ -144,7 +144,13 @@ pub(super) fn utf16(text: &str) -> usize {
 
 /// Folders at whose files some client looks by itself.
 pub(super) const SPECIAL: [&str; 7] = [
-    ".agents", ".claude", ".codex", ".cursor", ".gemini", ".github", ".opencode",
+    ".agents",
+    ".claude",
+    ".codex",
+    ".cursor",
+    ".gemini",
+    ".github",
+    ".opencode",
 ];
 
 /// Names under which instructions are found in any folder.

@@ -17,7 +17,12 @@ use super::{Finding, Kind, Level, Origin, glob};
 use crate::workspace::RelPath;
 
 const SKILLS: Listing = Listing {
-    project: &[".opencode/skill", ".opencode/skills", ".claude/skills", ".agents/skills"],
+    project: &[
+        ".opencode/skill",
+        ".opencode/skills",
+        ".claude/skills",
+        ".agents/skills",
+    ],
     home: &[
         ".config/opencode/skill",
         ".config/opencode/skills",
@@ -74,15 +79,19 @@ fn named_in_settings(reader: &Reader, out: &mut Loads) {
         };
         let Ok(settings) = serde_json::from_str::<serde_json::Value>(&without_json_comments(&text))
         else {
-            let message = format!("{file}: is not valid JSON, so that its `instructions` are unknown");
-            out.findings.push(Finding::new(Level::Notice, Kind::Unreadable, file, message));
+            let message =
+                format!("{file}: is not valid JSON, so that its `instructions` are unknown");
+            out.findings
+                .push(Finding::new(Level::Notice, Kind::Unreadable, file, message));
             continue;
         };
         let patterns = settings["instructions"].as_array().into_iter().flatten();
         for pattern in patterns.filter_map(serde_json::Value::as_str) {
             if pattern.starts_with("https://") || pattern.starts_with("http://") {
-                let message = format!("{file}: loads `{pattern}` at every start, which is not counted");
-                out.findings.push(Finding::new(Level::Notice, Kind::Ignored, file, message));
+                let message =
+                    format!("{file}: loads `{pattern}` at every start, which is not counted");
+                out.findings
+                    .push(Finding::new(Level::Notice, Kind::Ignored, file, message));
                 continue;
             }
             let why = format!("instructions named in {file}");
@@ -96,7 +105,10 @@ fn named_in_settings(reader: &Reader, out: &mut Loads) {
                 sources.extend(reader.inside(pattern));
             }
             for source in sources {
-                let taken = out.loads.iter().any(|load| load.source.place == source.place);
+                let taken = out
+                    .loads
+                    .iter()
+                    .any(|load| load.source.place == source.place);
                 if !taken {
                     let origin = reader.origin(&source.place);
                     out.loads.push(Load::whole(&source, origin, &why));
@@ -111,16 +123,24 @@ fn named_in_settings(reader: &Reader, out: &mut Loads) {
 fn matching(reader: &Reader, pattern: &str) -> BTreeSet<String> {
     let pattern = pattern.trim_start_matches("./");
     let fixed = pattern.find(['*', '?', '{']).unwrap_or(pattern.len());
-    let folder = pattern[..fixed].rsplit_once('/').map_or("", |(folder, _)| folder);
+    let folder = pattern[..fixed]
+        .rsplit_once('/')
+        .map_or("", |(folder, _)| folder);
     let absolute = match RelPath::new(folder) {
         Ok(path) => reader.workspace().absolute(&path),
         Err(_) if folder.is_empty() => reader.workspace().root().to_path_buf(),
         Err(_) => return BTreeSet::new(),
     };
-    let depth = if pattern.contains("**") { 8 } else { pattern.matches('/').count() };
+    let depth = if pattern.contains("**") {
+        8
+    } else {
+        pattern.matches('/').count()
+    };
     let root = reader.workspace().root();
     let files = crate::workspace::list_beyond(&absolute, depth);
-    let below = files.iter().filter_map(|file| file.strip_prefix(root).ok()?.to_str());
+    let below = files
+        .iter()
+        .filter_map(|file| file.strip_prefix(root).ok()?.to_str());
     below
         .map(|path| path.replace('\\', "/"))
         .filter(|path| glob::matches(pattern, path))
@@ -185,6 +205,9 @@ mod tests {
         };
         check("{} // end", "{}");
         check("{\"a\": /* x */ [1, 2,],}", "{\"a\":[1,2]}");
-        check("{\"a\": \"// kept /* */ \\\" ,}\"}", "{\"a\":\"// kept /* */ \\\" ,}\"}");
+        check(
+            "{\"a\": \"// kept /* */ \\\" ,}\"}",
+            "{\"a\":\"// kept /* */ \\\" ,}\"}",
+        );
     }
 }

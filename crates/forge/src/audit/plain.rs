@@ -5,12 +5,12 @@
 use std::collections::HashSet;
 use std::rc::Rc;
 
+use super::Origin;
 use super::claude;
 use super::imports::Importer;
 use super::loads::{Load, Loads};
 use super::skills;
 use super::source::{Place, Reader, Source};
-use super::Origin;
 use crate::workspace::{Role, role};
 
 pub(super) fn loads(reader: &Reader) -> Loads {
@@ -42,7 +42,8 @@ pub(super) fn loads(reader: &Reader) -> Loads {
     }
     // Imports beyond the workspace are a person's own.
     out.loads.retain(|load| load.origin == Origin::Project);
-    out.loads.sort_by(|a, b| a.source.place.cmp(&b.source.place));
+    out.loads
+        .sort_by(|a, b| a.source.place.cmp(&b.source.place));
     for load in &out.loads {
         skills::check(&load.source, &mut out.findings);
     }
@@ -70,8 +71,10 @@ fn sources(reader: &Reader) -> Vec<Rc<Source>> {
 
 fn follows_imports(source: &Source) -> bool {
     let name = source.shown.rsplit('/').next().unwrap_or("");
-    matches!(name, "CLAUDE.md" | "CLAUDE.local.md" | "AGENTS.md" | "GEMINI.md")
-        || source.shown.contains(".claude/rules/")
+    matches!(
+        name,
+        "CLAUDE.md" | "CLAUDE.local.md" | "AGENTS.md" | "GEMINI.md"
+    ) || source.shown.contains(".claude/rules/")
 }
 
 fn why(source: &Source) -> &'static str {

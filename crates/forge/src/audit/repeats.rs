@@ -19,6 +19,9 @@ const LEAST_WORDS: usize = 4;
 /// A line that stands in more places than this is boilerplate.
 const MOST_PLACES: usize = 16;
 
+/// First and last line.
+type Span = (usize, usize);
+
 /// A line that is not blank.
 #[derive(Clone, Copy)]
 pub(super) struct Line {
@@ -87,7 +90,12 @@ impl Lines {
     /// The runs of lines that these files hold as well, without overlaps. Of
     /// several places that hold the same, all come or only the first. Only
     /// files that `meets` accepts are looked at.
-    pub(super) fn runs(&self, lines: &[Line], all: bool, meets: impl Fn(usize) -> bool) -> Vec<Run> {
+    pub(super) fn runs(
+        &self,
+        lines: &[Line],
+        all: bool,
+        meets: impl Fn(usize) -> bool,
+    ) -> Vec<Run> {
         let mut runs: Vec<Run> = Vec::new();
         let mut at = 0;
         let mut free = 0;
@@ -96,7 +104,10 @@ impl Lines {
                 true => self.places.get(&lines[at].hash),
                 false => None,
             };
-            let places = places.into_iter().flatten().filter(|(file, _)| meets(*file));
+            let places = places
+                .into_iter()
+                .flatten()
+                .filter(|(file, _)| meets(*file));
             let found: Vec<Run> = places
                 .map(|&(file, place)| self.extend(file, place, lines, at, free))
                 .collect();
@@ -122,7 +133,11 @@ impl Lines {
     fn extend(&self, file: usize, place: usize, lines: &[Line], at: usize, free: usize) -> Run {
         let theirs = &self.files[file];
         let same = |(a, b): &(&Line, &Line)| a.hash == b.hash;
-        let on = theirs[place..].iter().zip(&lines[at..]).take_while(same).count();
+        let on = theirs[place..]
+            .iter()
+            .zip(&lines[at..])
+            .take_while(same)
+            .count();
         let (before, mine) = (theirs[..place].iter().rev(), lines[free..at].iter().rev());
         let back = before.zip(mine).take_while(same).count();
         Run {
@@ -133,19 +148,19 @@ impl Lines {
     }
 
     /// First and last line of a run, in the file looked up.
-    pub(super) fn numbers(&self, run: &Run) -> (usize, usize) {
+    pub(super) fn numbers(&self, run: &Run) -> Span {
         let lines = &self.files[run.file];
         (lines[run.theirs.0].number, lines[run.theirs.1 - 1].number)
     }
 }
 
 /// First and last line of a run, in the file that was compared.
-pub(super) fn numbers(lines: &[Line], run: &Run) -> (usize, usize) {
+pub(super) fn numbers(lines: &[Line], run: &Run) -> Span {
     (lines[run.mine.0].number, lines[run.mine.1 - 1].number)
 }
 
 /// The text of some lines of a file.
-pub(super) fn text_of(document: &Document, (first, last): (usize, usize)) -> &str {
+pub(super) fn text_of(document: &Document, (first, last): Span) -> &str {
     let start = document.line_starts[first - 1];
     let end = document.line_starts.get(last).copied();
     &document.text[start..end.unwrap_or(document.text.len())]
@@ -167,7 +182,7 @@ pub(super) fn across(loads: &[Load], view: View, judge: Tokenizer, findings: &mu
     files.sort_by_key(|load| owner(&load.source.place).len());
     let mut lines = Lines::default();
     // For a run of lines in one file, the others that hold it.
-    let mut shared: BTreeMap<(usize, (usize, usize)), Vec<(usize, usize)>> = BTreeMap::new();
+    let mut shared: BTreeMap<(usize, Span), Vec<(usize, usize)>> = BTreeMap::new();
     for (number, load) in files.iter().enumerate() {
         let own = Lines::of(&load.source.document);
         let folder = owner(&load.source.place);
@@ -199,7 +214,11 @@ pub(super) fn across(loads: &[Load], view: View, judge: Tokenizer, findings: &mu
 
 /// Whether a folder is another one or lies in it; empty is the root.
 fn is_within(folder: &str, other: &str) -> bool {
-    other.is_empty() || folder == other || folder.strip_prefix(other).is_some_and(|r| r.starts_with('/'))
+    other.is_empty()
+        || folder == other
+        || folder
+            .strip_prefix(other)
+            .is_some_and(|r| r.starts_with('/'))
 }
 
 struct Group {
@@ -218,7 +237,11 @@ fn finding(
 ) -> Finding {
     let shown = |file: usize| files[file].source.shown.as_str();
     let names: Vec<&str> = others.iter().map(|&file| shown(file)).collect();
-    let verb = if others.len() == 1 { "repeats" } else { "repeat" };
+    let verb = if others.len() == 1 {
+        "repeats"
+    } else {
+        "repeat"
+    };
     let mut message = format!(
         "{} {verb} {} tokens ({}) of {}:{}",
         listed(&names),
@@ -228,7 +251,9 @@ fn finding(
         group.line
     );
     let all = || others.iter().copied().chain([first]);
-    let together = all().filter(|&f| copilot::TOGETHER.contains(&shown(f))).count();
+    let together = all()
+        .filter(|&f| copilot::TOGETHER.contains(&shown(f)))
+        .count();
     let copilot = matches!(view, View::Plain | View::Client(Client::Copilot));
     if copilot && together > 1 {
         message.push_str(&format!("; Copilot pays this {together} times"));
@@ -274,7 +299,9 @@ fn mirror_key(path: &RelPath) -> Option<String> {
         return None;
     }
     let below = below.join("/");
-    let stem = below.rsplit_once('.').map_or(below.as_str(), |(stem, _)| stem);
+    let stem = below
+        .rsplit_once('.')
+        .map_or(below.as_str(), |(stem, _)| stem);
     let before = names[..special].join("/");
     Some(format!("{before}:{}:{stem}", kind.trim_end_matches('s')))
 }
@@ -295,7 +322,9 @@ mod tests {
         lines.add(Lines::of(&one));
         let own = Lines::of(&other);
         let runs = lines.runs(&own, false, |_| true);
-        runs.iter().map(|run| (lines.numbers(run), numbers(&own, run))).collect()
+        runs.iter()
+            .map(|run| (lines.numbers(run), numbers(&own, run)))
+            .collect()
     }
 
     #[test]
@@ -308,8 +337,20 @@ mod tests {
 
     #[test]
     fn short_and_common_lines_are_not() {
-        assert!(runs("# Build\n\ncargo test --all\n", "# Build\n\ncargo test --all\n").is_empty());
-        assert!(runs(BLOCK, "Use the retry helper for every call to the payment provider.\n").is_empty());
+        assert!(
+            runs(
+                "# Build\n\ncargo test --all\n",
+                "# Build\n\ncargo test --all\n"
+            )
+            .is_empty()
+        );
+        assert!(
+            runs(
+                BLOCK,
+                "Use the retry helper for every call to the payment provider.\n"
+            )
+            .is_empty()
+        );
         assert!(runs("", "").is_empty());
     }
 
@@ -324,9 +365,15 @@ mod tests {
     #[test]
     fn copies_for_several_clients_are_mirrors() {
         let key = |path: &str| mirror_key(&RelPath::new(path).expect("a path"));
-        assert_eq!(key(".claude/skills/a/SKILL.md"), key(".opencode/skill/a/SKILL.md"));
+        assert_eq!(
+            key(".claude/skills/a/SKILL.md"),
+            key(".opencode/skill/a/SKILL.md")
+        );
         assert_eq!(key(".claude/rules/a.md"), key(".cursor/rules/a.mdc"));
-        assert_ne!(key(".claude/skills/a/SKILL.md"), key(".claude/skills/b/SKILL.md"));
+        assert_ne!(
+            key(".claude/skills/a/SKILL.md"),
+            key(".claude/skills/b/SKILL.md")
+        );
         assert_ne!(key("x/.claude/rules/a.md"), key(".claude/rules/a.md"));
         assert_eq!(key(".github/copilot-instructions.md"), None);
         assert_eq!(key("CLAUDE.md"), None);

@@ -90,7 +90,13 @@ fn load(
     }
     let (body, _) = without_comments(&source.document);
     let (why, text) = if !names.insert(skill.name.clone()) {
-        return Load::part(source, origin, "another skill has this name", "nothing", String::new());
+        return Load::part(
+            source,
+            origin,
+            "another skill has this name",
+            "nothing",
+            String::new(),
+        );
     } else if listing.as_claude && skill.hidden {
         ("skill that only a person starts", String::new())
     } else if listing.as_claude && skill.scoped {

@@ -113,7 +113,9 @@ impl<'a> Reader<'a> {
             return known.clone();
         }
         let source = self.load(place).map(Rc::new);
-        self.cache.borrow_mut().insert(place.clone(), source.clone());
+        self.cache
+            .borrow_mut()
+            .insert(place.clone(), source.clone());
         source
     }
 
@@ -136,8 +138,9 @@ impl<'a> Reader<'a> {
         };
         let real = match place {
             Place::Inside(path) => {
-                let listed = self.listed.files.iter().find(|file| file.path == *path);
-                let real = listed.and_then(|file| file.real.clone());
+                let files = &self.listed.files;
+                let at = files.binary_search_by(|file| file.path.cmp(path));
+                let real = at.ok().and_then(|at| files[at].real.clone());
                 Place::Inside(real.unwrap_or_else(|| path.clone()))
             }
             Place::Beyond(_) => place.clone(),
@@ -193,9 +196,14 @@ impl<'a> Reader<'a> {
             Place::Beyond(path) => {
                 let folder = path.parent().unwrap_or(path);
                 let special = folder.file_name().is_some_and(|name| name == ".claude");
-                let owner = if special { folder.parent() } else { Some(folder) };
+                let owner = if special {
+                    folder.parent()
+                } else {
+                    Some(folder)
+                };
                 let above = owner.is_some_and(|owner| {
-                    self.workspace.root().starts_with(owner) && !(special && self.home == Some(owner))
+                    self.workspace.root().starts_with(owner)
+                        && !(special && self.home == Some(owner))
                 });
                 if above { Origin::Above } else { Origin::User }
             }

@@ -118,7 +118,13 @@ mod tests {
             files: BTreeMap::from([("CLAUDE.md".to_owned(), "00ff".to_owned())]),
         };
         assert_eq!(State::from_json(&state.to_json()), Some(state));
-        for text in ["", "{", "[]", "{\"version\":2}", "{\"version\":1,\"changed\":\"\",\"files\":{\"a\":1}}"] {
+        for text in [
+            "",
+            "{",
+            "[]",
+            "{\"version\":2}",
+            "{\"version\":1,\"changed\":\"\",\"files\":{\"a\":1}}",
+        ] {
             assert_eq!(State::from_json(text), None, "{text}");
         }
     }

@@ -45,9 +45,20 @@ fn limits_of_files_are_exceeded_only_above() {
         let ws = TestWorkspace::empty();
         ws.write(path, text_of(tokens));
         let report = audit(&ws);
-        let found: Vec<_> = report.findings.iter().filter(|f| f.kind == Kind::Size).collect();
-        let found: Vec<_> = found.iter().map(|f| (f.level, f.message.as_str())).collect();
-        assert_eq!(found, expect.into_iter().collect::<Vec<_>>(), "{path} {tokens}");
+        let found: Vec<_> = report
+            .findings
+            .iter()
+            .filter(|f| f.kind == Kind::Size)
+            .collect();
+        let found: Vec<_> = found
+            .iter()
+            .map(|f| (f.level, f.message.as_str()))
+            .collect();
+        assert_eq!(
+            found,
+            expect.into_iter().collect::<Vec<_>>(),
+            "{path} {tokens}"
+        );
         assert_eq!(report.items[0].level, expect.map(|(level, _)| level));
     };
     use Level::{Critical, Warning};
@@ -60,7 +71,11 @@ fn limits_of_files_are_exceeded_only_above() {
         let message = format!("{path}: 1,001 tokens (CRITICAL, threshold: 1,000)");
         check(path, 1001, Some((Critical, &message)));
     }
-    for path in [".claude/rules/a.md", ".codex/a.md", ".opencode/command/a.md"] {
+    for path in [
+        ".claude/rules/a.md",
+        ".codex/a.md",
+        ".opencode/command/a.md",
+    ] {
         check(path, 300, None);
         let message = format!("{path}: 301 tokens (WARNING, threshold: 300)");
         check(path, 301, Some((Warning, &message)));
@@ -81,14 +96,24 @@ fn the_limit_of_the_total_is_exceeded_only_above() {
         assert_eq!(messages(&audit(&ws), Kind::Total), expect);
     };
     check(&[1000, 1000], &[]);
-    check(&[1000, 1001], &["Total autoload: 2,001 tokens (WARNING, threshold: 2,000)"]);
-    check(&[2500, 2500], &["Total autoload: 5,000 tokens (WARNING, threshold: 2,000)"]);
-    check(&[2500, 2501], &["Total autoload: 5,001 tokens (CRITICAL, threshold: 5,000)"]);
+    check(
+        &[1000, 1001],
+        &["Total autoload: 2,001 tokens (WARNING, threshold: 2,000)"],
+    );
+    check(
+        &[2500, 2500],
+        &["Total autoload: 5,000 tokens (WARNING, threshold: 2,000)"],
+    );
+    check(
+        &[2500, 2501],
+        &["Total autoload: 5,001 tokens (CRITICAL, threshold: 5,000)"],
+    );
 }
 
 #[test]
 fn limits_come_from_the_configuration() {
-    let ws = TestWorkspace::files("//- memory-forge.toml\n[audit]\nfile_warn = 2\nfile_critical = 3\n");
+    let ws =
+        TestWorkspace::files("//- memory-forge.toml\n[audit]\nfile_warn = 2\nfile_critical = 3\n");
     ws.write("CLAUDE.md", text_of(4));
     let expect = ["CLAUDE.md: 4 tokens (CRITICAL, threshold: 3)"];
     assert_eq!(messages(&audit(&ws), Kind::Size), expect);
@@ -126,7 +151,10 @@ fn k11_nested_files_are_audited() {
     assert_eq!(messages(&report, Kind::Size), expect);
     let nested: Vec<bool> = report.items.iter().map(|item| item.nested).collect();
     assert_eq!(nested, [false, true, true]);
-    assert_eq!((report.summary.nested_files, report.summary.nested_tokens), (2, 802));
+    assert_eq!(
+        (report.summary.nested_files, report.summary.nested_tokens),
+        (2, 802)
+    );
 }
 
 #[test]
@@ -149,7 +177,8 @@ fn a_small_workspace_has_no_issues() {
 
 #[test]
 fn new_and_modified_skills_are_named_once() {
-    let ws = TestWorkspace::files("//- .claude/skills/a/SKILL.md\n---\nname: a\ndescription: A\n---\n");
+    let ws =
+        TestWorkspace::files("//- .claude/skills/a/SKILL.md\n---\nname: a\ndescription: A\n---\n");
     let report = audit(&ws);
     assert_eq!(messages(&report, Kind::FirstAudit).len(), 1);
     assert!(messages(&report, Kind::New).is_empty());
@@ -159,18 +188,30 @@ fn new_and_modified_skills_are_named_once() {
     assert_eq!(report.findings, [], "nothing changed");
     assert!(report.state.is_none(), "so that nothing is written");
 
-    ws.write(".claude/skills/a/SKILL.md", "---\nname: a\ndescription: B\n---\n");
-    ws.write(".codex/skills/b/SKILL.md", "---\nname: b\ndescription: B\n---\n");
+    ws.write(
+        ".claude/skills/a/SKILL.md",
+        "---\nname: a\ndescription: B\n---\n",
+    );
+    ws.write(
+        ".codex/skills/b/SKILL.md",
+        "---\nname: b\ndescription: B\n---\n",
+    );
     ws.write("CLAUDE.md", "Not a skill.\n");
     let report = audit(&ws);
     let expect = [".claude/skills/a/SKILL.md: modified since the last audit"];
     assert_eq!(messages(&report, Kind::Modified), expect);
-    assert_eq!(messages(&report, Kind::New), [".codex/skills/b/SKILL.md: new since the last audit"]);
+    assert_eq!(
+        messages(&report, Kind::New),
+        [".codex/skills/b/SKILL.md: new since the last audit"]
+    );
     keep(&ws, &report);
     assert_eq!(audit(&ws).findings, []);
 
     // Line ends and trailing spaces are no modification.
-    ws.write(".claude/skills/a/SKILL.md", "---\r\nname: a\r\ndescription: B  \r\n---\r\n");
+    ws.write(
+        ".claude/skills/a/SKILL.md",
+        "---\r\nname: a\r\ndescription: B  \r\n---\r\n",
+    );
     assert_eq!(audit(&ws).findings, []);
 
     ws.write(".memory-forge/audit.json", "garbage");
@@ -197,7 +238,10 @@ fn knowledge_that_is_not_indexed_is_named() {
     let report = audit(&ws);
     let found = messages(&report, Kind::NotIndexed);
     assert_eq!(found.len(), 3, "{found:?}");
-    assert!(found[0].starts_with("knowledge/bad.md: not indexed: "), "{found:?}");
+    assert!(
+        found[0].starts_with("knowledge/bad.md: not indexed: "),
+        "{found:?}"
+    );
     assert!(found[0].contains("line 2 is not UTF-8"), "{found:?}");
     assert_eq!(found[1], "knowledge/a.md: changed since it was indexed");
     assert_eq!(found[2], "knowledge/c.md: not indexed");
@@ -240,7 +284,10 @@ fn copies_that_are_never_loaded_together_are_no_repetition() {
 fn knowledge_in_autoload_is_found() {
     let ws = TestWorkspace::files("//- CLAUDE.md\nSee @knowledge/b.md and this:\n");
     ws.write("AGENTS.md", format!("# Agents\n\n{BLOCK}"));
-    ws.write("knowledge/a.md", format!("---\ntitle: A\n---\n# A\n\n{BLOCK}"));
+    ws.write(
+        "knowledge/a.md",
+        format!("---\ntitle: A\n---\n# A\n\n{BLOCK}"),
+    );
     ws.write("knowledge/b.md", "# B\n");
     ws.write("knowledge/legacy/AGENTS.md", BLOCK);
     let report = audit(&ws);
@@ -255,9 +302,15 @@ fn knowledge_in_autoload_is_found() {
 fn secrets_and_hidden_text_are_critical_and_never_shown() {
     let secret = concat!("ghp_16C7e42F292c6912", "E7710c838347Ae178B4a");
     let ws = TestWorkspace::empty();
-    ws.write("CLAUDE.md", format!("# A\n\ntoken = \"{secret}\"\n\u{202e}hidden\n"));
+    ws.write(
+        "CLAUDE.md",
+        format!("# A\n\ntoken = \"{secret}\"\n\u{202e}hidden\n"),
+    );
     let report = audit(&ws);
-    let found: Vec<_> = report.at(Level::Critical).map(|f| (f.kind, f.line)).collect();
+    let found: Vec<_> = report
+        .at(Level::Critical)
+        .map(|f| (f.kind, f.line))
+        .collect();
     assert_eq!(found, [(Kind::Secret, Some(3)), (Kind::Hidden, Some(4))]);
     assert!(!format!("{report:?}").contains(&secret[4..]));
 }
@@ -271,8 +324,14 @@ fn files_that_cannot_be_read_are_named_and_the_rest_is_counted() {
     let report = audit(&ws);
     let found = messages(&report, Kind::Unreadable);
     assert_eq!(found.len(), 2, "{found:?}");
-    assert!(found[0].contains("AGENTS.md` line 1 is not UTF-8"), "{found:?}");
-    assert!(found[1].contains("`GEMINI.md` is a symlink that leads out"), "{found:?}");
+    assert!(
+        found[0].contains("AGENTS.md` line 1 is not UTF-8"),
+        "{found:?}"
+    );
+    assert!(
+        found[1].contains("`GEMINI.md` is a symlink that leads out"),
+        "{found:?}"
+    );
     assert_eq!(report.summary.autoload_files, 1);
 }
 
@@ -302,7 +361,11 @@ fn codex_cuts_in_the_middle_of_a_file() {
         let ws = TestWorkspace::empty();
         ws.write("AGENTS.md", "a".repeat(bytes));
         let report = audit_as(&ws, View::Client(Client::Codex));
-        assert_eq!(messages(&report, Kind::Cut).len(), usize::from(cut), "{bytes}");
+        assert_eq!(
+            messages(&report, Kind::Cut).len(),
+            usize::from(cut),
+            "{bytes}"
+        );
         assert_eq!(report.items[0].part == "first 32,768 bytes", cut, "{bytes}");
     };
     check(32_768, false);
@@ -317,12 +380,18 @@ fn codex_drops_the_nearer_file_when_the_outer_one_used_up_the_limit() {
     ws.write("sub/AGENTS.md", "near\n");
     ws.write("sub/knowledge/a.md", "# A\n");
     let workspace = Workspace::open(&ws.path("sub")).expect("it is a folder");
-    let report = run(&workspace, &options(View::Client(Client::Codex), &ws.home()));
+    let report = run(
+        &workspace,
+        &options(View::Client(Client::Codex), &ws.home()),
+    );
     let near = &report.items[0];
     assert_eq!((near.path.as_str(), near.always), ("AGENTS.md", 0));
     assert_eq!(near.part, "nothing: files above used up the limit");
     let above = &report.items[1];
-    assert_eq!((above.origin, above.part.as_str()), (Origin::Above, "first 32,768 bytes"));
+    assert_eq!(
+        (above.origin, above.part.as_str()),
+        (Origin::Above, "first 32,768 bytes")
+    );
 }
 
 #[test]
@@ -336,10 +405,20 @@ fn claude_code_reads_the_folders_above() {
         ",
     );
     let workspace = Workspace::open(&ws.path("sub")).expect("it is a folder");
-    let report = run(&workspace, &options(View::Client(Client::Claude), &ws.home()));
-    let items: Vec<_> = report.items.iter().map(|i| (i.origin, i.path.ends_with("ws/CLAUDE.md"))).collect();
+    let report = run(
+        &workspace,
+        &options(View::Client(Client::Claude), &ws.home()),
+    );
+    let items: Vec<_> = report
+        .items
+        .iter()
+        .map(|i| (i.origin, i.path.ends_with("ws/CLAUDE.md")))
+        .collect();
     assert_eq!(items, [(Origin::Above, true)]);
-    assert_eq!(report.summary.autoload_tokens, 0, "it is not this project's");
+    assert_eq!(
+        report.summary.autoload_tokens, 0,
+        "it is not this project's"
+    );
 }
 
 #[test]
@@ -351,19 +430,32 @@ fn a_persons_own_files_are_never_judged() {
     let report = audit_as(&ws, View::Client(Client::Claude));
     assert_eq!(report.summary.beyond_tokens, 6000);
     assert_eq!(report.summary.autoload_tokens, 2);
-    assert!(report.worst() <= Some(Level::Notice), "{:?}", report.findings);
+    assert!(
+        report.worst() <= Some(Level::Notice),
+        "{:?}",
+        report.findings
+    );
 }
 
 #[test]
 fn automatic_memory_is_cut() {
     let ws = TestWorkspace::files("//- CLAUDE.md\nx\n");
-    let slug: String = ws.root().to_string_lossy().chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' }).collect();
+    let slug: String = ws
+        .root()
+        .to_string_lossy()
+        .chars()
+        .map(|c| if c.is_ascii_alphanumeric() { c } else { '-' })
+        .collect();
     let folder = ws.home().join(".claude/projects").join(slug).join("memory");
     std::fs::create_dir_all(&folder).expect("home is empty");
     let check = |text: String, whole: bool| {
         std::fs::write(folder.join("MEMORY.md"), text).expect("a file");
         let report = audit_as(&ws, View::Client(Client::Claude));
-        let memory = report.items.iter().find(|i| i.path.ends_with("MEMORY.md")).expect("it is loaded");
+        let memory = report
+            .items
+            .iter()
+            .find(|i| i.path.ends_with("MEMORY.md"))
+            .expect("it is loaded");
         assert_eq!(memory.part == "whole file", whole, "{}", memory.part);
         assert_eq!(memory.origin, Origin::User);
         memory.always
@@ -372,7 +464,11 @@ fn automatic_memory_is_cut() {
     let cut = check("- line\n".repeat(201), false);
     assert_eq!(cut, Tokenizer::O200k.count(&"- line\n".repeat(200)));
     check("é".repeat(24_999) + "\n", true);
-    assert_eq!(check("é".repeat(25_000) + "\n", false), 0, "no line end to cut at");
+    assert_eq!(
+        check("é".repeat(25_000) + "\n", false),
+        0,
+        "no line end to cut at"
+    );
 }
 
 #[test]
@@ -383,7 +479,12 @@ fn worktrees_share_the_memory_of_the_main_checkout() {
     std::fs::create_dir_all(&folder).expect("home is empty");
     std::fs::write(folder.join("MEMORY.md"), "remember\n").expect("a file");
     let report = audit_as(&ws, View::Client(Client::Claude));
-    assert!(report.items.iter().any(|i| i.path.ends_with("-main-repo/memory/MEMORY.md")));
+    assert!(
+        report
+            .items
+            .iter()
+            .any(|i| i.path.ends_with("-main-repo/memory/MEMORY.md"))
+    );
 }
 
 #[test]
@@ -395,10 +496,16 @@ fn descriptions_are_cut() {
         ws.write(&path, format!("---\nname: a\ndescription: {long}\n---\n"));
     }
     let always = |client| audit_as(&ws, View::Client(client)).items[0].always;
-    assert_eq!(always(Client::Claude), Tokenizer::O200k.count(&format!("- a: {}…\n", &long[..1535])));
+    assert_eq!(
+        always(Client::Claude),
+        Tokenizer::O200k.count(&format!("- a: {}…\n", &long[..1535]))
+    );
     let line = format!("- a: {}… (file: .codex/skills/a/SKILL.md)\n", &long[..1023]);
     assert_eq!(always(Client::Codex), Tokenizer::O200k.count(&line));
     let expect = "has a description of 1,999 characters; clients take 1,024";
     let found = messages(&audit(&ws), Kind::Skill);
-    assert!(found.iter().all(|message| message.contains(expect)), "{found:?}");
+    assert!(
+        found.iter().all(|message| message.contains(expect)),
+        "{found:?}"
+    );
 }

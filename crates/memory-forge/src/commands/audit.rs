@@ -5,12 +5,13 @@ use clap::{Args, ValueEnum};
 use forge::audit::{self, AuditOptions, Finding, Item, Kind, Origin, Report, View};
 use forge::tokens::{Tokenizer, thousands};
 use forge::workspace::Workspace;
-use serde_json::{Value, json};
 
 use crate::memory;
 use crate::report::{CommandError, Exit};
 use crate::settings::Settings;
 use crate::ui::{Ui, printable, style};
+
+mod json;
 
 /// Show what agents load at every start and what it costs in tokens
 ///
@@ -105,10 +106,11 @@ impl From<TokenizerChoice> for Tokenizer {
 
 impl Level {
     fn reached_by(self, worst: Option<audit::Level>) -> bool {
-        worst >= Some(match self {
-            Level::Warning => audit::Level::Warning,
-            Level::Critical => audit::Level::Critical,
-        })
+        worst
+            >= Some(match self {
+                Level::Warning => audit::Level::Warning,
+                Level::Critical => audit::Level::Critical,
+            })
     }
 }
 
@@ -117,7 +119,9 @@ pub(crate) fn run(args: AuditArgs, settings: &Settings, ui: &mut Ui) -> Result<E
     let configured = workspace.config().audit.tokenizer.parse();
     let options = AuditOptions {
         view: View::Plain,
-        tokenizer: args.tokenizer.map_or(configured.unwrap_or_default(), Tokenizer::from),
+        tokenizer: args
+            .tokenizer
+            .map_or(configured.unwrap_or_default(), Tokenizer::from),
         home: settings.home.as_deref(),
         now: settings.now,
     };
@@ -125,8 +129,8 @@ pub(crate) fn run(args: AuditArgs, settings: &Settings, ui: &mut Ui) -> Result<E
     let reports = audit::run_each(&workspace, &options, &views);
     let findings = merged(&reports);
     match (&reports[..], args.json) {
-        ([report], true) => ui.json(&one_as_json(report, &findings))?,
-        (several, true) => ui.json(&several_as_json(several, &findings))?,
+        ([report], true) => ui.json(&json::one(report, &findings))?,
+        (several, true) => ui.json(&json::several(several, &findings))?,
         ([report], false) => {
             match report.view {
                 View::Plain => show_files(report, ui)?,
@@ -220,7 +224,11 @@ fn show_files(report: &Report, ui: &mut Ui) -> Result<(), CommandError> {
         return ui.line("No agent loads a file of this project at start.\n");
     }
     let over = report.items.iter().any(|item| item.level.is_some());
-    let (sign, word) = if over { ("⚠️ ", "Autoload detected") } else { ("ℹ️ ", "Autoload") };
+    let (sign, word) = if over {
+        ("⚠️ ", "Autoload detected")
+    } else {
+        ("ℹ️ ", "Autoload")
+    };
     ui.line(&format!("{sign} {word} ({}):", report.tokenizer.label()))?;
     let mut items: Vec<&Item> = report.items.iter().collect();
     items.sort_by_key(|item| std::cmp::Reverse((item.level, item.judged)));
@@ -248,7 +256,10 @@ fn file_line(item: &Item, report: &Report) -> String {
 }
 
 fn show_total(report: &Report, ui: &mut Ui) -> Result<(), CommandError> {
-    let own = report.items.iter().filter(|item| item.origin == Origin::Project);
+    let own = report
+        .items
+        .iter()
+        .filter(|item| item.origin == Origin::Project);
     let judged = own.map(|item| item.judged).sum();
     let size = amount(report, report.summary.autoload_tokens, judged);
     let (sign, verdict) = match report.total {
@@ -272,7 +283,11 @@ fn amount(report: &Report, shown: usize, judged: usize) -> String {
         return format!("{} tokens", thousands(shown));
     }
     let (label, judge) = (report.tokenizer.label(), report.judge.label());
-    format!("{} {label} tokens, {} {judge}", thousands(shown), thousands(judged))
+    format!(
+        "{} {label} tokens, {} {judge}",
+        thousands(shown),
+        thousands(judged)
+    )
 }
 
 fn verdict_text(level: audit::Level, limit: usize) -> String {
@@ -280,7 +295,11 @@ fn verdict_text(level: audit::Level, limit: usize) -> String {
         audit::Level::Critical => style::CRITICAL,
         _ => style::WARNING,
     };
-    format!(" ({style}{}{style:#}, threshold: {})", level.name(), thousands(limit))
+    format!(
+        " ({style}{}{style:#}, threshold: {})",
+        level.name(),
+        thousands(limit)
+    )
 }
 
 /// One client: what each file costs always, and when it is used.
@@ -292,8 +311,10 @@ fn show_loads(client: audit::Client, report: &Report, ui: &mut Ui) -> Result<(),
     ui.line(&format!("{} at start, in tokens ({label}):", client.name()))?;
     let bold = style::HEADING;
     ui.line(&format!("  {bold}Always-on  On-invoke{bold:#}"))?;
-    let (own, beyond): (Vec<&Item>, Vec<&Item>) =
-        report.items.iter().partition(|item| item.origin == Origin::Project);
+    let (own, beyond): (Vec<&Item>, Vec<&Item>) = report
+        .items
+        .iter()
+        .partition(|item| item.origin == Origin::Project);
     let lines: Vec<String> = own.iter().map(|item| load_line(item)).collect();
     list(&lines, "files", ui)?;
     if !beyond.is_empty() {
@@ -321,10 +342,16 @@ fn load_line(item: &Item) -> String {
 
 /// All clients in one table.
 fn show_clients(reports: &[Report], ui: &mut Ui) -> Result<(), CommandError> {
-    let label = reports.first().map_or("", |report| report.tokenizer.label());
-    ui.line(&format!("What each client loads at start, in tokens ({label}):"))?;
+    let label = reports
+        .first()
+        .map_or("", |report| report.tokenizer.label());
+    ui.line(&format!(
+        "What each client loads at start, in tokens ({label}):"
+    ))?;
     let bold = style::HEADING;
-    ui.line(&format!("  {bold}Client       Files  Always-on  On-invoke   Yours{bold:#}"))?;
+    ui.line(&format!(
+        "  {bold}Client       Files  Always-on  On-invoke   Yours{bold:#}"
+    ))?;
     for report in reports {
         let View::Client(client) = report.view else {
             continue;
@@ -347,10 +374,14 @@ fn show_clients(reports: &[Report], ui: &mut Ui) -> Result<(), CommandError> {
 /// What is not said by the sizes above, then what to do.
 fn show_findings(findings: &[Merged], ui: &mut Ui) -> Result<(), CommandError> {
     let single = findings.iter().all(|one| one.everywhere);
-    let (serious, notices): (Vec<&Merged>, Vec<&Merged>) =
-        findings.iter().partition(|one| one.finding.level > audit::Level::Notice);
+    let (serious, notices): (Vec<&Merged>, Vec<&Merged>) = findings
+        .iter()
+        .partition(|one| one.finding.level > audit::Level::Notice);
     // With one view, sizes stand in the list of files already.
-    let others = serious.iter().copied().filter(|one| !(single && is_size(one.finding)));
+    let others = serious
+        .iter()
+        .copied()
+        .filter(|one| !(single && is_size(one.finding)));
     let lines = with_advice(others);
     if !lines.is_empty() {
         ui.line("⚠️  Found in these files:")?;
@@ -371,7 +402,10 @@ fn show_findings(findings: &[Merged], ui: &mut Ui) -> Result<(), CommandError> {
         return Ok(());
     }
     ui.line("ℹ️  Recommendation:")?;
-    let lines: Vec<String> = advice.iter().map(|a| format!("  - {}", printable(a))).collect();
+    let lines: Vec<String> = advice
+        .iter()
+        .map(|a| format!("  - {}", printable(a)))
+        .collect();
     list(&lines, "recommendations", ui)
 }
 
@@ -433,7 +467,10 @@ fn recommendations<'a>(findings: impl Iterator<Item = &'a Finding>) -> Vec<Strin
         let others = files(stubs - MOST_NAMED);
         advice.push(format!("Do the same with {others} more of those above"));
     }
-    if sizes.iter().any(|f| matches!(f.file.as_str(), "CLAUDE.md" | "AGENTS.md")) {
+    if sizes
+        .iter()
+        .any(|f| matches!(f.file.as_str(), "CLAUDE.md" | "AGENTS.md"))
+    {
         advice.push("`memory-forge doctor --fix` does this and can be undone".to_owned());
     }
     advice
@@ -444,105 +481,4 @@ fn files(count: usize) -> String {
         1 => "1 file".to_owned(),
         count => format!("{} files", thousands(count)),
     }
-}
-
-fn one_as_json(report: &Report, findings: &[Merged]) -> Value {
-    let mut value = json!({
-        "version": 1,
-        "tokenizer": report.tokenizer.to_string(),
-        "estimate": report.tokenizer.is_estimate(),
-        "limitsTokenizer": report.judge.to_string(),
-        "client": report.view.id(),
-    });
-    for (name, level) in LEVELS {
-        value[name] = findings_as_json(findings, level);
-    }
-    value["files"] = report.items.iter().map(item_as_json).collect();
-    value["summary"] = summary_as_json(report);
-    value
-}
-
-fn several_as_json(reports: &[Report], findings: &[Merged]) -> Value {
-    let first = &reports[0];
-    let mut value = json!({
-        "version": 1,
-        "tokenizer": first.tokenizer.to_string(),
-        "estimate": first.tokenizer.is_estimate(),
-        "limitsTokenizer": first.judge.to_string(),
-        "client": "all",
-    });
-    for (name, level) in LEVELS {
-        value[name] = findings_as_json(findings, level);
-    }
-    value["clients"] = reports
-        .iter()
-        .map(|report| {
-            json!({
-                "client": report.view.id(),
-                "files": report.items.iter().map(item_as_json).collect::<Value>(),
-                "summary": summary_as_json(report),
-            })
-        })
-        .collect();
-    value
-}
-
-const LEVELS: [(&str, audit::Level); 3] = [
-    ("critical", audit::Level::Critical),
-    ("warnings", audit::Level::Warning),
-    ("notices", audit::Level::Notice),
-];
-
-fn findings_as_json(findings: &[Merged], level: audit::Level) -> Value {
-    let wanted = findings.iter().filter(|one| one.finding.level == level);
-    wanted
-        .map(|one| {
-            let finding = one.finding;
-            let mut value = json!({
-                "file": finding.file,
-                "level": level.name().to_lowercase(),
-                "kind": finding.kind.id(),
-                "message": finding.message,
-            });
-            if let Some(line) = finding.line {
-                value["line"] = line.into();
-            }
-            if let Some(tokens) = finding.tokens {
-                value["tokens"] = tokens.into();
-            }
-            if let Some(advice) = &finding.advice {
-                value["advice"] = advice.as_str().into();
-            }
-            if !one.everywhere {
-                value["clients"] = one.views.iter().map(|view| view.id()).collect();
-            }
-            value
-        })
-        .collect()
-}
-
-fn item_as_json(item: &Item) -> Value {
-    json!({
-        "file": item.path,
-        "tokens": item.always,
-        "wholeTokens": item.whole,
-        "onInvokeTokens": item.on_invoke,
-        "origin": item.origin.id(),
-        "why": item.why,
-        "part": item.part,
-        "nested": item.nested,
-        "level": item.level.map(|level| level.name().to_lowercase()),
-    })
-}
-
-fn summary_as_json(report: &Report) -> Value {
-    let summary = &report.summary;
-    json!({
-        "totalAutoloadTokens": summary.autoload_tokens,
-        "autoloadFiles": summary.autoload_files,
-        "knowledgeFiles": summary.knowledge_files,
-        "nestedTokens": summary.nested_tokens,
-        "onInvokeTokens": summary.on_invoke_tokens,
-        "userTokens": summary.beyond_tokens,
-    })
 }
