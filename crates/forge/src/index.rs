@@ -106,3 +106,6 @@ impl Error {
         matches!(self, Error::Damaged { .. })
     }
 }
+
+#[cfg(test)]
+mod tests;

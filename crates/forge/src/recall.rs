@@ -126,14 +126,22 @@ pub fn ask(
     }
     let mut text_hits = TextHits::default();
     if mode != Mode::Vector {
-        let pool = if question.phrases.is_empty() { POOL } else { PHRASE_POOL };
+        let pool = if question.phrases.is_empty() {
+            POOL
+        } else {
+            PHRASE_POOL
+        };
         text_hits = index.text_hits(&slots, &question.terms, &question.prefixes, &allow, pool)?;
     }
     let literal = literal_fallback(index, &slots, &question, &text_hits, &allow, mode)?;
 
     let mut ranked = fuse::fuse(&text_hits.hits, &vector_hits, &literal, mode);
     let more_than_asked = ranked.len();
-    ranked.truncate(if question.phrases.is_empty() { POOL * 2 } else { PHRASE_POOL });
+    ranked.truncate(if question.phrases.is_empty() {
+        POOL * 2
+    } else {
+        PHRASE_POOL
+    });
     let ids: Vec<u32> = ranked.iter().map(|(chunk, _)| *chunk).collect();
     let needed = head_size(ask, &question);
     let mut hits: Vec<Hit> = Vec::new();
@@ -158,7 +166,11 @@ pub fn ask(
         let mut seen = HashSet::new();
         hits.retain(|h| seen.insert(h.passage.file));
     }
-    let found = if question.phrases.is_empty() { more_than_asked.max(hits.len()) } else { hits.len() };
+    let found = if question.phrases.is_empty() {
+        more_than_asked.max(hits.len())
+    } else {
+        hits.len()
+    };
     hits.truncate(ask.limit);
     for hit in &mut hits {
         hit.matches = snippet::matches(&hit.passage.text, &question);
@@ -189,7 +201,11 @@ pub fn join(mut a: Answer, b: Answer, limit: usize) -> Answer {
 
 /// Which file ids may answer, and how many were left out for want of a date.
 fn allowed_files(catalogue: &[Entry], ask: &Ask) -> (Vec<bool>, usize) {
-    let size = catalogue.iter().map(|e| e.id as usize + 1).max().unwrap_or(0);
+    let size = catalogue
+        .iter()
+        .map(|e| e.id as usize + 1)
+        .max()
+        .unwrap_or(0);
     let mut allowed = vec![false; size];
     let mut undated = 0;
     let since = ask.since.map(|d| d.to_string());
@@ -233,7 +249,10 @@ fn literal_fallback(
     let lone = question.phrases.is_empty()
         && question.prefixes.is_empty()
         && !question.plain.contains(char::is_whitespace);
-    let unknown = found.holding.first().is_none_or(|(_, holding)| *holding == 0);
+    let unknown = found
+        .holding
+        .first()
+        .is_none_or(|(_, holding)| *holding == 0);
     if lone && unknown || (found.hits.is_empty() && question.prefixes.is_empty()) {
         literal.extend(index.literal_hits(slots, &question.plain, allow, POOL)?);
     }
@@ -242,16 +261,27 @@ fn literal_fallback(
 
 /// How many hits must be at hand before they are re-ordered and cut.
 fn head_size(ask: &Ask, question: &Question) -> usize {
-    let spare = if ask.unique || !question.phrases.is_empty() { 4 } else { 2 };
+    let spare = if ask.unique || !question.phrases.is_empty() {
+        4
+    } else {
+        2
+    };
     (ask.limit * spare).max(50)
 }
 
 fn hit(passage: Passage, evidence: Evidence, ideal: f32, question: &Question) -> Hit {
     let exact = question.stands_in(&fold(&passage.text));
-    let coverage = if ideal > 0.0 { (evidence.bm25 / ideal).min(1.0) } else { 0.0 };
+    let coverage = if ideal > 0.0 {
+        (evidence.bm25 / ideal).min(1.0)
+    } else {
+        0.0
+    };
     Hit {
         score: evidence.score + if exact { fuse::EXACT } else { 0.0 },
-        relevance: coverage.max(evidence.cosine).max(if exact { 1.0 } else { 0.0 }).clamp(0.0, 1.0),
+        relevance: coverage
+            .max(evidence.cosine)
+            .max(if exact { 1.0 } else { 0.0 })
+            .clamp(0.0, 1.0),
         evidence: Evidence { exact, ..evidence },
         passage,
         replaced_by: None,

@@ -2,6 +2,8 @@
 //! that a compiler can use vectors of any width and still get the same bits:
 //! sums run over a fixed number of lanes, and nothing is fused. None of them
 //! may call into the system's mathematics library, which differs by platform.
+//! Loops are plain loops: a call that is not inlined, such as
+//! `std::array::from_fn`, would be compiled for the narrow vectors.
 
 use super::container::F32s;
 
@@ -31,51 +33,69 @@ impl Rounded {
     }
 }
 
-/// The product of rows and one matrix, plain and slow. The vector kernels do
-/// the same operations in the same order.
+/// Sixteen scales, then 16 outputs × 32 inputs at half a byte.
+pub(super) const BLOCK_BYTES: usize = 4 * BLOCK + BLOCK * GROUP / 2;
+
+/// The product of rows and one matrix. The vector kernels do the same
+/// operations in the same order.
 #[inline(always)]
 pub(super) fn linear(blocks: &[u8], bias: F32s, x: &Rounded, out: &mut [f32]) {
     let groups = x.width / GROUP;
     let outputs = bias.len();
-    let per_block = groups * BLOCK_BYTES;
-    for (b, block) in blocks.chunks_exact(per_block).enumerate() {
-        let bias: [f32; BLOCK] = std::array::from_fn(|o| f32::from_le_bytes(bias[b * BLOCK + o]));
-        let mut weights = vec![[0u8; 8 * 4 * BLOCK]; groups];
-        for (weights, packed) in weights.iter_mut().zip(block.as_chunks::<BLOCK_BYTES>().0) {
-            for (i, byte) in packed[4 * BLOCK..].iter().enumerate() {
-                weights[i] = byte & 15;
-                weights[i + 4 * 4 * BLOCK] = byte >> 4;
+    out.fill(0.0);
+    for (at, block) in blocks.as_chunks::<BLOCK_BYTES>().0.iter().enumerate() {
+        let (first_output, group) = (at / groups * BLOCK, at % groups);
+        let (scales, packed) = block.split_at(4 * BLOCK);
+        let scales: &[[u8; 4]] = scales.as_chunks().0;
+        let weights = unpack(packed);
+        for row in 0..x.rows() {
+            let at = row * groups + group;
+            let sums = group_sums(&weights, &x.values[at * GROUP..][..GROUP]);
+            let to = &mut out[row * outputs + first_output..][..BLOCK];
+            for ((to, sum), scale) in to.iter_mut().zip(sums).zip(scales) {
+                let sum = (sum - x.offsets[at]) as f32 * x.scales[at];
+                *to += sum * f32::from_le_bytes(*scale);
             }
         }
-        for row in 0..x.rows() {
-            let mut total = [0f32; BLOCK];
-            for (g, weights) in weights.iter().enumerate() {
-                let at = row * groups + g;
-                let a: &[i8; GROUP] = x.values[at * GROUP..].first_chunk().expect("whole groups");
-                // At most 8·15·127 in a lane, which 16 bits hold.
-                let mut sums = [0i16; 4 * BLOCK];
-                for (quad, weights) in weights.as_chunks::<{ 4 * BLOCK }>().0.iter().enumerate() {
-                    let four: [i16; 4] = std::array::from_fn(|i| i16::from(a[quad * 4 + i]));
-                    for (i, (sum, &weight)) in sums.iter_mut().zip(weights).enumerate() {
-                        *sum += i16::from(weight) * four[i % 4];
-                    }
-                }
-                let scales = block[g * BLOCK_BYTES..].as_chunks::<4>().0;
-                for (o, total) in total.iter_mut().enumerate() {
-                    let sum: i32 = sums[4 * o..4 * o + 4].iter().map(|&s| i32::from(s)).sum();
-                    let sum = (sum - x.offsets[at]) as f32;
-                    *total += sum * x.scales[at] * f32::from_le_bytes(scales[o]);
-                }
-            }
-            for (o, total) in total.iter().enumerate() {
-                out[row * outputs + b * BLOCK + o] = total + bias[o];
-            }
+    }
+    for row in out.chunks_exact_mut(outputs) {
+        for (to, bias) in row.iter_mut().zip(bias) {
+            *to += f32::from_le_bytes(*bias);
         }
     }
 }
 
-/// Sixteen scales, then 16 outputs × 32 inputs at half a byte.
-pub(super) const BLOCK_BYTES: usize = 4 * BLOCK + BLOCK * GROUP / 2;
+/// Four inputs of sixteen outputs.
+type Quad = [[i16; 8]; 4 * BLOCK / 8];
+
+#[inline(always)]
+fn unpack(packed: &[u8]) -> [Quad; GROUP / 4] {
+    let mut weights = [Quad::default(); GROUP / 4];
+    let (low, high) = weights.split_at_mut(GROUP / 8);
+    let low = low.as_flattened_mut().as_flattened_mut();
+    let high = high.as_flattened_mut().as_flattened_mut();
+    for ((low, high), byte) in low.iter_mut().zip(high).zip(packed) {
+        *low = i16::from(byte & 15);
+        *high = i16::from(byte >> 4);
+    }
+    weights
+}
+
+#[inline(always)]
+fn group_sums(weights: &[Quad; GROUP / 4], values: &[i8]) -> [i32; BLOCK] {
+    // At most 8·15·127 in a lane, which 16 bits hold.
+    let mut lanes = Quad::default();
+    for (quad, four) in weights.iter().zip(values.as_chunks::<4>().0) {
+        let twice: [i16; 8] = std::array::from_fn(|i| i16::from(four[i % 4]));
+        for (lanes, weights) in lanes.iter_mut().zip(quad) {
+            for i in 0..8 {
+                lanes[i] += weights[i] * twice[i];
+            }
+        }
+    }
+    let lanes = lanes.as_flattened().as_chunks::<4>().0;
+    std::array::from_fn(|o| lanes[o].iter().map(|&lane| i32::from(lane)).sum())
+}
 
 #[inline(always)]
 pub(super) fn round(x: &[f32], width: usize, to: &mut Rounded) {
@@ -86,19 +106,22 @@ pub(super) fn round(x: &[f32], width: usize, to: &mut Rounded) {
     to.offsets.clear();
     let groups = x.as_chunks::<GROUP>().0;
     for (group, values) in groups.iter().zip(to.values.as_chunks_mut::<GROUP>().0) {
-        let mut largest = [0f32; LANES];
-        for half in group.as_chunks::<LANES>().0 {
-            for (largest, &x) in largest.iter_mut().zip(half) {
-                *largest = larger(*largest, x.abs());
+        let mut sizes = [0f32; 8];
+        for eight in group.as_chunks::<8>().0 {
+            for (size, x) in sizes.iter_mut().zip(eight) {
+                *size = larger(*size, x.abs());
             }
         }
-        let largest = largest.into_iter().fold(0.0, larger);
+        let largest = largest_of(sizes);
         let to_steps = if largest > 0.0 { 127.0 / largest } else { 0.0 };
+        let mut steps = [0i32; GROUP];
         let mut sum = 0;
-        for (value, &x) in values.iter_mut().zip(group) {
-            let step = nearest(x * to_steps).1;
+        for (step, &x) in steps.iter_mut().zip(group) {
+            *step = nearest(x * to_steps).1;
+            sum += *step;
+        }
+        for (value, &step) in values.iter_mut().zip(&steps) {
             *value = step as i8;
-            sum += step;
         }
         to.scales.push(largest / 127.0);
         to.offsets.push(8 * sum);
@@ -159,7 +182,7 @@ pub(super) fn attention(qkv: &[f32], width: usize, out: &mut [f32]) {
         }
         for row in 0..rows {
             let query = part(row, 0);
-            let mut highest = [f32::MIN; KEYS];
+            let mut highest = [f32::MIN; 8];
             for (scores, keys) in scores.iter_mut().zip(keys.as_chunks::<HEAD>().0) {
                 let mut sums = [0f32; KEYS];
                 for (q, keys) in query.iter().zip(keys) {
@@ -172,12 +195,12 @@ pub(super) fn attention(qkv: &[f32], width: usize, out: &mut [f32]) {
             let scores = scores.as_flattened_mut();
             // Places behind the last token must win nothing.
             scores[rows..].fill(f32::MIN);
-            for scores in scores.as_chunks::<KEYS>().0 {
+            for scores in scores.as_chunks::<8>().0 {
                 for (highest, &score) in highest.iter_mut().zip(scores) {
                     *highest = larger(*highest, score);
                 }
             }
-            let highest = highest.into_iter().fold(f32::MIN, larger);
+            let highest = largest_of(highest);
             for score in scores.iter_mut() {
                 *score = exp(*score - highest);
             }
@@ -208,6 +231,17 @@ fn sum(x: &[f32], of: impl Fn(f32) -> f32) -> f32 {
         }
     }
     lanes.into_iter().fold(0.0, |a, b| a + b)
+}
+
+/// A tree, since a chain of comparisons would be compiled to branches.
+#[inline(always)]
+fn largest_of(mut x: [f32; 8]) -> f32 {
+    for left in [4, 2, 1] {
+        for i in 0..left {
+            x[i] = larger(x[i], x[i + left]);
+        }
+    }
+    x[0]
 }
 
 #[inline(always)]

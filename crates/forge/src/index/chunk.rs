@@ -50,7 +50,10 @@ pub fn chunks(document: &Document, sizes: Sizes) -> Vec<Chunk> {
         .map_or(document.body.start, |f| f.span.start);
     let whole = start..document.text.len();
     if cutter.fits(&whole) {
-        cutter.push(0, whole);
+        // What begins with its own heading stands under it.
+        let preamble = document.str(&document.sections[0].own);
+        let headed = preamble.trim().is_empty() && document.sections.len() > 1;
+        cutter.push(headed as usize, whole);
         return cutter.chunks;
     }
     cutter.front_matter();
@@ -107,7 +110,8 @@ impl Cutter<'_> {
             if let Some((open, total)) = &mut pending {
                 // A heading alone is no passage: what follows belongs to it.
                 let heading_only = self.document.sections[section].heading == *open;
-                if *total + size <= self.sizes.aim || (heading_only && *total + size <= self.sizes.most)
+                if *total + size <= self.sizes.aim
+                    || (heading_only && *total + size <= self.sizes.most)
                 {
                     open.end = span.end;
                     *total += size;
@@ -148,13 +152,23 @@ impl Cutter<'_> {
             .trim_end()
             .rfind(['\n', '\r'])
             .map(|i| i + 1)
-            .filter(|i| text[*i..].trim().chars().all(|c| fence.contains(c)) && *i >= opening.len());
+            .filter(|i| {
+                text[*i..].trim().chars().all(|c| fence.contains(c)) && *i >= opening.len()
+            });
         let inside = span.start + opening.len()..span.start + closing.unwrap_or(text.len());
         let header = opening.trim_end().to_owned() + "\n";
         for part in self.parts(inside, tokens::estimate(&header)) {
             let body = &self.document.text[part.clone()];
-            let line_end = if body.ends_with(['\n', '\r']) { "" } else { "\n" };
-            self.push_text(section, part.clone(), format!("{header}{body}{line_end}{fence}"));
+            let line_end = if body.ends_with(['\n', '\r']) {
+                ""
+            } else {
+                "\n"
+            };
+            self.push_text(
+                section,
+                part.clone(),
+                format!("{header}{body}{line_end}{fence}"),
+            );
         }
     }
 
@@ -299,8 +313,14 @@ fn boundary(text: &str, start: usize, limit: usize, width: usize) -> usize {
         .last();
     sentence
         .or_else(|| {
-            let (i, c) = window.char_indices().rev().find(|(_, c)| c.is_whitespace())?;
+            let (i, c) = window
+                .char_indices()
+                .rev()
+                .find(|(_, c)| c.is_whitespace())?;
             (i > 0).then_some(i + c.len_utf8())
         })
         .map_or(hard, |i| start + i)
 }
+
+#[cfg(test)]
+mod tests;

@@ -11,17 +11,17 @@ use std::collections::HashMap;
 use super::terms::Terms;
 
 /// How strongly BM25 damps repetition.
-pub const K1: f32 = 1.2;
+pub(super) const K1: f32 = 1.2;
 /// How strongly BM25 discounts long passages.
-pub const B: f32 = 0.6;
+pub(super) const B: f32 = 0.6;
 /// A term in a heading above the passage counts as this many in its body.
-pub const HEADING_WEIGHT: f32 = 1.0;
+pub(super) const HEADING_WEIGHT: f32 = 1.0;
 /// A term in the title, tags, aliases or path counts as this many in the body.
-pub const TITLE_WEIGHT: f32 = 1.0;
+pub(super) const TITLE_WEIGHT: f32 = 1.0;
 
 /// Where and how often one term stands in one passage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Posting {
+pub(super) struct Posting {
     pub chunk: u32,
     pub body: u32,
     pub in_headings: bool,
@@ -30,28 +30,32 @@ pub struct Posting {
 
 impl Posting {
     /// The term frequency that BM25 sees.
-    pub fn frequency(&self) -> f32 {
+    pub(super) fn frequency(&self) -> f32 {
         self.body as f32
-            + if self.in_headings { HEADING_WEIGHT } else { 0.0 }
+            + if self.in_headings {
+                HEADING_WEIGHT
+            } else {
+                0.0
+            }
             + if self.in_title { TITLE_WEIGHT } else { 0.0 }
     }
 }
 
 /// What one occurrence of a term in one passage adds to its score.
-pub fn bm25(idf: f32, frequency: f32, length: f32, average_length: f32) -> f32 {
+pub(super) fn bm25(idf: f32, frequency: f32, length: f32, average_length: f32) -> f32 {
     let norm = K1 * (1.0 - B + B * length / average_length.max(1.0));
     idf * frequency * (K1 + 1.0) / (frequency + norm)
 }
 
 /// How rare a term is among the passages; never negative.
-pub fn idf(passages: usize, holding: usize) -> f32 {
+pub(super) fn idf(passages: usize, holding: usize) -> f32 {
     let (n, df) = (passages as f32, holding as f32);
     (1.0 + (n - df + 0.5) / (df + 0.5)).ln()
 }
 
 /// Collects the postings of one batch of passages, to be written as a segment.
 #[derive(Default)]
-pub struct Builder {
+pub(super) struct Builder {
     terms: Terms,
     ids: HashMap<Box<str>, u32>,
     lists: Vec<List>,
@@ -68,7 +72,7 @@ struct List {
 impl Builder {
     /// Adds one passage. Ids must grow from call to call. Returns its length in
     /// terms, which BM25 needs.
-    pub fn add(&mut self, chunk: u32, title: &str, headings: &str, body: &str) -> u16 {
+    pub(super) fn add(&mut self, chunk: u32, title: &str, headings: &str, body: &str) -> u16 {
         self.here.clear();
         let mut length = 0u32;
         let (ids, lists, here) = (&mut self.ids, &mut self.lists, &mut self.here);
@@ -100,13 +104,9 @@ impl Builder {
         length.min(u16::MAX as u32 - 1) as u16
     }
 
-    pub fn is_empty(&self) -> bool {
-        self.ids.is_empty()
-    }
-
     /// Every term with its list, sorted by term so that they are written in the
     /// order in which they are stored.
-    pub fn finish(self) -> Vec<(Box<str>, Vec<u8>)> {
+    pub(super) fn finish(self) -> Vec<(Box<str>, Vec<u8>)> {
         let mut lists = self.lists;
         let mut out: Vec<(Box<str>, Vec<u8>)> = self
             .ids
@@ -128,7 +128,7 @@ impl List {
 }
 
 /// Packs postings that are sorted by passage.
-pub fn encode(postings: &[Posting]) -> Vec<u8> {
+pub(super) fn encode(postings: &[Posting]) -> Vec<u8> {
     let mut list = List::default();
     postings.iter().for_each(|p| list.push(*p));
     list.bytes
@@ -137,10 +137,10 @@ pub fn encode(postings: &[Posting]) -> Vec<u8> {
 /// A list that does not decode: the index is damaged and must be rebuilt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("a posting list is damaged")]
-pub struct Damaged;
+pub(super) struct Damaged;
 
 /// Calls `each` for every posting of a packed list.
-pub fn decode(bytes: &[u8], mut each: impl FnMut(Posting)) -> Result<(), Damaged> {
+pub(super) fn decode(bytes: &[u8], mut each: impl FnMut(Posting)) -> Result<(), Damaged> {
     let mut at = 0;
     let mut chunk = 0u32;
     let mut first = true;
@@ -200,18 +200,38 @@ mod tests {
     #[test]
     fn a_term_knows_its_passages_and_fields() {
         let mut b = Builder::default();
-        b.add(3, "Payments", "Retry policy", "retry the payment, then retry");
+        b.add(
+            3,
+            "Payments",
+            "Retry policy",
+            "retry the payment, then retry",
+        );
         b.add(700, "Other", "", "nothing here but payment");
         let lists: HashMap<_, _> = b.finish().into_iter().collect();
         assert_eq!(
             postings(&lists["retri"]),
-            [Posting { chunk: 3, body: 2, in_headings: true, in_title: false }]
+            [Posting {
+                chunk: 3,
+                body: 2,
+                in_headings: true,
+                in_title: false
+            }]
         );
         assert_eq!(
             postings(&lists["payment"]),
             [
-                Posting { chunk: 3, body: 1, in_headings: false, in_title: true },
-                Posting { chunk: 700, body: 1, in_headings: false, in_title: false },
+                Posting {
+                    chunk: 3,
+                    body: 1,
+                    in_headings: false,
+                    in_title: true
+                },
+                Posting {
+                    chunk: 700,
+                    body: 1,
+                    in_headings: false,
+                    in_title: false
+                },
             ]
         );
     }

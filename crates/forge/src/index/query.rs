@@ -69,7 +69,9 @@ impl Slots {
     }
 
     pub fn live(&self) -> usize {
-        (0..self.len() as u32).filter(|c| self.length(*c).is_some()).count()
+        (0..self.len() as u32)
+            .filter(|c| self.length(*c).is_some())
+            .count()
     }
 
     fn len(&self) -> usize {
@@ -178,7 +180,12 @@ impl Index {
     }
 
     /// What each term adds to the score of one passage.
-    pub fn explain(&self, slots: &Slots, terms: &[String], chunk: u32) -> Result<Vec<TermMatch>, Error> {
+    pub fn explain(
+        &self,
+        slots: &Slots,
+        terms: &[String],
+        chunk: u32,
+    ) -> Result<Vec<TermMatch>, Error> {
         let mut matches = Vec::new();
         for term in terms {
             let list = self.postings(slots, term)?;
@@ -289,7 +296,8 @@ impl Index {
     /// All passages of a file, in text order.
     pub fn passages_of(&self, path: &str) -> Result<Vec<Passage>, Error> {
         self.read(|db| {
-            let mut statement = db.prepare(&format!("{PASSAGE} where f.path = ? order by c.ordinal"))?;
+            let mut statement =
+                db.prepare(&format!("{PASSAGE} where f.path = ? order by c.ordinal"))?;
             statement.query_map([path], passage)?.collect()
         })
     }
@@ -297,9 +305,11 @@ impl Index {
     /// Documents that say they replace others: (what they name, their path).
     pub fn replacements(&self) -> Result<Vec<(String, String)>, Error> {
         self.read(|db| {
-            let mut statement =
-                db.prepare("select supersedes, path from file where supersedes <> '' order by path")?;
-            let rows = statement.query_map([], |r| Ok((r.get::<_, String>(0)?, r.get::<_, String>(1)?)))?;
+            let mut statement = db.prepare(
+                "select supersedes, path from file where supersedes <> '' order by path",
+            )?;
+            let rows = statement
+                .query_map([], |r| Ok((r.get::<_, String>(0)?, r.get::<_, String>(1)?)))?;
             let mut out = Vec::new();
             for row in rows {
                 let (names, path) = row?;
@@ -364,7 +374,10 @@ impl Index {
             )?;
             let end = format!("{folded}{}", char::MAX);
             statement
-                .query_map(rusqlite::params![folded, end, MOST_EXPANSIONS as i64], |r| r.get(0))?
+                .query_map(
+                    rusqlite::params![folded, end, MOST_EXPANSIONS as i64],
+                    |r| r.get(0),
+                )?
                 .collect()
         })?;
         for cut in folded.char_indices().map(|(i, _)| i).filter(|i| *i >= 3) {
@@ -402,7 +415,11 @@ fn passage(r: &rusqlite::Row) -> rusqlite::Result<Passage> {
         path: r.get(2)?,
         title: r.get(3)?,
         scope: r.get(4)?,
-        kind: if r.get::<_, i64>(5)? == 1 { Kind::Skill } else { Kind::Knowledge },
+        kind: if r.get::<_, i64>(5)? == 1 {
+            Kind::Skill
+        } else {
+            Kind::Knowledge
+        },
         date: r.get(6)?,
         importance: r.get(7)?,
         standing: match (r.get::<_, bool>(8)?, r.get::<_, Option<String>>(9)?) {

@@ -58,7 +58,10 @@ pub enum Note {
     /// Thrown away and begun anew, and why.
     Rebuilt(String),
     /// Written by a newer version; this one keeps its own file beside it.
-    Beside { newer: i32, path: PathBuf },
+    Beside {
+        newer: i32,
+        path: PathBuf,
+    },
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -139,8 +142,14 @@ impl Index {
 
     pub fn counts(&self) -> Result<Counts, Error> {
         self.read(|db| {
-            let files = db.query_row("select count(*) from file where problem is null", [], |r| r.get::<_, i64>(0))?;
-            let waiting: i64 = db.query_row("select count(*) from chunk where embedded = 0", [], |r| r.get(0))?;
+            let files =
+                db.query_row("select count(*) from file where problem is null", [], |r| {
+                    r.get::<_, i64>(0)
+                })?;
+            let waiting: i64 =
+                db.query_row("select count(*) from chunk where embedded = 0", [], |r| {
+                    r.get(0)
+                })?;
             let chunks: i64 = number(db, "chunks")?;
             Ok(Counts {
                 files: files as usize,
@@ -187,7 +196,8 @@ impl Index {
     /// Content hash of every indexed file, sorted by path.
     pub fn hashes(&self) -> Result<Vec<(String, String)>, Error> {
         self.read(|db| {
-            let mut statement = db.prepare("select path, hash from file where problem is null order by path")?;
+            let mut statement =
+                db.prepare("select path, hash from file where problem is null order by path")?;
             let rows = statement.query_map([], |r| Ok((r.get(0)?, r.get(1)?)))?;
             rows.collect()
         })
@@ -209,7 +219,10 @@ impl Index {
 
     pub fn set_note(&self, key: &str, value: &str) -> Result<(), Error> {
         self.read(|db| {
-            db.execute("insert or replace into meta(key, value) values(?, ?)", [key, value])?;
+            db.execute(
+                "insert or replace into meta(key, value) values(?, ?)",
+                [key, value],
+            )?;
             Ok(())
         })
     }
@@ -261,17 +274,25 @@ impl Index {
         })?;
         wrong.retain(|line| line != "ok");
         let counts = self.counts()?;
-        let rows: i64 = self.read(|db| db.query_row("select count(*) from chunk", [], |r| r.get(0)))?;
+        let rows: i64 =
+            self.read(|db| db.query_row("select count(*) from chunk", [], |r| r.get(0)))?;
         if rows as usize != counts.chunks {
             wrong.push(format!("{rows} passages stored, {} counted", counts.chunks));
         }
         let slots = self.slots()?;
         let live = slots.live();
         if live != counts.chunks {
-            wrong.push(format!("{live} passages can be found, {} are stored", counts.chunks));
+            wrong.push(format!(
+                "{live} passages can be found, {} are stored",
+                counts.chunks
+            ));
         }
         let orphans: i64 = self.read(|db| {
-            db.query_row("select count(*) from chunk where file not in (select id from file)", [], |r| r.get(0))
+            db.query_row(
+                "select count(*) from chunk where file not in (select id from file)",
+                [],
+                |r| r.get(0),
+            )
         })?;
         if orphans > 0 {
             wrong.push(format!("{orphans} passages belong to no file"));
@@ -283,7 +304,9 @@ impl Index {
     /// Moves what was written aside into the main file, so that the next
     /// process starts without replaying it.
     pub fn settle(&self) {
-        let _ = self.db.query_row("pragma wal_checkpoint(truncate)", [], |_| Ok(()));
+        let _ = self
+            .db
+            .query_row("pragma wal_checkpoint(truncate)", [], |_| Ok(()));
     }
 
     pub(super) fn read<T>(
@@ -400,7 +423,9 @@ fn state(path: &Path) -> Result<State, Error> {
     if &header[..16] != b"SQLite format 3\0" {
         return Ok(State::Other("it was not a database".into()));
     }
-    let word = |at: usize| i32::from_be_bytes([header[at], header[at + 1], header[at + 2], header[at + 3]]);
+    let word = |at: usize| {
+        i32::from_be_bytes([header[at], header[at + 1], header[at + 2], header[at + 3]])
+    };
     let (version, application) = (word(60), word(68));
     Ok(match (application, version) {
         (APPLICATION, VERSION) => State::Ours,
@@ -437,15 +462,16 @@ pub(super) fn number(db: &Connection, key: &str) -> rusqlite::Result<i64> {
 
 pub(super) fn sqlite(path: &Path, source: rusqlite::Error) -> Error {
     use rusqlite::ErrorCode::{DatabaseCorrupt, NotADatabase};
-    let damage = matches!(source.sqlite_error_code(), Some(DatabaseCorrupt | NotADatabase))
-        || matches!(
-            source,
-            rusqlite::Error::FromSqlConversionFailure(..)
-                | rusqlite::Error::InvalidColumnType(..)
-                | rusqlite::Error::IntegralValueOutOfRange(..)
-                | rusqlite::Error::QueryReturnedNoRows
-        )
-        || source.to_string().contains("no such table");
+    let damage = matches!(
+        source.sqlite_error_code(),
+        Some(DatabaseCorrupt | NotADatabase)
+    ) || matches!(
+        source,
+        rusqlite::Error::FromSqlConversionFailure(..)
+            | rusqlite::Error::InvalidColumnType(..)
+            | rusqlite::Error::IntegralValueOutOfRange(..)
+            | rusqlite::Error::QueryReturnedNoRows
+    ) || source.to_string().contains("no such table");
     if damage {
         return Error::Damaged {
             path: path.to_owned(),

@@ -53,7 +53,9 @@ impl Index {
         }
         let path = self.path.clone();
         let mut run = || -> rusqlite::Result<Result<(), postings::Damaged>> {
-            let tx = self.db.transaction_with_behavior(TransactionBehavior::Immediate)?;
+            let tx = self
+                .db
+                .transaction_with_behavior(TransactionBehavior::Immediate)?;
             let mut batch = Batch::begin(&tx)?;
             // Additions first: a renamed or edited file finds the vectors of the
             // passages that it still shares with its old self.
@@ -98,11 +100,19 @@ impl Index {
         let model = format!("{id}/{dimensions}");
         let path = self.path.clone();
         let mut run = || -> rusqlite::Result<()> {
-            let tx = self.db.transaction_with_behavior(TransactionBehavior::Immediate)?;
+            let tx = self
+                .db
+                .transaction_with_behavior(TransactionBehavior::Immediate)?;
             tx.execute("delete from vector", [])?;
             tx.execute("update chunk set embedded = 0 where embedded <> 0", [])?;
-            tx.execute("insert or replace into meta(key, value) values('model', ?)", [&model])?;
-            tx.execute("insert or replace into meta(key, value) values('dimensions', ?)", [dimensions as i64])?;
+            tx.execute(
+                "insert or replace into meta(key, value) values('model', ?)",
+                [&model],
+            )?;
+            tx.execute(
+                "insert or replace into meta(key, value) values('dimensions', ?)",
+                [dimensions as i64],
+            )?;
             tx.commit()
         };
         run().map_err(|e| sqlite(&path, e))
@@ -123,7 +133,8 @@ impl Index {
                  where c.embedded = 0 order by c.id limit ?",
             )?;
             let rows = statement.query_map([most as i64], |r| {
-                let (title, headings, text): (String, String, String) = (r.get(1)?, r.get(2)?, r.get(3)?);
+                let (title, headings, text): (String, String, String) =
+                    (r.get(1)?, r.get(2)?, r.get(3)?);
                 Ok((r.get(0)?, embedding_text(&title, &headings, &text)))
             })?;
             rows.collect()
@@ -134,7 +145,9 @@ impl Index {
     pub fn store_vectors(&mut self, vectors: &[(u32, Packed)]) -> Result<(), Error> {
         let path = self.path.clone();
         let mut run = || -> rusqlite::Result<()> {
-            let tx = self.db.transaction_with_behavior(TransactionBehavior::Immediate)?;
+            let tx = self
+                .db
+                .transaction_with_behavior(TransactionBehavior::Immediate)?;
             for (chunk, packed) in vectors {
                 let here = tx.execute("update chunk set embedded = 1 where id = ?", [chunk])?;
                 if here == 1 {
@@ -238,7 +251,13 @@ impl<'a> Batch<'a> {
         Ok((id, first))
     }
 
-    fn add_chunk(&mut self, file: i64, ordinal: usize, put: &Put, chunk: &Chunk) -> rusqlite::Result<()> {
+    fn add_chunk(
+        &mut self,
+        file: i64,
+        ordinal: usize,
+        put: &Put,
+        chunk: &Chunk,
+    ) -> rusqlite::Result<()> {
         let id = self.next_chunk;
         self.next_chunk += 1;
         let headings = chunk.headings.join("\n");
@@ -285,7 +304,10 @@ impl<'a> Batch<'a> {
         let Some(twin) = twin else { return Ok(None) };
         let (page, slot) = (twin / vectors::PAGE, twin % vectors::PAGE);
         let size = vectors::slot_bytes(self.dimensions);
-        let mut blob = match self.tx.blob_open(c"main", c"vector", c"data", page as i64, true) {
+        let mut blob = match self
+            .tx
+            .blob_open(c"main", c"vector", c"data", page as i64, true)
+        {
             Ok(blob) => blob,
             Err(_) => return Ok(None),
         };
@@ -329,11 +351,15 @@ impl<'a> Batch<'a> {
     }
 
     fn finish(self) -> rusqlite::Result<()> {
-        let mut write = self.tx.prepare("insert or replace into slot(page, data) values(?, ?)")?;
+        let mut write = self
+            .tx
+            .prepare("insert or replace into slot(page, data) values(?, ?)")?;
         for (page, data) in &self.slots {
             write.execute(params![page, data])?;
         }
-        let mut meta = self.tx.prepare("insert or replace into meta(key, value) values(?, ?)")?;
+        let mut meta = self
+            .tx
+            .prepare("insert or replace into meta(key, value) values(?, ?)")?;
         meta.execute(params!["next_chunk", self.next_chunk])?;
         meta.execute(params!["next_file", self.next_file])?;
         meta.execute(params!["chunks", self.live])?;
@@ -453,10 +479,15 @@ fn merge_segments(tx: &Transaction) -> rusqlite::Result<Result<(), postings::Dam
         tx.execute("delete from post where segment = ?", [segment])?;
         tx.execute("delete from segment where id = ?", [segment])?;
     }
-    let mut terms: Vec<(String, Vec<postings::Posting>)> =
-        merged.into_iter().filter(|(_, list)| !list.is_empty()).collect();
+    let mut terms: Vec<(String, Vec<postings::Posting>)> = merged
+        .into_iter()
+        .filter(|(_, list)| !list.is_empty())
+        .collect();
     terms.sort_unstable_by(|a, b| a.0.cmp(&b.0));
-    let mut ids: Vec<u32> = terms.iter().flat_map(|(_, l)| l.iter().map(|p| p.chunk)).collect();
+    let mut ids: Vec<u32> = terms
+        .iter()
+        .flat_map(|(_, l)| l.iter().map(|p| p.chunk))
+        .collect();
     ids.sort_unstable();
     ids.dedup();
     tx.execute("insert into segment(chunks) values(?)", [ids.len() as i64])?;

@@ -234,14 +234,17 @@ mod tests {
     #[test]
     fn words_are_folded_and_stemmed() {
         check("Running the tests.", &["run", "the", "test"]);
-        check("Café résumé Ünïcode", &["cafe", "resume", "unicode"]);
+        check("Café résumé Ünïcode", &["cafe", "resum", "unicod"]);
         check("the team's plan", &["the", "team", "plan"]);
     }
 
     #[test]
     fn identifiers_are_kept_whole_and_taken_apart() {
         check("snake_case", &["snake_case", "snake", "case"]);
-        check("parseHTTPHeader", &["parsehttpheader", "pars", "http", "header"]);
+        check(
+            "parseHTTPHeader",
+            &["parsehttpheader", "pars", "http", "header"],
+        );
         check("src/main.rs", &["src/main.rs", "src", "main", "rs"]);
         check("E0433", &["e0433"]);
         check("ERR_CONN_42", &["err_conn_42", "err", "conn", "42"]);

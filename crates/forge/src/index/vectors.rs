@@ -5,13 +5,13 @@
 //! pages in order is as fast as a flat file, and a page is one row.
 
 /// Passages per page.
-pub const PAGE: u32 = 1024;
+pub(super) const PAGE: u32 = 1024;
 
-pub fn slot_bytes(dimensions: usize) -> usize {
+pub(super) fn slot_bytes(dimensions: usize) -> usize {
     4 + dimensions
 }
 
-pub fn page_bytes(dimensions: usize) -> usize {
+pub(super) fn page_bytes(dimensions: usize) -> usize {
     PAGE as usize * slot_bytes(dimensions)
 }
 
@@ -47,7 +47,7 @@ impl Packed {
 }
 
 /// Calls `each` with the slot and cosine of every embedded passage of a page.
-pub fn scan_page(page: &[u8], query: &Packed, mut each: impl FnMut(u32, f32)) {
+pub(super) fn scan_page(page: &[u8], query: &Packed, mut each: impl FnMut(u32, f32)) {
     let slot = slot_bytes(query.values.len());
     for (i, bytes) in page.chunks_exact(slot).enumerate() {
         let (scale, values) = bytes.split_at(4);
@@ -109,7 +109,9 @@ mod tests {
         let zero = Packed::from(&[0.0; 8]);
         assert!(zero.scale > 0.0);
         let mut cosines = Vec::new();
-        scan_page(&zero.to_bytes(), &Packed::from(&[1.0; 8]), |_, c| cosines.push(c));
+        scan_page(&zero.to_bytes(), &Packed::from(&[1.0; 8]), |_, c| {
+            cosines.push(c)
+        });
         assert_eq!(cosines, [0.0]);
     }
 

@@ -24,7 +24,14 @@ pub fn scope(role: Role, document: Option<&Document>) -> &'static str {
     }
 }
 
-pub fn describe(path: &RelPath, role: Role, stamp: Stamp, hash: String, document: &Document, sizes: Sizes) -> Put {
+pub fn describe(
+    path: &RelPath,
+    role: Role,
+    stamp: Stamp,
+    hash: String,
+    document: &Document,
+    sizes: Sizes,
+) -> Put {
     let front = document.front_matter.as_ref();
     let stem = path.as_str().rsplit('/').next().unwrap_or(path.as_str());
     let stem = stem.strip_suffix(".md").unwrap_or(stem);
@@ -113,21 +120,31 @@ fn leading_date(text: &str) -> Option<Date> {
         return Some(date);
     }
     // 2026/05/30 and 2026_05_30 are common in exports.
-    let separated = iso.as_bytes()[4] == iso.as_bytes()[7] && matches!(iso.as_bytes()[4], b'/' | b'_' | b'.');
-    separated.then(|| iso.replace(['/', '_', '.'], "-").parse().ok()).flatten()
+    let separated =
+        iso.as_bytes()[4] == iso.as_bytes()[7] && matches!(iso.as_bytes()[4], b'/' | b'_' | b'.');
+    separated
+        .then(|| iso.replace(['/', '_', '.'], "-").parse().ok())
+        .flatten()
 }
 
 fn standing(front: Option<&FrontMatter>) -> Standing {
     let Some(front) = front else {
         return Standing::Current;
     };
-    for key in ["superseded_by", "superseded-by", "replaced_by", "replaced-by"] {
+    for key in [
+        "superseded_by",
+        "superseded-by",
+        "replaced_by",
+        "replaced-by",
+    ] {
         if let Some(by) = front.list(key).first().filter(|b| !b.trim().is_empty()) {
             return Standing::SupersededBy((*by).to_owned());
         }
     }
     let status = front.text("status").unwrap_or("").to_lowercase();
-    if front.flag("deprecated") || matches!(status.as_str(), "deprecated" | "superseded" | "obsolete") {
+    if front.flag("deprecated")
+        || matches!(status.as_str(), "deprecated" | "superseded" | "obsolete")
+    {
         return Standing::Deprecated;
     }
     Standing::Current

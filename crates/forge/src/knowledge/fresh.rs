@@ -110,7 +110,12 @@ pub fn rebuilt(workspace: &Workspace, opening: &mut Opening, why: String) -> Res
     })
 }
 
-fn run(workspace: &Workspace, index: &mut Index, lock: &Lock, opening: &mut Opening) -> Result<Refresh, Error> {
+fn run(
+    workspace: &Workspace,
+    index: &mut Index,
+    lock: &Lock,
+    opening: &mut Opening,
+) -> Result<Refresh, Error> {
     refresh::refresh(
         workspace,
         index,
@@ -136,7 +141,11 @@ fn unchanged(workspace: &Workspace) -> Result<Option<Fresh>, Error> {
         catalogue,
         refresh: None,
         lock: None,
-        remarks: differences.problems.into_iter().map(Remark::Unreadable).collect(),
+        remarks: differences
+            .problems
+            .into_iter()
+            .map(Remark::Unreadable)
+            .collect(),
     }))
 }
 

@@ -16,7 +16,11 @@ pub struct Past {
 /// Files read from git at a time, which bounds memory.
 const BATCH: usize = 500;
 
-pub fn at(workspace: &Workspace, rev: &str, progress: &mut dyn FnMut(usize, usize)) -> Result<Past, Error> {
+pub fn at(
+    workspace: &Workspace,
+    rev: &str,
+    progress: &mut dyn FnMut(usize, usize),
+) -> Result<Past, Error> {
     let rev = git::tree_at(workspace.root(), rev)?;
     let files: Vec<(RelPath, Role, String)> = git::files_at(workspace.root(), &rev, "")?
         .into_iter()

@@ -86,10 +86,12 @@ pub fn differences(workspace: &Workspace, catalogue: &[Entry], force: bool) -> D
             d.gone.push(entry.path.clone());
         }
         match known.next_if(|e| e.path == found.path.as_str()) {
-            Some(e) if !force && e.stamp.proves_unchanged(found.size, found.mtime_ns) => match &e.problem {
-                Some(problem) => d.unusable.push((e.path.clone(), problem.clone())),
-                None => d.unchanged.push(e.path.clone()),
-            },
+            Some(e) if !force && e.stamp.proves_unchanged(found.size, found.mtime_ns) => {
+                match &e.problem {
+                    Some(problem) => d.unusable.push((e.path.clone(), problem.clone())),
+                    None => d.unchanged.push(e.path.clone()),
+                }
+            }
             _ => d.to_read.push(found),
         }
     }
@@ -140,7 +142,11 @@ fn update(
 ) -> Result<Refresh, Error> {
     let catalogue = index.catalogue()?;
     let d = differences(workspace, &catalogue, force);
-    let known = |path: &str| catalogue.binary_search_by(|e| e.path.as_str().cmp(path)).is_ok();
+    let known = |path: &str| {
+        catalogue
+            .binary_search_by(|e| e.path.as_str().cmp(path))
+            .is_ok()
+    };
     let total = d.to_read.len();
     let mut report = Refresh {
         problems: d.problems,
@@ -150,49 +156,66 @@ fn update(
     let mut bytes = 0;
     let mut done = 0;
     let mut failure = None;
-    read_all(workspace, index, &d.to_read, force, recorded_ns, |index, read| {
-        done += 1;
-        progress(done, total);
-        match read {
-            Read::Same(path, stamp) => {
-                batch.push(Change::Restamp(path.as_str().to_owned(), stamp));
-                report.files.push((path.as_str().to_owned(), Outcome::Unchanged));
-            }
-            Read::Vanished(path) => {
-                if known(path.as_str()) {
-                    batch.push(Change::Remove(path.as_str().to_owned()));
-                    report.files.push((path.as_str().to_owned(), Outcome::Removed));
+    read_all(
+        workspace,
+        index,
+        &d.to_read,
+        force,
+        recorded_ns,
+        |index, read| {
+            done += 1;
+            progress(done, total);
+            match read {
+                Read::Same(path, stamp) => {
+                    batch.push(Change::Restamp(path.as_str().to_owned(), stamp));
+                    report
+                        .files
+                        .push((path.as_str().to_owned(), Outcome::Unchanged));
+                }
+                Read::Vanished(path) => {
+                    if known(path.as_str()) {
+                        batch.push(Change::Remove(path.as_str().to_owned()));
+                        report
+                            .files
+                            .push((path.as_str().to_owned(), Outcome::Removed));
+                    }
+                }
+                Read::Put(put) => {
+                    let outcome = match &put.problem {
+                        Some(problem) => Outcome::Skipped(problem.clone()),
+                        None if known(&put.path) => Outcome::Reindexed,
+                        None => Outcome::Indexed,
+                    };
+                    report.files.push((put.path.clone(), outcome));
+                    bytes += put.stamp.size as usize;
+                    batch.push(Change::Put(put));
                 }
             }
-            Read::Put(put) => {
-                let outcome = match &put.problem {
-                    Some(problem) => Outcome::Skipped(problem.clone()),
-                    None if known(&put.path) => Outcome::Reindexed,
-                    None => Outcome::Indexed,
-                };
-                report.files.push((put.path.clone(), outcome));
-                bytes += put.stamp.size as usize;
-                batch.push(Change::Put(put));
+            if bytes >= BATCH_BYTES {
+                bytes = 0;
+                if let Err(e) = index.apply(std::mem::take(&mut batch)) {
+                    failure = Some(e);
+                    return false;
+                }
             }
-        }
-        if bytes >= BATCH_BYTES {
-            bytes = 0;
-            if let Err(e) = index.apply(std::mem::take(&mut batch)) {
-                failure = Some(e);
-                return false;
-            }
-        }
-        true
-    })?;
+            true
+        },
+    )?;
     if let Some(e) = failure {
         return Err(e.into());
     }
     index.apply(batch)?;
-    report.files.extend(d.gone.into_iter().map(|p| (p, Outcome::Removed)));
-    report.files.extend(d.unchanged.into_iter().map(|p| (p, Outcome::Unchanged)));
     report
         .files
-        .extend(d.unusable.into_iter().map(|(p, why)| (p, Outcome::Skipped(why))));
+        .extend(d.gone.into_iter().map(|p| (p, Outcome::Removed)));
+    report
+        .files
+        .extend(d.unchanged.into_iter().map(|p| (p, Outcome::Unchanged)));
+    report.files.extend(
+        d.unusable
+            .into_iter()
+            .map(|(p, why)| (p, Outcome::Skipped(why))),
+    );
     report.files.sort_by(|a, b| a.0.cmp(&b.0));
     Ok(report)
 }
@@ -221,7 +244,15 @@ fn read_all(
             }
         }
     }
-    let one = |found: &Found| read_one(workspace, found, hashes.get(found.path.as_str()), recorded_ns, sizes);
+    let one = |found: &Found| {
+        read_one(
+            workspace,
+            found,
+            hashes.get(found.path.as_str()),
+            recorded_ns,
+            sizes,
+        )
+    };
     if files.len() < 8 {
         for found in files {
             if !each(index, one(found)) {
@@ -231,7 +262,9 @@ fn read_all(
         return Ok(());
     }
     let next = AtomicUsize::new(0);
-    let threads = std::thread::available_parallelism().map_or(2, |n| n.get()).clamp(1, 8);
+    let threads = std::thread::available_parallelism()
+        .map_or(2, |n| n.get())
+        .clamp(1, 8);
     std::thread::scope(|scope| {
         let (sender, receiver) = mpsc::sync_channel(256);
         for _ in 0..threads {
@@ -254,7 +287,13 @@ fn read_all(
     Ok(())
 }
 
-fn read_one(workspace: &Workspace, found: &Found, known: Option<&String>, recorded_ns: i64, sizes: Sizes) -> Read {
+fn read_one(
+    workspace: &Workspace,
+    found: &Found,
+    known: Option<&String>,
+    recorded_ns: i64,
+    sizes: Sizes,
+) -> Read {
     let stamp = Stamp {
         size: found.size,
         mtime_ns: found.mtime_ns,
@@ -271,12 +310,19 @@ fn read_one(workspace: &Workspace, found: &Found, known: Option<&String>, record
         return Read::Same(path, stamp);
     }
     let document = document::parse(text);
-    Read::Put(Box::new(describe(&path, found.role, stamp, hash, &document, sizes)))
+    Read::Put(Box::new(describe(
+        &path, found.role, stamp, hash, &document, sizes,
+    )))
 }
 
 /// `manifest.json` for people and other tools. When nothing changed it is left
 /// as it is, so that `lastIndexed` says when something last did.
-fn write_manifest(workspace: &Workspace, index: &Index, changed: bool, now: Timestamp) -> Result<(), Error> {
+fn write_manifest(
+    workspace: &Workspace,
+    index: &Index,
+    changed: bool,
+    now: Timestamp,
+) -> Result<(), Error> {
     let there = workspace.derived().join("manifest.json").exists();
     if !changed && there {
         return Ok(());
@@ -289,8 +335,11 @@ fn write_manifest(workspace: &Workspace, index: &Index, changed: bool, now: Time
             stamp
         }
     };
-    let files: serde_json::Map<String, serde_json::Value> =
-        index.hashes()?.into_iter().map(|(path, hash)| (path, hash.into())).collect();
+    let files: serde_json::Map<String, serde_json::Value> = index
+        .hashes()?
+        .into_iter()
+        .map(|(path, hash)| (path, hash.into()))
+        .collect();
     let manifest = serde_json::json!({ "files": files, "lastIndexed": stamp });
     let text = serde_json::to_string_pretty(&manifest).unwrap_or_default() + "\n";
     workspace.write_derived("manifest.json", text.as_bytes())?;
@@ -310,10 +359,16 @@ pub fn embed(
     index.use_model(embedder.id(), embedder.dimensions())?;
     let counts = index.counts()?;
     let waiting = counts.chunks - counts.embedded;
-    let threads = std::thread::available_parallelism().map_or(2, |n| n.get()).clamp(1, 8);
+    let threads = std::thread::available_parallelism()
+        .map_or(2, |n| n.get())
+        .clamp(1, 8);
     let mut done = 0;
     while keep_going(done, waiting) {
-        let texts = index.to_embed(if done == 0 { threads } else { threads * EMBED_STEP })?;
+        let texts = index.to_embed(if done == 0 {
+            threads
+        } else {
+            threads * EMBED_STEP
+        })?;
         if texts.is_empty() {
             break;
         }

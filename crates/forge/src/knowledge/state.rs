@@ -23,7 +23,14 @@ pub fn index(workspace: &Workspace) -> Result<(Index, Vec<Entry>), Error> {
             recorded_ns: 0,
         };
         let hash = document::content_hash(&text);
-        let put = describe(&path, Role::State, stamp, hash, &document::parse(text), sizes);
+        let put = describe(
+            &path,
+            Role::State,
+            stamp,
+            hash,
+            &document::parse(text),
+            sizes,
+        );
         changes.push(Change::Put(Box::new(put)));
     }
     let mut index = Index::in_memory()?;

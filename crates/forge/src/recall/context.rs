@@ -28,12 +28,24 @@ pub fn render(answer: &Answer, pieces: &[Piece], left_out: &[usize]) -> String {
             let _ = writeln!(out, "_{note}_");
         }
         let more = if piece.cut { "\n[…]" } else { "" };
-        let _ = writeln!(out, "<data {mark}>\n{}{more}\n</data {mark}>\n", piece.text.trim_end());
+        let _ = writeln!(
+            out,
+            "<data {mark}>\n{}{more}\n</data {mark}>\n",
+            piece.text.trim_end()
+        );
     }
     if !left_out.is_empty() {
-        let names: Vec<String> = left_out.iter().take(5).map(|i| source(&answer.hits[*i])).collect();
+        let names: Vec<String> = left_out
+            .iter()
+            .take(5)
+            .map(|i| source(&answer.hits[*i]))
+            .collect();
         let more = left_out.len().saturating_sub(names.len());
-        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        let more = if more > 0 {
+            format!(" and {more} more")
+        } else {
+            String::new()
+        };
         let _ = writeln!(out, "Left out for space: {}{more}.", names.join(", "));
     }
     out.truncate(out.trim_end().len());

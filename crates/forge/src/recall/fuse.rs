@@ -11,7 +11,7 @@ use super::Mode;
 /// What the vectors can add at most, where the best text match counts as 1.
 const VECTOR_WEIGHT: f32 = 0.4;
 /// What is added when the whole question stands in the passage word for word.
-pub const EXACT: f32 = 0.3;
+pub(super) const EXACT: f32 = 0.3;
 
 /// Why a passage stands where it does.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
@@ -29,7 +29,7 @@ pub struct Evidence {
 }
 
 /// Merges both rankings, best first.
-pub fn fuse(
+pub(super) fn fuse(
     text: &[(u32, f32)],
     vector: &[(u32, f32)],
     literal: &[u32],
@@ -53,7 +53,11 @@ pub fn fuse(
         _ => (0.0, 0.0),
     };
     for e in all.values_mut() {
-        let by_text = if best_text > 0.0 { e.bm25 / best_text } else { 0.0 };
+        let by_text = if best_text > 0.0 {
+            e.bm25 / best_text
+        } else {
+            0.0
+        };
         let by_vector = if near > far && e.vector_rank.is_some() {
             (e.cosine - far) / (near - far)
         } else {

@@ -37,11 +37,14 @@ pub fn fit(hits: &[Hit], budget: usize, cost: &dyn Fn(&[Piece], &[usize]) -> usi
             text: text.clone(),
             cut: false,
         };
-        let parts = PARTS.iter().filter(|width| **width < text.len()).map(|width| Piece {
-            hit: i,
-            text: text[snippet::window(text, &hit.matches, *width)].to_owned(),
-            cut: true,
-        });
+        let parts = PARTS
+            .iter()
+            .filter(|width| **width < text.len())
+            .map(|width| Piece {
+                hit: i,
+                text: text[snippet::window(text, &hit.matches, *width)].to_owned(),
+                cut: true,
+            });
         // Everything after this one is still unplaced, and naming it costs too.
         let rest: Vec<usize> = left_out.iter().copied().chain(i + 1..hits.len()).collect();
         let fitting = std::iter::once(whole).chain(parts).find(|piece| {

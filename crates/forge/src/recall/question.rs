@@ -58,7 +58,9 @@ impl Question {
         if !self.phrases.is_empty() {
             return self.phrases.iter().all(|p| text.contains(p.as_str()));
         }
-        self.prefixes.iter().any(|p| begins_word(&text, &fold(&p.0)))
+        self.prefixes
+            .iter()
+            .any(|p| begins_word(&text, &fold(&p.0)))
     }
 
     /// Whether the whole question stands in a folded text as one string.
@@ -104,7 +106,10 @@ fn squeeze(text: &str) -> String {
 
 fn begins_word(text: &str, prefix: &str) -> bool {
     memchr::memmem::find_iter(text.as_bytes(), prefix.as_bytes()).any(|at| {
-        text[..at].chars().next_back().is_none_or(|c| !c.is_alphanumeric())
+        text[..at]
+            .chars()
+            .next_back()
+            .is_none_or(|c| !c.is_alphanumeric())
     })
 }
 

@@ -43,7 +43,10 @@ pub fn window(text: &str, matches: &[Range<usize>], width: usize) -> Range<usize
     let best = (0..matches.len())
         .max_by_key(|first| {
             let start = matches[*first].start;
-            let held = matches[*first..].iter().take_while(|m| m.end <= start + width * 3 / 4).count();
+            let held = matches[*first..]
+                .iter()
+                .take_while(|m| m.end <= start + width * 3 / 4)
+                .count();
             (held, std::cmp::Reverse(*first))
         })
         .map_or(0, |first| matches[first].start);
@@ -54,7 +57,11 @@ pub fn window(text: &str, matches: &[Range<usize>], width: usize) -> Range<usize
         _ => word_start(text, start),
     };
     let end = before(text, (start + width).min(text.len()));
-    let end = if end == text.len() { end } else { word_end(text, start, end) };
+    let end = if end == text.len() {
+        end
+    } else {
+        word_end(text, start, end)
+    };
     start..end
 }
 
@@ -101,7 +108,11 @@ mod tests {
 
     #[test]
     fn the_window_holds_the_matches() {
-        let text = format!("{} the needle is here {}", "hay ".repeat(200), "straw ".repeat(200));
+        let text = format!(
+            "{} the needle is here {}",
+            "hay ".repeat(200),
+            "straw ".repeat(200)
+        );
         let m = matches(&text, &Question::read("needle"));
         let w = window(&text, &m, 120);
         assert!(text[w.clone()].contains("needle"), "{:?}", &text[w]);

@@ -7,7 +7,7 @@ use crate::index::{Entry, Error, Index, Standing};
 
 /// Lowers outdated hits and lifts what replaced them at least to the place
 /// that the outdated one had earned.
-pub fn apply(
+pub(super) fn apply(
     index: &Index,
     catalogue: &[Entry],
     hits: &mut Vec<Hit>,
@@ -59,7 +59,9 @@ fn replacements(index: &Index, catalogue: &[Entry]) -> Result<HashMap<String, St
     let mut names: Option<HashMap<String, &str>> = None;
     let mut resolve = |name: &str, near: &str| -> Option<String> {
         let names = names.get_or_insert_with(|| names_of(catalogue));
-        let beside = near.rsplit_once('/').map(|(dir, _)| format!("{dir}/{}", key(name)));
+        let beside = near
+            .rsplit_once('/')
+            .map(|(dir, _)| format!("{dir}/{}", key(name)));
         beside
             .and_then(|b| names.get(b.as_str()))
             .or_else(|| names.get(key(name).as_str()))

@@ -135,6 +135,33 @@ mod tests {
         });
     }
 
+    /// Needs `flock` of util-linux, which holds the same kind of lock.
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_process_that_dies_lets_go() {
+        use std::io::{BufRead, BufReader};
+        use std::process::{Command, Stdio};
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("x.lock");
+        let mut command = Command::new("flock");
+        command
+            .arg("-o")
+            .arg(&path)
+            .args(["sh", "-c", "echo held; cat"]);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped());
+        let Ok(mut child) = command.spawn() else {
+            return;
+        };
+        let mut line = String::new();
+        let output = child.stdout.take().expect("it is piped");
+        BufReader::new(output).read_line(&mut line).unwrap();
+        assert_eq!(line, "held\n");
+        assert!(Lock::take(&path, "It", Duration::ZERO).is_err());
+        child.kill().unwrap();
+        child.wait().unwrap();
+        Lock::take(&path, "It", Duration::ZERO).unwrap();
+    }
+
     #[test]
     fn what_cannot_be_locked_is_an_error() {
         let dir = tempfile::tempdir().unwrap();

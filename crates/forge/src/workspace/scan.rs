@@ -9,6 +9,7 @@ use std::fs::{self, DirEntry, Metadata};
 use std::io;
 use std::num::NonZero;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
@@ -49,21 +50,13 @@ impl std::fmt::Display for ScanProblem {
 const FOLDERS: [&str; 2] = ["knowledge", ".agents/memory"];
 
 pub(super) fn scan(root: &Path, domains: &[String]) -> Scan {
-    let walk = Walk {
-        root,
-        domains,
-        queue: Mutex::default(),
-        more: Condvar::new(),
-    };
     let mut problems = Vec::new();
-    for folder in outermost(domains) {
-        if walk.may_enter(&folder, &mut problems) {
-            walk.lock().folders.push(folder);
-        }
-    }
+    let mut folders = outermost(domains);
+    folders.retain(|folder| may_enter(root, folder, &mut problems));
     let threads = thread::available_parallelism()
         .map_or(2, NonZero::get)
         .clamp(2, 8);
+    let walk = Walk::new(root, domains, folders, threads);
     let mut found = Scan::default();
     thread::scope(|scope| {
         let workers: Vec<_> = (1..threads).map(|_| scope.spawn(|| walk.work())).collect();
@@ -108,59 +101,87 @@ struct Walk<'a> {
     domains: &'a [String],
     queue: Mutex<Queue>,
     more: Condvar,
+    /// How many threads have nothing to do; looked at without the lock.
+    idle: AtomicUsize,
 }
 
-#[derive(Default)]
 struct Queue {
-    /// Folders still to be listed, relative to the root.
+    /// Folders that somebody else may list, relative to the root.
     folders: Vec<String>,
-    /// Threads that are listing one, and may find more.
+    /// Threads that are listing, and may find more.
     busy: usize,
 }
 
-impl Walk<'_> {
-    /// Lists folders until there are none left and nobody can find more.
+impl<'a> Walk<'a> {
+    /// Each of `threads` must call [`Walk::work`].
+    fn new(root: &'a Path, domains: &'a [String], folders: Vec<String>, threads: usize) -> Self {
+        let busy = threads;
+        Walk {
+            root,
+            domains,
+            queue: Mutex::new(Queue { folders, busy }),
+            more: Condvar::new(),
+            idle: AtomicUsize::new(0),
+        }
+    }
+
+    /// Lists folders until there are none left and nobody can find more. A
+    /// thread keeps what it finds to itself while the others are busy as well,
+    /// so that the lock is rarely needed.
     fn work(&self) -> Scan {
         let mut found = Scan::default();
         let mut absolute = PathBuf::new();
-        let mut below = Vec::new();
+        let mut own = Vec::new();
+        loop {
+            let Some(folder) = own.pop().or_else(|| self.take()) else {
+                return found;
+            };
+            absolute.clear();
+            absolute.push(self.root);
+            absolute.push(&folder);
+            if let Err(e) = self.list(&folder, &absolute, &mut own, &mut found) {
+                found.problems.push(unreadable(folder, &e));
+            }
+            if own.len() > 1 && self.idle.load(Ordering::Relaxed) > 0 {
+                self.share(&mut own);
+            }
+        }
+    }
+
+    /// A folder from somebody else, or none when the walk is over.
+    fn take(&self) -> Option<String> {
         let mut queue = self.lock();
+        queue.busy -= 1;
+        self.idle.fetch_add(1, Ordering::Relaxed);
         loop {
             if let Some(folder) = queue.folders.pop() {
                 queue.busy += 1;
-                drop(queue);
-                absolute.clear();
-                absolute.push(self.root);
-                absolute.push(&folder);
-                if let Err(e) = self.list(&folder, &absolute, &mut below, &mut found) {
-                    found.problems.push(unreadable(folder, &e));
-                }
-                queue = self.lock();
-                queue.busy -= 1;
-                // One of them is for this thread.
-                match below.len() {
-                    0 | 1 => {}
-                    2 => self.more.notify_one(),
-                    _ => self.more.notify_all(),
-                }
-                queue.folders.append(&mut below);
-            } else if queue.busy == 0 {
-                self.more.notify_all();
-                return found;
-            } else {
-                queue = self
-                    .more
-                    .wait(queue)
-                    .unwrap_or_else(PoisonError::into_inner);
+                self.idle.fetch_sub(1, Ordering::Relaxed);
+                return Some(folder);
             }
+            if queue.busy == 0 {
+                self.more.notify_all();
+                return None;
+            }
+            queue = self
+                .more
+                .wait(queue)
+                .unwrap_or_else(PoisonError::into_inner);
         }
+    }
+
+    /// Gives away the older half, which lies higher up and has more below it.
+    fn share(&self, own: &mut Vec<String>) {
+        let half = own.len() / 2;
+        self.lock().folders.extend(own.drain(..half));
+        self.more.notify_all();
     }
 
     fn list(
         &self,
         folder: &str,
         absolute: &Path,
-        below: &mut Vec<String>,
+        own: &mut Vec<String>,
         found: &mut Scan,
     ) -> io::Result<()> {
         for entry in fs::read_dir(absolute)? {
@@ -189,7 +210,7 @@ impl Walk<'_> {
                         "is a folder, although it is named like a document",
                     ));
                 }
-                below.push(path);
+                own.push(path);
             } else if kind.is_symlink() {
                 self.follow(join(folder, name), is_markdown, found);
             // macOS leaves files that begin with `._` beside the real ones.
@@ -268,38 +289,38 @@ impl Walk<'_> {
         found.problems.push(problem(&join(folder, &shown), why));
     }
 
-    /// Whether the folder is there and reached without a symlink.
-    fn may_enter(&self, folder: &str, problems: &mut Vec<ScanProblem>) -> bool {
-        let mut absolute = self.root.to_path_buf();
-        for name in folder.split('/') {
-            absolute.push(name);
-            match fs::symlink_metadata(&absolute) {
-                Ok(meta) if meta.is_dir() => {}
-                Ok(meta) if meta.is_symlink() => {
-                    problems.push(problem(
-                        folder,
-                        "is reached by a symlink, which is not followed",
-                    ));
-                    return false;
-                }
-                Err(e)
-                    if !matches!(
-                        e.kind(),
-                        io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
-                    ) =>
-                {
-                    problems.push(unreadable(folder.to_string(), &e));
-                    return false;
-                }
-                _ => return false,
-            }
-        }
-        true
-    }
-
     fn lock(&self) -> MutexGuard<'_, Queue> {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+/// Whether the folder is there and reached without a symlink.
+fn may_enter(root: &Path, folder: &str, problems: &mut Vec<ScanProblem>) -> bool {
+    let mut absolute = root.to_path_buf();
+    for name in folder.split('/') {
+        absolute.push(name);
+        match fs::symlink_metadata(&absolute) {
+            Ok(meta) if meta.is_dir() => {}
+            Ok(meta) if meta.is_symlink() => {
+                problems.push(problem(
+                    folder,
+                    "is reached by a symlink, which is not followed",
+                ));
+                return false;
+            }
+            Err(e)
+                if !matches!(
+                    e.kind(),
+                    io::ErrorKind::NotFound | io::ErrorKind::NotADirectory
+                ) =>
+            {
+                problems.push(unreadable(folder.to_string(), &e));
+                return false;
+            }
+            _ => return false,
+        }
+    }
+    true
 }
 
 fn problem(path: &str, message: &str) -> ScanProblem {

@@ -18,8 +18,15 @@ fn rel(path: &str) -> RelPath {
 #[test]
 fn opening_needs_a_folder_and_creates_nothing() {
     let (dir, workspace) = workspace(&[("file", b"")]);
-    assert!(matches!(Workspace::open(&dir.path().join("file")), Err(Error::NotADirectory { .. })));
-    assert!(Workspace::open(&dir.path().join("gone")).unwrap_err().is_not_found());
+    assert!(matches!(
+        Workspace::open(&dir.path().join("file")),
+        Err(Error::NotADirectory { .. })
+    ));
+    assert!(
+        Workspace::open(&dir.path().join("gone"))
+            .unwrap_err()
+            .is_not_found()
+    );
     workspace.scan();
     assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1);
     assert_eq!(workspace.root(), fs::canonicalize(dir.path()).unwrap());
@@ -28,7 +35,10 @@ fn opening_needs_a_folder_and_creates_nothing() {
 #[test]
 fn text_is_read_as_it_is() {
     let (_dir, workspace) = workspace(&[("a.md", "\u{feff}one\r\ntwo \r\n".as_bytes())]);
-    assert_eq!(workspace.read_text(&rel("a.md")).unwrap(), "\u{feff}one\r\ntwo \r\n");
+    assert_eq!(
+        workspace.read_text(&rel("a.md")).unwrap(),
+        "\u{feff}one\r\ntwo \r\n"
+    );
     assert!(workspace.read(&rel("gone.md")).unwrap_err().is_not_found());
 }
 
@@ -48,14 +58,27 @@ fn large_files_are_refused() {
         ("fits.md", &big[..2048]),
     ]);
     let error = workspace.read(&rel("big.md")).unwrap_err();
-    assert!(matches!(error, Error::TooLarge { size: 2049, limit: 2048, .. }), "{error}");
+    assert!(
+        matches!(
+            error,
+            Error::TooLarge {
+                size: 2049,
+                limit: 2048,
+                ..
+            }
+        ),
+        "{error}"
+    );
     assert_eq!(workspace.read(&rel("fits.md")).unwrap().len(), 2048);
 }
 
 #[test]
 fn only_files_are_read() {
     let (_dir, workspace) = workspace(&[("folder/x.md", b"")]);
-    assert!(matches!(workspace.read(&rel("folder")), Err(Error::NotAFile { .. })));
+    assert!(matches!(
+        workspace.read(&rel("folder")),
+        Err(Error::NotAFile { .. })
+    ));
 }
 
 #[cfg(unix)]
@@ -75,7 +98,10 @@ fn symlinks_are_read_only_inside() {
     assert_eq!(workspace.read(&rel("in.md")).unwrap(), b"inside");
     assert_eq!(workspace.read(&rel("indir/a.md")).unwrap(), b"inside");
     for path in ["out.md", "outdir/secret.md", "git.md"] {
-        assert!(matches!(workspace.read(&rel(path)), Err(Error::Outside { .. })), "{path}");
+        assert!(
+            matches!(workspace.read(&rel(path)), Err(Error::Outside { .. })),
+            "{path}"
+        );
     }
     assert!(workspace.read(&rel("loop.md")).is_err());
 }

@@ -57,7 +57,10 @@ pub(crate) fn run(args: IndexArgs, settings: &Settings, ui: &mut Ui) -> Result<E
             .catalogue
             .iter()
             .map(|e| {
-                let outcome = e.problem.clone().map_or(Outcome::Unchanged, Outcome::Skipped);
+                let outcome = e
+                    .problem
+                    .clone()
+                    .map_or(Outcome::Unchanged, Outcome::Skipped);
                 (e.path.clone(), outcome)
             })
             .collect(),
@@ -77,7 +80,10 @@ pub(crate) fn run(args: IndexArgs, settings: &Settings, ui: &mut Ui) -> Result<E
         ui.note("There is no Markdown under `knowledge/` yet. `memory-forge init` makes a start.");
     }
     if !args.no_vectors && counts.embedded < counts.chunks {
-        ui.note(&format!("{} of {} passages have a vector", counts.embedded, counts.chunks));
+        ui.note(&format!(
+            "{} of {} passages have a vector",
+            counts.embedded, counts.chunks
+        ));
     }
     Ok(Exit::Success)
 }
@@ -97,12 +103,20 @@ fn show(files: &[(String, Outcome)], all: bool, ui: &mut Ui) -> Result<(), Comma
             Outcome::Removed => (style::REMOVED, '✗', "removed from index"),
             Outcome::Skipped(_) => (style::CRITICAL, '!', "skipped"),
         };
-        ui.line(&format!("{style}{sign}{style:#} {} ({word})", printable(path)))?;
+        ui.line(&format!(
+            "{style}{sign}{style:#} {} ({word})",
+            printable(path)
+        ))?;
     }
     if fold {
-        ui.line(&format!("✓ {unchanged} more files (unchanged; `--all` lists them)"))?;
+        ui.line(&format!(
+            "✓ {unchanged} more files (unchanged; `--all` lists them)"
+        ))?;
     }
-    let (new, updated) = (count(files, &Outcome::Indexed), count(files, &Outcome::Reindexed));
+    let (new, updated) = (
+        count(files, &Outcome::Indexed),
+        count(files, &Outcome::Reindexed),
+    );
     let removed = count(files, &Outcome::Removed);
     ui.line(&format!(
         "\nSummary: {} indexed, {updated} updated, {removed} removed",

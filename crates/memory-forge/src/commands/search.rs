@@ -151,21 +151,34 @@ pub(crate) enum DocumentKind {
     Knowledge,
 }
 
-pub(crate) fn run(args: SearchArgs, settings: &Settings, ui: &mut Ui) -> Result<Exit, CommandError> {
+pub(crate) fn run(
+    args: SearchArgs,
+    settings: &Settings,
+    ui: &mut Ui,
+) -> Result<Exit, CommandError> {
     let question = args.question();
     if question.trim().is_empty() {
-        return Err(CommandError::usage("The query is empty").hint("Say what to look for: `memory-forge search retry policy`"));
+        return Err(CommandError::usage("The query is empty")
+            .hint("Say what to look for: `memory-forge search retry policy`"));
     }
     let since = args.since.as_deref().map(parse_since).transpose()?;
     let workspace = memory::workspace(settings, ui)?;
-    let limit = args.limit.map_or(workspace.config().search.limit, |n| n as usize);
-    let mode = args.mode.map_or_else(|| configured_mode(&workspace), Mode::recall);
+    let limit = args
+        .limit
+        .map_or(workspace.config().search.limit, |n| n as usize);
+    let mode = args
+        .mode
+        .map_or_else(|| configured_mode(&workspace), Mode::recall);
     let forgotten = forget::forgotten(&workspace)?;
     let ask = Ask {
         question: &question,
         mode,
         // A budget decides how many passages there are, not the default limit.
-        limit: if args.budget.is_some() && args.limit.is_none() { BUDGET_LIMIT } else { limit },
+        limit: if args.budget.is_some() && args.limit.is_none() {
+            BUDGET_LIMIT
+        } else {
+            limit
+        },
         unique: args.unique,
         kinds: args.kinds.iter().map(|k| k.index()).collect(),
         scopes: args.scope.scopes(),
@@ -178,12 +191,17 @@ pub(crate) fn run(args: SearchArgs, settings: &Settings, ui: &mut Ui) -> Result<
         None => present(&workspace, &ask, args.scope, settings, ui)?,
     };
     if answer.undated > 0 {
-        ui.note(&format!("{} document(s) without a date were left out by `--since`", answer.undated));
+        ui.note(&format!(
+            "{} document(s) without a date were left out by `--since`",
+            answer.undated
+        ));
     }
     if let Some(note) = &answer.mode_note {
         ui.note(&format!("Searched by full text alone: {note}"));
     }
-    let packing = args.budget.map(|budget| fit(&args, &answer, budget as usize));
+    let packing = args
+        .budget
+        .map(|budget| fit(&args, &answer, budget as usize));
     if args.json {
         ui.json(&json(&question, &answer, packing.as_ref()))?;
     } else if args.context {
@@ -222,7 +240,15 @@ fn present(
 ) -> Result<Answer, CommandError> {
     if scope == Scope::State {
         let (index, catalogue) = state::index(workspace)?;
-        return Ok(recall::ask(&index, &catalogue, None, &Ask { mode: recall::Mode::Text, ..ask.clone() })?);
+        return Ok(recall::ask(
+            &index,
+            &catalogue,
+            None,
+            &Ask {
+                mode: recall::Mode::Text,
+                ..ask.clone()
+            },
+        )?);
     }
     let mut fresh = memory::fresh_index(workspace, settings, ui, false)?;
     if ask.mode != recall::Mode::Text {
@@ -236,28 +262,51 @@ fn present(
         }
         other => other?,
     };
-    let mut paths: Vec<&str> = answer.hits.iter().map(|h| h.passage.path.as_str()).collect();
+    let mut paths: Vec<&str> = answer
+        .hits
+        .iter()
+        .map(|h| h.passage.path.as_str())
+        .collect();
     paths.dedup();
     fresh.index.touch(&paths, &settings.now.to_string());
     if scope == Scope::All {
         let (index, catalogue) = state::index(workspace)?;
-        let state = recall::ask(&index, &catalogue, None, &Ask { mode: recall::Mode::Text, ..ask.clone() })?;
+        let state = recall::ask(
+            &index,
+            &catalogue,
+            None,
+            &Ask {
+                mode: recall::Mode::Text,
+                ..ask.clone()
+            },
+        )?;
         return Ok(recall::join(answer, state, ask.limit));
     }
     Ok(answer)
 }
 
 fn answer(fresh: &Fresh, ask: &Ask) -> Result<Answer, forge::index::Error> {
-    recall::ask(&fresh.index, &fresh.catalogue, Some(forge::embed::builtin()), ask)
+    recall::ask(
+        &fresh.index,
+        &fresh.catalogue,
+        Some(forge::embed::builtin()),
+        ask,
+    )
 }
 
 /// Asks the files as they were at a revision, by full text: the vectors of the
 /// past are not kept.
 fn past(workspace: &Workspace, rev: &str, ask: &Ask, ui: &mut Ui) -> Result<Answer, CommandError> {
     let bar = ui.progress("Reading", 0);
-    let past = forge::knowledge::past::at(workspace, rev, &mut |done, total| bar.set(done as u64, total as u64))?;
+    let past = forge::knowledge::past::at(workspace, rev, &mut |done, total| {
+        bar.set(done as u64, total as u64)
+    })?;
     drop(bar);
-    ui.note(&format!("Searching the tree of commit {} ({})", &past.commit[..past.commit.len().min(12)], past.date));
+    ui.note(&format!(
+        "Searching the tree of commit {} ({})",
+        &past.commit[..past.commit.len().min(12)],
+        past.date
+    ));
     let ask = Ask {
         mode: recall::Mode::Text,
         ..ask.clone()
@@ -267,7 +316,8 @@ fn past(workspace: &Workspace, rev: &str, ask: &Ask, ui: &mut Ui) -> Result<Answ
 
 fn parse_since(text: &str) -> Result<Date, CommandError> {
     text.trim().parse().map_err(|_| {
-        CommandError::usage(format!("`--since {text}` is not a day")).hint("Write it as `2026-03-01`")
+        CommandError::usage(format!("`--since {text}` is not a day"))
+            .hint("Write it as `2026-03-01`")
     })
 }
 
@@ -305,12 +355,20 @@ fn say_budget(packing: &Packing, answer: &Answer, budget: u32, ui: &mut Ui) {
 /// How much of a passage is shown to people, in bytes.
 const SNIPPET: usize = 320;
 
-fn show(answer: &Answer, packing: Option<&Packing>, args: &SearchArgs, ui: &mut Ui) -> Result<(), CommandError> {
+fn show(
+    answer: &Answer,
+    packing: Option<&Packing>,
+    args: &SearchArgs,
+    ui: &mut Ui,
+) -> Result<(), CommandError> {
     if answer.hits.is_empty() {
         return ui.line("No matching results found.");
     }
     let shown = packing.map_or(answer.hits.len(), |p| p.pieces.len());
-    ui.line(&format!("Found {shown} relevant result(s), searched by {}:", mode_line(answer)))?;
+    ui.line(&format!(
+        "Found {shown} relevant result(s), searched by {}:",
+        mode_line(answer)
+    ))?;
     let pieces: Vec<(&Hit, String, usize)> = match packing {
         Some(p) => p
             .pieces
@@ -326,7 +384,11 @@ fn show(answer: &Answer, packing: Option<&Packing>, args: &SearchArgs, ui: &mut 
             .iter()
             .map(|hit| {
                 let window = snippet::window(&hit.passage.text, &hit.matches, SNIPPET);
-                (hit, hit.passage.text[window.clone()].to_owned(), window.start)
+                (
+                    hit,
+                    hit.passage.text[window.clone()].to_owned(),
+                    window.start,
+                )
             })
             .collect(),
     };
@@ -353,7 +415,10 @@ fn show(answer: &Answer, packing: Option<&Packing>, args: &SearchArgs, ui: &mut 
         }
     }
     if answer.more > 0 {
-        ui.note(&format!("{} more passages matched; `-n` shows more", answer.more));
+        ui.note(&format!(
+            "{} more passages matched; `-n` shows more",
+            answer.more
+        ));
     }
     Ok(())
 }
@@ -382,7 +447,10 @@ fn mode_line(answer: &Answer) -> String {
     let (embedded, all) = answer.embedded;
     match answer.mode {
         recall::Mode::Text => "full text".to_owned(),
-        mode if embedded < all => format!("{} ({embedded} of {all} passages have a vector so far)", mode.name()),
+        mode if embedded < all => format!(
+            "{} ({embedded} of {all} passages have a vector so far)",
+            mode.name()
+        ),
         recall::Mode::Vector => "vectors".to_owned(),
         recall::Mode::Hybrid => "full text and vectors".to_owned(),
     }
@@ -406,10 +474,19 @@ fn why(hit: &Hit) -> String {
                 if t.in_title {
                     places.push("in the title".to_owned());
                 }
-                format!("{} {:.2} ({})", printable(&t.term), t.score, places.join(", "))
+                format!(
+                    "{} {:.2} ({})",
+                    printable(&t.term),
+                    t.score,
+                    places.join(", ")
+                )
             })
             .collect();
-        parts.push(format!("full text #{rank}, BM25 {:.2} = {}", e.bm25, terms.join(" + ")));
+        parts.push(format!(
+            "full text #{rank}, BM25 {:.2} = {}",
+            e.bm25,
+            terms.join(" + ")
+        ));
     }
     if let Some(rank) = e.vector_rank {
         parts.push(format!("vectors #{rank}, cosine {:.3}", e.cosine));
@@ -469,8 +546,16 @@ fn json(question: &str, answer: &Answer, packing: Option<&Packing>) -> serde_jso
         value
     };
     let results: Vec<_> = match packing {
-        Some(p) => p.pieces.iter().map(|piece| one(&answer.hits[piece.hit], &piece.text, piece.cut)).collect(),
-        None => answer.hits.iter().map(|h| one(h, &h.passage.text, false)).collect(),
+        Some(p) => p
+            .pieces
+            .iter()
+            .map(|piece| one(&answer.hits[piece.hit], &piece.text, piece.cut))
+            .collect(),
+        None => answer
+            .hits
+            .iter()
+            .map(|h| one(h, &h.passage.text, false))
+            .collect(),
     };
     let mut value = serde_json::json!({
         "version": 1,
@@ -481,7 +566,11 @@ fn json(question: &str, answer: &Answer, packing: Option<&Packing>) -> serde_jso
         "more": answer.more,
     });
     if let Some(p) = packing {
-        let left: Vec<String> = p.left_out.iter().map(|i| context::source(&answer.hits[*i])).collect();
+        let left: Vec<String> = p
+            .left_out
+            .iter()
+            .map(|i| context::source(&answer.hits[*i]))
+            .collect();
         value["budget"] = serde_json::json!({ "used": p.used, "tokenizer": "o200k", "counts": "text of results", "leftOut": left });
     }
     value

@@ -176,18 +176,11 @@ fn generate(knowledge: &Path, files: usize) -> Result<()> {
 }
 
 fn unpack_mdn(knowledge: &Path) -> Result<bool> {
-    let data = std::env::var_os("MEMORY_FORGE_BENCH_DATA").map_or_else(
-        || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/bench"),
-        PathBuf::from,
-    );
-    let archive = data.join("md/mdn-content.tar.gz");
-    if !archive.is_file() {
-        eprintln!(
-            "skipped: {} is not here; set MEMORY_FORGE_BENCH_DATA to where md/ lies",
-            archive.display()
-        );
+    let archive = super::super::data_folder().map(|data| data.join("md/mdn-content.tar.gz"));
+    let Some(archive) = archive.filter(|archive| archive.is_file()) else {
+        eprintln!("skipped: md/mdn-content.tar.gz is not here; set MEMORY_FORGE_BENCH_DATA to where md/ lies");
         return Ok(false);
-    }
+    };
     let status = Command::new("tar")
         .arg("-xzf")
         .arg(&archive)

@@ -30,23 +30,39 @@ fn every_key_can_be_set_and_is_documented() {
         let text = format!("[{section}]\n{key} = {}\n", doc.default);
         check(&text, &[]);
         assert_eq!(Config::default().get(doc.key), Some(doc.default));
-        assert!(doc.about.ends_with('.') && doc.about.len() < 120, "{}", doc.key);
+        assert!(
+            doc.about.ends_with('.') && doc.about.len() < 120,
+            "{}",
+            doc.key
+        );
         assert!(!doc.kind.is_empty());
     }
     let text = "[index]\nmax_file_bytes = 0x10_0000\nchunk_tokens = 300\n\n[search]\nlimit = 7\nembed_budget_ms = 0\nmode = \"text\"\n
 [audit]\nfile_warn = 600\ntokenizer = 'chars4'\n[forget]\nprotect_importance = 9\n[mind]\nkeep_sessions = 1\n";
     let (config, problems) = load(&[(FILE, text)]);
     assert_eq!(problems, Vec::<String>::new());
-    assert_eq!((config.index.max_file_bytes, config.index.chunk_tokens), (1 << 20, 300));
+    assert_eq!(
+        (config.index.max_file_bytes, config.index.chunk_tokens),
+        (1 << 20, 300)
+    );
     assert_eq!((config.search.limit, config.search.embed_budget_ms), (7, 0));
     assert_eq!(config.search.mode, SearchMode::Text);
-    assert_eq!((config.audit.file_warn, config.audit.tokenizer.as_str()), (600, "chars4"));
-    assert_eq!((config.forget.protect_importance, config.mind.keep_sessions), (9, 1));
+    assert_eq!(
+        (config.audit.file_warn, config.audit.tokenizer.as_str()),
+        (600, "chars4")
+    );
+    assert_eq!(
+        (config.forget.protect_importance, config.mind.keep_sessions),
+        (9, 1)
+    );
 }
 
 #[test]
 fn the_defaults_are_those_of_the_contract() {
-    let shown: Vec<String> = reference().iter().map(|doc| format!("{} {}", doc.key, doc.default)).collect();
+    let shown: Vec<String> = reference()
+        .iter()
+        .map(|doc| format!("{} {}", doc.key, doc.default))
+        .collect();
     for expect in [
         "index.max_file_bytes 33554432",
         "index.chunk_tokens 500",
@@ -71,15 +87,28 @@ fn the_defaults_are_those_of_the_contract() {
 fn what_is_wrong_is_named_with_its_line_and_the_default_applies() {
     check(
         "# settings\n[search]\nlimti = 3\n",
-        &["`memory-forge.toml` line 3: `search.limti` is not a known key; did you mean `search.limit`?"],
+        &[
+            "`memory-forge.toml` line 3: `search.limti` is not a known key; did you mean `search.limit`?",
+        ],
     );
-    check("limit = 3\n", &["`memory-forge.toml` line 1: `limit` is not a known key; did you mean `search.limit`?"]);
-    check("\n[zzz]\nqqq = 1\n", &["`memory-forge.toml` line 3: `zzz.qqq` is not a known key"]);
-    check("[serach]\n", &["`memory-forge.toml` line 1: `serach` is not a known key; did you mean `search.mode`?"]);
+    check(
+        "limit = 3\n",
+        &["`memory-forge.toml` line 1: `limit` is not a known key; did you mean `search.limit`?"],
+    );
+    check(
+        "\n[zzz]\nqqq = 1\n",
+        &["`memory-forge.toml` line 3: `zzz.qqq` is not a known key"],
+    );
+    check(
+        "[serach]\n",
+        &["`memory-forge.toml` line 1: `serach` is not a known key; did you mean `search.mode`?"],
+    );
     check("[search]\n[audit]\n", &[]);
     check(
         "[search]\nlimit = 0\n",
-        &["`memory-forge.toml` line 2: `search.limit` must be a number from 1 to 100; the default 5 applies"],
+        &[
+            "`memory-forge.toml` line 2: `search.limit` must be a number from 1 to 100; the default 5 applies",
+        ],
     );
     check(
         "[search]\nlimit = -5\nembed_budget_ms = 1.5\n",
@@ -90,15 +119,21 @@ fn what_is_wrong_is_named_with_its_line_and_the_default_applies() {
     );
     check(
         "search = { limit = \"five\" }\n",
-        &["`memory-forge.toml` line 1: `search.limit` must be a number from 1 to 100; the default 5 applies"],
+        &[
+            "`memory-forge.toml` line 1: `search.limit` must be a number from 1 to 100; the default 5 applies",
+        ],
     );
     check(
         "[search]\nmode = \"hybird\"\n",
-        &["`memory-forge.toml` line 2: `search.mode` must be one of \"hybrid\", \"text\", \"vector\"; the default \"hybrid\" applies; did you mean `hybrid`?"],
+        &[
+            "`memory-forge.toml` line 2: `search.mode` must be one of \"hybrid\", \"text\", \"vector\"; the default \"hybrid\" applies; did you mean `hybrid`?",
+        ],
     );
     check(
         "[audit]\nfile_warn = 2000\n",
-        &["`memory-forge.toml`: `audit.file_warn` is above `audit.file_critical`; both have their defaults"],
+        &[
+            "`memory-forge.toml`: `audit.file_warn` is above `audit.file_critical`; both have their defaults",
+        ],
     );
 }
 
@@ -107,7 +142,11 @@ fn broken_toml_is_one_problem_and_all_defaults() {
     let (config, problems) = load(&[(FILE, "[search]\nlimit = 7\nmode = \n[audit\n")]);
     assert_eq!(config, Config::default());
     assert_eq!(problems.len(), 1, "{problems:?}");
-    assert!(problems[0].starts_with("`memory-forge.toml` line 3 is not valid TOML: "), "{}", problems[0]);
+    assert!(
+        problems[0].starts_with("`memory-forge.toml` line 3 is not valid TOML: "),
+        "{}",
+        problems[0]
+    );
 }
 
 #[test]
@@ -126,9 +165,15 @@ fn the_older_file_counts_where_the_newer_is_silent() {
     ];
     assert_eq!(problems, expect);
     let (_, problems) = load(&[(OLD_FILE, "[]")]);
-    assert_eq!(problems, ["`.memoryforge.config.json` line 1 is not a JSON object"]);
+    assert_eq!(
+        problems,
+        ["`.memoryforge.config.json` line 1 is not a JSON object"]
+    );
     let (_, problems) = load(&[(OLD_FILE, "{\n\"a\": }")]);
-    assert!(problems[0].starts_with("`.memoryforge.config.json` line 2 is not valid JSON"), "{problems:?}");
+    assert!(
+        problems[0].starts_with("`.memoryforge.config.json` line 2 is not valid JSON"),
+        "{problems:?}"
+    );
 }
 
 #[test]
@@ -136,9 +181,17 @@ fn a_flag_sets_a_key_by_the_same_rules() {
     let mut config = Config::default();
     config.set("search.limit", "9", "--set").unwrap();
     config.set("search.mode", "vector", "--set").unwrap();
-    assert_eq!((config.search.limit, config.search.mode), (9, SearchMode::Vector));
+    assert_eq!(
+        (config.search.limit, config.search.mode),
+        (9, SearchMode::Vector)
+    );
     let problem = config.set("search.limit", "many", "--set").unwrap_err();
-    assert!(problem.to_string().starts_with("`--set`: `search.limit` must be a number"), "{problem}");
+    assert!(
+        problem
+            .to_string()
+            .starts_with("`--set`: `search.limit` must be a number"),
+        "{problem}"
+    );
     assert_eq!(config.search.limit, 9);
 }
 
@@ -153,7 +206,12 @@ fn a_symlinked_file_is_refused() {
     let (config, problems) = Config::load(dir.path());
     assert_eq!(config, Config::default());
     assert_eq!(problems.len(), 2);
-    assert!(problems.iter().all(|p| p.message.starts_with("is a symlink")), "{problems:?}");
+    assert!(
+        problems
+            .iter()
+            .all(|p| p.message.starts_with("is a symlink")),
+        "{problems:?}"
+    );
 }
 
 #[test]

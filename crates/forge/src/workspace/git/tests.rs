@@ -10,13 +10,21 @@ struct Repository {
 fn run(root: &Path, date: &str, args: &[&str]) {
     let mut command = command(root, args);
     for role in ["AUTHOR", "COMMITTER"] {
-        command.env(format!("GIT_{role}_NAME"), "n").env(format!("GIT_{role}_EMAIL"), "n@example.org");
+        command
+            .env(format!("GIT_{role}_NAME"), "n")
+            .env(format!("GIT_{role}_EMAIL"), "n@example.org");
         command.env(format!("GIT_{role}_DATE"), date);
     }
     // Tests must not depend on what the machine's owner has set up.
-    command.env("GIT_CONFIG_GLOBAL", "/dev/null").env("GIT_CONFIG_SYSTEM", "/dev/null");
+    command
+        .env("GIT_CONFIG_GLOBAL", "/dev/null")
+        .env("GIT_CONFIG_SYSTEM", "/dev/null");
     let output = command.output().unwrap();
-    assert!(output.status.success(), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
+    assert!(
+        output.status.success(),
+        "{args:?}: {}",
+        String::from_utf8_lossy(&output.stderr)
+    );
 }
 
 fn repository() -> Repository {
@@ -74,8 +82,22 @@ fn what_is_neither_is_refused() {
         assert!(error.contains(expect), "{asked}: {error}");
     };
     for asked in [
-        "nosuchbranch", "", " ", "-1", "--all", "--output=x", "--exec-path=x", "a\0b", "HEAD\n--all",
-        "2026-13-45", "2026-02-30", "tomorrow morning", "x weeks ago", "2 fortnights ago", "main..v1", "99999999999 days ago",
+        "nosuchbranch",
+        "",
+        " ",
+        "-1",
+        "--all",
+        "--output=x",
+        "--exec-path=x",
+        "a\0b",
+        "HEAD\n--all",
+        "2026-13-45",
+        "2026-02-30",
+        "tomorrow morning",
+        "x weeks ago",
+        "2 fortnights ago",
+        "main..v1",
+        "99999999999 days ago",
     ] {
         check(asked, "is neither a commit, branch or tag nor a date");
     }
@@ -118,7 +140,15 @@ fn files_and_contents_of_the_past() {
     let rev = tree_at(&root, "2026-01-25").unwrap();
     let files = files_at(&root, &rev, "").unwrap();
     let paths: Vec<&str> = files.iter().map(|(path, _)| path.as_str()).collect();
-    assert_eq!(paths, ["knowledge/a.md", "knowledge/empty.md", "knowledge/größe \"x\".md", "other.md"]);
+    assert_eq!(
+        paths,
+        [
+            "knowledge/a.md",
+            "knowledge/empty.md",
+            "knowledge/größe \"x\".md",
+            "other.md"
+        ]
+    );
     let ids: Vec<&str> = files.iter().map(|(_, id)| id.as_str()).collect();
     let contents = blobs(&root, &ids).unwrap();
     let expect: [&[u8]; 4] = [b"two\n", b"", b"odd name", b"binary \0 and\nlines"];
@@ -130,7 +160,12 @@ fn files_and_contents_of_the_past() {
     assert_eq!(blobs(&root, &[] as &[&str]).unwrap(), Vec::<Vec<u8>>::new());
     // The whole repository sees the same files below the folder.
     let top = tree_at(repository.dir.path(), "2026-01-25").unwrap();
-    assert_eq!(files_at(repository.dir.path(), &top, "ws/knowledge").unwrap().len(), 3);
+    assert_eq!(
+        files_at(repository.dir.path(), &top, "ws/knowledge")
+            .unwrap()
+            .len(),
+        3
+    );
 }
 
 #[test]
@@ -148,7 +183,12 @@ fn a_content_that_is_not_there_is_an_error() {
     let repository = repository();
     let root = repository.dir.path();
     let none = "0123456789012345678901234567890123456789";
-    assert!(blobs(root, &[none]).unwrap_err().to_string().contains("git has no file content"));
+    assert!(
+        blobs(root, &[none])
+            .unwrap_err()
+            .to_string()
+            .contains("git has no file content")
+    );
     assert!(blobs(root, &["--help"]).is_err());
     let tree = tree_at(root, "HEAD").unwrap().tree;
     assert!(blobs(root, &[tree]).is_err(), "a folder is not a content");
@@ -161,7 +201,11 @@ fn symlinks_are_left_out() {
     let root = repository.dir.path();
     std::os::unix::fs::symlink("/etc/passwd", root.join("ws/link.md")).unwrap();
     run(root, "2026-01-31T12:00:00+00:00", &["add", "."]);
-    run(root, "2026-01-31T12:00:00+00:00", &["commit", "-q", "-m", "c"]);
+    run(
+        root,
+        "2026-01-31T12:00:00+00:00",
+        &["commit", "-q", "-m", "c"],
+    );
     let files = files_at(root, &tree_at(root, "HEAD").unwrap(), "").unwrap();
     assert!(files.iter().all(|(path, _)| path != "ws/link.md"));
 }
@@ -170,7 +214,10 @@ fn symlinks_are_left_out() {
 fn without_a_repository_or_a_commit_it_says_so() {
     let dir = tempfile::tempdir().unwrap();
     let error = tree_at(dir.path(), "HEAD").unwrap_err().to_string();
-    assert!(error.ends_with("is not in a git repository, so there is no past to look at"), "{error}");
+    assert!(
+        error.ends_with("is not in a git repository, so there is no past to look at"),
+        "{error}"
+    );
     assert_eq!(head(dir.path()), None);
     run(dir.path(), "", &["init", "-q"]);
     assert_eq!(head(dir.path()), None);
@@ -184,7 +231,10 @@ fn a_folder_that_came_later_is_told() {
     let later = repository.dir.path().join("later");
     fs::create_dir(&later).unwrap();
     let error = tree_at(&later, "HEAD").unwrap_err().to_string();
-    assert!(error.starts_with("The workspace did not exist yet"), "{error}");
+    assert!(
+        error.starts_with("The workspace did not exist yet"),
+        "{error}"
+    );
 }
 
 #[test]

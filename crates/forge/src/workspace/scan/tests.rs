@@ -12,11 +12,17 @@ fn root(files: &[&str]) -> (tempfile::TempDir, PathBuf) {
 }
 
 fn found(scan: &Scan) -> Vec<(&str, Role)> {
-    scan.files.iter().map(|f| (f.path.as_str(), f.role)).collect()
+    scan.files
+        .iter()
+        .map(|f| (f.path.as_str(), f.role))
+        .collect()
 }
 
 fn problems(scan: &Scan) -> Vec<String> {
-    scan.problems.iter().map(|p| format!("{} {}", p.path, p.message)).collect()
+    scan.problems
+        .iter()
+        .map(|p| format!("{} {}", p.path, p.message))
+        .collect()
 }
 
 #[test]
@@ -61,17 +67,41 @@ fn markdown_of_the_right_folders_sorted() {
     assert_eq!(problems(&scan), Vec::<String>::new());
     assert_eq!(scan.files[5].size, 4);
     let meta = fs::metadata(root.join("knowledge/a.md")).unwrap();
-    let modified = meta.modified().unwrap().duration_since(std::time::UNIX_EPOCH).unwrap();
-    assert_eq!(i128::from(scan.files[5].mtime_ns), modified.as_nanos() as i128);
+    let modified = meta
+        .modified()
+        .unwrap()
+        .duration_since(std::time::UNIX_EPOCH)
+        .unwrap();
+    assert_eq!(
+        i128::from(scan.files[5].mtime_ns),
+        modified.as_nanos() as i128
+    );
 }
 
 #[test]
 fn domains_are_walked_once() {
-    let (_dir, root) = root(&["working/legal/contract.md", "working/legal/deep/x.md", "knowledge/a.md"]);
-    let domains = ["working/legal", "working/legal/deep", "knowledge/", "../outside", "gone"];
+    let (_dir, root) = root(&[
+        "working/legal/contract.md",
+        "working/legal/deep/x.md",
+        "knowledge/a.md",
+    ]);
+    let domains = [
+        "working/legal",
+        "working/legal/deep",
+        "knowledge/",
+        "../outside",
+        "gone",
+    ];
     let scan = scan(&root, &domains.map(str::to_string));
     let paths: Vec<&str> = scan.files.iter().map(|f| f.path.as_str()).collect();
-    assert_eq!(paths, ["knowledge/a.md", "working/legal/contract.md", "working/legal/deep/x.md"]);
+    assert_eq!(
+        paths,
+        [
+            "knowledge/a.md",
+            "working/legal/contract.md",
+            "working/legal/deep/x.md"
+        ]
+    );
     assert!(scan.files.iter().all(|f| f.role == Role::Knowledge));
 }
 
@@ -88,7 +118,10 @@ fn a_folder_named_like_a_document_is_told_and_walked() {
     let (_dir, root) = root(&["knowledge/x.md/inner.md", "knowledge/a.md"]);
     let scan = scan(&root, &[]);
     assert_eq!(found(&scan).len(), 2);
-    assert_eq!(problems(&scan), ["knowledge/x.md is a folder, although it is named like a document"]);
+    assert_eq!(
+        problems(&scan),
+        ["knowledge/x.md is a folder, although it is named like a document"]
+    );
 }
 
 #[cfg(unix)]
@@ -108,7 +141,13 @@ fn symlinks_count_only_as_files_inside() {
     symlink("loop.md", k.join("loop.md")).unwrap();
     symlink(".", k.join("circle")).unwrap();
     let scan = scan(&root, &[]);
-    assert_eq!(found(&scan), [("knowledge/a.md", Role::Knowledge), ("knowledge/in.md", Role::Knowledge)]);
+    assert_eq!(
+        found(&scan),
+        [
+            ("knowledge/a.md", Role::Knowledge),
+            ("knowledge/in.md", Role::Knowledge)
+        ]
+    );
     assert_eq!(scan.files[1].size, 11, "the size is that of the target");
     let problems = problems(&scan);
     let expect = [
@@ -130,7 +169,10 @@ fn a_symlinked_knowledge_folder_is_told() {
     let (_dir, root) = root(&["docs/a.md"]);
     std::os::unix::fs::symlink("docs", root.join("knowledge")).unwrap();
     let scan = scan(&root, &[]);
-    assert_eq!(problems(&scan), ["knowledge is reached by a symlink, which is not followed"]);
+    assert_eq!(
+        problems(&scan),
+        ["knowledge is reached by a symlink, which is not followed"]
+    );
 }
 
 #[cfg(target_os = "linux")]
@@ -148,7 +190,12 @@ fn odd_names_are_told_and_the_rest_is_found() {
     let scan = scan(&root, &[]);
     assert_eq!(found(&scan).len(), 3);
     let paths: Vec<&str> = scan.problems.iter().map(|p| p.path.as_str()).collect();
-    let expect = ["knowledge/back\\slash.md", "knowledge/b\u{fffd}.md", "knowledge/dir\u{fffd}", "knowledge/line\u{fffd}break.md"];
+    let expect = [
+        "knowledge/back\\slash.md",
+        "knowledge/b\u{fffd}.md",
+        "knowledge/dir\u{fffd}",
+        "knowledge/line\u{fffd}break.md",
+    ];
     let mut expect = expect.to_vec();
     expect.sort();
     assert_eq!(paths, expect);
@@ -160,7 +207,7 @@ fn an_unreadable_folder_is_told_and_the_rest_is_found() {
     use std::os::unix::fs::PermissionsExt;
     let (_dir, root) = root(&["knowledge/a.md", "knowledge/shut/b.md"]);
     let shut = root.join("knowledge/shut");
-    fs::set_permissions(&shut, fs::Permissions::from_mode(0)).unwrap();
+    fs::set_permissions(&shut, fs::Permissions::from_mode(0o000)).unwrap();
     let scan = scan(&root, &[]);
     // A privileged user can read it all the same.
     let readable = fs::read_dir(&shut).is_ok();
@@ -171,25 +218,37 @@ fn an_unreadable_folder_is_told_and_the_rest_is_found() {
 
 #[test]
 fn errors_while_walking_become_problems() {
-    let denied = unreadable("knowledge/x".to_string(), &io::ErrorKind::PermissionDenied.into());
+    let denied = unreadable(
+        "knowledge/x".to_string(),
+        &io::ErrorKind::PermissionDenied.into(),
+    );
     assert_eq!(denied.message, "cannot be read: permission denied");
     let gone = unreadable("knowledge/x".to_string(), &io::ErrorKind::NotFound.into());
     assert_eq!(gone.message, "vanished while it was looked at");
     // A folder that went away between being found and being listed.
     let (_dir, root) = root(&["knowledge/a.md"]);
-    let walk = Walk { root: &root, domains: &[], queue: Mutex::default(), more: Condvar::new() };
-    walk.lock().folders.extend(["knowledge".to_string(), "knowledge/gone".to_string()]);
+    let folders = vec!["knowledge".to_string(), "knowledge/gone".to_string()];
+    let walk = Walk::new(&root, &[], folders, 1);
     let scan = walk.work();
     assert_eq!(found(&scan).len(), 1);
-    assert_eq!(problems(&scan), ["knowledge/gone vanished while it was looked at"]);
+    assert_eq!(
+        problems(&scan),
+        ["knowledge/gone vanished while it was looked at"]
+    );
 }
 
 #[test]
 fn many_folders_are_all_found() {
-    let names: Vec<String> = (0..600).map(|n| format!("knowledge/{}/{}/{n}.md", n % 7, n % 31)).collect();
+    let names: Vec<String> = (0..600)
+        .map(|n| format!("knowledge/{}/{}/{n}.md", n % 7, n % 31))
+        .collect();
     let paths: Vec<&str> = names.iter().map(String::as_str).collect();
     let (_dir, root) = root(&paths);
     let scan = scan(&root, &[]);
     assert_eq!(scan.files.len(), 600);
-    assert!(scan.files.windows(2).all(|pair| pair[0].path < pair[1].path));
+    assert!(
+        scan.files
+            .windows(2)
+            .all(|pair| pair[0].path < pair[1].path)
+    );
 }

@@ -1,5 +1,6 @@
 use super::super::disk::Disk;
 use super::*;
+use std::fs;
 
 fn workspace() -> (tempfile::TempDir, Workspace) {
     let dir = tempfile::tempdir().unwrap();
@@ -33,11 +34,22 @@ fn undo_restores_and_undoing_that_redoes() {
     put(&workspace, "a.md", "two\n");
     let undone = workspace.undo(None, at(120)).unwrap();
     assert_eq!(get(&dir, "a.md").unwrap(), "one\n");
-    assert_eq!((undone.undid.as_str(), undone.what.as_str()), ("0001", "Write a.md"));
+    assert_eq!(
+        (undone.undid.as_str(), undone.what.as_str()),
+        ("0001", "Write a.md")
+    );
     let redone = workspace.undo(undone.id.as_deref(), at(180)).unwrap();
     assert_eq!(get(&dir, "a.md").unwrap(), "two\n");
     // After the redo the change stands again and can be undone again.
-    assert!(!workspace.history().unwrap().iter().find(|e| e.id == "0001").unwrap().undone);
+    assert!(
+        !workspace
+            .history()
+            .unwrap()
+            .iter()
+            .find(|e| e.id == "0001")
+            .unwrap()
+            .undone
+    );
     workspace.undo(redone.id.as_deref(), at(240)).unwrap();
     assert_eq!(get(&dir, "a.md").unwrap(), "one\n");
 }
@@ -51,7 +63,10 @@ fn undo_without_an_id_goes_back_step_by_step() {
     assert_eq!(get(&dir, "a.md").unwrap(), "two\n");
     workspace.undo(None, at(0)).unwrap();
     assert_eq!(get(&dir, "a.md").unwrap(), "one\n");
-    assert!(matches!(workspace.undo(None, at(0)), Err(Error::NothingToUndo)));
+    assert!(matches!(
+        workspace.undo(None, at(0)),
+        Err(Error::NothingToUndo)
+    ));
 }
 
 #[test]
@@ -61,7 +76,10 @@ fn undo_removes_what_was_created_with_its_empty_folders() {
     put(&workspace, "x/other.md", "new");
     workspace.undo(Some("1"), at(0)).unwrap();
     assert!(!dir.path().join("x/y").exists());
-    assert!(dir.path().join("x/other.md").exists(), "what is not empty stays");
+    assert!(
+        dir.path().join("x/other.md").exists(),
+        "what is not empty stays"
+    );
     let redo = workspace.history().unwrap()[0].id.clone();
     workspace.undo(Some(&redo), at(0)).unwrap();
     assert_eq!(get(&dir, "x/y/z.md").unwrap(), "new");
@@ -73,14 +91,29 @@ fn undo_refuses_what_was_edited_since() {
     put(&workspace, "a.md", "two\n");
     put(&workspace, "b.md", "b\n");
     fs::write(dir.path().join("a.md"), "by hand\n").unwrap();
-    assert!(matches!(workspace.undo(Some("0001"), at(0)), Err(Error::ChangedSince { .. })));
+    assert!(matches!(
+        workspace.undo(Some("0001"), at(0)),
+        Err(Error::ChangedSince { .. })
+    ));
     assert_eq!(get(&dir, "a.md").unwrap(), "by hand\n");
     fs::remove_file(dir.path().join("a.md")).unwrap();
-    assert!(matches!(workspace.undo(Some("0001"), at(0)), Err(Error::ChangedSince { .. })));
+    assert!(matches!(
+        workspace.undo(Some("0001"), at(0)),
+        Err(Error::ChangedSince { .. })
+    ));
     fs::create_dir(dir.path().join("a.md")).unwrap();
-    assert!(matches!(workspace.undo(Some("0001"), at(0)), Err(Error::ChangedSince { .. })));
-    assert!(matches!(workspace.undo(Some("9"), at(0)), Err(Error::NoSuchChange { .. })));
-    assert!(matches!(workspace.undo(Some("../x"), at(0)), Err(Error::NoSuchChange { .. })));
+    assert!(matches!(
+        workspace.undo(Some("0001"), at(0)),
+        Err(Error::ChangedSince { .. })
+    ));
+    assert!(matches!(
+        workspace.undo(Some("9"), at(0)),
+        Err(Error::NoSuchChange { .. })
+    ));
+    assert!(matches!(
+        workspace.undo(Some("../x"), at(0)),
+        Err(Error::NoSuchChange { .. })
+    ));
 }
 
 #[cfg(unix)]
@@ -92,7 +125,10 @@ fn undo_does_not_write_through_a_symlink_put_there_since() {
     fs::write(outside.path(), "two\n").unwrap();
     fs::remove_file(dir.path().join("a.md")).unwrap();
     std::os::unix::fs::symlink(outside.path(), dir.path().join("a.md")).unwrap();
-    assert!(matches!(workspace.undo(None, at(0)), Err(Error::ChangedSince { .. })));
+    assert!(matches!(
+        workspace.undo(None, at(0)),
+        Err(Error::ChangedSince { .. })
+    ));
     assert_eq!(fs::read_to_string(outside.path()).unwrap(), "two\n");
 }
 
@@ -122,10 +158,16 @@ fn history_is_readable_and_newest_first() {
         ("0001", "Write a.md", false, Effect::Changed),
     ];
     assert_eq!(shown, expect);
-    assert_eq!((history[0].time, history[0].undoes.as_deref()), (at(120), Some("0002")));
+    assert_eq!(
+        (history[0].time, history[0].undoes.as_deref()),
+        (at(120), Some("0002"))
+    );
     let entry = get(&dir, ".memory-forge/undo/0001/entry.json").unwrap();
     assert!(entry.contains("\"what\": \"Write a.md\"") && entry.contains("1970-01-01T00:01:00Z"));
-    assert_eq!(get(&dir, ".memory-forge/undo/0001/0.before").unwrap(), "one\n");
+    assert_eq!(
+        get(&dir, ".memory-forge/undo/0001/0.before").unwrap(),
+        "one\n"
+    );
 }
 
 #[test]
@@ -136,7 +178,10 @@ fn fifty_entries_are_kept() {
     }
     let history = workspace.history().unwrap();
     assert_eq!(history.len(), 50);
-    assert_eq!((history[0].id.as_str(), history[49].id.as_str()), ("0055", "0006"));
+    assert_eq!(
+        (history[0].id.as_str(), history[49].id.as_str()),
+        ("0055", "0006")
+    );
 }
 
 #[test]
@@ -145,11 +190,23 @@ fn a_damaged_entry_does_not_hide_the_others() {
     put(&workspace, "a.md", "two\n");
     put(&workspace, "a.md", "three\n");
     fs::write(dir.path().join(".memory-forge/undo/0002/entry.json"), "{").unwrap();
-    let ids: Vec<String> = workspace.history().unwrap().into_iter().map(|e| e.id).collect();
+    let ids: Vec<String> = workspace
+        .history()
+        .unwrap()
+        .into_iter()
+        .map(|e| e.id)
+        .collect();
     assert_eq!(ids, ["0001"]);
     fs::write(dir.path().join("a.md"), "two\n").unwrap();
-    fs::write(dir.path().join(".memory-forge/undo/0001/0.before"), "forged").unwrap();
-    assert!(matches!(workspace.undo(None, at(0)), Err(Error::Journal { .. })));
+    fs::write(
+        dir.path().join(".memory-forge/undo/0001/0.before"),
+        "forged",
+    )
+    .unwrap();
+    assert!(matches!(
+        workspace.undo(None, at(0)),
+        Err(Error::Journal { .. })
+    ));
     assert_eq!(get(&dir, "a.md").unwrap(), "two\n");
 }
 
@@ -158,13 +215,18 @@ fn a_damaged_entry_does_not_hide_the_others() {
 fn a_forged_journal_reaches_nothing_it_should_not() {
     let (dir, workspace) = workspace();
     fs::create_dir(dir.path().join(".git")).unwrap();
-    for path in ["../evil", ".git/config", "/etc/evil", ".memory-forge/write.lock"] {
+    for path in [
+        "../evil",
+        ".git/config",
+        "/etc/evil",
+        ".memory-forge/write.lock",
+    ] {
         let forged = dir.path().join(".memory-forge/undo/0007.pending");
         fs::create_dir_all(&forged).unwrap();
         let entry = format!(
             r#"{{"format":1,"id":"0007","what":"x","time":"1970-01-01T00:00:00Z","folders":[],
                 "files":[{{"path":"{path}","before":"{}","after":null}}]}}"#,
-            hash(b"evil")
+            blake3::hash(b"evil").to_hex()
         );
         fs::write(forged.join("entry.json"), entry).unwrap();
         fs::write(forged.join("0.before"), "evil").unwrap();
@@ -172,7 +234,9 @@ fn a_forged_journal_reaches_nothing_it_should_not() {
         assert!(change.is_err(), "{path}");
         assert!(!dir.path().join("../evil").exists() && !dir.path().join(".git/config").exists());
     }
-    let forged = dir.path().join(".memory-forge/undo/0007.pending/entry.json");
+    let forged = dir
+        .path()
+        .join(".memory-forge/undo/0007.pending/entry.json");
     let entry = r#"{"format":1,"id":"../../x","what":"x","time":"1970-01-01T00:00:00Z","folders":[],"files":[]}"#;
     fs::write(forged, entry).unwrap();
     let error = workspace.change("Nothing", at(0), |_| Ok(())).unwrap_err();

@@ -1,0 +1,409 @@
+use std::collections::{HashMap, HashSet};
+
+use proptest::prelude::*;
+
+use super::*;
+use crate::document::{content_hash, parse};
+use crate::index::chunk::chunks;
+use crate::index::postings::{bm25, idf};
+use crate::index::terms::Terms;
+
+fn put(path: &str, text: &str) -> Change {
+    let document = parse(text.to_owned());
+    Change::Put(Box::new(Put {
+        path: path.to_owned(),
+        stamp: Stamp {
+            size: text.len() as u64,
+            mtime_ns: 1,
+            recorded_ns: i64::MAX,
+        },
+        hash: content_hash(text),
+        scope: "knowledge".to_owned(),
+        kind: Kind::Knowledge,
+        title: document.title().unwrap_or("").to_owned(),
+        names: String::new(),
+        date: None,
+        importance: 5,
+        standing: Standing::Current,
+        supersedes: Vec::new(),
+        chunks: chunks(&document, Sizes::up_to(60)),
+        problem: None,
+    }))
+}
+
+fn remove(path: &str) -> Change {
+    Change::Remove(path.to_owned())
+}
+
+/// Every passage with its score, by path and position, as the index gives them.
+fn asked(index: &Index, question: &str) -> Vec<(String, usize, f32)> {
+    let slots = index.slots().unwrap();
+    let terms = Terms::default().of(question);
+    let hits = index
+        .text_hits(&slots, &terms, &[], &|_| true, usize::MAX)
+        .unwrap();
+    let mut out: Vec<(String, usize, f32)> = hits
+        .hits
+        .iter()
+        .map(|(chunk, score)| {
+            let p = index.passages(&[*chunk]).unwrap().remove(0);
+            (p.path, p.ordinal, *score)
+        })
+        .collect();
+    out.sort_by(|a, b| (&a.0, a.1).cmp(&(&b.0, b.1)));
+    out
+}
+
+/// The same, computed from the texts without any index.
+fn naive(files: &HashMap<String, String>, question: &str) -> Vec<(String, usize, f32)> {
+    let mut terms = Terms::default();
+    let mut passages = Vec::new();
+    for (path, text) in files {
+        let document = parse(text.clone());
+        let title = document.title().unwrap_or("").to_owned();
+        for (ordinal, chunk) in chunks(&document, Sizes::up_to(60)).into_iter().enumerate() {
+            let mut body: HashMap<String, u32> = HashMap::new();
+            let mut length = 0;
+            terms.each(&chunk.text, |t| {
+                length += 1;
+                *body.entry(t.to_owned()).or_default() += 1;
+            });
+            let headings: HashSet<String> =
+                terms.of(&chunk.headings.join("\n")).into_iter().collect();
+            let titles: HashSet<String> = terms.of(&title).into_iter().collect();
+            passages.push((path.clone(), ordinal, body, headings, titles, length));
+        }
+    }
+    let average = passages.iter().map(|p| p.5).sum::<usize>() as f32 / passages.len().max(1) as f32;
+    let question = terms.of(question);
+    let frequency = |p: &(
+        String,
+        usize,
+        HashMap<String, u32>,
+        HashSet<String>,
+        HashSet<String>,
+        usize,
+    ),
+                     t: &str| {
+        *p.2.get(t).unwrap_or(&0) as f32
+            + p.3.contains(t) as u32 as f32
+            + p.4.contains(t) as u32 as f32
+    };
+    let mut out = Vec::new();
+    for p in &passages {
+        let mut score = 0.0;
+        for t in &question {
+            let holding = passages.iter().filter(|p| frequency(p, t) > 0.0).count();
+            let f = frequency(p, t);
+            if f > 0.0 {
+                score += bm25(idf(passages.len(), holding), f, p.5 as f32, average);
+            }
+        }
+        if score > 0.0 {
+            out.push((p.0.clone(), p.1, score));
+        }
+    }
+    out.sort_by(|a, b| (&a.0, a.1).cmp(&(&b.0, b.1)));
+    out
+}
+
+fn assert_same(got: &[(String, usize, f32)], expect: &[(String, usize, f32)]) {
+    assert_eq!(got.len(), expect.len(), "{got:?}\n{expect:?}");
+    for (g, e) in got.iter().zip(expect) {
+        assert_eq!((&g.0, g.1), (&e.0, e.1));
+        assert!((g.2 - e.2).abs() < 1e-4, "{g:?} {e:?}");
+    }
+}
+
+#[derive(Debug, Clone)]
+enum Step {
+    Write(u8, Vec<u8>),
+    Remove(u8),
+}
+
+const WORDS: [&str; 8] = [
+    "apple",
+    "retry",
+    "payments",
+    "queue",
+    "# Head\n",
+    "snake_case",
+    "running",
+    "\n\n## Part\n",
+];
+
+fn text_of(words: &[u8]) -> String {
+    let text: Vec<&str> = words
+        .iter()
+        .map(|w| WORDS[*w as usize % WORDS.len()])
+        .collect();
+    format!("{}\n", text.join(" "))
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    /// However the index came to be, it answers like one made from the files.
+    #[test]
+    fn any_history_scores_like_the_files(
+        batches in proptest::collection::vec(
+            proptest::collection::vec(
+                prop_oneof![
+                    3 => (0u8..6, proptest::collection::vec(any::<u8>(), 0..60)).prop_map(|(f, w)| Step::Write(f, w)),
+                    1 => (0u8..6).prop_map(Step::Remove),
+                ],
+                1..4,
+            ),
+            1..20,
+        ),
+    ) {
+        let mut index = Index::in_memory().unwrap();
+        let mut files: HashMap<String, String> = HashMap::new();
+        for batch in batches {
+            // One batch names a file once, as a scan does.
+            let mut changes: HashMap<String, Change> = HashMap::new();
+            for step in batch {
+                match step {
+                    Step::Write(f, words) => {
+                        let path = format!("knowledge/f{f}.md");
+                        let text = text_of(&words);
+                        changes.insert(path.clone(), put(&path, &text));
+                        files.insert(path, text);
+                    }
+                    Step::Remove(f) => {
+                        let path = format!("knowledge/f{f}.md");
+                        changes.insert(path.clone(), remove(&path));
+                        files.remove(&path);
+                    }
+                }
+            }
+            index.apply(changes.into_values().collect()).unwrap();
+        }
+        prop_assert_eq!(index.verify().unwrap(), Vec::<String>::new());
+        for question in ["apple retry", "payments running", "snake_case head part"] {
+            assert_same(&asked(&index, question), &naive(&files, question));
+        }
+    }
+}
+
+#[test]
+fn an_edit_keeps_the_vectors_of_what_did_not_change() {
+    let mut index = Index::in_memory().unwrap();
+    index.use_model("test", 4).unwrap();
+    let long = |tail: &str| {
+        format!(
+            "# T\n\n{}\n\n## B\n\n{}{tail}\n",
+            "one ".repeat(40),
+            "two ".repeat(40)
+        )
+    };
+    index.apply(vec![put("a.md", &long(""))]).unwrap();
+    let todo = index.to_embed(100).unwrap();
+    assert_eq!(todo.len(), 2);
+    let vectors: Vec<(u32, Packed)> = todo
+        .iter()
+        .map(|(id, _)| (*id, Packed::from(&[1.0, 0.0, 0.0, 0.0])))
+        .collect();
+    index.store_vectors(&vectors).unwrap();
+    index.apply(vec![put("a.md", &long("changed"))]).unwrap();
+    assert_eq!(
+        index.to_embed(100).unwrap().len(),
+        1,
+        "only the edited section waits"
+    );
+    index
+        .apply(vec![put("b.md", &long("changed")), remove("a.md")])
+        .unwrap();
+    assert_eq!(
+        index.to_embed(100).unwrap().len(),
+        1,
+        "a renamed file keeps them too"
+    );
+    let slots = index.slots().unwrap();
+    let near = index
+        .vector_hits(&slots, &Packed::from(&[1.0, 0.0, 0.0, 0.0]), &|_| true, 10)
+        .unwrap();
+    assert_eq!(near.len(), 1);
+    assert_eq!(index.verify().unwrap(), Vec::<String>::new());
+}
+
+#[test]
+fn another_model_drops_vectors_and_keeps_text() {
+    let mut index = Index::in_memory().unwrap();
+    index.use_model("one", 4).unwrap();
+    index.apply(vec![put("a.md", "some text")]).unwrap();
+    let (id, _) = index.to_embed(1).unwrap()[0].clone();
+    index
+        .store_vectors(&[(id, Packed::from(&[1.0; 4]))])
+        .unwrap();
+    assert_eq!(index.counts().unwrap().embedded, 1);
+    index.use_model("two", 8).unwrap();
+    assert_eq!(index.counts().unwrap().embedded, 0);
+    assert_eq!(asked(&index, "text").len(), 1);
+}
+
+#[test]
+fn prefixes_reach_words_through_their_stems() {
+    let mut index = Index::in_memory().unwrap();
+    index
+        .apply(vec![
+            put("a.md", "Authentication happens here"),
+            put("b.md", "nothing"),
+        ])
+        .unwrap();
+    let slots = index.slots().unwrap();
+    for prefix in ["auth", "authenti", "authenticat"] {
+        let hits = index
+            .text_hits(&slots, &[], &[PrefixTerm(prefix.to_owned())], &|_| true, 10)
+            .unwrap();
+        assert_eq!(hits.hits.len(), 1, "{prefix}*");
+    }
+}
+
+#[test]
+fn a_stamp_proves_nothing_when_the_file_was_read_in_the_same_moment() {
+    let stamp = |mtime, recorded| Stamp {
+        size: 3,
+        mtime_ns: mtime,
+        recorded_ns: recorded,
+    };
+    let second = 1_000_000_000;
+    assert!(stamp(second, 2 * second).proves_unchanged(3, second));
+    assert!(
+        !stamp(second, 2 * second).proves_unchanged(4, second),
+        "another size"
+    );
+    assert!(
+        !stamp(second, 2 * second).proves_unchanged(3, second + 1),
+        "another time"
+    );
+    assert!(
+        !stamp(second, second + 1).proves_unchanged(3, second),
+        "too close to tell"
+    );
+    assert!(
+        !stamp(3 * second, 2 * second).proves_unchanged(3, 3 * second),
+        "from the future"
+    );
+}
+
+mod opening {
+    use super::*;
+    use std::fs;
+
+    fn directory() -> tempfile::TempDir {
+        tempfile::tempdir().unwrap()
+    }
+
+    #[test]
+    fn absent_then_ours() {
+        let dir = directory();
+        assert!(Index::open_existing(dir.path()).unwrap().is_none());
+        assert_eq!(Index::open(dir.path()).unwrap().note, Some(Note::Created));
+        assert_eq!(Index::open(dir.path()).unwrap().note, None);
+        assert!(Index::open_existing(dir.path()).unwrap().is_some());
+    }
+
+    #[test]
+    fn garbage_empty_and_foreign_files_are_replaced() {
+        let foreign = {
+            let dir = directory();
+            let db = rusqlite::Connection::open(dir.path().join("x.db")).unwrap();
+            db.execute_batch("create table files(path text); create table chunks(id text);")
+                .unwrap();
+            drop(db);
+            fs::read(dir.path().join("x.db")).unwrap()
+        };
+        for bytes in [Vec::new(), b"garbage".to_vec(), vec![0xff; 10_000], foreign] {
+            let dir = directory();
+            fs::write(dir.path().join("index.db"), &bytes).unwrap();
+            assert!(Index::open_existing(dir.path()).unwrap().is_none());
+            let mut opened = Index::open(dir.path()).unwrap();
+            assert!(
+                matches!(opened.note, Some(Note::Rebuilt(_))),
+                "{:?}",
+                opened.note
+            );
+            opened.index.apply(vec![put("a.md", "text")]).unwrap();
+            assert_eq!(asked(&opened.index, "text").len(), 1);
+        }
+    }
+
+    #[test]
+    fn a_newer_index_is_left_alone() {
+        let dir = directory();
+        drop(Index::open(dir.path()).unwrap());
+        let db = rusqlite::Connection::open(dir.path().join("index.db")).unwrap();
+        db.execute_batch("pragma journal_mode = delete; pragma user_version = 999;")
+            .unwrap();
+        drop(db);
+        let before = fs::read(dir.path().join("index.db")).unwrap();
+        for _ in 0..2 {
+            let mut opened = Index::open(dir.path()).unwrap();
+            assert!(matches!(opened.note, Some(Note::Beside { newer: 999, .. })));
+            opened.index.apply(vec![put("a.md", "text")]).unwrap();
+        }
+        assert_eq!(fs::read(dir.path().join("index.db")).unwrap(), before);
+        assert_eq!(
+            asked(&Index::open_existing(dir.path()).unwrap().unwrap(), "text").len(),
+            1
+        );
+    }
+
+    /// Damage anywhere is an error that says so, or no damage that matters; it
+    /// is never a crash.
+    #[test]
+    fn damage_at_any_page_is_noticed_or_harmless() {
+        let dir = directory();
+        let mut index = Index::open(dir.path()).unwrap().index;
+        let text = |i: usize| {
+            format!(
+                "# File {i}\n\n{} number{i}\n",
+                "some words here ".repeat(40)
+            )
+        };
+        index
+            .apply(
+                (0..40)
+                    .map(|i| put(&format!("f{i}.md"), &text(i)))
+                    .collect(),
+            )
+            .unwrap();
+        index.settle();
+        drop(index);
+        let path = dir.path().join("index.db");
+        let good = fs::read(&path).unwrap();
+        for page in 0..good.len() / 8192 {
+            for kind in 0..2 {
+                let mut bad = good.clone();
+                let at = page * 8192;
+                match kind {
+                    0 => bad[at..at + 8192].fill(0xa5),
+                    _ => bad.truncate(at),
+                }
+                for suffix in ["-wal", "-shm"] {
+                    let _ = fs::remove_file(dir.path().join(format!("index.db{suffix}")));
+                }
+                fs::write(&path, &bad).unwrap();
+                let Ok(opened) = Index::open(dir.path()) else {
+                    continue;
+                };
+                let index = opened.index;
+                let slots = match index.slots() {
+                    Ok(slots) => slots,
+                    Err(e) => {
+                        assert!(e.is_damage(), "{e}");
+                        continue;
+                    }
+                };
+                let terms = Terms::default().of("number7 words");
+                if let Ok(hits) = index.text_hits(&slots, &terms, &[], &|_| true, 100) {
+                    let ids: Vec<u32> = hits.hits.iter().map(|h| h.0).collect();
+                    let _ = index.passages(&ids);
+                }
+                let _ = index.catalogue();
+                let _ = index.verify();
+            }
+        }
+    }
+}

@@ -1,0 +1,382 @@
+//! What every key means, may be, and is called in the older file.
+//!
+//! This is the only place that knows a key by its name; nothing here reads a
+//! file.
+
+use std::fmt;
+
+use toml::de::DeValue;
+
+use super::{Config, ConfigProblem};
+
+pub(super) struct Key {
+    pub(super) name: &'static str,
+    pub(super) about: &'static str,
+    pub(super) kind: Kind,
+    pub(super) old_name: Option<&'static str>,
+}
+
+/// What a key may be, with the way to its place in [`Config`].
+pub(super) enum Kind {
+    Number {
+        min: u64,
+        max: u64,
+        get: fn(&Config) -> u64,
+        set: fn(&mut Config, u64),
+    },
+    Choice {
+        of: &'static [&'static str],
+        get: fn(&Config) -> String,
+        set: fn(&mut Config, &str),
+    },
+}
+
+impl Key {
+    pub(super) fn give(&self, config: &mut Config, given: Given) -> Result<(), Fault> {
+        let refused = || {
+            Fault::new(format!(
+                "must be {}; the default {} applies",
+                self.kind,
+                self.show(&Config::default())
+            ))
+        };
+        match (&self.kind, given) {
+            (Kind::Number { min, max, set, .. }, Given::Number(number)) => {
+                let number = u64::try_from(number)
+                    .ok()
+                    .filter(|n| (min..=max).contains(&n));
+                set(config, number.ok_or_else(refused)?);
+                Ok(())
+            }
+            (Kind::Choice { of, set, .. }, Given::Text(text)) => {
+                if !of.contains(&text.as_str()) {
+                    let nearest = nearest(&text, of.iter().copied());
+                    return Err(Fault {
+                        nearest,
+                        ..refused()
+                    });
+                }
+                set(config, &text);
+                Ok(())
+            }
+            _ => Err(refused()),
+        }
+    }
+
+    pub(super) fn show(&self, config: &Config) -> String {
+        match self.kind {
+            Kind::Number { get, .. } => get(config).to_string(),
+            Kind::Choice { get, .. } => format!("\"{}\"", get(config)),
+        }
+    }
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Kind::Number { min, max, .. } => write!(f, "a number from {min} to {max}"),
+            Kind::Choice { of, .. } => {
+                let quoted: Vec<String> = of.iter().map(|one| format!("\"{one}\"")).collect();
+                write!(f, "one of {}", quoted.join(", "))
+            }
+        }
+    }
+}
+
+/// A value of whatever kind a file gave.
+pub(super) enum Given {
+    Number(i64),
+    Text(String),
+    Other,
+}
+
+impl Given {
+    pub(super) fn from_toml(value: &DeValue<'_>) -> Given {
+        match value {
+            DeValue::Integer(n) => {
+                let digits = n.as_str().replace('_', "");
+                i64::from_str_radix(&digits, n.radix()).map_or(Given::Other, Given::Number)
+            }
+            DeValue::String(text) => Given::Text(text.to_string()),
+            _ => Given::Other,
+        }
+    }
+}
+
+/// A problem before it is known where it stands.
+pub(super) struct Fault {
+    pub(super) message: String,
+    pub(super) nearest: Option<String>,
+}
+
+impl Fault {
+    pub(super) fn new(message: impl Into<String>) -> Fault {
+        Fault {
+            message: message.into(),
+            nearest: None,
+        }
+    }
+
+    pub(super) fn at(self, file: &str, line: Option<usize>, key: &str) -> ConfigProblem {
+        ConfigProblem {
+            key: Some(key.to_string()),
+            ..self.whole_file(file, line)
+        }
+    }
+
+    pub(super) fn whole_file(self, file: &str, line: Option<usize>) -> ConfigProblem {
+        ConfigProblem {
+            file: file.to_string(),
+            line,
+            key: None,
+            message: self.message,
+            nearest: self.nearest,
+        }
+    }
+}
+
+pub(super) fn find(name: &str) -> Option<&'static Key> {
+    KEYS.iter().find(|key| key.name == name)
+}
+
+pub(super) fn is_section(name: &str) -> bool {
+    KEYS.iter()
+        .any(|key| key.name.split('.').next() == Some(name))
+}
+
+pub(super) fn unknown(key: &str) -> Fault {
+    // `limit` alone at the top of the file most likely means `search.limit`.
+    let in_a_section = KEYS
+        .iter()
+        .map(|k| k.name)
+        .find(|name| name.split('.').nth(1) == Some(key));
+    let nearest = in_a_section
+        .map(str::to_string)
+        .or_else(|| nearest(key, KEYS.iter().map(|key| key.name)));
+    Fault {
+        message: "is not a known key".to_string(),
+        nearest,
+    }
+}
+
+pub(super) fn nearest<'a>(given: &str, known: impl Iterator<Item = &'a str>) -> Option<String> {
+    known
+        .map(|name| (strsim::jaro_winkler(given, name), name))
+        .filter(|(likeness, _)| *likeness > 0.7)
+        .max_by(|a, b| a.0.total_cmp(&b.0))
+        .map(|(_, name)| name.to_string())
+}
+
+macro_rules! number {
+    ($name:literal, $section:ident.$field:ident, $min:expr, $max:expr, $old:expr, $about:literal) => {
+        Key {
+            name: $name,
+            about: $about,
+            old_name: $old,
+            kind: Kind::Number {
+                min: $min,
+                max: $max,
+                get: |c| c.$section.$field as u64,
+                // The range of each key fits the type of its field.
+                set: |c, n| c.$section.$field = n as _,
+            },
+        }
+    };
+}
+
+const MANY: u64 = 1_000_000;
+
+pub(super) static KEYS: &[Key] = &[
+    number!(
+        "index.max_file_bytes",
+        index.max_file_bytes,
+        1024,
+        1 << 30,
+        None,
+        "Files with more bytes than this are named in a warning and not read."
+    ),
+    number!(
+        "index.chunk_tokens",
+        index.chunk_tokens,
+        50,
+        8000,
+        None,
+        "The most tokens that one passage of the index has."
+    ),
+    number!(
+        "search.limit",
+        search.limit,
+        1,
+        100,
+        None,
+        "How many passages a search returns unless told otherwise."
+    ),
+    number!(
+        "search.embed_budget_ms",
+        search.embed_budget_ms,
+        0,
+        60_000,
+        None,
+        "How long a search may take to bring vectors up to date before it answers without the rest."
+    ),
+    Key {
+        name: "search.mode",
+        about: "What ranks the passages: words, meaning, or both.",
+        old_name: None,
+        kind: Kind::Choice {
+            of: &["hybrid", "text", "vector"],
+            get: |c| c.search.mode.to_string(),
+            set: |c, text| {
+                if let Ok(mode) = text.parse() {
+                    c.search.mode = mode;
+                }
+            },
+        },
+    },
+    number!(
+        "audit.file_warn",
+        audit.file_warn,
+        1,
+        MANY,
+        None,
+        "Tokens above which a file such as `CLAUDE.md` is warned about."
+    ),
+    number!(
+        "audit.file_critical",
+        audit.file_critical,
+        1,
+        MANY,
+        None,
+        "Tokens above which a file such as `CLAUDE.md` is critical."
+    ),
+    number!(
+        "audit.skill_warn",
+        audit.skill_warn,
+        1,
+        MANY,
+        None,
+        "Tokens above which any other file that agents load is warned about."
+    ),
+    number!(
+        "audit.skill_critical",
+        audit.skill_critical,
+        1,
+        MANY,
+        None,
+        "Tokens above which any other file that agents load is critical."
+    ),
+    number!(
+        "audit.total_warn",
+        audit.total_warn,
+        1,
+        MANY,
+        None,
+        "Tokens above which everything that agents load together is warned about."
+    ),
+    number!(
+        "audit.total_critical",
+        audit.total_critical,
+        1,
+        MANY,
+        None,
+        "Tokens above which everything that agents load together is critical."
+    ),
+    Key {
+        name: "audit.tokenizer",
+        about: "The vocabulary that tokens are counted with; `claude` and `chars4` are estimates.",
+        old_name: None,
+        kind: Kind::Choice {
+            of: &["o200k", "cl100k", "claude", "chars4"],
+            get: |c| c.audit.tokenizer.clone(),
+            set: |c, text| c.audit.tokenizer = text.to_string(),
+        },
+    },
+    number!(
+        "forget.protect_importance",
+        forget.protect_importance,
+        1,
+        10,
+        None,
+        "Documents of this importance or more are never forgotten."
+    ),
+    number!(
+        "mind.keep_sessions",
+        mind.keep_sessions,
+        1,
+        MANY,
+        Some("keepSessionsFull"),
+        "How many sessions stay in full when state is compressed."
+    ),
+    number!(
+        "mind.keep_decisions",
+        mind.keep_decisions,
+        1,
+        MANY,
+        Some("keepDecisionsFull"),
+        "How many decisions stay in full when state is compressed."
+    ),
+    number!(
+        "mind.archive_after_days",
+        mind.archive_after_days,
+        1,
+        MANY,
+        Some("archiveAfterDays"),
+        "Days after which a task that is done moves to the archive."
+    ),
+    number!(
+        "mind.tracking_max_lines",
+        mind.tracking_max_lines,
+        10,
+        MANY,
+        Some("trackingMaxLines"),
+        "How many lines a log of events keeps."
+    ),
+    number!(
+        "mind.compress_bytes",
+        mind.compress_bytes,
+        1000,
+        1 << 30,
+        Some("compressThresholdBytes"),
+        "Bytes of state above which it is compressed."
+    ),
+    number!(
+        "mind.session_log_tail_lines",
+        mind.session_log_tail_lines,
+        1,
+        MANY,
+        Some("sessionLogTailLines"),
+        "How many lines of the session log a briefing shows."
+    ),
+    number!(
+        "mind.briefing_decisions",
+        mind.briefing_decisions,
+        1,
+        MANY,
+        Some("briefingRecentDecisions"),
+        "How many recent decisions a briefing shows."
+    ),
+    number!(
+        "mind.briefing_progress_lines",
+        mind.briefing_progress_lines,
+        1,
+        MANY,
+        Some("briefingMaxProgressLines"),
+        "How many lines of progress a briefing shows."
+    ),
+    number!(
+        "mind.checkpoints",
+        mind.checkpoints,
+        3,
+        MANY,
+        Some("maxCheckpointFiles"),
+        "How many checkpoints are kept."
+    ),
+    number!(
+        "mind.stale_seconds",
+        mind.stale_seconds,
+        60,
+        u32::MAX as u64,
+        Some("staleWarningSeconds"),
+        "Seconds after which state counts as stale."
+    ),
+];

@@ -1,0 +1,454 @@
+//! The journal's entries on disk: written before files change, rolled back
+//! when a change did not come to its end.
+//!
+//! What an entry says is checked like any text from outside, because it lies
+//! in a folder that anybody may write to.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use super::super::disk::Disk;
+use super::super::write::{Plan, Planned};
+use super::super::{DERIVED, Error, RelPath, Workspace};
+use super::{Effect, JournalEntry, JournalFile};
+
+/// The entries on disk.
+pub(in crate::workspace) struct Journal<'a> {
+    workspace: &'a Workspace,
+    disk: &'a Disk,
+    dir: PathBuf,
+}
+
+/// An entry whose change is under way.
+#[derive(Debug)]
+pub(in crate::workspace) struct Pending {
+    pub(in crate::workspace) id: String,
+    folder: PathBuf,
+}
+
+impl<'a> Journal<'a> {
+    pub(in crate::workspace) fn of(workspace: &'a Workspace) -> Journal<'a> {
+        Journal {
+            workspace,
+            disk: &workspace.disk,
+            dir: workspace.derived().join("undo"),
+        }
+    }
+
+    /// Keeps the bytes before, safely on disk before any file is touched.
+    pub(in crate::workspace) fn begin(
+        &self,
+        plan: &Plan,
+        folders: &[RelPath],
+    ) -> Result<Pending, Error> {
+        self.workspace.create_dir(&self.dir)?;
+        let newest = self.folders()?.iter().map(|f| f.number).max().unwrap_or(0);
+        let id = format!("{:04}", newest + 1);
+        let folder = self.dir.join(format!("{id}{PENDING}"));
+        let record = Record {
+            format: 1,
+            id: id.clone(),
+            what: plan.what.clone(),
+            time: plan.time,
+            undoes: plan.undoes.clone(),
+            folders: folders.iter().map(RelPath::to_string).collect(),
+            files: plan.files.iter().map(|file| self.describe(file)).collect(),
+        };
+        let written = self.write_entry(&folder, &record, plan);
+        if written.is_err() {
+            // No file was touched yet, and without `entry.json` the next writer
+            // would throw this away as well.
+            let _ = self.disk.remove_tree(&folder);
+        }
+        written.map(|()| Pending { id, folder })
+    }
+
+    /// From here on the change stands.
+    pub(in crate::workspace) fn finish(&self, pending: &Pending) -> Result<(), Error> {
+        let done = self.dir.join(&pending.id);
+        let rename = self.disk.rename(&pending.folder, &done);
+        rename.map_err(|e| Error::io("write", &done, e))?;
+        self.sync(&self.dir)
+    }
+
+    /// Puts back what a change that failed had already done, which is the first
+    /// `applied` files of it.
+    pub(in crate::workspace) fn roll_back_after_error(
+        &self,
+        pending: &Pending,
+        applied: usize,
+    ) -> Result<(), Error> {
+        let done = self.dir.join(&pending.id);
+        if fs::symlink_metadata(&done).is_ok() {
+            let rename = self.disk.rename(&done, &pending.folder);
+            rename.map_err(|e| Error::io("write", &done, e))?;
+        }
+        self.roll_back(&pending.folder, applied)
+    }
+
+    /// Rolls back whatever a crash left half done.
+    pub(in crate::workspace) fn recover(&self) -> Result<(), Error> {
+        let mut folders = self.folders()?;
+        folders.sort_by_key(|folder| std::cmp::Reverse(folder.number));
+        for folder in folders {
+            match folder.state {
+                PENDING if folder.path.join(ENTRY).exists() => {
+                    self.roll_back(&folder.path, usize::MAX)?;
+                }
+                // Without `entry.json` it never came to touching a file.
+                PENDING | DROPPED => self.remove_tree(&folder.path)?,
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    pub(in crate::workspace) fn prune(&self) -> Result<(), Error> {
+        let mut folders = self.folders()?;
+        folders.retain(|folder| matches!(folder.state, "" | INTERRUPTED));
+        folders.sort_by_key(|folder| std::cmp::Reverse(folder.number));
+        for old in folders.iter().skip(KEEP) {
+            self.discard(&old.path)?;
+        }
+        Ok(())
+    }
+
+    fn roll_back(&self, folder: &Path, applied: usize) -> Result<(), Error> {
+        let record = self.read_record(folder)?;
+        for file in &record.files {
+            let path = RelPath::new(&file.path)?;
+            if self.workspace.refuse_symlinks(&path).is_ok() {
+                let target = self.workspace.absolute(&path);
+                let dir = target.parent().unwrap_or(&target);
+                let sweep = self.disk.sweep(dir);
+                sweep.map_err(|e| Error::io("remove", dir, e))?;
+            }
+        }
+        let mut edited = false;
+        for (index, file) in record.files.iter().enumerate().take(applied) {
+            let (path, current, state) = self.state_of(file)?;
+            match state {
+                State::Before => {}
+                State::After => {
+                    let after = self.bytes_before(folder, index, file)?;
+                    for missing in self.workspace.missing_folders(&path) {
+                        self.workspace
+                            .create_dir(&self.workspace.absolute(&missing))?;
+                    }
+                    self.workspace.place(&Planned {
+                        path,
+                        before: current,
+                        after,
+                        mode: file.mode,
+                    })?;
+                }
+                // Somebody's edit after the crash is worth more than ours.
+                State::Other => edited = true,
+            }
+        }
+        for created in paths(&record.folders)?.iter().rev() {
+            if self.workspace.refuse_symlinks(created).is_ok() {
+                self.workspace.drop_folder(created)?;
+            }
+        }
+        if edited {
+            let kept = self.dir.join(format!("{}{INTERRUPTED}", record.id));
+            let rename = self.disk.rename(folder, &kept);
+            return rename.map_err(|e| Error::io("write", &kept, e));
+        }
+        self.discard(folder)
+    }
+
+    /// Removes an entry such that a crash cannot leave a part of it behind that
+    /// would be taken for an entry.
+    fn discard(&self, folder: &Path) -> Result<(), Error> {
+        let name = folder.file_name().unwrap_or_default().to_string_lossy();
+        let number = name.split('.').next().unwrap_or_default();
+        let dropped = self.dir.join(format!("{number}{DROPPED}"));
+        let rename = self.disk.rename(folder, &dropped);
+        rename.map_err(|e| Error::io("remove", folder, e))?;
+        self.sync(&self.dir)?;
+        self.remove_tree(&dropped)
+    }
+
+    fn write_entry(&self, folder: &Path, record: &Record, plan: &Plan) -> Result<(), Error> {
+        self.workspace.create_dir(folder)?;
+        for (index, file) in plan.files.iter().enumerate() {
+            if let Some(bytes) = &file.before {
+                let path = folder.join(before_name(index));
+                let write = self.disk.write_new(&path, bytes);
+                write.map_err(|e| Error::io("write", &path, e))?;
+            }
+        }
+        let entry = folder.join(ENTRY);
+        let mut json = serde_json::to_vec_pretty(record).map_err(|e| Error::Journal {
+            path: entry.clone(),
+            message: e.to_string(),
+        })?;
+        json.push(b'\n');
+        let new = folder.join("entry.json.new");
+        let io = |e| Error::io("write", &entry, e);
+        self.disk.write_new(&new, &json).map_err(io)?;
+        // The bytes before must have their names before the entry has its own:
+        // an entry that is there is complete.
+        self.sync(folder)?;
+        self.disk.rename(&new, &entry).map_err(io)?;
+        self.sync(folder)
+    }
+
+    fn describe(&self, file: &Planned) -> FileRecord {
+        let target = self.workspace.absolute(&file.path);
+        FileRecord {
+            path: file.path.to_string(),
+            before: file.before.as_deref().map(hash),
+            after: file.after.as_deref().map(hash),
+            mode: fs::symlink_metadata(target)
+                .ok()
+                .and_then(|meta| mode(&meta)),
+        }
+    }
+
+    /// Whether a file is as it was before the change, as it was after, or
+    /// neither, with its bytes.
+    pub(super) fn state_of(
+        &self,
+        file: &FileRecord,
+    ) -> Result<(RelPath, Option<Vec<u8>>, State), Error> {
+        let path = RelPath::new(&file.path)?;
+        let target = self.workspace.absolute(&path);
+        // A symlink or a folder that has taken its place is somebody's edit.
+        let replaced = match self.workspace.refuse_symlinks(&path) {
+            Err(Error::Symlink { .. } | Error::NotADirectory { .. }) => true,
+            other => {
+                other?;
+                fs::symlink_metadata(&target).is_ok_and(|meta| !meta.is_file())
+            }
+        };
+        if replaced {
+            return Ok((path, None, State::Other));
+        }
+        let read = self.disk.read(&target);
+        let current = read.map_err(|e| Error::io("read", &target, e))?;
+        let now = current.as_deref().map(hash);
+        let state = if now == file.before {
+            State::Before
+        } else if now == file.after {
+            State::After
+        } else {
+            State::Other
+        };
+        Ok((path, current, state))
+    }
+
+    pub(super) fn bytes_before(
+        &self,
+        folder: &Path,
+        index: usize,
+        file: &FileRecord,
+    ) -> Result<Option<Vec<u8>>, Error> {
+        let Some(expected) = &file.before else {
+            return Ok(None);
+        };
+        let path = folder.join(before_name(index));
+        let bytes = self
+            .disk
+            .read(&path)
+            .map_err(|e| Error::io("read", &path, e))?;
+        match bytes {
+            Some(bytes) if hash(&bytes) == *expected => Ok(Some(bytes)),
+            _ => Err(Error::Journal {
+                path,
+                message: "the bytes before are missing or damaged".to_string(),
+            }),
+        }
+    }
+
+    pub(super) fn read_record(&self, folder: &Path) -> Result<Record, Error> {
+        let path = folder.join(ENTRY);
+        let broken = |message: String| Error::Journal {
+            path: folder.to_path_buf(),
+            message,
+        };
+        let bytes = self
+            .disk
+            .read(&path)
+            .map_err(|e| Error::io("read", &path, e))?;
+        let bytes = bytes.ok_or_else(|| broken(format!("`{ENTRY}` is missing")))?;
+        let record: Record = serde_json::from_slice(&bytes).map_err(|e| broken(e.to_string()))?;
+        // The journal lies in a folder that others may write to, so what it
+        // says is checked like any text from outside.
+        let name = folder.file_name().unwrap_or_default().to_string_lossy();
+        if record.format != 1 {
+            return Err(broken(format!("its format {} is unknown", record.format)));
+        }
+        if name.split('.').next() != Some(&record.id) {
+            return Err(broken(format!("it calls itself `{}`", record.id)));
+        }
+        let named = record
+            .files
+            .iter()
+            .map(|file| &file.path)
+            .chain(&record.folders);
+        for path in named {
+            let path = RelPath::new(path)?;
+            if path.starts_with(DERIVED) {
+                return Err(Error::Reserved {
+                    path: self.workspace.absolute(&path),
+                });
+            }
+        }
+        Ok(record)
+    }
+
+    pub(super) fn folder_of(&self, entry: &JournalEntry) -> PathBuf {
+        let state = if entry.interrupted { INTERRUPTED } else { "" };
+        self.dir.join(format!("{}{state}", entry.id))
+    }
+
+    /// Every entry's folder, in no order.
+    pub(super) fn folders(&self) -> Result<Vec<Folder>, Error> {
+        let io = |e| Error::io("read", &self.dir, e);
+        match fs::symlink_metadata(&self.dir) {
+            Ok(meta) if meta.is_symlink() => {
+                return Err(Error::Symlink {
+                    path: self.dir.clone(),
+                });
+            }
+            Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+            other => other.map_err(io)?,
+        };
+        let mut folders = Vec::new();
+        for entry in fs::read_dir(&self.dir).map_err(io)? {
+            let entry = entry.map_err(io)?;
+            if !entry.file_type().map_err(io)?.is_dir() {
+                continue;
+            }
+            let name = entry.file_name();
+            let Some(name) = name.to_str() else { continue };
+            let (number, state) = name.split_at(name.find('.').unwrap_or(name.len()));
+            let Some(state) = STATES.into_iter().find(|known| *known == state) else {
+                continue;
+            };
+            if let Ok(number) = number.parse() {
+                let path = entry.path();
+                folders.push(Folder {
+                    number,
+                    state,
+                    path,
+                });
+            }
+        }
+        Ok(folders)
+    }
+
+    fn sync(&self, dir: &Path) -> Result<(), Error> {
+        self.disk
+            .sync_dir(dir)
+            .map_err(|e| Error::io("sync", dir, e))
+    }
+
+    fn remove_tree(&self, path: &Path) -> Result<(), Error> {
+        self.disk
+            .remove_tree(path)
+            .map_err(|e| Error::io("remove", path, e))
+    }
+}
+
+/// How many entries are kept.
+const KEEP: usize = 50;
+
+const ENTRY: &str = "entry.json";
+pub(super) const PENDING: &str = ".pending";
+pub(super) const INTERRUPTED: &str = ".interrupted";
+pub(super) const DROPPED: &str = ".dropped";
+const STATES: [&str; 4] = ["", PENDING, INTERRUPTED, DROPPED];
+
+pub(super) struct Folder {
+    pub(super) number: u64,
+    pub(super) state: &'static str,
+    pub(super) path: PathBuf,
+}
+
+pub(super) enum State {
+    Before,
+    After,
+    Other,
+}
+
+/// `entry.json`.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Record {
+    pub(super) format: u32,
+    pub(super) id: String,
+    pub(super) what: String,
+    pub(super) time: Timestamp,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) undoes: Option<String>,
+    /// The folders that the change made, outermost first.
+    pub(super) folders: Vec<String>,
+    pub(super) files: Vec<FileRecord>,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct FileRecord {
+    pub(super) path: String,
+    /// BLAKE3 of the bytes; none means that there was no file.
+    pub(super) before: Option<String>,
+    pub(super) after: Option<String>,
+    /// Unix permissions before.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) mode: Option<u32>,
+}
+
+impl Record {
+    pub(super) fn into_entry(self, undone: bool, interrupted: bool) -> Result<JournalEntry, Error> {
+        let files = self.files.into_iter().map(|file| {
+            let effect = match (&file.before, &file.after) {
+                (None, _) => Effect::Created,
+                (_, None) => Effect::Removed,
+                _ => Effect::Changed,
+            };
+            Ok(JournalFile {
+                path: RelPath::new(&file.path)?,
+                effect,
+            })
+        });
+        Ok(JournalEntry {
+            files: files.collect::<Result<_, Error>>()?,
+            id: self.id,
+            what: self.what,
+            time: self.time,
+            undoes: self.undoes,
+            undone,
+            interrupted,
+        })
+    }
+}
+
+pub(super) fn paths(texts: &[String]) -> Result<Vec<RelPath>, Error> {
+    let paths = texts.iter().map(|text| RelPath::new(text));
+    Ok(paths.collect::<Result<_, _>>()?)
+}
+
+fn before_name(index: usize) -> String {
+    format!("{index}.before")
+}
+
+fn hash(bytes: &[u8]) -> String {
+    blake3::hash(bytes).to_hex().to_string()
+}
+
+#[cfg(unix)]
+fn mode(meta: &fs::Metadata) -> Option<u32> {
+    use std::os::unix::fs::PermissionsExt;
+    Some(meta.permissions().mode() & 0o7777)
+}
+
+#[cfg(not(unix))]
+fn mode(_meta: &fs::Metadata) -> Option<u32> {
+    None
+}
