@@ -10,6 +10,7 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+mod autoload;
 mod config;
 mod disk;
 pub mod git;
@@ -22,6 +23,7 @@ mod survey;
 mod undo;
 mod write;
 
+pub use autoload::{Autoload, AutoloadFile, list_beyond, read_beyond};
 pub use config::{
     AuditConfig, Config, ConfigProblem, ForgetConfig, IndexConfig, KeyDoc, MindConfig,
     SearchConfig, SearchMode, reference,
