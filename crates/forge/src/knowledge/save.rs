@@ -292,7 +292,10 @@ fn below(content: &str, level: u8) -> String {
             text,
         });
     }
-    document::apply(content, edits).unwrap_or_else(|_| document::inert_block(content))
+    match document::apply(content, edits) {
+        Ok(text) => text.trim_end().to_owned(),
+        Err(_) => document::inert_block(content),
+    }
 }
 
 fn with_fence_closed(content: &str) -> String {
