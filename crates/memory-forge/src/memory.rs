@@ -1,12 +1,13 @@
 //! Opening what every command works on: the workspace, and an index that is
 //! up to date. What a person should know about either goes to standard error.
 
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use forge::embed::{self, Embedder};
 use forge::knowledge::fresh::{self, Fresh, Opening, Remark};
 use forge::knowledge::refresh;
-use forge::workspace::{RootHints, Workspace, discover};
+use forge::workspace::{RelPath, RootHints, Workspace, discover};
 
 use crate::report::CommandError;
 use crate::settings::Settings;
@@ -30,6 +31,40 @@ pub(crate) fn workspace(settings: &Settings, ui: &mut Ui) -> Result<Workspace, C
         ui.warn(&problem.to_string());
     }
     Ok(workspace)
+}
+
+/// A file that was named on the command line, as the workspace names it.
+pub(crate) fn path_in(
+    workspace: &Workspace,
+    settings: &Settings,
+    file: &Path,
+) -> Result<RelPath, CommandError> {
+    let outside = || {
+        CommandError::usage(format!(
+            "`{}` is not inside the workspace `{}`",
+            file.display(),
+            workspace.root().display()
+        ))
+    };
+    let absolute = if file.is_absolute() {
+        file.to_owned()
+    } else {
+        settings.cwd()?.join(file)
+    };
+    // The folder is resolved, the file itself is not: a link is named as it is.
+    let folder = absolute.parent().and_then(|p| p.canonicalize().ok());
+    let absolute = match (folder, absolute.file_name()) {
+        (Some(folder), Some(name)) => folder.join(name),
+        _ => absolute,
+    };
+    let relative = match absolute.strip_prefix(workspace.root()) {
+        Ok(relative) => relative,
+        // Named from the root although the command runs below it.
+        Err(_) if file.is_relative() => file,
+        Err(_) => return Err(outside()),
+    };
+    let text = relative.to_str().ok_or_else(outside)?;
+    RelPath::new(text).map_err(|e| CommandError::usage(e.to_string()))
 }
 
 /// An index in step with the files.

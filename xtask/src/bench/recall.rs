@@ -23,7 +23,15 @@ struct Group {
     questions: Vec<(String, HashSet<String>)>,
 }
 
-const SETS: [&str; 7] = ["cranfield", "scifact", "cosqa", "locomo-turns", "locomo", "beam", "qmsum"];
+const SETS: [&str; 7] = [
+    "cranfield",
+    "scifact",
+    "cosqa",
+    "locomo-turns",
+    "locomo",
+    "beam",
+    "qmsum",
+];
 
 pub(crate) fn run(rest: &[&str]) -> Result<()> {
     let wanted: Vec<&str> = match rest {
@@ -31,10 +39,15 @@ pub(crate) fn run(rest: &[&str]) -> Result<()> {
         names => names.to_vec(),
     };
     let Some(data) = super::data_folder() else {
-        println!("skipped: no benchmark data; set MEMORY_FORGE_BENCH_DATA or put it at ../shared/bench");
+        println!(
+            "skipped: no benchmark data; set MEMORY_FORGE_BENCH_DATA or put it at ../shared/bench"
+        );
         return Ok(());
     };
-    println!("{:14} {:>5}  {:>22}  {:>22}  {:>22}", "set", "n", "text ndcg10/any5/any1", "vector", "hybrid");
+    println!(
+        "{:14} {:>5}  {:>22}  {:>22}  {:>22}",
+        "set", "n", "text ndcg10/any5/any1", "vector", "hybrid"
+    );
     for name in wanted {
         let groups = load(&data, name)?;
         let mut scores = [Scores::default(), Scores::default(), Scores::default()];
@@ -60,7 +73,13 @@ impl Scores {
     fn add(&mut self, found: &[String], gold: &HashSet<String>) {
         self.n += 1;
         let gain = |rank: usize| 1.0 / (rank as f64 + 2.0).log2();
-        let dcg: f64 = found.iter().take(10).enumerate().filter(|(_, d)| gold.contains(*d)).map(|(i, _)| gain(i)).sum();
+        let dcg: f64 = found
+            .iter()
+            .take(10)
+            .enumerate()
+            .filter(|(_, d)| gold.contains(*d))
+            .map(|(i, _)| gain(i))
+            .sum();
         let ideal: f64 = (0..gold.len().min(10)).map(gain).sum();
         self.ndcg += dcg / ideal.max(1e-9);
         self.any5 += found.iter().take(5).any(|d| gold.contains(d)) as u8 as f64;
@@ -69,7 +88,12 @@ impl Scores {
 
     fn line(&self) -> String {
         let n = self.n.max(1) as f64 / 100.0;
-        format!("{:.1} / {:.1} / {:.1}", self.ndcg / n, self.any5 / n, self.any1 / n)
+        format!(
+            "{:.1} / {:.1} / {:.1}",
+            self.ndcg / n,
+            self.any5 / n,
+            self.any1 / n
+        )
     }
 }
 
@@ -78,9 +102,20 @@ fn measure(group: &Group, scores: &mut [Scores; 3]) -> Result<()> {
     let mut changes = Vec::new();
     for (i, (_, text)) in group.documents.iter().enumerate() {
         let path = RelPath::new(&format!("knowledge/{i}.md"))?;
-        let stamp = Stamp { size: 0, mtime_ns: 0, recorded_ns: 0 };
+        let stamp = Stamp {
+            size: 0,
+            mtime_ns: 0,
+            recorded_ns: 0,
+        };
         let document = document::parse(text.clone());
-        let put = describe(&path, Role::Knowledge, stamp, i.to_string(), &document, Sizes::up_to(500));
+        let put = describe(
+            &path,
+            Role::Knowledge,
+            stamp,
+            i.to_string(),
+            &document,
+            Sizes::up_to(500),
+        );
         changes.push(Change::Put(Box::new(put)));
     }
     index.apply(changes)?;
@@ -89,7 +124,10 @@ fn measure(group: &Group, scores: &mut [Scores; 3]) -> Result<()> {
     let catalogue = index.catalogue()?;
     let nothing = HashSet::new();
     for (question, gold) in &group.questions {
-        for (mode, scores) in [Mode::Text, Mode::Vector, Mode::Hybrid].into_iter().zip(scores.iter_mut()) {
+        for (mode, scores) in [Mode::Text, Mode::Vector, Mode::Hybrid]
+            .into_iter()
+            .zip(scores.iter_mut())
+        {
             let ask = Ask {
                 question,
                 mode,
@@ -106,7 +144,13 @@ fn measure(group: &Group, scores: &mut [Scores; 3]) -> Result<()> {
                 .hits
                 .iter()
                 .filter_map(|h| {
-                    let number: usize = h.passage.path.strip_prefix("knowledge/")?.strip_suffix(".md")?.parse().ok()?;
+                    let number: usize = h
+                        .passage
+                        .path
+                        .strip_prefix("knowledge/")?
+                        .strip_suffix(".md")?
+                        .parse()
+                        .ok()?;
                     Some(group.documents[number].0.clone())
                 })
                 .collect();
@@ -122,8 +166,18 @@ fn load(data: &Path, set: &str) -> Result<BTreeMap<String, Group>> {
         "cranfield" => ("cranfield/docs", "cranfield/queries", "", "gold"),
         "scifact" => ("scifact/docs", "scifact/queries", "", "gold"),
         "cosqa" => ("cosqa/docs", "cosqa/queries_dev", "", "gold"),
-        "locomo-turns" => ("locomo/dev-turns", "locomo/dev-queries", "conv", "gold_turns"),
-        "locomo" => ("locomo/dev-sessions", "locomo/dev-queries", "conv", "gold_sessions"),
+        "locomo-turns" => (
+            "locomo/dev-turns",
+            "locomo/dev-queries",
+            "conv",
+            "gold_turns",
+        ),
+        "locomo" => (
+            "locomo/dev-sessions",
+            "locomo/dev-queries",
+            "conv",
+            "gold_sessions",
+        ),
         "beam" => ("beam/dev-docs", "beam/dev-queries", "chat", "gold"),
         "qmsum" => ("qmsum/docs_val", "qmsum/queries_val", "scope", "gold"),
         _ => bail!("unknown set `{set}`; known are {}", SETS.join(", ")),
@@ -131,26 +185,48 @@ fn load(data: &Path, set: &str) -> Result<BTreeMap<String, Group>> {
     let field = |value: &Value, name: &str| value[name].as_str().unwrap_or_default().to_owned();
     let mut groups: BTreeMap<String, Group> = BTreeMap::new();
     for value in lines(&data.join(documents))? {
-        let speaker = value["speaker"].as_str().map(|s| format!("{s}: ")).unwrap_or_default();
+        let speaker = value["speaker"]
+            .as_str()
+            .map(|s| format!("{s}: "))
+            .unwrap_or_default();
         let text = format!("{speaker}{}", field(&value, "text"));
-        groups.entry(field(&value, group)).or_default().documents.push((field(&value, "id"), text));
+        groups
+            .entry(field(&value, group))
+            .or_default()
+            .documents
+            .push((field(&value, "id"), text));
     }
     for value in lines(&data.join(questions))? {
-        let gold: HashSet<String> =
-            value[gold].as_array().into_iter().flatten().filter_map(|g| g.as_str().map(str::to_owned)).collect();
+        let gold: HashSet<String> = value[gold]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .filter_map(|g| g.as_str().map(str::to_owned))
+            .collect();
         if gold.is_empty() || value["type"] == "abstention" {
             continue;
         }
-        groups.entry(field(&value, group)).or_default().questions.push((field(&value, "question"), gold));
+        groups
+            .entry(field(&value, group))
+            .or_default()
+            .questions
+            .push((field(&value, "question"), gold));
     }
     Ok(groups)
 }
 
 fn lines(stem: &Path) -> Result<Vec<Value>> {
     let path = PathBuf::from(format!("{}.jsonl.gz", stem.display()));
-    let output = Command::new("gzip").arg("-dc").arg(&path).output().context("cannot run `gzip`")?;
+    let output = Command::new("gzip")
+        .arg("-dc")
+        .arg(&path)
+        .output()
+        .context("cannot run `gzip`")?;
     if !output.status.success() {
         bail!("cannot read `{}`", path.display());
     }
-    String::from_utf8(output.stdout)?.lines().map(|l| Ok(serde_json::from_str(l)?)).collect()
+    String::from_utf8(output.stdout)?
+        .lines()
+        .map(|l| Ok(serde_json::from_str(l)?))
+        .collect()
 }

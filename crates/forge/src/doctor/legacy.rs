@@ -74,7 +74,10 @@ mod tests {
     fn one_file_for_each_source() {
         let check = |source, expect| assert_eq!(path_for(&path(source)).as_str(), expect);
         check("CLAUDE.md", "knowledge/legacy/CLAUDE.md");
-        check("packages/a/CLAUDE.md", "knowledge/legacy/packages-a-CLAUDE.md");
+        check(
+            "packages/a/CLAUDE.md",
+            "knowledge/legacy/packages-a-CLAUDE.md",
+        );
         check(".claude/CLAUDE.md", "knowledge/legacy/claude-CLAUDE.md");
         let deep = path_for(&path(&format!("{}CLAUDE.md", "long-folder/".repeat(40))));
         assert!(deep.as_str().ends_with("-CLAUDE.md"), "{deep}");
@@ -85,9 +88,15 @@ mod tests {
         let day = "2026-03-01".parse().unwrap();
         let source = path("CLAUDE.md");
         let first = keep(None, &source, "\u{feff}# A\r\n\r\ntext", day);
-        assert_eq!(first, "---\r\nsource: CLAUDE.md\r\ndate: 2026-03-01\r\n---\r\n\r\n# A\r\n\r\ntext");
+        assert_eq!(
+            first,
+            "---\r\nsource: CLAUDE.md\r\ndate: 2026-03-01\r\n---\r\n\r\n# A\r\n\r\ntext"
+        );
         assert_eq!(keep(Some(&first), &source, "# A\r\n\r\ntext", day), first);
         let second = keep(Some(&first), &source, "new\n", day);
-        assert_eq!(second, format!("{first}\n\n## From `CLAUDE.md` on 2026-03-01\n\nnew\n"));
+        assert_eq!(
+            second,
+            format!("{first}\n\n## From `CLAUDE.md` on 2026-03-01\n\nnew\n")
+        );
     }
 }

@@ -19,9 +19,14 @@ const END_KEEP: &str = "/memory-forge:keep";
 /// What would become of a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Verdict {
-    Stub { text: String, tokens: usize },
+    Stub {
+        text: String,
+        tokens: usize,
+    },
     /// What must stay is itself too much.
-    TooMuchMustStay { tokens: usize },
+    TooMuchMustStay {
+        tokens: usize,
+    },
     /// There is nothing that could go.
     NothingToMove,
 }
@@ -259,7 +264,11 @@ fn with_pointer(text: &str, legacy: &RelPath) -> String {
         .any(|index| comment(document.str(&line(&document, index)).trim()) == Some(BEGIN));
     // The block between these two is also what sets a client up; there is
     // only one of it in a file.
-    let (open, close) = if taken { (KEEP, END_KEEP) } else { (BEGIN, END) };
+    let (open, close) = if taken {
+        (KEEP, END_KEEP)
+    } else {
+        (BEGIN, END)
+    };
     let pointer = [
         &format!("<!-- {open} -->"),
         "What this project knows is in `knowledge/` and is not loaded by itself.",
@@ -314,9 +323,28 @@ fn has_children(document: &Document, index: usize) -> bool {
 
 /// Words of headings under which people write how to build, test and run.
 const COMMAND_WORDS: [&str; 22] = [
-    "build", "building", "builds", "check", "checks", "cli", "command", "commands", "format",
-    "formatting", "install", "installation", "installing", "lint", "linting", "run", "running",
-    "script", "scripts", "test", "testing", "tests",
+    "build",
+    "building",
+    "builds",
+    "check",
+    "checks",
+    "cli",
+    "command",
+    "commands",
+    "format",
+    "formatting",
+    "install",
+    "installation",
+    "installing",
+    "lint",
+    "linting",
+    "run",
+    "running",
+    "script",
+    "scripts",
+    "test",
+    "testing",
+    "tests",
 ];
 
 /// A title with more words than this is a statement, not a label.
@@ -332,17 +360,20 @@ fn is_about_commands(title: &str) -> bool {
 }
 
 fn is_shouted(line: &str) -> bool {
-    line.split(|c: char| !c.is_alphanumeric())
-        .any(|word| matches!(word, "NEVER" | "ALWAYS" | "MUST" | "CRITICAL" | "IMPORTANT" | "DO"))
-        && !line.starts_with('#')
+    line.split(|c: char| !c.is_alphanumeric()).any(|word| {
+        matches!(
+            word,
+            "NEVER" | "ALWAYS" | "MUST" | "CRITICAL" | "IMPORTANT" | "DO"
+        )
+    }) && !line.starts_with('#')
 }
 
 /// Programs whose name at the beginning of a line tells a command.
 const PROGRAMS: [&str; 36] = [
     "bash", "bun", "bundle", "bunx", "cargo", "cmake", "composer", "deno", "docker", "dotnet",
-    "git", "go", "gradle", "just", "make", "mix", "mvn", "nix", "node", "npm", "npx", "php",
-    "pip", "pnpm", "poetry", "pytest", "python", "python3", "rake", "ruff", "sbt", "swift",
-    "task", "tox", "uv", "yarn",
+    "git", "go", "gradle", "just", "make", "mix", "mvn", "nix", "node", "npm", "npx", "php", "pip",
+    "pnpm", "poetry", "pytest", "python", "python3", "rake", "ruff", "sbt", "swift", "task", "tox",
+    "uv", "yarn",
 ];
 
 fn is_shell(document: &Document, code: &Code) -> bool {
@@ -355,9 +386,9 @@ fn is_shell(document: &Document, code: &Code) -> bool {
     let language = code.language.to_lowercase();
     match language.as_str() {
         "bash" | "sh" | "shell" | "zsh" | "console" | "fish" | "powershell" | "ps1" | "bat"
-        | "cmd" | "terminal" | "shellscript" => lines.any(|line| {
-            !line.is_empty() && !line.starts_with(['#', '`', '~'])
-        }),
+        | "cmd" | "terminal" | "shellscript" => {
+            lines.any(|line| !line.is_empty() && !line.starts_with(['#', '`', '~']))
+        }
         "" | "text" | "txt" => code.fenced && lines.any(is_command),
         _ => false,
     }

@@ -88,7 +88,10 @@ mod tests {
     #[test]
     fn only_list_items_that_begin_with_a_link_count() {
         check("- [a](a.md) — why\n", &[("a.md", 1, "— why")]);
-        check("* [a](<a b.md>)\n1. [c](c.md)\n", &[("a b.md", 1, ""), ("c.md", 2, "")]);
+        check(
+            "* [a](<a b.md>)\n1. [c](c.md)\n",
+            &[("a b.md", 1, ""), ("c.md", 2, "")],
+        );
         check("See [a](a.md).\n\n- about [b](b.md)\n", &[]);
         check("```\n- [a](a.md)\n```\n", &[]);
         check("<!--\n- [a](a.md)\n-->\n", &[]);

@@ -136,7 +136,12 @@ pub fn choose(
         let cutoff = now
             .checked_sub((i64::from(days) * 24).hours())
             .unwrap_or(Timestamp::MIN);
-        let is_old = |u: &&Usage| u.last.as_deref().and_then(moment).is_none_or(|t| t < cutoff);
+        let is_old = |u: &&Usage| {
+            u.last
+                .as_deref()
+                .and_then(moment)
+                .is_none_or(|t| t < cutoff)
+        };
         for old in least_first.iter().filter(is_old) {
             let reason = match &old.last {
                 Some(_) => format!("not found by a search for {days} days"),
@@ -160,20 +165,24 @@ pub fn choose(
 /// Adds documents to the list.
 pub fn forget(workspace: &Workspace, chosen: &[Chosen], now: Timestamp) -> Result<Receipt, Error> {
     let mut open_ended = false;
-    let receipt = workspace.change(&what("Forget", chosen.iter().map(|c| &*c.path)), now, |change| {
-        let before = change.read_text(&list_path())?;
-        let before = before.unwrap_or_else(|| OPENING.to_owned());
-        let after = with_tombstones(&document::parse(before), chosen, now);
-        let there: HashSet<String> = entries(&document::parse(after.as_str()))
-            .map(|e| full_path(e.target))
-            .collect();
-        if chosen.iter().any(|c| !there.contains(&c.path)) {
-            open_ended = true;
-            return Err(workspace::Error::Refused(Error::OpenEnded.to_string()));
-        }
-        change.write(&list_path(), after);
-        Ok(())
-    });
+    let receipt = workspace.change(
+        &what("Forget", chosen.iter().map(|c| &*c.path)),
+        now,
+        |change| {
+            let before = change.read_text(&list_path())?;
+            let before = before.unwrap_or_else(|| OPENING.to_owned());
+            let after = with_tombstones(&document::parse(before), chosen, now);
+            let there: HashSet<String> = entries(&document::parse(after.as_str()))
+                .map(|e| full_path(e.target))
+                .collect();
+            if chosen.iter().any(|c| !there.contains(&c.path)) {
+                open_ended = true;
+                return Err(workspace::Error::Refused(Error::OpenEnded.to_string()));
+            }
+            change.write(&list_path(), after);
+            Ok(())
+        },
+    );
     match receipt {
         Err(_) if open_ended => Err(Error::OpenEnded),
         other => Ok(other?),
@@ -196,23 +205,27 @@ pub fn restore(
     if let Some(path) = restored.iter().find(|path| !listed.contains(*path)) {
         return Err(Error::NotForgotten { path: path.clone() });
     }
-    let receipt = workspace.change(&what("Restore", restored.iter().map(|p| &**p)), now, |change| {
-        let Some(text) = change.read_text(&list_path())? else {
-            return Ok(());
-        };
-        let list = document::parse(text);
-        let lines = entries(&list)
-            .filter(|e| restored.contains(&full_path(e.target)))
-            .map(|e| Edit {
-                span: e.span,
-                text: String::new(),
-            })
-            .collect();
-        let after = document::apply(&list.text, lines)
-            .map_err(|e| workspace::Error::Refused(e.to_string()))?;
-        change.write(&list_path(), after);
-        Ok(())
-    })?;
+    let receipt = workspace.change(
+        &what("Restore", restored.iter().map(|p| &**p)),
+        now,
+        |change| {
+            let Some(text) = change.read_text(&list_path())? else {
+                return Ok(());
+            };
+            let list = document::parse(text);
+            let lines = entries(&list)
+                .filter(|e| restored.contains(&full_path(e.target)))
+                .map(|e| Edit {
+                    span: e.span,
+                    text: String::new(),
+                })
+                .collect();
+            let after = document::apply(&list.text, lines)
+                .map_err(|e| workspace::Error::Refused(e.to_string()))?;
+            change.write(&list_path(), after);
+            Ok(())
+        },
+    )?;
     Ok((restored, receipt))
 }
 
@@ -258,7 +271,8 @@ fn named(
     chosen: &mut Vec<Chosen>,
 ) -> Result<(), Error> {
     let name = path.to_string();
-    if !path.starts_with("knowledge") || !matches!(role(path, &[]), Role::Knowledge | Role::Archive) {
+    if !path.starts_with("knowledge") || !matches!(role(path, &[]), Role::Knowledge | Role::Archive)
+    {
         return Err(Error::NotKnowledge { path: name });
     }
     if !workspace.absolute(path).is_file() {
@@ -279,7 +293,10 @@ fn named(
             protect,
         });
     }
-    let reason = wanted.reason.clone().unwrap_or_else(|| "by hand".to_owned());
+    let reason = wanted
+        .reason
+        .clone()
+        .unwrap_or_else(|| "by hand".to_owned());
     chosen.push(because(&known, reason));
     Ok(())
 }
@@ -296,7 +313,10 @@ fn candidates(
         .filter(|e| e.scope == "knowledge" && !gone.contains(&e.path))
         .map(|e| e.path)
         .collect();
-    Ok(usage.into_iter().filter(|u| found.contains(&u.path)).collect())
+    Ok(usage
+        .into_iter()
+        .filter(|u| found.contains(&u.path))
+        .collect())
 }
 
 fn because(usage: &Usage, reason: String) -> Chosen {

@@ -42,7 +42,12 @@ impl Proposal {
     }
 
     /// Carries all of it out as one change that can be undone.
-    pub fn apply(&self, workspace: &Workspace, what: &str, now: Timestamp) -> Result<Receipt, Error> {
+    pub fn apply(
+        &self,
+        workspace: &Workspace,
+        what: &str,
+        now: Timestamp,
+    ) -> Result<Receipt, Error> {
         workspace.change(what, now, |change| {
             for file in &self.files {
                 let current = change.read(&file.path)?;

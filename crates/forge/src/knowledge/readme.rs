@@ -57,7 +57,11 @@ pub fn documents(workspace: &Workspace, overlay: &[(RelPath, String)]) -> Vec<Li
             listed.push(Listed::new(path, &text));
         }
     }
-    listed.extend(overlay.iter().map(|(path, text)| Listed::new(path.clone(), text)));
+    listed.extend(
+        overlay
+            .iter()
+            .map(|(path, text)| Listed::new(path.clone(), text)),
+    );
     listed.sort_by(|a, b| a.path.cmp(&b.path));
     listed
 }
@@ -83,7 +87,10 @@ pub fn refreshed(readme: Option<&str>, documents: &[Listed]) -> Result<String, w
             text.push_str(&list(documents, newline));
             text.push_str(newline);
             let end = document.text.len();
-            Edit { span: end..end, text }
+            Edit {
+                span: end..end,
+                text,
+            }
         }
         ([begin], [end]) if begin < end => Edit {
             span: *begin..*end + END.len(),
@@ -210,11 +217,24 @@ mod tests {
     #[test]
     fn the_first_sentence_is_what_a_reader_needs() {
         let check = |text: &str, expect: &str| {
-            assert_eq!(listed("knowledge/a.md", text).summary, expect, "for {text:?}");
+            assert_eq!(
+                listed("knowledge/a.md", text).summary,
+                expect,
+                "for {text:?}"
+            );
         };
-        check("# A\n\nRetry three times. Then park.\n", "Retry three times.");
-        check("Uses v1.2 e.g. here\nand there! More.\n", "Uses v1.2 e.g. here and there!");
-        check("See [the *docs*](../x.md) and [[note|a note]].\n", "See the docs and a note.");
+        check(
+            "# A\n\nRetry three times. Then park.\n",
+            "Retry three times.",
+        );
+        check(
+            "Uses v1.2 e.g. here\nand there! More.\n",
+            "Uses v1.2 e.g. here and there!",
+        );
+        check(
+            "See [the *docs*](../x.md) and [[note|a note]].\n",
+            "See the docs and a note.",
+        );
         check("- a list\n\n```\ncode\n```\n", "");
         check("これは文です。次。", "これは文です。");
         let long = format!("{} end.", "word ".repeat(60));
@@ -223,21 +243,34 @@ mod tests {
 
     #[test]
     fn everything_around_the_list_is_untouched() {
-        let documents = [listed("knowledge/a b.md", "# A [x]\n\nOne.\n"), listed("knowledge/z.md", "text")];
+        let documents = [
+            listed("knowledge/a b.md", "# A [x]\n\nOne.\n"),
+            listed("knowledge/z.md", "text"),
+        ];
         let lines = "- [A \\[x\\]](a%20b.md) — One.\n- [z](z.md) — text\n";
         let check = |before: &str, expect: String| {
             let after = refreshed(Some(before), &documents).unwrap();
             assert_eq!(after, expect, "for {before:?}");
-            assert_eq!(refreshed(Some(&after), &documents).unwrap(), after, "twice is once");
+            assert_eq!(
+                refreshed(Some(&after), &documents).unwrap(),
+                after,
+                "twice is once"
+            );
         };
-        check("# Mine\n\nmine", format!("# Mine\n\nmine\n\n{BEGIN}\n{lines}{END}\n"));
+        check(
+            "# Mine\n\nmine",
+            format!("# Mine\n\nmine\n\n{BEGIN}\n{lines}{END}\n"),
+        );
         check(
             &format!("top  \n{BEGIN}\nold\n{END}\n\ntail"),
             format!("top  \n{BEGIN}\n{lines}{END}\n\ntail"),
         );
         check(
             &format!("\u{feff}{BEGIN}\r\n{END}\r\nx\r\n"),
-            format!("\u{feff}{BEGIN}\r\n{}{END}\r\nx\r\n", lines.replace('\n', "\r\n")),
+            format!(
+                "\u{feff}{BEGIN}\r\n{}{END}\r\nx\r\n",
+                lines.replace('\n', "\r\n")
+            ),
         );
         check("", format!("{BEGIN}\n{lines}{END}\n"));
         let new = refreshed(None, &documents).unwrap();
@@ -259,7 +292,10 @@ mod tests {
 
     #[test]
     fn titles_cannot_end_the_list() {
-        let hostile = listed("knowledge/a.md", &format!("---\ntitle: \"x {END}\"\n---\n\nSo {END} it is.\n"));
+        let hostile = listed(
+            "knowledge/a.md",
+            &format!("---\ntitle: \"x {END}\"\n---\n\nSo {END} it is.\n"),
+        );
         let text = refreshed(None, std::slice::from_ref(&hostile)).unwrap();
         let again = refreshed(Some(&text), &[hostile]).unwrap();
         assert_eq!(text, again);

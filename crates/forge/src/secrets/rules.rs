@@ -21,6 +21,7 @@ struct Candidate<'a> {
     /// From the hint to the secret, both excluded from the secret itself.
     before: &'a str,
     secret: &'a str,
+    after: Option<char>,
 }
 
 /// Specific rules first: of two that meet, the first one gives the name.
@@ -28,8 +29,8 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         name: "private-key",
         hints: &["-----BEGIN "],
-        pattern: r"-----BEGIN (?:[A-Z0-9]{1,12} ){0,3}PRIVATE KEY(?: BLOCK)?-----[^-]{40,}(?:-----END (?:[A-Z0-9]{1,12} ){0,3}PRIVATE KEY(?: BLOCK)?-----)?",
-        check: not_placeholder,
+        pattern: r"-----BEGIN (?:[A-Z0-9]{1,12} ){0,3}PRIVATE KEY(?: BLOCK)?-----(?:(?:[^-]|-[^-])+-----END (?:[A-Z0-9]{1,12} ){0,3}PRIVATE KEY(?: BLOCK)?-----|\s*(?:[A-Za-z0-9+/=]{40,}\s*)+)",
+        check: key_body,
     },
     Rule {
         name: "aws-access-key",
@@ -136,7 +137,7 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         name: "assigned-secret",
         hints: WORDS,
-        pattern: r#"(?i:passw(?:or)?d|passphrase|pwd|secret|(?:api|access|auth|private|encryption)[_\- ]?key|token|credentials?)(?:[_\-A-Z0-9][A-Za-z0-9_\-]{0,24})?["'`]?[ \t]{0,8}(?::=|=>|=|:)[ \t]{0,8}(?:"([^"\s]{8,200})"|'([^'\s]{8,200})'|`([^`\s]{8,200})`|([^\s"'`,;]{8,200}))"#,
+        pattern: r#"(?i:passw(?:or)?d|passphrase|pwd|secret|(?:api|access|auth|private|encryption)[_\- ]?key|token|credentials?)(?:[_\-A-Z0-9][A-Za-z0-9_\-]{0,24})?["'`]?[ \t]{0,8}(?::=|=>|=|:)[ \t]{0,8}(?:"([^"\s]{8,200})"|'([^'\s]{8,200})'|`([^`\s]{8,200})`|([^\s"'`,;(){}\[\]<>]{8,200}))"#,
         check: assigned,
     },
     Rule {
@@ -264,6 +265,7 @@ fn try_at(text: &str, start: usize, rule: usize, pattern: &Regex) -> Option<Rang
     let candidate = Candidate {
         before: &window[..from],
         secret: &window[from..to],
+        after: window[to..].chars().next(),
     };
     if !(RULES[rule].check)(&candidate) {
         return None;
@@ -291,6 +293,13 @@ fn is_token_byte(byte: u8) -> bool {
 
 fn not_placeholder(candidate: &Candidate<'_>) -> bool {
     !is_placeholder(candidate.secret)
+}
+
+/// Two mentions of a key's first and last line are no key.
+fn key_body(candidate: &Candidate<'_>) -> bool {
+    let body = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'=');
+    let lines = candidate.secret.as_bytes().split(|&byte| !body(byte));
+    lines.into_iter().any(|line| line.len() >= 32)
 }
 
 /// Digits among letters, and no run of plain words.
@@ -321,10 +330,13 @@ fn assigned(candidate: &Candidate<'_>) -> bool {
     if is_placeholder(value) || is_hash(value) || names_something_else(candidate.before) {
         return false;
     }
+    // `token = next2(input)`, `secret: Vec<u8>`, `token::Bracket`, `&token2`.
     let quoted = candidate.before.ends_with(['"', '\'', '`']);
-    // `token = next_token2(input)`, `secret: config.auth.key1`.
-    let code = ["(", "::", "->", "[", "{", "</"];
-    if !quoted && (value.starts_with('&') || code.iter().any(|mark| value.contains(mark))) {
+    let code = value.starts_with([':', '&', '='])
+        || value.contains("::")
+        || value.contains("->")
+        || candidate.after.is_some_and(|c| "([{<".contains(c));
+    if !quoted && code {
         return false;
     }
     if looks_like_place(value) || is_words(value) {
@@ -463,19 +475,30 @@ fn looks_like_place(value: &str) -> bool {
         || value.ends_with(".json")
 }
 
-/// Words or small numbers joined by marks: `max-tokens-2024`, `next_page_v2`.
+/// Words and numbers, joined by marks or written together: `max-tokens-2024`,
+/// `X509CertificateFlag`. A random string changes between small letters,
+/// capitals and digits every other character.
 fn is_words(value: &str) -> bool {
-    value
-        .split(['-', '_', '.', '/', ':', '|', '+', '='])
-        .all(|part| {
-            let letters = part.trim_end_matches(|c: char| c.is_ascii_digit());
-            let digits = part.len() - letters.len();
-            let humps = letters.bytes().filter(u8::is_ascii_uppercase).count();
-            let capital = letters.bytes().all(|byte| byte.is_ascii_uppercase());
-            digits <= 4
-                && letters.bytes().all(|byte| byte.is_ascii_alphabetic())
-                && (capital || humps * 3 <= letters.len().max(3))
-        })
+    let (mut letters, mut changes) = (0, 0);
+    let mut before = None;
+    for c in value.chars() {
+        let kind = match c {
+            'a'..='z' => 0,
+            'A'..='Z' => 1,
+            '0'..='9' => 2,
+            '-' | '_' | '.' | '/' | ':' | '|' | '+' | '=' => {
+                before = None;
+                continue;
+            }
+            _ => return false,
+        };
+        letters += 1;
+        // A capital followed by small letters begins a word.
+        let same = before.is_none_or(|before| before == kind || (before, kind) == (1, 0));
+        changes += usize::from(!same);
+        before = Some(kind);
+    }
+    changes * 5 <= letters
 }
 
 fn has(value: &str, kind: impl Fn(char) -> bool) -> bool {

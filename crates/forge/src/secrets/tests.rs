@@ -172,6 +172,14 @@ fn private_keys() {
             "private-key",
         );
     }
+    let begin = format!("{}{}", concat!("-----BE", "GIN "), "RSA PRIVATE KEY-----\n");
+    let cut = format!("{begin}{}\n{}", noise(64), noise(64));
+    check("", &cut, ".", "private-key");
+    let end = format!("{}{}", concat!("-----E", "ND "), "RSA PRIVATE KEY-----");
+    let locked = format!("{begin}Proc-Type: 4,ENCRYPTED\n\n{}\n{end}", noise(64));
+    check("", &locked, "\n", "private-key");
+    let prose = format!("It starts with `{begin}` and goes on until the closing line `{end}`.");
+    assert_eq!(find(&prose), []);
 }
 
 #[test]

@@ -51,10 +51,17 @@ pub enum Effect {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Unfinished {
     /// A change under way, or one that a crash cut off.
-    Pending { id: String },
+    Pending {
+        id: String,
+    },
     /// Cut off, and a file was edited before it could be rolled back.
-    Interrupted { id: String },
-    Damaged { id: String, why: String },
+    Interrupted {
+        id: String,
+    },
+    Damaged {
+        id: String,
+        why: String,
+    },
 }
 
 /// What an undo did.
@@ -128,31 +135,6 @@ impl Workspace {
         })
     }
 
-    /// The changes that can be undone, newest first.
-    pub fn history(&self) -> Result<Vec<JournalEntry>, Error> {
-        let journal = Journal::of(self);
-        let mut folders = journal.folders()?;
-        folders.retain(|folder| matches!(folder.state, "" | INTERRUPTED));
-        folders.sort_by_key(|folder| std::cmp::Reverse(folder.number));
-        let mut undone: HashSet<String> = HashSet::new();
-        let mut entries = Vec::new();
-        for folder in folders {
-            // One that is damaged must not keep the others from being undone.
-            let Ok(record) = journal.read_record(&folder.path) else {
-                continue;
-            };
-            let is_undone = undone.contains(&record.id);
-            // An undo that was itself undone has no effect any more.
-            if let (Some(target), false) = (&record.undoes, is_undone) {
-                undone.insert(target.clone());
-            }
-            entries.push(record.into_entry(is_undone, folder.state == INTERRUPTED)?);
-        }
-        Ok(entries)
-    }
-}
-
-impl Workspace {
     /// Entries that [`Workspace::history`] does not offer to undo, oldest
     /// first. Nothing is repaired here: the next change does that.
     pub fn unfinished(&self) -> Result<Vec<Unfinished>, Error> {
@@ -174,6 +156,29 @@ impl Workspace {
             }
         }
         Ok(unfinished)
+    }
+
+    /// The changes that can be undone, newest first.
+    pub fn history(&self) -> Result<Vec<JournalEntry>, Error> {
+        let journal = Journal::of(self);
+        let mut folders = journal.folders()?;
+        folders.retain(|folder| matches!(folder.state, "" | INTERRUPTED));
+        folders.sort_by_key(|folder| std::cmp::Reverse(folder.number));
+        let mut undone: HashSet<String> = HashSet::new();
+        let mut entries = Vec::new();
+        for folder in folders {
+            // One that is damaged must not keep the others from being undone.
+            let Ok(record) = journal.read_record(&folder.path) else {
+                continue;
+            };
+            let is_undone = undone.contains(&record.id);
+            // An undo that was itself undone has no effect any more.
+            if let (Some(target), false) = (&record.undoes, is_undone) {
+                undone.insert(target.clone());
+            }
+            entries.push(record.into_entry(is_undone, folder.state == INTERRUPTED)?);
+        }
+        Ok(entries)
     }
 }
 

@@ -3,10 +3,15 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use forge::document;
+use forge::index::Sizes;
+use forge::index::chunk::chunks;
+use forge::workspace::{Role, role};
 
+use crate::memory;
 use crate::report::{CommandError, Exit};
 use crate::settings::Settings;
-use crate::ui::Ui;
+use crate::ui::{Ui, printable, style};
 
 /// Show how a file is cut into passages, and what was odd about it
 #[derive(Debug, Args)]
@@ -23,6 +28,64 @@ pub(crate) struct PreviewArgs {
     pub(crate) json: bool,
 }
 
-pub(crate) fn run(_: PreviewArgs, _: &Settings, _: &mut Ui) -> Result<Exit, CommandError> {
-    Err(super::not_in_this_build("preview"))
+pub(crate) fn run(
+    args: PreviewArgs,
+    settings: &Settings,
+    ui: &mut Ui,
+) -> Result<Exit, CommandError> {
+    let workspace = memory::workspace(settings, ui)?;
+    let path = memory::path_in(&workspace, settings, &args.file)?;
+    let document = document::parse(workspace.read_text(&path)?);
+    let passages = chunks(
+        &document,
+        Sizes::up_to(workspace.config().index.chunk_tokens),
+    );
+    let role = role(&path, &[]);
+    if args.json {
+        ui.json(&serde_json::json!({
+            "version": 1,
+            "path": path.as_str(),
+            "role": format!("{role:?}").to_lowercase(),
+            "title": document.title(),
+            "passages": passages.iter().map(|p| serde_json::json!({
+                "lines": [p.lines.0, p.lines.1], "headings": p.headings, "tokens": p.tokens, "text": p.text,
+            })).collect::<Vec<_>>(),
+            "problems": document.problems.iter().map(|p| serde_json::json!({
+                "line": p.line, "message": p.message,
+            })).collect::<Vec<_>>(),
+        }))?;
+        return Ok(Exit::Success);
+    }
+    if !matches!(role, Role::Knowledge | Role::Archive | Role::Agent) {
+        ui.note(&format!(
+            "`{path}` is not indexed: its role is {}",
+            format!("{role:?}").to_lowercase()
+        ));
+    }
+    for (i, p) in passages.iter().enumerate() {
+        let (heading, faint) = (style::HEADING, style::FAINT);
+        ui.line(&format!(
+            "{heading}{}. {}{heading:#}  {faint}lines {}–{}, ~{} tokens{faint:#}",
+            i + 1,
+            printable(&p.headings.join(" > ")),
+            p.lines.0,
+            p.lines.1,
+            p.tokens
+        ))?;
+        for line in p.text.lines() {
+            ui.line(&format!("    {}", printable(line)))?;
+        }
+        ui.line("")?;
+    }
+    for problem in &document.problems {
+        ui.warn(&format!(
+            "`{path}` line {}: {}",
+            problem.line, problem.message
+        ));
+    }
+    ui.note(&format!(
+        "{} passage(s); tokens are estimates",
+        passages.len()
+    ));
+    Ok(Exit::Success)
 }

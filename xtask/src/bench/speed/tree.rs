@@ -178,7 +178,9 @@ fn generate(knowledge: &Path, files: usize) -> Result<()> {
 fn unpack_mdn(knowledge: &Path) -> Result<bool> {
     let archive = super::super::data_folder().map(|data| data.join("md/mdn-content.tar.gz"));
     let Some(archive) = archive.filter(|archive| archive.is_file()) else {
-        eprintln!("skipped: md/mdn-content.tar.gz is not here; set MEMORY_FORGE_BENCH_DATA to where md/ lies");
+        eprintln!(
+            "skipped: md/mdn-content.tar.gz is not here; set MEMORY_FORGE_BENCH_DATA to where md/ lies"
+        );
         return Ok(false);
     };
     let status = Command::new("tar")

@@ -16,11 +16,26 @@ fn check(text: &str, expect: &str) {
 fn what_must_stay() {
     check("# Title\n\nprose\n\nmore\n", "# Title\n");
     check("prose\n", "");
-    check("---\na: b\n---\n\n# T\n\nprose\n", "---\na: b\n---\n\n# T\n");
-    check("# T\n\nprose\n\nSee @docs/a.md for it.\n\n- @b.md\n- c\n", "# T\n\nSee @docs/a.md for it.\n\n- @b.md\n");
-    check("# T\n\n## Commands\n\n- `make`\n- do it\n\n### More\n\nx\n\n## Why\n\nprose\n", "# T\n\n## Commands\n\n- `make`\n- do it\n\n### More\n\nx\n");
-    check("# T\n\na\n\nRun it:\n\n```sh\nmake test\n```\n\nb\n", "# T\n\nRun it:\n\n```sh\nmake test\n```\n");
-    check("# T\n\n## Notes\n\na\n\n```\nnpm test\n```\n\n```rust\nfn a() {}\n```\n", "# T\n\n## Notes\n\n```\nnpm test\n```\n");
+    check(
+        "---\na: b\n---\n\n# T\n\nprose\n",
+        "---\na: b\n---\n\n# T\n",
+    );
+    check(
+        "# T\n\nprose\n\nSee @docs/a.md for it.\n\n- @b.md\n- c\n",
+        "# T\n\nSee @docs/a.md for it.\n\n- @b.md\n",
+    );
+    check(
+        "# T\n\n## Commands\n\n- `make`\n- do it\n\n### More\n\nx\n\n## Why\n\nprose\n",
+        "# T\n\n## Commands\n\n- `make`\n- do it\n\n### More\n\nx\n",
+    );
+    check(
+        "# T\n\na\n\nRun it:\n\n```sh\nmake test\n```\n\nb\n",
+        "# T\n\nRun it:\n\n```sh\nmake test\n```\n",
+    );
+    check(
+        "# T\n\n## Notes\n\na\n\n```\nnpm test\n```\n\n```rust\nfn a() {}\n```\n",
+        "# T\n\n## Notes\n\n```\nnpm test\n```\n",
+    );
     check("# T\n\na <!-- keep -->\nb\n", "# T\n\na <!-- keep -->\n");
     check(
         "a\n\n<!-- memory-forge:keep -->\nb\n\n\nc\n<!-- /memory-forge:keep -->\n\nd\n",
@@ -30,12 +45,18 @@ fn what_must_stay() {
         "a\n\n<!-- memory-forge:begin -->\nb\n<!-- memory-forge:end -->\nc\n",
         "<!-- memory-forge:begin -->\nb\n<!-- memory-forge:end -->\n",
     );
-    check("| a | b |\n|---|---|\n| 1 | 2 |\n| 3 | 4 | <!-- keep -->\n", "| a | b |\n|---|---|\n\n| 3 | 4 | <!-- keep -->\n");
+    check(
+        "| a | b |\n|---|---|\n| 1 | 2 |\n| 3 | 4 | <!-- keep -->\n",
+        "| a | b |\n|---|---|\n\n| 3 | 4 | <!-- keep -->\n",
+    );
 }
 
 #[test]
 fn where_the_wish_is_unclear_nothing_leaves() {
-    check("a\n\n<!-- memory-forge:keep -->\nb\n\nc\n", "<!-- memory-forge:keep -->\nb\n\nc\n");
+    check(
+        "a\n\n<!-- memory-forge:keep -->\nb\n\nc\n",
+        "<!-- memory-forge:keep -->\nb\n\nc\n",
+    );
 }
 
 #[test]
@@ -54,14 +75,24 @@ fn line_ends_and_the_mark_of_the_encoding_stay() {
 
 #[test]
 fn the_title_of_a_file_is_not_a_section_about_commands() {
-    check("# Build tool\n\nprose\n\n## Why\n\nprose\n", "# Build tool\n");
-    check("# Why\n\nprose\n\n# Build\n\nmake\n", "# Why\n\n# Build\n\nmake\n");
+    check(
+        "# Build tool\n\nprose\n\n## Why\n\nprose\n",
+        "# Build tool\n",
+    );
+    check(
+        "# Why\n\nprose\n\n# Build\n\nmake\n",
+        "# Why\n\n# Build\n\nmake\n",
+    );
 }
 
 #[test]
 fn the_stub_leads_to_the_rest() {
     let text = format!("# T\n\n{}\n## Tests\n\nrun `make`\n", "word ".repeat(600));
-    let Verdict::Stub { text: stub_text, tokens } = stub(&text, &legacy(), 500) else {
+    let Verdict::Stub {
+        text: stub_text,
+        tokens,
+    } = stub(&text, &legacy(), 500)
+    else {
         panic!("no stub")
     };
     assert_eq!(
@@ -92,7 +123,10 @@ fn a_block_that_is_there_stays_the_only_one() {
 
 #[test]
 fn long_command_sections_shrink_to_their_commands() {
-    let text = format!("# T\n\n## Commands\n\n{}\n\n- `make` builds\n", "word ".repeat(600));
+    let text = format!(
+        "# T\n\n## Commands\n\n{}\n\n- `make` builds\n",
+        "word ".repeat(600)
+    );
     let Verdict::Stub { text, .. } = stub(&text, &legacy(), 500) else {
         panic!("no stub")
     };
@@ -115,6 +149,12 @@ fn rules_in_capitals_stay_while_there_is_room() {
 
 #[test]
 fn too_much_that_must_stay_is_said() {
-    let text = format!("# T\n\n<!-- memory-forge:keep -->\n{}\n<!-- /memory-forge:keep -->\n\nx\n{}", "word ".repeat(600), "y ".repeat(400));
-    assert!(matches!(stub(&text, &legacy(), 500), Verdict::TooMuchMustStay { tokens } if tokens > 600));
+    let text = format!(
+        "# T\n\n<!-- memory-forge:keep -->\n{}\n<!-- /memory-forge:keep -->\n\nx\n{}",
+        "word ".repeat(600),
+        "y ".repeat(400)
+    );
+    assert!(
+        matches!(stub(&text, &legacy(), 500), Verdict::TooMuchMustStay { tokens } if tokens > 600)
+    );
 }

@@ -87,7 +87,10 @@ fn least_important_then_least_used_then_oldest() {
     };
     check(files(5), &[]);
     check(files(4), &["knowledge/low.md"]);
-    check(files(2), &["knowledge/low.md", "knowledge/never.md", "knowledge/old.md"]);
+    check(
+        files(2),
+        &["knowledge/low.md", "knowledge/never.md", "knowledge/old.md"],
+    );
     check(days(30), &["knowledge/never.md", "knowledge/old.md"]);
     check(
         Wanted {
@@ -105,7 +108,12 @@ fn k12_zero_is_a_number() {
     let ws = TestWorkspace::files(FIVE);
     let (workspace, index) = open(&ws);
     used(&index);
-    let all = ["knowledge/low.md", "knowledge/never.md", "knowledge/old.md", "knowledge/often.md"];
+    let all = [
+        "knowledge/low.md",
+        "knowledge/never.md",
+        "knowledge/old.md",
+        "knowledge/often.md",
+    ];
     for wanted in [
         Wanted {
             max_files: Some(0),
@@ -133,13 +141,22 @@ fn what_cannot_be_forgotten_is_refused_with_the_reason() {
         let refused = choose(&workspace, &index, &wanted, now()).unwrap_err();
         assert_eq!(refused.to_string(), expect);
     };
-    check("knowledge/key.md", "`knowledge/key.md` has importance 8, and from 8 on nothing is forgotten");
-    check("knowledge/nope.md", "There is no document `knowledge/nope.md`");
+    check(
+        "knowledge/key.md",
+        "`knowledge/key.md` has importance 8, and from 8 on nothing is forgotten",
+    );
+    check(
+        "knowledge/nope.md",
+        "There is no document `knowledge/nope.md`",
+    );
     check(
         "knowledge/README.md",
         "`knowledge/README.md` is not a document of `knowledge/`, and only those are forgotten",
     );
-    check("CLAUDE.md", "`CLAUDE.md` is not a document of `knowledge/`, and only those are forgotten");
+    check(
+        "CLAUDE.md",
+        "`CLAUDE.md` is not a document of `knowledge/`, and only those are forgotten",
+    );
 }
 
 #[test]
@@ -171,7 +188,11 @@ fn hand_edits_stay_byte_for_byte() {
     let ws = TestWorkspace::empty();
     ws.write(LIST, by_hand);
     let workspace = Workspace::open(ws.root()).unwrap();
-    let named: Vec<_> = list(&workspace).unwrap().into_iter().map(|t| (t.path, t.reason)).collect();
+    let named: Vec<_> = list(&workspace)
+        .unwrap()
+        .into_iter()
+        .map(|t| (t.path, t.reason))
+        .collect();
     assert_eq!(
         named,
         [
@@ -205,7 +226,10 @@ fn restoring_what_is_not_forgotten_says_so() {
     let a = [RelPath::new("knowledge/a.md").unwrap()];
     let refused = restore(&workspace, Some(&a), now()).unwrap_err();
     assert_eq!(refused.to_string(), "`knowledge/a.md` is not forgotten");
-    assert_eq!(restore(&workspace, None, now()).unwrap().0, Vec::<String>::new());
+    assert_eq!(
+        restore(&workspace, None, now()).unwrap().0,
+        Vec::<String>::new()
+    );
 }
 
 proptest! {
