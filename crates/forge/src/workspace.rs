@@ -33,13 +33,7 @@ pub use path::{PathError, RelPath, slug};
 pub use role::{Role, role};
 pub use root::{FoundBy, Root, RootHints, discover};
 pub use scan::{Found, Scan, ScanProblem};
-<<<<<<< HEAD
-
-pub use undo::{Effect, JournalEntry, JournalFile, Unfinished, Undone};
-=======
-pub use survey::Survey;
 pub use undo::{Effect, JournalEntry, JournalFile, Undone, Unfinished};
->>>>>>> main
 pub use write::{Change, Receipt};
 
 /// The folder for everything that can be rebuilt, directly under the root.
