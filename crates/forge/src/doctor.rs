@@ -16,6 +16,8 @@ pub use repair::{LeftAlone, Repair, Step, plan};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Level {
     Ok,
+    /// There was no way to look, so nothing is claimed.
+    Skipped,
     /// Works, and could be better.
     Warning,
     /// Something is missing from searches, at risk, or broken.
@@ -26,6 +28,7 @@ impl Level {
     pub fn name(self) -> &'static str {
         match self {
             Level::Ok => "ok",
+            Level::Skipped => "skipped",
             Level::Warning => "warning",
             Level::Problem => "problem",
         }

@@ -26,7 +26,7 @@ pub fn diagnose(workspace: &Workspace) -> Diagnosis {
     documents(workspace, &scan.files, &mut out);
     match open(workspace, &scan.files, &mut out) {
         Some(index) => index_holds(workspace, &index, &mut out),
-        None => out.of("search").none("Not tried, since there is no index to ask"),
+        None => out.of("search").skip("Not tried, since there is no index to ask"),
     }
     list_for_people(workspace, &mut out);
     tombstones(workspace, &mut out);
@@ -106,7 +106,7 @@ fn documents(workspace: &Workspace, files: &[Found], out: &mut Findings) {
     }
     out.of("knowledge").ok(|| match read {
         0 => "There is no document yet".to_owned(),
-        _ => format!("{read} {} read, all of them text", files_word(read)),
+        _ => format!("Every file is readable text ({read} read)"),
     });
     for (check, word) in [("front matter", front_matter), ("secrets", read)] {
         let mut out = out.of(check);
@@ -114,8 +114,8 @@ fn documents(workspace: &Workspace, files: &[Found], out: &mut Findings) {
             out.push(finding.clone());
         }
         out.ok(|| match check {
-            "secrets" => format!("None found in {word} {}", files_word(word)),
-            _ => format!("{word} of {read} {} have it, and all of it is valid", files_word(read)),
+            "secrets" => format!("None found ({word} files read)"),
+            _ => format!("All of it is valid ({word} of {read} files have it)"),
         });
     }
 }
@@ -158,7 +158,7 @@ fn index_holds(workspace: &Workspace, index: &Index, out: &mut Findings) {
         Ok(looked) => looked,
         Err(e) => {
             out.of("index").problem(e.to_string(), rebuild);
-            out.of("search").none("Not tried, since the index cannot be read");
+            out.of("search").skip("Not tried, since the index cannot be read");
             return;
         }
     };
@@ -188,7 +188,7 @@ fn index_holds(workspace: &Workspace, index: &Index, out: &mut Findings) {
         Ok(Answered::No { path }) => {
             findings.problem(format!("A question made from `{path}` did not find its passage"), rebuild);
         }
-        Ok(Answered::NothingToAsk) => findings.none("Not tried, since no passage has words to ask for"),
+        Ok(Answered::NothingToAsk) => findings.skip("Not tried, since no passage has words to ask for"),
         Err(e) => {
             findings.problem(e.to_string(), rebuild);
         }
@@ -294,7 +294,7 @@ fn list_for_people(workspace: &Workspace, out: &mut Findings) {
                 out.warn("Its list of documents is out of date", next).at(readme::PATH, None);
             }
             Ok(after) => out.ok(|| match after == text {
-                true => format!("Lists all {} {}", documents.len(), files_word(documents.len())),
+                true => format!("Lists every document ({})", documents.len()),
                 false => "Written by hand; `doctor --fix` would add a list of the documents".to_owned(),
             }),
         },
@@ -304,7 +304,7 @@ fn list_for_people(workspace: &Workspace, out: &mut Findings) {
         Err(e) if e.is_not_found() => {
             out.warn("People have no index of what is in `knowledge/`", next).at(readme::PATH, None);
         }
-        Err(_) => out.none("Could not be read; see above"),
+        Err(_) => out.skip("Could not be read; see above"),
     }
 }
 
@@ -492,9 +492,18 @@ impl Check<'_> {
 
     /// Nothing to look at, which is fine and is said as it is.
     fn none(&mut self, message: &str) {
+        self.plain(Level::Ok, message);
+    }
+
+    /// There was no way to look.
+    fn skip(&mut self, message: &str) {
+        self.plain(Level::Skipped, message);
+    }
+
+    fn plain(&mut self, level: Level, message: &str) {
         self.push(Finding {
             check: self.check,
-            level: Level::Ok,
+            level,
             message: message.to_owned(),
             path: None,
             line: None,

@@ -78,7 +78,7 @@ fn check(workspace: &Workspace, args: &DoctorArgs, ui: &mut Ui) -> Result<Exit, 
 fn exit(diagnosis: &Diagnosis) -> Exit {
     match diagnosis.worst() {
         Level::Problem => Exit::Failure,
-        Level::Ok | Level::Warning => Exit::Success,
+        Level::Ok | Level::Skipped | Level::Warning => Exit::Success,
     }
 }
 
@@ -103,6 +103,7 @@ fn show(findings: &[Finding], ui: &mut Ui) -> Result<(), CommandError> {
 fn show_one(finding: &Finding, ui: &mut Ui) -> Result<(), CommandError> {
     let (style, sign) = match finding.level {
         Level::Ok => (style::GOOD, "✓"),
+        Level::Skipped => (style::FAINT, "–"),
         Level::Warning => (style::WARNING, "⚠"),
         Level::Problem => (style::CRITICAL, "✗"),
     };
@@ -163,7 +164,10 @@ fn fix(
             "`memory-forge doctor --undo {id}` takes it back, byte for byte"
         ));
     } else if repair.proposal.is_empty() && !args.json {
-        ui.line("✓ Nothing to repair")?;
+        ui.line(match repair.left_alone.is_empty() {
+            true => "✓ Nothing to repair",
+            false => "Nothing was repaired",
+        })?;
     }
     if args.json {
         ui.json(&json::repair(&repair, change.as_deref()))?;
@@ -173,7 +177,13 @@ fn fix(
     }
     // What a repair cannot put right is still said.
     let mut after = doctor::diagnose(workspace);
-    after.findings.retain(|finding| finding.level != Level::Ok);
+    after.findings.retain(|finding| finding.level > Level::Skipped);
+    for one in &repair.left_alone {
+        let about = |finding: &&mut Finding| finding.path.as_deref() == Some(one.path.as_str());
+        for finding in after.findings.iter_mut().filter(about) {
+            finding.next = Some("Left alone, see above; shorten it by hand".to_owned());
+        }
+    }
     if !args.json && !after.findings.is_empty() {
         ui.line("\nStill open:")?;
         show(&after.findings, ui)?;
@@ -342,6 +352,7 @@ mod json {
             "findings": findings,
             "summary": {
                 "ok": diagnosis.count(Level::Ok),
+                "skipped": diagnosis.count(Level::Skipped),
                 "warnings": diagnosis.count(Level::Warning),
                 "problems": diagnosis.count(Level::Problem),
             },

@@ -119,7 +119,11 @@ fn nothing(args: &ForgetArgs, ui: &mut Ui) -> Result<Exit, CommandError> {
 
 fn described(one: &Chosen) -> String {
     let last = match &one.last {
-        Some(last) => format!("found {} times, last {}", one.count, &last[..last.len().min(10)]),
+        Some(last) => {
+            let day = last.get(..10).unwrap_or(last);
+            let times = if one.count == 1 { "time" } else { "times" };
+            format!("found {} {times}, last {day}", one.count)
+        }
         None => "never found".to_owned(),
     };
     format!(

@@ -2,6 +2,11 @@
 //! shows that the parts are wired together; the parts' own behaviour is tested
 //! where they live, which is faster and says more when it fails.
 
+mod config;
+mod doctor;
+mod forget;
 mod frame;
 mod harness;
+mod init;
+mod save;
 mod tidy;
