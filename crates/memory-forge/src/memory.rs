@@ -78,12 +78,18 @@ pub(crate) fn document_in(
     let from_here = path_in(workspace, settings, Path::new(file))?;
     let from_root = RelPath::new(file).ok();
     let from_knowledge = RelPath::new("knowledge").and_then(|k| k.join(file)).ok();
-    let candidates = [Some(&from_here), from_root.as_ref(), from_knowledge.as_ref()];
+    let candidates = [
+        Some(&from_here),
+        from_root.as_ref(),
+        from_knowledge.as_ref(),
+    ];
     let found = candidates
         .into_iter()
         .flatten()
         .find(|path| workspace.absolute(path).is_file());
-    let named = from_root.as_ref().filter(|path| path.starts_with("knowledge"));
+    let named = from_root
+        .as_ref()
+        .filter(|path| path.starts_with("knowledge"));
     Ok(found.or(named).unwrap_or(&from_here).clone())
 }
 

@@ -21,12 +21,16 @@ pub fn diagnose(workspace: &Workspace) -> Diagnosis {
     let scan = workspace.scan();
     for problem in &scan.problems {
         let (path, message) = (&problem.path, &problem.message);
-        out.of("knowledge").warn(format!("`{path}` {message}"), "Repair or move it").at(path, None);
+        out.of("knowledge")
+            .warn(format!("`{path}` {message}"), "Repair or move it")
+            .at(path, None);
     }
     documents(workspace, &scan.files, &mut out);
     match open(workspace, &scan.files, &mut out) {
         Some(index) => index_holds(workspace, &index, &mut out),
-        None => out.of("search").skip("Not tried, since there is no index to ask"),
+        None => out
+            .of("search")
+            .skip("Not tried, since there is no index to ask"),
     }
     list_for_people(workspace, &mut out);
     tombstones(workspace, &mut out);
@@ -43,7 +47,8 @@ fn settings(workspace: &Workspace, out: &mut Findings) {
     let mut out = out.of("settings");
     for problem in workspace.problems() {
         let next = "Correct it; `memory-forge config` shows every key";
-        out.warn(problem.to_string(), next).at(&problem.file, problem.line);
+        out.warn(problem.to_string(), next)
+            .at(&problem.file, problem.line);
     }
     out.ok(|| "Every setting that is given is understood".to_owned());
 }
@@ -69,8 +74,12 @@ fn documents(workspace: &Workspace, files: &[Found], out: &mut Findings) {
                     _ => "Until then searches leave it out",
                 };
                 let mut out = out.of("knowledge");
-                out.problem(e.to_string().replace(&*workspace.absolute(&file.path).to_string_lossy(), path), next)
-                    .at(path, line);
+                out.problem(
+                    e.to_string()
+                        .replace(&*workspace.absolute(&file.path).to_string_lossy(), path),
+                    next,
+                )
+                .at(path, line);
                 continue;
             }
         };
@@ -99,7 +108,9 @@ fn documents(workspace: &Workspace, files: &[Found], out: &mut Findings) {
                     message: format!("Looks like a secret ({})", secret.rule),
                     path: Some(path.to_owned()),
                     line: Some(document.line_of(secret.span.start)),
-                    next: Some("Revoke it, then take it out of the file and of git's history".to_owned()),
+                    next: Some(
+                        "Revoke it, then take it out of the file and of git's history".to_owned(),
+                    ),
                 },
             ));
         }
@@ -132,7 +143,10 @@ fn open(workspace: &Workspace, files: &[Found], out: &mut Findings) -> Option<In
         }
         Ok(None) if files.is_empty() => out.none("Not there, and there is nothing to index"),
         Ok(None) => {
-            out.warn("There is no index yet", "Run `memory-forge index`, or just search");
+            out.warn(
+                "There is no index yet",
+                "Run `memory-forge index`, or just search",
+            );
         }
         Err(e) => {
             out.problem(
@@ -158,7 +172,8 @@ fn index_holds(workspace: &Workspace, index: &Index, out: &mut Findings) {
         Ok(looked) => looked,
         Err(e) => {
             out.of("index").problem(e.to_string(), rebuild);
-            out.of("search").skip("Not tried, since the index cannot be read");
+            out.of("search")
+                .skip("Not tried, since the index cannot be read");
             return;
         }
     };
@@ -168,7 +183,13 @@ fn index_holds(workspace: &Workspace, index: &Index, out: &mut Findings) {
     }
     if behind > 0 {
         let now = "The next search reads them; `memory-forge index` does so now";
-        findings.warn(format!("{behind} {} differ from what was indexed", files_word(behind)), now);
+        findings.warn(
+            format!(
+                "{behind} {} differ from what was indexed",
+                files_word(behind)
+            ),
+            now,
+        );
     }
     findings.ok(|| {
         format!(
@@ -182,13 +203,22 @@ fn index_holds(workspace: &Workspace, index: &Index, out: &mut Findings) {
     let mut findings = out.of("search");
     match answers(workspace, index, &catalogue, counts.embedded) {
         Ok(Answered::Yes { path, by_meaning }) => {
-            let how = if by_meaning { "by words and by meaning" } else { "by words" };
+            let how = if by_meaning {
+                "by words and by meaning"
+            } else {
+                "by words"
+            };
             findings.ok(|| format!("A question made from `{path}` found its passage, {how}"));
         }
         Ok(Answered::No { path }) => {
-            findings.problem(format!("A question made from `{path}` did not find its passage"), rebuild);
+            findings.problem(
+                format!("A question made from `{path}` did not find its passage"),
+                rebuild,
+            );
         }
-        Ok(Answered::NothingToAsk) => findings.skip("Not tried, since no passage has words to ask for"),
+        Ok(Answered::NothingToAsk) => {
+            findings.skip("Not tried, since no passage has words to ask for")
+        }
         Err(e) => {
             findings.problem(e.to_string(), rebuild);
         }
@@ -252,7 +282,11 @@ fn answers(
             };
             let found = ask(&quoted, Mode::Text, None)?;
             let path = entry.path.clone();
-            if found.hits.iter().all(|hit| hit.passage.chunk != passage.chunk) {
+            if found
+                .hits
+                .iter()
+                .all(|hit| hit.passage.chunk != passage.chunk)
+            {
                 return Ok(Answered::No { path });
             }
             let model = embed::builtin();
@@ -276,7 +310,11 @@ fn phrase(text: &str) -> Option<String> {
             .take_while(|word| !word.contains(['"', '“', '”', '*']))
             .take(6)
             .collect();
-        let letters = words.concat().chars().filter(|c| c.is_alphanumeric()).count();
+        let letters = words
+            .concat()
+            .chars()
+            .filter(|c| c.is_alphanumeric())
+            .count();
         (letters >= 3).then(|| words.join(" "))
     })
 }
@@ -288,21 +326,26 @@ fn list_for_people(workspace: &Workspace, out: &mut Findings) {
     match workspace.read_text(&readme::path()) {
         Ok(text) => match readme::refreshed(Some(&text), &documents) {
             Err(e) => {
-                out.warn(e.to_string(), "Then run `memory-forge doctor --fix`").at(readme::PATH, None);
+                out.warn(e.to_string(), "Then run `memory-forge doctor --fix`")
+                    .at(readme::PATH, None);
             }
             Ok(after) if after != text && readme::has_list(&text) => {
-                out.warn("Its list of documents is out of date", next).at(readme::PATH, None);
+                out.warn("Its list of documents is out of date", next)
+                    .at(readme::PATH, None);
             }
             Ok(after) => out.ok(|| match after == text {
                 true => format!("Lists every document ({})", documents.len()),
-                false => "Written by hand; `doctor --fix` would add a list of the documents".to_owned(),
+                false => {
+                    "Written by hand; `doctor --fix` would add a list of the documents".to_owned()
+                }
             }),
         },
         Err(e) if e.is_not_found() && documents.is_empty() => {
             out.none("Not there, and there is nothing to list");
         }
         Err(e) if e.is_not_found() => {
-            out.warn("People have no index of what is in `knowledge/`", next).at(readme::PATH, None);
+            out.warn("People have no index of what is in `knowledge/`", next)
+                .at(readme::PATH, None);
         }
         Err(_) => out.skip("Could not be read; see above"),
     }
@@ -313,18 +356,28 @@ fn tombstones(workspace: &Workspace, out: &mut Findings) {
     let listed = match forget::list(workspace) {
         Ok(listed) => listed,
         Err(e) => {
-            out.problem(e.to_string(), "Repair it; until then searches fail").at(forget::LIST, None);
+            out.problem(e.to_string(), "Repair it; until then searches fail")
+                .at(forget::LIST, None);
             return;
         }
     };
     for one in listed.iter().filter(|one| !one.exists) {
-        let next = format!("Delete the line, or run `memory-forge restore '{}'`", one.path);
-        out.warn(format!("`{}` is listed and does not exist", one.path), &next)
-            .at(forget::LIST, Some(one.line));
+        let next = format!(
+            "Delete the line, or run `memory-forge restore '{}'`",
+            one.path
+        );
+        out.warn(
+            format!("`{}` is listed and does not exist", one.path),
+            &next,
+        )
+        .at(forget::LIST, Some(one.line));
     }
     out.ok(|| match listed.len() {
         0 => "Nothing is forgotten".to_owned(),
-        n => format!("{n} {} left out of searches; `memory-forge restore` lifts it", files_word(n)),
+        n => format!(
+            "{n} {} left out of searches; `memory-forge restore` lifts it",
+            files_word(n)
+        ),
     });
 }
 
@@ -338,12 +391,17 @@ fn autoload(workspace: &Workspace, out: &mut Findings) {
     let limits = &workspace.config().audit;
     let loaded = workspace.autoload();
     let mut counted = 0;
-    for file in loaded.files.iter().filter(|file| is_context_file(&file.path)) {
+    for file in loaded
+        .files
+        .iter()
+        .filter(|file| is_context_file(&file.path))
+    {
         let path = file.path.as_str();
         let text = match workspace.read_text(&file.path) {
             Ok(text) => text,
             Err(e) => {
-                out.warn(e.to_string(), "Agents may read it differently from us").at(path, None);
+                out.warn(e.to_string(), "Agents may read it differently from us")
+                    .at(path, None);
                 continue;
             }
         };
@@ -352,23 +410,38 @@ fn autoload(workspace: &Workspace, out: &mut Findings) {
         let size = format!("{} tokens (o200k) loaded at every start", thousands(tokens));
         let next = "Run `memory-forge doctor --fix`; it shows a diff first";
         if tokens > limits.file_critical {
-            out.problem(format!("{size}, above {} (CRITICAL)", limits.file_critical), next).at(path, None);
+            out.problem(
+                format!("{size}, above {} (CRITICAL)", limits.file_critical),
+                next,
+            )
+            .at(path, None);
         } else if tokens > limits.file_warn {
-            out.warn(format!("{size}, above {} (WARNING)", limits.file_warn), next).at(path, None);
+            out.warn(
+                format!("{size}, above {} (WARNING)", limits.file_warn),
+                next,
+            )
+            .at(path, None);
         }
     }
     for problem in &loaded.problems {
-        out.warn(problem.to_string(), "Repair it, so that it can be counted").at(&problem.path, None);
+        out.warn(problem.to_string(), "Repair it, so that it can be counted")
+            .at(&problem.path, None);
     }
     out.ok(|| match counted {
         0 => "There is no `CLAUDE.md` or `AGENTS.md`".to_owned(),
-        n => format!("{n} context {} counted, none above {} tokens", files_word(n), limits.file_warn),
+        n => format!(
+            "{n} context {} counted, none above {} tokens",
+            files_word(n),
+            limits.file_warn
+        ),
     });
 }
 
 fn journal(workspace: &Workspace, out: &mut Findings) {
     let mut out = out.of("undo");
-    let looked = workspace.history().and_then(|history| Ok((history, workspace.unfinished()?)));
+    let looked = workspace
+        .history()
+        .and_then(|history| Ok((history, workspace.unfinished()?)));
     let (history, unfinished) = match looked {
         Ok(looked) => looked,
         Err(e) => {
@@ -394,7 +467,10 @@ fn journal(workspace: &Workspace, out: &mut Findings) {
     }
     out.ok(|| match history.len() {
         0 => "No change was made yet".to_owned(),
-        n => format!("{n} {} can be undone; none is half done", if n == 1 { "change" } else { "changes" }),
+        n => format!(
+            "{n} {} can be undone; none is half done",
+            if n == 1 { "change" } else { "changes" }
+        ),
     });
 }
 
@@ -405,14 +481,20 @@ fn out_of_gits_sight(workspace: &Workspace, out: &mut Findings) {
         Ignored::Unknown => return out.none("There is no git repository here"),
         Ignored::By(file) => out.ok_later(format!("`{DERIVED}/` is ignored, by `{file}`")),
         Ignored::No => {
-            out.warn(format!("`{DERIVED}/` is not ignored"), "Run `memory-forge init`");
+            out.warn(
+                format!("`{DERIVED}/` is not ignored"),
+                "Run `memory-forge init`",
+            );
         }
     }
     match git::tracked_below(root, DERIVED) {
         Ok(0) => {}
         Ok(n) => {
             let next = format!("Run `git rm -r --cached {DERIVED}`; the files stay where they are");
-            out.problem(format!("git tracks {n} {} of `{DERIVED}/`", files_word(n)), &next);
+            out.problem(
+                format!("git tracks {n} {} of `{DERIVED}/`", files_word(n)),
+                &next,
+            );
         }
         Err(e) => {
             out.warn(e.to_string(), "Repair the repository");
@@ -425,10 +507,14 @@ fn leftovers(workspace: &Workspace, out: &mut Findings) {
     let mut out = out.of("leftovers");
     let (files, unreadable) = workspace.leftovers();
     for path in &files {
-        out.warn("Left over from a write that was cut off", "Delete it").at(path.as_str(), None);
+        out.warn("Left over from a write that was cut off", "Delete it")
+            .at(path.as_str(), None);
     }
     if unreadable > 0 {
-        out.warn(format!("{unreadable} folders could not be looked into"), "Make them readable");
+        out.warn(
+            format!("{unreadable} folders could not be looked into"),
+            "Make them readable",
+        );
     }
     out.ok(|| "No temporary file was left behind".to_owned());
 }

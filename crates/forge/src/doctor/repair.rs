@@ -52,7 +52,14 @@ pub fn plan(workspace: &Workspace, now: Timestamp) -> Repair {
         if !is_context_file(&file.path) {
             continue;
         }
-        if let Err(why) = cut_down(workspace, &file.path, file.real.as_ref(), now, &mut repair, &mut kept) {
+        if let Err(why) = cut_down(
+            workspace,
+            &file.path,
+            file.real.as_ref(),
+            now,
+            &mut repair,
+            &mut kept,
+        ) {
             repair.left_alone.push(LeftAlone {
                 path: file.path,
                 why,
@@ -86,7 +93,9 @@ fn cut_down(
         return Ok(());
     }
     if let Some(real) = real {
-        return Err(format!("It is a symlink to `{real}`, and links are never written through"));
+        return Err(format!(
+            "It is a symlink to `{real}`, and links are never written through"
+        ));
     }
     let legacy = legacy::path_for(path);
     let (stub, after) = match stub(&text, &legacy, limit) {

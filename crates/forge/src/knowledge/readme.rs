@@ -102,8 +102,8 @@ pub fn refreshed(readme: Option<&str>, documents: &[Listed]) -> Result<String, w
             )));
         }
     };
-    let after = document::apply(text, vec![edit])
-        .map_err(|e| workspace::Error::Refused(e.to_string()))?;
+    let after =
+        document::apply(text, vec![edit]).map_err(|e| workspace::Error::Refused(e.to_string()))?;
     if !has_list(&after) {
         return Err(workspace::Error::Refused(format!(
             "`{PATH}` cannot be added to: a code block in it is never closed"

@@ -80,13 +80,23 @@ pub fn context(workspace: &Workspace, context: &Context, now: Timestamp) -> Resu
             USUAL_IMPORTANCE => String::new(),
             importance => format!("---\nimportance: {importance}\n---\n\n"),
         };
-        let text = format!("{front}# {title}\n\n{content}\n\n---\n\n_Added: {}_\n", day(now));
+        let text = format!(
+            "{front}# {title}\n\n{content}\n\n---\n\n_Added: {}_\n",
+            day(now)
+        );
         let document = document::parse(text.as_str());
         let outline = outline(&document, 1) == [title.as_str()] && ends_in_paragraph(&document);
         let front = document.front_matter.is_some() == (context.importance != USUAL_IMPORTANCE);
         (outline && front).then_some(text)
     });
-    create(workspace, &format!("Save {path}"), vec![path], title, &text, now)
+    create(
+        workspace,
+        &format!("Save {path}"),
+        vec![path],
+        title,
+        &text,
+        now,
+    )
 }
 
 /// Writes `SKILL.md` for every client that loads it.
@@ -106,7 +116,14 @@ pub fn skill(workspace: &Workspace, skill: &Skill, now: Timestamp) -> Result<Sav
     }
     let title = title(skill.name);
     let text = skill_text(skill, &name, &title, day(now));
-    create(workspace, &format!("Save skill {name}"), paths, title, &text, now)
+    create(
+        workspace,
+        &format!("Save skill {name}"),
+        paths,
+        title,
+        &text,
+        now,
+    )
 }
 
 /// Adds a section to context files, all of them together.
@@ -236,13 +253,21 @@ fn skill_text(skill: &Skill, name: &str, title: &str, day: Date) -> String {
              ## Solution\n\n{solution}\n\n## Verification\n\n(Add verification steps here)\n"
         );
         let document = document::parse(text.as_str());
-        let expect = [title, "Problem", "Trigger Conditions", "Solution", "Verification"];
+        let expect = [
+            title,
+            "Problem",
+            "Trigger Conditions",
+            "Solution",
+            "Verification",
+        ];
         (outline(&document, 2) == expect && ends_in_paragraph(&document)).then_some(text)
     };
     // One part after the other: each is settled among parts that are safe.
     let problem = settled(problem, 3, |p| assemble(p, "x", "x").map(|_| p.to_owned()));
     let trigger = settled(trigger, 3, |t| assemble("x", t, "x").map(|_| t.to_owned()));
-    settled(skill.content, 3, |content| assemble(&problem, &trigger, content))
+    settled(skill.content, 3, |content| {
+        assemble(&problem, &trigger, content)
+    })
 }
 
 /// `content` in the gentlest form that `accept` takes: with its headings moved
@@ -261,7 +286,10 @@ fn settled(content: &str, level: u8, accept: impl Fn(&str) -> Option<String>) ->
 /// Front matter becomes what it is here: an example in a block of code.
 fn below(content: &str, level: u8) -> String {
     let content = content.replace("\r\n", "\n").replace('\r', "\n");
-    let content = content.trim_start_matches('\u{feff}').trim_matches('\n').trim_end();
+    let content = content
+        .trim_start_matches('\u{feff}')
+        .trim_matches('\n')
+        .trim_end();
     let document = document::parse(content);
     let mut edits = Vec::new();
     if let Some(front) = &document.front_matter {
@@ -272,7 +300,10 @@ fn below(content: &str, level: u8) -> String {
         });
     }
     let headings = || document.sections.iter().filter(|section| section.level > 0);
-    let highest = headings().map(|section| section.level).min().unwrap_or(level);
+    let highest = headings()
+        .map(|section| section.level)
+        .min()
+        .unwrap_or(level);
     let by = level.saturating_sub(highest);
     for heading in headings().filter(|_| by > 0) {
         let source = document.str(&heading.heading);
@@ -320,7 +351,9 @@ fn create(
     let mut there = None;
     let receipt = workspace.change(what, now, |change| {
         for path in &files {
-            change.create(path, text).inspect_err(|_| there = Some(path.clone()))?;
+            change
+                .create(path, text)
+                .inspect_err(|_| there = Some(path.clone()))?;
         }
         Ok(())
     });
@@ -345,7 +378,11 @@ fn check_text(texts: &[&str]) -> Result<(), Error> {
         .collect();
     rules.sort_unstable();
     rules.dedup();
-    if rules.is_empty() { Ok(()) } else { Err(Error::Secret { rules }) }
+    if rules.is_empty() {
+        Ok(())
+    } else {
+        Err(Error::Secret { rules })
+    }
 }
 
 /// The name as a heading: `retry-policy` becomes `Retry Policy`.
@@ -382,7 +419,8 @@ fn outline(document: &Document, level: u8) -> Vec<&str> {
 fn ends_in_paragraph(document: &Document) -> bool {
     let last = document.blocks.last();
     last.is_some_and(|block| {
-        block.kind == BlockKind::Paragraph && document.lines_of(&block.span).0 == document.lines_of(&block.span).1
+        block.kind == BlockKind::Paragraph
+            && document.lines_of(&block.span).0 == document.lines_of(&block.span).1
     })
 }
 
@@ -399,7 +437,10 @@ fn yaml_word(slug: &str) -> String {
 /// Lines of a YAML block, which takes any text that is indented alike.
 fn yaml_block(text: &str) -> String {
     let lines = text.lines().map(|line| {
-        let line: String = line.chars().filter(|c| !c.is_control() && *c != '\u{feff}').collect();
+        let line: String = line
+            .chars()
+            .filter(|c| !c.is_control() && *c != '\u{feff}')
+            .collect();
         line.trim().to_owned()
     });
     let lines: Vec<String> = lines.filter(|line| !line.is_empty()).collect();

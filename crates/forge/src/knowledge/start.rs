@@ -59,8 +59,14 @@ mod tests {
         let workspace = Workspace::open(ws.root()).unwrap();
         let proposal = propose(&workspace).unwrap();
         let now = "2026-03-01T09:00:00Z".parse().unwrap();
-        proposal.apply(&workspace, "Prepare the workspace", now).unwrap();
-        proposal.files.iter().map(|file| file.path.to_string()).collect()
+        proposal
+            .apply(&workspace, "Prepare the workspace", now)
+            .unwrap();
+        proposal
+            .files
+            .iter()
+            .map(|file| file.path.to_string())
+            .collect()
     }
 
     #[test]
@@ -69,7 +75,10 @@ mod tests {
         ws.git_init();
         assert_eq!(paths(&ws), ["knowledge/README.md", ".gitignore"]);
         assert_eq!(ws.read(".gitignore"), "target\n.memory-forge/\n");
-        assert!(ws.read("knowledge/README.md").contains("- [A](a.md) — Text."));
+        assert!(
+            ws.read("knowledge/README.md")
+                .contains("- [A](a.md) — Text.")
+        );
         assert_eq!(paths(&ws), Vec::<String>::new());
     }
 
@@ -82,7 +91,8 @@ mod tests {
 
     #[test]
     fn what_is_there_stays() {
-        let ws = TestWorkspace::files("//- .gitignore\n.memory-forge\n//- knowledge/README.md\nmine\n");
+        let ws =
+            TestWorkspace::files("//- .gitignore\n.memory-forge\n//- knowledge/README.md\nmine\n");
         ws.git_init();
         assert_eq!(paths(&ws), Vec::<String>::new());
         assert_eq!(ws.read("knowledge/README.md"), "mine\n");
@@ -90,7 +100,10 @@ mod tests {
 
     #[test]
     fn line_ends_are_kept() {
-        assert_eq!(with_rule("a\r\nb", ".memory-forge/"), "a\r\nb\r\n.memory-forge/\r\n");
+        assert_eq!(
+            with_rule("a\r\nb", ".memory-forge/"),
+            "a\r\nb\r\n.memory-forge/\r\n"
+        );
         assert_eq!(with_rule("", ".memory-forge/"), ".memory-forge/\n");
     }
 }

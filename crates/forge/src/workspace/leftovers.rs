@@ -62,7 +62,10 @@ mod tests {
         );
         let (found, unreadable) = Workspace::open(ws.root()).unwrap().leftovers();
         let found: Vec<&str> = found.iter().map(RelPath::as_str).collect();
-        assert_eq!(found, [".memory-forge-x.tmp", "docs/.memory-forge-Ab12.tmp"]);
+        assert_eq!(
+            found,
+            [".memory-forge-x.tmp", "docs/.memory-forge-Ab12.tmp"]
+        );
         assert_eq!(unreadable, 0);
     }
 }

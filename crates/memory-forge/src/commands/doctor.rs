@@ -146,10 +146,7 @@ fn fix(
             ui.note("Nothing was changed (`--dry-run`)");
         } else if ui.confirm("Apply these changes?", args.yes)? {
             let what = "Repair by `doctor --fix`";
-            change = repair
-                .proposal
-                .apply(workspace, what, settings.now)?
-                .id;
+            change = repair.proposal.apply(workspace, what, settings.now)?.id;
         } else {
             ui.note("Nothing was changed");
             return Ok(Exit::Success);
@@ -177,7 +174,9 @@ fn fix(
     }
     // What a repair cannot put right is still said.
     let mut after = doctor::diagnose(workspace);
-    after.findings.retain(|finding| finding.level > Level::Skipped);
+    after
+        .findings
+        .retain(|finding| finding.level > Level::Skipped);
     for one in &repair.left_alone {
         let about = |finding: &&mut Finding| finding.path.as_deref() == Some(one.path.as_str());
         for finding in after.findings.iter_mut().filter(about) {
@@ -312,9 +311,13 @@ fn cannot_undo(workspace: &Workspace, error: forge::workspace::Error) -> Command
     match error {
         Error::ChangedSince { path } => CommandError::failure(format!(
             "`{}` was edited after that change; nothing was restored",
-            path.strip_prefix(workspace.root()).unwrap_or(&path).display()
+            path.strip_prefix(workspace.root())
+                .unwrap_or(&path)
+                .display()
         ))
-        .hint("The bytes before the change are in `.memory-forge/undo/`, one folder for each change"),
+        .hint(
+            "The bytes before the change are in `.memory-forge/undo/`, one folder for each change",
+        ),
         Error::NoSuchChange { id } => {
             let mut error = CommandError::failure(format!("There is no change `{id}` to undo"));
             for entry in workspace.history().unwrap_or_default().iter().take(RECENT) {
@@ -364,7 +367,12 @@ mod json {
             .steps
             .iter()
             .filter_map(|step| match step {
-                Step::Stub { path, legacy, before, after } => Some(json!({
+                Step::Stub {
+                    path,
+                    legacy,
+                    before,
+                    after,
+                } => Some(json!({
                     "path": path.as_str(), "legacy": legacy.as_str(),
                     "tokens_before": before, "tokens_after": after, "tokenizer": "o200k",
                 })),

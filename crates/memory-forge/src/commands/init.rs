@@ -43,9 +43,15 @@ pub(crate) fn run(args: InitArgs, settings: &Settings, ui: &mut Ui) -> Result<Ex
     }
     proposal.apply(&workspace, "Prepare the workspace", settings.now)?;
     for file in &proposal.files {
-        let done = if file.before.is_some() { "Updated" } else { "Created" };
+        let done = if file.before.is_some() {
+            "Updated"
+        } else {
+            "Created"
+        };
         ui.line(&format!("✓ {done} {}", file.path))?;
     }
-    ui.note("Write what the project knows as Markdown into `knowledge/`, then `memory-forge search` it");
+    ui.note(
+        "Write what the project knows as Markdown into `knowledge/`, then `memory-forge search` it",
+    );
     Ok(Exit::Success)
 }

@@ -110,12 +110,18 @@ pub(crate) fn run(args: SaveArgs, settings: &Settings, ui: &mut Ui) -> Result<Ex
                 clients: &clients,
             };
             let saved = save::skill(&workspace, &skill, settings.now)?;
-            (saved, "Agents load it by themselves, so it is audited and not indexed")
+            (
+                saved,
+                "Agents load it by themselves, so it is audited and not indexed",
+            )
         }
         SaveKind::Context if args.into_context => {
             let route = route(&workspace, settings, &clients)?;
             let saved = save::into_context(&workspace, &note, &route.files, settings.now)?;
-            (saved, "Agents load it at every start; `memory-forge audit` shows what that costs")
+            (
+                saved,
+                "Agents load it at every start; `memory-forge audit` shows what that costs",
+            )
         }
         SaveKind::Context => {
             let saved = save::context(&workspace, &note, settings.now)?;
@@ -168,15 +174,19 @@ fn route(
 ) -> Result<save::Route, CommandError> {
     let folder = settings.cwd()?.canonicalize().ok();
     // Claude Code says so in the environment of what it runs.
-    let running = settings.claude_project_dir.is_some().then_some(save::Client::Claude);
+    let running = settings
+        .claude_project_dir
+        .is_some()
+        .then_some(save::Client::Claude);
     let client = clients.first().copied().or(running);
     Ok(save::route(workspace, folder.as_deref(), client))
 }
 
 fn from_standard_input(settings: &Settings) -> Result<String, CommandError> {
     if settings.stdin_terminal {
-        return Err(CommandError::usage("There is no text to save")
-            .hint("Give it with `--content`, or pipe it in: `memory-forge save context x < notes.md`"));
+        return Err(CommandError::usage("There is no text to save").hint(
+            "Give it with `--content`, or pipe it in: `memory-forge save context x < notes.md`",
+        ));
     }
     let mut bytes = Vec::new();
     std::io::stdin()
@@ -212,7 +222,9 @@ impl From<save::Error> for CommandError {
                 failure.hint("Take it out, and name the place where it is kept instead")
             }
             Error::Exists { .. } => failure.hint("Choose another name, or edit that file"),
-            Error::SectionExists { .. } => failure.hint("Choose another name, or edit that section"),
+            Error::SectionExists { .. } => {
+                failure.hint("Choose another name, or edit that section")
+            }
         }
     }
 }

@@ -65,7 +65,8 @@ fn what_is_wrong_comes_with_a_place_and_a_next_step_and_exit_code_1() {
     ] {
         assert!(output.stdout.contains(part), "{part}:\n{output}");
     }
-    let json: serde_json::Value = serde_json::from_str(&ws.run(&["doctor", "--json"]).stdout).unwrap();
+    let json: serde_json::Value =
+        serde_json::from_str(&ws.run(&["doctor", "--json"]).stdout).unwrap();
     assert_eq!(json["worst"], "problem");
     let finding = json["findings"]
         .as_array()
@@ -73,7 +74,10 @@ fn what_is_wrong_comes_with_a_place_and_a_next_step_and_exit_code_1() {
         .iter()
         .find(|f| f["path"] == "knowledge/latin.md")
         .unwrap();
-    assert_eq!((&finding["line"], &finding["level"]), (&2.into(), &"problem".into()));
+    assert_eq!(
+        (&finding["line"], &finding["level"]),
+        (&2.into(), &"problem".into())
+    );
 }
 
 #[test]
@@ -92,14 +96,20 @@ fn without_a_terminal_a_repair_needs_a_yes() {
     let before = ws.tree_of_sources();
     let output = ws.run(&["doctor", "--fix"]);
     assert!(output.fails(2).contains("Pass `--yes`"), "{output}");
-    assert!(output.stdout.contains("--- a/CLAUDE.md\n+++ b/CLAUDE.md\n"), "{output}");
+    assert!(
+        output.stdout.contains("--- a/CLAUDE.md\n+++ b/CLAUDE.md\n"),
+        "{output}"
+    );
     assert_eq!(ws.tree_of_sources(), before);
 }
 
 #[test]
 fn a_repair_moves_text_updates_the_index_and_can_be_undone() {
     let ws = overgrown();
-    ws.write("AGENTS.md", "\u{feff}".to_owned() + &"plain words without end ".repeat(300));
+    ws.write(
+        "AGENTS.md",
+        "\u{feff}".to_owned() + &"plain words without end ".repeat(300),
+    );
     let before = ws.tree_of_sources();
     let original = ws.read("CLAUDE.md");
 
@@ -123,13 +133,20 @@ fn a_repair_moves_text_updates_the_index_and_can_be_undone() {
     }
     assert!(!stub.contains("The parser was rewritten"), "{stub}");
     assert!(ws.read("knowledge/legacy/CLAUDE.md").ends_with(&original));
-    assert!(ws.read("knowledge/README.md").contains("- [Refunds](refunds.md) — Refunds are paid within five days."));
+    assert!(
+        ws.read("knowledge/README.md")
+            .contains("- [Refunds](refunds.md) — Refunds are paid within five days.")
+    );
     let found = ws.run(&["search", "--mode", "text", "old parser lost text"]);
     assert!(found.ok().contains("knowledge/legacy/CLAUDE.md"), "{found}");
 
     // Twice is once.
     let repaired = ws.tree_of_sources();
-    assert!(ws.run(&["doctor", "--fix", "--yes"]).ok().starts_with("✓ Nothing to repair\n"));
+    assert!(
+        ws.run(&["doctor", "--fix", "--yes"])
+            .ok()
+            .starts_with("✓ Nothing to repair\n")
+    );
     assert_eq!(ws.tree_of_sources(), repaired);
 
     let output = ws.run(&["doctor", "--undo"]);
@@ -193,21 +210,41 @@ fn programs_get_the_repair_as_json() {
     let ws = overgrown();
     let output = ws.run(&["doctor", "--fix", "--yes", "--json"]);
     let json: serde_json::Value = serde_json::from_str(output.ok()).unwrap();
-    assert_eq!((&json["changed"], &json["change"]), (&true.into(), &"0001".into()));
+    assert_eq!(
+        (&json["changed"], &json["change"]),
+        (&true.into(), &"0001".into())
+    );
     assert_eq!(json["stubs"][0]["path"], "CLAUDE.md");
-    assert!(json["stubs"][0]["tokens_after"].as_u64() < Some(500), "{json}");
+    assert!(
+        json["stubs"][0]["tokens_after"].as_u64() < Some(500),
+        "{json}"
+    );
     let undone = ws.run(&["doctor", "--undo", "--json"]);
     let json: serde_json::Value = serde_json::from_str(undone.ok()).unwrap();
-    assert_eq!((&json["undid"], &json["restored"][0]), (&"0001".into(), &"CLAUDE.md".into()));
+    assert_eq!(
+        (&json["undid"], &json["restored"][0]),
+        (&"0001".into(), &"CLAUDE.md".into())
+    );
 }
 
 #[test]
 fn what_must_stay_and_is_too_much_is_left_alone() {
     let ws = ws("//- knowledge/README.md\nmine\n");
-    ws.write("CLAUDE.md", format!("<!-- memory-forge:keep -->\n{}", "many words ".repeat(600)));
+    ws.write(
+        "CLAUDE.md",
+        format!("<!-- memory-forge:keep -->\n{}", "many words ".repeat(600)),
+    );
     let output = ws.run(&["doctor", "--fix", "--yes"]);
     output.fails(1);
-    assert!(output.stderr.contains("warning: `CLAUDE.md` is left alone: All of it must stay"), "{output}");
+    assert!(
+        output
+            .stderr
+            .contains("warning: `CLAUDE.md` is left alone: All of it must stay"),
+        "{output}"
+    );
     assert!(output.stdout.contains("Left alone, see above"), "{output}");
-    assert_eq!(ws.read("CLAUDE.md").len(), "<!-- memory-forge:keep -->\n".len() + 600 * 11);
+    assert_eq!(
+        ws.read("CLAUDE.md").len(),
+        "<!-- memory-forge:keep -->\n".len() + 600 * 11
+    );
 }

@@ -25,7 +25,9 @@ fn shop() -> TestWorkspace {
 }
 
 fn finds(ws: &TestWorkspace, path: &str) -> bool {
-    ws.run(&["search", "--mode", "text", "invoices"]).stdout.contains(path)
+    ws.run(&["search", "--mode", "text", "invoices"])
+        .stdout
+        .contains(path)
 }
 
 #[test]
@@ -34,7 +36,13 @@ fn k2_forgotten_files_come_back_with_restore() {
     let file = "knowledge/billing (old).md";
     let bytes = ws.read_bytes(file);
     assert!(finds(&ws, file));
-    let output = ws.run(&["forget", file, "--yes", "--reason", "replaced by the new one"]);
+    let output = ws.run(&[
+        "forget",
+        file,
+        "--yes",
+        "--reason",
+        "replaced by the new one",
+    ]);
     insta::assert_snapshot!(output, @r"
     exit: 0
     --- stdout
@@ -57,7 +65,12 @@ fn k2_forgotten_files_come_back_with_restore() {
     assert_eq!(output.ok(), format!("✓ Restored {file}\n"));
     assert!(finds(&ws, file));
     let again = ws.run(&["restore", file]);
-    assert!(again.fails(1).starts_with("error: `knowledge/billing (old).md` is not forgotten"), "{again}");
+    assert!(
+        again
+            .fails(1)
+            .starts_with("error: `knowledge/billing (old).md` is not forgotten"),
+        "{again}"
+    );
 }
 
 #[test]
@@ -65,10 +78,16 @@ fn k12_zero_is_a_number() {
     let ws = shop();
     let output = ws.run(&["forget", "--max-files", "0", "--yes"]);
     assert!(output.ok().contains("✓ Forgot 2 documents"), "{output}");
-    assert!(finds(&ws, "knowledge/refunds.md"), "importance 9 is protected");
+    assert!(
+        finds(&ws, "knowledge/refunds.md"),
+        "importance 9 is protected"
+    );
     assert!(!finds(&ws, "knowledge/style.md"));
     let output = ws.run(&["restore", "--all"]);
-    assert_eq!(output.ok(), "✓ Restored knowledge/billing (old).md\n✓ Restored knowledge/style.md\n");
+    assert_eq!(
+        output.ok(),
+        "✓ Restored knowledge/billing (old).md\n✓ Restored knowledge/style.md\n"
+    );
     let output = ws.run(&["forget", "--max-age", "0", "--yes"]);
     assert!(output.ok().contains("✓ Forgot 2 documents"), "{output}");
 }
@@ -85,7 +104,11 @@ fn least_used_documents_go_first() {
     assert!(!ws.exists("knowledge/_FORGOTTEN.md"));
     let output = ws.run(&["forget", "--max-age", "30", "--json", "--yes"]);
     let json: serde_json::Value = serde_json::from_str(output.ok()).unwrap();
-    assert_eq!(json["forgotten"].as_array().map(Vec::len), Some(1), "{json}");
+    assert_eq!(
+        json["forgotten"].as_array().map(Vec::len),
+        Some(1),
+        "{json}"
+    );
     assert_eq!(json["forgotten"][0]["path"], "knowledge/billing (old).md");
 }
 
@@ -97,7 +120,12 @@ fn what_was_used_long_ago_is_old() {
     assert_eq!(output.ok(), "No stale documents found to forget.\n");
     let ws = ws.now("2026-03-01T00:00:00Z");
     let output = ws.run(&["forget", "--max-age", "30", "--dry-run"]);
-    assert!(output.ok().contains("knowledge/style.md (importance 5, found 1 time, last 2026-01-01)"), "{output}");
+    assert!(
+        output
+            .ok()
+            .contains("knowledge/style.md (importance 5, found 1 time, last 2026-01-01)"),
+        "{output}"
+    );
 }
 
 #[test]

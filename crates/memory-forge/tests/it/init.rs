@@ -33,10 +33,18 @@ fn a_repository_is_prepared_once() {
     assert!(ws.run(&["init"]).fails(2).contains("Pass `--yes`"));
 
     let output = ws.run(&["init", "--yes"]);
-    assert!(output.ok().ends_with("✓ Created knowledge/README.md\n✓ Updated .gitignore\n"), "{output}");
+    assert!(
+        output
+            .ok()
+            .ends_with("✓ Created knowledge/README.md\n✓ Updated .gitignore\n"),
+        "{output}"
+    );
     assert_eq!(ws.read(".gitignore"), "target\n.memory-forge/\n");
     let prepared = ws.tree_of_sources();
-    assert_eq!(ws.run(&["init", "--yes"]).ok(), "✓ Everything is in place\n");
+    assert_eq!(
+        ws.run(&["init", "--yes"]).ok(),
+        "✓ Everything is in place\n"
+    );
     assert_eq!(ws.tree_of_sources(), prepared);
     assert!(!ws.git(&["status", "--porcelain"]).contains(".memory-forge"));
 }
@@ -44,7 +52,10 @@ fn a_repository_is_prepared_once() {
 #[test]
 fn what_is_there_is_not_touched() {
     let ws = ws("//- knowledge/README.md\nmine\n");
-    assert_eq!(ws.run(&["init", "--yes"]).ok(), "✓ Everything is in place\n");
+    assert_eq!(
+        ws.run(&["init", "--yes"]).ok(),
+        "✓ Everything is in place\n"
+    );
     assert_eq!(ws.read("knowledge/README.md"), "mine\n");
     assert!(!ws.exists(".gitignore"));
 }

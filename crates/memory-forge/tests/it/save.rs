@@ -5,15 +5,28 @@ use crate::harness::ws;
 #[test]
 fn a_note_is_saved_and_found_at_once() {
     let ws = ws("");
-    let output = ws.run(&["save", "context", "retry-policy", "--content", "Retry three times, then park."]);
+    let output = ws.run(&[
+        "save",
+        "context",
+        "retry-policy",
+        "--content",
+        "Retry three times, then park.",
+    ]);
     assert_eq!(output.ok(), "✓ Saved knowledge/retry-policy.md\n");
     assert_eq!(output.stderr, "Indexed: a search finds it from now on\n");
     assert_eq!(
         ws.read("knowledge/retry-policy.md"),
         "# Retry Policy\n\nRetry three times, then park.\n\n---\n\n_Added: 2026-03-01_\n"
     );
-    assert!(ws.run(&["stats"]).ok().contains("Files:        1 "), "it is in the index");
-    assert!(ws.run(&["search", "park"]).ok().contains("knowledge/retry-policy.md"));
+    assert!(
+        ws.run(&["stats"]).ok().contains("Files:        1 "),
+        "it is in the index"
+    );
+    assert!(
+        ws.run(&["search", "park"])
+            .ok()
+            .contains("knowledge/retry-policy.md")
+    );
     let again = ws.run(&["save", "context", "Retry Policy", "-c", "other"]);
     insta::assert_snapshot!(again, @r"
     exit: 1
@@ -40,13 +53,36 @@ fn what_cannot_be_saved_is_refused_and_leaves_nothing() {
     let check = |arguments: &[&str], code: i32, expect: &str| {
         let output = ws.run(arguments);
         assert!(output.fails(code).starts_with(expect), "{output}");
-        assert!(!ws.exists("knowledge") && !ws.exists(".claude"), "{arguments:?}");
+        assert!(
+            !ws.exists("knowledge") && !ws.exists(".claude"),
+            "{arguments:?}"
+        );
     };
-    check(&["save", "context", "x"], 1, "error: There is no text to save\n");
-    check(&["save", "context", "", "-c", "x"], 2, "error: `` has no letters");
-    check(&["save", "context", "../../Evil", "-c", "x"], 2, "error: `../../Evil` contains a path separator");
-    check(&["save", "skill", "con", "-c", "x"], 2, "error: `con` is a reserved name");
-    check(&["save", "skill", "x", "-c", "x", "--into-context"], 2, "error: `--into-context` is for");
+    check(
+        &["save", "context", "x"],
+        1,
+        "error: There is no text to save\n",
+    );
+    check(
+        &["save", "context", "", "-c", "x"],
+        2,
+        "error: `` has no letters",
+    );
+    check(
+        &["save", "context", "../../Evil", "-c", "x"],
+        2,
+        "error: `../../Evil` contains a path separator",
+    );
+    check(
+        &["save", "skill", "con", "-c", "x"],
+        2,
+        "error: `con` is a reserved name",
+    );
+    check(
+        &["save", "skill", "x", "-c", "x", "--into-context"],
+        2,
+        "error: `--into-context` is for",
+    );
     let token = format!("ghp_{}", "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8");
     let output = ws.run(&["save", "context", "x", "-c", &token]);
     insta::assert_snapshot!(output, @r"
@@ -61,7 +97,17 @@ fn what_cannot_be_saved_is_refused_and_leaves_nothing() {
 #[test]
 fn a_skill_goes_where_agents_look() {
     let ws = ws("");
-    let skill = ["save", "skill", "flaky-webhooks", "-d", "Webhook tests fail", "-t", "timeout", "-c", "Freeze the clock."];
+    let skill = [
+        "save",
+        "skill",
+        "flaky-webhooks",
+        "-d",
+        "Webhook tests fail",
+        "-t",
+        "timeout",
+        "-c",
+        "Freeze the clock.",
+    ];
     let output = ws.run(&[&skill[..], &["--client", "codex,copilot"]].concat());
     insta::assert_snapshot!(output, @r"
     exit: 0
@@ -103,8 +149,16 @@ fn a_skill_goes_where_agents_look() {
     (Add verification steps here)
     ");
     let again = ws.run(&skill);
-    assert!(again.fails(1).contains("`.claude/skills/flaky-webhooks/SKILL.md` already exists"), "{again}");
-    assert!(!ws.run(&["search", "clock"]).stdout.contains("SKILL.md"), "skills are not indexed");
+    assert!(
+        again
+            .fails(1)
+            .contains("`.claude/skills/flaky-webhooks/SKILL.md` already exists"),
+        "{again}"
+    );
+    assert!(
+        !ws.run(&["search", "clock"]).stdout.contains("SKILL.md"),
+        "skills are not indexed"
+    );
     ws.run(&["doctor", "--undo"]).ok();
     assert!(!ws.exists(".claude") && !ws.exists(".opencode") && !ws.exists(".agents"));
 }
@@ -124,9 +178,19 @@ fn a_note_of_a_module_goes_to_its_context_file() {
         output.stderr.contains("If it holds in `packages/api` only, `--into-context` adds it to `packages/api/CLAUDE.md` instead"),
         "{output}"
     );
-    let output = ws.run(&["save", "context", "ports", "-c", "Use 8080.", "--into-context"]);
+    let output = ws.run(&[
+        "save",
+        "context",
+        "ports",
+        "-c",
+        "Use 8080.",
+        "--into-context",
+    ]);
     assert_eq!(output.ok(), "✓ Saved packages/api/CLAUDE.md\n");
-    assert_eq!(ws.read("packages/api/CLAUDE.md"), "# Api\n\n## Ports\n\nUse 8080.\n");
+    assert_eq!(
+        ws.read("packages/api/CLAUDE.md"),
+        "# Api\n\n## Ports\n\nUse 8080.\n"
+    );
     let again = ws.run(&["save", "context", "ports", "-c", "x", "--into-context"]);
     assert!(again.fails(1).contains("already exists"), "{again}");
 }

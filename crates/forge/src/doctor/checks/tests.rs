@@ -19,7 +19,10 @@ fn findings(ws: &TestWorkspace, wanted: &str) -> Vec<String> {
     let workspace = Workspace::open(ws.root()).unwrap();
     let diagnosis = diagnose(&workspace);
     assert!(
-        diagnosis.findings.iter().all(|f| (f.level <= Level::Skipped) == f.next.is_none()),
+        diagnosis
+            .findings
+            .iter()
+            .all(|f| (f.level <= Level::Skipped) == f.next.is_none()),
         "what is not ok says what to do: {diagnosis:#?}"
     );
     let is_wanted = |f: &&Finding| match wanted {
@@ -28,16 +31,28 @@ fn findings(ws: &TestWorkspace, wanted: &str) -> Vec<String> {
     };
     let show = |f: &Finding| {
         let line = f.line.map(|line| format!(":{line}")).unwrap_or_default();
-        let path = f.path.clone().map(|path| format!(" {path}{line}")).unwrap_or_default();
+        let path = f
+            .path
+            .clone()
+            .map(|path| format!(" {path}{line}"))
+            .unwrap_or_default();
         let level = f.level.name();
-        format!("{} {level}{path} {}", f.check, f.message).replace(&*ws.root().to_string_lossy(), "[root]")
+        format!("{} {level}{path} {}", f.check, f.message)
+            .replace(&*ws.root().to_string_lossy(), "[root]")
     };
-    diagnosis.findings.iter().filter(is_wanted).map(show).collect()
+    diagnosis
+        .findings
+        .iter()
+        .filter(is_wanted)
+        .map(show)
+        .collect()
 }
 
 #[test]
 fn a_healthy_workspace_is_looked_at_in_full() {
-    let ws = TestWorkspace::files("//- knowledge/a.md\n---\ndate: 2026-01-01\n---\n\n# A\n\nRetry three times.\n//- CLAUDE.md\n# T\n");
+    let ws = TestWorkspace::files(
+        "//- knowledge/a.md\n---\ndate: 2026-01-01\n---\n\n# A\n\nRetry three times.\n//- CLAUDE.md\n# T\n",
+    );
     let workspace = Workspace::open(ws.root()).unwrap();
     let readme = readme::refreshed(None, &readme::documents(&workspace, &[])).unwrap();
     ws.write(readme::PATH, readme);
@@ -45,18 +60,34 @@ fn a_healthy_workspace_is_looked_at_in_full() {
     assert_eq!(findings(&ws, ""), Vec::<String>::new());
     assert_eq!(
         findings(&ws, "index"),
-        ["index ok 2 files and 2 passages, 0 of them with a vector; all pages read, all files compared"]
+        [
+            "index ok 2 files and 2 passages, 0 of them with a vector; all pages read, all files compared"
+        ]
     );
     assert_eq!(
         findings(&ws, "search"),
         ["search ok A question made from `knowledge/README.md` found its passage, by words"]
     );
-    let checks: Vec<&str> = diagnose(&workspace).findings.iter().map(|f| f.check).collect();
+    let checks: Vec<&str> = diagnose(&workspace)
+        .findings
+        .iter()
+        .map(|f| f.check)
+        .collect();
     assert_eq!(
         checks,
         [
-            "settings", "knowledge", "front matter", "secrets", "index", "search", "readme",
-            "forgotten", "autoload", "undo", "git", "leftovers"
+            "settings",
+            "knowledge",
+            "front matter",
+            "secrets",
+            "index",
+            "search",
+            "readme",
+            "forgotten",
+            "autoload",
+            "undo",
+            "git",
+            "leftovers"
         ]
     );
 }
@@ -65,21 +96,34 @@ fn a_healthy_workspace_is_looked_at_in_full() {
 fn an_empty_folder_claims_nothing() {
     let ws = TestWorkspace::empty();
     assert_eq!(findings(&ws, ""), Vec::<String>::new());
-    assert_eq!(findings(&ws, "index"), ["index ok Not there, and there is nothing to index"]);
-    assert_eq!(findings(&ws, "search"), ["search skipped Not tried, since there is no index to ask"]);
+    assert_eq!(
+        findings(&ws, "index"),
+        ["index ok Not there, and there is nothing to index"]
+    );
+    assert_eq!(
+        findings(&ws, "search"),
+        ["search skipped Not tried, since there is no index to ask"]
+    );
     assert!(!ws.exists(".memory-forge"), "looking creates nothing");
 }
 
 #[test]
 fn files_that_searches_leave_out_are_named_with_their_line() {
-    let ws = TestWorkspace::files("//- memory-forge.toml\n[index]\nmax_file_bytes = 1024\nmax_bytes = 1\n");
+    let ws = TestWorkspace::files(
+        "//- memory-forge.toml\n[index]\nmax_file_bytes = 1024\nmax_bytes = 1\n",
+    );
     ws.write("knowledge/latin.md", b"one\ntwo \xe9\n");
     ws.write("knowledge/large.md", "x".repeat(2000));
     ws.write("knowledge/broken.md", "---\na: [\nb: c\n---\n\ntext\n");
     let token = format!("ghp_{}", "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8");
     ws.write("knowledge/secret.md", format!("one\nuse {token}\n"));
     let found = findings(&ws, "");
-    let has = |part: &str| assert!(found.iter().any(|line| line.contains(part)), "{part}: {found:#?}");
+    let has = |part: &str| {
+        assert!(
+            found.iter().any(|line| line.contains(part)),
+            "{part}: {found:#?}"
+        )
+    };
     has("settings warning memory-forge.toml:3 ");
     has("knowledge problem knowledge/latin.md:2 `knowledge/latin.md` line 2 is not UTF-8");
     has("knowledge problem knowledge/large.md `knowledge/large.md` has 2000 bytes");
@@ -90,30 +134,47 @@ fn files_that_searches_leave_out_are_named_with_their_line() {
 
 #[test]
 fn an_index_is_read_and_compared_and_not_believed() {
-    let ws = TestWorkspace::files("//- knowledge/a.md\n# A\n\nRetry three times.\n//- knowledge/README.md\nmine\n");
-    assert_eq!(findings(&ws, "index"), ["index warning There is no index yet"]);
+    let ws = TestWorkspace::files(
+        "//- knowledge/a.md\n# A\n\nRetry three times.\n//- knowledge/README.md\nmine\n",
+    );
+    assert_eq!(
+        findings(&ws, "index"),
+        ["index warning There is no index yet"]
+    );
     indexed(&ws);
     assert_eq!(findings(&ws, ""), Vec::<String>::new());
     ws.write("knowledge/b.md", "new\n");
     ws.remove("knowledge/a.md");
-    assert_eq!(findings(&ws, "index"), ["index warning 2 files differ from what was indexed"]);
+    assert_eq!(
+        findings(&ws, "index"),
+        ["index warning 2 files differ from what was indexed"]
+    );
     ws.write(".memory-forge/index.db", "not a database");
     assert_eq!(
         findings(&ws, "index"),
         ["index problem `.memory-forge/index.db` is not an index that this version can use"]
     );
-    assert_eq!(findings(&ws, "search"), ["search skipped Not tried, since there is no index to ask"]);
+    assert_eq!(
+        findings(&ws, "search"),
+        ["search skipped Not tried, since there is no index to ask"]
+    );
 }
 
 #[test]
 fn a_damaged_index_is_a_problem() {
     let ws = TestWorkspace::empty();
     for n in 0..60 {
-        ws.write(&format!("knowledge/{n}.md"), format!("# Note {n}\n\n{}\n", "some words to fill it. ".repeat(40)));
+        ws.write(
+            &format!("knowledge/{n}.md"),
+            format!("# Note {n}\n\n{}\n", "some words to fill it. ".repeat(40)),
+        );
     }
     indexed(&ws);
     let workspace = Workspace::open(ws.root()).unwrap();
-    Index::open_existing(&workspace.derived()).unwrap().unwrap().settle();
+    Index::open_existing(&workspace.derived())
+        .unwrap()
+        .unwrap()
+        .settle();
     let mut bytes = ws.read_bytes(".memory-forge/index.db");
     let len = bytes.len();
     for byte in &mut bytes[len / 4..3 * len / 4] {
@@ -121,7 +182,10 @@ fn a_damaged_index_is_a_problem() {
     }
     ws.write(".memory-forge/index.db", bytes);
     let found = findings(&ws, "index");
-    assert!(found.iter().any(|line| line.starts_with("index problem ")), "{found:#?}");
+    assert!(
+        found.iter().any(|line| line.starts_with("index problem ")),
+        "{found:#?}"
+    );
 }
 
 #[test]
@@ -144,18 +208,31 @@ fn what_was_left_behind_is_named() {
     ws.git(&["add", "--force", ".memory-forge"]);
     assert_eq!(
         findings(&ws, "forgotten"),
-        ["forgotten warning knowledge/_FORGOTTEN.md:3 `knowledge/gone.md` is listed and does not exist"]
+        [
+            "forgotten warning knowledge/_FORGOTTEN.md:3 `knowledge/gone.md` is listed and does not exist"
+        ]
     );
     assert_eq!(
         findings(&ws, "leftovers"),
-        ["leftovers warning knowledge/.memory-forge-x1.tmp Left over from a write that was cut off"]
+        [
+            "leftovers warning knowledge/.memory-forge-x1.tmp Left over from a write that was cut off"
+        ]
     );
     let undo = findings(&ws, "undo");
-    assert!(undo[0].starts_with("undo warning Change 0002 cannot be undone: "), "{undo:#?}");
-    assert_eq!(undo[1], "undo warning Change 0003 is under way or was cut off");
+    assert!(
+        undo[0].starts_with("undo warning Change 0002 cannot be undone: "),
+        "{undo:#?}"
+    );
+    assert_eq!(
+        undo[1],
+        "undo warning Change 0003 is under way or was cut off"
+    );
     assert_eq!(
         findings(&ws, "git"),
-        ["git warning `.memory-forge/` is not ignored", "git problem git tracks 2 files of `.memory-forge/`"]
+        [
+            "git warning `.memory-forge/` is not ignored",
+            "git problem git tracks 2 files of `.memory-forge/`"
+        ]
     );
 }
 
@@ -166,6 +243,12 @@ fn context_files_are_counted_wherever_they_are() {
     ws.write("packages/a/AGENTS.md", "word ".repeat(1200));
     let found = findings(&ws, "autoload");
     assert_eq!(found.len(), 2, "{found:#?}");
-    assert!(found[0].starts_with("autoload warning CLAUDE.md 601 tokens (o200k)"), "{found:#?}");
-    assert!(found[1].starts_with("autoload problem packages/a/AGENTS.md 1,201 tokens (o200k)"), "{found:#?}");
+    assert!(
+        found[0].starts_with("autoload warning CLAUDE.md 601 tokens (o200k)"),
+        "{found:#?}"
+    );
+    assert!(
+        found[1].starts_with("autoload problem packages/a/AGENTS.md 1,201 tokens (o200k)"),
+        "{found:#?}"
+    );
 }

@@ -13,7 +13,8 @@ fn repair(ws: &TestWorkspace) -> Vec<String> {
     let repair = plan(&workspace, now());
     repair.proposal.apply(&workspace, "Repair", now()).unwrap();
     let left = repair.left_alone.into_iter();
-    left.map(|one| format!("{}: {}", one.path, one.why)).collect()
+    left.map(|one| format!("{}: {}", one.path, one.why))
+        .collect()
 }
 
 fn prose(words: usize) -> String {
@@ -27,15 +28,24 @@ fn nested_files_go_to_files_of_their_own() {
     ws.write("packages/a/AGENTS.md", format!("# A\n\n{}", prose(900)));
     ws.write("small/CLAUDE.md", "# Small\n");
     assert_eq!(repair(&ws), Vec::<String>::new());
-    assert!(ws.read("CLAUDE.md").contains("`knowledge/legacy/CLAUDE.md`"));
+    assert!(
+        ws.read("CLAUDE.md")
+            .contains("`knowledge/legacy/CLAUDE.md`")
+    );
     let legacy = ws.read("knowledge/legacy/packages-a-AGENTS.md");
     assert_eq!(
         legacy,
-        format!("---\nsource: packages/a/AGENTS.md\ndate: 2026-03-01\n---\n\n# A\n\n{}", prose(900))
+        format!(
+            "---\nsource: packages/a/AGENTS.md\ndate: 2026-03-01\n---\n\n# A\n\n{}",
+            prose(900)
+        )
     );
     assert_eq!(ws.read("small/CLAUDE.md"), "# Small\n");
     let readme = ws.read("knowledge/README.md");
-    assert!(readme.contains("- [Root](legacy/CLAUDE.md) — some words about"), "{readme}");
+    assert!(
+        readme.contains("- [Root](legacy/CLAUDE.md) — some words about"),
+        "{readme}"
+    );
 }
 
 #[test]
@@ -48,7 +58,10 @@ fn what_grew_again_is_added_and_nothing_is_overwritten() {
     ws.write("CLAUDE.md", &grown);
     repair(&ws);
     let both = ws.read("knowledge/legacy/CLAUDE.md");
-    assert_eq!(both, format!("{first}\n\n## From `CLAUDE.md` on 2026-03-01\n\n{grown}"));
+    assert_eq!(
+        both,
+        format!("{first}\n\n## From `CLAUDE.md` on 2026-03-01\n\n{grown}")
+    );
     let before = ws.tree_of_sources();
     repair(&ws);
     assert_eq!(ws.tree_of_sources(), before);
@@ -57,7 +70,10 @@ fn what_grew_again_is_added_and_nothing_is_overwritten() {
 #[test]
 fn what_it_is_unsure_of_stays() {
     let ws = TestWorkspace::empty();
-    let marked = format!("<!-- memory-forge:keep -->\n{}\n<!-- /memory-forge:keep -->\nx\n", prose(900));
+    let marked = format!(
+        "<!-- memory-forge:keep -->\n{}\n<!-- /memory-forge:keep -->\nx\n",
+        prose(900)
+    );
     ws.write("a/CLAUDE.md", format!("{marked}{}", prose(100)));
     ws.write("b/AGENTS.md", b"\xff\xfe not text");
     ws.write("c/AGENTS.md", format!("# C\n\n{}", prose(900)));
@@ -65,9 +81,18 @@ fn what_it_is_unsure_of_stays() {
     let before = ws.tree_of_sources();
     let left = repair(&ws);
     assert_eq!(left.len(), 3, "{left:#?}");
-    assert!(left[0].starts_with("a/CLAUDE.md: What must stay (imports, commands, marked lines) has"), "{left:#?}");
-    assert!(left[1].starts_with("b/AGENTS.md: ") && left[1].contains("not UTF-8"), "{left:#?}");
-    assert!(left[2].starts_with("c/AGENTS.md: ") && left[2].contains("c-AGENTS.md"), "{left:#?}");
+    assert!(
+        left[0].starts_with("a/CLAUDE.md: What must stay (imports, commands, marked lines) has"),
+        "{left:#?}"
+    );
+    assert!(
+        left[1].starts_with("b/AGENTS.md: ") && left[1].contains("not UTF-8"),
+        "{left:#?}"
+    );
+    assert!(
+        left[2].starts_with("c/AGENTS.md: ") && left[2].contains("c-AGENTS.md"),
+        "{left:#?}"
+    );
     assert_eq!(ws.tree_of_sources(), before);
 }
 
@@ -78,9 +103,15 @@ fn a_symlink_is_not_written_through() {
     ws.write("AGENTS.md", format!("# T\n\n{}", prose(900)));
     std::os::unix::fs::symlink("AGENTS.md", ws.path("CLAUDE.md")).unwrap();
     let left = repair(&ws);
-    assert_eq!(left, ["CLAUDE.md: It is a symlink to `AGENTS.md`, and links are never written through"]);
+    assert_eq!(
+        left,
+        ["CLAUDE.md: It is a symlink to `AGENTS.md`, and links are never written through"]
+    );
     assert!(ws.path("CLAUDE.md").is_symlink());
-    assert!(ws.read("CLAUDE.md").contains("`knowledge/legacy/AGENTS.md`"));
+    assert!(
+        ws.read("CLAUDE.md")
+            .contains("`knowledge/legacy/AGENTS.md`")
+    );
 }
 
 #[test]
@@ -91,8 +122,14 @@ fn a_file_that_changes_after_the_diff_stops_all_of_it() {
     let shown = plan(&workspace, now());
     ws.write("CLAUDE.md", format!("# T\n\nedited\n\n{}", prose(900)));
     let before = ws.tree_of_sources();
-    let refused = shown.proposal.apply(&workspace, "Repair", now()).unwrap_err();
-    assert!(refused.to_string().contains("was edited in the meantime"), "{refused}");
+    let refused = shown
+        .proposal
+        .apply(&workspace, "Repair", now())
+        .unwrap_err();
+    assert!(
+        refused.to_string().contains("was edited in the meantime"),
+        "{refused}"
+    );
     assert_eq!(ws.tree_of_sources(), before);
 }
 
@@ -124,8 +161,14 @@ fn piece() -> impl Strategy<Value = String> {
 fn file() -> impl Strategy<Value = String> {
     let front = prop::option::of(Just("---\nkey: value\n---\n".to_owned()));
     let end = prop_oneof![Just("\n"), Just("\r\n"), Just("\r")];
-    (any::<bool>(), front, prop::collection::vec(piece(), 0..14), end, any::<bool>()).prop_map(
-        |(bom, front, pieces, end, last)| {
+    (
+        any::<bool>(),
+        front,
+        prop::collection::vec(piece(), 0..14),
+        end,
+        any::<bool>(),
+    )
+        .prop_map(|(bom, front, pieces, end, last)| {
             let mut text = front.unwrap_or_default();
             text.push_str(&pieces.join("\n\n"));
             if last {
@@ -133,8 +176,7 @@ fn file() -> impl Strategy<Value = String> {
             }
             let text = text.replace('\n', end);
             if bom { format!("\u{feff}{text}") } else { text }
-        },
-    )
+        })
 }
 
 proptest! {

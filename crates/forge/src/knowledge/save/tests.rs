@@ -33,7 +33,12 @@ fn open(ws: &TestWorkspace) -> Workspace {
 #[test]
 fn a_note_becomes_a_document() {
     let ws = TestWorkspace::empty();
-    let saved = context(&open(&ws), &note("retry-policy", "Retry three times.\n"), now()).unwrap();
+    let saved = context(
+        &open(&ws),
+        &note("retry-policy", "Retry three times.\n"),
+        now(),
+    )
+    .unwrap();
     assert_eq!(saved.title, "Retry Policy");
     assert_eq!(
         ws.read("knowledge/retry-policy.md"),
@@ -49,7 +54,10 @@ fn importance_is_kept_where_it_is_not_the_usual() {
         ..note("Key Facts", "x")
     };
     context(&open(&ws), &important, now()).unwrap();
-    assert!(ws.read("knowledge/key-facts.md").starts_with("---\nimportance: 9\n---\n\n# Key Facts\n"));
+    assert!(
+        ws.read("knowledge/key-facts.md")
+            .starts_with("---\nimportance: 9\n---\n\n# Key Facts\n")
+    );
 }
 
 #[test]
@@ -83,12 +91,16 @@ fn a_skill_is_written_for_every_client_that_loads_it() {
 
 #[test]
 fn nothing_that_exists_is_overwritten_and_nothing_is_half_written() {
-    let ws = TestWorkspace::files("//- knowledge/a.md\nmine\n//- .opencode/skill/a/SKILL.md\nmine\n");
+    let ws =
+        TestWorkspace::files("//- knowledge/a.md\nmine\n//- .opencode/skill/a/SKILL.md\nmine\n");
     let before = ws.tree_of_sources();
     let refused = context(&open(&ws), &note("A", "x"), now()).unwrap_err();
     assert_eq!(refused.to_string(), "`knowledge/a.md` already exists");
     let refused = skill(&open(&ws), &ability("a", "x"), now()).unwrap_err();
-    assert_eq!(refused.to_string(), "`.opencode/skill/a/SKILL.md` already exists");
+    assert_eq!(
+        refused.to_string(),
+        "`.opencode/skill/a/SKILL.md` already exists"
+    );
     assert_eq!(ws.tree_of_sources(), before);
 }
 
@@ -101,7 +113,11 @@ fn names_and_texts_that_cannot_be_saved_are_refused() {
         assert!(!ws.exists("knowledge"), "{name:?}");
     };
     check("", "x", "`` has no letters or digits to name a file with");
-    check("../../Evil Name", "x", "`../../Evil Name` contains a path separator; give the name alone");
+    check(
+        "../../Evil Name",
+        "x",
+        "`../../Evil Name` contains a path separator; give the name alone",
+    );
     check("a", " \n\t", "There is no text to save");
     let token = format!("ghp_{}", "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8");
     let refused = context(&open(&ws), &note("a", &format!("use {token}")), now()).unwrap_err();
@@ -111,11 +127,17 @@ fn names_and_texts_that_cannot_be_saved_are_refused() {
 
 #[test]
 fn headings_move_below_the_one_that_they_stand_under() {
-    let check = |content: &str, level: u8, expect: &str| assert_eq!(below(content, level), expect, "for {content:?}");
+    let check = |content: &str, level: u8, expect: &str| {
+        assert_eq!(below(content, level), expect, "for {content:?}")
+    };
     check("text", 2, "text");
     check("# A\n\n## B\n", 2, "## A\n\n### B");
     check("### A\n\n#### B\n", 2, "### A\n\n#### B");
-    check("# A #\n\ntext\n\n###### Z", 3, "### A #\n\ntext\n\n###### Z");
+    check(
+        "# A #\n\ntext\n\n###### Z",
+        3,
+        "### A #\n\ntext\n\n###### Z",
+    );
     check("Two\nlines\n===\n\nB\n---\n", 2, "## Two lines\n\n### B");
     check("```\n# not one\n```\n# A", 2, "```\n# not one\n```\n## A");
     check("---\na: b\n---\ntext", 2, "```yaml\na: b\n```\ntext");
@@ -126,7 +148,10 @@ fn headings_move_below_the_one_that_they_stand_under() {
 fn an_open_fence_is_closed() {
     let ws = TestWorkspace::empty();
     context(&open(&ws), &note("a", "~~~~sh\nmake"), now()).unwrap();
-    assert_eq!(ws.read("knowledge/a.md"), "# A\n\n~~~~sh\nmake\n~~~~\n\n---\n\n_Added: 2026-03-01_\n");
+    assert_eq!(
+        ws.read("knowledge/a.md"),
+        "# A\n\n~~~~sh\nmake\n~~~~\n\n---\n\n_Added: 2026-03-01_\n"
+    );
 }
 
 #[test]
@@ -146,17 +171,46 @@ fn a_note_goes_to_the_nearest_module() {
     );
     let check = |folder: &str, client, module: Option<&str>, expect: &[&str]| {
         let route = route(&open(&ws), Some(&ws.path(folder)), client);
-        assert_eq!(route.module.as_ref().map(RelPath::as_str), module, "{folder}");
+        assert_eq!(
+            route.module.as_ref().map(RelPath::as_str),
+            module,
+            "{folder}"
+        );
         let files: Vec<&str> = route.files.iter().map(RelPath::as_str).collect();
         assert_eq!(files, expect, "{folder}");
     };
-    check("packages/a/src", None, Some("packages/a"), &["packages/a/CLAUDE.md"]);
-    check("packages/a", None, Some("packages/a"), &["packages/a/CLAUDE.md"]);
-    check("services/b", None, Some("services/b"), &["services/b/CLAUDE.md", "services/b/AGENTS.md"]);
+    check(
+        "packages/a/src",
+        None,
+        Some("packages/a"),
+        &["packages/a/CLAUDE.md"],
+    );
+    check(
+        "packages/a",
+        None,
+        Some("packages/a"),
+        &["packages/a/CLAUDE.md"],
+    );
+    check(
+        "services/b",
+        None,
+        Some("services/b"),
+        &["services/b/CLAUDE.md", "services/b/AGENTS.md"],
+    );
     check("apps/c/src", None, Some("apps/c"), &["AGENTS.md"]);
-    check("apps/c/src", Some(Client::Claude), Some("apps/c"), &["CLAUDE.md"]);
+    check(
+        "apps/c/src",
+        Some(Client::Claude),
+        Some("apps/c"),
+        &["CLAUDE.md"],
+    );
     check("apps", Some(Client::Codex), None, &["AGENTS.md"]);
-    check("packages/a/libs/d", None, Some("packages/a/libs/d"), &["packages/a/CLAUDE.md"]);
+    check(
+        "packages/a/libs/d",
+        None,
+        Some("packages/a/libs/d"),
+        &["packages/a/CLAUDE.md"],
+    );
     ws.write("CLAUDE.md", "# Root\n");
     check("apps/c/src", None, Some("apps/c"), &["CLAUDE.md"]);
     check("", Some(Client::Codex), None, &["CLAUDE.md"]);
@@ -168,13 +222,22 @@ fn a_section_is_added_once_and_can_be_undone() {
     ws.write("CLAUDE.md", "# Root\r\n\r\ntext");
     let workspace = open(&ws);
     let files = [RelPath::new("CLAUDE.md").unwrap()];
-    let saved = into_context(&workspace, &note("retry-policy", "# Big\n\nThree times."), &files, now()).unwrap();
+    let saved = into_context(
+        &workspace,
+        &note("retry-policy", "# Big\n\nThree times."),
+        &files,
+        now(),
+    )
+    .unwrap();
     assert_eq!(
         ws.read("CLAUDE.md"),
         "# Root\r\n\r\ntext\r\n\r\n## Retry Policy\r\n\r\n### Big\r\n\r\nThree times.\r\n"
     );
     let refused = into_context(&workspace, &note("retry policy", "x"), &files, now()).unwrap_err();
-    assert_eq!(refused.to_string(), "A section `Retry policy` already exists in `CLAUDE.md`");
+    assert_eq!(
+        refused.to_string(),
+        "A section `Retry policy` already exists in `CLAUDE.md`"
+    );
     workspace.undo(saved.receipt.id.as_deref(), now()).unwrap();
     assert_eq!(ws.read("CLAUDE.md"), "# Root\r\n\r\ntext");
 }
