@@ -19,7 +19,7 @@ mod path;
 mod role;
 mod root;
 mod scan;
-mod survey;
+mod leftovers;
 mod undo;
 mod write;
 
@@ -33,7 +33,6 @@ pub use path::{PathError, RelPath, slug};
 pub use role::{Role, role};
 pub use root::{FoundBy, Root, RootHints, discover};
 pub use scan::{Found, Scan, ScanProblem};
-pub use survey::Survey;
 pub use undo::{Effect, JournalEntry, JournalFile, Undone, Unfinished};
 pub use write::{Change, Receipt};
 

@@ -67,6 +67,32 @@ pub(crate) fn path_in(
     RelPath::new(text).map_err(|e| CommandError::usage(e.to_string()))
 }
 
+/// A document named on the command line: from here, from the root, or from
+/// `knowledge/`, whichever exists. One that exists nowhere is taken from the
+/// root.
+pub(crate) fn document_in(
+    workspace: &Workspace,
+    settings: &Settings,
+    file: &str,
+) -> Result<RelPath, CommandError> {
+    let from_here = path_in(workspace, settings, Path::new(file))?;
+    let from_root = RelPath::new(file).ok();
+    let from_knowledge = RelPath::new("knowledge").and_then(|k| k.join(file)).ok();
+    let candidates = [
+        Some(&from_here),
+        from_root.as_ref(),
+        from_knowledge.as_ref(),
+    ];
+    let found = candidates
+        .into_iter()
+        .flatten()
+        .find(|path| workspace.absolute(path).is_file());
+    let named = from_root
+        .as_ref()
+        .filter(|path| path.starts_with("knowledge"));
+    Ok(found.or(named).unwrap_or(&from_here).clone())
+}
+
 /// An index in step with the files.
 pub(crate) fn fresh_index(
     workspace: &Workspace,

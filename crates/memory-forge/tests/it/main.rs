@@ -3,6 +3,11 @@
 //! where they live, which is faster and says more when it fails.
 
 mod audit;
+mod config;
+mod doctor;
+mod forget;
 mod frame;
 mod harness;
+mod init;
+mod save;
 mod tidy;
