@@ -4,4 +4,5 @@
 
 mod frame;
 mod harness;
+mod index;
 mod tidy;
