@@ -61,9 +61,14 @@ pub(crate) fn path_in(
         (Some(folder), Some(name)) => folder.join(name),
         _ => absolute,
     };
+    // Answers name files from the root, and such a name is understood wherever
+    // the command runs.
+    let from_root = file.is_relative()
+        && absolute.symlink_metadata().is_err()
+        && workspace.root().join(file).symlink_metadata().is_ok();
     let relative = match absolute.strip_prefix(workspace.root()) {
+        _ if from_root => file,
         Ok(relative) => relative,
-        // Named from the root although the command runs below it.
         Err(_) if file.is_relative() => file,
         Err(_) => return Err(outside()),
     };

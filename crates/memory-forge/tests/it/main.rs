@@ -5,4 +5,6 @@
 mod frame;
 mod harness;
 mod index;
+mod search;
+mod stats;
 mod tidy;
