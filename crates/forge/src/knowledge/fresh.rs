@@ -88,6 +88,7 @@ fn kept(
 ) -> Result<Fresh, Error> {
     let opened = Index::open(&workspace.derived())?;
     let mut remarks = Vec::new();
+    let is_new = matches!(opened.note, Some(Note::Created | Note::Rebuilt(_)));
     match opened.note {
         Some(Note::Rebuilt(why)) => remarks.push(Remark::Rebuilt(why)),
         Some(Note::Beside { newer, path }) => remarks.push(Remark::Beside {
@@ -97,7 +98,9 @@ fn kept(
         Some(Note::Created) | None => {}
     }
     let mut index = opened.index;
-    if let Some(why) = damage {
+    if let Some(why) = damage
+        && !is_new
+    {
         index = index.rebuild()?;
         remarks.push(Remark::Rebuilt(why));
     }
