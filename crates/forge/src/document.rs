@@ -5,6 +5,7 @@
 
 use std::ops::Range;
 
+mod blocks;
 mod dates;
 mod edit;
 mod front_matter;

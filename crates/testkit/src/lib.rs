@@ -5,6 +5,7 @@
 pub mod fixture;
 pub mod git;
 pub mod output;
+pub mod spec;
 pub mod workspace;
 
 pub use output::Output;

@@ -3,6 +3,7 @@
 
 use std::ops::Range;
 
+use super::plain::Fence;
 use super::{Block, BlockKind, Document, lines};
 
 /// Replace `span` by `text`. An empty span inserts.
@@ -85,7 +86,7 @@ impl Document {
         let Some(core) = self.core(&own) else {
             return self.fill_section(section, body);
         };
-        let body = self.with_own_line_ends(body);
+        let body = self.prepared(body);
         if body.is_empty() {
             let next = if own.end < self.text.len() {
                 self.newline()
@@ -110,7 +111,7 @@ impl Document {
         let Some(core) = self.core(&own) else {
             return self.fill_section(section, text);
         };
-        let text = self.with_own_line_ends(text);
+        let text = self.prepared(text);
         if text.is_empty() {
             return Edit {
                 span: core.end..core.end,
@@ -160,7 +161,7 @@ impl Document {
         text.push(' ');
         text.push_str(&heading_text(title));
         text.push_str(newline);
-        let body = self.with_own_line_ends(body);
+        let body = self.prepared(body);
         if !body.is_empty() {
             text.push_str(newline);
             text.push_str(&body);
@@ -190,8 +191,8 @@ impl Document {
     /// last line end. None if all are blank.
     fn core(&self, span: &Range<usize>) -> Option<Range<usize>> {
         let text = self.str(span);
-        let end = span.start + text.trim_ascii_end().len();
-        let first = span.end - text.trim_ascii_start().len();
+        let end = span.start + text.trim_end_matches(lines::BLANK).len();
+        let first = span.end - text.trim_start_matches(lines::BLANK).len();
         if first >= end {
             return None;
         }
@@ -204,7 +205,7 @@ impl Document {
     fn fill_section(&self, section: usize, body: &str) -> Edit {
         let own = self.sections[section].own.clone();
         let newline = self.newline();
-        let body = self.with_own_line_ends(body);
+        let body = self.prepared(body);
         if body.is_empty() {
             return Edit {
                 span: own.start..own.start,
@@ -245,24 +246,26 @@ impl Document {
         self.newline().repeat(wanted.max(line_ends) - line_ends)
     }
 
-    /// Text in the document's own line ends, without blank lines around it.
-    fn with_own_line_ends(&self, text: &str) -> String {
-        let newline = self.newline();
-        let mut out = String::with_capacity(text.len());
-        let mut blank = 0;
-        for line in lines::split(text) {
-            let line = &line[..lines::without_end(line, 0..line.len()).end];
-            if line.trim_ascii().is_empty() {
-                blank += 1;
-                continue;
-            }
-            if !out.is_empty() {
-                out.push_str(&newline.repeat(blank + 1));
-            }
-            blank = 0;
-            out.push_str(line);
+    /// New text in the document's own line ends and without blank lines around
+    /// it. A fence or comment that it leaves open is closed, else it would
+    /// swallow the sections behind it.
+    fn prepared(&self, text: &str) -> String {
+        let mut lines: Vec<&str> = lines::split(text)
+            .map(|line| &line[..lines::without_end(line, 0..line.len()).end])
+            .skip_while(|line| is_blank(line))
+            .collect();
+        lines.truncate(
+            lines
+                .iter()
+                .rposition(|line| !is_blank(line))
+                .map_or(0, |last| last + 1),
+        );
+        let new = lines.join(self.newline());
+        let read = super::parse(new);
+        match read.core(&read.body).and_then(|core| read.closer(core.end)) {
+            Some(close) => read.text + self.newline() + &close,
+            None => read.text,
         }
-        out
     }
 
     /// Whether `text` goes on with the list or table that ends at `end`.
@@ -287,9 +290,17 @@ impl Document {
     /// What closes a fence, comment or tag that would swallow all that follows.
     fn closer(&self, end: usize) -> Option<String> {
         let block = self.block_ending_at(end)?;
-        let text = self.str(&block.span).trim_ascii();
+        let text = self.str(&block.span).trim_matches(lines::BLANK);
         match block.kind {
-            BlockKind::Code => open_fence(text),
+            BlockKind::Code => {
+                let index = self
+                    .code
+                    .partition_point(|code| code.span.start < block.span.start);
+                self.code
+                    .get(index)
+                    .filter(|code| code.fenced)
+                    .and_then(|_| open_fence(self.str(&block.span)))
+            }
             BlockKind::Html => open_html(text).map(str::to_owned),
             _ => None,
         }
@@ -311,6 +322,10 @@ impl Document {
     }
 }
 
+fn is_blank(line: &str) -> bool {
+    line.trim_matches(lines::BLANK).is_empty()
+}
+
 fn line_ends(text: &str) -> usize {
     lines::split(text)
         .filter(|line| line.ends_with(['\n', '\r']))
@@ -328,18 +343,11 @@ fn heading_text(title: &str) -> String {
 }
 
 /// The fence that closes a code block which the text leaves open.
-fn open_fence(text: &str) -> Option<String> {
-    let mark = text
-        .chars()
-        .next()
-        .filter(|mark| matches!(mark, '`' | '~'))?;
-    let len = text.chars().take_while(|char| *char == mark).count();
-    if len < 3 {
-        return None;
-    }
-    let last = lines::split(text).skip(1).last().unwrap_or("").trim_ascii();
-    let closed = last.len() >= len && last.chars().all(|char| char == mark);
-    (!closed).then(|| std::iter::repeat_n(mark, len).collect())
+fn open_fence(block: &str) -> Option<String> {
+    let mut lines = lines::split(block);
+    let fence = Fence::opened_by(lines.next()?, 0)?;
+    let closed = lines.last().is_some_and(|line| fence.is_closed_by(line));
+    (!closed).then(|| fence.closing())
 }
 
 /// What closes an HTML block that blank lines do not end.

@@ -51,10 +51,12 @@ impl FrontMatter {
 
     /// The texts of a list; a single text counts as a list of one.
     pub fn list(&self, key: &str) -> Vec<&str> {
-        let as_text = |value| match value {
-            &Value::Text(ref text) => Some(text.as_str()),
-            _ => None,
-        };
+        fn as_text(value: &Value) -> Option<&str> {
+            match value {
+                Value::Text(text) => Some(text),
+                _ => None,
+            }
+        }
         match self.get(key) {
             Some(Value::List(values)) => values.iter().filter_map(as_text).collect(),
             Some(value) => as_text(value).into_iter().collect(),
@@ -113,8 +115,20 @@ pub(super) fn read(
     };
     let yaml = open.end..close.start;
     let read = yaml::load(&source[yaml.clone()]);
-    if blank_first && read.is_err() {
-        // Two rules with text between them.
+    if blank_first {
+        // Two rules with text between them, as far as anyone can tell: if the
+        // text decided, adding `a: b` to it would turn it into front matter.
+        let meant = read.is_ok_and(|entries| !entries.is_empty())
+            && !source[yaml.clone()].trim_ascii_start().starts_with('#');
+        if meant {
+            problems.push(Problem {
+                span: lines::without_end(source, open),
+                line: 1,
+                message:
+                    "Front matter must follow `---` without a blank line; it is read as Markdown"
+                        .to_owned(),
+            });
+        }
         return (None, whole);
     }
     let entries = read.unwrap_or_else(|error| {

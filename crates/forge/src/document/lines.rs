@@ -4,6 +4,10 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
+/// What a blank line may hold. Other white space, such as a form feed, is text
+/// to Markdown.
+pub(super) const BLANK: [char; 4] = [' ', '\t', '\n', '\r'];
+
 /// Byte offset at which each line starts. A text that ends with a line end has
 /// no further, empty line; the empty text has one line.
 pub(super) fn starts(text: &str) -> Vec<usize> {

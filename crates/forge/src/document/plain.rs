@@ -5,7 +5,8 @@
 
 use std::ops::Range;
 
-use super::walk::{Blocks, Heading, Outline, block_id, sections};
+use super::blocks::{Blocks, Heading, sections};
+use super::walk::{Outline, block_id};
 use super::{BlockKind, Code, Task, lines};
 
 pub(super) fn outline(source: &str, body: Range<usize>, line_starts: &[usize]) -> Outline {
@@ -28,7 +29,7 @@ pub(super) fn outline(source: &str, body: Range<usize>, line_starts: &[usize]) -
         }
         let opened = Fence::opened_by(line, span.start);
         let heading = atx(line);
-        if opened.is_none() && heading.is_none() && !line.trim_ascii().is_empty() {
+        if opened.is_none() && heading.is_none() && !line.trim_matches(lines::BLANK).is_empty() {
             out.tasks.extend(task(line, &span));
             paragraph.get_or_insert(span.clone()).end = span.end;
             continue;
@@ -61,8 +62,9 @@ pub(super) fn outline(source: &str, body: Range<usize>, line_starts: &[usize]) -
     out
 }
 
-/// How many quotes and list items some line opens, one inside the other: an
-/// upper bound, taken from the markers at its start.
+/// How deeply some line may nest quotes and list items, taken from the markers
+/// at its start. Indentation counts for little: a line may stand far to the
+/// right for other reasons, and deep nesting by indentation makes a text long.
 pub(super) fn nesting(body: &str) -> usize {
     let bytes = body.as_bytes();
     let mut deepest = markers(bytes);
@@ -75,10 +77,14 @@ pub(super) fn nesting(body: &str) -> usize {
 fn markers(line: &[u8]) -> usize {
     let mut count = 0;
     let mut digits = 0;
+    let mut columns = 0;
     for (at, byte) in line.iter().enumerate() {
         let blank_next = || matches!(line.get(at + 1), None | Some(b' ' | b'\t' | b'\r' | b'\n'));
         match byte {
-            b' ' | b'\t' => digits = 0,
+            b' ' | b'\t' => {
+                digits = 0;
+                columns += if *byte == b'\t' { 4 } else { 1 };
+            }
             b'>' => count += 1,
             b'-' | b'+' | b'*' if blank_next() => count += 1,
             b'.' | b')' if digits > 0 && blank_next() => count += 1,
@@ -86,7 +92,7 @@ fn markers(line: &[u8]) -> usize {
             _ => break,
         }
     }
-    count
+    if count == 0 { 0 } else { count + columns / 10 }
 }
 
 impl Outline {
@@ -100,7 +106,8 @@ impl Outline {
     }
 }
 
-struct Fence {
+/// The opening line of a code block.
+pub(super) struct Fence {
     mark: u8,
     len: usize,
     start: usize,
@@ -108,7 +115,7 @@ struct Fence {
 }
 
 impl Fence {
-    fn opened_by(line: &str, start: usize) -> Option<Fence> {
+    pub(super) fn opened_by(line: &str, start: usize) -> Option<Fence> {
         let text = unindented(line)?;
         let mark = *text
             .as_bytes()
@@ -125,11 +132,17 @@ impl Fence {
         })
     }
 
-    fn is_closed_by(&self, line: &str) -> bool {
+    pub(super) fn is_closed_by(&self, line: &str) -> bool {
         unindented(line).is_some_and(|text| {
-            let text = text.trim_ascii_end();
+            let text = text.trim_end_matches(lines::BLANK);
             text.len() >= self.len && text.bytes().all(|byte| byte == self.mark)
         })
+    }
+}
+
+impl Fence {
+    pub(super) fn closing(&self) -> String {
+        char::from(self.mark).to_string().repeat(self.len)
     }
 }
 
@@ -140,7 +153,7 @@ fn unindented(line: &str) -> Option<&str> {
 }
 
 fn atx(line: &str) -> Option<(u8, &str)> {
-    let text = unindented(line)?.trim_ascii_end();
+    let text = unindented(line)?.trim_end_matches(lines::BLANK);
     let level = text.bytes().take_while(|byte| *byte == b'#').count();
     let rest = &text[level..];
     if !(1..=6).contains(&level) || !(rest.is_empty() || rest.starts_with([' ', '\t'])) {
@@ -153,7 +166,7 @@ fn atx(line: &str) -> Option<(u8, &str)> {
 }
 
 fn task(line: &str, span: &Range<usize>) -> Option<Task> {
-    let indent = line.len() - line.trim_ascii_start().len();
+    let indent = line.len() - line.trim_start_matches(lines::BLANK).len();
     let item = line[indent..]
         .strip_prefix(['-', '*', '+'])?
         .strip_prefix(" [")?;

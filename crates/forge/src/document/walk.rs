@@ -8,6 +8,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use pulldown_cmark::{CodeBlockKind, Event, LinkType, Options, Parser, Tag, TagEnd};
 
+use super::blocks::{Blocks, Heading, sections};
 use super::links::{self, Link, LinkKind};
 use super::{Block, BlockId, BlockKind, Code, Problem, Section, Task, lines, plain};
 
@@ -30,15 +31,8 @@ pub(super) struct Outline {
     pub(super) linked: Vec<Range<usize>>,
 }
 
-pub(super) struct Heading {
-    pub(super) level: u8,
-    pub(super) title: String,
-    /// Whole lines.
-    pub(super) span: Range<usize>,
-}
-
 /// Containers in containers beyond this depth are no longer a text that a
-/// person wrote, and the parser's time grows with the square of the depth.
+/// person wrote, and every line behind them costs the parser time for each.
 const MAX_DEPTH: usize = 200;
 
 /// `source` is the text with every lone CR as LF, so that offsets are those of
@@ -69,110 +63,6 @@ pub(super) fn outline(
     plain::outline(source, body, line_starts)
 }
 
-/// Turns the headings of a body into sections, the preamble first.
-pub(super) fn sections(headings: Vec<Heading>, body: &Range<usize>) -> Vec<Section> {
-    let starts: Vec<usize> = headings.iter().map(|heading| heading.span.start).collect();
-    let own_end = |index: usize| starts.get(index).copied().unwrap_or(body.end);
-    let preamble = body.start..own_end(0);
-    let mut sections = Vec::with_capacity(headings.len() + 1);
-    sections.push(Section {
-        level: 0,
-        title: String::new(),
-        heading: body.start..body.start,
-        own: preamble.clone(),
-        span: preamble,
-        parent: None,
-    });
-    // Sections that can still enclose the next heading, levels rising.
-    let mut open: Vec<usize> = Vec::new();
-    for (index, heading) in headings.into_iter().enumerate() {
-        while let Some(&last) = open.last()
-            && sections[last].level >= heading.level
-        {
-            sections[last].span.end = heading.span.start;
-            open.pop();
-        }
-        let parent = open.last().copied();
-        open.push(sections.len());
-        sections.push(Section {
-            level: heading.level,
-            title: heading.title,
-            own: heading.span.end..own_end(index + 1),
-            span: heading.span.start..body.end,
-            heading: heading.span,
-            parent,
-        });
-    }
-    sections
-}
-
-/// Blocks as whole lines in text order. What no block claims, such as link
-/// definitions, becomes a block of its own, so that no text is in no block.
-pub(super) struct Blocks<'a> {
-    source: &'a str,
-    line_starts: &'a [usize],
-    at: usize,
-    blocks: Vec<Block>,
-}
-
-impl<'a> Blocks<'a> {
-    pub(super) fn new(source: &'a str, line_starts: &'a [usize], start: usize) -> Self {
-        Blocks {
-            source,
-            line_starts,
-            at: start,
-            blocks: Vec::new(),
-        }
-    }
-
-    /// Returns the lines that the block was given.
-    pub(super) fn push(&mut self, kind: BlockKind, span: Range<usize>) -> Range<usize> {
-        let text = self.source[span.clone()].trim_ascii_end();
-        if text.is_empty() {
-            return span.start..span.start;
-        }
-        let last = span.start + text.len() - 1;
-        let start = lines::start_of(self.line_starts, span.start).max(self.at);
-        let end = lines::end_of(self.line_starts, last, self.source.len());
-        self.fill(start);
-        self.at = end.max(self.at);
-        let span = start..self.at;
-        if !span.is_empty() {
-            self.blocks.push(Block {
-                kind,
-                span: span.clone(),
-            });
-        }
-        span
-    }
-
-    pub(super) fn finish(mut self, end: usize) -> Vec<Block> {
-        self.fill(end);
-        self.blocks
-    }
-
-    fn fill(&mut self, end: usize) {
-        if self.at >= end {
-            return;
-        }
-        let gap = &self.source[self.at..end];
-        let skipped = gap.len() - gap.trim_ascii_start().len();
-        let text = gap.trim_ascii();
-        if text.is_empty() {
-            return;
-        }
-        let first = self.at + skipped;
-        let start = lines::start_of(self.line_starts, first).max(self.at);
-        let last = first + text.len() - 1;
-        let stop = lines::end_of(self.line_starts, last, self.source.len()).min(end);
-        self.blocks.push(Block {
-            kind: BlockKind::Other,
-            span: start..stop,
-        });
-        self.at = stop;
-    }
-}
-
 struct Walk<'a> {
     source: &'a str,
     body: Range<usize>,
@@ -185,8 +75,8 @@ struct Walk<'a> {
     title: Option<Title>,
     items: Vec<Item>,
     links: Vec<OpenLink>,
-    /// End of the last inline element of the block that is open, and whether
-    /// it may close with a block id.
+    /// End of the last inline element of the block that is open, if a block id
+    /// may stand there.
     inline_end: Option<usize>,
 }
 
@@ -267,11 +157,12 @@ impl<'a> Walk<'a> {
             }
             Event::Text(text) => self.text(&text, range),
             Event::Code(text) => {
+                let text = text.trim();
                 if let Some(title) = &mut self.title {
                     let start = title.text.len();
                     title.code.push(start..start + text.len());
                 }
-                self.text(&text, range.clone());
+                self.text(text, range.clone());
                 self.inline_end = None;
                 self.out.inline_code.push(range.clone());
                 self.out.opaque.push(range);
@@ -363,9 +254,7 @@ impl<'a> Walk<'a> {
                 if let Some(title) = self.title.take() {
                     self.headings.push(Heading {
                         level: title.level,
-                        title: links::without_wiki_marks(&title.text, &title.code)
-                            .trim()
-                            .into(),
+                        title: one_space(&links::without_wiki_marks(&title.text, &title.code)),
                         span: title.span,
                     });
                 }
@@ -458,9 +347,11 @@ impl<'a> Walk<'a> {
         let Some(task) = item.task else { return };
         let end = item.nested.unwrap_or(range.end);
         let line = lines::start_of(self.line_starts, item.start).max(self.body.start);
-        let alone = self.source[line..item.start].trim_ascii().is_empty();
+        let alone = self.source[line..item.start]
+            .trim_matches(lines::BLANK)
+            .is_empty();
         let start = if alone { line } else { item.start };
-        let text = self.source[start..end.max(start)].trim_ascii_end();
+        let text = self.source[start..end.max(start)].trim_end_matches(lines::BLANK);
         let last = (start + text.len()).saturating_sub(1).max(start);
         let stop = lines::end_of(self.line_starts, last, self.source.len());
         self.out.tasks[task].span = start..stop;
@@ -477,7 +368,7 @@ impl<'a> Walk<'a> {
 
 /// The block id that ends at `end`, trailing spaces aside.
 pub(super) fn block_id(source: &str, end: usize) -> Option<BlockId> {
-    let text = source[..end].trim_ascii_end();
+    let text = source[..end].trim_end_matches(lines::BLANK);
     let bytes = text.as_bytes();
     let id_len = bytes
         .iter()
@@ -509,13 +400,25 @@ fn block_kind(tag: &Tag<'_>) -> Option<BlockKind> {
 /// The comments of an HTML block that begins with one.
 fn comments(source: &str, block: Range<usize>, out: &mut Vec<Range<usize>>) {
     let html = &source[block.clone()];
-    let mut at = html.len() - html.trim_ascii_start().len();
+    let mut at = html.len() - html.trim_start_matches(lines::BLANK).len();
     while html[at..].starts_with("<!--") {
         let end = html[at + 4..].find("-->").map(|close| at + 4 + close + 3);
-        let stop = end.unwrap_or(html.trim_ascii_end().len());
+        let stop = end.unwrap_or(html.trim_end_matches(lines::BLANK).len());
         out.push(block.start + at..block.start + stop);
-        at = stop + html[stop..].len() - html[stop..].trim_ascii_start().len();
+        at = stop + html[stop..].len() - html[stop..].trim_start_matches(lines::BLANK).len();
     }
+}
+
+/// A title as one line with single spaces.
+fn one_space(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for word in text.split_ascii_whitespace() {
+        if !out.is_empty() {
+            out.push(' ');
+        }
+        out.push_str(word);
+    }
+    out
 }
 
 fn shift(range: Range<usize>, base: usize) -> Range<usize> {

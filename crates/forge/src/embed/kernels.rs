@@ -4,7 +4,7 @@
 //! floating-point numbers keep the order of `maths::linear`.
 
 use super::container::F32s;
-use super::maths::{self, Rounded};
+use super::maths::{self, BLOCK, GROUP, Rounded};
 
 /// What the processor can do. Only this file can make one, so that holding a
 /// level proves that its instructions are there.
@@ -19,13 +19,21 @@ enum Kind {
     /// With the byte products of VNNI; implies [`Kind::Avx2`].
     #[cfg(target_arch = "x86_64")]
     Avx512,
+    /// Every 64-bit ARM has it.
+    #[cfg(target_arch = "aarch64")]
+    Neon,
 }
 
 impl Level {
     /// From the plainest to the fastest.
     pub(super) fn available() -> Vec<Level> {
-        #[cfg_attr(not(target_arch = "x86_64"), expect(unused_mut))]
+        #[cfg_attr(
+            not(any(target_arch = "x86_64", target_arch = "aarch64")),
+            expect(unused_mut)
+        )]
         let mut levels = vec![Level(Kind::Portable)];
+        #[cfg(target_arch = "aarch64")]
+        levels.push(Level(Kind::Neon));
         #[cfg(target_arch = "x86_64")]
         if is_x86_feature_detected!("avx2") {
             levels.push(Level(Kind::Avx2));
@@ -50,11 +58,11 @@ impl Level {
 /// lays it out.
 pub(super) fn linear(level: Level, blocks: &[u8], bias: F32s, x: &Rounded, out: &mut [f32]) {
     // The kernels rely on these sizes.
-    let groups = x.width / maths::GROUP;
-    assert!(x.width.is_multiple_of(maths::GROUP) && bias.len().is_multiple_of(maths::BLOCK));
+    let groups = x.width / GROUP;
+    assert!(x.width.is_multiple_of(GROUP) && bias.len().is_multiple_of(BLOCK));
     assert_eq!(
         blocks.len(),
-        bias.len() / maths::BLOCK * groups * maths::BLOCK_BYTES
+        bias.len() / BLOCK * groups * maths::BLOCK_BYTES
     );
     assert_eq!(x.values.len(), x.rows() * x.width);
     assert_eq!(x.scales.len(), x.rows() * groups);
@@ -69,6 +77,9 @@ pub(super) fn linear(level: Level, blocks: &[u8], bias: F32s, x: &Rounded, out: 
         // SAFETY: as above.
         #[cfg(target_arch = "x86_64")]
         Kind::Avx512 => unsafe { x86::linear_avx512(blocks, bias, x, out) },
+        // SAFETY: NEON is part of the architecture; sizes as above.
+        #[cfg(target_arch = "aarch64")]
+        Kind::Neon => unsafe { arm::linear_neon(blocks, bias, x, out) },
     }
 }
 
@@ -100,60 +111,100 @@ on_every_level! {
     attention(qkv: &[f32], width: usize, out: &mut [f32]);
 }
 
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+/// Scales at the front of a block, in bytes.
+const SCALES: usize = 4 * BLOCK;
+
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+/// Where a tile of rows stands: everything a kernel needs to know.
+#[derive(Clone, Copy)]
+struct Tile<'a> {
+    /// One block of 16 outputs, all its groups.
+    block: &'a [u8],
+    bias: &'a [[u8; 4]; BLOCK],
+    x: &'a Rounded,
+    first_row: usize,
+    first_output: usize,
+    outputs: usize,
+}
+
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+macro_rules! tiles {
+    ($name:ident, $features:literal, $tile:ident, [$($size:literal),*]) => {
+        /// # Safety
+        /// The processor has the features, and the sizes agree as
+        /// `super::linear` checks.
+        #[target_feature(enable = $features)]
+        pub(super) unsafe fn $name(blocks: &[u8], bias: F32s, x: &Rounded, out: &mut [f32]) {
+            let per_block = x.width / GROUP * BLOCK_BYTES;
+            let biases = bias.as_chunks::<BLOCK>().0;
+            for (b, (block, block_bias)) in blocks.chunks_exact(per_block).zip(biases).enumerate() {
+                let mut row = 0;
+                while row < x.rows() {
+                    let tile = Tile {
+                        block,
+                        bias: block_bias,
+                        x,
+                        first_row: row,
+                        first_output: b * BLOCK,
+                        outputs: bias.len(),
+                    };
+                    $(if x.rows() - row >= $size {
+                        // SAFETY: passed on from the caller; the rows of
+                        // the tile exist.
+                        unsafe { $tile::<$size>(tile, out) };
+                        row += $size;
+                        continue;
+                    })*
+                    unreachable!("the last size is one row");
+                }
+            }
+        }
+    };
+}
+
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+impl Tile<'_> {
+    /// Four activations of a row as one number, ready to be repeated.
+    ///
+    /// # Safety
+    /// `at + 4` lies within the row.
+    #[inline(always)]
+    unsafe fn four(&self, row: usize, at: usize) -> i32 {
+        let index = (self.first_row + row) * self.x.width + at;
+        debug_assert!(index + 4 <= self.x.values.len());
+        // SAFETY: the caller keeps the index within the values; an
+        // unaligned read needs no more.
+        unsafe {
+            self.x
+                .values
+                .as_ptr()
+                .add(index)
+                .cast::<i32>()
+                .read_unaligned()
+        }
+    }
+
+    #[inline(always)]
+    fn group(&self, row: usize, group: usize) -> (f32, i32) {
+        let index = (self.first_row + row) * (self.x.width / GROUP) + group;
+        (self.x.scales[index], self.x.offsets[index])
+    }
+
+    #[inline(always)]
+    fn out<'a>(&self, row: usize, out: &'a mut [f32]) -> &'a mut [f32; BLOCK] {
+        let at = (self.first_row + row) * self.outputs + self.first_output;
+        out[at..].first_chunk_mut().expect("blocks fill a row")
+    }
+}
+
 #[cfg(target_arch = "x86_64")]
 mod x86 {
     use std::arch::x86_64::*;
 
+    use super::{SCALES, Tile};
     use crate::embed::container::F32s;
     use crate::embed::maths::{BLOCK, BLOCK_BYTES, GROUP, Rounded};
-
-    const SCALES: usize = 4 * BLOCK;
-
-    /// Where a tile of rows stands: everything a kernel needs to know.
-    #[derive(Clone, Copy)]
-    struct Tile<'a> {
-        /// One block of 16 outputs, all its groups.
-        block: &'a [u8],
-        bias: &'a [[u8; 4]; BLOCK],
-        x: &'a Rounded,
-        first_row: usize,
-        first_output: usize,
-        outputs: usize,
-    }
-
-    macro_rules! tiles {
-        ($name:ident, $features:literal, $tile:ident, [$($size:literal),*]) => {
-            /// # Safety
-            /// The processor has the features, and the sizes agree as
-            /// `super::linear` checks.
-            #[target_feature(enable = $features)]
-            pub(super) unsafe fn $name(blocks: &[u8], bias: F32s, x: &Rounded, out: &mut [f32]) {
-                let per_block = x.width / GROUP * BLOCK_BYTES;
-                let biases = bias.as_chunks::<BLOCK>().0;
-                for (b, (block, block_bias)) in blocks.chunks_exact(per_block).zip(biases).enumerate() {
-                    let mut row = 0;
-                    while row < x.rows() {
-                        let tile = Tile {
-                            block,
-                            bias: block_bias,
-                            x,
-                            first_row: row,
-                            first_output: b * BLOCK,
-                            outputs: bias.len(),
-                        };
-                        $(if x.rows() - row >= $size {
-                            // SAFETY: passed on from the caller; the rows of
-                            // the tile exist.
-                            unsafe { $tile::<$size>(tile, out) };
-                            row += $size;
-                            continue;
-                        })*
-                        unreachable!("the last size is one row");
-                    }
-                }
-            }
-        };
-    }
 
     tiles!(linear_avx2, "avx2", tile_avx2, [4, 2, 1]);
     tiles!(
@@ -162,40 +213,6 @@ mod x86 {
         tile_avx512,
         [8, 4, 2, 1]
     );
-
-    impl Tile<'_> {
-        /// Four activations of a row as one number, ready to be repeated.
-        ///
-        /// # Safety
-        /// `at + 4` lies within the row.
-        #[inline(always)]
-        unsafe fn four(&self, row: usize, at: usize) -> i32 {
-            let index = (self.first_row + row) * self.x.width + at;
-            debug_assert!(index + 4 <= self.x.values.len());
-            // SAFETY: the caller keeps the index within the values; an
-            // unaligned read needs no more.
-            unsafe {
-                self.x
-                    .values
-                    .as_ptr()
-                    .add(index)
-                    .cast::<i32>()
-                    .read_unaligned()
-            }
-        }
-
-        #[inline(always)]
-        fn group(&self, row: usize, group: usize) -> (f32, i32) {
-            let index = (self.first_row + row) * (self.x.width / GROUP) + group;
-            (self.x.scales[index], self.x.offsets[index])
-        }
-
-        #[inline(always)]
-        fn out<'a>(&self, row: usize, out: &'a mut [f32]) -> &'a mut [f32; BLOCK] {
-            let at = (self.first_row + row) * self.outputs + self.first_output;
-            out[at..].first_chunk_mut().expect("blocks fill a row")
-        }
-    }
 
     /// # Safety
     /// AVX2 is there, the tile's rows exist and its sizes agree.
@@ -245,14 +262,11 @@ mod x86 {
         }
         for (row, totals) in totals.iter().enumerate() {
             let out = tile.out(row, out);
-            for half in 0..2 {
+            for (half, &total) in totals.iter().enumerate() {
                 // SAFETY: bias and output hold 16 numbers each.
                 unsafe {
                     let bias = _mm256_loadu_ps(tile.bias.as_ptr().add(8 * half).cast());
-                    _mm256_storeu_ps(
-                        out.as_mut_ptr().add(8 * half),
-                        _mm256_add_ps(totals[half], bias),
-                    );
+                    _mm256_storeu_ps(out.as_mut_ptr().add(8 * half), _mm256_add_ps(total, bias));
                 }
             }
         }
@@ -299,6 +313,79 @@ mod x86 {
             unsafe {
                 let bias = _mm512_loadu_ps(tile.bias.as_ptr().cast());
                 _mm512_storeu_ps(tile.out(row, out).as_mut_ptr(), _mm512_add_ps(*total, bias));
+            }
+        }
+    }
+}
+
+#[cfg(target_arch = "aarch64")]
+mod arm {
+    use std::arch::aarch64::*;
+
+    use super::{SCALES, Tile};
+    use crate::embed::container::F32s;
+    use crate::embed::maths::{BLOCK, BLOCK_BYTES, GROUP, Rounded};
+
+    tiles!(linear_neon, "neon", tile_neon, [2, 1]);
+
+    /// # Safety
+    /// The tile's rows exist and its sizes agree.
+    #[target_feature(enable = "neon")]
+    unsafe fn tile_neon<const ROWS: usize>(tile: Tile<'_>, out: &mut [f32]) {
+        let low_half = vdupq_n_u8(15);
+        let mut totals = [[vdupq_n_f32(0.0); 4]; ROWS];
+        for (g, block) in tile.block.as_chunks::<BLOCK_BYTES>().0.iter().enumerate() {
+            // Four outputs at a time, two to a register. A lane holds at most
+            // 8·15·127 = 15,240: 16 bits suffice.
+            let mut sums = [[[vdupq_n_s16(0); 2]; 4]; ROWS];
+            for quad in 0..4 {
+                let mut values = [[vdup_n_s8(0); 2]; ROWS];
+                for (row, values) in values.iter_mut().enumerate() {
+                    // SAFETY: a group has 32 values, of which these are
+                    // 4·quad.. and 4·quad + 16..
+                    let (a, b) = unsafe {
+                        let at = g * GROUP + 4 * quad;
+                        (tile.four(row, at), tile.four(row, at + 16))
+                    };
+                    *values = [a, b].map(|four| vreinterpret_s8_s32(vdup_n_s32(four)));
+                }
+                for part in 0..4 {
+                    // SAFETY: 16 bytes at 64 + 64·quad + 16·part end within
+                    // the block's 320.
+                    let packed =
+                        unsafe { vld1q_u8(block.as_ptr().add(SCALES + 64 * quad + 16 * part)) };
+                    let low = vreinterpretq_s8_u8(vandq_u8(packed, low_half));
+                    let high = vreinterpretq_s8_u8(vshrq_n_u8::<4>(packed));
+                    for (sums, [a, b]) in sums.iter_mut().zip(values) {
+                        let [first, second] = &mut sums[part];
+                        *first = vmlal_s8(*first, vget_low_s8(low), a);
+                        *first = vmlal_s8(*first, vget_low_s8(high), b);
+                        *second = vmlal_s8(*second, vget_high_s8(low), a);
+                        *second = vmlal_s8(*second, vget_high_s8(high), b);
+                    }
+                }
+            }
+            for (row, (sums, totals)) in sums.iter().zip(&mut totals).enumerate() {
+                let (scale, offset) = tile.group(row, g);
+                for part in 0..4 {
+                    let [first, second] = sums[part];
+                    let sum = vpaddq_s32(vpaddlq_s16(first), vpaddlq_s16(second));
+                    let sum = vcvtq_f32_s32(vsubq_s32(sum, vdupq_n_s32(offset)));
+                    let sum = vmulq_f32(sum, vdupq_n_f32(scale));
+                    // SAFETY: the block begins with 64 bytes of scales.
+                    let weight = unsafe { vld1q_f32(block.as_ptr().add(16 * part).cast()) };
+                    totals[part] = vaddq_f32(totals[part], vmulq_f32(sum, weight));
+                }
+            }
+        }
+        for (row, totals) in totals.iter().enumerate() {
+            let out = tile.out(row, out);
+            for (part, &total) in totals.iter().enumerate() {
+                // SAFETY: bias and output hold 16 numbers each.
+                unsafe {
+                    let bias = vld1q_f32(tile.bias.as_ptr().add(4 * part).cast());
+                    vst1q_f32(out.as_mut_ptr().add(4 * part), vaddq_f32(total, bias));
+                }
             }
         }
     }

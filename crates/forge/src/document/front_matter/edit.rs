@@ -175,7 +175,7 @@ fn edit_lines(yaml: &str, key: &str, key_text: &str, value: &str, newline: &str)
             text: format!("{key_text}: {value}{newline}"),
         };
     };
-    let before = yaml[..entry.value.start].as_bytes().last();
+    let before = yaml.as_bytes()[..entry.value.start].last();
     let space = if matches!(before, Some(b' ' | b'\t')) {
         ""
     } else {
@@ -188,7 +188,7 @@ fn edit_lines(yaml: &str, key: &str, key_text: &str, value: &str, newline: &str)
         .filter(|comment| comment.start < entry.value.end)
         .map(|comment| format!(" {}", &yaml[comment]))
         .unwrap_or_default();
-    let after = yaml[entry.value.end..].as_bytes().first();
+    let after = yaml.as_bytes().get(entry.value.end);
     let gap = if after == Some(&b'#') { " " } else { "" };
     Edit {
         span: entry.value,
@@ -274,7 +274,6 @@ fn value_of(line: &str, from: usize) -> (Range<usize>, Option<Range<usize>>) {
     let closed = match value.as_bytes().first() {
         Some(b'"' | b'\'') => quoted_end(value),
         Some(b'[' | b'{') => flow_end(value),
-        Some(b'#') if start > from => Some(0),
         _ => Some(0),
     };
     let Some(closed) = closed else {

@@ -60,13 +60,18 @@ pub(super) fn load(yaml: &str) -> Result<Vec<(String, Value)>, Error> {
         }),
         Err(error) => {
             let place = error.location();
-            let formatter = serde_saphyr::UserMessageFormatter;
+            let message = match error.without_snippet() {
+                serde_saphyr::Error::DuplicateMappingKey { key: Some(key), .. } => {
+                    format!("the key `{key}` is there twice")
+                }
+                error => serde_saphyr::UserMessageFormatter
+                    .format_message(error)
+                    .into_owned(),
+            };
             Err(Error {
                 line: place.map_or(0, |place| place.line() as usize),
                 column: place.map_or(0, |place| place.column() as usize),
-                message: formatter
-                    .format_message(error.without_snippet())
-                    .into_owned(),
+                message,
             })
         }
     }

@@ -55,7 +55,7 @@ fn markdown_of_the_right_folders_sorted() {
         (".agents/memory/squad/agent/state.md", Agent),
         (".agents/memory/squad/goals.md", Untracked),
         ("knowledge/.hidden.md", Knowledge),
-        ("knowledge/CLAUDE.md", Autoload),
+        ("knowledge/CLAUDE.md", Knowledge),
         ("knowledge/README.md", Routing),
         ("knowledge/a.md", Knowledge),
         ("knowledge/a/z.md", Knowledge),

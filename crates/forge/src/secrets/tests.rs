@@ -1,0 +1,303 @@
+//! Every secret here is put together when the test runs, so that the file
+//! holds nothing a scanner would report.
+
+use super::*;
+
+/// Letters of both cases and digits, the same every time.
+fn noise(length: usize) -> String {
+    noise_of("A7kQz3Rv9LmX2bTc8WnY5dHf4GsJ6pEu1oVi0BqKyNtDxC", length)
+}
+
+fn hex(length: usize) -> String {
+    noise_of("3f9a1c7e5b2d8046", length)
+}
+
+fn noise_of(alphabet: &str, length: usize) -> String {
+    let letters: Vec<char> = alphabet.chars().collect();
+    (0..length)
+        .map(|i| letters[(i * 7 + i / 5 * 3) % letters.len()])
+        .collect()
+}
+
+#[track_caller]
+fn check(before: &str, secret: &str, after: &str, rule: &str) {
+    let text = format!("{before}{secret}{after}");
+    let span = before.len()..before.len() + secret.len();
+    let found = find(&text);
+    assert!(
+        found
+            .iter()
+            .any(|found| found.rule == rule && found.span == span),
+        "expected {rule} at {span:?} of {:.200?}, found {found:?}",
+        text
+    );
+    let clean = redact(&text);
+    assert_eq!(clean, format!("{before}‹redacted: {rule}›{after}"));
+    assert_eq!(redact(&clean), clean, "redacting twice");
+}
+
+#[test]
+fn tokens_with_a_prefix() {
+    let upper = noise(60).to_uppercase();
+    check(
+        "id: ",
+        &format!("{}{}", concat!("AK", "IA"), &upper[..16]),
+        "\n",
+        "aws-access-key",
+    );
+    for prefix in [
+        concat!("gh", "p_"),
+        concat!("gh", "o_"),
+        concat!("gh", "s_"),
+    ] {
+        check(
+            "use ",
+            &format!("{prefix}{}", noise(36)),
+            ".",
+            "github-token",
+        );
+    }
+    check(
+        "",
+        &format!("{}{}", concat!("github", "_pat_"), noise(60)),
+        "",
+        "github-token",
+    );
+    check(
+        "(",
+        &format!("{}{}", concat!("gl", "pat-"), noise(20)),
+        ")",
+        "gitlab-token",
+    );
+    check(
+        "`",
+        &format!("{}{}-{}", concat!("xo", "xb-"), "2417893465", noise(24)),
+        "`",
+        "slack-token",
+    );
+    check(
+        "",
+        &format!("{}{}", concat!("sk", "_live_"), noise(24)),
+        "",
+        "stripe-key",
+    );
+    check(
+        "",
+        &format!("{}{}", concat!("AI", "za"), noise(35)),
+        "",
+        "google-key",
+    );
+    check(
+        "key ",
+        &format!("{}{}", concat!("sk-", "ant-api03-"), noise(90)),
+        "",
+        "anthropic-key",
+    );
+    check(
+        "key ",
+        &format!("{}{}", concat!("sk-", "proj-"), noise(48)),
+        "",
+        "openai-key",
+    );
+    check(
+        "",
+        &format!("{}{}", concat!("np", "m_"), noise(36)),
+        "",
+        "npm-token",
+    );
+    check(
+        "",
+        &format!("{}{}", concat!("pypi", "-AgE"), noise(80)),
+        "",
+        "pypi-token",
+    );
+    check(
+        "",
+        &format!("{}{}.{}", concat!("S", "G."), noise(22), noise(43)),
+        "",
+        "sendgrid-key",
+    );
+    check(
+        "",
+        &format!("{}{}", concat!("S", "K"), hex(32)),
+        "",
+        "twilio-key",
+    );
+    check(
+        "",
+        &format!("{}{}", concat!("h", "f_"), noise(34)),
+        "",
+        "service-token",
+    );
+    check(
+        concat!("Account", "Key="),
+        &format!("{}==", noise(86)),
+        ";",
+        "azure-key",
+    );
+    let part = concat!("ey", "J");
+    check(
+        "",
+        &format!("{part}{}.{part}{}.{}", noise(20), noise(40), noise(43)),
+        "",
+        "jwt",
+    );
+}
+
+#[test]
+fn long_tokens_are_covered_to_their_end() {
+    let part = concat!("ey", "J");
+    check(
+        "",
+        &format!("{part}{}.{part}{}.{}", noise(20), noise(40_000), noise(43)),
+        " ",
+        "jwt",
+    );
+}
+
+#[test]
+fn private_keys() {
+    for kind in ["", "RSA ", "OPENSSH "] {
+        let begin = format!(
+            "{}{kind}{}",
+            concat!("-----BE", "GIN "),
+            "PRIVATE KEY-----\n"
+        );
+        let end = format!("{}{kind}{}", concat!("-----E", "ND "), "PRIVATE KEY-----");
+        let body = format!("{}\n{}\n", noise(64), noise(64));
+        check(
+            "text\n",
+            &format!("{begin}{body}{end}"),
+            "\nmore",
+            "private-key",
+        );
+    }
+    let begin = format!("{}{}", concat!("-----BE", "GIN "), "RSA PRIVATE KEY-----\n");
+    let cut = format!("{begin}{}\n{}", noise(64), noise(64));
+    check("", &cut, ".", "private-key");
+    let end = format!("{}{}", concat!("-----E", "ND "), "RSA PRIVATE KEY-----");
+    let locked = format!("{begin}Proc-Type: 4,ENCRYPTED\n\n{}\n{end}", noise(64));
+    check("", &locked, "\n", "private-key");
+    let prose = format!("It starts with `{begin}` and goes on until the closing line `{end}`.");
+    assert_eq!(find(&prose), []);
+}
+
+#[test]
+fn assignments() {
+    let value = noise(24);
+    let rule = "assigned-secret";
+    check("password=", &value, "\n", rule);
+    check("DB_PASSWORD=\"", &value, "\"", rule);
+    check("secret: '", &value, "'", rule);
+    check("api_key = ", &value, ", next", rule);
+    check("\"apiKey\": \"", &value, "\",", rule);
+    check("client_secret: ", &hex(32), "", rule);
+    check("clientSecret => ", &value, "", rule);
+    check("Password: ", concat!("Tr0ub4dor", "&3x!"), "", rule);
+}
+
+#[test]
+fn other_places() {
+    check(
+        "postgres://app:",
+        &noise(12),
+        "@db.internal/main",
+        "connection-url",
+    );
+    check("Authorization: Bearer ", &noise(40), "", "bearer-token");
+    check(
+        "The secret for staging is ",
+        &noise(40),
+        " since May",
+        "high-entropy",
+    );
+}
+
+#[test]
+fn a_token_inside_a_value_takes_the_whole_value() {
+    let token = format!("{}{}", concat!("gh", "p_"), noise(36));
+    check("token=", &token, "", "github-token");
+    check("token=", &format!("{token}&Scope1"), "", "github-token");
+}
+
+#[test]
+fn innocents() {
+    let commit = hex(40);
+    let sum = hex(64);
+    let uuid = format!("{}-{}-{}-{}-{}", hex(8), hex(4), hex(4), hex(4), hex(12));
+    for text in [
+        "password = your-api-key-1234",
+        "password: <token>",
+        "password: ${DB_PASSWORD}",
+        "DB_PASSWORD=$DB_PASSWORD2",
+        "api_key = xxxxxxxxxxxxxxxxxxxx",
+        "secret: changeme123!",
+        "export API_KEY=abcdefgh12345678",
+        "token: process.env.GITHUB_TOKEN1",
+        "secret = config.auth.secretKey2",
+        "let token = next_token2(input);",
+        "tokenizer: o200k_base",
+        "max_tokens = 4096",
+        "tokens: 12,345,678 in total",
+        "password_hash: $2b$12$abcDEF123ghi",
+        "The password policy asks for 12 characters.",
+        "secret santa list 2024-2025",
+        "postgres://postgres:postgres@localhost/db",
+        "postgres://user:password@localhost/db",
+        "https://user:${TOKEN}@host",
+        "http://localhost:8080/@scope/pkg",
+        "git@github.com:owner/repo.git",
+        "task-list-with-a-very-long-name-2024-final-version",
+        "disk-usage-report-for-the-whole-cluster-2024",
+        "sk-learn-based-model-selection-and-evaluation-2",
+        "AKIAIOSFODNN7EXAMPLE",
+        "token in crates/forge/src/secrets/rules2.rs",
+        "the token see knowledge/2026/architecture-decision-records/Auth2Flow.md",
+        "eyJust a word. eyJack.",
+        "-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----",
+        "-----BEGIN PRIVATE KEY-----\n...\n-----END PRIVATE KEY-----",
+        "auth token: see 1Password vault",
+        "Authorization: Bearer <your token here>",
+        &format!("commit {commit}"),
+        &format!("token fix landed in {commit}"),
+        &format!("secret scanning: sha256 {sum}"),
+        &format!("\"integrity\": \"sha512-{}==\"", noise(86)),
+        &format!("token: sha512-{}", noise(86)),
+        &format!("secret id {uuid}"),
+        &format!("token: {uuid}"),
+        &noise(64),
+    ] {
+        assert_eq!(find(text), [], "{text:?}");
+        assert!(matches!(redact(text), Cow::Borrowed(_)));
+    }
+}
+
+#[test]
+fn everything_else_is_kept() {
+    let value = noise(24);
+    let text = format!("é日本\r\npassword={value}\r\n\0🦀 secret: '{value}'\t");
+    let clean = redact(&text);
+    let mark = "‹redacted: assigned-secret›";
+    assert_eq!(
+        clean,
+        format!("é日本\r\npassword={mark}\r\n\0🦀 secret: '{mark}'\t")
+    );
+    assert_eq!(redact(&clean), clean);
+}
+
+proptest::proptest! {
+    #[test]
+    fn spans_are_in_order_and_redacting_is_idempotent(
+        parts in proptest::collection::vec("(password|secret: |token=|sk-|://a:|@|eyJ|\\.|[A-Za-z0-9]{1,30}|[ \n\"'é🦀])", 0..40)
+    ) {
+        let text = parts.concat();
+        let mut last = 0;
+        for Secret { span, .. } in find(&text) {
+            proptest::prop_assert!(last <= span.start && span.start < span.end);
+            proptest::prop_assert!(text.get(span.clone()).is_some());
+            last = span.end;
+        }
+        let once = redact(&text);
+        proptest::prop_assert_eq!(redact(&once), once.as_ref());
+    }
+}
