@@ -185,7 +185,7 @@ impl Walk<'_> {
     }
 }
 
-fn is_skipped(path: &str, name: &str) -> bool {
+pub(super) fn is_skipped(path: &str, name: &str) -> bool {
     // Claude Code keeps whole copies of the repository in its worktrees.
     SKIPPED.contains(&name) || path.ends_with(".claude/worktrees")
 }
