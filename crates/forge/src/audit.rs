@@ -274,7 +274,7 @@ fn look_inside(loads: &[Load], findings: &mut Vec<Finding>) {
         hidden::check(&source.shown, &source.document.text, true, findings);
         source::secrets(&source.shown, &source.document.text, findings);
         for problem in &source.document.problems {
-            let message = format!("{}: {}", source.shown, problem.message);
+            let message = format!("{}:{}: {}", source.shown, problem.line, problem.message);
             let finding = Finding::new(Level::Warning, Kind::FrontMatter, &source.shown, message);
             findings.push(finding.line(problem.line));
         }
