@@ -59,7 +59,13 @@ pub fn read_beyond(path: &Path, limit: u64) -> Option<String> {
 pub fn list_beyond(folder: &Path, depth: usize) -> Vec<PathBuf> {
     let mut files = Vec::new();
     let mut folders = vec![(folder.to_path_buf(), depth)];
+    let mut listed = 0;
     while let Some((folder, depth)) = folders.pop() {
+        // Links may lead in circles, which `depth` alone does not keep short.
+        listed += 1;
+        if listed > MOST_ENTRIES {
+            break;
+        }
         let Ok(entries) = fs::read_dir(&folder) else {
             continue;
         };
@@ -194,9 +200,13 @@ fn is_loaded(path: &str) -> bool {
     }
     role(&path, &[]) == Role::Autoload
         || path.file_name() == "AGENTS.override.md"
-        || [".github/skills/", ".github/instructions/", ".gemini/skills/"]
-            .iter()
-            .any(|folder| text.starts_with(folder))
+        || [
+            ".github/skills/",
+            ".github/instructions/",
+            ".gemini/skills/",
+        ]
+        .iter()
+        .any(|folder| text.starts_with(folder))
 }
 
 /// Whether a folder of this name would hold files that are loaded.
@@ -273,19 +283,30 @@ mod tests {
         let workspace = Workspace::open(ws.root()).expect("it is a folder");
         let problems = workspace.autoload().problems;
         let paths: Vec<&str> = problems.iter().map(|p| p.path.as_str()).collect();
-        let expect = [".agents/skills/loop", ".claude/skills/loop", ".codex", "GEMINI.md"];
+        let expect = [
+            ".agents/skills/loop",
+            ".claude/skills/loop",
+            ".codex",
+            "GEMINI.md",
+        ];
         assert_eq!(paths, expect, "{problems:?}");
     }
 
     #[test]
     fn beyond_the_workspace_what_cannot_be_read_is_nothing() {
         let ws = TestWorkspace::files("//- a.md\nhello\n//- d/e/f.md\n");
-        assert_eq!(read_beyond(&ws.path("a.md"), 100).as_deref(), Some("hello\n"));
+        assert_eq!(
+            read_beyond(&ws.path("a.md"), 100).as_deref(),
+            Some("hello\n")
+        );
         for (path, limit) in [("a.md", 3), ("gone.md", 100), ("d", 100)] {
             assert_eq!(read_beyond(&ws.path(path), limit), None, "{path}");
         }
         assert_eq!(list_beyond(ws.root(), 1), [ws.path("a.md")]);
-        assert_eq!(list_beyond(ws.root(), 2), [ws.path("a.md"), ws.path("d/e/f.md")]);
+        assert_eq!(
+            list_beyond(ws.root(), 2),
+            [ws.path("a.md"), ws.path("d/e/f.md")]
+        );
         assert!(list_beyond(&ws.path("gone"), 1).is_empty());
     }
 }

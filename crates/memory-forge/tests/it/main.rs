@@ -2,6 +2,7 @@
 //! shows that the parts are wired together; the parts' own behaviour is tested
 //! where they live, which is faster and says more when it fails.
 
+mod audit;
 mod config;
 mod doctor;
 mod forget;
