@@ -12,7 +12,9 @@ use crate::recall::{self, Ask, Mode};
 use crate::secrets;
 use crate::tokens::{Tokenizer, thousands};
 use crate::workspace::git::{self, Ignored};
-use crate::workspace::{DERIVED, Error, Found, RelPath, Unfinished, Workspace};
+use crate::workspace::{
+    Autoload, AutoloadFile, DERIVED, Error, Found, RelPath, Unfinished, Workspace,
+};
 
 /// Runs every check. Nothing is changed.
 pub fn diagnose(workspace: &Workspace) -> Diagnosis {
@@ -381,9 +383,17 @@ fn tombstones(workspace: &Workspace, out: &mut Findings) {
     });
 }
 
-/// Names of files that a repair can make into a stub.
-pub(super) fn is_context_file(path: &RelPath) -> bool {
-    matches!(path.file_name(), "CLAUDE.md" | "AGENTS.md")
+/// Files that a repair can make into a stub, each once: a link to another of
+/// them is that file.
+pub(super) fn context_files(loaded: &Autoload) -> impl Iterator<Item = &AutoloadFile> {
+    let is_context = |path: &RelPath| matches!(path.file_name(), "CLAUDE.md" | "AGENTS.md");
+    let is_listed = move |path: &RelPath| {
+        is_context(path) && loaded.files.iter().any(|other| other.path == *path)
+    };
+    loaded
+        .files
+        .iter()
+        .filter(move |file| is_context(&file.path) && !file.real.as_ref().is_some_and(is_listed))
 }
 
 fn autoload(workspace: &Workspace, out: &mut Findings) {
@@ -391,11 +401,7 @@ fn autoload(workspace: &Workspace, out: &mut Findings) {
     let limits = &workspace.config().audit;
     let loaded = workspace.autoload();
     let mut counted = 0;
-    for file in loaded
-        .files
-        .iter()
-        .filter(|file| is_context_file(&file.path))
-    {
+    for file in context_files(&loaded) {
         let path = file.path.as_str();
         let text = match workspace.read_text(&file.path) {
             Ok(text) => text,

@@ -6,13 +6,13 @@ use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 
-use super::checks::is_context_file;
+use super::checks::context_files;
 use super::legacy;
 use super::stub::{STUB_TOKENS, Verdict, stub};
 use crate::knowledge::proposal::Proposal;
 use crate::knowledge::readme;
 use crate::tokens::{Tokenizer, thousands};
-use crate::workspace::{RelPath, Workspace};
+use crate::workspace::{AutoloadFile, RelPath, Workspace};
 
 /// What would be done, and what would not.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -48,20 +48,11 @@ pub fn plan(workspace: &Workspace, now: Timestamp) -> Repair {
     let mut repair = Repair::default();
     // Two sources may share a legacy file.
     let mut kept: BTreeMap<RelPath, Kept> = BTreeMap::new();
-    for file in workspace.autoload().files {
-        if !is_context_file(&file.path) {
-            continue;
-        }
-        if let Err(why) = cut_down(
-            workspace,
-            &file.path,
-            file.real.as_ref(),
-            now,
-            &mut repair,
-            &mut kept,
-        ) {
+    let loaded = workspace.autoload();
+    for file in context_files(&loaded) {
+        if let Err(why) = cut_down(workspace, file, now, &mut repair, &mut kept) {
             repair.left_alone.push(LeftAlone {
-                path: file.path,
+                path: file.path.clone(),
                 why,
             });
         }
@@ -80,19 +71,19 @@ struct Kept {
 
 fn cut_down(
     workspace: &Workspace,
-    path: &RelPath,
-    real: Option<&RelPath>,
+    file: &AutoloadFile,
     now: Timestamp,
     repair: &mut Repair,
     kept: &mut BTreeMap<RelPath, Kept>,
 ) -> Result<(), String> {
+    let path = &file.path;
     let limit = workspace.config().audit.file_warn;
     let text = workspace.read_text(path).map_err(|e| e.to_string())?;
     let before = Tokenizer::O200k.count(&text);
     if before <= limit {
         return Ok(());
     }
-    if let Some(real) = real {
+    if let Some(real) = &file.real {
         return Err(format!(
             "It is a symlink to `{real}`, and links are never written through"
         ));

@@ -12,7 +12,7 @@ use jiff::civil::Date;
 
 use crate::document::{self, BlockKind, Document, Edit};
 use crate::secrets;
-use crate::workspace::{self, PathError, Receipt, RelPath, Workspace, slug};
+use crate::workspace::{self, PathError, Receipt, RelPath, Role, Workspace, role, slug};
 
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
@@ -20,6 +20,10 @@ pub enum Error {
     Name(#[from] PathError),
     #[error(transparent)]
     Workspace(#[from] workspace::Error),
+    #[error(
+        "`{path}` would not be a document: names that end in `-index` or `-archive` have a meaning of their own"
+    )]
+    NotADocument { path: RelPath },
     #[error("There is no text to save")]
     Empty,
     #[error("The text looks as if it held a secret ({})", rules.join(", "))]
@@ -73,6 +77,9 @@ const USUAL_IMPORTANCE: u8 = 5;
 /// Writes `knowledge/<slug>.md`.
 pub fn context(workspace: &Workspace, context: &Context, now: Timestamp) -> Result<Saved, Error> {
     let path = RelPath::new(&format!("knowledge/{}.md", slug(context.name)?))?;
+    if role(&path, &[]) != Role::Knowledge {
+        return Err(Error::NotADocument { path });
+    }
     check_text(&[context.name, context.content])?;
     let title = title(context.name);
     let text = settled(context.content, 2, |content| {

@@ -217,6 +217,7 @@ impl From<save::Error> for CommandError {
         match error {
             Error::Name(error) => CommandError::usage(error.to_string()),
             Error::Workspace(error) => error.into(),
+            Error::NotADocument { .. } => failure.hint("Choose another name"),
             Error::Empty => failure.hint("Give it with `--content`, or pipe it in"),
             Error::Secret { .. } => {
                 failure.hint("Take it out, and name the place where it is kept instead")

@@ -99,19 +99,22 @@ fn what_it_is_unsure_of_stays() {
 #[test]
 #[cfg(unix)]
 fn a_symlink_is_not_written_through() {
+    use std::os::unix::fs::symlink;
     let ws = TestWorkspace::empty();
     ws.write("AGENTS.md", format!("# T\n\n{}", prose(900)));
-    std::os::unix::fs::symlink("AGENTS.md", ws.path("CLAUDE.md")).unwrap();
-    let left = repair(&ws);
+    symlink("AGENTS.md", ws.path("CLAUDE.md")).unwrap();
+    ws.write("docs/rules.md", prose(900));
+    symlink("../docs/rules.md", ws.path("docs/AGENTS.md")).unwrap();
     assert_eq!(
-        left,
-        ["CLAUDE.md: It is a symlink to `AGENTS.md`, and links are never written through"]
+        repair(&ws),
+        ["docs/AGENTS.md: It is a symlink to `docs/rules.md`, and links are never written through"]
     );
     assert!(ws.path("CLAUDE.md").is_symlink());
     assert!(
         ws.read("CLAUDE.md")
             .contains("`knowledge/legacy/AGENTS.md`")
     );
+    assert_eq!(ws.read("docs/rules.md"), prose(900));
 }
 
 #[test]

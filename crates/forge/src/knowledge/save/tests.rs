@@ -119,6 +119,11 @@ fn names_and_texts_that_cannot_be_saved_are_refused() {
         "`../../Evil Name` contains a path separator; give the name alone",
     );
     check("a", " \n\t", "There is no text to save");
+    check(
+        "API Index",
+        "x",
+        "`knowledge/api-index.md` would not be a document: names that end in `-index` or `-archive` have a meaning of their own",
+    );
     let token = format!("ghp_{}", "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8");
     let refused = context(&open(&ws), &note("a", &format!("use {token}")), now()).unwrap_err();
     assert!(matches!(refused, Error::Secret { .. }), "{refused}");
