@@ -83,6 +83,7 @@ pub(crate) enum Command {
     Audit(commands::audit::AuditArgs),
     Doctor(commands::doctor::DoctorArgs),
     Config(commands::config::ConfigArgs),
+    Hook(commands::hook::HookArgs),
     Completion(commands::completion::CompletionArgs),
     Man(commands::man::ManArgs),
 }

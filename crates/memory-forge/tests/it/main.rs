@@ -9,6 +9,7 @@ mod doctor;
 mod forget;
 mod frame;
 mod harness;
+mod hooks;
 mod index;
 mod init;
 mod save;
