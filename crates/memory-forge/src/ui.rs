@@ -157,6 +157,9 @@ impl Ui {
     }
 
     fn say(&mut self, text: &str) {
+        // On a terminal both streams meet: a remark belongs behind what was
+        // printed before it.
+        let _ = self.stdout.flush();
         // A closed standard error must not stop the work.
         let _ = writeln!(self.stderr, "{text}");
     }

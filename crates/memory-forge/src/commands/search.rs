@@ -424,7 +424,7 @@ fn show(
         let (path, heading) = (style::PATH, style::HEADING);
         ui.line(&format!(
             "\n{path}{}{path:#}  {heading}{}{heading:#}",
-            printable(&context::source(hit)),
+            printable(&format!("{}:{}", p.path, first_line(hit, start))),
             printable(&p.headings.join(" > "))
         ))?;
         if let Some(note) = context::standing(hit) {
@@ -448,6 +448,13 @@ fn show(
         ));
     }
     Ok(())
+}
+
+/// The line of the file on which the shown part of a passage begins.
+fn first_line(hit: &Hit, start: usize) -> usize {
+    let (first, last) = hit.passage.lines;
+    let above = hit.passage.text[..start].matches('\n').count();
+    (first + above).min(last)
 }
 
 /// Text from a file with its matches marked, safe for a terminal.
