@@ -82,6 +82,7 @@ pub(crate) enum Command {
     Preview(commands::preview::PreviewArgs),
     Audit(commands::audit::AuditArgs),
     Doctor(commands::doctor::DoctorArgs),
+    Mind(commands::mind::MindArgs),
     Config(commands::config::ConfigArgs),
     Completion(commands::completion::CompletionArgs),
     Man(commands::man::ManArgs),

@@ -4,4 +4,6 @@
 
 mod frame;
 mod harness;
+mod mind;
+mod spec_state_files;
 mod tidy;
