@@ -100,7 +100,8 @@ impl<'a> Mind<'a> {
         Ok(self.text(which)?.map(document::parse))
     }
 
-    fn modified(&self, which: File) -> Option<Timestamp> {
+    /// When a file was last written; none where there is none.
+    pub fn modified(&self, which: File) -> Option<Timestamp> {
         modified(&self.absolute(which))
     }
 

@@ -84,6 +84,7 @@ pub(crate) enum Command {
     Doctor(commands::doctor::DoctorArgs),
     Mind(commands::mind::MindArgs),
     Config(commands::config::ConfigArgs),
+    Hook(commands::hook::HookArgs),
     Completion(commands::completion::CompletionArgs),
     Man(commands::man::ManArgs),
 }

@@ -168,10 +168,6 @@ pub(crate) struct Progress {
 }
 
 impl Progress {
-    pub(crate) fn advance(&self, by: u64) {
-        self.bar.inc(by);
-    }
-
     pub(crate) fn set(&self, position: u64, total: u64) {
         self.bar.set_length(total);
         self.bar.set_position(position);

@@ -2,8 +2,19 @@
 //! shows that the parts are wired together; the parts' own behaviour is tested
 //! where they live, which is faster and says more when it fails.
 
+mod audit;
+mod bad_input;
+mod config;
+mod doctor;
+mod forget;
 mod frame;
 mod harness;
+mod hooks;
+mod index;
+mod init;
 mod mind;
+mod save;
+mod search;
 mod spec_state_files;
+mod stats;
 mod tidy;
