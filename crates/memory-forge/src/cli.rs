@@ -82,6 +82,7 @@ pub(crate) enum Command {
     Preview(commands::preview::PreviewArgs),
     Audit(commands::audit::AuditArgs),
     Doctor(commands::doctor::DoctorArgs),
+    Mind(commands::mind::MindArgs),
     Config(commands::config::ConfigArgs),
     Hook(commands::hook::HookArgs),
     Completion(commands::completion::CompletionArgs),

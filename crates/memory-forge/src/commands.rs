@@ -12,6 +12,7 @@ pub(crate) mod hook;
 pub(crate) mod index;
 pub(crate) mod init;
 pub(crate) mod man;
+pub(crate) mod mind;
 pub(crate) mod preview;
 pub(crate) mod restore;
 pub(crate) mod save;
@@ -43,6 +44,7 @@ fn dispatch(command: Command, settings: &Settings, ui: &mut Ui) -> Result<Exit, 
         Command::Preview(args) => preview::run(args, settings, ui),
         Command::Audit(args) => audit::run(args, settings, ui),
         Command::Doctor(args) => doctor::run(args, settings, ui),
+        Command::Mind(args) => mind::run(args, settings, ui),
         Command::Config(args) => config::run(args, settings, ui),
         Command::Hook(args) => hook::run(args),
         Command::Completion(args) => completion::run(args, settings, ui),
