@@ -15,7 +15,10 @@ pub(crate) mod preview;
 pub(crate) mod restore;
 pub(crate) mod save;
 pub(crate) mod search;
+pub(crate) mod setup;
 pub(crate) mod stats;
+pub(crate) mod status;
+pub(crate) mod uninstall;
 
 use crate::cli::Command;
 use crate::report::{CommandError, Exit};
@@ -42,6 +45,9 @@ fn dispatch(command: Command, settings: &Settings, ui: &mut Ui) -> Result<Exit, 
         Command::Preview(args) => preview::run(args, settings, ui),
         Command::Audit(args) => audit::run(args, settings, ui),
         Command::Doctor(args) => doctor::run(args, settings, ui),
+        Command::Setup(args) => setup::run(args, settings, ui),
+        Command::Uninstall(args) => uninstall::run(args, settings, ui),
+        Command::Status(args) => status::run(args, settings, ui),
         Command::Config(args) => config::run(args, settings, ui),
         Command::Completion(args) => completion::run(args, settings, ui),
         Command::Man(args) => man::run(args, settings, ui),

@@ -10,6 +10,7 @@ mod commands;
 mod memory;
 mod report;
 mod settings;
+mod setup;
 mod ui;
 
 use std::process::ExitCode;

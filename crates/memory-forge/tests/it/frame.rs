@@ -4,7 +4,7 @@ use std::process::Stdio;
 
 use crate::harness::ws;
 
-const COMMANDS: [&str; 13] = [
+const COMMANDS: [&str; 16] = [
     "init",
     "index",
     "search",
@@ -15,6 +15,9 @@ const COMMANDS: [&str; 13] = [
     "preview",
     "audit",
     "doctor",
+    "setup",
+    "uninstall",
+    "status",
     "config",
     "completion",
     "man",
@@ -116,7 +119,7 @@ fn errors_in_the_request_exit_with_2_and_say_what_to_do() {
         &["man", "fly"],
         "error: There is no command `fly`\n\n\
          hint: The commands are init, index, search, save, forget, restore, stats, preview, audit, \
-         doctor, config, completion, man\n",
+         doctor, setup, uninstall, status, config, completion, man\n",
     );
 }
 
