@@ -1,1 +1,285 @@
+//! What agents load at every start, what it costs, and what is wrong with it.
 //!
+//! Each client has rules of its own for what it loads; the plain view counts
+//! every file whole, whoever loads it. The audit reads and reports: it never
+//! writes a file, and it never puts a secret that it found into a report.
+
+use std::path::Path;
+
+use jiff::Timestamp;
+
+use crate::tokens::{Tokenizer, thousands};
+use crate::workspace::Workspace;
+
+mod claude;
+mod codex;
+mod copilot;
+mod gemini;
+mod glob;
+mod hidden;
+mod imports;
+mod knowledge;
+mod loads;
+mod opencode;
+mod plain;
+mod repeats;
+mod report;
+mod skills;
+mod source;
+mod state;
+
+use loads::{Load, Loads};
+use source::{Place, Reader};
+
+pub use report::{Client, Finding, Item, Kind, Level, Limits, Origin, Report, Summary, View};
+pub use state::{FILE as STATE_FILE, State};
+
+#[derive(Clone, Copy, Debug)]
+pub struct AuditOptions<'a> {
+    pub view: View,
+    /// What numbers are shown in. Limits are compared with counts by the
+    /// tokenizer of the configuration, because they were chosen for it.
+    pub tokenizer: Tokenizer,
+    /// Where a person's own instructions lie; without it none are looked for.
+    pub home: Option<&'a Path>,
+    pub now: Timestamp,
+}
+
+/// Audits one view of the workspace.
+pub fn run(workspace: &Workspace, options: &AuditOptions) -> Report {
+    let shared = Shared::gather(workspace, options);
+    shared.report(options.view)
+}
+
+/// Audits several views; what they share is read once.
+pub fn run_each(workspace: &Workspace, options: &AuditOptions, views: &[View]) -> Vec<Report> {
+    let shared = Shared::gather(workspace, options);
+    views.iter().map(|&view| shared.report(view)).collect()
+}
+
+/// What does not depend on the view.
+struct Shared<'a> {
+    workspace: &'a Workspace,
+    options: AuditOptions<'a>,
+    reader: Reader<'a>,
+    judge: Tokenizer,
+    findings: Vec<Finding>,
+    knowledge_files: usize,
+    state: Option<State>,
+}
+
+impl<'a> Shared<'a> {
+    fn gather(workspace: &'a Workspace, options: &AuditOptions<'a>) -> Shared<'a> {
+        let reader = Reader::new(workspace, options.home);
+        let judge = workspace
+            .config()
+            .audit
+            .tokenizer
+            .parse()
+            .unwrap_or_default();
+        let mut findings = Vec::new();
+        for problem in reader.problems() {
+            let message = format!("`{}` {}", problem.path, problem.message);
+            let finding = Finding::new(Level::Notice, Kind::Unreadable, &problem.path, message);
+            findings.push(finding.advice("It was not counted"));
+        }
+        let state = state::compare(&reader, options.now, &mut findings);
+        let plain = plain::loads(&reader);
+        let knowledge_files = knowledge::check(workspace, &plain, judge, &mut findings);
+        Shared {
+            workspace,
+            options: *options,
+            reader,
+            judge,
+            findings,
+            knowledge_files,
+            state,
+        }
+    }
+
+    fn report(&self, view: View) -> Report {
+        let Loads { loads, findings } = match view {
+            View::Plain => plain::loads(&self.reader),
+            View::Client(Client::Claude) => claude::loads(&self.reader),
+            View::Client(Client::Codex) => codex::loads(&self.reader),
+            View::Client(Client::OpenCode) => opencode::loads(&self.reader),
+            View::Client(Client::Gemini) => gemini::loads(&self.reader),
+            View::Client(Client::Copilot) => copilot::loads(&self.reader),
+        };
+        let mut all = self.findings.clone();
+        // What another client loads is none of this one's business.
+        let loaded = |file: &str| loads.iter().any(|load| load.source.shown == file);
+        all.retain(|f| f.kind != Kind::RepeatsKnowledge || view == View::Plain || loaded(&f.file));
+        all.extend(findings);
+        let items: Vec<Item> = loads.iter().map(|load| self.item(load)).collect();
+        let config = &self.workspace.config().audit;
+        let total_limits = Limits {
+            warn: config.total_warn,
+            critical: config.total_critical,
+        };
+        let summary = self.summary(&items);
+        let own = |item: &&Item| item.origin == Origin::Project;
+        let judged: usize = items.iter().filter(own).map(|item| item.judged).sum();
+        let total = total_limits.judge(judged);
+        self.sizes(&items, &mut all);
+        if let Some((level, limit)) = total {
+            let shown = self.amount(summary.autoload_tokens, judged);
+            let message = format!("Total autoload: {shown} {}", verdict(level, limit));
+            let mut finding = Finding::new(level, Kind::Total, "TOTAL", message);
+            finding.tokens = Some(judged);
+            all.push(finding.advice("Move stable knowledge to knowledge/"));
+        }
+        all.extend(self.reader.findings());
+        look_inside(&loads, &mut all);
+        repeats::across(&loads, view, self.judge, &mut all);
+        all.sort_by(|a, b| {
+            let key = |f: &Finding| (std::cmp::Reverse(f.level), f.file.clone(), f.line);
+            key(a).cmp(&key(b))
+        });
+        all.dedup();
+        Report {
+            view,
+            tokenizer: self.options.tokenizer,
+            judge: self.judge,
+            items,
+            findings: all,
+            total,
+            total_limits,
+            summary,
+            state: self.state.clone(),
+        }
+    }
+
+    fn item(&self, load: &Load) -> Item {
+        let shown = self.options.tokenizer;
+        let always = shown.count(&load.text);
+        let judged = match shown == self.judge {
+            true => always,
+            false => self.judge.count(&load.text),
+        };
+        let whole = match load.text == load.source.document.text {
+            true => always,
+            false => shown.count(&load.source.document.text),
+        };
+        let config = &self.workspace.config().audit;
+        let limits = (load.origin == Origin::Project).then_some(match load.is_instructions {
+            true => self.instruction_limits(),
+            false => Limits {
+                warn: config.skill_warn,
+                critical: config.skill_critical,
+            },
+        });
+        Item {
+            path: load.source.shown.clone(),
+            origin: load.origin,
+            why: load.why.clone(),
+            part: load.part.clone(),
+            always,
+            whole,
+            on_invoke: load.invoke.as_ref().map(|text| shown.count(text)),
+            nested: load.nested,
+            judged,
+            limits,
+            level: limits.and_then(|l| l.judge(judged)).map(|(level, _)| level),
+        }
+    }
+
+    fn instruction_limits(&self) -> Limits {
+        let config = &self.workspace.config().audit;
+        Limits {
+            warn: config.file_warn,
+            critical: config.file_critical,
+        }
+    }
+
+    fn sizes(&self, items: &[Item], findings: &mut Vec<Finding>) {
+        for item in items {
+            let Some((level, limit)) = item.limits.and_then(|l| l.judge(item.judged)) else {
+                continue;
+            };
+            let shown = self.amount(item.always, item.judged);
+            let message = format!("{}: {shown} {}", item.path, verdict(level, limit));
+            let warn = item.limits.map_or(limit, |l| l.warn);
+            let warn = thousands(warn);
+            let file = &item.path;
+            let advice = if item.limits == Some(self.instruction_limits()) {
+                format!("Reduce {file} to a stub (< {warn} tokens)")
+            } else if file.ends_with("/SKILL.md") {
+                format!(
+                    "Keep each skill under {warn} tokens, with the rest in `references/` beside it"
+                )
+            } else {
+                format!("Keep each rule, command and agent under {warn} tokens")
+            };
+            let mut finding = Finding::new(level, Kind::Size, &item.path, message);
+            finding.tokens = Some(item.judged);
+            findings.push(finding.advice(advice));
+        }
+    }
+
+    /// A count as people read it, with the count that limits see where that is
+    /// another one.
+    fn amount(&self, shown: usize, judged: usize) -> String {
+        if self.options.tokenizer == self.judge {
+            return format!("{} tokens", thousands(shown));
+        }
+        format!(
+            "{} {} tokens, {} {}",
+            thousands(shown),
+            self.options.tokenizer.label(),
+            thousands(judged),
+            self.judge.label()
+        )
+    }
+
+    fn summary(&self, items: &[Item]) -> Summary {
+        let mut summary = Summary {
+            knowledge_files: self.knowledge_files,
+            ..Summary::default()
+        };
+        for item in items {
+            let loaded = usize::from(item.always > 0 || item.whole == 0);
+            if item.origin == Origin::Project {
+                summary.autoload_tokens += item.always;
+                summary.autoload_files += loaded;
+                summary.on_invoke_tokens += item.on_invoke.unwrap_or(0);
+                if item.nested {
+                    summary.nested_tokens += item.always;
+                    summary.nested_files += loaded;
+                }
+            } else {
+                summary.beyond_tokens += item.always;
+                summary.beyond_files += loaded;
+            }
+        }
+        summary
+    }
+}
+
+fn verdict(level: Level, limit: usize) -> String {
+    format!("({}, threshold: {})", level.name(), thousands(limit))
+}
+
+/// Secrets, hidden characters and broken front matter in the project's files.
+fn look_inside(loads: &[Load], findings: &mut Vec<Finding>) {
+    let mut seen = std::collections::HashSet::new();
+    for load in loads {
+        let source = &load.source;
+        let Place::Inside(_) = &source.place else {
+            continue;
+        };
+        if !seen.insert(source.real.clone()) {
+            continue;
+        }
+        hidden::check(&source.shown, &source.document.text, true, findings);
+        source::secrets(&source.shown, &source.document.text, findings);
+        for problem in &source.document.problems {
+            let message = format!("{}:{}: {}", source.shown, problem.line, problem.message);
+            let finding = Finding::new(Level::Warning, Kind::FrontMatter, &source.shown, message);
+            findings.push(finding.line(problem.line));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

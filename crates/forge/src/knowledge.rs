@@ -9,4 +9,6 @@ pub mod past;
 pub mod proposal;
 pub mod readme;
 pub mod refresh;
+pub mod save;
+pub mod start;
 pub mod state;

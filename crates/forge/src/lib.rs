@@ -14,5 +14,6 @@ pub mod index;
 
 pub mod recall;
 pub mod knowledge;
+pub mod mind;
 pub mod audit;
 pub mod doctor;

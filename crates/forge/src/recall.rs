@@ -108,6 +108,8 @@ pub fn ask(
     let (allowed, undated) = allowed_files(catalogue, ask);
     let allow = |file: u32| allowed.get(file as usize).copied().unwrap_or(false);
     let counts = index.counts()?;
+    // One file may hold more passages than the pool, and hide all others.
+    let everything = counts.chunks.max(POOL);
 
     let mut mode = ask.mode;
     let mut mode_note = None;
@@ -116,20 +118,21 @@ pub fn ask(
         match embedder {
             Some(embedder) if counts.embedded > 0 => {
                 let query = Packed::from(&embedder.embed(&question.plain));
-                vector_hits = index.vector_hits(&slots, &query, &allow, POOL)?;
+                let pool = if ask.unique { everything } else { POOL };
+                vector_hits = index.vector_hits(&slots, &query, &allow, pool)?;
             }
             _ => {
                 mode = Mode::Text;
-                mode_note = Some("no passage has a vector yet".to_owned());
+                mode_note = (counts.chunks > 0).then(|| "no passage has a vector yet".to_owned());
             }
         }
     }
     let mut text_hits = TextHits::default();
     if mode != Mode::Vector {
-        let pool = if question.phrases.is_empty() {
-            POOL
-        } else {
-            PHRASE_POOL
+        let pool = match (ask.unique, question.phrases.is_empty()) {
+            (true, _) => everything,
+            (false, true) => POOL,
+            (false, false) => PHRASE_POOL,
         };
         text_hits = index.text_hits(&slots, &question.terms, &question.prefixes, &allow, pool)?;
     }
@@ -137,11 +140,13 @@ pub fn ask(
 
     let mut ranked = fuse::fuse(&text_hits.hits, &vector_hits, &literal, mode);
     let more_than_asked = ranked.len();
-    ranked.truncate(if question.phrases.is_empty() {
-        POOL * 2
-    } else {
-        PHRASE_POOL
-    });
+    if !ask.unique {
+        ranked.truncate(if question.phrases.is_empty() {
+            POOL * 2
+        } else {
+            PHRASE_POOL
+        });
+    }
     let ids: Vec<u32> = ranked.iter().map(|(chunk, _)| *chunk).collect();
     let needed = head_size(ask, &question);
     let mut hits: Vec<Hit> = Vec::new();
@@ -155,7 +160,15 @@ pub fn ask(
             let evidence = by_chunk[&passage.chunk];
             hits.push(hit(passage, evidence, ideal, &question));
         }
-        if hits.len() >= needed {
+        let at_hand = match ask.unique {
+            true => hits
+                .iter()
+                .map(|h| h.passage.file)
+                .collect::<HashSet<_>>()
+                .len(),
+            false => hits.len(),
+        };
+        if at_hand >= needed {
             break;
         }
     }
@@ -261,11 +274,7 @@ fn literal_fallback(
 
 /// How many hits must be at hand before they are re-ordered and cut.
 fn head_size(ask: &Ask, question: &Question) -> usize {
-    let spare = if ask.unique || !question.phrases.is_empty() {
-        4
-    } else {
-        2
-    };
+    let spare = if question.phrases.is_empty() { 2 } else { 4 };
     (ask.limit * spare).max(50)
 }
 

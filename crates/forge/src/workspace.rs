@@ -10,6 +10,7 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+mod autoload;
 mod config;
 mod disk;
 pub mod git;
@@ -19,10 +20,11 @@ mod path;
 mod role;
 mod root;
 mod scan;
-mod survey;
+mod leftovers;
 mod undo;
 mod write;
 
+pub use autoload::{Autoload, AutoloadFile, list_beyond, read_beyond};
 pub use config::{
     AuditConfig, Config, ConfigProblem, ForgetConfig, IndexConfig, KeyDoc, MindConfig,
     SearchConfig, SearchMode, reference,
@@ -33,7 +35,6 @@ pub use path::{PathError, RelPath, slug};
 pub use role::{Role, role};
 pub use root::{FoundBy, Root, RootHints, discover};
 pub use scan::{Found, Scan, ScanProblem};
-pub use survey::Survey;
 pub use undo::{Effect, JournalEntry, JournalFile, Undone, Unfinished};
 pub use write::{Change, Receipt};
 
@@ -166,6 +167,14 @@ impl Workspace {
         self.prepare_derived()?;
         Lock::take(&self.derived().join("index.lock"), "The index", wait)
     }
+
+    /// Takes the lock of whoever computes vectors, if nobody does. It is not the
+    /// index's own: computing takes minutes, and searches must go on meanwhile.
+    pub fn lock_vectors(&self) -> Result<Lock, Error> {
+        self.prepare_derived()?;
+        let path = self.derived().join("vectors.lock");
+        Lock::take(&path, "The list of vectors", Duration::ZERO)
+    }
 }
 
 /// What can go wrong with files. Every message names the file and says what to
@@ -236,6 +245,26 @@ impl Error {
                 doing,
                 source,
             },
+        }
+    }
+
+    /// The message for whoever has just named the file, or keeps it: without
+    /// the absolute path, which would be wrong once the workspace is moved.
+    pub fn reason(&self) -> String {
+        match self {
+            Error::Io { doing, source, .. } => format!("could not {doing} it: {source}"),
+            Error::NotUtf8 { line, .. } => {
+                format!("line {line} is not UTF-8; convert the file to UTF-8 to have it used")
+            }
+            Error::TooLarge { size, limit, .. } => format!(
+                "it has {size} bytes, more than the {limit} that `index.max_file_bytes` allows; \
+                 split the file or raise the limit"
+            ),
+            Error::Outside { .. } => {
+                "it leads out of the workspace; put the file itself here".to_owned()
+            }
+            Error::NotAFile { .. } => "it is not a regular file; move it away".to_owned(),
+            other => other.to_string(),
         }
     }
 

@@ -16,6 +16,10 @@ use crate::ui::Ui;
 /// How long a command waits for another process that writes the index.
 const WAIT: Duration = Duration::from_secs(5);
 
+/// What is said where there is nothing to search.
+pub(crate) const NO_KNOWLEDGE: &str =
+    "There is no Markdown under `knowledge/` yet. `memory-forge init` makes a start.";
+
 /// Finds and opens the workspace, and says what is wrong with its settings.
 pub(crate) fn workspace(settings: &Settings, ui: &mut Ui) -> Result<Workspace, CommandError> {
     let root = discover(&RootHints {
@@ -57,14 +61,45 @@ pub(crate) fn path_in(
         (Some(folder), Some(name)) => folder.join(name),
         _ => absolute,
     };
+    // Answers name files from the root, and such a name is understood wherever
+    // the command runs.
+    let from_root = file.is_relative()
+        && absolute.symlink_metadata().is_err()
+        && workspace.root().join(file).symlink_metadata().is_ok();
     let relative = match absolute.strip_prefix(workspace.root()) {
+        _ if from_root => file,
         Ok(relative) => relative,
-        // Named from the root although the command runs below it.
         Err(_) if file.is_relative() => file,
         Err(_) => return Err(outside()),
     };
     let text = relative.to_str().ok_or_else(outside)?;
     RelPath::new(text).map_err(|e| CommandError::usage(e.to_string()))
+}
+
+/// A document named on the command line: from here, from the root, or from
+/// `knowledge/`, whichever exists. One that exists nowhere is taken from the
+/// root.
+pub(crate) fn document_in(
+    workspace: &Workspace,
+    settings: &Settings,
+    file: &str,
+) -> Result<RelPath, CommandError> {
+    let from_here = path_in(workspace, settings, Path::new(file))?;
+    let from_root = RelPath::new(file).ok();
+    let from_knowledge = RelPath::new("knowledge").and_then(|k| k.join(file)).ok();
+    let candidates = [
+        Some(&from_here),
+        from_root.as_ref(),
+        from_knowledge.as_ref(),
+    ];
+    let found = candidates
+        .into_iter()
+        .flatten()
+        .find(|path| workspace.absolute(path).is_file());
+    let named = from_root
+        .as_ref()
+        .filter(|path| path.starts_with("knowledge"));
+    Ok(found.or(named).unwrap_or(&from_here).clone())
 }
 
 /// An index in step with the files.
@@ -114,16 +149,21 @@ pub(crate) fn embed_pending(
 ) -> Result<(), CommandError> {
     let counts = fresh.index.counts()?;
     let model: &dyn Embedder = embed::builtin();
-    if counts.embedded == counts.chunks && fresh.index.has_model(model.id(), model.dimensions())? {
+    let done = counts.embedded == counts.chunks;
+    if counts.chunks == 0 || done && fresh.index.has_model(model.id(), model.dimensions())? {
         return Ok(());
     }
-    if fresh.lock.is_none() {
-        // Whoever holds the lock is embedding too; there is no need to wait.
-        match workspace.lock_index(Duration::ZERO) {
-            Ok(lock) => fresh.lock = Some(lock),
-            Err(_) => return Ok(()),
-        }
-    }
+    // From here on others may read and write the index.
+    fresh.lock = None;
+    let _lock = match fresh.in_memory() {
+        Some(_) => None,
+        None => match workspace.lock_vectors() {
+            Ok(lock) => Some(lock),
+            // Somebody is at it already; there is no need to wait.
+            Err(e) if e.is_locked() => return Ok(()),
+            Err(e) => return Err(e.into()),
+        },
+    };
     let bar = ui.progress("Embedding", 0);
     let start = Instant::now();
     refresh::embed(&mut fresh.index, model, &mut |done, waiting| {

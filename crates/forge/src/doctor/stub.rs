@@ -360,12 +360,10 @@ fn is_about_commands(title: &str) -> bool {
 }
 
 fn is_shouted(line: &str) -> bool {
-    line.split(|c: char| !c.is_alphanumeric()).any(|word| {
-        matches!(
-            word,
-            "NEVER" | "ALWAYS" | "MUST" | "CRITICAL" | "IMPORTANT" | "DO"
-        )
-    }) && !line.starts_with('#')
+    let shouts =
+        |word: &str| matches!(word, "NEVER" | "ALWAYS" | "MUST" | "CRITICAL" | "IMPORTANT");
+    let mut words = line.split(|c: char| !c.is_alphanumeric());
+    !line.starts_with('#') && (line.contains("DO NOT") || words.any(shouts))
 }
 
 /// Programs whose name at the beginning of a line tells a command.

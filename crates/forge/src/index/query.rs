@@ -259,7 +259,7 @@ impl Index {
         let finder = memchr::memmem::Finder::new(needle.as_bytes());
         self.read(|db| {
             let mut found = Vec::new();
-            let mut statement = db.prepare("select id, text from chunk order by id")?;
+            let mut statement = db.prepare("select c.id, c.text from file f join chunk c on c.file = f.id order by f.path, c.id")?;
             let mut rows = statement.query([])?;
             while let Some(row) = rows.next()? {
                 let chunk: u32 = row.get(0)?;

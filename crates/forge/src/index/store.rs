@@ -79,10 +79,15 @@ impl Index {
     pub fn open(directory: &Path) -> Result<Opened, Error> {
         let path = directory.join("index.db");
         match state(&path)? {
-            State::Ours => Ok(Opened {
-                index: Index::connect(&path)?,
-                note: None,
-            }),
+            State::Ours => match Index::connect(&path) {
+                Ok(index) => Ok(Opened { index, note: None }),
+                // Its header is in order, and what follows is not.
+                Err(Error::Damaged { why, .. }) => Ok(Opened {
+                    index: Index::replace(&path)?,
+                    note: Some(Note::Rebuilt(why)),
+                }),
+                Err(other) => Err(other),
+            },
             State::Absent => Ok(Opened {
                 index: Index::create(&path)?,
                 note: Some(Note::Created),
@@ -90,7 +95,10 @@ impl Index {
             State::Newer(newer) => {
                 let path = directory.join(format!("index.v{VERSION}.db"));
                 let index = match state(&path)? {
-                    State::Ours => Index::connect(&path)?,
+                    State::Ours => match Index::connect(&path) {
+                        Err(e) if e.is_damage() => Index::replace(&path)?,
+                        other => other?,
+                    },
                     State::Absent => Index::create(&path)?,
                     _ => Index::replace(&path)?,
                 };

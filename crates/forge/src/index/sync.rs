@@ -91,6 +91,25 @@ impl Index {
             .map_err(|e| self.damaged(e.to_string()))
     }
 
+    /// Empties the index; what was used how often stays. Numbers of passages are
+    /// not given out again, so a vector that is still being computed for an old
+    /// passage finds no new one to be mistaken for.
+    pub fn clear(&mut self) -> Result<(), Error> {
+        let path = self.path.clone();
+        let mut run = || -> rusqlite::Result<()> {
+            let tx = self
+                .db
+                .transaction_with_behavior(TransactionBehavior::Immediate)?;
+            tx.execute_batch(
+                "delete from file; delete from chunk; delete from segment; delete from post;
+                 delete from slot; delete from vector;
+                 delete from meta where key in ('chunks', 'terms');",
+            )?;
+            tx.commit()
+        };
+        run().map_err(|e| sqlite(&path, e))
+    }
+
     /// Makes sure that stored vectors come from this model; those of another
     /// are dropped, the text stays.
     pub fn use_model(&mut self, id: &str, dimensions: usize) -> Result<(), Error> {

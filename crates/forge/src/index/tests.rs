@@ -1,4 +1,4 @@
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use proptest::prelude::*;
 
@@ -56,51 +56,50 @@ fn asked(index: &Index, question: &str) -> Vec<(String, usize, f32)> {
 
 /// The same, computed from the texts without any index.
 fn naive(files: &HashMap<String, String>, question: &str) -> Vec<(String, usize, f32)> {
+    struct Held {
+        path: String,
+        ordinal: usize,
+        frequency: HashMap<String, f32>,
+        length: usize,
+    }
     let mut terms = Terms::default();
     let mut passages = Vec::new();
     for (path, text) in files {
         let document = parse(text.clone());
-        let title = document.title().unwrap_or("").to_owned();
+        let titles = terms.of(document.title().unwrap_or(""));
         for (ordinal, chunk) in chunks(&document, Sizes::up_to(60)).into_iter().enumerate() {
-            let mut body: HashMap<String, u32> = HashMap::new();
+            let mut frequency: HashMap<String, f32> = HashMap::new();
             let mut length = 0;
             terms.each(&chunk.text, |t| {
                 length += 1;
-                *body.entry(t.to_owned()).or_default() += 1;
+                *frequency.entry(t.to_owned()).or_default() += 1.0;
             });
-            let headings: HashSet<String> =
-                terms.of(&chunk.headings.join("\n")).into_iter().collect();
-            let titles: HashSet<String> = terms.of(&title).into_iter().collect();
-            passages.push((path.clone(), ordinal, body, headings, titles, length));
+            let headings = terms.of(&chunk.headings.join("\n"));
+            for term in headings.into_iter().chain(titles.iter().cloned()) {
+                *frequency.entry(term).or_default() += 1.0;
+            }
+            passages.push(Held {
+                path: path.clone(),
+                ordinal,
+                frequency,
+                length,
+            });
         }
     }
-    let average = passages.iter().map(|p| p.5).sum::<usize>() as f32 / passages.len().max(1) as f32;
-    let question = terms.of(question);
-    let frequency = |p: &(
-        String,
-        usize,
-        HashMap<String, u32>,
-        HashSet<String>,
-        HashSet<String>,
-        usize,
-    ),
-                     t: &str| {
-        *p.2.get(t).unwrap_or(&0) as f32
-            + p.3.contains(t) as u32 as f32
-            + p.4.contains(t) as u32 as f32
-    };
+    let total: usize = passages.iter().map(|p| p.length).sum();
+    let average = total as f32 / passages.len().max(1) as f32;
     let mut out = Vec::new();
     for p in &passages {
         let mut score = 0.0;
-        for t in &question {
-            let holding = passages.iter().filter(|p| frequency(p, t) > 0.0).count();
-            let f = frequency(p, t);
-            if f > 0.0 {
-                score += bm25(idf(passages.len(), holding), f, p.5 as f32, average);
+        for t in terms.of(question) {
+            let holding = passages.iter().filter(|p| p.frequency.contains_key(&t));
+            let rarity = idf(passages.len(), holding.count());
+            if let Some(f) = p.frequency.get(&t) {
+                score += bm25(rarity, *f, p.length as f32, average);
             }
         }
         if score > 0.0 {
-            out.push((p.0.clone(), p.1, score));
+            out.push((p.path.clone(), p.ordinal, score));
         }
     }
     out.sort_by(|a, b| (&a.0, a.1).cmp(&(&b.0, b.1)));

@@ -45,7 +45,18 @@ pub struct Opening<'a> {
     pub progress: &'a mut dyn FnMut(usize, usize),
 }
 
-/// Opens the index and brings it up to date.
+impl Fresh {
+    /// Why the index could not be kept, when it could not.
+    pub fn in_memory(&self) -> Option<&str> {
+        self.remarks.iter().find_map(|remark| match remark {
+            Remark::InMemory(why) => Some(why.as_str()),
+            _ => None,
+        })
+    }
+}
+
+/// Opens the index and brings it up to date. Where it cannot be kept, it is
+/// made in memory: a search is answered as long as the files can be read.
 pub fn fresh(workspace: &Workspace, opening: &mut Opening) -> Result<Fresh, Error> {
     let mut damage = None;
     if !opening.force {
@@ -57,14 +68,27 @@ pub fn fresh(workspace: &Workspace, opening: &mut Opening) -> Result<Fresh, Erro
             Err(e) => return Err(e),
         }
     }
+    if let Some(fresh) = nothing(workspace)? {
+        return Ok(fresh);
+    }
     let lock = match workspace.lock_index(opening.wait) {
         Ok(lock) => lock,
         Err(e) if e.is_locked() => return behind(workspace, e.into()),
-        Err(e) if e.is_read_only() => return in_memory(workspace, opening, e.to_string()),
-        Err(e) => return Err(e.into()),
+        Err(e) => return in_memory(workspace, opening, e.to_string()),
     };
+    kept(workspace, lock, damage, opening).or_else(|e| in_memory(workspace, opening, e.to_string()))
+}
+
+/// The index in its file, brought up to date under the lock.
+fn kept(
+    workspace: &Workspace,
+    lock: Lock,
+    damage: Option<String>,
+    opening: &mut Opening,
+) -> Result<Fresh, Error> {
     let opened = Index::open(&workspace.derived())?;
     let mut remarks = Vec::new();
+    let is_new = matches!(opened.note, Some(Note::Created | Note::Rebuilt(_)));
     match opened.note {
         Some(Note::Rebuilt(why)) => remarks.push(Remark::Rebuilt(why)),
         Some(Note::Beside { newer, path }) => remarks.push(Remark::Beside {
@@ -74,7 +98,9 @@ pub fn fresh(workspace: &Workspace, opening: &mut Opening) -> Result<Fresh, Erro
         Some(Note::Created) | None => {}
     }
     let mut index = opened.index;
-    if let Some(why) = damage {
+    if let Some(why) = damage
+        && !is_new
+    {
         index = index.rebuild()?;
         remarks.push(Remark::Rebuilt(why));
     }
@@ -86,7 +112,7 @@ pub fn fresh(workspace: &Workspace, opening: &mut Opening) -> Result<Fresh, Erro
         }
         other => other?,
     };
-    remarks.extend(report.problems.iter().cloned().map(Remark::Unreadable));
+    remarks.extend(unreadable(report.problems.clone()));
     Ok(Fresh {
         catalogue: index.catalogue()?,
         index,
@@ -98,16 +124,11 @@ pub fn fresh(workspace: &Workspace, opening: &mut Opening) -> Result<Fresh, Erro
 
 /// Throws an index away that proved to be damaged while it was asked.
 pub fn rebuilt(workspace: &Workspace, opening: &mut Opening, why: String) -> Result<Fresh, Error> {
-    let lock = workspace.lock_index(opening.wait)?;
-    let mut index = Index::open(&workspace.derived())?.index.rebuild()?;
-    let report = run(workspace, &mut index, &lock, opening)?;
-    Ok(Fresh {
-        catalogue: index.catalogue()?,
-        index,
-        refresh: Some(report),
-        lock: Some(lock),
-        remarks: vec![Remark::Rebuilt(why)],
-    })
+    match workspace.lock_index(opening.wait) {
+        Ok(lock) => kept(workspace, lock, Some(why), opening)
+            .or_else(|e| in_memory(workspace, opening, e.to_string())),
+        Err(_) => in_memory(workspace, opening, why),
+    }
 }
 
 fn run(
@@ -126,6 +147,33 @@ fn run(
     )
 }
 
+/// Where there is nothing to index and never was, no folder is made.
+fn nothing(workspace: &Workspace) -> Result<Option<Fresh>, Error> {
+    if workspace
+        .derived()
+        .join("index.db")
+        .symlink_metadata()
+        .is_ok()
+    {
+        return Ok(None);
+    }
+    let differences = refresh::differences(workspace, &[], false);
+    if !differences.none() {
+        return Ok(None);
+    }
+    Ok(Some(Fresh {
+        index: Index::in_memory()?,
+        catalogue: Vec::new(),
+        refresh: None,
+        lock: None,
+        remarks: unreadable(differences.problems),
+    }))
+}
+
+fn unreadable(problems: Vec<String>) -> Vec<Remark> {
+    problems.into_iter().map(Remark::Unreadable).collect()
+}
+
 /// The usual case: the index is there and nothing changed.
 fn unchanged(workspace: &Workspace) -> Result<Option<Fresh>, Error> {
     let Some(index) = Index::open_existing(&workspace.derived())? else {
@@ -133,7 +181,9 @@ fn unchanged(workspace: &Workspace) -> Result<Option<Fresh>, Error> {
     };
     let catalogue = index.catalogue()?;
     let differences = refresh::differences(workspace, &catalogue, false);
-    if !differences.none() {
+    // A manifest that somebody removed is written again.
+    let manifest = workspace.derived().join("manifest.json");
+    if !differences.none() || manifest.symlink_metadata().is_err() {
         return Ok(None);
     }
     Ok(Some(Fresh {
@@ -141,11 +191,7 @@ fn unchanged(workspace: &Workspace) -> Result<Option<Fresh>, Error> {
         catalogue,
         refresh: None,
         lock: None,
-        remarks: differences
-            .problems
-            .into_iter()
-            .map(Remark::Unreadable)
-            .collect(),
+        remarks: unreadable(differences.problems),
     }))
 }
 
@@ -170,11 +216,13 @@ fn behind(workspace: &Workspace, locked: Error) -> Result<Fresh, Error> {
 fn in_memory(workspace: &Workspace, opening: &mut Opening, why: String) -> Result<Fresh, Error> {
     let mut index = Index::in_memory()?;
     let report = refresh::build(workspace, &mut index, opening.progress)?;
+    let mut remarks = vec![Remark::InMemory(why)];
+    remarks.extend(unreadable(report.problems.clone()));
     Ok(Fresh {
         catalogue: index.catalogue()?,
         index,
         refresh: Some(report),
         lock: None,
-        remarks: vec![Remark::InMemory(why)],
+        remarks,
     })
 }

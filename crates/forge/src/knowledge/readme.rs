@@ -102,7 +102,19 @@ pub fn refreshed(readme: Option<&str>, documents: &[Listed]) -> Result<String, w
             )));
         }
     };
-    document::apply(text, vec![edit]).map_err(|e| workspace::Error::Refused(e.to_string()))
+    let after =
+        document::apply(text, vec![edit]).map_err(|e| workspace::Error::Refused(e.to_string()))?;
+    if !has_list(&after) {
+        return Err(workspace::Error::Refused(format!(
+            "`{PATH}` cannot be added to: a code block in it is never closed"
+        )));
+    }
+    Ok(after)
+}
+
+/// Whether a README has a list that is kept up to date.
+pub fn has_list(readme: &str) -> bool {
+    !marks(&document::parse(readme), BEGIN).is_empty()
 }
 
 /// Where a comment stands that is all there is on its line, outside of code.
@@ -272,6 +284,7 @@ mod tests {
             format!("{BEGIN}\nx\n"),
             format!("{END}\n{BEGIN}\n"),
             format!("{BEGIN}\n{BEGIN}\n{END}\n"),
+            "```\nnever closed".to_owned(),
         ] {
             assert!(refreshed(Some(&text), &[]).is_err(), "{text}");
         }

@@ -38,6 +38,8 @@ pub struct Refresh {
     pub files: Vec<(String, Outcome)>,
     /// Places that could not be looked into.
     pub problems: Vec<String>,
+    /// Files that were indexed and can no longer be used.
+    pub spoiled: usize,
 }
 
 impl Refresh {
@@ -46,9 +48,11 @@ impl Refresh {
     }
 
     pub fn changed(&self) -> bool {
-        self.files
-            .iter()
-            .any(|(_, o)| matches!(o, Outcome::Indexed | Outcome::Reindexed | Outcome::Removed))
+        self.spoiled > 0
+            || self
+                .files
+                .iter()
+                .any(|(_, o)| matches!(o, Outcome::Indexed | Outcome::Reindexed | Outcome::Removed))
     }
 }
 
@@ -142,11 +146,13 @@ fn update(
 ) -> Result<Refresh, Error> {
     let catalogue = index.catalogue()?;
     let d = differences(workspace, &catalogue, force);
-    let known = |path: &str| {
-        catalogue
-            .binary_search_by(|e| e.path.as_str().cmp(path))
-            .is_ok()
+    let entry = |path: &str| {
+        let at = catalogue.binary_search_by(|e| e.path.as_str().cmp(path));
+        at.ok().map(|at| &catalogue[at])
     };
+    if force {
+        index.clear()?;
+    }
     let total = d.to_read.len();
     let mut report = Refresh {
         problems: d.problems,
@@ -173,7 +179,7 @@ fn update(
                         .push((path.as_str().to_owned(), Outcome::Unchanged));
                 }
                 Read::Vanished(path) => {
-                    if known(path.as_str()) {
+                    if entry(path.as_str()).is_some() {
                         batch.push(Change::Remove(path.as_str().to_owned()));
                         report
                             .files
@@ -181,11 +187,15 @@ fn update(
                     }
                 }
                 Read::Put(put) => {
+                    let before = entry(&put.path);
                     let outcome = match &put.problem {
                         Some(problem) => Outcome::Skipped(problem.clone()),
-                        None if known(&put.path) => Outcome::Reindexed,
+                        None if before.is_some() => Outcome::Reindexed,
                         None => Outcome::Indexed,
                     };
+                    if put.problem.is_some() && before.is_some_and(|e| e.problem.is_none()) {
+                        report.spoiled += 1;
+                    }
                     report.files.push((put.path.clone(), outcome));
                     bytes += put.stamp.size as usize;
                     batch.push(Change::Put(put));
@@ -303,7 +313,7 @@ fn read_one(
     let text = match workspace.read_text(&path) {
         Ok(text) => text,
         Err(e) if e.is_not_found() => return Read::Vanished(path),
-        Err(e) => return Read::Put(Box::new(unusable(&path, found.role, stamp, e.to_string()))),
+        Err(e) => return Read::Put(Box::new(unusable(&path, found.role, stamp, e.reason()))),
     };
     let hash = document::content_hash(&text);
     if known == Some(&hash) {

@@ -72,11 +72,15 @@ pub fn source(hit: &Hit) -> String {
     format!("{}:{}", hit.passage.path, hit.passage.lines.0)
 }
 
-/// What a reader must know about the document's validity.
+/// What a reader must know about the document's validity, on one line: the
+/// name of what replaced it is a file's text too.
 pub fn standing(hit: &Hit) -> Option<String> {
     match (&hit.replaced_by, &hit.passage.standing) {
         (Some(path), _) => Some(format!("Superseded by {path}")),
-        (None, Standing::SupersededBy(name)) => Some(format!("Superseded by {name}")),
+        (None, Standing::SupersededBy(name)) => {
+            let name = crate::document::inert_line(name);
+            Some(format!("Superseded by {name}"))
+        }
         (None, Standing::Deprecated) => Some("Deprecated".to_owned()),
         (None, Standing::Current) => None,
     }

@@ -10,6 +10,10 @@ use super::Mode;
 
 /// What the vectors can add at most, where the best text match counts as 1.
 const VECTOR_WEIGHT: f32 = 0.4;
+/// How many of the nearest are the crowd that the best one stands out from.
+const CROWD: usize = 200;
+/// What only vectors found must be this near to count as found.
+const NEAR: f32 = 0.2;
 /// What is added when the whole question stands in the passage word for word.
 pub(super) const EXACT: f32 = 0.3;
 
@@ -36,22 +40,25 @@ pub(super) fn fuse(
     mode: Mode,
 ) -> Vec<(u32, Evidence)> {
     let mut all: HashMap<u32, Evidence> = HashMap::new();
-    for (rank, (chunk, score)) in text.iter().enumerate() {
+    for (rank, (chunk, score)) in ranks(text).zip(text) {
         let e = all.entry(*chunk).or_default();
-        (e.bm25, e.text_rank) = (*score, Some(rank + 1));
+        (e.bm25, e.text_rank) = (*score, Some(rank));
     }
-    for (rank, (chunk, cosine)) in vector.iter().enumerate() {
+    for (rank, (chunk, cosine)) in ranks(vector).zip(vector) {
         let e = all.entry(*chunk).or_default();
-        (e.cosine, e.vector_rank) = (*cosine, Some(rank + 1));
+        (e.cosine, e.vector_rank) = (*cosine, Some(rank));
     }
     for chunk in literal {
         all.entry(*chunk).or_default().literal = true;
     }
     let best_text = text.first().map_or(0.0, |t| t.1);
-    let (near, far) = match (vector.first(), vector.last()) {
+    let (near, far) = match (vector.first(), vector.iter().take(CROWD).next_back()) {
         (Some(first), Some(last)) => (first.1, last.1),
         _ => (0.0, 0.0),
     };
+    // Every passage has some neighbour: without a floor nothing would ever be
+    // "not found".
+    all.retain(|_, e| e.text_rank.is_some() || e.literal || e.cosine >= NEAR);
     for e in all.values_mut() {
         let by_text = if best_text > 0.0 {
             e.bm25 / best_text
@@ -59,7 +66,7 @@ pub(super) fn fuse(
             0.0
         };
         let by_vector = if near > far && e.vector_rank.is_some() {
-            (e.cosine - far) / (near - far)
+            ((e.cosine - far) / (near - far)).max(0.0)
         } else {
             0.0
         };
@@ -76,4 +83,16 @@ pub(super) fn fuse(
     let mut ranked: Vec<(u32, Evidence)> = all.into_iter().collect();
     ranked.sort_by(|a, b| b.1.score.total_cmp(&a.1.score).then(a.0.cmp(&b.0)));
     ranked
+}
+
+/// Places from 1, best first. Equals share a place, or it would depend on the
+/// order in which files were indexed.
+fn ranks(scores: &[(u32, f32)]) -> impl Iterator<Item = usize> {
+    let mut rank = 0;
+    scores.iter().enumerate().map(move |(i, (_, score))| {
+        if i == 0 || scores[i - 1].1 != *score {
+            rank = i + 1;
+        }
+        rank
+    })
 }

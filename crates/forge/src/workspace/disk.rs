@@ -99,6 +99,44 @@ impl Disk {
         placed
     }
 
+    /// As [`Disk::replace`], with nothing synced: whole or not at all for every
+    /// reader, and gone after a loss of power.
+    pub(super) fn replace_unsynced(&self, path: &Path, bytes: &[u8]) -> io::Result<()> {
+        let dir = path.parent().unwrap_or(path);
+        self.step(Op::Create)?;
+        let (mut file, temp) = new_temp(dir)?;
+        let placed = self
+            .step(Op::Write)
+            .and_then(|()| file.write_all(bytes))
+            .and_then(|()| self.rename(&temp, path));
+        if placed.is_err() {
+            let _ = self.remove_file(&temp);
+        }
+        placed
+    }
+
+    /// Adds bytes at the end of a file in one write. What a torn write left
+    /// behind is ended first.
+    pub(super) fn append_line(&self, path: &Path, mut bytes: Vec<u8>) -> io::Result<()> {
+        use std::io::{Read, Seek, SeekFrom};
+        self.step(Op::Create)?;
+        let mut file = File::options()
+            .read(true)
+            .append(true)
+            .create(true)
+            .open(path)?;
+        let mut last = [b'\n'];
+        if file.metadata()?.len() > 0 {
+            file.seek(SeekFrom::End(-1))?;
+            file.read_exact(&mut last)?;
+        }
+        if last != [b'\n'] {
+            bytes.insert(0, b'\n');
+        }
+        self.step(Op::Write)?;
+        file.write_all(&bytes)
+    }
+
     pub(super) fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
         self.step(Op::Rename)?;
         fs::rename(from, to)

@@ -166,6 +166,126 @@ impl Workspace {
         write.map_err(io)
     }
 
+    /// Writes a file of the machine's below `.mind/`, such as a checkpoint:
+    /// whole or not at all, synced, and without a journal, in which copies
+    /// would crowd out what a person may want to undo.
+    pub fn write_machine(&self, path: &RelPath, bytes: &[u8]) -> Result<(), Error> {
+        let (target, _lock) = self.prepare_machine(path)?;
+        let io = |e| Error::io("write", &target, e);
+        let dir = target.parent().unwrap_or(&target);
+        self.disk.sweep(dir).map_err(io)?;
+        self.disk
+            .replace(&target, bytes, Like::New, || Ok::<_, io::Error>(()))
+            .map_err(io)?;
+        self.disk
+            .sync_dir(dir)
+            .map_err(|e| Error::io("sync", dir, e))
+    }
+
+    /// As [`Workspace::write_machine`] without the sync, for what is written at
+    /// every turn: a loss of power may take it, a crash does not tear it.
+    pub fn put_machine(&self, path: &RelPath, bytes: &[u8]) -> Result<(), Error> {
+        let (target, _lock) = self.prepare_machine(path)?;
+        self.disk
+            .replace_unsynced(&target, bytes)
+            .map_err(|e| Error::io("write", &target, e))
+    }
+
+    /// Adds a line to a log of events below `.mind/`, without sync and journal.
+    /// A log of more than `most` lines keeps the newest `keep`.
+    pub fn append_machine(
+        &self,
+        path: &RelPath,
+        line: &str,
+        most: usize,
+        keep: usize,
+    ) -> Result<(), Error> {
+        let (target, _lock) = self.prepare_machine(path)?;
+        let io = |e| Error::io("write", &target, e);
+        let mut bytes = line.as_bytes().to_vec();
+        bytes.push(b'\n');
+        self.disk.append_line(&target, bytes).map_err(io)?;
+        // Too short for so many lines: there is no need to count them.
+        if fs::metadata(&target).is_ok_and(|meta| meta.len() <= most as u64) {
+            return Ok(());
+        }
+        self.cut_machine(&target, most, keep).map(drop)
+    }
+
+    /// Cuts a log of more than `most` lines to the newest `keep`, and says how
+    /// many lines it had and has.
+    pub fn rotate_machine(
+        &self,
+        path: &RelPath,
+        most: usize,
+        keep: usize,
+    ) -> Result<(usize, usize), Error> {
+        if !self.absolute(path).is_file() {
+            return Ok((0, 0));
+        }
+        let (target, _lock) = self.prepare_machine(path)?;
+        self.cut_machine(&target, most, keep)
+    }
+
+    /// Removes a file of the machine's; one that is gone already is fine.
+    pub fn remove_machine(&self, path: &RelPath) -> Result<(), Error> {
+        if fs::symlink_metadata(self.absolute(path)).is_err() {
+            return Ok(());
+        }
+        let (target, _lock) = self.prepare_machine(path)?;
+        self.disk
+            .remove_file(&target)
+            .map_err(|e| Error::io("remove", &target, e))
+    }
+
+    /// Lines are cut at line ends, so no character is cut in two.
+    fn cut_machine(
+        &self,
+        target: &Path,
+        most: usize,
+        keep: usize,
+    ) -> Result<(usize, usize), Error> {
+        let io = |e| Error::io("write", target, e);
+        let bytes = self.disk.read(target).map_err(io)?.unwrap_or_default();
+        let lines: Vec<&[u8]> = bytes
+            .split_inclusive(|byte| *byte == b'\n')
+            .filter(|line| !line.trim_ascii().is_empty())
+            .collect();
+        if lines.len() <= most {
+            return Ok((lines.len(), lines.len()));
+        }
+        let kept = &lines[lines.len() - keep.min(lines.len())..];
+        self.disk
+            .replace_unsynced(target, &kept.concat())
+            .map_err(io)?;
+        Ok((lines.len(), kept.len()))
+    }
+
+    /// The lock for the machine's files, and a check that this is one of them.
+    fn prepare_machine(&self, path: &RelPath) -> Result<(PathBuf, Lock), Error> {
+        let target = self.absolute(path);
+        let ours = path
+            .as_str()
+            .strip_prefix(".mind/")
+            .is_some_and(|name| name.starts_with('.') || name.starts_with("checkpoints/"));
+        if !ours {
+            return Err(Error::Refused(format!(
+                "`{path}` is not one of the files that hooks keep"
+            )));
+        }
+        self.prepare_derived()?;
+        self.refuse_unsafe(path)?;
+        let lock_path = self.derived().join("machine.lock");
+        self.disk
+            .step(Op::Lock)
+            .map_err(|e| Error::io("lock", &lock_path, e))?;
+        let lock = Lock::take(&lock_path, "`.mind`", LOCK_WAIT)?;
+        for folder in self.missing_folders(path) {
+            self.create_dir(&self.absolute(&folder))?;
+        }
+        Ok((target, lock))
+    }
+
     /// Everything that must hold before a file may be written: the folder for
     /// derived files, the lock, and no half-done change.
     pub(super) fn lock_for_writing(&self, wait: Duration) -> Result<Lock, Error> {

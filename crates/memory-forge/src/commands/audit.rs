@@ -2,10 +2,16 @@
 //! never changes a file of the user's.
 
 use clap::{Args, ValueEnum};
+use forge::audit::{self, AuditOptions, Finding, Item, Kind, Origin, Report, View};
+use forge::tokens::{Tokenizer, thousands};
+use forge::workspace::Workspace;
 
+use crate::memory;
 use crate::report::{CommandError, Exit};
 use crate::settings::Settings;
-use crate::ui::Ui;
+use crate::ui::{Ui, printable, style};
+
+mod json;
 
 /// Show what agents load at every start and what it costs in tokens
 ///
@@ -73,6 +79,406 @@ pub(crate) enum Level {
     Critical,
 }
 
-pub(crate) fn run(_: AuditArgs, _: &Settings, _: &mut Ui) -> Result<Exit, CommandError> {
-    Err(super::not_in_this_build("audit"))
+impl ClientChoice {
+    fn views(self) -> Vec<View> {
+        let client = match self {
+            ClientChoice::Claude => audit::Client::Claude,
+            ClientChoice::Codex => audit::Client::Codex,
+            ClientChoice::Opencode => audit::Client::OpenCode,
+            ClientChoice::Gemini => audit::Client::Gemini,
+            ClientChoice::Copilot => audit::Client::Copilot,
+            ClientChoice::All => return audit::Client::ALL.map(View::Client).to_vec(),
+        };
+        vec![View::Client(client)]
+    }
+}
+
+impl From<TokenizerChoice> for Tokenizer {
+    fn from(choice: TokenizerChoice) -> Tokenizer {
+        match choice {
+            TokenizerChoice::O200k => Tokenizer::O200k,
+            TokenizerChoice::Cl100k => Tokenizer::Cl100k,
+            TokenizerChoice::Claude => Tokenizer::Claude,
+            TokenizerChoice::Chars4 => Tokenizer::Chars4,
+        }
+    }
+}
+
+impl Level {
+    fn reached_by(self, worst: Option<audit::Level>) -> bool {
+        worst
+            >= Some(match self {
+                Level::Warning => audit::Level::Warning,
+                Level::Critical => audit::Level::Critical,
+            })
+    }
+}
+
+pub(crate) fn run(args: AuditArgs, settings: &Settings, ui: &mut Ui) -> Result<Exit, CommandError> {
+    let workspace = memory::workspace(settings, ui)?;
+    let configured = workspace.config().audit.tokenizer.parse();
+    let options = AuditOptions {
+        view: View::Plain,
+        tokenizer: args
+            .tokenizer
+            .map_or(configured.unwrap_or_default(), Tokenizer::from),
+        home: settings.home.as_deref(),
+        now: settings.now,
+    };
+    let views = args.client.map_or(vec![View::Plain], ClientChoice::views);
+    let reports = audit::run_each(&workspace, &options, &views);
+    let findings = merged(&reports);
+    match (&reports[..], args.json) {
+        ([report], true) => ui.json(&json::one(report, &findings))?,
+        (several, true) => ui.json(&json::several(several, &findings))?,
+        ([report], false) => {
+            match report.view {
+                View::Plain => show_files(report, ui)?,
+                View::Client(client) => show_loads(client, report, ui)?,
+            }
+            show_findings(&findings, ui)?;
+        }
+        (several, false) => {
+            show_clients(several, ui)?;
+            show_findings(&findings, ui)?;
+        }
+    }
+    keep_state(&workspace, &reports, ui);
+    let worst = reports.iter().filter_map(Report::worst).max();
+    let failed = args.ci.is_some_and(|level| level.reached_by(worst));
+    Ok(if failed { Exit::Failure } else { Exit::Success })
+}
+
+/// What the next audit compares with. A folder that cannot be written is no
+/// reason to keep the answer back.
+fn keep_state(workspace: &Workspace, reports: &[Report], ui: &mut Ui) {
+    let Some(state) = reports.first().and_then(|report| report.state.as_ref()) else {
+        return;
+    };
+    let text = state.to_json();
+    if let Err(error) = workspace.write_derived(audit::STATE_FILE, text.as_bytes()) {
+        ui.warn(&format!("The next audit cannot tell what is new: {error}"));
+    }
+}
+
+/// A finding, and in which views it was made where that is not in all.
+struct Merged<'a> {
+    finding: &'a Finding,
+    views: Vec<View>,
+    everywhere: bool,
+}
+
+impl Merged<'_> {
+    fn message(&self) -> String {
+        let message = printable(&self.finding.message).into_owned();
+        if self.everywhere {
+            return message;
+        }
+        let views: Vec<&str> = self.views.iter().map(|view| view.id()).collect();
+        format!("{message} [{}]", views.join(", "))
+    }
+}
+
+fn merged(reports: &[Report]) -> Vec<Merged<'_>> {
+    let mut all: Vec<Merged> = Vec::new();
+    let mut known = std::collections::HashMap::new();
+    for report in reports {
+        for finding in &report.findings {
+            let key = (finding.kind.id(), finding.level, &finding.message);
+            let at = *known.entry(key).or_insert_with(|| {
+                all.push(Merged {
+                    finding,
+                    views: Vec::new(),
+                    everywhere: false,
+                });
+                all.len() - 1
+            });
+            all[at].views.push(report.view);
+        }
+    }
+    for one in &mut all {
+        one.everywhere = one.views.len() == reports.len();
+    }
+    // Each report is sorted; together they are once more.
+    all.sort_by_key(|one| std::cmp::Reverse(one.finding.level));
+    all
+}
+
+/// Longer lists end with how much was left out.
+const MOST_LINES: usize = 20;
+
+fn list(lines: &[String], what: &str, ui: &mut Ui) -> Result<(), CommandError> {
+    for line in lines.iter().take(MOST_LINES) {
+        ui.line(line)?;
+    }
+    if lines.len() > MOST_LINES {
+        let left = thousands(lines.len() - MOST_LINES);
+        ui.line(&format!("  … and {left} more {what} (`--json` lists all)"))?;
+    }
+    Ok(())
+}
+
+/// The plain view: files with their sizes, the worst first.
+fn show_files(report: &Report, ui: &mut Ui) -> Result<(), CommandError> {
+    if report.items.is_empty() {
+        return ui.line("No agent loads a file of this project at start.\n");
+    }
+    let over = report.items.iter().any(|item| item.level.is_some());
+    let (sign, word) = if over {
+        ("⚠️ ", "Autoload detected")
+    } else {
+        ("ℹ️ ", "Autoload")
+    };
+    ui.line(&format!("{sign} {word} ({}):", report.tokenizer.label()))?;
+    let mut items: Vec<&Item> = report.items.iter().collect();
+    items.sort_by_key(|item| std::cmp::Reverse((item.level, item.judged)));
+    let lines: Vec<String> = items.iter().map(|item| file_line(item, report)).collect();
+    list(&lines, "files", ui)?;
+    show_total(report, ui)
+}
+
+fn file_line(item: &Item, report: &Report) -> String {
+    let size = amount(report, item.always, item.judged);
+    let verdict = item.limits.and_then(|limits| limits.judge(item.judged));
+    let verdict = verdict.map_or(String::new(), |(level, limit)| verdict_text(level, limit));
+    let mut line = format!("  - {}: {size}{verdict}", printable(&item.path));
+    let imported = item.why.starts_with("imported");
+    let remarks: Vec<&str> = [(item.nested, "nested"), (imported, item.why.as_str())]
+        .into_iter()
+        .filter_map(|(holds, remark)| holds.then_some(remark))
+        .collect();
+    if !remarks.is_empty() {
+        let faint = style::FAINT;
+        let remarks = remarks.join(", ");
+        line.push_str(&format!(", {faint}{}{faint:#}", printable(&remarks)));
+    }
+    line
+}
+
+fn show_total(report: &Report, ui: &mut Ui) -> Result<(), CommandError> {
+    let own = report
+        .items
+        .iter()
+        .filter(|item| item.origin == Origin::Project);
+    let judged = own.map(|item| item.judged).sum();
+    let size = amount(report, report.summary.autoload_tokens, judged);
+    let (sign, verdict) = match report.total {
+        Some((level, limit)) => ("⚠️ ", verdict_text(level, limit)),
+        None => ("ℹ️ ", String::new()),
+    };
+    let summary = &report.summary;
+    let mut line = format!("\n{sign} Total autoload: {size}{verdict}");
+    if report.view == View::Plain && summary.nested_files > 0 {
+        line.push_str(&format!(
+            "\n    of which {} in {} below the root, loaded when work happens there",
+            thousands(summary.nested_tokens),
+            files(summary.nested_files)
+        ));
+    }
+    ui.line(&format!("{line}\n"))
+}
+
+fn amount(report: &Report, shown: usize, judged: usize) -> String {
+    if report.tokenizer == report.judge {
+        return format!("{} tokens", thousands(shown));
+    }
+    let (label, judge) = (report.tokenizer.label(), report.judge.label());
+    format!(
+        "{} {label} tokens, {} {judge}",
+        thousands(shown),
+        thousands(judged)
+    )
+}
+
+fn verdict_text(level: audit::Level, limit: usize) -> String {
+    let style = match level {
+        audit::Level::Critical => style::CRITICAL,
+        _ => style::WARNING,
+    };
+    format!(
+        " ({style}{}{style:#}, threshold: {})",
+        level.name(),
+        thousands(limit)
+    )
+}
+
+/// One client: what each file costs always, and when it is used.
+fn show_loads(client: audit::Client, report: &Report, ui: &mut Ui) -> Result<(), CommandError> {
+    let label = report.tokenizer.label();
+    if report.items.is_empty() {
+        return ui.line(&format!("{} loads nothing here at start.\n", client.name()));
+    }
+    ui.line(&format!("{} at start, in tokens ({label}):", client.name()))?;
+    let bold = style::HEADING;
+    ui.line(&format!("  {bold}Always-on  On-invoke{bold:#}"))?;
+    let (own, beyond): (Vec<&Item>, Vec<&Item>) = report
+        .items
+        .iter()
+        .partition(|item| item.origin == Origin::Project);
+    let lines: Vec<String> = own.iter().map(|item| load_line(item)).collect();
+    list(&lines, "files", ui)?;
+    if !beyond.is_empty() {
+        let sum = thousands(report.summary.beyond_tokens);
+        ui.line(&format!("\n  Yours, not the project's: {sum} more"))?;
+        let lines: Vec<String> = beyond.iter().map(|item| load_line(item)).collect();
+        list(&lines, "files", ui)?;
+    }
+    show_total(report, ui)
+}
+
+fn load_line(item: &Item) -> String {
+    let invoke = item.on_invoke.map_or("-".to_owned(), thousands);
+    let verdict = item.limits.and_then(|limits| limits.judge(item.judged));
+    let verdict = verdict.map_or(String::new(), |(level, limit)| verdict_text(level, limit));
+    let faint = style::FAINT;
+    let about = format!("{}; {}", item.why, item.part);
+    format!(
+        "  {:>9}  {invoke:>9}  {}{verdict}  {faint}{}{faint:#}",
+        thousands(item.always),
+        printable(&item.path),
+        printable(&about)
+    )
+}
+
+/// All clients in one table.
+fn show_clients(reports: &[Report], ui: &mut Ui) -> Result<(), CommandError> {
+    let label = reports
+        .first()
+        .map_or("", |report| report.tokenizer.label());
+    ui.line(&format!(
+        "What each client loads at start, in tokens ({label}):"
+    ))?;
+    let bold = style::HEADING;
+    ui.line(&format!(
+        "  {bold}Client       Files  Always-on  On-invoke   Yours{bold:#}"
+    ))?;
+    for report in reports {
+        let View::Client(client) = report.view else {
+            continue;
+        };
+        let summary = &report.summary;
+        let verdict = report.total;
+        let verdict = verdict.map_or(String::new(), |(level, limit)| verdict_text(level, limit));
+        ui.line(&format!(
+            "  {:11}  {:>5}  {:>9}  {:>9}  {:>6}{verdict}",
+            client.name(),
+            summary.autoload_files,
+            thousands(summary.autoload_tokens),
+            thousands(summary.on_invoke_tokens),
+            thousands(summary.beyond_tokens),
+        ))?;
+    }
+    ui.line("")
+}
+
+/// What is not said by the sizes above, then what to do.
+fn show_findings(findings: &[Merged], ui: &mut Ui) -> Result<(), CommandError> {
+    let single = findings.iter().all(|one| one.everywhere);
+    let (serious, notices): (Vec<&Merged>, Vec<&Merged>) = findings
+        .iter()
+        .partition(|one| one.finding.level > audit::Level::Notice);
+    // With one view, sizes stand in the list of files already.
+    let others = serious
+        .iter()
+        .copied()
+        .filter(|one| !(single && is_size(one.finding)));
+    let lines = with_advice(others);
+    if !lines.is_empty() {
+        ui.line("⚠️  Found in these files:")?;
+        list(&lines, "findings", ui)?;
+        ui.line("")?;
+    }
+    let lines = with_advice(notices.into_iter());
+    if !lines.is_empty() {
+        ui.line("ℹ️  Good to know:")?;
+        list(&lines, "notices", ui)?;
+        ui.line("")?;
+    }
+    if serious.is_empty() {
+        return ui.line("No issues found.");
+    }
+    let advice = recommendations(serious.iter().map(|one| one.finding));
+    if advice.is_empty() {
+        return Ok(());
+    }
+    ui.line("ℹ️  Recommendation:")?;
+    let lines: Vec<String> = advice
+        .iter()
+        .map(|a| format!("  - {}", printable(a)))
+        .collect();
+    list(&lines, "recommendations", ui)
+}
+
+fn is_size(finding: &Finding) -> bool {
+    matches!(finding.kind, Kind::Size | Kind::Total)
+}
+
+/// One entry per finding; what to do about it follows where it was not said
+/// before. Sizes have their advice at the end.
+fn with_advice<'a>(findings: impl Iterator<Item = &'a Merged<'a>>) -> Vec<String> {
+    let mut said = std::collections::HashSet::new();
+    let mut lines = Vec::new();
+    for one in findings {
+        let finding = one.finding;
+        let level = match finding.level {
+            _ if is_size(finding) => String::new(),
+            audit::Level::Critical => styled(style::CRITICAL, "CRITICAL "),
+            audit::Level::Warning => styled(style::WARNING, "WARNING "),
+            audit::Level::Notice => String::new(),
+        };
+        let mut line = format!("  - {level}{}", one.message());
+        if let Some(advice) = finding.advice.as_ref().filter(|_| !is_size(finding))
+            && said.insert(advice)
+        {
+            let faint = style::FAINT;
+            line.push_str(&format!("\n    {faint}{}{faint:#}", printable(advice)));
+        }
+        lines.push(line);
+    }
+    lines
+}
+
+fn styled(style: anstyle::Style, text: &str) -> String {
+    format!("{style}{text}{style:#}")
+}
+
+/// Files that are named one by one; the others are counted.
+const MOST_NAMED: usize = 3;
+
+/// What to do about sizes, what saves most first.
+fn recommendations<'a>(findings: impl Iterator<Item = &'a Finding>) -> Vec<String> {
+    let mut sizes: Vec<&Finding> = findings.filter(|finding| is_size(finding)).collect();
+    if sizes.is_empty() {
+        return Vec::new();
+    }
+    sizes.sort_by_key(|finding| std::cmp::Reverse(finding.tokens));
+    let mut advice = vec!["Move stable knowledge to knowledge/".to_owned()];
+    let mut stubs = 0;
+    for one in sizes.iter().filter_map(|finding| finding.advice.as_ref()) {
+        if advice.contains(one) {
+            continue;
+        }
+        stubs += usize::from(one.starts_with("Reduce "));
+        if !one.starts_with("Reduce ") || stubs <= MOST_NAMED {
+            advice.push(one.clone());
+        }
+    }
+    if stubs > MOST_NAMED {
+        let others = files(stubs - MOST_NAMED);
+        advice.push(format!("Do the same with {others} more of those above"));
+    }
+    if sizes
+        .iter()
+        .any(|f| matches!(f.file.as_str(), "CLAUDE.md" | "AGENTS.md"))
+    {
+        advice.push("`memory-forge doctor --fix` does this and can be undone".to_owned());
+    }
+    advice
+}
+
+fn files(count: usize) -> String {
+    match count {
+        1 => "1 file".to_owned(),
+        count => format!("{} files", thousands(count)),
+    }
 }

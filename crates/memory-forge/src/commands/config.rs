@@ -3,9 +3,10 @@
 
 use clap::Args;
 
+use crate::memory;
 use crate::report::{CommandError, Exit};
 use crate::settings::Settings;
-use crate::ui::Ui;
+use crate::ui::{Ui, style};
 
 /// Show every configuration key with its value, default and meaning
 ///
@@ -21,6 +22,50 @@ pub(crate) struct ConfigArgs {
     pub(crate) json: bool,
 }
 
-pub(crate) fn run(_: ConfigArgs, _: &Settings, _: &mut Ui) -> Result<Exit, CommandError> {
-    Err(super::not_in_this_build("config"))
+pub(crate) fn run(
+    args: ConfigArgs,
+    settings: &Settings,
+    ui: &mut Ui,
+) -> Result<Exit, CommandError> {
+    let workspace = memory::workspace(settings, ui)?;
+    let config = workspace.config();
+    let keys = forge::workspace::reference();
+    if args.json {
+        let shown: Vec<_> = keys
+            .iter()
+            .map(|key| {
+                serde_json::json!({
+                    "key": key.key, "value": plain(config.get(key.key)),
+                    "default": plain(Some(key.default.clone())),
+                    "origin": config.origin(key.key).unwrap_or("default"),
+                    "kind": key.kind, "about": key.about, "old_name": key.old_name,
+                })
+            })
+            .collect();
+        ui.json(&serde_json::json!({ "version": 1, "root": workspace.root(), "keys": shown }))?;
+        return Ok(Exit::Success);
+    }
+    let bold = style::HEADING;
+    let mut section = "";
+    for key in &keys {
+        let (of, _) = key.key.split_once('.').unwrap_or((key.key, ""));
+        if !section.is_empty() && section != of {
+            ui.line("")?;
+        }
+        section = of;
+        let value = config.get(key.key).unwrap_or_default();
+        let origin = match config.origin(key.key) {
+            Some(file) => format!("{file}; default {}", key.default),
+            None => "default".to_owned(),
+        };
+        ui.line(&format!("{bold}{}{bold:#} = {value} ({origin})", key.key))?;
+        ui.line(&format!("    {} [{}]", key.about, key.kind))?;
+    }
+    Ok(Exit::Success)
+}
+
+/// A value as JSON: the text of a file is nearly that already.
+fn plain(value: Option<String>) -> serde_json::Value {
+    let value = value.unwrap_or_default();
+    serde_json::from_str(&value).unwrap_or(serde_json::Value::String(value))
 }

@@ -2,10 +2,15 @@
 //! changes nothing without `--fix` and a yes, and every change can be undone.
 
 use clap::Args;
+use forge::doctor::{self, Diagnosis, Finding, Level, Repair, Step};
+use forge::knowledge::proposal::Proposal;
+use forge::tokens::thousands;
+use forge::workspace::{JournalEntry, Workspace};
 
+use crate::memory;
 use crate::report::{CommandError, Exit};
 use crate::settings::Settings;
-use crate::ui::Ui;
+use crate::ui::{Ui, printable, style};
 
 /// Check the workspace and, with `--fix`, repair what the audit found
 ///
@@ -41,6 +46,353 @@ pub(crate) struct DoctorArgs {
     pub(crate) json: bool,
 }
 
-pub(crate) fn run(_: DoctorArgs, _: &Settings, _: &mut Ui) -> Result<Exit, CommandError> {
-    Err(super::not_in_this_build("doctor"))
+pub(crate) fn run(
+    args: DoctorArgs,
+    settings: &Settings,
+    ui: &mut Ui,
+) -> Result<Exit, CommandError> {
+    let workspace = memory::workspace(settings, ui)?;
+    match (&args.undo, args.fix) {
+        (Some(id), _) => undo(&workspace, id.as_deref(), &args, settings, ui),
+        (None, true) => fix(&workspace, &args, settings, ui),
+        (None, false) => check(&workspace, &args, ui),
+    }
+}
+
+fn check(workspace: &Workspace, args: &DoctorArgs, ui: &mut Ui) -> Result<Exit, CommandError> {
+    let diagnosis = doctor::diagnose(workspace);
+    if args.json {
+        ui.json(&json::diagnosis(&diagnosis))?;
+    } else {
+        show(&diagnosis.findings, ui)?;
+        ui.line(&format!(
+            "\nSummary: {} ok, {}, {}",
+            diagnosis.count(Level::Ok),
+            several(diagnosis.count(Level::Warning), "warning"),
+            several(diagnosis.count(Level::Problem), "problem"),
+        ))?;
+    }
+    Ok(exit(&diagnosis))
+}
+
+fn exit(diagnosis: &Diagnosis) -> Exit {
+    match diagnosis.worst() {
+        Level::Problem => Exit::Failure,
+        Level::Ok | Level::Skipped | Level::Warning => Exit::Success,
+    }
+}
+
+/// More findings of one check than this are counted instead of shown.
+const MOST: usize = 20;
+
+fn show(findings: &[Finding], ui: &mut Ui) -> Result<(), CommandError> {
+    for same in findings.chunk_by(|a, b| a.check == b.check) {
+        for finding in same.iter().take(MOST) {
+            show_one(finding, ui)?;
+        }
+        if same.len() > MOST {
+            let more = same.len() - MOST;
+            ui.line(&format!(
+                "  {more} more like this; `--json` lists all of them"
+            ))?;
+        }
+    }
+    Ok(())
+}
+
+fn show_one(finding: &Finding, ui: &mut Ui) -> Result<(), CommandError> {
+    let (style, sign) = match finding.level {
+        Level::Ok => (style::GOOD, "✓"),
+        Level::Skipped => (style::FAINT, "–"),
+        Level::Warning => (style::WARNING, "⚠"),
+        Level::Problem => (style::CRITICAL, "✗"),
+    };
+    let level = match finding.level {
+        Level::Ok => String::new(),
+        level => format!("{}: ", level.name()),
+    };
+    let place = match (&finding.path, finding.line) {
+        (Some(path), Some(line)) => format!("{}:{line}: ", printable(path)),
+        (Some(path), None) => format!("{}: ", printable(path)),
+        (None, _) => String::new(),
+    };
+    let message = printable(&finding.message);
+    ui.line(&format!(
+        "{style}{sign}{style:#} {}: {style}{level}{style:#}{place}{message}",
+        finding.check
+    ))?;
+    if let Some(next) = &finding.next {
+        ui.line(&format!("    → {}", printable(next)))?;
+    }
+    Ok(())
+}
+
+fn fix(
+    workspace: &Workspace,
+    args: &DoctorArgs,
+    settings: &Settings,
+    ui: &mut Ui,
+) -> Result<Exit, CommandError> {
+    let repair = doctor::plan(workspace, settings.now);
+    for one in &repair.left_alone {
+        ui.warn(&format!("`{}` is left alone: {}", one.path, one.why));
+    }
+    let mut change = None;
+    if !repair.proposal.is_empty() {
+        if !args.json {
+            show_diff(&repair.proposal, ui)?;
+        }
+        if args.dry_run {
+            ui.note("Nothing was changed (`--dry-run`)");
+        } else if ui.confirm("Apply these changes?", args.yes)? {
+            let what = "Repair by `doctor --fix`";
+            change = repair.proposal.apply(workspace, what, settings.now)?.id;
+        } else {
+            ui.note("Nothing was changed");
+            return Ok(Exit::Success);
+        }
+    }
+    if let Some(id) = &change {
+        memory::fresh_index(workspace, settings, ui, false)?;
+        if !args.json {
+            report(&repair.steps, ui)?;
+        }
+        ui.note(&format!(
+            "`memory-forge doctor --undo {id}` takes it back, byte for byte"
+        ));
+    } else if repair.proposal.is_empty() && !args.json {
+        ui.line(match repair.left_alone.is_empty() {
+            true => "✓ Nothing to repair",
+            false => "Nothing was repaired",
+        })?;
+    }
+    if args.json {
+        ui.json(&json::repair(&repair, change.as_deref()))?;
+    }
+    if args.dry_run {
+        return Ok(Exit::Success);
+    }
+    // What a repair cannot put right is still said.
+    let mut after = doctor::diagnose(workspace);
+    after
+        .findings
+        .retain(|finding| finding.level > Level::Skipped);
+    for one in &repair.left_alone {
+        let about = |finding: &&mut Finding| finding.path.as_deref() == Some(one.path.as_str());
+        for finding in after.findings.iter_mut().filter(about) {
+            finding.next = Some("Left alone, see above; shorten it by hand".to_owned());
+        }
+    }
+    if !args.json && !after.findings.is_empty() {
+        ui.line("\nStill open:")?;
+        show(&after.findings, ui)?;
+    }
+    Ok(exit(&after))
+}
+
+/// Shows every file of a proposal as a diff.
+pub(super) fn show_diff(proposal: &Proposal, ui: &mut Ui) -> Result<(), CommandError> {
+    for file in &proposal.files {
+        let before = file.before.as_deref().unwrap_or_default();
+        ui.diff(file.path.as_str(), before, &file.after)?;
+    }
+    Ok(())
+}
+
+fn report(steps: &[Step], ui: &mut Ui) -> Result<(), CommandError> {
+    let good = style::GOOD;
+    for step in steps {
+        match step {
+            Step::Stub {
+                path,
+                legacy,
+                before,
+                after,
+            } => {
+                ui.line(&format!("{good}✓{good:#} Stub generated in {path}"))?;
+                ui.line(&format!("{good}✓{good:#} Legacy content moved to {legacy}"))?;
+                ui.note(&format!(
+                    "`{path}`: {} → {} tokens (o200k)",
+                    thousands(*before),
+                    thousands(*after)
+                ));
+            }
+            Step::Readme { created: true } => {
+                ui.line(&format!("{good}✓{good:#} Created knowledge/README.md"))?;
+            }
+            Step::Readme { created: false } => {
+                ui.line(&format!("{good}✓{good:#} Updated knowledge/README.md"))?;
+            }
+        }
+    }
+    ui.line(&format!("{good}✓{good:#} Index updated"))
+}
+
+fn undo(
+    workspace: &Workspace,
+    id: Option<&str>,
+    args: &DoctorArgs,
+    settings: &Settings,
+    ui: &mut Ui,
+) -> Result<Exit, CommandError> {
+    if args.dry_run {
+        return would_undo(workspace, id, args, ui);
+    }
+    let undone = workspace
+        .undo(id, settings.now)
+        .map_err(|error| cannot_undo(workspace, error))?;
+    memory::fresh_index(workspace, settings, ui, false)?;
+    let files: Vec<&str> = undone.files.iter().map(|path| path.as_str()).collect();
+    if args.json {
+        ui.json(&serde_json::json!({
+            "version": 1, "undid": undone.undid, "what": undone.what,
+            "restored": files, "change": undone.id,
+        }))?;
+        return Ok(Exit::Success);
+    }
+    let good = style::GOOD;
+    for file in &files {
+        ui.line(&format!("{good}✓{good:#} Restored {}", printable(file)))?;
+    }
+    if files.is_empty() {
+        ui.line("✓ Nothing had to be restored")?;
+    }
+    ui.line(&format!("{good}✓{good:#} Index updated"))?;
+    let what = printable(&undone.what).into_owned();
+    ui.note(&format!("Undid change {}: {what}", undone.undid));
+    if let Some(id) = &undone.id {
+        ui.note(&format!("`memory-forge doctor --undo {id}` does it again"));
+    }
+    Ok(Exit::Success)
+}
+
+fn would_undo(
+    workspace: &Workspace,
+    id: Option<&str>,
+    args: &DoctorArgs,
+    ui: &mut Ui,
+) -> Result<Exit, CommandError> {
+    let history = workspace.history()?;
+    let wanted = |entry: &&JournalEntry| match id {
+        Some(id) => entry.id.trim_start_matches('0') == id.trim_start_matches('0'),
+        None => !entry.undone && !entry.interrupted && entry.undoes.is_none(),
+    };
+    let Some(entry) = history.iter().find(wanted) else {
+        let error = match id {
+            Some(id) => forge::workspace::Error::NoSuchChange { id: id.to_owned() },
+            None => forge::workspace::Error::NothingToUndo,
+        };
+        return Err(cannot_undo(workspace, error));
+    };
+    let files: Vec<&str> = entry.files.iter().map(|file| file.path.as_str()).collect();
+    if args.json {
+        ui.json(&serde_json::json!({
+            "version": 1, "would_undo": entry.id, "what": entry.what, "files": files,
+        }))?;
+        return Ok(Exit::Success);
+    }
+    ui.line(&format!(
+        "Would undo change {} of {}: {}",
+        entry.id,
+        entry.time,
+        printable(&entry.what)
+    ))?;
+    for file in files {
+        ui.line(&format!("  {}", printable(file)))?;
+    }
+    Ok(Exit::Success)
+}
+
+/// How many changes a hint names.
+const RECENT: usize = 5;
+
+fn cannot_undo(workspace: &Workspace, error: forge::workspace::Error) -> CommandError {
+    use forge::workspace::Error;
+    match error {
+        Error::ChangedSince { path } => CommandError::failure(format!(
+            "`{}` was edited after that change; nothing was restored",
+            path.strip_prefix(workspace.root())
+                .unwrap_or(&path)
+                .display()
+        ))
+        .hint(
+            "The bytes before the change are in `.memory-forge/undo/`, one folder for each change",
+        ),
+        Error::NoSuchChange { id } => {
+            let mut error = CommandError::failure(format!("There is no change `{id}` to undo"));
+            for entry in workspace.history().unwrap_or_default().iter().take(RECENT) {
+                error = error.hint(format!("{}: {}", entry.id, printable(&entry.what)));
+            }
+            error
+        }
+        other => other.into(),
+    }
+}
+
+fn several(count: usize, word: &str) -> String {
+    format!("{count} {word}{}", if count == 1 { "" } else { "s" })
+}
+
+/// The answers for programs.
+mod json {
+    use super::{Diagnosis, Level, Repair, Step};
+    use serde_json::{Value, json};
+
+    pub(super) fn diagnosis(diagnosis: &Diagnosis) -> Value {
+        let findings: Vec<Value> = diagnosis
+            .findings
+            .iter()
+            .map(|f| {
+                json!({
+                    "check": f.check, "level": f.level.name(), "message": f.message,
+                    "path": f.path, "line": f.line, "next": f.next,
+                })
+            })
+            .collect();
+        json!({
+            "version": 1,
+            "worst": diagnosis.worst().name(),
+            "findings": findings,
+            "summary": {
+                "ok": diagnosis.count(Level::Ok),
+                "skipped": diagnosis.count(Level::Skipped),
+                "warnings": diagnosis.count(Level::Warning),
+                "problems": diagnosis.count(Level::Problem),
+            },
+        })
+    }
+
+    pub(super) fn repair(repair: &Repair, change: Option<&str>) -> Value {
+        let stubs: Vec<Value> = repair
+            .steps
+            .iter()
+            .filter_map(|step| match step {
+                Step::Stub {
+                    path,
+                    legacy,
+                    before,
+                    after,
+                } => Some(json!({
+                    "path": path.as_str(), "legacy": legacy.as_str(),
+                    "tokens_before": before, "tokens_after": after, "tokenizer": "o200k",
+                })),
+                Step::Readme { .. } => None,
+            })
+            .collect();
+        let files: Vec<Value> = repair
+            .proposal
+            .files
+            .iter()
+            .map(|file| json!({ "path": file.path.as_str(), "created": file.before.is_none() }))
+            .collect();
+        let left_alone: Vec<Value> = repair
+            .left_alone
+            .iter()
+            .map(|one| json!({ "path": one.path.as_str(), "why": one.why }))
+            .collect();
+        json!({
+            "version": 1, "changed": change.is_some(), "change": change,
+            "stubs": stubs, "files": files, "left_alone": left_alone,
+        })
+    }
 }

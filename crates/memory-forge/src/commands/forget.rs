@@ -1,11 +1,13 @@
 //! `forget`: takes documents out of searches until `restore` brings them
 //! back. It never touches the files themselves.
 
-use clap::{ArgGroup, Args};
+use clap::Args;
+use forge::knowledge::forget::{self, Chosen, Wanted};
 
+use crate::memory;
 use crate::report::{CommandError, Exit};
 use crate::settings::Settings;
-use crate::ui::Ui;
+use crate::ui::{Ui, printable};
 
 /// Take documents out of searches; their files stay as they are
 ///
@@ -13,26 +15,27 @@ use crate::ui::Ui;
 /// matter least. Importance 8 and above is never chosen. `restore` lifts it,
 /// `stats` shows it, and `index --force` does not change it.
 #[derive(Debug, Args)]
-#[command(
-    group = ArgGroup::new("what").required(true).multiple(true),
-    after_help = "\
+#[command(after_help = "\
 Examples:
   memory-forge forget knowledge/old-billing.md
   memory-forge forget --max-age 180 --dry-run     Not found by a search for half a year
-  memory-forge forget --max-files 500 --yes       Keep the 500 that matter most"
-)]
+  memory-forge forget --max-files 500 --yes       Keep the 500 that matter most")]
 pub(crate) struct ForgetArgs {
     /// Documents to forget
-    #[arg(group = "what", value_name = "PATH")]
+    #[arg(value_name = "PATH")]
     pub(crate) paths: Vec<String>,
 
     /// Keep at most this many documents
-    #[arg(long, group = "what", value_name = "N")]
+    #[arg(long, value_name = "N")]
     pub(crate) max_files: Option<usize>,
 
     /// Forget what no search has found for this many days
-    #[arg(long, group = "what", value_name = "DAYS")]
+    #[arg(long, value_name = "DAYS")]
     pub(crate) max_age: Option<u32>,
+
+    /// Why the named documents are forgotten, in a few words
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) reason: Option<String>,
 
     /// Show what would be forgotten and change nothing
     #[arg(long)]
@@ -47,6 +50,125 @@ pub(crate) struct ForgetArgs {
     pub(crate) json: bool,
 }
 
-pub(crate) fn run(_: ForgetArgs, _: &Settings, _: &mut Ui) -> Result<Exit, CommandError> {
-    Err(super::not_in_this_build("forget"))
+pub(crate) fn run(
+    args: ForgetArgs,
+    settings: &Settings,
+    ui: &mut Ui,
+) -> Result<Exit, CommandError> {
+    if args.paths.is_empty() && args.max_files.is_none() && args.max_age.is_none() {
+        return Err(CommandError::usage(
+            "Specify at least one of a path, `--max-files` or `--max-age`",
+        )
+        .hint("Run `memory-forge forget --help` to see what it takes"));
+    }
+    let workspace = memory::workspace(settings, ui)?;
+    let fresh = memory::fresh_index(&workspace, settings, ui, false)?;
+    let wanted = Wanted {
+        paths: args
+            .paths
+            .iter()
+            .map(|path| memory::document_in(&workspace, settings, path))
+            .collect::<Result<_, _>>()?,
+        reason: args.reason.clone(),
+        max_files: args.max_files,
+        max_age_days: args.max_age,
+    };
+    let chosen = forget::choose(&workspace, &fresh.index, &wanted, settings.now)?;
+    // The list is about to change, and nobody should wait for it.
+    drop(fresh);
+    if chosen.is_empty() {
+        return nothing(&args, ui);
+    }
+    if !args.json {
+        for one in &chosen {
+            ui.line(&described(one))?;
+        }
+    }
+    let mut change = None;
+    if args.dry_run {
+        ui.note("Nothing was changed (`--dry-run`)");
+    } else {
+        let question = format!("Forget {}?", documents(chosen.len()));
+        if !ui.confirm(&question, args.yes)? {
+            ui.note("Nothing was changed");
+            return Ok(Exit::Success);
+        }
+        change = forget::forget(&workspace, &chosen, settings.now)?.id;
+    }
+    if args.json {
+        ui.json(&json(&chosen, change.as_deref()))?;
+    } else if change.is_some() {
+        let count = documents(chosen.len());
+        ui.line(&format!("✓ Forgot {count}; listed in {}", forget::LIST))?;
+        ui.note("The files are untouched; `memory-forge restore` brings them back");
+    }
+    Ok(Exit::Success)
+}
+
+/// What a person should know when nothing was chosen.
+fn nothing(args: &ForgetArgs, ui: &mut Ui) -> Result<Exit, CommandError> {
+    if args.json {
+        ui.json(&json(&[], None))?;
+    } else if args.paths.is_empty() {
+        ui.line("No stale documents found to forget.")?;
+    } else {
+        ui.line("They are forgotten already.")?;
+    }
+    Ok(Exit::Success)
+}
+
+fn described(one: &Chosen) -> String {
+    let last = match &one.last {
+        Some(last) => {
+            let day = last.get(..10).unwrap_or(last);
+            let times = if one.count == 1 { "time" } else { "times" };
+            format!("found {} {times}, last {day}", one.count)
+        }
+        None => "never found".to_owned(),
+    };
+    format!(
+        "{} (importance {}, {last}): {}",
+        printable(&one.path),
+        one.importance,
+        printable(&one.reason)
+    )
+}
+
+fn documents(count: usize) -> String {
+    format!("{count} document{}", if count == 1 { "" } else { "s" })
+}
+
+fn json(chosen: &[Chosen], change: Option<&str>) -> serde_json::Value {
+    let forgotten: Vec<_> = chosen
+        .iter()
+        .map(|one| {
+            serde_json::json!({
+                "path": one.path, "importance": one.importance, "count": one.count,
+                "last": one.last, "reason": one.reason,
+            })
+        })
+        .collect();
+    serde_json::json!({
+        "version": 1, "changed": change.is_some(), "change": change, "forgotten": forgotten,
+    })
+}
+
+impl From<forget::Error> for CommandError {
+    fn from(error: forget::Error) -> CommandError {
+        use forget::Error;
+        let failure = CommandError::failure(error.to_string());
+        match error {
+            Error::Index(error) => error.into(),
+            Error::Workspace(error) => error.into(),
+            Error::Missing { .. } => failure.hint("Name it from the root, as `knowledge/notes.md`"),
+            Error::NotKnowledge { .. } => failure,
+            Error::Protected { protect, .. } => failure.hint(format!(
+                "Lower `importance` in its front matter below {protect} first"
+            )),
+            Error::NotForgotten { .. } => {
+                failure.hint("`memory-forge stats` lists what is forgotten")
+            }
+            Error::OpenEnded => failure.hint("Close it, then try again"),
+        }
+    }
 }

@@ -45,12 +45,16 @@ pub(crate) struct IndexArgs {
 pub(crate) fn run(args: IndexArgs, settings: &Settings, ui: &mut Ui) -> Result<Exit, CommandError> {
     let workspace = memory::workspace(settings, ui)?;
     let mut fresh = memory::fresh_index(&workspace, settings, ui, args.force)?;
+    if let Some(why) = fresh.in_memory() {
+        return Err(
+            CommandError::failure(format!("The index could not be kept: {why}"))
+                .hint("Searches are still answered, from memory"),
+        );
+    }
     if !args.no_vectors {
         memory::embed_pending(&workspace, &mut fresh, ui, None)?;
     }
-    if fresh.lock.is_some() {
-        fresh.index.settle();
-    }
+    fresh.index.settle();
     let files = match fresh.refresh {
         Some(refresh) => refresh.files,
         None => fresh
@@ -77,7 +81,7 @@ pub(crate) fn run(args: IndexArgs, settings: &Settings, ui: &mut Ui) -> Result<E
         }
     }
     if files.is_empty() {
-        ui.note("There is no Markdown under `knowledge/` yet. `memory-forge init` makes a start.");
+        ui.note(memory::NO_KNOWLEDGE);
     }
     if !args.no_vectors && counts.embedded < counts.chunks {
         ui.note(&format!(

@@ -2,10 +2,12 @@
 //! the files themselves.
 
 use clap::{ArgGroup, Args};
+use forge::knowledge::forget;
 
+use crate::memory;
 use crate::report::{CommandError, Exit};
 use crate::settings::Settings;
-use crate::ui::Ui;
+use crate::ui::{Ui, printable};
 
 /// Bring forgotten documents back into searches
 #[derive(Debug, Args)]
@@ -30,6 +32,30 @@ pub(crate) struct RestoreArgs {
     pub(crate) json: bool,
 }
 
-pub(crate) fn run(_: RestoreArgs, _: &Settings, _: &mut Ui) -> Result<Exit, CommandError> {
-    Err(super::not_in_this_build("restore"))
+pub(crate) fn run(
+    args: RestoreArgs,
+    settings: &Settings,
+    ui: &mut Ui,
+) -> Result<Exit, CommandError> {
+    let workspace = memory::workspace(settings, ui)?;
+    let paths = args
+        .paths
+        .iter()
+        .map(|path| memory::document_in(&workspace, settings, path))
+        .collect::<Result<Vec<_>, _>>()?;
+    let which = (!args.all).then_some(paths.as_slice());
+    let (restored, receipt) = forget::restore(&workspace, which, settings.now)?;
+    if args.json {
+        ui.json(&serde_json::json!({
+            "version": 1, "changed": receipt.id.is_some(), "change": receipt.id, "restored": restored,
+        }))?;
+        return Ok(Exit::Success);
+    }
+    for path in &restored {
+        ui.line(&format!("✓ Restored {}", printable(path)))?;
+    }
+    if restored.is_empty() {
+        ui.line("Nothing is forgotten.")?;
+    }
+    Ok(Exit::Success)
 }

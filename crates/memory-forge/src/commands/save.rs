@@ -1,8 +1,14 @@
 //! `save`: writes down something learnt. It never overwrites a file.
 
+use std::io::Read;
+use std::time::Duration;
+
 use clap::{Args, ValueEnum};
+use forge::knowledge::save;
+use forge::workspace::Workspace;
 
 use super::audit::Client;
+use crate::memory;
 use crate::report::{CommandError, Exit};
 use crate::settings::Settings;
 use crate::ui::Ui;
@@ -17,6 +23,7 @@ use crate::ui::Ui;
 Examples:
   memory-forge save context retry-policy --content \"Retry three times, then park.\"
   memory-forge save context retry-policy < notes.md
+  memory-forge save context retry-policy --into-context < notes.md
   memory-forge save skill flaky-webhooks --description \"Webhook tests fail at random\" \\
       --trigger \"timeout in webhook_spec\" --content \"Freeze the clock.\"")]
 pub(crate) struct SaveArgs {
@@ -52,9 +59,18 @@ pub(crate) struct SaveArgs {
     )]
     pub(crate) importance: u8,
 
-    /// Skill: write it for these clients, separated by commas
+    /// Write it for these clients too, separated by commas
     #[arg(long, value_delimiter = ',')]
     pub(crate) client: Vec<Client>,
+
+    /// Context: add it to the `CLAUDE.md` or `AGENTS.md` of the module that
+    /// you are in, or of the root, instead of `knowledge/`
+    #[arg(long)]
+    pub(crate) into_context: bool,
+
+    /// Print the result as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -65,6 +81,151 @@ pub(crate) enum SaveKind {
     Context,
 }
 
-pub(crate) fn run(_: SaveArgs, _: &Settings, _: &mut Ui) -> Result<Exit, CommandError> {
-    Err(super::not_in_this_build("save"))
+pub(crate) fn run(args: SaveArgs, settings: &Settings, ui: &mut Ui) -> Result<Exit, CommandError> {
+    if args.into_context && args.kind == SaveKind::Skill {
+        return Err(CommandError::usage(
+            "`--into-context` is for `save context`; a skill has a file of its own",
+        ));
+    }
+    let content = match &args.content {
+        Some(content) => content.clone(),
+        None => from_standard_input(settings)?,
+    };
+    let workspace = memory::workspace(settings, ui)?;
+    let clients: Vec<save::Client> = args.client.iter().map(|client| client.library()).collect();
+    let note = save::Context {
+        name: &args.name,
+        content: &content,
+        importance: args.importance,
+    };
+    let (saved, became) = match args.kind {
+        SaveKind::Skill => {
+            let skill = save::Skill {
+                name: &args.name,
+                content: &content,
+                description: args.description.as_deref(),
+                trigger: args.trigger.as_deref(),
+                problem: args.problem.as_deref(),
+                importance: args.importance,
+                clients: &clients,
+            };
+            let saved = save::skill(&workspace, &skill, settings.now)?;
+            (
+                saved,
+                "Agents load it by themselves, so it is audited and not indexed",
+            )
+        }
+        SaveKind::Context if args.into_context => {
+            let route = route(&workspace, settings, &clients)?;
+            let saved = save::into_context(&workspace, &note, &route.files, settings.now)?;
+            (
+                saved,
+                "Agents load it at every start; `memory-forge audit` shows what that costs",
+            )
+        }
+        SaveKind::Context => {
+            let saved = save::context(&workspace, &note, settings.now)?;
+            let mut fresh = memory::fresh_index(&workspace, settings, ui, false)?;
+            let budget = Duration::from_millis(workspace.config().search.embed_budget_ms);
+            memory::embed_pending(&workspace, &mut fresh, ui, Some(budget))?;
+            (saved, "Indexed: a search finds it from now on")
+        }
+    };
+    let files: Vec<&str> = saved.files.iter().map(|path| path.as_str()).collect();
+    if args.json {
+        ui.json(&serde_json::json!({
+            "version": 1, "title": saved.title, "files": files, "change": saved.receipt.id,
+            "indexed": args.kind == SaveKind::Context && !args.into_context,
+        }))?;
+    } else {
+        for file in files {
+            ui.line(&format!("✓ Saved {file}"))?;
+        }
+        ui.note(became);
+    }
+    if args.kind == SaveKind::Context && !args.into_context {
+        mention_module(&workspace, settings, &clients, ui)?;
+    }
+    Ok(Exit::Success)
+}
+
+/// What holds in one module only belongs into that module's file.
+fn mention_module(
+    workspace: &Workspace,
+    settings: &Settings,
+    clients: &[save::Client],
+    ui: &mut Ui,
+) -> Result<(), CommandError> {
+    let route = route(workspace, settings, clients)?;
+    if let Some(module) = route.module {
+        let files: Vec<String> = route.files.iter().map(|path| format!("`{path}`")).collect();
+        ui.note(&format!(
+            "If it holds in `{module}` only, `--into-context` adds it to {} instead",
+            files.join(" and ")
+        ));
+    }
+    Ok(())
+}
+
+fn route(
+    workspace: &Workspace,
+    settings: &Settings,
+    clients: &[save::Client],
+) -> Result<save::Route, CommandError> {
+    let folder = settings.cwd()?.canonicalize().ok();
+    // Claude Code says so in the environment of what it runs.
+    let running = settings
+        .claude_project_dir
+        .is_some()
+        .then_some(save::Client::Claude);
+    let client = clients.first().copied().or(running);
+    Ok(save::route(workspace, folder.as_deref(), client))
+}
+
+fn from_standard_input(settings: &Settings) -> Result<String, CommandError> {
+    if settings.stdin_terminal {
+        return Err(CommandError::usage("There is no text to save").hint(
+            "Give it with `--content`, or pipe it in: `memory-forge save context x < notes.md`",
+        ));
+    }
+    let mut bytes = Vec::new();
+    std::io::stdin()
+        .lock()
+        .read_to_end(&mut bytes)
+        .map_err(|error| CommandError::failure(format!("Cannot read standard input: {error}")))?;
+    String::from_utf8(bytes).map_err(|_| {
+        CommandError::failure("The text on standard input is not UTF-8").hint("Convert it first")
+    })
+}
+
+impl Client {
+    fn library(self) -> save::Client {
+        match self {
+            Client::Claude => save::Client::Claude,
+            Client::Codex => save::Client::Codex,
+            Client::Opencode => save::Client::Opencode,
+            Client::Gemini => save::Client::Gemini,
+            Client::Copilot => save::Client::Copilot,
+        }
+    }
+}
+
+impl From<save::Error> for CommandError {
+    fn from(error: save::Error) -> CommandError {
+        use save::Error;
+        let failure = CommandError::failure(error.to_string());
+        match error {
+            Error::Name(error) => CommandError::usage(error.to_string()),
+            Error::Workspace(error) => error.into(),
+            Error::NotADocument { .. } => failure.hint("Choose another name"),
+            Error::Empty => failure.hint("Give it with `--content`, or pipe it in"),
+            Error::Secret { .. } => {
+                failure.hint("Take it out, and name the place where it is kept instead")
+            }
+            Error::Exists { .. } => failure.hint("Choose another name, or edit that file"),
+            Error::SectionExists { .. } => {
+                failure.hint("Choose another name, or edit that section")
+            }
+        }
+    }
 }

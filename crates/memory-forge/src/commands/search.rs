@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
-use forge::index::Standing;
+use forge::index::{Index, Standing};
 use forge::knowledge::fresh::Fresh;
 use forge::knowledge::{forget, state};
 use forge::recall::pack::{self, Packing};
@@ -186,8 +186,8 @@ pub(crate) fn run(
         forgotten: &forgotten,
         explain: args.explain,
     };
-    let answer = match &args.as_of {
-        Some(rev) => past(&workspace, rev, &ask, ui)?,
+    let (answer, index) = match &args.as_of {
+        Some(rev) => (past(&workspace, rev, &ask, ui)?, None),
         None => present(&workspace, &ask, args.scope, settings, ui)?,
     };
     if answer.undated > 0 {
@@ -202,6 +202,9 @@ pub(crate) fn run(
     let packing = args
         .budget
         .map(|budget| fit(&args, &answer, budget as usize));
+    if let Some(index) = index {
+        index.touch(&used(&answer, packing.as_ref()), &settings.now.to_string());
+    }
     if args.json {
         ui.json(&json(&question, &answer, packing.as_ref()))?;
     } else if args.context {
@@ -219,6 +222,18 @@ pub(crate) fn run(
     Ok(Exit::Success)
 }
 
+/// The files that are shown, each once: only those count as used.
+fn used<'a>(answer: &'a Answer, packing: Option<&Packing>) -> Vec<&'a str> {
+    let shown: Vec<&Hit> = match packing {
+        Some(packing) => packing.pieces.iter().map(|p| &answer.hits[p.hit]).collect(),
+        None => answer.hits.iter().collect(),
+    };
+    let mut paths: Vec<&str> = shown.iter().map(|h| h.passage.path.as_str()).collect();
+    paths.sort_unstable();
+    paths.dedup();
+    paths
+}
+
 /// Passages that are ranked when a budget says how many are shown.
 const BUDGET_LIMIT: usize = 40;
 
@@ -230,27 +245,19 @@ fn configured_mode(workspace: &Workspace) -> recall::Mode {
     }
 }
 
-/// Asks the files as they are now.
+/// Asks the files as they are now. The index comes back for its statistics.
 fn present(
     workspace: &Workspace,
     ask: &Ask,
     scope: Scope,
     settings: &Settings,
     ui: &mut Ui,
-) -> Result<Answer, CommandError> {
+) -> Result<(Answer, Option<Index>), CommandError> {
     if scope == Scope::State {
-        let (index, catalogue) = state::index(workspace)?;
-        return Ok(recall::ask(
-            &index,
-            &catalogue,
-            None,
-            &Ask {
-                mode: recall::Mode::Text,
-                ..ask.clone()
-            },
-        )?);
+        return Ok((of_state(workspace, ask)?, None));
     }
     let mut fresh = memory::fresh_index(workspace, settings, ui, false)?;
+    say_unusable(&fresh, ui);
     if ask.mode != recall::Mode::Text {
         let budget = Duration::from_millis(workspace.config().search.embed_budget_ms);
         memory::embed_pending(workspace, &mut fresh, ui, Some(budget))?;
@@ -262,27 +269,39 @@ fn present(
         }
         other => other?,
     };
-    let mut paths: Vec<&str> = answer
-        .hits
-        .iter()
-        .map(|h| h.passage.path.as_str())
-        .collect();
-    paths.dedup();
-    fresh.index.touch(&paths, &settings.now.to_string());
-    if scope == Scope::All {
-        let (index, catalogue) = state::index(workspace)?;
-        let state = recall::ask(
-            &index,
-            &catalogue,
-            None,
-            &Ask {
-                mode: recall::Mode::Text,
-                ..ask.clone()
-            },
-        )?;
-        return Ok(recall::join(answer, state, ask.limit));
+    let answer = match scope {
+        Scope::All => recall::join(answer, of_state(workspace, ask)?, ask.limit),
+        _ => answer,
+    };
+    Ok((answer, Some(fresh.index)))
+}
+
+fn of_state(workspace: &Workspace, ask: &Ask) -> Result<Answer, CommandError> {
+    let (index, catalogue) = state::index(workspace)?;
+    let ask = Ask {
+        mode: recall::Mode::Text,
+        ..ask.clone()
+    };
+    Ok(recall::ask(&index, &catalogue, None, &ask)?)
+}
+
+/// A file that is there and cannot be found must not go unnoticed.
+fn say_unusable(fresh: &Fresh, ui: &mut Ui) {
+    const MOST: usize = 3;
+    let unusable = || fresh.catalogue.iter().filter(|e| e.problem.is_some());
+    for entry in unusable().take(MOST) {
+        let why = entry.problem.as_deref().unwrap_or_default();
+        ui.warn(&format!("`{}` is not in the index: {why}", entry.path));
     }
-    Ok(answer)
+    let more = unusable().count().saturating_sub(MOST);
+    if more > 0 {
+        ui.warn(&format!(
+            "{more} more file(s) are not in the index; `memory-forge index` names them"
+        ));
+    }
+    if fresh.catalogue.is_empty() {
+        ui.note(memory::NO_KNOWLEDGE);
+    }
 }
 
 fn answer(fresh: &Fresh, ask: &Ask) -> Result<Answer, forge::index::Error> {
@@ -506,6 +525,12 @@ fn why(hit: &Hit) -> String {
     parts.join("; ")
 }
 
+/// Rounded after it was made longer: `0.74` would else be written as
+/// `0.7400000095367432`.
+fn thousandths(value: f32) -> f64 {
+    (f64::from(value) * 1000.0).round() / 1000.0
+}
+
 fn json(question: &str, answer: &Answer, packing: Option<&Packing>) -> serde_json::Value {
     let one = |hit: &Hit, text: &str, cut: bool| {
         let p = &hit.passage;
@@ -519,8 +544,8 @@ fn json(question: &str, answer: &Answer, packing: Option<&Packing>) -> serde_jso
             "scope": p.scope,
             "date": p.date,
             "importance": p.importance,
-            "score": (hit.score * 1000.0).round() / 1000.0,
-            "relevance": (hit.relevance * 1000.0).round() / 1000.0,
+            "score": thousandths(hit.score),
+            "relevance": thousandths(hit.relevance),
             "text": text,
         });
         if cut {
@@ -530,7 +555,8 @@ fn json(question: &str, answer: &Answer, packing: Option<&Packing>) -> serde_jso
             value["standing"] = note.into();
         }
         value["why"] = serde_json::json!({
-            "textRank": e.text_rank, "bm25": e.bm25, "vectorRank": e.vector_rank, "cosine": e.cosine,
+            "textRank": e.text_rank, "bm25": thousandths(e.bm25),
+            "vectorRank": e.vector_rank, "cosine": thousandths(e.cosine),
             "exact": e.exact, "literal": e.literal,
         });
         if !hit.terms.is_empty() {
@@ -538,8 +564,8 @@ fn json(question: &str, answer: &Answer, packing: Option<&Packing>) -> serde_jso
                 .terms
                 .iter()
                 .map(|t| {
-                    serde_json::json!({ "term": t.term, "idf": t.idf, "body": t.body,
-                        "inHeadings": t.in_headings, "inTitle": t.in_title, "score": t.score })
+                    serde_json::json!({ "term": t.term, "idf": thousandths(t.idf), "body": t.body,
+                        "inHeadings": t.in_headings, "inTitle": t.in_title, "score": thousandths(t.score) })
                 })
                 .collect();
         }

@@ -2,6 +2,16 @@
 //! shows that the parts are wired together; the parts' own behaviour is tested
 //! where they live, which is faster and says more when it fails.
 
+mod audit;
+mod bad_input;
+mod config;
+mod doctor;
+mod forget;
 mod frame;
 mod harness;
+mod index;
+mod init;
+mod save;
+mod search;
+mod stats;
 mod tidy;

@@ -32,7 +32,7 @@ const ABSENT_OUTSIDE_SETTINGS: [&str; 7] = [
     "current_dir",
 ];
 
-/// Files are changed behind one door.
+/// Files are changed behind one door; locks and the database have their own.
 const WRITES: [&str; 9] = [
     "fs::write",
     "File::create",
@@ -44,11 +44,7 @@ const WRITES: [&str; 9] = [
     "fs::create_dir",
     "fs::set_permissions",
 ];
-const WRITERS: [&str; 3] = [
-    "workspace/write.rs",
-    "workspace/lock.rs",
-    "workspace/undo.rs",
-];
+const WRITERS: [&str; 3] = ["workspace/disk.rs", "workspace/lock.rs", "index/store.rs"];
 
 /// The compiled-in model is the one thing that is large by nature.
 const MAY_BE_LARGE: [&str; 1] = ["crates/forge/src/embed/"];

@@ -1,0 +1,152 @@
+//! Codex: what it puts into the context at start.
+//!
+//! - One file per folder from the repository's root down: `AGENTS.override.md`,
+//!   else `AGENTS.md`, else a name that its configuration adds. Whole, without
+//!   imports, until 32,768 bytes are used up: there the text ends, be it in the
+//!   middle of a file.
+//! - A line with name, description and path for each skill in `.codex/skills`
+//!   and `.agents/skills`.
+//! - The person's own `~/.codex/AGENTS.md`, outside of that limit.
+
+use std::path::{Path, PathBuf};
+
+use super::loads::{Load, Loads, cut, first_bytes};
+use super::skills::{self, Listing};
+use super::source::{Place, Reader};
+use super::{Finding, Kind, Level, Origin};
+use crate::tokens::thousands;
+
+const MOST_BYTES: usize = 32_768;
+
+const SKILLS: Listing = Listing {
+    project: &[".codex/skills", ".agents/skills"],
+    home: &[".codex/skills", ".agents/skills"],
+    line: |skill, source| {
+        let about = cut(&skill.description, 1024);
+        format!("- {}: {about} (file: {})\n", skill.name, source.shown)
+    },
+    as_claude: false,
+};
+
+pub(super) fn loads(reader: &Reader) -> Loads {
+    let settings = Settings::read(reader);
+    let mut out = Loads::default();
+    let own = reader
+        .home(".codex/AGENTS.override.md")
+        .or_else(|| reader.home(".codex/AGENTS.md"));
+    if let Some(source) = own {
+        let why = "your instructions for all projects";
+        out.loads.push(Load::whole(&source, Origin::User, why));
+    }
+    let mut left = settings.most_bytes;
+    let above = reader.above_in_repository();
+    for folder in above
+        .iter()
+        .map(PathBuf::as_path)
+        .chain([reader.workspace().root()])
+    {
+        instructions(reader, folder, &settings, &mut left, &mut out);
+    }
+    out.loads.extend(skills::list(reader, &SKILLS));
+    nested(reader, &mut out);
+    for load in &out.loads {
+        if load.origin == Origin::Project {
+            skills::check(&load.source, &mut out.findings);
+        }
+    }
+    out.loads.sort_by_key(|load| load.origin);
+    out
+}
+
+/// The one file of a folder, as far as the budget reaches.
+fn instructions(
+    reader: &Reader,
+    folder: &Path,
+    settings: &Settings,
+    left: &mut usize,
+    out: &mut Loads,
+) {
+    let read = |name: &String| reader.read(&reader.place(&folder.join(name))?);
+    let Some(source) = settings.names.iter().find_map(read) else {
+        return;
+    };
+    let origin = reader.origin(&source.place);
+    let mut load = Load::whole(&source, origin, "instructions");
+    let whole = load.text.len();
+    if whole > *left {
+        load.text = first_bytes(&load.text, *left).to_owned();
+        load.part = match *left {
+            0 => "nothing: files above used up the limit".to_owned(),
+            left => format!("first {} bytes", thousands(left)),
+        };
+        let message = format!(
+            "{}: Codex loads {} of its {} bytes and drops the rest; all such files together may \
+             have {}",
+            source.shown,
+            thousands(*left),
+            thousands(whole),
+            thousands(settings.most_bytes)
+        );
+        let finding = Finding::new(Level::Warning, Kind::Cut, &source.shown, message);
+        let finding = finding.advice("Move what is not needed at every start to knowledge/");
+        out.findings.push(finding);
+    }
+    *left = left.saturating_sub(whole);
+    out.loads.push(load);
+}
+
+/// Folders below count when Codex is started in them.
+fn nested(reader: &Reader, out: &mut Loads) {
+    for file in reader.files() {
+        if matches!(file.path.file_name(), "AGENTS.md" | "AGENTS.override.md")
+            && file.path.parent().is_some()
+            && let Some(source) = reader.read(&Place::Inside(file.path.clone()))
+        {
+            let why = "when Codex is started there";
+            out.loads.push(Load {
+                invoke: Some(source.text().to_owned()),
+                ..Load::waiting(&source, Origin::Project, why)
+            });
+        }
+    }
+}
+
+struct Settings {
+    /// The first of these that a folder has is its instructions.
+    names: Vec<String>,
+    most_bytes: usize,
+}
+
+impl Settings {
+    /// The project's settings go over the person's.
+    fn read(reader: &Reader) -> Settings {
+        let mut settings = Settings {
+            names: vec!["AGENTS.override.md".to_owned(), "AGENTS.md".to_owned()],
+            most_bytes: MOST_BYTES,
+        };
+        let mut more = Vec::new();
+        for file in ["~/.codex/config.toml", ".codex/config.toml"] {
+            let table = reader
+                .settings(file)
+                .and_then(|text| text.parse::<toml::Table>().ok());
+            let Some(table) = table else { continue };
+            let most = table
+                .get("project_doc_max_bytes")
+                .and_then(toml::Value::as_integer);
+            if let Some(most) = most.and_then(|most| usize::try_from(most).ok()) {
+                settings.most_bytes = most;
+            }
+            let names = table.get("project_doc_fallback_filenames");
+            if let Some(names) = names.and_then(toml::Value::as_array) {
+                let names = names.iter().filter_map(toml::Value::as_str);
+                // A name, not a way out of the folder.
+                more = names
+                    .filter(|n| !n.contains(['/', '\\']))
+                    .map(str::to_owned)
+                    .collect();
+            }
+        }
+        settings.names.extend(more);
+        settings
+    }
+}

@@ -1,0 +1,216 @@
+//! Knowledge as the audit sees it: what the index does not hold, what agents
+//! load although it could be searched for, and what should stand nowhere.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use super::loads::Loads;
+use super::repeats::{self, Lines};
+use super::source::{self, Place};
+use super::{Finding, Kind, Level, hidden};
+use crate::document::content_hash;
+use crate::index::Index;
+use crate::knowledge::refresh::differences;
+use crate::tokens::{Tokenizer, thousands};
+use crate::workspace::{Found, Workspace};
+
+/// Where `doctor` keeps what it took out of files that agents load.
+const LEGACY: &str = "knowledge/legacy";
+/// The list of forgotten files is no knowledge of its own.
+const FORGOTTEN: &str = "knowledge/_FORGOTTEN.md";
+
+/// Looks at every file of `knowledge/` and gives their number.
+pub(super) fn check(
+    workspace: &Workspace,
+    plain: &Loads,
+    judge: Tokenizer,
+    findings: &mut Vec<Finding>,
+) -> usize {
+    let scan = workspace.scan();
+    for problem in &scan.problems {
+        let message = format!("`{}` {}", problem.path, problem.message);
+        findings.push(Finding::new(
+            Level::Notice,
+            Kind::Unreadable,
+            &problem.path,
+            message,
+        ));
+    }
+    let knowledge = |f: &&Found| f.path.starts_with("knowledge") && f.path.as_str() != FORGOTTEN;
+    let files: Vec<&Found> = scan.files.iter().filter(knowledge).collect();
+    not_indexed(workspace, files.len(), findings);
+    read(workspace, &files, plain, judge, findings);
+    files.len()
+}
+
+/// What a search would have to read first, and what it never finds.
+fn not_indexed(workspace: &Workspace, files: usize, findings: &mut Vec<Finding>) {
+    let advice = "Run `memory-forge index`; a search does it by itself";
+    let mut say = |level, file: &str, what: &str, advice: &str| {
+        let message = format!("{file}: {what}");
+        findings.push(Finding::new(level, Kind::NotIndexed, file, message).advice(advice));
+    };
+    let index = match Index::open_existing(&workspace.derived()) {
+        Ok(Some(index)) => index,
+        Ok(None) if files == 0 => return,
+        Ok(None) => {
+            let what = match files {
+                1 => "1 file is not indexed; there is no index yet".to_owned(),
+                n => format!(
+                    "{} files are not indexed; there is no index yet",
+                    thousands(n)
+                ),
+            };
+            return say(Level::Notice, "knowledge/", &what, advice);
+        }
+        Err(e) => return say(Level::Notice, "knowledge/", &e.to_string(), advice),
+    };
+    let catalogue = match index.catalogue() {
+        Ok(catalogue) => catalogue,
+        Err(e) => return say(Level::Notice, "knowledge/", &e.to_string(), advice),
+    };
+    let differences = differences(workspace, &catalogue, false);
+    let unusable = |path: &str, why: &str| {
+        let what = format!("not indexed: {why}");
+        (
+            Level::Warning,
+            path.to_owned(),
+            what,
+            "Until then, no search finds it",
+        )
+    };
+    let mut all = Vec::new();
+    for found in &differences.to_read {
+        let path = found.path.as_str();
+        let known = index.hash_of(path).ok().flatten();
+        let what = match (workspace.read_text(&found.path), known) {
+            (Err(e), _) if e.is_not_found() => continue,
+            (Err(e), _) => {
+                all.push(unusable(path, &e.to_string()));
+                continue;
+            }
+            // A file's time may prove nothing although its text is the same.
+            (Ok(text), Some(hash)) if content_hash(&text) == hash => continue,
+            (Ok(_), Some(hash)) if !hash.is_empty() => "changed since it was indexed",
+            (Ok(_), _) => "not indexed",
+        };
+        all.push((Level::Notice, path.to_owned(), what.to_owned(), advice));
+    }
+    all.extend(
+        differences
+            .unusable
+            .iter()
+            .map(|(path, why)| unusable(path, why)),
+    );
+    for (level, file, what, advice) in all {
+        say(level, &file, &what, advice);
+    }
+}
+
+/// Reads all files on all cores; findings come in the order of the files.
+fn read(
+    workspace: &Workspace,
+    files: &[&Found],
+    plain: &Loads,
+    judge: Tokenizer,
+    findings: &mut Vec<Finding>,
+) {
+    let mut lines = Lines::default();
+    let mut loaded = Vec::new();
+    for load in &plain.loads {
+        match &load.source.place {
+            Place::Inside(path) if path.starts_with("knowledge") => {
+                let message = format!("{path}: loaded at every start, {}", load.why);
+                let finding = Finding::new(
+                    Level::Notice,
+                    Kind::RepeatsKnowledge,
+                    path.as_str(),
+                    message,
+                );
+                findings.push(finding.advice("Name it in backticks to have it read when needed"));
+            }
+            _ => {
+                lines.add(Lines::of(&load.source.document));
+                loaded.push(load);
+            }
+        }
+    }
+    let next = AtomicUsize::new(0);
+    let (next, lines) = (&next, &lines);
+    let work = || {
+        let mut found = Vec::new();
+        while let Some(file) = files.get(next.fetch_add(1, Ordering::Relaxed)) {
+            one(workspace, file, lines, &mut found);
+        }
+        found
+    };
+    let threads = std::thread::available_parallelism()
+        .map_or(2, |n| n.get())
+        .clamp(1, 8);
+    let mut found: Vec<Look> = std::thread::scope(|scope| {
+        let workers: Vec<_> = (1..threads.min(files.len()))
+            .map(|_| scope.spawn(work))
+            .collect();
+        let mut found = work();
+        for worker in workers {
+            match worker.join() {
+                Ok(part) => found.extend(part),
+                Err(panic) => std::panic::resume_unwind(panic),
+            }
+        }
+        found
+    });
+    found.sort_by(|a, b| a.path.cmp(&b.path));
+    for file in found {
+        findings.extend(file.findings);
+        for (which, place, line) in file.repeated {
+            let load = loaded[which];
+            let tokens = judge.count(repeats::text_of(&load.source.document, place));
+            let message = format!(
+                "{}:{} repeats {} tokens ({}) of {}:{line}",
+                load.source.shown,
+                place.0,
+                thousands(tokens),
+                judge.label(),
+                file.path
+            );
+            let shown = &load.source.shown;
+            let mut finding =
+                Finding::new(Level::Warning, Kind::RepeatsKnowledge, shown, message).line(place.0);
+            finding.tokens = Some(tokens);
+            findings.push(finding.advice("Keep it in knowledge/, where it is found when needed"));
+        }
+    }
+}
+
+/// What one file of knowledge has to show.
+struct Look {
+    path: String,
+    findings: Vec<Finding>,
+    /// Which loaded file repeats it, on which of its lines, and the line here.
+    repeated: Vec<(usize, (usize, usize), usize)>,
+}
+
+fn one(workspace: &Workspace, file: &Found, lines: &Lines, out: &mut Vec<Look>) {
+    // What cannot be read is named by the index, which cannot read it either.
+    let Ok(text) = workspace.read_text(&file.path) else {
+        return;
+    };
+    let path = file.path.as_str();
+    let mut found = Look {
+        path: path.to_owned(),
+        findings: Vec::new(),
+        repeated: Vec::new(),
+    };
+    hidden::check(path, &text, false, &mut found.findings);
+    source::secrets(path, &text, &mut found.findings);
+    if !file.path.starts_with(LEGACY) {
+        let own = Lines::of_text(&text, 1);
+        for run in lines.runs(&own, true, |_| true) {
+            let place = lines.numbers(&run);
+            found
+                .repeated
+                .push((run.file, place, repeats::numbers(&own, &run).0));
+        }
+    }
+    out.push(found);
+}

@@ -1,0 +1,263 @@
+//! What a client takes from a file, and the text that arrives in its context.
+//! Pure functions over documents; which files there are is decided elsewhere.
+
+use std::rc::Rc;
+
+use super::source::{Place, Source};
+use super::{Finding, Origin};
+use crate::document::Document;
+
+/// All that a client loads or could load, with what its rules found wrong.
+#[derive(Default)]
+pub(super) struct Loads {
+    pub(super) loads: Vec<Load>,
+    pub(super) findings: Vec<Finding>,
+}
+
+/// One file as a client takes it.
+#[derive(Clone)]
+pub(super) struct Load {
+    pub(super) source: Rc<Source>,
+    pub(super) origin: Origin,
+    pub(super) why: String,
+    pub(super) part: String,
+    /// What is in the context at every start; empty for what waits.
+    pub(super) text: String,
+    /// What is added when it is used.
+    pub(super) invoke: Option<String>,
+    pub(super) nested: bool,
+    /// Whether the limits of `CLAUDE.md` apply, or those of a skill.
+    pub(super) is_instructions: bool,
+}
+
+impl Load {
+    /// The whole file at every start.
+    pub(super) fn whole(source: &Rc<Source>, origin: Origin, why: &str) -> Load {
+        let text = source.text().trim_start_matches('\u{feff}').to_owned();
+        Load::part(source, origin, why, "whole file", text)
+    }
+
+    /// The body at every start: what Claude Code keeps of its instructions.
+    pub(super) fn body(source: &Rc<Source>, origin: Origin, why: &str) -> Load {
+        let (text, what) = without_comments(&source.document);
+        Load::part(source, origin, why, what, text)
+    }
+
+    pub(super) fn part(
+        source: &Rc<Source>,
+        origin: Origin,
+        why: &str,
+        part: &str,
+        text: String,
+    ) -> Load {
+        Load {
+            source: source.clone(),
+            origin,
+            why: why.to_owned(),
+            part: part.to_owned(),
+            text,
+            invoke: None,
+            nested: is_nested(&source.place),
+            is_instructions: is_instructions(&source.place),
+        }
+    }
+
+    /// Nothing at start, the body when it is needed.
+    pub(super) fn waiting(source: &Rc<Source>, origin: Origin, why: &str) -> Load {
+        let (text, _) = without_comments(&source.document);
+        Load {
+            invoke: Some(text),
+            ..Load::part(source, origin, why, "nothing until then", String::new())
+        }
+    }
+}
+
+/// The body without front matter and without the comments that stand as
+/// blocks of their own; comments in a line or in code are kept. With it, what
+/// was done.
+pub(super) fn without_comments(document: &Document) -> (String, &'static str) {
+    let body = &document.text[document.body.clone()];
+    if document.comments.is_empty() {
+        let what = match document.front_matter {
+            Some(_) => "body, without front matter",
+            None => "whole file",
+        };
+        return (body.to_owned(), what);
+    }
+    let mut text = String::with_capacity(body.len());
+    let mut at = document.body.start;
+    for comment in &document.comments {
+        if comment.start < at {
+            continue;
+        }
+        text.push_str(&document.text[at..comment.start]);
+        at = comment.end;
+        // The line end goes with the comment that fills its line.
+        let rest = &document.text[at..];
+        let line = rest.strip_prefix("\r\n").or(rest.strip_prefix('\n'));
+        if line.is_some() && (text.is_empty() || text.ends_with('\n')) {
+            at = document.text.len() - line.map_or(0, str::len);
+        }
+    }
+    text.push_str(&document.text[at..document.body.end]);
+    (text, "body, without front matter and comments")
+}
+
+/// The first `lines` lines, and of these no more than `units` UTF-16 units,
+/// cut at a line end. `None` when the text fits.
+pub(super) fn head(text: &str, lines: usize, units: usize) -> Option<&str> {
+    let mut end = 0;
+    let mut used = 0;
+    for (number, line) in text.split_inclusive('\n').enumerate() {
+        used += utf16(line);
+        if number == lines || used > units {
+            return Some(&text[..end]);
+        }
+        end += line.len();
+    }
+    None
+}
+
+/// At most `units` UTF-16 units; a text that is cut ends in `…`.
+pub(super) fn cut(text: &str, units: usize) -> String {
+    if utf16(text) <= units {
+        return text.to_owned();
+    }
+    let mut used = 1;
+    let fits = |c: &char| {
+        used += c.len_utf16();
+        used <= units
+    };
+    let mut kept: String = text.chars().take_while(fits).collect();
+    kept.push('…');
+    kept
+}
+
+/// As many whole characters as fit into `bytes` bytes.
+pub(super) fn first_bytes(text: &str, bytes: usize) -> &str {
+    &text[..text.floor_char_boundary(bytes)]
+}
+
+pub(super) fn utf16(text: &str) -> usize {
+    text.chars().map(char::len_utf16).sum()
+}
+
+/// Folders at whose files some client looks by itself.
+pub(super) const SPECIAL: [&str; 7] = [
+    ".agents",
+    ".claude",
+    ".codex",
+    ".cursor",
+    ".gemini",
+    ".github",
+    ".opencode",
+];
+
+/// Names under which instructions are found in any folder.
+const NAMED: [&str; 5] = [
+    "AGENTS.md",
+    "AGENTS.override.md",
+    "CLAUDE.local.md",
+    "CLAUDE.md",
+    "GEMINI.md",
+];
+
+/// Files that clients read as instructions, as opposed to the many small files
+/// of a special folder. What these import counts as instructions too.
+fn is_instructions(place: &Place) -> bool {
+    let Place::Inside(path) = place else {
+        return true;
+    };
+    let many = path.components().any(|name| SPECIAL.contains(&name))
+        && path.file_name() != "copilot-instructions.md";
+    NAMED.contains(&path.file_name()) || !many
+}
+
+fn is_nested(place: &Place) -> bool {
+    !owner(place).is_empty()
+}
+
+/// The folder whose instructions a file belongs to: for `a/CLAUDE.md` and for
+/// `a/.claude/rules/b.md` it is `a`, and the root for all that is imported.
+pub(super) fn owner(place: &Place) -> &str {
+    let Place::Inside(path) = place else {
+        return "";
+    };
+    let named = NAMED.contains(&path.file_name());
+    let text = path.as_str();
+    let mut start = 0;
+    for name in path.components() {
+        // `.github` holds Copilot's instructions; other names there are the
+        // folder's own.
+        if SPECIAL.contains(&name) && !(named && name == ".github") {
+            return text[..start].trim_end_matches('/');
+        }
+        start += name.len() + 1;
+    }
+    match text.rsplit_once('/') {
+        Some((folder, _)) if named => folder,
+        _ => "",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::document::parse;
+
+    #[test]
+    fn front_matter_and_block_comments_are_stripped() {
+        let check = |text: &str, expect: &str| {
+            assert_eq!(without_comments(&parse(text)).0, expect, "{text:?}");
+        };
+        check("a\n", "a\n");
+        check("---\npaths: x\n---\na\n", "a\n");
+        check("a\n\n<!-- gone\n\nall of it -->\n\nb\n", "a\n\n\nb\n");
+        check("a <!-- kept --> b\n", "a <!-- kept --> b\n");
+        check("```\n<!-- kept -->\n```\n", "```\n<!-- kept -->\n```\n");
+        check("<!-- one --> <!-- two -->\nx\n", " \nx\n");
+        check("\u{feff}---\na: b\n---\nx", "x");
+        check("<!-- open", "");
+        check("", "");
+    }
+
+    #[test]
+    fn a_head_ends_at_a_line() {
+        let check = |text, lines, units, expect| assert_eq!(head(text, lines, units), expect);
+        check("a\nb\nc\n", 3, 99, None);
+        check("a\nb\nc", 3, 99, None);
+        check("a\nb\nc\n", 2, 99, Some("a\nb\n"));
+        check("aaaa\nbbbb\n", 9, 9, Some("aaaa\n"));
+        check("aaaa\nbbbb\n", 9, 10, None);
+        // One character of two UTF-16 units.
+        check("😀\n", 9, 2, Some(""));
+        check("", 0, 0, None);
+    }
+
+    #[test]
+    fn cut_text_says_so() {
+        let check = |text, units, expect: &str| assert_eq!(cut(text, units), expect);
+        check("abc", 3, "abc");
+        check("abcd", 3, "ab…");
+        check("😀😀😀", 4, "😀…");
+        assert_eq!(first_bytes("aé", 2), "a");
+        assert_eq!(first_bytes("ab", 9), "ab");
+    }
+
+    #[test]
+    fn nested_means_below_another_folder() {
+        let check = |path: &str, nested, instructions| {
+            let place = Place::Inside(crate::workspace::RelPath::new(path).expect("a path"));
+            assert_eq!(is_nested(&place), nested, "{path}");
+            assert_eq!(is_instructions(&place), instructions, "{path}");
+        };
+        check("CLAUDE.md", false, true);
+        check("a/CLAUDE.md", true, true);
+        check(".claude/CLAUDE.md", false, true);
+        check(".claude/skills/a/SKILL.md", false, false);
+        check("a/.claude/skills/a/SKILL.md", true, false);
+        check(".github/copilot-instructions.md", false, true);
+        check("docs/imported.md", false, true);
+        check(".github/AGENTS.md", true, true);
+    }
+}

@@ -1,0 +1,86 @@
+//! The plain view: every file that any client loads by itself, counted whole,
+//! nested ones and imports included. It knows no client's rules, so its sum is
+//! what a project could cost at most.
+
+use std::collections::HashSet;
+use std::rc::Rc;
+
+use super::Origin;
+use super::claude;
+use super::imports::Importer;
+use super::loads::{Load, Loads};
+use super::skills;
+use super::source::{Place, Reader, Source};
+use crate::workspace::{Role, role};
+
+pub(super) fn loads(reader: &Reader) -> Loads {
+    let mut importer = Importer::new(reader, Load::whole, claude::HOPS);
+    let mut others = Vec::new();
+    for source in sources(reader) {
+        if follows_imports(&source) {
+            importer.file(&source, why(&source));
+        } else {
+            others.push(source);
+        }
+    }
+    let named = claude::claude_files(reader);
+    let agents = claude::agents_files(reader);
+    let unread: Vec<_> = match named.is_empty() {
+        true => Vec::new(),
+        false => agents
+            .iter()
+            .filter(|s| matches!(s.place, Place::Inside(_)) && !importer.imported(&s.place))
+            .cloned()
+            .collect(),
+    };
+    for source in others {
+        importer.file_alone(&source, why(&source));
+    }
+    let mut out = importer.finish();
+    for source in &unread {
+        out.findings.extend(claude::ignored_beside(source, &named));
+    }
+    // Imports beyond the workspace are a person's own.
+    out.loads.retain(|load| load.origin == Origin::Project);
+    out.loads
+        .sort_by(|a, b| a.source.place.cmp(&b.source.place));
+    for load in &out.loads {
+        skills::check(&load.source, &mut out.findings);
+    }
+    out
+}
+
+/// The files by path, each once however many links lead to it.
+fn sources(reader: &Reader) -> Vec<Rc<Source>> {
+    let files = reader.files();
+    let listed: HashSet<_> = files.iter().map(|f| &f.path).collect();
+    let mut seen = HashSet::new();
+    let mut found = Vec::new();
+    for file in files {
+        if role(&file.path, &[]) != Role::Autoload {
+            continue;
+        }
+        let real = file.real.as_ref().unwrap_or(&file.path);
+        let counted_there = file.real.is_some() && listed.contains(real);
+        if !counted_there && seen.insert(real) {
+            found.extend(reader.read(&Place::Inside(file.path.clone())));
+        }
+    }
+    found
+}
+
+fn follows_imports(source: &Source) -> bool {
+    let name = source.shown.rsplit('/').next().unwrap_or("");
+    matches!(
+        name,
+        "CLAUDE.md" | "CLAUDE.local.md" | "AGENTS.md" | "GEMINI.md"
+    ) || source.shown.contains(".claude/rules/")
+}
+
+fn why(source: &Source) -> &'static str {
+    match follows_imports(source) || source.shown.ends_with("copilot-instructions.md") {
+        true => "instructions",
+        false if source.shown.ends_with("/SKILL.md") => "skill",
+        false => "in a folder that agents load",
+    }
+}

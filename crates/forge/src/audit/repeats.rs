@@ -1,0 +1,381 @@
+//! The same text in several files. Lines are compared by a hash of their
+//! words, so that time grows with the length of the files alone; runs of equal
+//! lines count when they are long enough to be worth a sentence.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use super::loads::{Load, SPECIAL, owner};
+use super::source::Place;
+use super::{Client, Finding, Kind, Level, Origin, View, copilot};
+use crate::document::Document;
+use crate::tokens::{Tokenizer, estimate, thousands};
+use crate::workspace::RelPath;
+
+/// Shorter repetitions are chance or custom.
+pub(super) const LEAST_TOKENS: usize = 40;
+/// Lines with fewer words than this begin no run: too many files share them.
+const LEAST_WORDS: usize = 4;
+/// A line that stands in more places than this is boilerplate.
+const MOST_PLACES: usize = 16;
+
+/// First and last line.
+type Span = (usize, usize);
+
+/// A line that is not blank.
+#[derive(Clone, Copy)]
+pub(super) struct Line {
+    number: usize,
+    hash: u64,
+    tokens: usize,
+    begins: bool,
+}
+
+/// Equal lines in two files, as positions in their lists of lines.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) struct Run {
+    pub(super) file: usize,
+    theirs: (usize, usize),
+    mine: (usize, usize),
+}
+
+/// The lines of some files, to be looked up.
+#[derive(Default)]
+pub(super) struct Lines {
+    files: Vec<Vec<Line>>,
+    places: HashMap<u64, Vec<(usize, usize)>>,
+}
+
+impl Lines {
+    /// The lines of a body, with their numbers in the file.
+    pub(super) fn of(document: &Document) -> Vec<Line> {
+        let first = document.line_of(document.body.start);
+        Lines::of_text(document.str(&document.body), first)
+    }
+
+    pub(super) fn of_text(text: &str, first: usize) -> Vec<Line> {
+        let mut lines = Vec::new();
+        for (number, line) in (first..).zip(text.split('\n')) {
+            let words = line.split_whitespace();
+            let mut hasher = DefaultHasher::new();
+            let mut count = 0;
+            for word in words.filter(|word| word.contains(char::is_alphanumeric)) {
+                word.to_lowercase().hash(&mut hasher);
+                count += 1;
+            }
+            if count > 0 {
+                lines.push(Line {
+                    number,
+                    hash: hasher.finish(),
+                    // The estimate adds five for a text of its own.
+                    tokens: estimate(line).saturating_sub(5),
+                    begins: count >= LEAST_WORDS,
+                });
+            }
+        }
+        lines
+    }
+
+    pub(super) fn add(&mut self, lines: Vec<Line>) {
+        let file = self.files.len();
+        for (at, line) in lines.iter().enumerate().filter(|(_, line)| line.begins) {
+            let places = self.places.entry(line.hash).or_default();
+            if places.len() < MOST_PLACES {
+                places.push((file, at));
+            }
+        }
+        self.files.push(lines);
+    }
+
+    /// The runs of lines that these files hold as well, without overlaps. Of
+    /// several places that hold the same, all come or only the first. Only
+    /// files that `meets` accepts are looked at.
+    pub(super) fn runs(
+        &self,
+        lines: &[Line],
+        all: bool,
+        meets: impl Fn(usize) -> bool,
+    ) -> Vec<Run> {
+        let mut runs: Vec<Run> = Vec::new();
+        let mut at = 0;
+        let mut free = 0;
+        while at < lines.len() {
+            let places = match lines[at].begins {
+                true => self.places.get(&lines[at].hash),
+                false => None,
+            };
+            let places = places
+                .into_iter()
+                .flatten()
+                .filter(|(file, _)| meets(*file));
+            let found: Vec<Run> = places
+                .map(|&(file, place)| self.extend(file, place, lines, at, free))
+                .collect();
+            let tokens = |run: &Run| lines[run.mine.0..run.mine.1].iter().map(|l| l.tokens).sum();
+            let most: usize = found.iter().map(tokens).max().unwrap_or(0);
+            if most < LEAST_TOKENS {
+                at += 1;
+                continue;
+            }
+            let known = runs.len();
+            for run in found.iter().filter(|run| tokens(run) == most) {
+                let again = runs[known..].iter().any(|one| one.file == run.file);
+                if !again && (all || runs.len() == known) {
+                    runs.push(*run);
+                }
+            }
+            at = runs[known].mine.1;
+            free = at;
+        }
+        runs
+    }
+
+    fn extend(&self, file: usize, place: usize, lines: &[Line], at: usize, free: usize) -> Run {
+        let theirs = &self.files[file];
+        let same = |(a, b): &(&Line, &Line)| a.hash == b.hash;
+        let on = theirs[place..]
+            .iter()
+            .zip(&lines[at..])
+            .take_while(same)
+            .count();
+        let (before, mine) = (theirs[..place].iter().rev(), lines[free..at].iter().rev());
+        let back = before.zip(mine).take_while(same).count();
+        Run {
+            file,
+            theirs: (place - back, place + on),
+            mine: (at - back, at + on),
+        }
+    }
+
+    /// First and last line of a run, in the file looked up.
+    pub(super) fn numbers(&self, run: &Run) -> Span {
+        let lines = &self.files[run.file];
+        (lines[run.theirs.0].number, lines[run.theirs.1 - 1].number)
+    }
+}
+
+/// First and last line of a run, in the file that was compared.
+pub(super) fn numbers(lines: &[Line], run: &Run) -> Span {
+    (lines[run.mine.0].number, lines[run.mine.1 - 1].number)
+}
+
+/// The text of some lines of a file.
+pub(super) fn text_of(document: &Document, (first, last): Span) -> &str {
+    let start = document.line_starts[first - 1];
+    let end = document.line_starts.get(last).copied();
+    &document.text[start..end.unwrap_or(document.text.len())]
+}
+
+/// Text that several files of a view hold.
+pub(super) fn across(loads: &[Load], view: View, judge: Tokenizer, findings: &mut Vec<Finding>) {
+    let mut mirrored = HashSet::new();
+    let mut files: Vec<&Load> = loads
+        .iter()
+        .filter(|load| load.origin == Origin::Project && load.invoke.is_none())
+        .filter(|load| !load.text.is_empty())
+        .filter(|load| match mirror(&load.source.place) {
+            Some(key) => mirrored.insert(key),
+            None => true,
+        })
+        .collect();
+    // The root's come first, as they meet all others.
+    files.sort_by_key(|load| owner(&load.source.place).len());
+    let mut lines = Lines::default();
+    // For a run of lines in one file, the others that hold it.
+    let mut shared: BTreeMap<(usize, Span), Vec<(usize, usize)>> = BTreeMap::new();
+    for (number, load) in files.iter().enumerate() {
+        let own = Lines::of(&load.source.document);
+        let folder = owner(&load.source.place);
+        // Instructions of two folders side by side are never loaded together.
+        let meets = |other: usize| {
+            let other = owner(&files[other].source.place);
+            is_within(other, folder) || is_within(folder, other)
+        };
+        for run in lines.runs(&own, false, meets) {
+            let holders = shared.entry((run.file, lines.numbers(&run))).or_default();
+            holders.push((number, numbers(&own, &run).0));
+        }
+        lines.add(own);
+    }
+    let mut groups: BTreeMap<(usize, Vec<usize>), Group> = BTreeMap::new();
+    for ((first, place), holders) in shared {
+        let others = holders.iter().map(|(file, _)| *file).collect();
+        let group = groups.entry((first, others)).or_insert(Group {
+            tokens: 0,
+            line: place.0,
+            other_line: holders[0].1,
+        });
+        group.tokens += judge.count(text_of(&files[first].source.document, place));
+    }
+    for ((first, others), group) in groups {
+        findings.push(finding(&files, first, &others, &group, view, judge));
+    }
+}
+
+/// Whether a folder is another one or lies in it; empty is the root.
+fn is_within(folder: &str, other: &str) -> bool {
+    other.is_empty()
+        || folder == other
+        || folder
+            .strip_prefix(other)
+            .is_some_and(|r| r.starts_with('/'))
+}
+
+struct Group {
+    tokens: usize,
+    line: usize,
+    other_line: usize,
+}
+
+fn finding(
+    files: &[&Load],
+    first: usize,
+    others: &[usize],
+    group: &Group,
+    view: View,
+    judge: Tokenizer,
+) -> Finding {
+    let shown = |file: usize| files[file].source.shown.as_str();
+    let names: Vec<&str> = others.iter().map(|&file| shown(file)).collect();
+    let verb = if others.len() == 1 {
+        "repeats"
+    } else {
+        "repeat"
+    };
+    let mut message = format!(
+        "{} {verb} {} tokens ({}) of {}:{}",
+        listed(&names),
+        thousands(group.tokens),
+        judge.label(),
+        shown(first),
+        group.line
+    );
+    let all = || others.iter().copied().chain([first]);
+    let together = all()
+        .filter(|&f| copilot::TOGETHER.contains(&shown(f)))
+        .count();
+    let copilot = matches!(view, View::Plain | View::Client(Client::Copilot));
+    if copilot && together > 1 {
+        message.push_str(&format!("; Copilot pays this {together} times"));
+    }
+    // Skills share boilerplate and are seldom used together.
+    let level = match all().filter(|&f| files[f].is_instructions).count() {
+        0 | 1 => Level::Notice,
+        _ => Level::Warning,
+    };
+    let mut finding = Finding::new(level, Kind::Repeated, names[0], message);
+    finding.tokens = Some(group.tokens);
+    finding
+        .line(group.other_line)
+        .advice("Keep it in one of them, and import it or point to it from the others")
+}
+
+fn listed(names: &[&str]) -> String {
+    match names {
+        [] => String::new(),
+        [one] => (*one).to_owned(),
+        [most @ .., last] if names.len() <= 4 => format!("{} and {last}", most.join(", ")),
+        [first, second, ..] => format!("{first}, {second} and {} others", names.len() - 2),
+    }
+}
+
+/// What a skill or command is called in whichever client's folder it lies.
+/// Clients look in different folders, so copies under the same name are the
+/// way to serve several of them, and no client loads more than one.
+fn mirror(place: &Place) -> Option<String> {
+    let Place::Inside(path) = place else {
+        return None;
+    };
+    mirror_key(path)
+}
+
+fn mirror_key(path: &RelPath) -> Option<String> {
+    let names: Vec<&str> = path.components().collect();
+    let special = names.iter().position(|name| SPECIAL.contains(name))?;
+    let [kind, below @ ..] = &names[special + 1..] else {
+        return None;
+    };
+    if below.is_empty() {
+        return None;
+    }
+    let below = below.join("/");
+    let stem = below
+        .rsplit_once('.')
+        .map_or(below.as_str(), |(stem, _)| stem);
+    let before = names[..special].join("/");
+    Some(format!("{before}:{}:{stem}", kind.trim_end_matches('s')))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::document::parse;
+
+    const BLOCK: &str = "Use the retry helper for every call to the payment provider.\n\
+        Never call it twice with one idempotency key.\n\n\
+        - Timeouts are thirty seconds, and the third attempt is the last one.\n\
+        - Log the request id, never the card number, and alert on the fifth failure.\n";
+
+    fn runs(one: &str, other: &str) -> Vec<((usize, usize), (usize, usize))> {
+        let (one, other) = (parse(one), parse(other));
+        let mut lines = Lines::default();
+        lines.add(Lines::of(&one));
+        let own = Lines::of(&other);
+        let runs = lines.runs(&own, false, |_| true);
+        runs.iter()
+            .map(|run| (lines.numbers(run), numbers(&own, run)))
+            .collect()
+    }
+
+    #[test]
+    fn equal_blocks_are_found_wherever_they_stand() {
+        let one = format!("# One\n\n{BLOCK}\nend\n");
+        let other = format!("---\na: b\n---\n\nintro\n\n{}", BLOCK.replace("- ", "* "));
+        assert_eq!(runs(&one, &other), [((3, 7), (7, 11))]);
+        assert_eq!(runs(&one, &BLOCK.replace('\n', "\r\n")), [((3, 7), (1, 5))]);
+    }
+
+    #[test]
+    fn short_and_common_lines_are_not() {
+        assert!(
+            runs(
+                "# Build\n\ncargo test --all\n",
+                "# Build\n\ncargo test --all\n"
+            )
+            .is_empty()
+        );
+        assert!(
+            runs(
+                BLOCK,
+                "Use the retry helper for every call to the payment provider.\n"
+            )
+            .is_empty()
+        );
+        assert!(runs("", "").is_empty());
+    }
+
+    #[test]
+    fn time_grows_with_length_alone() {
+        let text = "the same line of five words\n".repeat(20_000);
+        let start = std::time::Instant::now();
+        runs(&text, &text);
+        assert!(start.elapsed().as_secs() < 20);
+    }
+
+    #[test]
+    fn copies_for_several_clients_are_mirrors() {
+        let key = |path: &str| mirror_key(&RelPath::new(path).expect("a path"));
+        assert_eq!(
+            key(".claude/skills/a/SKILL.md"),
+            key(".opencode/skill/a/SKILL.md")
+        );
+        assert_eq!(key(".claude/rules/a.md"), key(".cursor/rules/a.mdc"));
+        assert_ne!(
+            key(".claude/skills/a/SKILL.md"),
+            key(".claude/skills/b/SKILL.md")
+        );
+        assert_ne!(key("x/.claude/rules/a.md"), key(".claude/rules/a.md"));
+        assert_eq!(key(".github/copilot-instructions.md"), None);
+        assert_eq!(key("CLAUDE.md"), None);
+    }
+}

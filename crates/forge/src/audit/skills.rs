@@ -1,0 +1,213 @@
+//! Skills: clients put a line about each into the context and read the file
+//! only when it is used. What differs between clients is where they look and
+//! what the line holds.
+
+use std::collections::HashSet;
+use std::rc::Rc;
+
+use super::loads::{Load, cut, without_comments};
+use super::source::{Place, Reader, Source};
+use super::{Finding, Kind, Level, Origin};
+use crate::document::{BlockKind, Document, Value};
+use crate::workspace::RelPath;
+
+/// What a client's listing says about a skill.
+pub(super) struct Skill {
+    pub(super) name: String,
+    pub(super) description: String,
+    pub(super) when_to_use: Option<String>,
+    /// Only a person may start it, so that the model is told nothing.
+    pub(super) hidden: bool,
+    /// Comes up with files that match, not at start.
+    pub(super) scoped: bool,
+}
+
+impl Skill {
+    pub(super) fn of(document: &Document, fallback: &str) -> Skill {
+        let front = document.front_matter.as_ref();
+        let text = |key| front.and_then(|f| f.text(key)).map(one_line);
+        Skill {
+            name: text("name").unwrap_or_else(|| fallback.to_owned()),
+            description: text("description").unwrap_or_default(),
+            when_to_use: text("when_to_use").filter(|t| !t.is_empty()),
+            hidden: front.is_some_and(|f| f.flag("disable-model-invocation")),
+            scoped: is_scoped(document),
+        }
+    }
+}
+
+/// Whether `paths` says for which files a rule or a skill is meant.
+pub(super) fn is_scoped(document: &Document) -> bool {
+    let paths = document.front_matter.as_ref().and_then(|f| f.get("paths"));
+    match paths {
+        Some(Value::Text(text)) => !text.trim().is_empty(),
+        Some(Value::List(list)) => !list.is_empty(),
+        _ => false,
+    }
+}
+
+/// How a client lists its skills.
+pub(super) struct Listing {
+    /// Folders of the project that hold skills; of two with the same name the
+    /// first in this order counts.
+    pub(super) project: &'static [&'static str],
+    /// The same below home.
+    pub(super) home: &'static [&'static str],
+    /// The line about one skill.
+    pub(super) line: fn(&Skill, &Source) -> String,
+    /// Whether `disable-model-invocation`, `paths` and a missing description
+    /// are treated as Claude Code does.
+    pub(super) as_claude: bool,
+}
+
+pub(super) fn list(reader: &Reader, listing: &Listing) -> Vec<Load> {
+    let mut loads = Vec::new();
+    let mut names = HashSet::new();
+    for folder in listing.project {
+        for source in in_folder(reader, folder) {
+            loads.push(load(&source, Origin::Project, listing, &mut names));
+        }
+    }
+    for folder in listing.home {
+        for source in reader.home_files(folder, 1) {
+            if is_skill(&source) {
+                loads.push(load(&source, Origin::User, listing, &mut names));
+            }
+        }
+    }
+    loads
+}
+
+fn load(
+    source: &Rc<Source>,
+    origin: Origin,
+    listing: &Listing,
+    names: &mut HashSet<String>,
+) -> Load {
+    let mut skill = Skill::of(&source.document, &folder_name(source));
+    if listing.as_claude && skill.description.is_empty() {
+        skill.description = first_paragraph(&source.document);
+    }
+    let (body, _) = without_comments(&source.document);
+    let (why, text) = if !names.insert(skill.name.clone()) {
+        return Load::part(
+            source,
+            origin,
+            "another skill has this name",
+            "nothing",
+            String::new(),
+        );
+    } else if listing.as_claude && skill.hidden {
+        ("skill that only a person starts", String::new())
+    } else if listing.as_claude && skill.scoped {
+        ("skill for matching files", String::new())
+    } else if !listing.as_claude && skill.description.is_empty() {
+        ("skill without a description", String::new())
+    } else {
+        ("skill", (listing.line)(&skill, source))
+    };
+    let part = match text.is_empty() {
+        true => "nothing until then",
+        false => "name and description",
+    };
+    Load {
+        invoke: Some(body),
+        ..Load::part(source, origin, why, part, text)
+    }
+}
+
+/// The skills of a folder of the project: `<folder>/<name>/SKILL.md`.
+fn in_folder(reader: &Reader, folder: &str) -> Vec<Rc<Source>> {
+    let direct = |path: &RelPath| {
+        let below = path.as_str().strip_prefix(folder)?.strip_prefix('/')?;
+        (below.split('/').count() == 2 && path.file_name() == "SKILL.md").then_some(())
+    };
+    let files = reader.files().iter();
+    files
+        .filter(|file| direct(&file.path).is_some())
+        .filter_map(|file| reader.read(&Place::Inside(file.path.clone())))
+        .collect()
+}
+
+fn is_skill(source: &Source) -> bool {
+    source.shown.ends_with("/SKILL.md")
+}
+
+pub(super) fn folder_name(source: &Source) -> String {
+    source.shown.rsplit('/').nth(1).unwrap_or("").to_owned()
+}
+
+/// `- name: description - when`, the text behind the name at most 1,536
+/// characters: how Claude Code lists skills and commands.
+pub(super) fn claude_line(skill: &Skill) -> String {
+    let mut about = skill.description.clone();
+    if let Some(when) = &skill.when_to_use {
+        about = format!("{about} - {when}");
+    }
+    format!("- {}: {}\n", skill.name, cut(&about, 1536))
+}
+
+/// The first paragraph of a text, where there is no description.
+pub(super) fn first_paragraph(document: &Document) -> String {
+    let mut blocks = document.blocks.iter();
+    let first = blocks.find(|block| block.kind == BlockKind::Paragraph);
+    first.map_or_else(String::new, |block| one_line(document.str(&block.span)))
+}
+
+pub(super) fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// What keeps a skill from working well, by the rules that clients share.
+pub(super) fn check(source: &Source, findings: &mut Vec<Finding>) {
+    if !is_skill(source) {
+        return;
+    }
+    let shown = &source.shown;
+    let mut say = |line: usize, what: String, advice: &str| {
+        let message = format!("{shown}: {what}");
+        let finding = Finding::new(Level::Warning, Kind::Skill, shown, message);
+        findings.push(finding.line(line).advice(advice));
+    };
+    // Broken front matter is named by itself, and what it says is unsure.
+    if !source.document.problems.is_empty() {
+        return;
+    }
+    let Some(front) = &source.document.front_matter else {
+        return say(
+            1,
+            "has no front matter, so that no client knows what it is for".to_owned(),
+            "Begin it with `name` and `description` between two lines of `---`",
+        );
+    };
+    let line = |key: &str| {
+        let yaml = source.document.str(&front.yaml);
+        let at = yaml.lines().position(|l| l.starts_with(key));
+        source.document.line_of(front.yaml.start) + at.unwrap_or(0)
+    };
+    let folder = folder_name(source);
+    match front.text("name") {
+        Some(name) if name != folder => say(
+            line("name"),
+            format!("is named `{}`, but its folder `{folder}`", one_line(name)),
+            "Give both the same name; some clients refuse the skill otherwise",
+        ),
+        _ => {}
+    }
+    match front.text("description").map(str::trim) {
+        None | Some("") => say(
+            1,
+            "has no description, so that no client knows when to use it".to_owned(),
+            "Add a `description` that says what it does and when to use it",
+        ),
+        Some(text) if text.chars().count() > 1024 => say(
+            line("description"),
+            format!(
+                "has a description of {} characters; clients take 1,024",
+                crate::tokens::thousands(text.chars().count())
+            ),
+            "Say in the first sentence what it does and when to use it; move the rest to the body",
+        ),
+        Some(_) => {}
+    }
+}

@@ -1,0 +1,131 @@
+//! What the last audit saw, so that the next one can name what is new. It is
+//! derived: without it, an audit is the first one and says so.
+
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
+
+use super::source::{Place, Reader};
+use super::{Finding, Kind, Level};
+use crate::document::content_hash;
+use crate::workspace::{DERIVED, RelPath, Role, role};
+
+/// The file's name in the folder of derived files.
+pub const FILE: &str = "audit.json";
+
+/// A hash for every file that agents load.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct State {
+    /// When it last differed from the audit before.
+    pub changed: String,
+    pub files: BTreeMap<String, String>,
+}
+
+impl State {
+    pub fn to_json(&self) -> String {
+        let json = serde_json::json!({
+            "version": 1,
+            "changed": self.changed,
+            "files": self.files,
+        });
+        format!("{json:#}\n")
+    }
+
+    /// A text that is not such a state is none.
+    pub fn from_json(text: &str) -> Option<State> {
+        let json: serde_json::Value = serde_json::from_str(text).ok()?;
+        if json["version"] != 1 {
+            return None;
+        }
+        let files = json["files"].as_object()?.iter();
+        let files = files.map(|(path, hash)| Some((path.clone(), hash.as_str()?.to_owned())));
+        Some(State {
+            changed: json["changed"].as_str()?.to_owned(),
+            files: files.collect::<Option<_>>()?,
+        })
+    }
+}
+
+/// Names new and modified files, and gives the state to keep if it differs
+/// from the one on disk.
+pub(super) fn compare(
+    reader: &Reader,
+    now: Timestamp,
+    findings: &mut Vec<Finding>,
+) -> Option<State> {
+    let mut files = BTreeMap::new();
+    for file in reader.files() {
+        if role(&file.path, &[]) == Role::Autoload
+            && let Some(source) = reader.read(&Place::Inside(file.path.clone()))
+        {
+            files.insert(file.path.to_string(), content_hash(source.text()));
+        }
+    }
+    let path = RelPath::new(&format!("{DERIVED}/{FILE}")).expect("both parts are plain names");
+    let known = reader.workspace().read_text(&path).ok();
+    let known = known.and_then(|text| State::from_json(&text));
+    let new = State {
+        changed: format!("{now:.0}"),
+        files,
+    };
+    let Some(known) = known else {
+        if new.files.is_empty() {
+            return None;
+        }
+        let count = match new.files.len() {
+            1 => "1 file is".to_owned(),
+            n => format!("{n} files are"),
+        };
+        let message = format!(
+            "This is the first audit here: {count} recorded, and the next one names what is new or modified"
+        );
+        findings.push(Finding::new(Level::Notice, Kind::FirstAudit, FILE, message));
+        return Some(new);
+    };
+    for (path, hash) in &new.files {
+        let (kind, word) = match known.files.get(path) {
+            Some(before) if before == hash => continue,
+            Some(_) => (Kind::Modified, "modified"),
+            None => (Kind::New, "new"),
+        };
+        if is_skill_like(path) {
+            let message = format!("{path}: {word} since the last audit");
+            let finding = Finding::new(Level::Notice, kind, path, message);
+            findings.push(finding.advice("Read it before an agent does"));
+        }
+    }
+    (known.files != new.files).then_some(new)
+}
+
+/// Files of the special folders; a `CLAUDE.md` changes every day and is read
+/// by people anyway.
+fn is_skill_like(path: &str) -> bool {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    !matches!(
+        name,
+        "CLAUDE.md" | "CLAUDE.local.md" | "AGENTS.md" | "GEMINI.md" | "copilot-instructions.md"
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_state_survives_its_file_and_garbage_does_not() {
+        let state = State {
+            changed: "2026-03-01T09:00:00Z".to_owned(),
+            files: BTreeMap::from([("CLAUDE.md".to_owned(), "00ff".to_owned())]),
+        };
+        assert_eq!(State::from_json(&state.to_json()), Some(state));
+        for text in [
+            "",
+            "{",
+            "[]",
+            "{\"version\":2}",
+            "{\"version\":1,\"changed\":\"\",\"files\":{\"a\":1}}",
+        ] {
+            assert_eq!(State::from_json(text), None, "{text}");
+        }
+    }
+}

@@ -1,0 +1,637 @@
+//! The checks. Each one looks at a single thing and adds what it found; one
+//! that could not look says that instead of `ok`.
+
+use std::collections::HashSet;
+
+use super::{Diagnosis, Finding, Level};
+use crate::document;
+use crate::embed::{self, Embedder};
+use crate::index::{Entry, Index};
+use crate::knowledge::{forget, readme, refresh};
+use crate::recall::{self, Ask, Mode};
+use crate::secrets;
+use crate::tokens::{Tokenizer, thousands};
+use crate::workspace::git::{self, Ignored};
+use crate::workspace::{
+    Autoload, AutoloadFile, DERIVED, Error, Found, RelPath, Unfinished, Workspace,
+};
+
+/// Runs every check. Nothing is changed.
+pub fn diagnose(workspace: &Workspace) -> Diagnosis {
+    let mut out = Findings::default();
+    settings(workspace, &mut out);
+    let scan = workspace.scan();
+    for problem in &scan.problems {
+        let (path, message) = (&problem.path, &problem.message);
+        out.of("knowledge")
+            .warn(format!("`{path}` {message}"), "Repair or move it")
+            .at(path, None);
+    }
+    documents(workspace, &scan.files, &mut out);
+    match open(workspace, &scan.files, &mut out) {
+        Some(index) => index_holds(workspace, &index, &mut out),
+        None => out
+            .of("search")
+            .skip("Not tried, since there is no index to ask"),
+    }
+    list_for_people(workspace, &mut out);
+    tombstones(workspace, &mut out);
+    autoload(workspace, &mut out);
+    journal(workspace, &mut out);
+    out_of_gits_sight(workspace, &mut out);
+    leftovers(workspace, &mut out);
+    Diagnosis {
+        findings: out.findings,
+    }
+}
+
+fn settings(workspace: &Workspace, out: &mut Findings) {
+    let mut out = out.of("settings");
+    for problem in workspace.problems() {
+        let next = "Correct it; `memory-forge config` shows every key";
+        out.warn(problem.to_string(), next)
+            .at(&problem.file, problem.line);
+    }
+    out.ok(|| "Every setting that is given is understood".to_owned());
+}
+
+/// Reads and parses every document, for what only its text can tell.
+fn documents(workspace: &Workspace, files: &[Found], out: &mut Findings) {
+    let mut read = 0;
+    let mut front_matter = 0;
+    let mut found: Vec<(&'static str, Finding)> = Vec::new();
+    for file in files {
+        let path = file.path.as_str();
+        let text = match workspace.read_text(&file.path) {
+            Ok(text) => text,
+            // It was deleted while we looked.
+            Err(e) if e.is_not_found() => continue,
+            Err(e) => {
+                let line = match &e {
+                    Error::NotUtf8 { line, .. } => Some(*line),
+                    _ => None,
+                };
+                let next = match &e {
+                    Error::Io { .. } => "Make it readable; until then searches leave it out",
+                    _ => "Until then searches leave it out",
+                };
+                let mut out = out.of("knowledge");
+                out.problem(
+                    e.to_string()
+                        .replace(&*workspace.absolute(&file.path).to_string_lossy(), path),
+                    next,
+                )
+                .at(path, line);
+                continue;
+            }
+        };
+        read += 1;
+        let document = document::parse(text);
+        front_matter += usize::from(document.front_matter.is_some());
+        for problem in &document.problems {
+            found.push((
+                "front matter",
+                Finding {
+                    check: "front matter",
+                    level: Level::Warning,
+                    message: problem.message.clone(),
+                    path: Some(path.to_owned()),
+                    line: Some(problem.line),
+                    next: Some("Correct that line; the text itself is still searched".to_owned()),
+                },
+            ));
+        }
+        for secret in secrets::find(&document.text) {
+            found.push((
+                "secrets",
+                Finding {
+                    check: "secrets",
+                    level: Level::Problem,
+                    message: format!("Looks like a secret ({})", secret.rule),
+                    path: Some(path.to_owned()),
+                    line: Some(document.line_of(secret.span.start)),
+                    next: Some(
+                        "Revoke it, then take it out of the file and of git's history".to_owned(),
+                    ),
+                },
+            ));
+        }
+    }
+    out.of("knowledge").ok(|| match read {
+        0 => "There is no document yet".to_owned(),
+        _ => format!("Every file is readable text ({read} read)"),
+    });
+    for (check, word) in [("front matter", front_matter), ("secrets", read)] {
+        let mut out = out.of(check);
+        for (_, finding) in found.iter().filter(|(of, _)| *of == check) {
+            out.push(finding.clone());
+        }
+        out.ok(|| match check {
+            "secrets" => format!("None found ({word} files read)"),
+            _ => format!("All of it is valid ({word} of {read} files have it)"),
+        });
+    }
+}
+
+fn open(workspace: &Workspace, files: &[Found], out: &mut Findings) -> Option<Index> {
+    let mut out = out.of("index");
+    match Index::open_existing(&workspace.derived()) {
+        Ok(Some(index)) => return Some(index),
+        Ok(None) if workspace.derived().join("index.db").exists() => {
+            out.problem(
+                format!("`{DERIVED}/index.db` is not an index that this version can use"),
+                "Run `memory-forge index`; it builds one from the files",
+            );
+        }
+        Ok(None) if files.is_empty() => out.none("Not there, and there is nothing to index"),
+        Ok(None) => {
+            out.warn(
+                "There is no index yet",
+                "Run `memory-forge index`, or just search",
+            );
+        }
+        Err(e) => {
+            out.problem(
+                e.to_string(),
+                "Run `memory-forge index --force`; the index is rebuilt from the files",
+            );
+        }
+    }
+    None
+}
+
+/// Reads the index in full, compares it with the files, and asks it.
+fn index_holds(workspace: &Workspace, index: &Index, out: &mut Findings) {
+    let rebuild = "Run `memory-forge index --force`; the index is rebuilt from the files";
+    let looked = (|| {
+        let wrong = index.verify()?;
+        let catalogue = index.catalogue()?;
+        let behind = behind(workspace, index, &catalogue)?;
+        let counts = index.counts()?;
+        Ok::<_, crate::index::Error>((wrong, catalogue, behind, counts))
+    })();
+    let (wrong, catalogue, behind, counts) = match looked {
+        Ok(looked) => looked,
+        Err(e) => {
+            out.of("index").problem(e.to_string(), rebuild);
+            out.of("search")
+                .skip("Not tried, since the index cannot be read");
+            return;
+        }
+    };
+    let mut findings = out.of("index");
+    for sentence in &wrong {
+        findings.problem(format!("The index is damaged: {sentence}"), rebuild);
+    }
+    if behind > 0 {
+        let now = "The next search reads them; `memory-forge index` does so now";
+        findings.warn(
+            format!(
+                "{behind} {} differ from what was indexed",
+                files_word(behind)
+            ),
+            now,
+        );
+    }
+    findings.ok(|| {
+        format!(
+            "{} {} and {} passages, {} of them with a vector; all pages read, all files compared",
+            thousands(counts.files),
+            files_word(counts.files),
+            thousands(counts.chunks),
+            thousands(counts.embedded)
+        )
+    });
+    let mut findings = out.of("search");
+    match answers(workspace, index, &catalogue, counts.embedded) {
+        Ok(Answered::Yes { path, by_meaning }) => {
+            let how = if by_meaning {
+                "by words and by meaning"
+            } else {
+                "by words"
+            };
+            findings.ok(|| format!("A question made from `{path}` found its passage, {how}"));
+        }
+        Ok(Answered::No { path }) => {
+            findings.problem(
+                format!("A question made from `{path}` did not find its passage"),
+                rebuild,
+            );
+        }
+        Ok(Answered::NothingToAsk) => {
+            findings.skip("Not tried, since no passage has words to ask for")
+        }
+        Err(e) => {
+            findings.problem(e.to_string(), rebuild);
+        }
+    }
+}
+
+/// How many files differ from what the index holds, by their content.
+fn behind(
+    workspace: &Workspace,
+    index: &Index,
+    catalogue: &[Entry],
+) -> Result<usize, crate::index::Error> {
+    let differences = refresh::differences(workspace, catalogue, false);
+    let mut behind = differences.gone.len();
+    for file in &differences.to_read {
+        let known = index.hash_of(file.path.as_str())?;
+        let same = match workspace.read_text(&file.path) {
+            Ok(text) => known.is_some_and(|hash| hash == document::content_hash(&text)),
+            // Told by the check of the documents; the index knows it too.
+            Err(_) => known.is_some(),
+        };
+        behind += usize::from(!same);
+    }
+    Ok(behind)
+}
+
+enum Answered {
+    Yes { path: String, by_meaning: bool },
+    No { path: String },
+    NothingToAsk,
+}
+
+/// Asks one real question: the words of an indexed passage, as a phrase.
+fn answers(
+    workspace: &Workspace,
+    index: &Index,
+    catalogue: &[Entry],
+    embedded: usize,
+) -> Result<Answered, crate::index::Error> {
+    let forgotten = forget::forgotten(workspace).unwrap_or_default();
+    let usable = |entry: &&Entry| entry.problem.is_none() && !forgotten.contains(&entry.path);
+    for entry in catalogue.iter().filter(usable) {
+        for passage in index.passages_of(&entry.path)? {
+            let Some(phrase) = phrase(&passage.text) else {
+                continue;
+            };
+            let quoted = format!("\"{phrase}\"");
+            let ask = |question, mode, embedder: Option<&dyn Embedder>| {
+                let ask = Ask {
+                    question,
+                    mode,
+                    limit: 5000,
+                    unique: false,
+                    kinds: Vec::new(),
+                    scopes: Vec::new(),
+                    since: None,
+                    forgotten: &forgotten,
+                    explain: false,
+                };
+                recall::ask(index, catalogue, embedder, &ask)
+            };
+            let found = ask(&quoted, Mode::Text, None)?;
+            let path = entry.path.clone();
+            if found
+                .hits
+                .iter()
+                .all(|hit| hit.passage.chunk != passage.chunk)
+            {
+                return Ok(Answered::No { path });
+            }
+            let model = embed::builtin();
+            let by_meaning = embedded > 0 && index.has_model(model.id(), model.dimensions())?;
+            if by_meaning && ask(&phrase, Mode::Vector, Some(model))?.hits.is_empty() {
+                return Ok(Answered::No { path });
+            }
+            return Ok(Answered::Yes { path, by_meaning });
+        }
+    }
+    Ok(Answered::NothingToAsk)
+}
+
+/// Up to six words that stand in a row and hold nothing that a question would
+/// take for more than words.
+fn phrase(text: &str) -> Option<String> {
+    text.lines().find_map(|line| {
+        let words: Vec<&str> = line
+            .split_whitespace()
+            .skip_while(|word| !word.contains(char::is_alphanumeric))
+            .take_while(|word| !word.contains(['"', '“', '”', '*']))
+            .take(6)
+            .collect();
+        let letters = words
+            .concat()
+            .chars()
+            .filter(|c| c.is_alphanumeric())
+            .count();
+        (letters >= 3).then(|| words.join(" "))
+    })
+}
+
+fn list_for_people(workspace: &Workspace, out: &mut Findings) {
+    let mut out = out.of("readme");
+    let documents = readme::documents(workspace, &[]);
+    let next = "Run `memory-forge doctor --fix`";
+    match workspace.read_text(&readme::path()) {
+        Ok(text) => match readme::refreshed(Some(&text), &documents) {
+            Err(e) => {
+                out.warn(e.to_string(), "Then run `memory-forge doctor --fix`")
+                    .at(readme::PATH, None);
+            }
+            Ok(after) if after != text && readme::has_list(&text) => {
+                out.warn("Its list of documents is out of date", next)
+                    .at(readme::PATH, None);
+            }
+            Ok(after) => out.ok(|| match after == text {
+                true => format!("Lists every document ({})", documents.len()),
+                false => {
+                    "Written by hand; `doctor --fix` would add a list of the documents".to_owned()
+                }
+            }),
+        },
+        Err(e) if e.is_not_found() && documents.is_empty() => {
+            out.none("Not there, and there is nothing to list");
+        }
+        Err(e) if e.is_not_found() => {
+            out.warn("People have no index of what is in `knowledge/`", next)
+                .at(readme::PATH, None);
+        }
+        Err(_) => out.skip("Could not be read; see above"),
+    }
+}
+
+fn tombstones(workspace: &Workspace, out: &mut Findings) {
+    let mut out = out.of("forgotten");
+    let listed = match forget::list(workspace) {
+        Ok(listed) => listed,
+        Err(e) => {
+            out.problem(e.to_string(), "Repair it; until then searches fail")
+                .at(forget::LIST, None);
+            return;
+        }
+    };
+    for one in listed.iter().filter(|one| !one.exists) {
+        let next = format!(
+            "Delete the line, or run `memory-forge restore '{}'`",
+            one.path
+        );
+        out.warn(
+            format!("`{}` is listed and does not exist", one.path),
+            &next,
+        )
+        .at(forget::LIST, Some(one.line));
+    }
+    out.ok(|| match listed.len() {
+        0 => "Nothing is forgotten".to_owned(),
+        n => format!(
+            "{n} {} left out of searches; `memory-forge restore` lifts it",
+            files_word(n)
+        ),
+    });
+}
+
+/// Files that a repair can make into a stub, each once: a link to another of
+/// them is that file.
+pub(super) fn context_files(loaded: &Autoload) -> impl Iterator<Item = &AutoloadFile> {
+    let is_context = |path: &RelPath| matches!(path.file_name(), "CLAUDE.md" | "AGENTS.md");
+    let is_listed = move |path: &RelPath| {
+        is_context(path) && loaded.files.iter().any(|other| other.path == *path)
+    };
+    loaded
+        .files
+        .iter()
+        .filter(move |file| is_context(&file.path) && !file.real.as_ref().is_some_and(is_listed))
+}
+
+fn autoload(workspace: &Workspace, out: &mut Findings) {
+    let mut out = out.of("autoload");
+    let limits = &workspace.config().audit;
+    let loaded = workspace.autoload();
+    let mut counted = 0;
+    for file in context_files(&loaded) {
+        let path = file.path.as_str();
+        let text = match workspace.read_text(&file.path) {
+            Ok(text) => text,
+            Err(e) => {
+                out.warn(e.to_string(), "Agents may read it differently from us")
+                    .at(path, None);
+                continue;
+            }
+        };
+        counted += 1;
+        let tokens = Tokenizer::O200k.count(&text);
+        let size = format!("{} tokens (o200k) loaded at every start", thousands(tokens));
+        let next = "Run `memory-forge doctor --fix`; it shows a diff first";
+        if tokens > limits.file_critical {
+            out.problem(
+                format!("{size}, above {} (CRITICAL)", limits.file_critical),
+                next,
+            )
+            .at(path, None);
+        } else if tokens > limits.file_warn {
+            out.warn(
+                format!("{size}, above {} (WARNING)", limits.file_warn),
+                next,
+            )
+            .at(path, None);
+        }
+    }
+    for problem in &loaded.problems {
+        out.warn(problem.to_string(), "Repair it, so that it can be counted")
+            .at(&problem.path, None);
+    }
+    out.ok(|| match counted {
+        0 => "There is no `CLAUDE.md` or `AGENTS.md`".to_owned(),
+        n => format!(
+            "{n} context {} counted, none above {} tokens",
+            files_word(n),
+            limits.file_warn
+        ),
+    });
+}
+
+fn journal(workspace: &Workspace, out: &mut Findings) {
+    let mut out = out.of("undo");
+    let looked = workspace
+        .history()
+        .and_then(|history| Ok((history, workspace.unfinished()?)));
+    let (history, unfinished) = match looked {
+        Ok(looked) => looked,
+        Err(e) => {
+            out.problem(e.to_string(), "Until then nothing can be changed or undone");
+            return;
+        }
+    };
+    for entry in &unfinished {
+        match entry {
+            Unfinished::Pending { id } => out.warn(
+                format!("Change {id} is under way or was cut off"),
+                "If no other process is writing, the next change rolls it back",
+            ),
+            Unfinished::Interrupted { id } => out.warn(
+                format!("Change {id} was cut off, and a file was edited since"),
+                &format!("Compare with the bytes before in `{DERIVED}/undo/{id}.interrupted/`"),
+            ),
+            Unfinished::Damaged { id, why } => out.warn(
+                format!("Change {id} cannot be undone: {why}"),
+                &format!("Move `{DERIVED}/undo/{id}` away"),
+            ),
+        };
+    }
+    out.ok(|| match history.len() {
+        0 => "No change was made yet".to_owned(),
+        n => format!(
+            "{n} {} can be undone; none is half done",
+            if n == 1 { "change" } else { "changes" }
+        ),
+    });
+}
+
+fn out_of_gits_sight(workspace: &Workspace, out: &mut Findings) {
+    let mut out = out.of("git");
+    let root = workspace.root();
+    match git::ignored(root, &format!("{DERIVED}/")) {
+        Ignored::Unknown => return out.none("There is no git repository here"),
+        Ignored::By(file) => out.ok_later(format!("`{DERIVED}/` is ignored, by `{file}`")),
+        Ignored::No => {
+            out.warn(
+                format!("`{DERIVED}/` is not ignored"),
+                "Run `memory-forge init`",
+            );
+        }
+    }
+    match git::tracked_below(root, DERIVED) {
+        Ok(0) => {}
+        Ok(n) => {
+            let next = format!("Run `git rm -r --cached {DERIVED}`; the files stay where they are");
+            out.problem(
+                format!("git tracks {n} {} of `{DERIVED}/`", files_word(n)),
+                &next,
+            );
+        }
+        Err(e) => {
+            out.warn(e.to_string(), "Repair the repository");
+        }
+    }
+    out.finish();
+}
+
+fn leftovers(workspace: &Workspace, out: &mut Findings) {
+    let mut out = out.of("leftovers");
+    let (files, unreadable) = workspace.leftovers();
+    for path in &files {
+        out.warn("Left over from a write that was cut off", "Delete it")
+            .at(path.as_str(), None);
+    }
+    if unreadable > 0 {
+        out.warn(
+            format!("{unreadable} folders could not be looked into"),
+            "Make them readable",
+        );
+    }
+    out.ok(|| "No temporary file was left behind".to_owned());
+}
+
+fn files_word(count: usize) -> &'static str {
+    if count == 1 { "file" } else { "files" }
+}
+
+#[derive(Default)]
+struct Findings {
+    findings: Vec<Finding>,
+    /// Checks that have said something that is not `ok`, or that they did not
+    /// look.
+    spoken: HashSet<&'static str>,
+}
+
+impl Findings {
+    fn of(&mut self, check: &'static str) -> Check<'_> {
+        Check {
+            all: self,
+            check,
+            good: None,
+        }
+    }
+}
+
+/// One check, while it runs.
+struct Check<'a> {
+    all: &'a mut Findings,
+    check: &'static str,
+    good: Option<String>,
+}
+
+impl Check<'_> {
+    fn push(&mut self, finding: Finding) -> Place<'_> {
+        self.all.spoken.insert(self.check);
+        self.all.findings.push(finding);
+        Place {
+            finding: self.all.findings.last_mut().expect("one was just added"),
+        }
+    }
+
+    fn say(&mut self, level: Level, message: String, next: &str) -> Place<'_> {
+        self.push(Finding {
+            check: self.check,
+            level,
+            message,
+            path: None,
+            line: None,
+            next: Some(next.to_owned()),
+        })
+    }
+
+    fn warn(&mut self, message: impl Into<String>, next: &str) -> Place<'_> {
+        self.say(Level::Warning, message.into(), next)
+    }
+
+    fn problem(&mut self, message: impl Into<String>, next: &str) -> Place<'_> {
+        self.say(Level::Problem, message.into(), next)
+    }
+
+    /// Nothing to look at, which is fine and is said as it is.
+    fn none(&mut self, message: &str) {
+        self.plain(Level::Ok, message);
+    }
+
+    /// There was no way to look.
+    fn skip(&mut self, message: &str) {
+        self.plain(Level::Skipped, message);
+    }
+
+    fn plain(&mut self, level: Level, message: &str) {
+        self.push(Finding {
+            check: self.check,
+            level,
+            message: message.to_owned(),
+            path: None,
+            line: None,
+            next: None,
+        });
+    }
+
+    /// Says that all is well, if nothing else was said.
+    fn ok(&mut self, message: impl FnOnce() -> String) {
+        if !self.all.spoken.contains(self.check) {
+            self.none(&message());
+        }
+    }
+
+    fn ok_later(&mut self, message: String) {
+        self.good = Some(message);
+    }
+
+    fn finish(&mut self) {
+        if let Some(good) = self.good.take() {
+            self.ok(|| good);
+        }
+    }
+}
+
+/// Where to add the place of what was just said.
+struct Place<'a> {
+    finding: &'a mut Finding,
+}
+
+impl Place<'_> {
+    fn at(self, path: &str, line: Option<usize>) {
+        self.finding.path = Some(path.to_owned());
+        self.finding.line = line;
+    }
+}
+
+#[cfg(test)]
+mod tests;

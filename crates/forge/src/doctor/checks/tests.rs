@@ -1,0 +1,254 @@
+use super::*;
+use crate::knowledge::fresh::{Opening, fresh};
+use std::time::Duration;
+use testkit::TestWorkspace;
+
+fn indexed(ws: &TestWorkspace) {
+    let workspace = Workspace::open(ws.root()).unwrap();
+    let mut opening = Opening {
+        now: "2026-03-01T09:00:00Z".parse().unwrap(),
+        wait: Duration::from_secs(1),
+        force: false,
+        progress: &mut |_, _| {},
+    };
+    fresh(&workspace, &mut opening).unwrap();
+}
+
+/// `check level path:line message`, for one check or for all that are not ok.
+fn findings(ws: &TestWorkspace, wanted: &str) -> Vec<String> {
+    let workspace = Workspace::open(ws.root()).unwrap();
+    let diagnosis = diagnose(&workspace);
+    assert!(
+        diagnosis
+            .findings
+            .iter()
+            .all(|f| (f.level <= Level::Skipped) == f.next.is_none()),
+        "what is not ok says what to do: {diagnosis:#?}"
+    );
+    let is_wanted = |f: &&Finding| match wanted {
+        "" => f.level > Level::Skipped,
+        check => f.check == check,
+    };
+    let show = |f: &Finding| {
+        let line = f.line.map(|line| format!(":{line}")).unwrap_or_default();
+        let path = f
+            .path
+            .clone()
+            .map(|path| format!(" {path}{line}"))
+            .unwrap_or_default();
+        let level = f.level.name();
+        format!("{} {level}{path} {}", f.check, f.message)
+            .replace(&*ws.root().to_string_lossy(), "[root]")
+    };
+    diagnosis
+        .findings
+        .iter()
+        .filter(is_wanted)
+        .map(show)
+        .collect()
+}
+
+#[test]
+fn a_healthy_workspace_is_looked_at_in_full() {
+    let ws = TestWorkspace::files(
+        "//- knowledge/a.md\n---\ndate: 2026-01-01\n---\n\n# A\n\nRetry three times.\n//- CLAUDE.md\n# T\n",
+    );
+    let workspace = Workspace::open(ws.root()).unwrap();
+    let readme = readme::refreshed(None, &readme::documents(&workspace, &[])).unwrap();
+    ws.write(readme::PATH, readme);
+    indexed(&ws);
+    assert_eq!(findings(&ws, ""), Vec::<String>::new());
+    assert_eq!(
+        findings(&ws, "index"),
+        [
+            "index ok 2 files and 2 passages, 0 of them with a vector; all pages read, all files compared"
+        ]
+    );
+    assert_eq!(
+        findings(&ws, "search"),
+        ["search ok A question made from `knowledge/README.md` found its passage, by words"]
+    );
+    let checks: Vec<&str> = diagnose(&workspace)
+        .findings
+        .iter()
+        .map(|f| f.check)
+        .collect();
+    assert_eq!(
+        checks,
+        [
+            "settings",
+            "knowledge",
+            "front matter",
+            "secrets",
+            "index",
+            "search",
+            "readme",
+            "forgotten",
+            "autoload",
+            "undo",
+            "git",
+            "leftovers"
+        ]
+    );
+}
+
+#[test]
+fn an_empty_folder_claims_nothing() {
+    let ws = TestWorkspace::empty();
+    assert_eq!(findings(&ws, ""), Vec::<String>::new());
+    assert_eq!(
+        findings(&ws, "index"),
+        ["index ok Not there, and there is nothing to index"]
+    );
+    assert_eq!(
+        findings(&ws, "search"),
+        ["search skipped Not tried, since there is no index to ask"]
+    );
+    assert!(!ws.exists(".memory-forge"), "looking creates nothing");
+}
+
+#[test]
+fn files_that_searches_leave_out_are_named_with_their_line() {
+    let ws = TestWorkspace::files(
+        "//- memory-forge.toml\n[index]\nmax_file_bytes = 1024\nmax_bytes = 1\n",
+    );
+    ws.write("knowledge/latin.md", b"one\ntwo \xe9\n");
+    ws.write("knowledge/large.md", "x".repeat(2000));
+    ws.write("knowledge/broken.md", "---\na: [\nb: c\n---\n\ntext\n");
+    let token = format!("ghp_{}", "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8");
+    ws.write("knowledge/secret.md", format!("one\nuse {token}\n"));
+    let found = findings(&ws, "");
+    let has = |part: &str| {
+        assert!(
+            found.iter().any(|line| line.contains(part)),
+            "{part}: {found:#?}"
+        )
+    };
+    has("settings warning memory-forge.toml:3 ");
+    has("knowledge problem knowledge/latin.md:2 `knowledge/latin.md` line 2 is not UTF-8");
+    has("knowledge problem knowledge/large.md `knowledge/large.md` has 2000 bytes");
+    has("front matter warning knowledge/broken.md:");
+    has("secrets problem knowledge/secret.md:2 Looks like a secret (");
+    assert!(!found.concat().contains("a1B2c3"), "{found:#?}");
+}
+
+#[test]
+fn an_index_is_read_and_compared_and_not_believed() {
+    let ws = TestWorkspace::files(
+        "//- knowledge/a.md\n# A\n\nRetry three times.\n//- knowledge/README.md\nmine\n",
+    );
+    assert_eq!(
+        findings(&ws, "index"),
+        ["index warning There is no index yet"]
+    );
+    indexed(&ws);
+    assert_eq!(findings(&ws, ""), Vec::<String>::new());
+    ws.write("knowledge/b.md", "new\n");
+    ws.remove("knowledge/a.md");
+    assert_eq!(
+        findings(&ws, "index"),
+        ["index warning 2 files differ from what was indexed"]
+    );
+    ws.write(".memory-forge/index.db", "not a database");
+    assert_eq!(
+        findings(&ws, "index"),
+        ["index problem `.memory-forge/index.db` is not an index that this version can use"]
+    );
+    assert_eq!(
+        findings(&ws, "search"),
+        ["search skipped Not tried, since there is no index to ask"]
+    );
+}
+
+#[test]
+fn a_damaged_index_is_a_problem() {
+    let ws = TestWorkspace::empty();
+    for n in 0..60 {
+        ws.write(
+            &format!("knowledge/{n}.md"),
+            format!("# Note {n}\n\n{}\n", "some words to fill it. ".repeat(40)),
+        );
+    }
+    indexed(&ws);
+    let workspace = Workspace::open(ws.root()).unwrap();
+    Index::open_existing(&workspace.derived())
+        .unwrap()
+        .unwrap()
+        .settle();
+    let mut bytes = ws.read_bytes(".memory-forge/index.db");
+    let len = bytes.len();
+    for byte in &mut bytes[len / 4..3 * len / 4] {
+        *byte = 0xa5;
+    }
+    ws.write(".memory-forge/index.db", bytes);
+    let found = findings(&ws, "index");
+    assert!(
+        found.iter().any(|line| line.starts_with("index problem ")),
+        "{found:#?}"
+    );
+}
+
+#[test]
+fn what_was_left_behind_is_named() {
+    let ws = TestWorkspace::files(
+        "
+        //- knowledge/_FORGOTTEN.md
+        # Forgotten
+
+        - [gone](gone.md)
+        //- knowledge/README.md
+        mine
+        //- knowledge/.memory-forge-x1.tmp
+        //- .memory-forge/undo/0003.pending/entry.json
+        //- .memory-forge/undo/0002/entry.json
+        nonsense
+        ",
+    );
+    ws.git_init();
+    ws.git(&["add", "--force", ".memory-forge"]);
+    assert_eq!(
+        findings(&ws, "forgotten"),
+        [
+            "forgotten warning knowledge/_FORGOTTEN.md:3 `knowledge/gone.md` is listed and does not exist"
+        ]
+    );
+    assert_eq!(
+        findings(&ws, "leftovers"),
+        [
+            "leftovers warning knowledge/.memory-forge-x1.tmp Left over from a write that was cut off"
+        ]
+    );
+    let undo = findings(&ws, "undo");
+    assert!(
+        undo[0].starts_with("undo warning Change 0002 cannot be undone: "),
+        "{undo:#?}"
+    );
+    assert_eq!(
+        undo[1],
+        "undo warning Change 0003 is under way or was cut off"
+    );
+    assert_eq!(
+        findings(&ws, "git"),
+        [
+            "git warning `.memory-forge/` is not ignored",
+            "git problem git tracks 2 files of `.memory-forge/`"
+        ]
+    );
+}
+
+#[test]
+fn context_files_are_counted_wherever_they_are() {
+    let ws = TestWorkspace::empty();
+    ws.write("CLAUDE.md", "word ".repeat(600));
+    ws.write("packages/a/AGENTS.md", "word ".repeat(1200));
+    let found = findings(&ws, "autoload");
+    assert_eq!(found.len(), 2, "{found:#?}");
+    assert!(
+        found[0].starts_with("autoload warning CLAUDE.md 601 tokens (o200k)"),
+        "{found:#?}"
+    );
+    assert!(
+        found[1].starts_with("autoload problem packages/a/AGENTS.md 1,201 tokens (o200k)"),
+        "{found:#?}"
+    );
+}

@@ -1,0 +1,247 @@
+use super::*;
+use crate::document::LinkKind;
+use proptest::prelude::*;
+use testkit::TestWorkspace;
+
+fn now() -> Timestamp {
+    "2026-03-01T09:00:00Z".parse().unwrap()
+}
+
+/// Repairs and gives what was left alone.
+fn repair(ws: &TestWorkspace) -> Vec<String> {
+    let workspace = Workspace::open(ws.root()).unwrap();
+    let repair = plan(&workspace, now());
+    repair.proposal.apply(&workspace, "Repair", now()).unwrap();
+    let left = repair.left_alone.into_iter();
+    left.map(|one| format!("{}: {}", one.path, one.why))
+        .collect()
+}
+
+fn prose(words: usize) -> String {
+    "some words about the project that fill it up. ".repeat(words / 9)
+}
+
+#[test]
+fn nested_files_go_to_files_of_their_own() {
+    let ws = TestWorkspace::empty();
+    ws.write("CLAUDE.md", format!("# Root\n\n{}", prose(900)));
+    ws.write("packages/a/AGENTS.md", format!("# A\n\n{}", prose(900)));
+    ws.write("small/CLAUDE.md", "# Small\n");
+    assert_eq!(repair(&ws), Vec::<String>::new());
+    assert!(
+        ws.read("CLAUDE.md")
+            .contains("`knowledge/legacy/CLAUDE.md`")
+    );
+    let legacy = ws.read("knowledge/legacy/packages-a-AGENTS.md");
+    assert_eq!(
+        legacy,
+        format!(
+            "---\nsource: packages/a/AGENTS.md\ndate: 2026-03-01\n---\n\n# A\n\n{}",
+            prose(900)
+        )
+    );
+    assert_eq!(ws.read("small/CLAUDE.md"), "# Small\n");
+    let readme = ws.read("knowledge/README.md");
+    assert!(
+        readme.contains("- [Root](legacy/CLAUDE.md) — some words about"),
+        "{readme}"
+    );
+}
+
+#[test]
+fn what_grew_again_is_added_and_nothing_is_overwritten() {
+    let ws = TestWorkspace::empty();
+    ws.write("CLAUDE.md", format!("# One\n\n{}", prose(900)));
+    repair(&ws);
+    let first = ws.read("knowledge/legacy/CLAUDE.md");
+    let grown = format!("{}\nnew {}\n", ws.read("CLAUDE.md"), prose(900));
+    ws.write("CLAUDE.md", &grown);
+    repair(&ws);
+    let both = ws.read("knowledge/legacy/CLAUDE.md");
+    assert_eq!(
+        both,
+        format!("{first}\n\n## From `CLAUDE.md` on 2026-03-01\n\n{grown}")
+    );
+    let before = ws.tree_of_sources();
+    repair(&ws);
+    assert_eq!(ws.tree_of_sources(), before);
+}
+
+#[test]
+fn what_it_is_unsure_of_stays() {
+    let ws = TestWorkspace::empty();
+    let marked = format!(
+        "<!-- memory-forge:keep -->\n{}\n<!-- /memory-forge:keep -->\nx\n",
+        prose(900)
+    );
+    ws.write("a/CLAUDE.md", format!("{marked}{}", prose(100)));
+    ws.write("b/AGENTS.md", b"\xff\xfe not text");
+    ws.write("c/AGENTS.md", format!("# C\n\n{}", prose(900)));
+    ws.write("knowledge/legacy/c-AGENTS.md", b"\xff");
+    let before = ws.tree_of_sources();
+    let left = repair(&ws);
+    assert_eq!(left.len(), 3, "{left:#?}");
+    assert!(
+        left[0].starts_with("a/CLAUDE.md: What must stay (imports, commands, marked lines) has"),
+        "{left:#?}"
+    );
+    assert!(
+        left[1].starts_with("b/AGENTS.md: ") && left[1].contains("not UTF-8"),
+        "{left:#?}"
+    );
+    assert!(
+        left[2].starts_with("c/AGENTS.md: ") && left[2].contains("c-AGENTS.md"),
+        "{left:#?}"
+    );
+    assert_eq!(ws.tree_of_sources(), before);
+}
+
+#[test]
+#[cfg(unix)]
+fn a_symlink_is_not_written_through() {
+    use std::os::unix::fs::symlink;
+    let ws = TestWorkspace::empty();
+    ws.write("AGENTS.md", format!("# T\n\n{}", prose(900)));
+    symlink("AGENTS.md", ws.path("CLAUDE.md")).unwrap();
+    ws.write("docs/rules.md", prose(900));
+    symlink("../docs/rules.md", ws.path("docs/AGENTS.md")).unwrap();
+    assert_eq!(
+        repair(&ws),
+        ["docs/AGENTS.md: It is a symlink to `docs/rules.md`, and links are never written through"]
+    );
+    assert!(ws.path("CLAUDE.md").is_symlink());
+    assert!(
+        ws.read("CLAUDE.md")
+            .contains("`knowledge/legacy/AGENTS.md`")
+    );
+    assert_eq!(ws.read("docs/rules.md"), prose(900));
+}
+
+#[test]
+fn a_file_that_changes_after_the_diff_stops_all_of_it() {
+    let ws = TestWorkspace::empty();
+    ws.write("CLAUDE.md", format!("# T\n\n{}", prose(900)));
+    let workspace = Workspace::open(ws.root()).unwrap();
+    let shown = plan(&workspace, now());
+    ws.write("CLAUDE.md", format!("# T\n\nedited\n\n{}", prose(900)));
+    let before = ws.tree_of_sources();
+    let refused = shown
+        .proposal
+        .apply(&workspace, "Repair", now())
+        .unwrap_err();
+    assert!(
+        refused.to_string().contains("was edited in the meantime"),
+        "{refused}"
+    );
+    assert_eq!(ws.tree_of_sources(), before);
+}
+
+/// Pieces of which people's files are made.
+fn piece() -> impl Strategy<Value = String> {
+    prop_oneof![
+        Just("# Title".to_owned()),
+        Just("## Commands".to_owned()),
+        Just("## Why".to_owned()),
+        Just("Setext\n===".to_owned()),
+        Just("```sh\nmake test\n```".to_owned()),
+        Just("```rust\nfn main() {}\n```".to_owned()),
+        Just("```\nnever closed".to_owned()),
+        Just("<!-- memory-forge:keep -->\nkept\n<!-- /memory-forge:keep -->".to_owned()),
+        Just("<!-- memory-forge:keep -->".to_owned()),
+        Just("<!-- memory-forge:begin -->\nmine\n<!-- memory-forge:end -->".to_owned()),
+        Just("a line <!-- keep -->".to_owned()),
+        Just("- see @docs/a.md".to_owned()),
+        Just("| a | b |\n|---|---|\n| 1 | 2 |".to_owned()),
+        Just("---".to_owned()),
+        Just("NEVER do it".to_owned()),
+        Just("\u{c}\u{85}odd\u{2028}\u{0}".to_owned()),
+        "[ -~]{0,60}",
+        Just(prose(150)),
+        Just(prose(700)),
+    ]
+}
+
+fn file() -> impl Strategy<Value = String> {
+    let front = prop::option::of(Just("---\nkey: value\n---\n".to_owned()));
+    let end = prop_oneof![Just("\n"), Just("\r\n"), Just("\r")];
+    (
+        any::<bool>(),
+        front,
+        prop::collection::vec(piece(), 0..14),
+        end,
+        any::<bool>(),
+    )
+        .prop_map(|(bom, front, pieces, end, last)| {
+            let mut text = front.unwrap_or_default();
+            text.push_str(&pieces.join("\n\n"));
+            if last {
+                text.push('\n');
+            }
+            let text = text.replace('\n', end);
+            if bom { format!("\u{feff}{text}") } else { text }
+        })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(32))]
+
+    #[test]
+    fn nothing_is_lost_twice_is_once_and_undo_restores_the_bytes(
+        claude in file(),
+        agents in prop::option::of(file()),
+        existing in prop::option::of(file()),
+        readme in prop::option::of(file()),
+    ) {
+        let ws = TestWorkspace::empty();
+        ws.write("CLAUDE.md", &claude);
+        if let Some(text) = &agents {
+            ws.write("packages/a/AGENTS.md", text);
+        }
+        if let Some(text) = &existing {
+            ws.write("knowledge/legacy/CLAUDE.md", text);
+        }
+        if let Some(text) = &readme {
+            ws.write("knowledge/README.md", text);
+        }
+        let before = ws.tree_of_sources();
+        let workspace = Workspace::open(ws.root()).unwrap();
+        let first = plan(&workspace, now());
+        let receipt = first.proposal.apply(&workspace, "Repair", now()).unwrap();
+
+        for step in &first.steps {
+            let Step::Stub { path, legacy, after, .. } = step else { continue };
+            let original = if path.as_str() == "CLAUDE.md" { Some(&claude) } else { agents.as_ref() };
+            let original = original.unwrap();
+            let body = original.strip_prefix('\u{feff}').unwrap_or(original);
+            prop_assert!(ws.read(legacy.as_str()).contains(body), "all of it is kept");
+            let stub = ws.read(path.as_str());
+            prop_assert_eq!(stub.starts_with('\u{feff}'), original.starts_with('\u{feff}'));
+            prop_assert!(*after < STUB_TOKENS);
+            prop_assert_eq!(Tokenizer::O200k.count(&stub), *after);
+            prop_assert!(stub.contains(legacy.as_str()));
+            // What its author marked is still there, and so is what is imported.
+            let mark = "a line <!-- keep -->";
+            prop_assert_eq!(stub.contains(mark), original.contains(mark));
+            let imports = |text: &str| {
+                let links = crate::document::parse(text).links;
+                links.iter().filter(|link| link.kind == LinkKind::Import).count()
+            };
+            prop_assert_eq!(imports(&stub), imports(original));
+            let front = |text: &str| crate::document::parse(text).front_matter.map(|f| f.entries);
+            prop_assert_eq!(front(&stub), front(original));
+        }
+        if let Some(text) = &existing {
+            prop_assert!(ws.read("knowledge/legacy/CLAUDE.md").starts_with(text.as_str()));
+        }
+
+        let repaired = ws.tree_of_sources();
+        let again = plan(&workspace, "2026-04-02T09:00:00Z".parse().unwrap());
+        prop_assert!(again.proposal.is_empty(), "twice is once: {:?}", again.steps);
+        prop_assert_eq!(ws.tree_of_sources(), repaired);
+
+        if receipt.id.is_some() {
+            workspace.undo(None, now()).unwrap();
+        }
+        prop_assert_eq!(ws.tree_of_sources(), before);
+    }
+}

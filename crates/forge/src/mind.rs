@@ -1,0 +1,191 @@
+//! Where the work stands: state, progress, decisions and sessions as Markdown
+//! that people and agents edit side by side.
+//!
+//! Readers take a file as somebody left it and writers keep its own format.
+//! Nothing is ever dropped: what grows old moves to an archive word for word.
+//! Nothing here looks at a clock, loads a vocabulary or opens the index, since
+//! hooks call it at every prompt.
+
+use std::path::Path;
+
+use jiff::Timestamp;
+
+use crate::document::{self, Document, EditError};
+use crate::workspace::{self, RelPath, Workspace};
+
+mod briefing;
+mod checkpoint;
+mod compress;
+mod decisions;
+mod health;
+mod layout;
+mod nudge;
+mod outline;
+mod progress;
+mod sessions;
+mod state;
+mod tracking;
+mod values;
+
+pub use briefing::{Briefing, BriefingAsk, MAX_BYTES, MAX_TOKENS, Source};
+pub use checkpoint::Checkpoint;
+pub use compress::{Compression, Rotation, Store};
+pub use decisions::{Decision, NewDecision};
+pub use health::{FileInfo, Finding, Health, Severity};
+pub use layout::{File, Layout};
+pub use progress::{Bucket, Progress, TaskEntry};
+pub use sessions::{Captured, NewSession, Session};
+pub use state::{SetOutcome, State, StateChange};
+pub use tracking::Log;
+
+/// The folder for state and for the small files that hooks keep.
+pub const FOLDER: &str = ".mind";
+
+/// The memory of a workspace: which files it consists of, and what they say.
+#[derive(Debug, Clone)]
+pub struct Mind<'a> {
+    workspace: &'a Workspace,
+    files: layout::Files,
+}
+
+impl<'a> Mind<'a> {
+    /// Finds out where this workspace keeps its state. Looks at names only,
+    /// except where a manifest may say that the files lie elsewhere.
+    pub fn open(workspace: &'a Workspace) -> Mind<'a> {
+        Mind {
+            workspace,
+            files: layout::Files::resolve(workspace),
+        }
+    }
+
+    pub fn workspace(&self) -> &'a Workspace {
+        self.workspace
+    }
+
+    pub fn layout(&self) -> Layout {
+        self.files.layout
+    }
+
+    /// Whether there is a file with state in it.
+    pub fn exists(&self) -> bool {
+        [
+            File::State,
+            File::Progress,
+            File::Decisions,
+            File::SessionLog,
+        ]
+        .iter()
+        .any(|which| self.absolute(*which).is_file())
+    }
+
+    pub fn file(&self, which: File) -> RelPath {
+        self.files.path(which).clone()
+    }
+
+    fn absolute(&self, which: File) -> std::path::PathBuf {
+        self.workspace.absolute(self.files.path(which))
+    }
+
+    /// The text of a state file, or none where there is none.
+    fn text(&self, which: File) -> Result<Option<String>, Error> {
+        match self.workspace.read_text(self.files.path(which)) {
+            Ok(text) => Ok(Some(text)),
+            Err(error) if error.is_not_found() => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    fn document(&self, which: File) -> Result<Option<Document>, Error> {
+        Ok(self.text(which)?.map(document::parse))
+    }
+
+    fn modified(&self, which: File) -> Option<Timestamp> {
+        modified(&self.absolute(which))
+    }
+
+    /// Reads a file, gives its text to `f` and writes what comes back, all
+    /// under the lock. `f` gets none where there is no file yet.
+    fn rewrite<T>(
+        &self,
+        which: File,
+        what: &str,
+        now: Timestamp,
+        f: impl FnOnce(&mut workspace::Change<'_>, Option<String>) -> Result<(String, T), Error>,
+    ) -> Result<T, Error> {
+        let path = self.files.path(which);
+        self.change(what, now, |change| {
+            let before = change.read_text(path)?;
+            let (after, value) = f(change, before)?;
+            change.write(path, after);
+            Ok(value)
+        })
+    }
+
+    /// [`Workspace::change`] for work that can fail in ways of its own.
+    fn change<T>(
+        &self,
+        what: &str,
+        now: Timestamp,
+        f: impl FnOnce(&mut workspace::Change<'_>) -> Result<T, Error>,
+    ) -> Result<T, Error> {
+        let mut outcome = None;
+        let changed = self.workspace.change(what, now, |change| match f(change) {
+            Ok(value) => {
+                outcome = Some(Ok(value));
+                Ok(())
+            }
+            Err(Error::Workspace(error)) => Err(error),
+            Err(error) => {
+                let told = error.to_string();
+                outcome = Some(Err(error));
+                Err(workspace::Error::Refused(told))
+            }
+        });
+        match (changed, outcome) {
+            (_, Some(Err(error))) => Err(error),
+            (Err(error), _) => Err(error.into()),
+            (Ok(_), Some(Ok(value))) => Ok(value),
+            (Ok(_), None) => unreachable!("the change ran, so there is an outcome"),
+        }
+    }
+}
+
+/// Why something could not be read or written. Nothing was changed.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    #[error(transparent)]
+    Workspace(#[from] workspace::Error),
+    #[error("No open task matches `{text}`")]
+    NoMatch {
+        text: String,
+        /// The open tasks there are.
+        open: Vec<String>,
+    },
+    #[error("`{text}` matches {} open tasks", matching.len())]
+    Ambiguous {
+        text: String,
+        /// Those it matches.
+        matching: Vec<String>,
+    },
+    #[error("`{what}` is empty")]
+    Empty { what: &'static str },
+    #[error("`{path}` could not be edited: {source}")]
+    Edit { path: String, source: EditError },
+    #[error("`{path}` could not be edited safely: {why}; nothing was changed")]
+    Unsafe { path: String, why: &'static str },
+}
+
+impl From<workspace::PathError> for Error {
+    fn from(error: workspace::PathError) -> Error {
+        Error::Workspace(error.into())
+    }
+}
+
+fn modified(path: &Path) -> Option<Timestamp> {
+    let time = std::fs::metadata(path).ok()?.modified().ok()?;
+    Timestamp::try_from(time).ok()
+}
+
+#[cfg(test)]
+mod tests;

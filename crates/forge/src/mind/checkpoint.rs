@@ -1,0 +1,176 @@
+//! What is kept just before a client compacts its context, and what of it the
+//! live files no longer say afterwards. A checkpoint is a copy: it never
+//! replaces the state itself.
+
+use std::collections::HashSet;
+use std::fs;
+
+use jiff::Timestamp;
+
+use super::progress::Bucket;
+use super::{Error, FOLDER, File, Mind, values};
+use crate::document;
+use crate::workspace::RelPath;
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Checkpoint {
+    /// `.mind/checkpoints/latest.md`.
+    pub path: RelPath,
+    /// The copy that is kept beside it; none when another one is fresh.
+    pub copy: Option<RelPath>,
+    pub text: String,
+    /// The state and the work in progress, as they stand in it.
+    pub state: Option<String>,
+    pub work: Option<String>,
+}
+
+/// A copy younger than this is enough.
+const DEBOUNCE_SECONDS: i64 = 5;
+
+const STATE: &str = "## State at Compaction";
+const WORK: &str = "## In-Progress Work";
+const RECOVERY: &str = "## Recovery Instructions";
+const COPY: &str = "compact-";
+
+impl Mind<'_> {
+    /// Writes the checkpoint. `trigger` is `auto` or `manual`.
+    pub fn checkpoint(&self, trigger: &str, now: Timestamp) -> Result<Checkpoint, Error> {
+        // A file that cannot be read must not keep the others from being kept.
+        let told = |error: Error| Some(format!("({error})"));
+        let state = self.text(File::State).unwrap_or_else(told);
+        let work = match self.document(File::Progress) {
+            Ok(Some(document)) => work(&document),
+            Ok(None) => None,
+            Err(error) => told(error),
+        };
+        let text = format!(
+            "# Pre-Compaction Checkpoint\n\n## Timestamp: {}\n\n## Trigger: {}\n\n{STATE}\n\n{}\n\n{WORK}\n\n{}\n\n{RECOVERY}\n\n\
+             1. Read `{}` for where the work stands.\n\
+             2. Compare it with the state above: what differs was changed since.\n\
+             3. Go on with the next action; ask before starting over.\n",
+            values::milliseconds(now),
+            values::inert_or(trigger, "unknown"),
+            state.as_deref().unwrap_or("(no state)").trim_end(),
+            work.as_deref().unwrap_or("(no progress data)").trim_end(),
+            self.files.path(File::State),
+        );
+        let folder = RelPath::new(FOLDER)?.join("checkpoints")?;
+        let latest = folder.join("latest.md")?;
+        self.workspace.write_machine(&latest, text.as_bytes())?;
+        let copies = self.copies(&folder);
+        let fresh = copies.last().is_some_and(|newest| {
+            super::modified(&self.workspace.absolute(newest)).is_some_and(|at| {
+                (0..DEBOUNCE_SECONDS).contains(&(now.as_second() - at.as_second()))
+            })
+        });
+        let mut copy = None;
+        if !fresh {
+            let stamp = values::milliseconds(now).replace([':', '.'], "-");
+            let path = folder.join(&format!("{COPY}{stamp}.md"))?;
+            self.workspace.write_machine(&path, text.as_bytes())?;
+            copy = Some(path);
+            let copies = self.copies(&folder);
+            let surplus = copies
+                .len()
+                .saturating_sub(self.workspace.config().mind.checkpoints);
+            for old in &copies[..surplus] {
+                self.workspace.remove_machine(old)?;
+            }
+        }
+        Ok(Checkpoint {
+            path: latest,
+            copy,
+            text,
+            state,
+            work,
+        })
+    }
+
+    /// The newest checkpoint, or none.
+    pub fn last_checkpoint(&self) -> Result<Option<String>, Error> {
+        let path = RelPath::new(FOLDER)?.join("checkpoints/latest.md")?;
+        match self.workspace.read_text(&path) {
+            Ok(text) => Ok(Some(text)),
+            Err(error) if error.is_not_found() => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Copies by name, which is by time.
+    fn copies(&self, folder: &RelPath) -> Vec<RelPath> {
+        let entries = fs::read_dir(self.workspace.absolute(folder));
+        let mut copies: Vec<RelPath> = entries
+            .into_iter()
+            .flatten()
+            .flatten()
+            .filter_map(|entry| entry.file_name().into_string().ok())
+            .filter(|name| name.starts_with(COPY) && name.ends_with(".md"))
+            .filter_map(|name| folder.join(&name).ok())
+            .collect();
+        copies.sort();
+        copies
+    }
+}
+
+/// The sections that say what is being done, as they stand in the file.
+pub(super) fn work(document: &document::Document) -> Option<String> {
+    let mut text = String::new();
+    let mut end = 0;
+    for section in &document.sections {
+        let bucket = Bucket::of(&section.title);
+        let wanted = matches!(bucket, Bucket::InProgress | Bucket::Blocked | Bucket::Next);
+        if section.level > 1 && wanted && section.span.start >= end {
+            text.push_str(document.str(&section.span).trim_end());
+            text.push_str("\n\n");
+            end = section.span.end;
+        }
+    }
+    (!text.is_empty()).then_some(text)
+}
+
+/// When a checkpoint was made, and the lines of it that the live files no
+/// longer have, each with the heading it stood under.
+pub(super) fn differences(checkpoint: &str, state: &str, progress: &str) -> (String, Vec<String>) {
+    let value = |label: &str| {
+        checkpoint
+            .lines()
+            .find_map(|line| line.strip_prefix(label))
+            .map(|value| value.trim().to_owned())
+    };
+    let made = value("## Timestamp:").unwrap_or_else(|| "an unknown time".to_owned());
+    let live: HashSet<&str> = state
+        .lines()
+        .chain(progress.lines())
+        .map(str::trim)
+        .collect();
+    let start = checkpoint
+        .find(STATE)
+        .map_or(checkpoint.len(), |at| at + STATE.len());
+    let end = checkpoint
+        .rfind(RECOVERY)
+        .unwrap_or(checkpoint.len())
+        .max(start);
+    let body = &checkpoint[start..end];
+    let mut heading = None;
+    let mut lines = Vec::new();
+    for line in body.lines().map(str::trim_end) {
+        let bare = line.trim();
+        if bare.starts_with('#') {
+            heading = (bare != WORK).then_some(bare);
+            continue;
+        }
+        let filler = bare.is_empty() || matches!(bare, "(no state)" | "(no progress data)");
+        if filler || live.contains(bare) {
+            continue;
+        }
+        // The day of the last update always differs and says nothing.
+        if heading.is_some_and(|it| it.to_lowercase().contains("last updated")) {
+            continue;
+        }
+        if let Some(heading) = heading.take() {
+            lines.push(heading.to_owned());
+        }
+        lines.push(line.to_owned());
+    }
+    (made, lines)
+}

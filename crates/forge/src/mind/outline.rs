@@ -1,0 +1,205 @@
+//! The parts of a very long file that a hook needs, found by its line starts.
+//!
+//! A hook has a few milliseconds, and reading a megabyte as Markdown takes
+//! longer than that. So a long text is first cut down to the sections that
+//! matter, by a look at each line's beginning; what is left is read properly.
+//! Never used by anything that writes.
+
+use std::borrow::Cow;
+
+/// Texts up to this length are read whole.
+const SHORT: usize = 48 << 10;
+/// What is kept of a section, and of everything together.
+const OF_SECTION: usize = 6 << 10;
+const IN_ALL: usize = 40 << 10;
+/// What is kept of a log's two ends.
+const HEAD: usize = 16 << 10;
+const TAIL: usize = 32 << 10;
+
+/// The sections whose title `wanted` names, each cut to a few kilobytes.
+pub(super) fn sections(text: &str, wanted: impl Fn(&str) -> bool) -> Cow<'_, str> {
+    if text.len() <= SHORT {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::with_capacity(IN_ALL);
+    let mut from: Option<usize> = None;
+    let close = |from: Option<usize>, to: usize, out: &mut String| {
+        let Some(from) = from else { return };
+        let room = IN_ALL.saturating_sub(out.len()).min(OF_SECTION);
+        out.push_str(whole_lines(&text[from..to], room));
+        // A fence that the cut left open would swallow the next section.
+        if open_fence(out) {
+            out.push_str("\n```\n");
+        }
+        if !out.ends_with('\n') {
+            out.push('\n');
+        }
+    };
+    for at in headings(text) {
+        close(from.take(), at, &mut out);
+        let line = text[at..].lines().next().unwrap_or("");
+        let title = line.trim_start_matches('#').trim();
+        if wanted(&title.to_lowercase()) {
+            from = Some(at);
+        }
+    }
+    close(from, text.len(), &mut out);
+    Cow::Owned(out)
+}
+
+/// The beginning and the end of a log, cut between entries.
+pub(super) fn ends(text: &str) -> Cow<'_, str> {
+    if text.len() <= SHORT {
+        return Cow::Borrowed(text);
+    }
+    let (mut head, mut tail) = (None, None);
+    for at in headings(text) {
+        if at <= HEAD {
+            head = Some(at);
+        } else if at >= text.len() - TAIL {
+            tail = Some(at);
+            break;
+        }
+    }
+    let head = head.unwrap_or_else(|| whole_lines(text, HEAD).len());
+    let tail = tail.unwrap_or_else(|| line_after(text, text.len() - TAIL));
+    Cow::Owned(format!("{}\n{}", &text[..head], &text[tail.max(head)..]))
+}
+
+/// Where lines begin that are headings at the left edge, outside of fences and
+/// comments.
+fn headings(text: &str) -> impl Iterator<Item = usize> + '_ {
+    let bytes = text.as_bytes();
+    let mut fence: Option<(u8, usize)> = None;
+    let mut comment = false;
+    let starts = std::iter::once(0).chain(memchr::memchr_iter(b'\n', bytes).map(|at| at + 1));
+    starts.filter(move |&at| {
+        let rest = &bytes[at..];
+        match (fence, rest.first()) {
+            (_, None) => return false,
+            (Some((mark, length)), Some(_)) => {
+                let run = fence_run(rest, mark);
+                let line = &rest[..memchr::memchr(b'\n', rest).unwrap_or(rest.len())];
+                if run >= length && line.trim_ascii().iter().all(|b| *b == mark) {
+                    fence = None;
+                }
+                return false;
+            }
+            (None, Some(first)) => {
+                if comment {
+                    let line = &rest[..memchr::memchr(b'\n', rest).unwrap_or(rest.len())];
+                    comment = memchr::memmem::find(line, b"-->").is_none();
+                    return false;
+                }
+                match first {
+                    b'#' => return is_heading(rest),
+                    b'<' if rest.starts_with(b"<!--") => {
+                        let line = &rest[..memchr::memchr(b'\n', rest).unwrap_or(rest.len())];
+                        comment = memchr::memmem::find(line, b"-->").is_none();
+                    }
+                    b'`' | b'~' | b' ' => {
+                        for mark in [b'`', b'~'] {
+                            let run = fence_run(rest, mark);
+                            if run >= 3 {
+                                fence = Some((mark, run));
+                            }
+                        }
+                    }
+                    _ => {}
+                }
+            }
+        }
+        false
+    })
+}
+
+fn is_heading(line: &[u8]) -> bool {
+    let level = line.iter().take_while(|b| **b == b'#').count();
+    level <= 6 && matches!(line.get(level), None | Some(b' ' | b'\t' | b'\n' | b'\r'))
+}
+
+/// How many fence marks a line begins with, behind at most three spaces.
+fn fence_run(line: &[u8], mark: u8) -> usize {
+    let indent = line.iter().take_while(|b| **b == b' ').count();
+    match indent {
+        0..=3 => line[indent..].iter().take_while(|b| **b == mark).count(),
+        _ => 0,
+    }
+}
+
+fn open_fence(text: &str) -> bool {
+    let mut fence: Option<(u8, usize)> = None;
+    for line in text.lines() {
+        let line = line.as_bytes();
+        match fence {
+            Some((mark, length)) => {
+                if fence_run(line, mark) >= length && line.trim_ascii().iter().all(|b| *b == mark) {
+                    fence = None;
+                }
+            }
+            None => {
+                fence = [b'`', b'~']
+                    .into_iter()
+                    .map(|mark| (mark, fence_run(line, mark)))
+                    .find(|(_, run)| *run >= 3);
+            }
+        }
+    }
+    fence.is_some()
+}
+
+/// The lines that fit into `most` bytes.
+fn whole_lines(text: &str, most: usize) -> &str {
+    if text.len() <= most {
+        return text;
+    }
+    let end = memchr::memrchr(b'\n', &text.as_bytes()[..most]).map_or(0, |at| at + 1);
+    &text[..end]
+}
+
+/// The first line start at or behind a place.
+fn line_after(text: &str, at: usize) -> usize {
+    memchr::memchr(b'\n', &text.as_bytes()[at..]).map_or(text.len(), |end| at + end + 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn short_texts_stay_whole() {
+        let text = "# A\n\n## B\nx\n";
+        assert_eq!(sections(text, |_| false), text);
+        assert_eq!(ends(text), text);
+    }
+
+    #[test]
+    fn long_texts_keep_what_is_wanted() {
+        let filler = "word ".repeat(20_000);
+        let text = format!(
+            "# State\n\n## Noise\n{filler}\n## Next Action\nShip it\n```\n## Next Action\n```\n## More\n{filler}\n"
+        );
+        let kept = sections(&text, |title| title == "next action");
+        assert_eq!(kept, "## Next Action\nShip it\n```\n## Next Action\n```\n");
+    }
+
+    #[test]
+    fn a_log_keeps_both_ends() {
+        let entry = |n: usize| format!("## Session {n} — 2026-01-01\n- {}\n\n", "x".repeat(200));
+        let text: String = (1..1000).map(entry).collect();
+        let kept = ends(&text);
+        assert!(kept.len() < 64 << 10);
+        assert!(kept.starts_with("## Session 1 ") && kept.contains("## Session 999 "));
+        assert!(!kept.contains("## Session 500 "));
+        for line in kept.lines().filter(|line| line.starts_with('-')) {
+            assert_eq!(line.len(), 202, "entries are whole");
+        }
+    }
+
+    #[test]
+    fn a_long_line_without_headings_is_no_trap() {
+        let text = "é".repeat(100_000);
+        assert!(ends(&text).len() <= HEAD + TAIL + 1);
+        assert_eq!(sections(&text, |_| true), "");
+    }
+}

@@ -1,0 +1,295 @@
+//! The session log: numbered entries with the newest last, or a workspace's
+//! dated entries with the newest first. Each file keeps its order.
+
+use std::ops::Range;
+
+use jiff::Timestamp;
+use jiff::civil::Date;
+
+use super::values::{self, edited, inert_or, is_unset, marker};
+use super::{Error, File, Layout, Mind, outline};
+use crate::document::{self, Document, inert_line};
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Session {
+    /// Dated entries have none.
+    pub number: Option<usize>,
+    pub date: Option<Date>,
+    /// The heading.
+    pub title: String,
+    /// Heading and text as they stand in the file, a closing rule left out.
+    pub text: String,
+    pub line: usize,
+    pub(super) span: Range<usize>,
+}
+
+/// What there is to say about a session that ends.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct NewSession {
+    pub summary: String,
+    pub completed: Vec<String>,
+    pub decisions: Vec<String>,
+    pub blockers: Vec<String>,
+    pub next: Option<String>,
+    /// For an entry that nobody wrote; the fields above are then not used.
+    pub captured: Option<Captured>,
+}
+
+/// What is known about a session that ended without a word.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Captured {
+    pub reason: String,
+    /// The files that changed in it.
+    pub files: Vec<String>,
+}
+
+/// Files named in an entry at most.
+const MOST_FILES: usize = 15;
+
+impl Mind<'_> {
+    /// Every entry, the newest last.
+    pub fn sessions(&self) -> Result<Vec<Session>, Error> {
+        let document = self.document(File::SessionLog)?;
+        Ok(document
+            .map(|document| read(&document, self.files.layout))
+            .unwrap_or_default())
+    }
+
+    /// Writes an entry and gives its number; for dated entries that is how
+    /// many there are now.
+    pub fn log(&self, new: &NewSession, now: Timestamp) -> Result<usize, Error> {
+        if new.captured.is_none() && inert_line(&new.summary).is_empty() {
+            return Err(Error::Empty { what: "summary" });
+        }
+        self.rewrite(File::SessionLog, "Log a session", now, |change, before| {
+            let path = self.files.path(File::SessionLog);
+            let text = before.unwrap_or_else(|| match self.files.layout {
+                Layout::Mind => "# Session Log\n".to_owned(),
+                Layout::Manifest => "# Session Log\n\n---\n".to_owned(),
+            });
+            let archive = change.read_text(self.files.path(File::Archive))?;
+            let archive = document::parse(archive.unwrap_or_default());
+            let mut number = 0;
+            let known = read(&document::parse(text.clone()), self.files.layout).len();
+            let after = edited(path, text, |document| {
+                let existing = in_order(document);
+                let dated = match existing.last() {
+                    Some(last) => last.number.is_none(),
+                    None => self.files.layout == Layout::Manifest && highest(document) == 0,
+                };
+                number = match dated {
+                    true => existing.len() + 1,
+                    false => highest(document).max(highest(&archive)) + 1,
+                };
+                let newest_first = newest_first(&existing, self.files.layout);
+                let first = existing.first().map(|session| session.span.start);
+                if dated {
+                    let title = new.dated_title(now);
+                    let body = format!("{}\n\n---", new.body());
+                    return match (newest_first, first) {
+                        (true, Some(at)) => values::add_entry(document, Some(at), &title, &body),
+                        _ => values::append_entry(document, 2, &title, &body),
+                    };
+                }
+                let title = match new.captured {
+                    Some(_) => format!("Session {number} — {} (auto-captured)", values::date(now)),
+                    None => format!("Session {number} — {}", values::date_time(now)),
+                };
+                let before = first.filter(|_| newest_first);
+                values::add_entry(document, before, &title, &new.body())
+            })?;
+            if read(&document::parse(after.clone()), self.files.layout).len() != known + 1 {
+                return Err(Error::Unsafe {
+                    path: path.to_string(),
+                    why: "the new entry would not be read as one",
+                });
+            }
+            Ok((after, number))
+        })
+    }
+}
+
+impl NewSession {
+    fn body(&self) -> String {
+        if let Some(captured) = &self.captured {
+            return captured.body();
+        }
+        let mut lines = vec![format!(
+            "- **Summary:** {}",
+            values::indented(&self.summary)
+        )];
+        for (label, values) in [
+            ("Completed", &self.completed),
+            ("Decisions", &self.decisions),
+            ("Blockers", &self.blockers),
+        ] {
+            let values: Vec<String> = values
+                .iter()
+                .map(|value| inert_line(value))
+                .filter(|value| !value.is_empty())
+                .collect();
+            if !values.is_empty() {
+                lines.push(format!("- **{label}:** {}", values.join(", ")));
+            }
+        }
+        if let Some(next) = &self.next
+            && !inert_line(next).is_empty()
+        {
+            lines.push(format!("- **Next session:** {}", values::indented(next)));
+        }
+        lines.join("\n")
+    }
+
+    /// `2026-03-01 - what it was about`.
+    fn dated_title(&self, now: Timestamp) -> String {
+        let what = match &self.captured {
+            Some(_) => "auto-captured".to_owned(),
+            None => values::cut(&inert_line(&self.summary), 60),
+        };
+        format!("{} - {what}", values::date(now))
+    }
+}
+
+impl Captured {
+    fn body(&self) -> String {
+        let mut body = format!(
+            "- **Reason ended:** {}\n- **Files changed:** {}\n",
+            inert_or(&self.reason, "unknown"),
+            self.files.len()
+        );
+        for file in self.files.iter().take(MOST_FILES) {
+            body.push_str(&format!("  - {}\n", inert_or(file, "?")));
+        }
+        if self.files.len() > MOST_FILES {
+            body.push_str(&format!(
+                "  - ... and {} more\n",
+                self.files.len() - MOST_FILES
+            ));
+        }
+        body.push_str(
+            "- **Note:** This entry was auto-generated because SESSION-LOG.md wasn't updated manually.\n  \
+             Review and enrich with context about what was accomplished.",
+        );
+        body
+    }
+}
+
+/// The entries at both ends of a long log, the newest last.
+pub(super) fn recent(text: &str, layout: Layout) -> Vec<Session> {
+    read(&document::parse(outline::ends(text).into_owned()), layout)
+}
+
+/// Every entry, the newest last.
+pub(super) fn read(document: &Document, layout: Layout) -> Vec<Session> {
+    let mut found = in_order(document);
+    if newest_first(&found, layout) {
+        found.reverse();
+    }
+    found
+}
+
+/// Every entry in the order of the file. An entry that only holds places to
+/// fill in is part of a template.
+pub(super) fn in_order(document: &Document) -> Vec<Session> {
+    let mut found: Vec<Session> = Vec::new();
+    for section in &document.sections {
+        if section.level < 2
+            || section.level > 3
+            || found
+                .iter()
+                .any(|it| it.span.contains(&section.heading.start))
+        {
+            continue;
+        }
+        let number = number_of(&section.title);
+        let date = values::first_date(&section.title);
+        let dated = section
+            .title
+            .get(..10)
+            .is_some_and(|it| it.parse::<Date>().is_ok());
+        let template = section.title.contains("[YYYY") || section.title.contains("{{");
+        if (number.is_none() && !dated) || template {
+            continue;
+        }
+        let text = document.str(&section.span).trim();
+        let text = text.strip_suffix("---").map_or(text, str::trim_end);
+        found.push(Session {
+            number,
+            date,
+            title: section.title.clone(),
+            text: text.to_owned(),
+            line: document.line_of(section.heading.start),
+            span: section.span.clone(),
+        });
+    }
+    found
+}
+
+pub(super) fn newest_first(found: &[Session], layout: Layout) -> bool {
+    let numbers: Vec<usize> = found.iter().filter_map(|it| it.number).collect();
+    let dates: Vec<Date> = found.iter().filter_map(|it| it.date).collect();
+    match (&numbers[..], &dates[..]) {
+        ([first, .., last], _) if first != last => first > last,
+        (_, [first, .., last]) if first != last => first > last,
+        _ => layout == Layout::Manifest,
+    }
+}
+
+/// The number of `Session 7 — …`.
+pub(super) fn number_of(title: &str) -> Option<usize> {
+    let rest = title.strip_prefix("Session ")?;
+    let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
+    let ends = !rest[digits..].starts_with(|c: char| c.is_alphanumeric());
+    (ends && digits <= 9)
+        .then(|| rest[..digits].parse().ok())
+        .flatten()
+}
+
+/// The highest number that a file has given, to an entry or to the line that
+/// stands for an archived one.
+fn highest(document: &Document) -> usize {
+    let in_headings = in_order(document).into_iter().filter_map(|it| it.number);
+    let in_lines = document.text.lines().filter_map(|line| {
+        let line = line.trim_end();
+        let length = marker(line)?;
+        number_of(&line[length.min(line.len())..])
+    });
+    in_headings.chain(in_lines).max().unwrap_or(0)
+}
+
+impl Session {
+    /// One line on what it was about: its summary, else what was completed,
+    /// else how many files changed, else its first line.
+    pub fn gist(&self) -> Option<String> {
+        let lines = || {
+            self.text
+                .lines()
+                .skip(1)
+                .map(str::trim)
+                .filter(|it| !it.is_empty())
+        };
+        let body = |line: &str| {
+            let length = marker(line).unwrap_or(0);
+            line[length.min(line.len())..].to_owned()
+        };
+        let field = |name: &str| {
+            lines().find_map(|line| {
+                let line = body(line);
+                let (key, value) = values::labelled(&line)?;
+                (key == name && !is_unset(value)).then(|| value.to_owned())
+            })
+        };
+        field("summary")
+            .or_else(|| field("completed"))
+            .or_else(|| {
+                let changed = field("files changed")?;
+                let reason = field("reason ended").map(|it| format!(" ({it})"));
+                Some(format!(
+                    "{changed} files changed{}",
+                    reason.unwrap_or_default()
+                ))
+            })
+            .or_else(|| lines().map(body).find(|line| !is_unset(line)))
+            .map(|text| values::plain(&text))
+    }
+}

@@ -1,0 +1,388 @@
+//! `STATE.md`, or a workspace's `status.md`: phase, status, work, blockers and
+//! the next action. A section that nobody asked to change stays as it is.
+
+use jiff::Timestamp;
+use jiff::civil::Date;
+
+use super::values::{self, edited, is_unset, items, labelled, plain, without_comments};
+use super::{Error, File, Layout, Mind, outline};
+use crate::document::{self, Document, Edit, inert_block, inert_line};
+
+/// Where the work stands. What is not set, or holds a placeholder, is none.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct State {
+    pub phase: Option<String>,
+    pub status: Option<String>,
+    pub active: Vec<String>,
+    pub blocked: Vec<String>,
+    pub next: Option<String>,
+    pub updated: Option<Date>,
+    /// The file as it is.
+    pub text: String,
+    /// When the file was last written.
+    pub modified: Option<Timestamp>,
+}
+
+/// What to change; the rest stays.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct StateChange {
+    pub phase: Option<String>,
+    pub status: Option<String>,
+    pub active: Option<Vec<String>>,
+    pub blocked: Option<Vec<String>>,
+    pub next: Option<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SetOutcome {
+    /// Whether there was no file before.
+    pub created: bool,
+    /// The phase as it is now.
+    pub phase: Option<String>,
+}
+
+/// A part of the state, with the titles under which files keep it. The first
+/// two are those that new sections get, in `.mind/` and in `status.md`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Part {
+    Phase,
+    Status,
+    Active,
+    Blocked,
+    Next,
+    Updated,
+}
+
+impl Part {
+    pub(super) const ALL: [Part; 6] = [
+        Part::Phase,
+        Part::Status,
+        Part::Active,
+        Part::Blocked,
+        Part::Next,
+        Part::Updated,
+    ];
+
+    pub(super) fn titles(self) -> &'static [&'static str] {
+        match self {
+            Part::Phase => &["Current Phase", "Phase"],
+            Part::Status => &["Current Status", "Active Focus", "Status"],
+            Part::Active => &[
+                "Active Work",
+                "In Progress",
+                "What's In Progress",
+                "What’s In Progress",
+            ],
+            Part::Blocked => &[
+                "Blocked Items",
+                "Blocked",
+                "What's Blocked",
+                "What’s Blocked",
+                "Blockers",
+            ],
+            Part::Next => &[
+                "Next Action",
+                "Next Priorities",
+                "Next Actions",
+                "Next Steps",
+                "What's Next",
+                "What’s Next",
+            ],
+            Part::Updated => &["Last Updated"],
+        }
+    }
+
+    fn title(self, layout: Layout) -> &'static str {
+        match layout {
+            Layout::Mind => self.titles()[0],
+            Layout::Manifest => self.titles().get(1).unwrap_or(&self.titles()[0]),
+        }
+    }
+
+    /// The first section for it; a second one of the same title is somebody's
+    /// own. The title of the whole file does not count.
+    pub(super) fn find(self, document: &Document) -> Option<usize> {
+        self.titles().iter().find_map(|title| {
+            document.sections.iter().position(|section| {
+                section.level > 1 && section.title.trim().to_lowercase() == title.to_lowercase()
+            })
+        })
+    }
+}
+
+impl State {
+    pub(super) fn read(document: &Document, modified: Option<Timestamp>) -> State {
+        let own = |part: Part| {
+            let section = part.find(document)?;
+            Some(without_comments(document, &document.sections[section].own))
+        };
+        let value = |part: Part| own(part).filter(|text| !is_unset(text));
+        let list = |part: Part| -> Vec<String> {
+            items(&own(part).unwrap_or_default())
+                .into_iter()
+                .filter(|item| !item.starts_with("[x]") && !item.starts_with("[X]"))
+                .map(|item| plain(item.strip_prefix("[ ]").unwrap_or(&item)))
+                .filter(|item| !is_unset(item))
+                .collect()
+        };
+        let updated = match own(Part::Updated) {
+            Some(text) => values::first_date(&text),
+            None => label_line(document, "last updated")
+                .and_then(|span| values::first_date(document.str(&span))),
+        };
+        State {
+            phase: value(Part::Phase)
+                .or_else(|| label_value(document, "phase"))
+                .map(|text| plain(first_line(&text)))
+                .filter(|text| !is_unset(text)),
+            status: value(Part::Status).map(|text| plain(&text)),
+            active: list(Part::Active),
+            blocked: list(Part::Blocked),
+            next: next(&value(Part::Next).unwrap_or_default()),
+            updated,
+            text: document.text.clone(),
+            modified,
+        }
+    }
+
+    /// Whether it says anything of use at a prompt.
+    pub fn is_blank(&self) -> bool {
+        self.phase.is_none() && self.next.is_none()
+    }
+}
+
+impl Mind<'_> {
+    /// Where the work stands, or none where nobody has written it down.
+    pub fn state(&self) -> Result<Option<State>, Error> {
+        let modified = self.modified(File::State);
+        let document = self.document(File::State)?;
+        Ok(document.map(|document| State::read(&document, modified)))
+    }
+
+    /// The same without reading a long file whole; `text` is still the whole.
+    pub(super) fn state_at_a_glance(&self) -> Result<Option<State>, Error> {
+        let modified = self.modified(File::State);
+        let text = self.text(File::State)?;
+        Ok(text.map(|text| glance(text, modified)))
+    }
+
+    /// Changes the parts that are given and the date; makes the file if there
+    /// is none.
+    pub fn set(&self, change: &StateChange, now: Timestamp) -> Result<SetOutcome, Error> {
+        self.rewrite(File::State, "Set the state", now, |_, before| {
+            let created = before.is_none();
+            let path = self.files.path(File::State);
+            let mut text = before.unwrap_or_else(|| blank(self.files.layout));
+            for (part, body) in change.bodies(self.files.layout) {
+                text = edited(path, text, |document| {
+                    put(document, part, &body, self.files.layout)
+                })?;
+            }
+            let today = values::date(now).to_string();
+            text = edited(path, text, |document| {
+                put_date(document, &today, self.files.layout)
+            })?;
+            let phase = State::read(&document::parse(text.clone()), None).phase;
+            Ok((text, SetOutcome { created, phase }))
+        })
+    }
+}
+
+impl StateChange {
+    pub fn is_empty(&self) -> bool {
+        *self == StateChange::default()
+    }
+
+    fn bodies(&self, layout: Layout) -> Vec<(Part, String)> {
+        let or_unset = |text: String| match text.is_empty() {
+            true => "Not set".to_owned(),
+            false => text,
+        };
+        let mut bodies = Vec::new();
+        if let Some(phase) = &self.phase {
+            bodies.push((Part::Phase, or_unset(inert_line(phase))));
+        }
+        if let Some(status) = &self.status {
+            bodies.push((Part::Status, or_unset(inert_block(status))));
+        }
+        if let Some(active) = &self.active {
+            bodies.push((Part::Active, values::bullets(active)));
+        }
+        if let Some(blocked) = &self.blocked {
+            bodies.push((Part::Blocked, values::bullets(blocked)));
+        }
+        if let Some(next) = &self.next {
+            let next = match layout {
+                Layout::Mind => inert_block(next),
+                Layout::Manifest => inert_line(next),
+            };
+            bodies.push((Part::Next, or_unset(next)));
+        }
+        bodies
+    }
+}
+
+/// The known parts of a file of any length.
+pub(super) fn glance(text: String, modified: Option<Timestamp>) -> State {
+    let short = outline::sections(&text, |title| {
+        Part::ALL
+            .iter()
+            .any(|part| part.titles().iter().any(|it| it.to_lowercase() == title))
+    });
+    let mut state = State::read(&document::parse(short.into_owned()), modified);
+    state.text = text;
+    state
+}
+
+/// A new file with every part of it unset.
+fn blank(layout: Layout) -> String {
+    match layout {
+        Layout::Mind => {
+            "# Project State\n\n## Current Phase\nNot set\n\n## Current Status\nNot set\n\n\
+             ## Active Work\nNone\n\n## Blocked Items\nNone\n\n## Next Action\nNot set\n\n\
+             ## Last Updated\nNot set\n"
+                .to_owned()
+        }
+        Layout::Manifest => {
+            "# Status\n\nLast updated: Not set\n\n**Phase:** Not set\n\n## Active Focus\n\
+             Not set\n\n## In Progress\nNone\n\n## Blocked\nNone\n\n## Next Priorities\nNone\n"
+                .to_owned()
+        }
+    }
+}
+
+fn put(document: &Document, part: Part, body: &str, layout: Layout) -> Edit {
+    if let Some(section) = part.find(document) {
+        if part == Part::Next && layout == Layout::Manifest {
+            return put_first_priority(document, section, body);
+        }
+        return document.replace_section(section, body);
+    }
+    if part == Part::Phase && layout == Layout::Manifest {
+        return match label_line(document, "phase") {
+            Some(span) => Edit {
+                span,
+                text: format!("**Phase:** {body}"),
+            },
+            None => below_title(document, &format!("**Phase:** {body}")),
+        };
+    }
+    let body = match (part, layout) {
+        (Part::Next, Layout::Manifest) => format!("1. {body}"),
+        _ => body.to_owned(),
+    };
+    values::append_entry(document, 2, part.title(layout), &body)
+}
+
+/// The first of the priorities changes, the others stay.
+fn put_first_priority(document: &Document, section: usize, body: &str) -> Edit {
+    let own = document.sections[section].own.clone();
+    let mut at = own.start;
+    for line in document.str(&own).split_inclusive('\n') {
+        let text = line.trim_end();
+        if let Some(length) = values::marker(text)
+            && !is_unset(&text[length.min(text.len())..])
+        {
+            let end = at + text.len();
+            return Edit {
+                span: at + length..end,
+                text: body.to_owned(),
+            };
+        }
+        at += line.len();
+    }
+    document.replace_section(section, &format!("1. {body}"))
+}
+
+fn put_date(document: &Document, today: &str, layout: Layout) -> Edit {
+    if let Some(section) = Part::Updated.find(document) {
+        return document.replace_section(section, today);
+    }
+    if let Some(span) = label_line(document, "last updated") {
+        let line = document.str(&span);
+        let kept = line.find(':').map_or(line.len(), |colon| colon + 1);
+        // `**Last updated:** …` keeps its closing stars.
+        let kept = kept + line[kept..].len() - line[kept..].trim_start_matches('*').len();
+        return Edit {
+            span: span.start + kept..span.end,
+            text: format!(" {today}"),
+        };
+    }
+    match layout {
+        Layout::Mind => values::append_entry(document, 2, "Last Updated", today),
+        Layout::Manifest => below_title(document, &format!("Last updated: {today}")),
+    }
+}
+
+/// A paragraph of its own right below the title of the file.
+fn below_title(document: &Document, line: &str) -> Edit {
+    let nl = document.newline();
+    let title = document.sections.iter().find(|section| section.level == 1);
+    let at = title.map_or(document.body.start, |section| section.own.start);
+    let before = match document.text[..at].ends_with(['\n', '\r']) {
+        true => nl.to_owned(),
+        false if title.is_some() => nl.repeat(2),
+        false => String::new(),
+    };
+    let after = match document.text[at..].starts_with(['\n', '\r']) || at == document.text.len() {
+        true => nl.to_owned(),
+        false => nl.repeat(2),
+    };
+    Edit {
+        span: at..at,
+        text: format!("{before}{line}{after}"),
+    }
+}
+
+/// A line `**Key:** value` or `Key: value` above the second heading, without
+/// its line end.
+fn label_line(document: &Document, key: &str) -> Option<std::ops::Range<usize>> {
+    let end = document
+        .sections
+        .iter()
+        .find(|section| section.level > 1)
+        .map_or(document.text.len(), |section| section.heading.start);
+    let mut at = document.body.start;
+    for line in document.text[at..end].split_inclusive('\n') {
+        let text = line.trim_end();
+        let labelled = labelled(text).map(|(key, _)| key).or_else(|| {
+            let (key, _) = text.split_once(':')?;
+            Some(key.trim().to_lowercase())
+        });
+        if labelled.as_deref() == Some(key) && !document.in_code(at) {
+            return Some(at..at + text.len());
+        }
+        at += line.len();
+    }
+    None
+}
+
+fn label_value(document: &Document, key: &str) -> Option<String> {
+    let span = label_line(document, key)?;
+    let line = document.str(&span);
+    let value = match labelled(line) {
+        Some((_, value)) => value,
+        None => line.split_once(':')?.1.trim(),
+    };
+    Some(value.to_owned()).filter(|value| !is_unset(value))
+}
+
+fn first_line(text: &str) -> &str {
+    text.lines()
+        .map(str::trim)
+        .find(|line| !line.is_empty())
+        .unwrap_or("")
+}
+
+/// The first entry of a list; all of a text that is none.
+fn next(text: &str) -> Option<String> {
+    let is_list = values::marker(text.trim_start()).is_some();
+    let next = match is_list {
+        true => items(text)
+            .into_iter()
+            .map(|item| plain(&item))
+            .find(|item| !is_unset(item)),
+        false => Some(plain(text)),
+    };
+    next.filter(|next| !next.is_empty() && !is_unset(next))
+}

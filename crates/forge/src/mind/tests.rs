@@ -1,0 +1,43 @@
+use super::*;
+use testkit::TestWorkspace;
+
+mod basics;
+
+/// A workspace with these files, opened.
+struct Fixture {
+    files: TestWorkspace,
+    workspace: Workspace,
+}
+
+impl Fixture {
+    #[track_caller]
+    fn new(fixture: &str) -> Fixture {
+        let files = TestWorkspace::files(fixture);
+        let workspace = Workspace::open(files.root()).unwrap();
+        Fixture { files, workspace }
+    }
+
+    fn mind(&self) -> Mind<'_> {
+        Mind::open(&self.workspace)
+    }
+
+    #[track_caller]
+    fn read(&self, path: &str) -> String {
+        self.files.read(path)
+    }
+}
+
+fn now() -> Timestamp {
+    "2026-03-01T09:00:00Z".parse().unwrap()
+}
+
+fn ask<'a>(source: Source, events: &'a [String]) -> BriefingAsk<'a> {
+    BriefingAsk {
+        source,
+        max_tokens: MAX_TOKENS,
+        max_bytes: MAX_BYTES,
+        nonce: "n0nce",
+        now: now(),
+        events,
+    }
+}

@@ -1,0 +1,101 @@
+//! The texts of the four files as writers make them from nothing.
+
+use super::*;
+
+#[test]
+fn a_first_state_has_all_six_sections() {
+    let it = Fixture::new("");
+    let outcome = it
+        .mind()
+        .set(
+            &StateChange {
+                phase: Some("P1".into()),
+                active: Some(vec!["a".into(), "b".into()]),
+                ..StateChange::default()
+            },
+            now(),
+        )
+        .unwrap();
+    assert!(outcome.created);
+    assert_eq!(outcome.phase.as_deref(), Some("P1"));
+    let next = StateChange {
+        next: Some("N".into()),
+        ..StateChange::default()
+    };
+    let outcome = it.mind().set(&next, now()).unwrap();
+    assert!(!outcome.created);
+    assert_eq!(
+        it.read(".mind/STATE.md"),
+        "# Project State\n\n## Current Phase\nP1\n\n## Current Status\nNot set\n\n## Active Work\n- a\n- b\n\n\
+         ## Blocked Items\nNone\n\n## Next Action\nN\n\n## Last Updated\n2026-03-01\n"
+    );
+    let state = it.mind().state().unwrap().unwrap();
+    assert_eq!(state.status, None);
+    assert_eq!(state.active, ["a", "b"]);
+    assert_eq!(state.blocked, Vec::<String>::new());
+    assert_eq!(state.next.as_deref(), Some("N"));
+}
+
+#[test]
+fn m22_new_files_begin_with_their_title() {
+    let it = Fixture::new("");
+    let mind = it.mind();
+    let new = NewDecision {
+        title: "T".into(),
+        decision: "D".into(),
+        ..NewDecision::default()
+    };
+    assert_eq!(mind.decide(&new, now()).unwrap(), "DEC-001");
+    assert_eq!(
+        it.read(".mind/DECISIONS.md"),
+        "# Decision Log\n\n## DEC-001: T\n- **Date:** 2026-03-01\n- **Decided by:** agent\n- **Decision:** D\n\
+         - **Rationale:** Not specified\n- **Status:** Final\n"
+    );
+    let session = NewSession {
+        summary: "S".into(),
+        completed: vec!["x".into(), "y".into()],
+        next: Some("n".into()),
+        ..NewSession::default()
+    };
+    assert_eq!(mind.log(&session, now()).unwrap(), 1);
+    assert_eq!(
+        it.read(".mind/SESSION-LOG.md"),
+        "# Session Log\n\n## Session 1 — 2026-03-01 09:00:00\n- **Summary:** S\n- **Completed:** x, y\n- **Next session:** n\n"
+    );
+    assert_eq!(
+        mind.task_add("Do it", "In Progress", now()).unwrap(),
+        "In Progress"
+    );
+    assert_eq!(
+        it.read(".mind/PROGRESS.md"),
+        "# Progress Tracker\n\n### In Progress\n- [ ] Do it\n"
+    );
+    assert_eq!(mind.task_done("do", now()).unwrap(), "Do it");
+    assert_eq!(
+        it.read(".mind/PROGRESS.md"),
+        "# Progress Tracker\n\n### In Progress\n- [x] Do it (completed 2026-03-01)\n"
+    );
+}
+
+#[test]
+fn a_briefing_without_any_memory() {
+    let it = Fixture::new("//- a.md\nx\n");
+    let briefing = it.mind().briefing(&ask(Source::Startup, &[]));
+    for part in [
+        "=== SESSION BRIEFING ===",
+        "--- CURRENT STATE (.mind/STATE.md) ---\n(no state file found — this may be the first session)",
+        "--- PROGRESS SUMMARY (.mind/PROGRESS.md) ---\n(no progress file found)",
+        "--- RECENT DECISIONS (.mind/DECISIONS.md) ---\n(no decisions file found)",
+        "--- LAST SESSION (.mind/SESSION-LOG.md) ---\n(no session log found)",
+        "=== END BRIEFING — Read CLAUDE.md for full project context ===",
+    ] {
+        assert!(briefing.text.contains(part), "{part}\n{}", briefing.text);
+    }
+    assert_eq!(
+        it.files.tree(),
+        "a.md 73cb3858a687\n",
+        "looking creates nothing"
+    );
+    assert_eq!(it.mind().nudge(now()), None);
+    assert_eq!(it.mind().primer(&ask(Source::Startup, &[])), None);
+}

@@ -1,0 +1,211 @@
+//! The small files that hooks keep: who started and stopped, what was done,
+//! which files were touched. They are logs of events for the next briefing,
+//! cheap to add to, kept short, and never the only place of a fact.
+
+use std::collections::HashSet;
+
+use jiff::Timestamp;
+
+use super::{Error, FOLDER, Mind, values};
+use crate::workspace::RelPath;
+
+/// A log of events.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Log {
+    /// `.agent-activity`.
+    Agents,
+    /// `.task-completions`.
+    Tasks,
+    /// `.session-tracking`.
+    Sessions,
+}
+
+impl Log {
+    pub const ALL: [Log; 3] = [Log::Agents, Log::Tasks, Log::Sessions];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Log::Agents => ".agent-activity",
+            Log::Tasks => ".task-completions",
+            Log::Sessions => ".session-tracking",
+        }
+    }
+}
+
+const LAST_ACTIVITY: &str = ".last-activity";
+const FILE_TRACKER: &str = ".file-tracker";
+
+/// A log is cut down to its newest lines once it has twice as many.
+const ROTATE_AT: usize = 2;
+/// No event needs more than this.
+const MOST_CHARACTERS: usize = 500;
+
+impl Mind<'_> {
+    pub fn agent_started(&self, kind: &str, id: &str, now: Timestamp) -> Result<(), Error> {
+        self.agent("STARTED", kind, id, now)
+    }
+
+    pub fn agent_stopped(&self, kind: &str, id: &str, now: Timestamp) -> Result<(), Error> {
+        self.agent("STOPPED", kind, id, now)
+    }
+
+    pub fn task_completed(
+        &self,
+        id: &str,
+        subject: &str,
+        by: &str,
+        now: Timestamp,
+    ) -> Result<(), Error> {
+        let (id, subject, by) = (or_unknown(id), or_unknown(subject), or(by, "self"));
+        let line = format!(
+            "[{}] COMPLETED: #{id} — {subject} (by: {by})",
+            values::seconds(now)
+        );
+        self.note(Log::Tasks, &line)
+    }
+
+    pub fn session_ended(&self, reason: &str, now: Timestamp) -> Result<(), Error> {
+        let line = format!(
+            "Session ended: {} (reason: {})",
+            values::seconds(now),
+            or_unknown(reason)
+        );
+        self.note(Log::Sessions, &line)
+    }
+
+    fn agent(&self, what: &str, kind: &str, id: &str, now: Timestamp) -> Result<(), Error> {
+        let line = format!(
+            "[{}] {what}: {} ({})",
+            values::seconds(now),
+            or_unknown(kind),
+            or_unknown(id)
+        );
+        self.note(Log::Agents, &line)
+    }
+
+    /// Adds a line to a log. A log that has grown long loses its oldest lines.
+    pub fn note(&self, log: Log, line: &str) -> Result<(), Error> {
+        let keep = self.workspace.config().mind.tracking_max_lines;
+        let line = values::cut(&one_line(line), MOST_CHARACTERS);
+        let path = machine(log.name())?;
+        self.workspace
+            .append_machine(&path, &line, keep * ROTATE_AT, keep)?;
+        Ok(())
+    }
+
+    /// The lines of a log, the newest last.
+    pub fn events(&self, log: Log) -> Vec<String> {
+        let lines = self.lines(log.name());
+        lines
+            .into_iter()
+            .filter(|line| !line.trim().is_empty())
+            .collect()
+    }
+
+    /// Notes that something happened just now.
+    pub fn touch(&self, now: Timestamp) -> Result<(), Error> {
+        let text = format!("{}\n", values::seconds(now));
+        self.workspace
+            .put_machine(&machine(LAST_ACTIVITY)?, text.as_bytes())?;
+        Ok(())
+    }
+
+    pub fn last_activity(&self) -> Option<Timestamp> {
+        self.lines(LAST_ACTIVITY).first()?.trim().parse().ok()
+    }
+
+    /// Adds the names that are not there yet, whole names compared with whole
+    /// names. Gives how many there are now.
+    pub fn track_files(&self, names: &[String], now: Timestamp) -> Result<usize, Error> {
+        let known = self.tracked_files();
+        let seen: HashSet<&str> = known.iter().map(String::as_str).collect();
+        let mut added = HashSet::new();
+        let new: Vec<&str> = names
+            .iter()
+            .map(String::as_str)
+            .filter(|name| !name.is_empty() && !seen.contains(name) && added.insert(*name))
+            .collect();
+        if !new.is_empty() {
+            let mut text = match self.lines(FILE_TRACKER).is_empty() {
+                true => format!(
+                    "# Session file changes (tracked since {})\n",
+                    values::seconds(now)
+                ),
+                false => String::new(),
+            };
+            for name in &new {
+                text.push_str(&quoted(name));
+                text.push('\n');
+            }
+            let path = machine(FILE_TRACKER)?;
+            self.workspace
+                .append_machine(&path, text.trim_end(), usize::MAX, usize::MAX)?;
+        }
+        Ok(known.len() + new.len())
+    }
+
+    pub fn tracked_files(&self) -> Vec<String> {
+        let lines = self.lines(FILE_TRACKER);
+        lines
+            .iter()
+            .filter(|line| !line.starts_with('#') && !line.trim().is_empty())
+            .map(|line| unquoted(line))
+            .collect()
+    }
+
+    pub fn forget_tracked_files(&self) -> Result<(), Error> {
+        self.workspace.remove_machine(&machine(FILE_TRACKER)?)?;
+        Ok(())
+    }
+
+    /// The lines of one of the small files; none where it cannot be read.
+    fn lines(&self, name: &str) -> Vec<String> {
+        let bytes = machine(name)
+            .ok()
+            .and_then(|path| self.workspace.read(&path).ok());
+        let text = String::from_utf8_lossy(&bytes.unwrap_or_default()).into_owned();
+        text.lines().map(str::to_owned).collect()
+    }
+}
+
+pub(super) fn machine(name: &str) -> Result<RelPath, Error> {
+    Ok(RelPath::new(FOLDER)?.join(name)?)
+}
+
+/// A line that stays one line, whatever it holds.
+fn one_line(text: &str) -> String {
+    let clean: String = text
+        .chars()
+        .map(|c| if c.is_control() { ' ' } else { c })
+        .collect();
+    clean.trim().to_owned()
+}
+
+fn or(text: &str, empty: &str) -> String {
+    let line = values::cut(&one_line(text), 200);
+    match line.is_empty() {
+        true => empty.to_owned(),
+        false => line,
+    }
+}
+
+fn or_unknown(text: &str) -> String {
+    or(text, "unknown")
+}
+
+/// A name on a line of its own; one that could be mistaken is quoted as JSON.
+fn quoted(name: &str) -> String {
+    let odd =
+        name.starts_with(['#', '"']) || name.trim() != name || name.chars().any(char::is_control);
+    match odd {
+        true => serde_json::to_string(name).unwrap_or_else(|_| one_line(name)),
+        false => name.to_owned(),
+    }
+}
+
+fn unquoted(line: &str) -> String {
+    match line.starts_with('"') {
+        true => serde_json::from_str(line).unwrap_or_else(|_| line.to_owned()),
+        false => line.to_owned(),
+    }
+}

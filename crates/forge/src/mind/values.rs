@@ -1,0 +1,338 @@
+//! Values as people write them into state files: placeholders, list items,
+//! dates, escapes; and new entries in the form that those files have.
+//! Pure text, never a file.
+
+use std::ops::Range;
+
+use jiff::Timestamp;
+use jiff::civil::Date;
+use jiff::tz::TimeZone;
+
+use crate::document::{self, Document, Edit, inert_block, inert_line};
+
+use super::Error;
+
+/// Whether a value says that there is none: `None.`, `Not set`, `[Phase Name]`,
+/// `{{phase}}`.
+pub(super) fn is_unset(text: &str) -> bool {
+    let text = text.trim().trim_matches(['*', '_', '`']).trim();
+    let bare = text.trim_end_matches('.').to_lowercase();
+    if matches!(
+        bare.as_str(),
+        "" | "none" | "not set" | "n/a" | "-" | "–" | "—" | "nothing"
+    ) {
+        return true;
+    }
+    let inside = |open: &str, close: &str| {
+        text.strip_prefix(open)
+            .and_then(|rest| rest.strip_suffix(close))
+    };
+    if let Some(inner) = inside("{{", "}}") {
+        return !inner.contains("}}");
+    }
+    // A link or a wikilink is a value; so is the box of a task.
+    inside("[", "]")
+        .is_some_and(|inner| !inner.contains([']', '[']) && !matches!(inner.trim(), "" | "x" | "X"))
+}
+
+/// A value without the backslashes that keep it from being structure, on one
+/// line and without anything that a terminal or a prompt would act on.
+pub(super) fn plain(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut chars = text.chars().peekable();
+    let mut space = false;
+    while let Some(c) = chars.next() {
+        let c = match c {
+            '\\' if chars.peek().is_some_and(char::is_ascii_punctuation) => {
+                chars.next().unwrap_or('\\')
+            }
+            c => c,
+        };
+        if c.is_whitespace() {
+            space = !out.is_empty();
+        } else if !c.is_control()
+            && !matches!(c, '\u{feff}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+        {
+            if std::mem::take(&mut space) {
+                out.push(' ');
+            }
+            out.push(c);
+        }
+    }
+    out
+}
+
+/// The text of a span without HTML comments that stand alone, trimmed.
+pub(super) fn without_comments(document: &Document, span: &Range<usize>) -> String {
+    let mut out = String::new();
+    let mut at = span.start;
+    for comment in &document.comments {
+        if comment.start >= at && comment.end <= span.end {
+            out.push_str(&document.text[at..comment.start]);
+            at = comment.end;
+        }
+    }
+    out.push_str(&document.text[at..span.end]);
+    out.trim().to_owned()
+}
+
+/// The entries of a list in free text, one string each: an item with its
+/// continuation, or a paragraph where there is no list.
+pub(super) fn items(text: &str) -> Vec<String> {
+    let mut items: Vec<String> = Vec::new();
+    let mut open = false;
+    for line in text.lines() {
+        let trimmed = line.trim();
+        if trimmed.is_empty() {
+            open = false;
+            continue;
+        }
+        let indent = line.len() - line.trim_start().len();
+        let item = marker(trimmed).map(|length| &trimmed[length..]);
+        match item {
+            Some(item) if indent < 2 || items.is_empty() => {
+                items.push(item.trim().to_owned());
+                open = true;
+            }
+            _ if (open || indent >= 2) && !items.is_empty() => {
+                let last = items.last_mut().expect("checked");
+                last.push(' ');
+                last.push_str(item.unwrap_or(trimmed).trim());
+            }
+            _ => {
+                items.push(trimmed.to_owned());
+                open = true;
+            }
+        }
+    }
+    items
+}
+
+/// The length of a list marker at the start of a line, space included.
+pub(super) fn marker(line: &str) -> Option<usize> {
+    let bytes = line.as_bytes();
+    let digits = bytes.iter().take_while(|b| b.is_ascii_digit()).count();
+    let mark = match bytes.get(digits)? {
+        b'-' | b'*' | b'+' if digits == 0 => 1,
+        b'.' | b')' if (1..=9).contains(&digits) => digits + 1,
+        _ => return None,
+    };
+    match bytes.get(mark) {
+        None => Some(mark),
+        Some(b' ' | b'\t') => Some(mark + 1),
+        Some(_) => None,
+    }
+}
+
+/// `**Key:** value` or `Key: value`, the key in lower case.
+pub(super) fn labelled(line: &str) -> Option<(String, &str)> {
+    let line = line.trim();
+    if let Some(rest) = line.strip_prefix("**") {
+        let (key, value) = rest.split_once("**")?;
+        let (key, value) = match key.strip_suffix(':') {
+            Some(key) => (key, value),
+            None => (key, value.trim_start().strip_prefix(':')?),
+        };
+        return Some((key.trim().to_lowercase(), value.trim()));
+    }
+    None
+}
+
+/// At most `most` characters, cut between words where that loses little.
+pub(super) fn cut(text: &str, most: usize) -> String {
+    if text.chars().count() <= most {
+        return text.to_owned();
+    }
+    let end = text
+        .char_indices()
+        .nth(most.saturating_sub(1))
+        .map_or(text.len(), |(at, _)| at);
+    let head = &text[..end];
+    let head = match head.rfind(char::is_whitespace) {
+        Some(space) if space * 3 > head.len() * 2 => &head[..space],
+        _ => head,
+    };
+    match most {
+        0 => String::new(),
+        _ => format!("{}…", head.trim_end()),
+    }
+}
+
+/// The day of a moment, in UTC.
+pub(super) fn date(now: Timestamp) -> Date {
+    now.to_zoned(TimeZone::UTC).date()
+}
+
+/// `2026-03-01 09:00:00`, in UTC.
+pub(super) fn date_time(now: Timestamp) -> String {
+    let time = now.to_zoned(TimeZone::UTC).datetime();
+    time.strftime("%Y-%m-%d %H:%M:%S").to_string()
+}
+
+/// `2026-03-01T09:00:00Z`.
+pub(super) fn seconds(now: Timestamp) -> String {
+    let time = now.to_zoned(TimeZone::UTC).datetime();
+    time.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
+}
+
+/// `2026-03-01T09:00:00.000Z`.
+pub(super) fn milliseconds(now: Timestamp) -> String {
+    format!("{:.3}", now)
+}
+
+/// The first ISO date of a text.
+pub(super) fn first_date(text: &str) -> Option<Date> {
+    let bytes = text.as_bytes();
+    (0..bytes.len().saturating_sub(9))
+        .filter(|at| bytes[*at].is_ascii_digit() && bytes[at + 4] == b'-' && bytes[at + 7] == b'-')
+        .filter(|at| *at == 0 || !bytes[at - 1].is_ascii_digit())
+        .find_map(|at| text.get(at..at + 10)?.parse().ok())
+}
+
+/// A value from outside behind a label: the first line follows it, further
+/// lines are indented so that they stay in the item.
+pub(super) fn indented(text: &str) -> String {
+    let block = inert_block(text);
+    let mut out = String::with_capacity(block.len());
+    for (index, line) in block.lines().enumerate() {
+        if index > 0 {
+            out.push('\n');
+            if !line.is_empty() {
+                out.push_str("  ");
+            }
+        }
+        out.push_str(line);
+    }
+    out
+}
+
+/// One line from outside, or what stands for an empty one.
+pub(super) fn inert_or(text: &str, empty: &str) -> String {
+    let line = inert_line(text);
+    match line.is_empty() {
+        true => empty.to_owned(),
+        false => line,
+    }
+}
+
+/// A bullet list of values from outside; `None` for an empty one.
+pub(super) fn bullets(values: &[String]) -> String {
+    let lines: Vec<String> = values
+        .iter()
+        .map(|value| inert_line(value))
+        .filter(|value| !value.is_empty())
+        .map(|value| format!("- {value}"))
+        .collect();
+    match lines.is_empty() {
+        true => "None".to_owned(),
+        false => lines.join("\n"),
+    }
+}
+
+/// Adds an entry at the end: a heading with its text right below it, as the
+/// files of state have it.
+pub(super) fn append_entry(document: &Document, level: u8, title: &str, body: &str) -> Edit {
+    let bare = document.append_section(level, title, "").text;
+    let mut edit = document.append_section(level, title, body);
+    if edit.text.len() > bare.len() {
+        let blank = document.newline().len();
+        edit.text = format!("{bare}{}", &edit.text[bare.len() + blank..]);
+    }
+    edit
+}
+
+/// Adds an entry of level 2: before the place that is given, else at the end.
+pub(super) fn add_entry(document: &Document, at: Option<usize>, title: &str, body: &str) -> Edit {
+    let entry = append_entry(document, 2, title, body);
+    let Some(at) = at else { return entry };
+    let nl = document.newline();
+    // Built on an empty text, an entry is itself alone.
+    let empty = document::parse(nl);
+    let alone = append_entry(&empty, 2, title, body).text;
+    let alone = alone.trim_matches(['\n', '\r']);
+    Edit {
+        span: at..at,
+        text: format!("{alone}{nl}{nl}"),
+    }
+}
+
+/// One edit of a text.
+pub(super) fn edited(
+    path: &impl ToString,
+    text: String,
+    edit: impl FnOnce(&Document) -> Edit,
+) -> Result<String, Error> {
+    let document = document::parse(text);
+    let edit = edit(&document);
+    apply(path, &document.text, vec![edit])
+}
+
+pub(super) fn apply(path: &impl ToString, text: &str, edits: Vec<Edit>) -> Result<String, Error> {
+    document::apply(text, edits).map_err(|source| Error::Edit {
+        path: path.to_string(),
+        source,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn placeholders_are_unset() {
+        for unset in [
+            "",
+            "None",
+            "None.",
+            "none",
+            "Not set",
+            "[Phase Name]",
+            "{{phase}}",
+            "[YYYY-MM-DD]",
+            " *None.* ",
+            "-",
+            "N/A",
+        ] {
+            assert!(is_unset(unset), "{unset:?}");
+        }
+        for set in [
+            "P1",
+            "[docs](a.md)",
+            "[[note]]",
+            "[ ]",
+            "[x]",
+            "None of the tests run",
+            "[a] and [b]",
+            "{{a}} and {{b}}",
+        ] {
+            assert!(!is_unset(set), "{set:?}");
+        }
+    }
+
+    #[test]
+    fn items_are_bullets_with_their_continuation() {
+        let check = |text: &str, expect: &[&str]| assert_eq!(items(text), expect, "{text:?}");
+        check("- a\n- b\n", &["a", "b"]);
+        check("* a\n  more\n1. b\n2) c", &["a more", "b", "c"]);
+        check("- a\n  - nested\n- b", &["a nested", "b"]);
+        check("One\ntwo\n\nThree", &["One two", "Three"]);
+        check("None.", &["None."]);
+        check("-not a bullet", &["-not a bullet"]);
+    }
+
+    #[test]
+    fn plain_takes_back_what_inert_added() {
+        for text in ["# a", "a | b", "- x", "[[a]] b", "1. x", "<!-- c", "$& $1"] {
+            assert_eq!(plain(&inert_line(text)), text);
+        }
+        assert_eq!(plain("a\n\tb\u{1b}[2J\u{202e}"), "a b[2J");
+    }
+
+    #[test]
+    fn cuts_fall_between_words_and_never_in_a_character() {
+        assert_eq!(cut("short", 10), "short");
+        assert_eq!(cut("some longer words", 12), "some longer…");
+        assert_eq!(cut("ééééé", 3), "éé…");
+        assert_eq!(cut("ab", 0), "");
+    }
+}

@@ -1,0 +1,312 @@
+//! Which files agents load by themselves, wherever in the tree they lie.
+//!
+//! Nested projects have instruction files of their own, so the whole tree is
+//! walked, apart from folders that hold other people's code or derived files.
+//! It lists and never opens a file; what lies beyond the workspace is read by
+//! the two functions at the end, which never write and never fail.
+
+use std::fs;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+use super::path::{is_inside, is_plain_name};
+use super::{DERIVED, RelPath, Role, ScanProblem, Workspace, role};
+
+/// What a walk found, both sorted by path.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Autoload {
+    pub files: Vec<AutoloadFile>,
+    pub problems: Vec<ScanProblem>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AutoloadFile {
+    pub path: RelPath,
+    /// Where the file really lies, when a symlink leads to it.
+    pub real: Option<RelPath>,
+}
+
+impl Workspace {
+    /// Every Markdown file that some client may load without being asked.
+    pub fn autoload(&self) -> Autoload {
+        let mut walk = Walk {
+            root: self.root(),
+            found: Autoload::default(),
+        };
+        walk.folder("", self.root(), &mut Vec::new());
+        walk.found.files.sort_by(|a, b| a.path.cmp(&b.path));
+        walk.found.problems.sort();
+        walk.found
+    }
+}
+
+/// Reads a file beyond the workspace, such as a person's own instructions.
+/// What is missing, not a regular file, or larger than `limit` is nothing.
+pub fn read_beyond(path: &Path, limit: u64) -> Option<String> {
+    let meta = fs::metadata(path).ok()?;
+    // A pipe or a device would be waited for without end.
+    if !meta.is_file() || meta.len() > limit {
+        return None;
+    }
+    let mut bytes = Vec::new();
+    let file = fs::File::open(path).ok()?;
+    file.take(limit).read_to_end(&mut bytes).ok()?;
+    Some(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// The Markdown files below a folder beyond the workspace, sorted. Links are
+/// followed as clients follow them, `depth` folders down and no further.
+pub fn list_beyond(folder: &Path, depth: usize) -> Vec<PathBuf> {
+    let mut files = Vec::new();
+    let mut folders = vec![(folder.to_path_buf(), depth)];
+    let mut listed = 0;
+    while let Some((folder, depth)) = folders.pop() {
+        // Links may lead in circles, which `depth` alone does not keep short.
+        listed += 1;
+        if listed > MOST_ENTRIES {
+            break;
+        }
+        let Ok(entries) = fs::read_dir(&folder) else {
+            continue;
+        };
+        for path in entries.flatten().take(MOST_ENTRIES).map(|e| e.path()) {
+            if path.is_dir() {
+                if depth > 0 {
+                    folders.push((path, depth - 1));
+                }
+            } else if path.extension().is_some_and(|e| e == "md") {
+                files.push(path);
+            }
+        }
+    }
+    files.sort();
+    files
+}
+
+/// A folder of instructions with more entries than this is something else.
+const MOST_ENTRIES: usize = 10_000;
+
+/// Other people's code, and what can be rebuilt.
+const SKIPPED: [&str; 10] = [
+    ".git",
+    ".hg",
+    ".jj",
+    ".svn",
+    ".venv",
+    "__pycache__",
+    "node_modules",
+    "target",
+    "venv",
+    DERIVED,
+];
+
+struct Walk<'a> {
+    root: &'a Path,
+    found: Autoload,
+}
+
+impl Walk<'_> {
+    /// Lists `folder`, which lies at `absolute`. `trail` holds the folders that
+    /// symlinks on the way led to, so that no walk runs in circles.
+    fn folder(&mut self, folder: &str, absolute: &Path, trail: &mut Vec<PathBuf>) {
+        let entries = match fs::read_dir(absolute) {
+            Ok(entries) => entries,
+            Err(e) => return self.problem(folder, &format!("cannot be read: {e}")),
+        };
+        for entry in entries {
+            let Ok(entry) = entry else { continue };
+            let name = entry.file_name();
+            let Some(name) = name.to_str().filter(|name| is_plain_name(name)) else {
+                continue;
+            };
+            let path = match folder {
+                "" => name.to_string(),
+                _ => format!("{folder}/{name}"),
+            };
+            let Ok(kind) = entry.file_type() else {
+                continue;
+            };
+            if kind.is_symlink() {
+                self.link(&path, &entry.path(), trail);
+            } else if kind.is_dir() {
+                if !is_skipped(&path, name) {
+                    self.folder(&path, &entry.path(), trail);
+                }
+            } else if kind.is_file() && is_loaded(&path) {
+                self.file(path, &entry.path(), !trail.is_empty());
+            }
+        }
+    }
+
+    fn link(&mut self, path: &str, absolute: &Path, trail: &mut Vec<PathBuf>) {
+        let holds = holds_loaded(path);
+        if !holds && !is_loaded(path) {
+            return;
+        }
+        let real = match fs::canonicalize(absolute) {
+            Ok(real) => real,
+            Err(e) if e.kind() == io::ErrorKind::NotFound => {
+                return self.problem(path, "is a symlink to something that does not exist");
+            }
+            Err(e) => return self.problem(path, &format!("cannot be read: {e}")),
+        };
+        if !is_inside(self.root, &real) {
+            self.problem(path, "is a symlink that leads out of the workspace");
+        } else if real.is_dir() {
+            let circle = absolute.starts_with(&real) || trail.iter().any(|t| t.starts_with(&real));
+            if circle {
+                self.problem(path, "is a symlink to a folder that it lies in");
+            } else if holds && trail.len() < 8 {
+                trail.push(real.clone());
+                self.folder(path, &real, trail);
+                trail.pop();
+            }
+        } else if is_loaded(path) {
+            self.file(path.to_string(), &real, true);
+        }
+    }
+
+    fn file(&mut self, path: String, absolute: &Path, linked: bool) {
+        let real = || {
+            let real = fs::canonicalize(absolute).ok()?;
+            let real = real.strip_prefix(self.root).ok()?.to_str()?;
+            RelPath::new(real).ok()
+        };
+        let real = if linked { real() } else { None };
+        let path = RelPath::from_checked(path);
+        self.found.files.push(AutoloadFile { path, real });
+    }
+
+    fn problem(&mut self, path: &str, message: &str) {
+        self.found.problems.push(ScanProblem {
+            path: if path.is_empty() { "." } else { path }.to_string(),
+            message: message.to_string(),
+        });
+    }
+}
+
+pub(super) fn is_skipped(path: &str, name: &str) -> bool {
+    // Claude Code keeps whole copies of the repository in its worktrees.
+    SKIPPED.contains(&name) || path.ends_with(".claude/worktrees")
+}
+
+fn is_loaded(path: &str) -> bool {
+    let Ok(path) = RelPath::new(path) else {
+        return false;
+    };
+    let text = path.as_str();
+    if !text.ends_with(".md") && !text.ends_with(".mdc") {
+        return false;
+    }
+    role(&path, &[]) == Role::Autoload
+        || path.file_name() == "AGENTS.override.md"
+        || [
+            ".github/skills/",
+            ".github/instructions/",
+            ".gemini/skills/",
+        ]
+        .iter()
+        .any(|folder| text.starts_with(folder))
+}
+
+/// Whether a folder of this name would hold files that are loaded.
+fn holds_loaded(path: &str) -> bool {
+    is_loaded(&format!("{path}/x.md"))
+        || matches!(path, ".agents" | ".cursor" | ".github" | ".gemini")
+        || [".agents", ".cursor"]
+            .iter()
+            .any(|name| path.ends_with(&format!("/{name}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use testkit::TestWorkspace;
+
+    fn listed(ws: &TestWorkspace) -> Vec<String> {
+        let workspace = Workspace::open(ws.root()).expect("it is a folder");
+        let show = |f: AutoloadFile| match f.real {
+            Some(real) => format!("{} = {real}", f.path),
+            None => f.path.to_string(),
+        };
+        workspace.autoload().files.into_iter().map(show).collect()
+    }
+
+    #[test]
+    fn files_are_found_at_any_depth() {
+        let ws = TestWorkspace::files(
+            "
+            //- CLAUDE.md
+            //- apps/web/AGENTS.md
+            //- apps/web/.claude/skills/a/SKILL.md
+            //- .cursor/rules/a.mdc
+            //- .github/copilot-instructions.md
+            //- .opencode/agent/x.md
+            //- .claude/settings.json
+            //- README.md
+            //- knowledge/a.md
+            //- node_modules/x/CLAUDE.md
+            //- target/CLAUDE.md
+            //- .memory-forge/CLAUDE.md
+            //- .claude/worktrees/w/CLAUDE.md
+            ",
+        );
+        let expect = [
+            ".cursor/rules/a.mdc",
+            ".github/copilot-instructions.md",
+            ".opencode/agent/x.md",
+            "CLAUDE.md",
+            "apps/web/.claude/skills/a/SKILL.md",
+            "apps/web/AGENTS.md",
+        ];
+        assert_eq!(listed(&ws), expect);
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn links_are_followed_inside_and_named_when_they_lead_out() {
+        use std::os::unix::fs::symlink;
+        let ws = TestWorkspace::files("//- CLAUDE.md\nx\n//- .agents/skills/a/SKILL.md\ny\n");
+        symlink("CLAUDE.md", ws.path("AGENTS.md")).expect("not there yet");
+        std::fs::create_dir(ws.path(".claude")).expect("not there yet");
+        symlink("../.agents/skills", ws.path(".claude/skills")).expect("not there yet");
+        symlink("../..", ws.path(".agents/skills/loop")).expect("not there yet");
+        symlink("/etc", ws.path(".codex")).expect("not there yet");
+        symlink("gone", ws.path("GEMINI.md")).expect("not there yet");
+        let expect = [
+            ".agents/skills/a/SKILL.md",
+            ".claude/skills/a/SKILL.md = .agents/skills/a/SKILL.md",
+            "AGENTS.md = CLAUDE.md",
+            "CLAUDE.md",
+        ];
+        assert_eq!(listed(&ws), expect);
+        let workspace = Workspace::open(ws.root()).expect("it is a folder");
+        let problems = workspace.autoload().problems;
+        let paths: Vec<&str> = problems.iter().map(|p| p.path.as_str()).collect();
+        let expect = [
+            ".agents/skills/loop",
+            ".claude/skills/loop",
+            ".codex",
+            "GEMINI.md",
+        ];
+        assert_eq!(paths, expect, "{problems:?}");
+    }
+
+    #[test]
+    fn beyond_the_workspace_what_cannot_be_read_is_nothing() {
+        let ws = TestWorkspace::files("//- a.md\nhello\n//- d/e/f.md\n");
+        assert_eq!(
+            read_beyond(&ws.path("a.md"), 100).as_deref(),
+            Some("hello\n")
+        );
+        for (path, limit) in [("a.md", 3), ("gone.md", 100), ("d", 100)] {
+            assert_eq!(read_beyond(&ws.path(path), limit), None, "{path}");
+        }
+        assert_eq!(list_beyond(ws.root(), 1), [ws.path("a.md")]);
+        assert_eq!(
+            list_beyond(ws.root(), 2),
+            [ws.path("a.md"), ws.path("d/e/f.md")]
+        );
+        assert!(list_beyond(&ws.path("gone"), 1).is_empty());
+    }
+}

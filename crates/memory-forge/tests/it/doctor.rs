@@ -1,0 +1,250 @@
+//! A person lets the program look, repairs what it found, and takes it back.
+
+use crate::harness::ws;
+use testkit::TestWorkspace;
+
+/// A project whose agents load too much at every start.
+fn overgrown() -> TestWorkspace {
+    let ws = ws("
+        //- knowledge/refunds.md
+        # Refunds
+
+        Refunds are paid within five days. Ask billing.
+        //- src/main.rs
+        fn main() {}
+    ");
+    let history = "The parser was rewritten in spring because the old one lost text. ".repeat(120);
+    ws.write(
+        "CLAUDE.md",
+        format!(
+            "# Shop\r\n\r\nSee @docs/style.md.\r\n\r\n## Commands\r\n\r\n```sh\r\nmake test\r\n```\r\n\r\n\
+             ## History\r\n\r\n{history}\r\n\r\nAsk Ada first. <!-- keep -->\r\n"
+        ),
+    );
+    ws
+}
+
+#[test]
+fn a_check_of_a_new_project_says_what_it_looked_at() {
+    let ws = ws("//- knowledge/a.md\n# A\n\nRetry three times.\n");
+    ws.git_init();
+    ws.run(&["init", "--yes"]).ok();
+    ws.run(&["index"]).ok();
+    insta::assert_snapshot!(ws.run(&["doctor"]), @r"
+    exit: 0
+    --- stdout
+    ✓ settings: Every setting that is given is understood
+    ✓ knowledge: Every file is readable text (2 read)
+    ✓ front matter: All of it is valid (0 of 2 files have it)
+    ✓ secrets: None found (2 files read)
+    ✓ index: 2 files and 2 passages, 2 of them with a vector; all pages read, all files compared
+    ✓ search: A question made from `knowledge/README.md` found its passage, by words and by meaning
+    ✓ readme: Lists every document (1)
+    ✓ forgotten: Nothing is forgotten
+    ✓ autoload: There is no `CLAUDE.md` or `AGENTS.md`
+    ✓ undo: 1 change can be undone; none is half done
+    ✓ git: `.memory-forge/` is ignored, by `.gitignore`
+    ✓ leftovers: No temporary file was left behind
+
+    Summary: 12 ok, 0 warnings, 0 problems
+    ");
+}
+
+#[test]
+fn what_is_wrong_comes_with_a_place_and_a_next_step_and_exit_code_1() {
+    let ws = overgrown();
+    ws.write("knowledge/latin.md", b"fine\n\xe9\n");
+    let output = ws.run(&["doctor"]);
+    output.fails(1);
+    for part in [
+        "✗ knowledge: problem: knowledge/latin.md:2: `knowledge/latin.md` line 2 is not UTF-8",
+        "✗ autoload: problem: CLAUDE.md: ",
+        "    → Run `memory-forge doctor --fix`; it shows a diff first",
+        "⚠ index: warning: There is no index yet",
+        "– search: skipped: Not tried",
+    ] {
+        assert!(output.stdout.contains(part), "{part}:\n{output}");
+    }
+    let json: serde_json::Value =
+        serde_json::from_str(&ws.run(&["doctor", "--json"]).stdout).unwrap();
+    assert_eq!(json["worst"], "problem");
+    let finding = json["findings"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|f| f["path"] == "knowledge/latin.md")
+        .unwrap();
+    assert_eq!(
+        (&finding["line"], &finding["level"]),
+        (&2.into(), &"problem".into())
+    );
+}
+
+#[test]
+fn looking_changes_nothing() {
+    let ws = overgrown();
+    let before = ws.tree();
+    ws.run(&["doctor"]);
+    ws.run(&["doctor", "--json"]);
+    ws.run(&["doctor", "--fix", "--dry-run"]).ok();
+    assert_eq!(ws.tree(), before);
+}
+
+#[test]
+fn without_a_terminal_a_repair_needs_a_yes() {
+    let ws = overgrown();
+    let before = ws.tree_of_sources();
+    let output = ws.run(&["doctor", "--fix"]);
+    assert!(output.fails(2).contains("Pass `--yes`"), "{output}");
+    assert!(
+        output.stdout.contains("--- a/CLAUDE.md\n+++ b/CLAUDE.md\n"),
+        "{output}"
+    );
+    assert_eq!(ws.tree_of_sources(), before);
+}
+
+#[test]
+fn a_repair_moves_text_updates_the_index_and_can_be_undone() {
+    let ws = overgrown();
+    ws.write(
+        "AGENTS.md",
+        "\u{feff}".to_owned() + &"plain words without end ".repeat(300),
+    );
+    let before = ws.tree_of_sources();
+    let original = ws.read("CLAUDE.md");
+
+    let output = ws.run(&["doctor", "--fix", "--yes"]);
+    for line in [
+        "✓ Stub generated in CLAUDE.md\n✓ Legacy content moved to knowledge/legacy/CLAUDE.md\n",
+        "✓ Stub generated in AGENTS.md\n✓ Legacy content moved to knowledge/legacy/AGENTS.md\n",
+        "✓ Created knowledge/README.md\n✓ Index updated\n",
+    ] {
+        assert!(output.ok().contains(line), "{line}:\n{output}");
+    }
+    let stub = ws.read("CLAUDE.md");
+    for kept in [
+        "# Shop\r\n",
+        "See @docs/style.md.\r\n",
+        "## Commands\r\n\r\n```sh\r\nmake test\r\n```\r\n",
+        "Ask Ada first. <!-- keep -->\r\n",
+        "`knowledge/legacy/CLAUDE.md`",
+    ] {
+        assert!(stub.contains(kept), "{kept}:\n{stub}");
+    }
+    assert!(!stub.contains("The parser was rewritten"), "{stub}");
+    assert!(ws.read("knowledge/legacy/CLAUDE.md").ends_with(&original));
+    assert!(
+        ws.read("knowledge/README.md")
+            .contains("- [Refunds](refunds.md) — Refunds are paid within five days.")
+    );
+    let found = ws.run(&["search", "--mode", "text", "old parser lost text"]);
+    assert!(found.ok().contains("knowledge/legacy/CLAUDE.md"), "{found}");
+
+    // Twice is once.
+    let repaired = ws.tree_of_sources();
+    assert!(
+        ws.run(&["doctor", "--fix", "--yes"])
+            .ok()
+            .starts_with("✓ Nothing to repair\n")
+    );
+    assert_eq!(ws.tree_of_sources(), repaired);
+
+    let output = ws.run(&["doctor", "--undo"]);
+    assert_eq!(
+        output.ok(),
+        "✓ Restored AGENTS.md\n✓ Restored CLAUDE.md\n✓ Restored knowledge/README.md\n\
+         ✓ Restored knowledge/legacy/AGENTS.md\n✓ Restored knowledge/legacy/CLAUDE.md\n✓ Index updated\n"
+    );
+    assert_eq!(ws.tree_of_sources(), before);
+    let found = ws.run(&["search", "--mode", "text", "old parser lost text"]);
+    assert!(!found.stdout.contains("legacy"), "{found}");
+}
+
+#[test]
+fn an_edit_since_the_repair_is_not_overwritten_by_undo() {
+    let ws = overgrown();
+    ws.run(&["doctor", "--fix", "--yes"]).ok();
+    ws.write("CLAUDE.md", ws.read("CLAUDE.md") + "\r\nmine\r\n");
+    let before = ws.tree_of_sources();
+    let output = ws.run(&["doctor", "--undo"]);
+    insta::assert_snapshot!(output, @r"
+    exit: 1
+    --- stderr
+    error: `CLAUDE.md` was edited after that change; nothing was restored
+
+    hint: The bytes before the change are in `.memory-forge/undo/`, one folder for each change
+    ");
+    assert_eq!(ws.tree_of_sources(), before);
+    let output = ws.run(&["doctor", "--undo", "77"]);
+    insta::assert_snapshot!(output, @r"
+    exit: 1
+    --- stderr
+    error: There is no change `77` to undo
+
+    hint: 0001: Repair by `doctor --fix`
+    ");
+}
+
+#[test]
+fn nothing_to_undo_is_said() {
+    let output = ws("").run(&["doctor", "--undo"]);
+    assert_eq!(output.fails(1), "error: There is nothing to undo\n");
+}
+
+#[test]
+fn a_dry_run_of_undo_names_the_files() {
+    let ws = overgrown();
+    ws.run(&["doctor", "--fix", "--yes"]).ok();
+    let before = ws.tree();
+    let output = ws.run(&["doctor", "--undo", "--dry-run"]);
+    assert_eq!(
+        output.ok(),
+        "Would undo change 0001 of 2026-03-01T09:00:00Z: Repair by `doctor --fix`\n  \
+         CLAUDE.md\n  knowledge/README.md\n  knowledge/legacy/CLAUDE.md\n"
+    );
+    assert_eq!(ws.tree(), before);
+}
+
+#[test]
+fn programs_get_the_repair_as_json() {
+    let ws = overgrown();
+    let output = ws.run(&["doctor", "--fix", "--yes", "--json"]);
+    let json: serde_json::Value = serde_json::from_str(output.ok()).unwrap();
+    assert_eq!(
+        (&json["changed"], &json["change"]),
+        (&true.into(), &"0001".into())
+    );
+    assert_eq!(json["stubs"][0]["path"], "CLAUDE.md");
+    assert!(
+        json["stubs"][0]["tokens_after"].as_u64() < Some(500),
+        "{json}"
+    );
+    let undone = ws.run(&["doctor", "--undo", "--json"]);
+    let json: serde_json::Value = serde_json::from_str(undone.ok()).unwrap();
+    assert_eq!(
+        (&json["undid"], &json["restored"][0]),
+        (&"0001".into(), &"CLAUDE.md".into())
+    );
+}
+
+#[test]
+fn what_must_stay_and_is_too_much_is_left_alone() {
+    let ws = ws("//- knowledge/README.md\nmine\n");
+    ws.write(
+        "CLAUDE.md",
+        format!("<!-- memory-forge:keep -->\n{}", "many words ".repeat(600)),
+    );
+    let output = ws.run(&["doctor", "--fix", "--yes"]);
+    output.fails(1);
+    assert!(
+        output
+            .stderr
+            .contains("warning: `CLAUDE.md` is left alone: All of it must stay"),
+        "{output}"
+    );
+    assert!(output.stdout.contains("Left alone, see above"), "{output}");
+    assert_eq!(
+        ws.read("CLAUDE.md").len(),
+        "<!-- memory-forge:keep -->\n".len() + 600 * 11
+    );
+}
