@@ -185,14 +185,13 @@ impl Surroundings<'_> {
             Client::Claude => settings.claude_config_dir.clone(),
             Client::Codex => settings.codex_home.clone(),
             Client::Copilot => settings.copilot_home.clone(),
-            Client::OpenCode => settings
-                .xdg_config_home
-                .as_ref()
-                .map(|d| d.join("opencode")),
-            Client::Gemini | Client::Cursor => None,
+            Client::OpenCode | Client::Gemini | Client::Cursor => None,
         };
         if let Some(folder) = named {
             return Ok((folder.clone(), folder));
+        }
+        if let (Client::OpenCode, Some(base)) = (client, &settings.xdg_config_home) {
+            return Ok((base.clone(), base.join("opencode")));
         }
         let home = self.home()?;
         let folder = home.join(match client {

@@ -190,10 +190,10 @@ fn folder_of(folder: &OutsideFile) -> Result<(), Error> {
 }
 
 fn place(disk: &Disk, change: &OutsideChange, made: &mut Vec<PathBuf>) -> Result<(), Error> {
-    let mut folders = change.file.folders();
-    folders.insert(0, change.file.base.clone());
     if change.after.is_some() {
-        for folder in folders {
+        let mut above: Vec<&Path> = change.file.path.ancestors().skip(1).collect();
+        above.reverse();
+        for folder in above.into_iter().map(Path::to_owned) {
             if fs::symlink_metadata(&folder).is_err() {
                 // Noted before: it may fail after the folder is there.
                 made.push(folder.clone());

@@ -104,7 +104,7 @@ pub(crate) fn run(args: SetupArgs, settings: &Settings, ui: &mut Ui) -> Result<E
         value["clients"] = json!(clients);
         value["others"] = json!(others);
         ui.json(&value)?;
-    } else if !matches!(applied, Applied::Refused) {
+    } else if matches!(applied, Applied::Done(_) | Applied::DryRun) {
         costs(&ask, ui)?;
         for note in &plan.notes {
             ui.note(&format!("note: {note}"));

@@ -91,11 +91,16 @@ impl Status {
             .and_then(|state| state.modified)
             .map(|modified| now.as_second() - modified.as_second());
         let limit = i64::try_from(workspace.config().mind.stale_seconds).unwrap_or(i64::MAX);
+        let in_use = found::clients(around);
         let mut installed = Vec::new();
         for client in Client::ALL {
             for scope in Scope::ALL {
                 let presence = found::presence(around, client, scope);
-                if !presence.is_empty() {
+                // Lines in a shared file say nothing about a client that
+                // nobody uses here.
+                let used = in_use.iter().any(|(used, _)| *used == client);
+                let reads = used && (presence.stub.is_some() || presence.shares_hooks);
+                if !presence.is_empty_but_for_stub() || reads {
                     installed.push((client, scope, presence));
                 }
             }
@@ -207,6 +212,7 @@ impl Status {
             screen.text.push_str(&format!("{bold}{header}{plain}\n"));
             for (client, scope, presence) in &self.installed {
                 let hooks = match presence.hooks.len() {
+                    0 if presence.shares_hooks => "Claude".to_owned(),
                     0 => "-".to_owned(),
                     n => n.to_string(),
                 };
@@ -279,6 +285,7 @@ impl Status {
                     "scope": scope.name(),
                     "hooks": presence.hooks,
                     "hooksFile": presence.hooks_file,
+                    "sharesHooksOfClaude": presence.shares_hooks,
                     "mcp": presence.server,
                     "stub": presence.stub,
                 })

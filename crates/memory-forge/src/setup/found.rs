@@ -18,15 +18,13 @@ pub(crate) struct Presence {
     pub(crate) hooks: Vec<&'static str>,
     pub(crate) hooks_file: String,
     pub(crate) server: bool,
+    /// Whether it runs the hooks of Claude Code's file.
+    pub(crate) shares_hooks: bool,
     /// The file that has the lines about memory.
     pub(crate) stub: Option<String>,
 }
 
 impl Presence {
-    pub(crate) fn is_empty(&self) -> bool {
-        self.is_empty_but_for_stub() && self.stub.is_none()
-    }
-
     pub(crate) fn is_empty_but_for_stub(&self) -> bool {
         self.hooks.is_empty() && !self.server
     }
@@ -106,6 +104,11 @@ pub(crate) fn presence(around: &Surroundings<'_>, client: Client, scope: Scope) 
                 .collect();
         }
     }
+    if (client, scope) == (Client::Copilot, Scope::Project) {
+        let claude = around.hooks_file(Client::Claude, scope).ok();
+        let text = claude.and_then(|place| peek(around, &place));
+        presence.shares_hooks = text.is_some_and(|text| plan::has_hooks(&text));
+    }
     if let Ok(place) = around.server_file(client, scope) {
         let text = peek(around, &place).unwrap_or_default();
         presence.server = if client == Client::Codex {
@@ -114,7 +117,8 @@ pub(crate) fn presence(around: &Surroundings<'_>, client: Client, scope: Scope) 
             plan::has_server(&text)
         };
     }
-    let stubs = plan::stub_candidates(around, client, scope).unwrap_or_default();
+    let mut text = |place: &Place| peek(around, place);
+    let stubs = plan::stub_files_read(around, client, scope, &mut text).unwrap_or_default();
     presence.stub = stubs
         .iter()
         .find(|place| peek(around, place).is_some_and(|text| stub::is_in(&text)))

@@ -100,12 +100,12 @@ pub(crate) fn uninstall(
         let mut needed = Vec::new();
         for other in Client::ALL.into_iter().filter(|c| !clients.contains(c)) {
             if !found::presence(around, other, scope).is_empty_but_for_stub() {
-                needed.extend(stub_candidates(around, other, scope)?);
+                needed.extend(stub_files(around, other, scope)?);
             }
         }
         for &client in clients {
             uninstall_client(&mut draft, &mut plan, client, scope)?;
-            for place in stub_candidates(around, client, scope)? {
+            for place in stub_files(around, client, scope)? {
                 if !needed.contains(&place) && around.exists(&place) {
                     draft.edit(&place, |file| match file.now {
                         Some(text) => stub::without(text),
@@ -335,75 +335,40 @@ fn stub_place(
     client: Client,
     scope: Scope,
 ) -> Result<Option<Place>, CommandError> {
-    let candidates = stub_candidates(draft.around, client, scope)?;
-    for place in &candidates {
+    let around = draft.around;
+    let mut failed = None;
+    let read = stub_files_read(around, client, scope, &mut |place| {
+        let text = draft.text(place);
+        text.unwrap_or_else(|error| {
+            failed = Some(error);
+            None
+        })
+    })?;
+    // A file that would be skipped must not be mistaken for one that is absent.
+    if let Some(error) = failed {
+        return Err(error);
+    }
+    for place in &read {
         if draft.text(place)?.is_some_and(|text| stub::is_in(&text)) {
             return Ok(Some(place.clone()));
         }
     }
+    if let Some(first) = read.into_iter().next() {
+        return Ok(Some(first));
+    }
     if scope == Scope::User {
-        // OpenCode takes Claude Code's file where it has none of its own.
-        for place in &candidates {
-            if draft.text(place)?.is_some() {
-                return Ok(Some(place.clone()));
-            }
-        }
-        return Ok(candidates.into_iter().next());
+        return Ok(stub_files(around, client, scope)?.into_iter().next());
     }
     let name = match client {
-        Client::Claude => claude_file(draft)?,
-        Client::Codex if draft.has("AGENTS.override.md")? => "AGENTS.override.md",
-        Client::OpenCode if !draft.has("AGENTS.md")? && draft.has("CLAUDE.md")? => "CLAUDE.md",
-        Client::Gemini if !gemini_reads_agents(draft)? => "GEMINI.md",
-        Client::Copilot
-            if !draft.has("AGENTS.md")? && draft.has(".github/copilot-instructions.md")? =>
-        {
-            ".github/copilot-instructions.md"
-        }
+        Client::Claude if draft.has("CLAUDE.local.md")? => "CLAUDE.md",
+        Client::Gemini => "GEMINI.md",
         _ => "AGENTS.md",
     };
-    draft.around.place(client, scope, name).map(Some)
+    around.place(client, scope, name).map(Some)
 }
 
-/// Claude Code reads `AGENTS.md` only where no file of its own is.
-fn claude_file(draft: &mut Draft<'_>) -> Result<&'static str, CommandError> {
-    for name in ["CLAUDE.md", ".claude/CLAUDE.md"] {
-        let place = draft.around.place(Client::Claude, Scope::Project, name)?;
-        let Some(text) = draft.text(&place)? else {
-            continue;
-        };
-        let imports_agents = document::parse(text).links.iter().any(|link| {
-            link.kind == LinkKind::Import
-                && matches!(
-                    link.target.as_str(),
-                    "AGENTS.md" | "./AGENTS.md" | "../AGENTS.md"
-                )
-        });
-        let shared = imports_agents && draft.has("AGENTS.md")?;
-        return Ok(if shared { "AGENTS.md" } else { name });
-    }
-    Ok(if draft.has("CLAUDE.local.md")? {
-        "CLAUDE.md"
-    } else {
-        "AGENTS.md"
-    })
-}
-
-fn gemini_reads_agents(draft: &mut Draft<'_>) -> Result<bool, CommandError> {
-    let place = draft.around.hooks_file(Client::Gemini, Scope::Project)?;
-    let Some(text) = draft.text(&place)? else {
-        return Ok(false);
-    };
-    let value = super::json::read(&text).map_err(|broken| draft.around.broken(&place, &broken))?;
-    let names = &value["context"]["fileName"];
-    let listed = names.as_array().into_iter().flatten().chain([names]);
-    Ok(listed
-        .filter_map(Value::as_str)
-        .any(|name| name == "AGENTS.md"))
-}
-
-/// The files that a client takes such lines from, the likeliest first.
-pub(super) fn stub_candidates(
+/// The files that a client may ever take such lines from.
+fn stub_files(
     around: &Surroundings<'_>,
     client: Client,
     scope: Scope,
@@ -434,6 +399,79 @@ pub(super) fn stub_candidates(
         places.push(around.place(Client::Claude, Scope::User, "CLAUDE.md")?);
     }
     Ok(places)
+}
+
+/// Of those, the ones that it reads as files are now. `text` gives a file's
+/// text, or none.
+pub(super) fn stub_files_read(
+    around: &Surroundings<'_>,
+    client: Client,
+    scope: Scope,
+    text: &mut dyn FnMut(&Place) -> Option<String>,
+) -> Result<Vec<Place>, CommandError> {
+    let all = stub_files(around, client, scope)?;
+    let mut there: Vec<Place> = Vec::new();
+    for place in all {
+        if text(&place).is_some() {
+            there.push(place);
+        }
+    }
+    let mut project = |name: &str| -> Result<Option<String>, CommandError> {
+        let place = around.place(client, Scope::Project, name)?;
+        Ok(text(&place))
+    };
+    match (client, scope) {
+        // Its own files keep it from reading the general one, unless they
+        // import it.
+        (Client::Claude, Scope::Project) => {
+            let mut own = Vec::new();
+            for name in ["CLAUDE.md", ".claude/CLAUDE.md", "CLAUDE.local.md"] {
+                own.extend(project(name)?);
+            }
+            if own.iter().any(|text| imports_agents(text)) {
+                // Others read that one too, so it comes first.
+                there.sort_by_key(|place| !is_agents(place));
+            } else if !own.is_empty() {
+                there.retain(|place| !is_agents(place));
+            }
+        }
+        (Client::Gemini, Scope::Project) => {
+            let settings = project(".gemini/settings.json")?.unwrap_or_default();
+            if !lists_agents(&settings) {
+                there.retain(|place| !is_agents(place));
+            }
+        }
+        // The first of them alone.
+        (Client::Codex, Scope::Project) | (Client::OpenCode, _) => there.truncate(1),
+        _ => {}
+    }
+    Ok(there)
+}
+
+fn is_agents(place: &Place) -> bool {
+    matches!(place, Place::Project(path) if path.as_str() == "AGENTS.md")
+}
+
+fn imports_agents(text: &str) -> bool {
+    document::parse(text).links.iter().any(|link| {
+        let target = link
+            .target
+            .trim_start_matches("./")
+            .trim_start_matches("../");
+        link.kind == LinkKind::Import && target == "AGENTS.md"
+    })
+}
+
+/// Whether Gemini CLI was told to read `AGENTS.md`.
+fn lists_agents(settings: &str) -> bool {
+    let Ok(value) = super::json::read(settings) else {
+        return false;
+    };
+    let names = &value["context"]["fileName"];
+    let listed = names.as_array().into_iter().flatten().chain([names]);
+    listed
+        .filter_map(Value::as_str)
+        .any(|name| name == "AGENTS.md")
 }
 
 fn uninstall_client(
@@ -510,11 +548,18 @@ impl<'a> Draft<'a> {
             return Ok(index);
         }
         let text = self.around.read(place)?;
+        // What has nothing of ours in it is itself what was before, and an
+        // older record is of no use any more.
+        let record = if text.as_deref().is_some_and(has_ours) {
+            record(self.around, place)?
+        } else {
+            Some(text.clone())
+        };
         self.files.push(DraftFile {
             place: place.clone(),
             before: text.clone(),
             now: text,
-            record: record(self.around, place)?,
+            record,
         });
         Ok(self.files.len() - 1)
     }
@@ -654,7 +699,9 @@ impl Plan {
             return Ok(None);
         }
         for (path, file) in files {
-            if file.first && !self.removes {
+            // From Markdown and TOML our part leaves without a trace by itself.
+            let is_json = path.as_str().ends_with(".json") || path.as_str().ends_with(".jsonc");
+            if file.first && !self.removes && is_json {
                 let record = json!({"path": path.as_str(), "before": file.before}).to_string();
                 workspace.write_derived(&record_name(path), record.as_bytes())?;
             }

@@ -13,5 +13,6 @@ mod index;
 mod init;
 mod save;
 mod search;
+mod setup;
 mod stats;
 mod tidy;
