@@ -17,7 +17,10 @@ pub(crate) mod preview;
 pub(crate) mod restore;
 pub(crate) mod save;
 pub(crate) mod search;
+pub(crate) mod setup;
 pub(crate) mod stats;
+pub(crate) mod status;
+pub(crate) mod uninstall;
 
 use crate::cli::Command;
 use crate::report::{CommandError, Exit};
@@ -45,6 +48,9 @@ fn dispatch(command: Command, settings: &Settings, ui: &mut Ui) -> Result<Exit, 
         Command::Audit(args) => audit::run(args, settings, ui),
         Command::Doctor(args) => doctor::run(args, settings, ui),
         Command::Mind(args) => mind::run(args, settings, ui),
+        Command::Setup(args) => setup::run(args, settings, ui),
+        Command::Uninstall(args) => uninstall::run(args, settings, ui),
+        Command::Status(args) => status::run(args, settings, ui),
         Command::Config(args) => config::run(args, settings, ui),
         Command::Hook(args) => hook::run(args),
         Command::Completion(args) => completion::run(args, settings, ui),

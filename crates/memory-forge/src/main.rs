@@ -7,6 +7,7 @@ mod hooks;
 mod memory;
 mod report;
 mod settings;
+mod setup;
 mod ui;
 
 use std::process::ExitCode;

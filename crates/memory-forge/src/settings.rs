@@ -51,6 +51,12 @@ pub(crate) struct Process {
     dumb_terminal: bool,
     columns: Option<usize>,
     home: Option<PathBuf>,
+    claude_config_dir: Option<PathBuf>,
+    codex_home: Option<PathBuf>,
+    copilot_home: Option<PathBuf>,
+    xdg_config_home: Option<PathBuf>,
+    path: Vec<PathBuf>,
+    binary: Option<PathBuf>,
     cwd: Option<PathBuf>,
     stdin_terminal: bool,
     stdout_terminal: bool,
@@ -60,6 +66,12 @@ pub(crate) struct Process {
 impl Process {
     pub(crate) fn observe() -> Process {
         let var = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
+        // A relative one would mean another folder in each project.
+        let folder = |name| {
+            var(name)
+                .map(PathBuf::from)
+                .filter(|path| path.is_absolute())
+        };
         let columns = || var("COLUMNS")?.to_str()?.parse().ok();
         let terminal_columns =
             || terminal_size::terminal_size().map(|(width, _)| usize::from(width.0));
@@ -74,6 +86,12 @@ impl Process {
             dumb_terminal: var("TERM").is_some_and(|value| value == "dumb"),
             columns: columns().or_else(terminal_columns),
             home: std::env::home_dir().filter(|home| !home.as_os_str().is_empty()),
+            claude_config_dir: folder("CLAUDE_CONFIG_DIR"),
+            codex_home: folder("CODEX_HOME"),
+            copilot_home: folder("COPILOT_HOME"),
+            xdg_config_home: folder("XDG_CONFIG_HOME"),
+            path: var("PATH").map_or_else(Vec::new, |path| std::env::split_paths(&path).collect()),
+            binary: std::env::current_exe().ok(),
             cwd: std::env::current_dir().ok(),
             stdin_terminal: std::io::stdin().is_terminal(),
             stdout_terminal: std::io::stdout().is_terminal(),
@@ -138,6 +156,16 @@ pub(crate) struct Settings {
     /// `CLAUDE_PROJECT_DIR`, which Claude Code sets for its hooks.
     pub(crate) claude_project_dir: Option<PathBuf>,
     pub(crate) home: Option<PathBuf>,
+    /// `CLAUDE_CONFIG_DIR`, `CODEX_HOME`, `COPILOT_HOME`, `XDG_CONFIG_HOME`:
+    /// where clients were told to keep their settings.
+    pub(crate) claude_config_dir: Option<PathBuf>,
+    pub(crate) codex_home: Option<PathBuf>,
+    pub(crate) copilot_home: Option<PathBuf>,
+    pub(crate) xdg_config_home: Option<PathBuf>,
+    /// The folders of `PATH`.
+    pub(crate) path: Vec<PathBuf>,
+    /// The file that is running.
+    pub(crate) binary: Option<PathBuf>,
     cwd: Option<PathBuf>,
     /// The moment at which the program started, or `MEMORY_FORGE_NOW`.
     pub(crate) now: Timestamp,
@@ -158,6 +186,12 @@ impl Settings {
             env_root: process.project_root.clone().map(PathBuf::from),
             claude_project_dir: process.claude_project_dir.clone().map(PathBuf::from),
             home: process.home.clone(),
+            claude_config_dir: process.claude_config_dir.clone(),
+            codex_home: process.codex_home.clone(),
+            copilot_home: process.copilot_home.clone(),
+            xdg_config_home: process.xdg_config_home.clone(),
+            path: process.path.clone(),
+            binary: process.binary.clone(),
             cwd: process.cwd.clone(),
             now: now(process.now_override.as_ref())?,
             quiet: flags.quiet,

@@ -21,6 +21,7 @@ use super::{DERIVED, Error, LOCK_WAIT, Lock, RelPath, Workspace, into_text};
 pub struct Change<'a> {
     workspace: &'a Workspace,
     staged: BTreeMap<RelPath, Staged>,
+    folders_to_drop: Vec<RelPath>,
 }
 
 /// What became of a change.
@@ -94,6 +95,12 @@ impl Change<'_> {
     pub fn remove(&mut self, path: &RelPath) {
         self.staged.entry(path.clone()).or_default().after = After::Remove;
     }
+
+    /// Stages the removal of a folder, should it be empty in the end. Those
+    /// inside of others are named after them.
+    pub fn drop_folder_if_empty(&mut self, path: &RelPath) {
+        self.folders_to_drop.push(path.clone());
+    }
 }
 
 impl Workspace {
@@ -120,15 +127,17 @@ impl Workspace {
         let mut change = Change {
             workspace: self,
             staged: BTreeMap::new(),
+            folders_to_drop: Vec::new(),
         };
         f(&mut change)?;
+        let folders_to_drop = std::mem::take(&mut change.folders_to_drop);
         let files = self.differences(change.staged)?;
         self.commit(Plan {
             what: what.to_string(),
             time: now,
             undoes: None,
             files,
-            folders_to_drop: Vec::new(),
+            folders_to_drop,
         })
     }
 

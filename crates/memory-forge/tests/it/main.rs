@@ -15,6 +15,7 @@ mod init;
 mod mind;
 mod save;
 mod search;
+mod setup;
 mod spec_state_files;
 mod stats;
 mod tidy;

@@ -1,0 +1,303 @@
+//! Files outside of every workspace: the settings that clients keep in a
+//! person's home.
+//!
+//! There is no journal there, so each file that is changed for the first time
+//! leaves its bytes beside it, and a change of several files that fails half
+//! way is taken back. Nothing is written through a symlink, and nothing over
+//! bytes that the caller has not seen.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use super::disk::{Disk, Like};
+use super::{Error, into_text};
+
+/// What the name of a file's copy from before the first change ends in.
+pub const BACKUP_SUFFIX: &str = ".memory-forge-backup";
+
+/// No settings file is larger; one that is will not be read.
+const LIMIT: u64 = 64 * 1024 * 1024;
+
+/// A file below a folder that may be written to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OutsideFile {
+    /// What lies above it is the person's own arrangement, links included;
+    /// below it nothing may be a link.
+    pub base: PathBuf,
+    pub path: PathBuf,
+}
+
+/// One file's way from what it is to what it shall be; none means no file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OutsideChange {
+    pub file: OutsideFile,
+    pub before: Option<Vec<u8>>,
+    pub after: Option<Vec<u8>>,
+    pub backup: Backup,
+}
+
+/// What becomes of the copy beside the file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Backup {
+    /// Keep the bytes before. Where there was no file, an older copy goes.
+    Take,
+    /// A copy from before the first change is there already.
+    Leave,
+    /// The copy has served.
+    Drop,
+}
+
+impl OutsideFile {
+    /// The file's bytes, or none. A link on the way to it is refused, because
+    /// what is read here is meant to be written back.
+    pub fn read(&self) -> Result<Option<Vec<u8>>, Error> {
+        self.refuse_unsafe()?;
+        let path = &self.path;
+        match fs::metadata(path) {
+            Ok(meta) if meta.len() > LIMIT => Err(Error::TooLarge {
+                path: path.clone(),
+                size: meta.len(),
+                limit: LIMIT,
+            }),
+            _ => Disk::default()
+                .read(path)
+                .map_err(|e| Error::io("read", path, e)),
+        }
+    }
+
+    pub fn read_text(&self) -> Result<Option<String>, Error> {
+        let bytes = self.read()?;
+        bytes.map(|bytes| into_text(&self.path, bytes)).transpose()
+    }
+
+    /// What the file held before it was first changed, where that is kept.
+    pub fn read_backup(&self) -> Result<Option<Vec<u8>>, Error> {
+        self.backup().read()
+    }
+
+    fn backup(&self) -> OutsideFile {
+        let mut name = self.path.clone().into_os_string();
+        name.push(BACKUP_SUFFIX);
+        OutsideFile {
+            base: self.base.clone(),
+            path: name.into(),
+        }
+    }
+
+    /// The folders between the base and the file, outermost first.
+    fn folders(&self) -> Vec<PathBuf> {
+        let mut folders: Vec<PathBuf> = self
+            .path
+            .ancestors()
+            .skip(1)
+            .take_while(|folder| folder.starts_with(&self.base) && *folder != self.base)
+            .map(Path::to_owned)
+            .collect();
+        folders.reverse();
+        folders
+    }
+
+    fn refuse_unsafe(&self) -> Result<(), Error> {
+        if !self.path.starts_with(&self.base) {
+            return Err(Error::Outside {
+                path: self.path.clone(),
+            });
+        }
+        for folder in self.folders() {
+            match fs::symlink_metadata(&folder) {
+                Ok(meta) if meta.is_symlink() => return Err(Error::Symlink { path: folder }),
+                Ok(meta) if !meta.is_dir() => return Err(Error::NotADirectory { path: folder }),
+                _ => {}
+            }
+        }
+        let path = self.path.clone();
+        match fs::symlink_metadata(&path) {
+            Ok(meta) if meta.is_symlink() => Err(Error::Symlink { path }),
+            Ok(meta) if !meta.is_file() => Err(Error::NotAFile { path }),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Brings all files from before to after, or leaves all of them as they are.
+/// Folders in `drop_if_empty` go at the end where nothing is in them.
+pub fn change_outside(
+    changes: &[OutsideChange],
+    drop_if_empty: &[OutsideFile],
+) -> Result<(), Error> {
+    change_with(&Disk::default(), changes, drop_if_empty)
+}
+
+fn change_with(
+    disk: &Disk,
+    changes: &[OutsideChange],
+    drop_if_empty: &[OutsideFile],
+) -> Result<(), Error> {
+    // Everything that can be refused is refused before the first write.
+    for change in changes {
+        change.file.refuse_unsafe()?;
+        change.file.backup().refuse_unsafe()?;
+        let read_only = fs::metadata(&change.file.path).is_ok_and(|m| m.permissions().readonly());
+        if read_only {
+            return Err(Error::ReadOnly {
+                path: change.file.path.clone(),
+            });
+        }
+        check_unchanged(disk, &change.file.path, change.before.as_deref())?;
+    }
+    let mut made = Vec::new();
+    for (index, change) in changes.iter().enumerate() {
+        if let Err(error) = place(disk, change, &mut made) {
+            // Best effort, newest first; the bytes before are still in memory.
+            for done in changes[..=index].iter().rev() {
+                let _ = put(
+                    disk,
+                    &done.file,
+                    done.after.as_deref(),
+                    done.before.as_deref(),
+                );
+                if done.backup == Backup::Take {
+                    let _ = disk.remove_file(&done.file.backup().path);
+                }
+            }
+            for folder in made.iter().rev() {
+                let _ = disk.remove_empty_dir(folder);
+            }
+            return Err(error);
+        }
+    }
+    for change in changes.iter().filter(|c| c.backup == Backup::Drop) {
+        let backup = change.file.backup().path;
+        let remove = disk.remove_file(&backup);
+        remove.map_err(|e| Error::io("remove", &backup, e))?;
+    }
+    for folder in drop_if_empty {
+        folder_of(folder)?;
+        let remove = disk.remove_empty_dir(&folder.path);
+        remove.map_err(|e| Error::io("remove", &folder.path, e))?;
+    }
+    Ok(())
+}
+
+/// A folder to drop is checked like a file, except that it is a folder.
+fn folder_of(folder: &OutsideFile) -> Result<(), Error> {
+    let inside = OutsideFile {
+        base: folder.base.clone(),
+        path: folder.path.join("x"),
+    };
+    inside.refuse_unsafe()
+}
+
+fn place(disk: &Disk, change: &OutsideChange, made: &mut Vec<PathBuf>) -> Result<(), Error> {
+    if change.after.is_some() {
+        let mut above: Vec<&Path> = change.file.path.ancestors().skip(1).collect();
+        above.reverse();
+        for folder in above.into_iter().map(Path::to_owned) {
+            if fs::symlink_metadata(&folder).is_err() {
+                // Noted before: it may fail after the folder is there.
+                made.push(folder.clone());
+                let create = disk.create_dir(&folder);
+                create.map_err(|e| Error::io("create", &folder, e))?;
+            }
+        }
+    }
+    if change.backup == Backup::Take {
+        let backup = change.file.backup();
+        let old = disk
+            .read(&backup.path)
+            .map_err(|e| Error::io("read", &backup.path, e))?;
+        if old != change.before {
+            put_like(disk, &backup, &change.file.path, change.before.as_deref())?;
+        }
+    }
+    put(
+        disk,
+        &change.file,
+        change.before.as_deref(),
+        change.after.as_deref(),
+    )
+}
+
+/// Replaces a file that holds `before` by one that holds `after`.
+fn put(
+    disk: &Disk,
+    file: &OutsideFile,
+    before: Option<&[u8]>,
+    after: Option<&[u8]>,
+) -> Result<(), Error> {
+    let path = &file.path;
+    file.refuse_unsafe()?;
+    let Some(bytes) = after else {
+        check_unchanged(disk, path, before)?;
+        return disk
+            .remove_file(path)
+            .map_err(|e| Error::io("remove", path, e));
+    };
+    let old = fs::symlink_metadata(path).ok();
+    let like = old.as_ref().map_or(Like::New, Like::File);
+    let check = || check_unchanged(disk, path, before).map_err(Placing::Refused);
+    disk.replace(path, bytes, like, check)
+        .map_err(|e| e.into_error(path))?;
+    sync(disk, path)
+}
+
+/// Writes the copy beside a file with that file's permissions: what was
+/// private must not become readable through it.
+fn put_like(
+    disk: &Disk,
+    file: &OutsideFile,
+    model: &Path,
+    bytes: Option<&[u8]>,
+) -> Result<(), Error> {
+    let path = &file.path;
+    let Some(bytes) = bytes else {
+        return disk
+            .remove_file(path)
+            .map_err(|e| Error::io("remove", path, e));
+    };
+    let meta = fs::symlink_metadata(model).ok();
+    let like = meta.as_ref().map_or(Like::New, Like::File);
+    disk.replace(path, bytes, like, || Ok::<_, io::Error>(()))
+        .map_err(|e| Error::io("write", path, e))?;
+    sync(disk, path)
+}
+
+fn sync(disk: &Disk, path: &Path) -> Result<(), Error> {
+    let dir = path.parent().unwrap_or(path);
+    disk.sync_dir(dir).map_err(|e| Error::io("sync", dir, e))
+}
+
+fn check_unchanged(disk: &Disk, path: &Path, before: Option<&[u8]>) -> Result<(), Error> {
+    let now = disk.read(path).map_err(|e| Error::io("read", path, e))?;
+    if now.as_deref() == before {
+        return Ok(());
+    }
+    Err(Error::ChangedSince {
+        path: path.to_owned(),
+    })
+}
+
+/// Why a file could not be put into place: the disk, or a reason of ours.
+enum Placing {
+    Disk(io::Error),
+    Refused(Error),
+}
+
+impl From<io::Error> for Placing {
+    fn from(error: io::Error) -> Placing {
+        Placing::Disk(error)
+    }
+}
+
+impl Placing {
+    fn into_error(self, path: &Path) -> Error {
+        match self {
+            Placing::Disk(error) => Error::io("write", path, error),
+            Placing::Refused(error) => error,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,277 @@
+//! `setup`: connects agent clients to this memory. It shows what it would
+//! change, asks, and changes all of it or nothing.
+
+use clap::Args;
+use serde_json::json;
+
+use crate::memory;
+use crate::report::{CommandError, Exit};
+use crate::settings::Settings;
+use crate::setup::{self, Ask, Client, HookSet, Place, Plan, Scope, Surroundings, found, hooks};
+use crate::ui::{Ui, style};
+
+/// Connect agent clients: hooks, the MCP server and six lines in `CLAUDE.md`
+///
+/// Entries are merged into the clients' own files; what others wrote there
+/// stays as it is, to the byte. Without a client, those that are in use here
+/// are proposed. `memory-forge uninstall` takes everything out again.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  memory-forge setup                       Find the clients in use here, propose, ask
+  memory-forge setup claude --dry-run      Show the changes for Claude Code as a diff
+  memory-forge setup claude codex --yes    Set up two clients without being asked
+  memory-forge setup codex --scope user    For all your projects, in your home")]
+pub(crate) struct SetupArgs {
+    /// The clients to set up
+    #[arg(value_name = "CLIENT")]
+    pub(crate) clients: Vec<Client>,
+
+    /// Where to write
+    #[arg(long, value_name = "SCOPE", default_value = "project")]
+    pub(crate) scope: Scope,
+
+    /// Which hooks to install
+    #[arg(long, value_name = "SET", default_value = "default")]
+    pub(crate) hooks: HookSet,
+
+    /// Add the MCP server
+    #[arg(long, overrides_with = "no_mcp")]
+    pub(crate) mcp: bool,
+
+    /// Do not add the MCP server
+    #[arg(long)]
+    pub(crate) no_mcp: bool,
+
+    /// Leave `CLAUDE.md`, `AGENTS.md` and their like alone
+    #[arg(long)]
+    pub(crate) no_claude_md: bool,
+
+    /// Call this very program by its path, not the one on the `PATH`
+    #[arg(long)]
+    pub(crate) absolute: bool,
+
+    /// Install although the other scope has it already
+    #[arg(long)]
+    pub(crate) force: bool,
+
+    /// Show what would change and change nothing
+    #[arg(long, short = 'n')]
+    pub(crate) dry_run: bool,
+
+    /// Do not ask
+    #[arg(long, short)]
+    pub(crate) yes: bool,
+
+    /// Print the result as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+pub(crate) fn run(args: SetupArgs, settings: &Settings, ui: &mut Ui) -> Result<Exit, CommandError> {
+    let workspace = memory::workspace(settings, ui)?;
+    let around = Surroundings {
+        workspace: &workspace,
+        settings,
+    };
+    let clients = if args.clients.is_empty() {
+        proposed(&around, ui)?
+    } else {
+        args.clients.clone()
+    };
+    let ask = Ask {
+        clients,
+        scope: args.scope,
+        hooks: args.hooks,
+        mcp: (args.mcp || setup::MCP_BY_DEFAULT) && !args.no_mcp,
+        stub: !args.no_claude_md,
+        force: args.force,
+        absolute: args.absolute,
+    };
+    let plan = setup::install(&around, &ask)?;
+    let others = found::others(&around);
+    for other in &others {
+        ui.note(&format!(
+            "Found {} (`{}`): {}",
+            other.system, other.evidence, other.note
+        ));
+    }
+    let applied = carry_out(&around, &plan, args.dry_run, args.yes, args.json, ui)?;
+    if args.json {
+        let clients: Vec<&str> = ask.clients.iter().map(|client| client.name()).collect();
+        let mut value = report(&around, &plan, &applied);
+        value["scope"] = args.scope.name().into();
+        value["clients"] = json!(clients);
+        value["others"] = json!(others);
+        ui.json(&value)?;
+    } else if matches!(applied, Applied::Done(_) | Applied::DryRun) {
+        costs(&ask, ui)?;
+        for note in &plan.notes {
+            ui.note(&format!("note: {note}"));
+        }
+    }
+    Ok(exit(&applied))
+}
+
+/// The clients that seem to be in use, told with the reason.
+fn proposed(around: &Surroundings<'_>, ui: &mut Ui) -> Result<Vec<Client>, CommandError> {
+    let found = found::clients(around);
+    if found.is_empty() {
+        let names: Vec<&str> = Client::ALL.iter().map(|client| client.name()).collect();
+        return Err(
+            CommandError::usage("No agent client was found here").hint(format!(
+                "Name one: `memory-forge setup <{}>`",
+                names.join("|")
+            )),
+        );
+    }
+    for (client, why) in &found {
+        ui.note(&format!("Found {} ({why})", client.title()));
+    }
+    Ok(found.into_iter().map(|(client, _)| client).collect())
+}
+
+/// What became of a plan.
+pub(super) enum Applied {
+    Nothing,
+    DryRun,
+    Refused,
+    Done(Option<String>),
+}
+
+pub(super) fn exit(applied: &Applied) -> Exit {
+    match applied {
+        Applied::Refused => Exit::Failure,
+        _ => Exit::Success,
+    }
+}
+
+/// Shows a plan, asks and applies it.
+pub(super) fn carry_out(
+    around: &Surroundings<'_>,
+    plan: &Plan,
+    dry_run: bool,
+    yes: bool,
+    json: bool,
+    ui: &mut Ui,
+) -> Result<Applied, CommandError> {
+    for warning in &plan.warnings {
+        ui.warn(warning);
+    }
+    if plan.files.is_empty() {
+        if !json {
+            ui.line("Nothing to change: everything is as asked")?;
+        }
+        return Ok(Applied::Nothing);
+    }
+    let quietly = json || (yes && !dry_run);
+    if !quietly {
+        for file in &plan.files {
+            let before = file.before.as_deref().unwrap_or_default();
+            let after = file.after.as_deref().unwrap_or_default();
+            ui.diff(&around.shown(&file.place), before, after)?;
+        }
+    }
+    if dry_run {
+        return Ok(Applied::DryRun);
+    }
+    let count = plan.files.len();
+    let question = format!(
+        "Change {count} {}?",
+        if count == 1 { "file" } else { "files" }
+    );
+    if !ui.confirm(&question, yes)? {
+        ui.note("Nothing was changed");
+        return Ok(Applied::Refused);
+    }
+    let id = plan.apply(around)?;
+    if !json {
+        for file in &plan.files {
+            let (path, plain) = (style::PATH, style::PATH.render_reset());
+            let name = around.shown(&file.place);
+            ui.line(&format!(
+                "{:<8} {path}{name}{plain}",
+                effect(file.before.is_some(), file.after.is_some())
+            ))?;
+        }
+        if let Some(id) = &id {
+            ui.note(&format!(
+                "`memory-forge doctor --undo {id}` takes this back"
+            ));
+        } else if plan
+            .files
+            .iter()
+            .any(|file| matches!(file.place, Place::User(_)))
+        {
+            ui.detail("Files that were there have a copy beside them, `*.memory-forge-backup`");
+        }
+    }
+    Ok(Applied::Done(id))
+}
+
+/// What every command here says as JSON.
+pub(super) fn report(
+    around: &Surroundings<'_>,
+    plan: &Plan,
+    applied: &Applied,
+) -> serde_json::Value {
+    let files: Vec<_> = plan
+        .files
+        .iter()
+        .map(|file| {
+            json!({
+                "path": around.shown(&file.place),
+                "effect": effect(file.before.is_some(), file.after.is_some()),
+            })
+        })
+        .collect();
+    let (applied, undo) = match applied {
+        Applied::Nothing => ("nothing", None),
+        Applied::DryRun => ("dry-run", None),
+        Applied::Refused => ("refused", None),
+        Applied::Done(id) => ("done", id.clone()),
+    };
+    json!({
+        "version": 1,
+        "result": applied,
+        "files": files,
+        "undo": undo,
+        "warnings": plan.warnings,
+        "notes": plan.notes,
+    })
+}
+
+fn effect(before: bool, after: bool) -> &'static str {
+    match (before, after) {
+        (false, _) => "created",
+        (true, true) => "changed",
+        (true, false) => "removed",
+    }
+}
+
+/// What the installed parts cost the model.
+fn costs(ask: &Ask, ui: &mut Ui) -> Result<(), CommandError> {
+    let mut events: Vec<&hooks::Event> = Vec::new();
+    for &client in &ask.clients {
+        for event in hooks::events_of(client, ask.hooks) {
+            if !events.contains(&event) {
+                events.push(event);
+            }
+        }
+    }
+    if events.is_empty() && !ask.stub {
+        return Ok(());
+    }
+    ui.line("\nCost to the model (tokens by estimate):")?;
+    for event in events {
+        ui.line(&format!("  {:<17} {}", event.name, event.cost))?;
+    }
+    if ask.stub {
+        ui.line(&format!(
+            "  {:<17} ~{} tokens a session",
+            "lines in the file",
+            setup::stub_tokens()
+        ))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,431 @@
+//! `status`: one screen on where the work stands, what is stale, what memory
+//! costs and what is installed where. It changes nothing.
+
+use clap::Args;
+use forge::audit::{self, AuditOptions, View};
+use forge::index::Index;
+use forge::knowledge::refresh;
+use forge::mind::{BriefingAsk, Mind, Source, State};
+use forge::tokens::{self, Tokenizer, thousands};
+use forge::workspace::Workspace;
+use serde_json::{Value, json};
+
+use crate::memory;
+use crate::report::{CommandError, Exit};
+use crate::settings::Settings;
+use crate::setup::found::{self, Presence};
+use crate::setup::{self, Client, Scope, Surroundings};
+use crate::ui::{Ui, printable, style};
+
+/// Show where the work stands, what memory costs and what is installed
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  memory-forge status
+  memory-forge status --json")]
+pub(crate) struct StatusArgs {
+    /// Print the result as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+pub(crate) fn run(
+    args: StatusArgs,
+    settings: &Settings,
+    ui: &mut Ui,
+) -> Result<Exit, CommandError> {
+    let workspace = memory::workspace(settings, ui)?;
+    let around = Surroundings {
+        workspace: &workspace,
+        settings,
+    };
+    let status = Status::gather(&around);
+    if args.json {
+        ui.json(&status.json())?;
+    } else {
+        let width = settings.width.min(WIDEST);
+        ui.print(&status.screen(width))?;
+    }
+    Ok(Exit::Success)
+}
+
+/// Lines fit a terminal of the old kind.
+const WIDEST: usize = 80;
+/// Labels stand in a column of their own.
+const LABEL: usize = 11;
+
+struct Status {
+    state_file: String,
+    state: Result<Option<State>, String>,
+    /// How long ago the state was written, where it counts as stale.
+    stale_seconds: Option<i64>,
+    cost: Cost,
+    index: Result<Option<IndexState>, String>,
+    installed: Vec<(Client, Scope, Presence)>,
+    others: Vec<found::Other>,
+}
+
+/// What memory costs a session, in tokens.
+struct Cost {
+    briefing: usize,
+    nudge: usize,
+    stub: usize,
+    always_on: usize,
+    always_on_files: usize,
+    tokenizer: Tokenizer,
+}
+
+struct IndexState {
+    files: usize,
+    changed: usize,
+    last: Option<String>,
+}
+
+impl Status {
+    fn gather(around: &Surroundings<'_>) -> Status {
+        let (workspace, now) = (around.workspace, around.settings.now);
+        let mind = Mind::open(workspace);
+        let state = mind.state().map_err(|error| error.to_string());
+        let modified = state.as_ref().ok().and_then(Option::as_ref);
+        let age = modified
+            .and_then(|state| state.modified)
+            .map(|modified| now.as_second() - modified.as_second());
+        let limit = i64::try_from(workspace.config().mind.stale_seconds).unwrap_or(i64::MAX);
+        let in_use = found::clients(around);
+        let mut installed = Vec::new();
+        for client in Client::ALL {
+            for scope in Scope::ALL {
+                let presence = found::presence(around, client, scope);
+                // Lines in a shared file say nothing about a client that
+                // nobody uses here.
+                let used = in_use.iter().any(|(used, _)| *used == client);
+                let reads = used && (presence.stub.is_some() || presence.shares_hooks);
+                if !presence.is_empty_but_for_stub() || reads {
+                    installed.push((client, scope, presence));
+                }
+            }
+        }
+        Status {
+            state_file: mind.file(forge::mind::File::State).to_string(),
+            state,
+            stale_seconds: age.filter(|age| *age >= limit),
+            cost: Cost::gather(around, &mind, &installed),
+            index: index_state(workspace).map_err(|error| error.to_string()),
+            installed,
+            others: found::others(around),
+        }
+    }
+
+    fn screen(&self, width: usize) -> String {
+        let mut screen = Screen {
+            text: String::new(),
+            width,
+        };
+        self.show_work(&mut screen);
+        screen.blank();
+        self.show_cost(&mut screen);
+        self.show_index(&mut screen);
+        screen.blank();
+        self.show_installed(&mut screen);
+        screen.text
+    }
+
+    fn show_work(&self, screen: &mut Screen) {
+        let state = match &self.state {
+            Ok(Some(state)) => state,
+            Ok(None) => {
+                screen.line("Work", "no state yet; `memory-forge mind set` begins it");
+                return;
+            }
+            Err(error) => {
+                screen.line("Work", error);
+                return;
+            }
+        };
+        let or_unset = |text: &Option<String>| text.clone().unwrap_or("not set".to_owned());
+        screen.line("Phase", &or_unset(&state.phase));
+        if let Some(status) = &state.status {
+            screen.line("Status", status);
+        }
+        screen.line("Next", &or_unset(&state.next));
+        match state.blocked.len() {
+            0 => {}
+            1 => screen.line("Blocked", &state.blocked[0]),
+            n => screen.line("Blocked", &format!("({n}) {}", state.blocked.join("; "))),
+        }
+        if let Some(seconds) = self.stale_seconds {
+            let note = format!("{} was last written {} ago", self.state_file, age(seconds));
+            screen.line("Stale", &note);
+        }
+    }
+
+    fn show_cost(&self, screen: &mut Screen) {
+        let cost = &self.cost;
+        let start = cost.briefing + cost.stub;
+        screen.line(
+            "Memory",
+            &format!(
+                "~{} tokens a session: briefing ~{}, lines in the file ~{}",
+                thousands(start),
+                thousands(cost.briefing),
+                cost.stub
+            ),
+        );
+        screen.line("", &format!("and ~{} more with each prompt", cost.nudge));
+        screen.line(
+            "Always on",
+            &format!(
+                "{} tokens ({}) in {}; see `memory-forge audit`",
+                thousands(cost.always_on),
+                cost.tokenizer.label(),
+                count(cost.always_on_files, "file"),
+            ),
+        );
+    }
+
+    fn show_index(&self, screen: &mut Screen) {
+        let text = match &self.index {
+            Ok(Some(index)) => {
+                let last = index.last.as_deref().unwrap_or("never");
+                let last = last.get(..16).unwrap_or(last).replace('T', " ");
+                let fresh = match index.changed {
+                    0 => "up to date".to_owned(),
+                    n => format!("{} changed since", count(n, "file")),
+                };
+                format!("{}, {fresh} ({last})", count(index.files, "file"))
+            }
+            Ok(None) => "none yet; the first search makes it".to_owned(),
+            Err(error) => error.clone(),
+        };
+        screen.line("Index", &text);
+    }
+
+    fn show_installed(&self, screen: &mut Screen) {
+        if self.installed.is_empty() {
+            screen.line("Installed", "nowhere; `memory-forge setup` connects agents");
+        } else {
+            let (bold, plain) = (style::HEADING, style::HEADING.render_reset());
+            let header = format!(
+                "{:<12} {:<8} {:<6} {:<4} Lines in",
+                "Client", "Scope", "Hooks", "MCP"
+            );
+            screen.text.push_str(&format!("{bold}{header}{plain}\n"));
+            for (client, scope, presence) in &self.installed {
+                let hooks = match presence.hooks.len() {
+                    0 if presence.shares_hooks => "Claude".to_owned(),
+                    0 => "-".to_owned(),
+                    n => n.to_string(),
+                };
+                let row = format!(
+                    "{:<12} {:<8} {:<6} {:<4} {}",
+                    client.title(),
+                    scope.name(),
+                    hooks,
+                    if presence.server { "yes" } else { "-" },
+                    presence.stub.as_deref().unwrap_or("-"),
+                );
+                screen.whole(&row);
+            }
+        }
+        for client in self.twice() {
+            let note = format!(
+                "{} has hooks in both scopes; each event fires twice",
+                client.title()
+            );
+            screen.line("Twice", &note);
+        }
+        for other in &self.others {
+            screen.line(
+                "Also here",
+                &format!("{} ({})", other.system, other.evidence),
+            );
+        }
+    }
+
+    /// Clients with hooks in both scopes.
+    fn twice(&self) -> Vec<Client> {
+        let with_hooks = |client: Client| {
+            let mine = self.installed.iter().filter(move |(c, ..)| *c == client);
+            mine.filter(|(.., presence)| !presence.hooks.is_empty())
+                .count()
+        };
+        let clients = Client::ALL.into_iter();
+        clients.filter(|&client| with_hooks(client) > 1).collect()
+    }
+
+    fn json(&self) -> Value {
+        let state = match &self.state {
+            Ok(Some(state)) => json!({
+                "file": self.state_file,
+                "phase": state.phase,
+                "status": state.status,
+                "active": state.active,
+                "blocked": state.blocked,
+                "next": state.next,
+                "modified": state.modified,
+                "staleSeconds": self.stale_seconds,
+            }),
+            Ok(None) => Value::Null,
+            Err(error) => json!({ "file": self.state_file, "error": error }),
+        };
+        let index = match &self.index {
+            Ok(index) => json!(index.as_ref().map(|index| json!({
+                "files": index.files,
+                "changedSince": index.changed,
+                "lastIndexed": index.last,
+            }))),
+            Err(error) => json!({ "error": error }),
+        };
+        let installed: Vec<Value> = self
+            .installed
+            .iter()
+            .map(|(client, scope, presence)| {
+                json!({
+                    "client": client.name(),
+                    "scope": scope.name(),
+                    "hooks": presence.hooks,
+                    "hooksFile": presence.hooks_file,
+                    "sharesHooksOfClaude": presence.shares_hooks,
+                    "mcp": presence.server,
+                    "stub": presence.stub,
+                })
+            })
+            .collect();
+        let twice: Vec<&str> = self.twice().into_iter().map(Client::name).collect();
+        json!({
+            "version": 1,
+            "state": state,
+            "tokens": {
+                "briefing": { "count": self.cost.briefing, "tokenizer": "estimate" },
+                "nudge": { "count": self.cost.nudge, "tokenizer": "estimate" },
+                "stub": { "count": self.cost.stub, "tokenizer": "estimate" },
+                "alwaysOn": {
+                    "count": self.cost.always_on,
+                    "files": self.cost.always_on_files,
+                    "tokenizer": self.cost.tokenizer.label(),
+                },
+            },
+            "index": index,
+            "installed": installed,
+            "twice": twice,
+            "others": self.others,
+        })
+    }
+}
+
+impl Cost {
+    fn gather(
+        around: &Surroundings<'_>,
+        mind: &Mind<'_>,
+        installed: &[(Client, Scope, Presence)],
+    ) -> Cost {
+        let (workspace, now) = (around.workspace, around.settings.now);
+        let briefing = if mind.exists() {
+            let ask = BriefingAsk {
+                source: Source::Startup,
+                max_tokens: BRIEFING_TOKENS,
+                max_bytes: BRIEFING_BYTES,
+                nonce: "00000000",
+                now,
+                events: &[],
+            };
+            tokens::estimate(&mind.briefing(&ask).text)
+        } else {
+            0
+        };
+        let has_stub = installed
+            .iter()
+            .any(|(.., presence)| presence.stub.is_some());
+        let tokenizer: Tokenizer = workspace
+            .config()
+            .audit
+            .tokenizer
+            .parse()
+            .unwrap_or_default();
+        let always = audit::run(
+            workspace,
+            &AuditOptions {
+                view: View::Plain,
+                tokenizer,
+                home: around.settings.home.as_deref(),
+                now,
+            },
+        );
+        Cost {
+            briefing,
+            nudge: mind.nudge(now).map_or(0, |line| tokens::estimate(&line)),
+            stub: if has_stub { setup::stub_tokens() } else { 0 },
+            always_on: always.summary.autoload_tokens,
+            always_on_files: always.summary.autoload_files,
+            tokenizer,
+        }
+    }
+}
+
+/// As the hook asks for it.
+const BRIEFING_TOKENS: usize = 2500;
+const BRIEFING_BYTES: usize = 9_999;
+
+fn index_state(workspace: &Workspace) -> Result<Option<IndexState>, CommandError> {
+    let Some(index) = Index::open_existing(&workspace.derived())? else {
+        return Ok(None);
+    };
+    let catalogue = index.catalogue()?;
+    let differences = refresh::differences(workspace, &catalogue, false);
+    Ok(Some(IndexState {
+        files: index.counts()?.files,
+        changed: differences.to_read.len() + differences.gone.len(),
+        last: index.note("last_indexed")?,
+    }))
+}
+
+/// Lines of at most so many columns, each with a label before it.
+struct Screen {
+    text: String,
+    width: usize,
+}
+
+impl Screen {
+    fn line(&mut self, label: &str, text: &str) {
+        let (bold, plain) = (style::HEADING, style::HEADING.render_reset());
+        let text = cut(text, self.width.saturating_sub(LABEL));
+        let line = format!("{bold}{label:<LABEL$}{plain}{text}\n");
+        self.text.push_str(&line);
+    }
+
+    fn whole(&mut self, text: &str) {
+        self.text.push_str(&cut(text, self.width));
+        self.text.push('\n');
+    }
+
+    fn blank(&mut self) {
+        self.text.push('\n');
+    }
+}
+
+/// The first line of a text, shortened to so many characters.
+fn cut(text: &str, most: usize) -> String {
+    let line = text.lines().next().unwrap_or_default();
+    let line = printable(line);
+    if line.chars().count() <= most {
+        return line.into_owned();
+    }
+    let kept: String = line.chars().take(most.saturating_sub(1)).collect();
+    format!("{}…", kept.trim_end())
+}
+
+fn count(n: usize, what: &str) -> String {
+    match n {
+        1 => format!("1 {what}"),
+        n => format!("{} {what}s", thousands(n)),
+    }
+}
+
+fn age(seconds: i64) -> String {
+    let (n, unit) = match seconds {
+        s if s < 2 * 3600 => (s / 60, "minutes"),
+        s if s < 2 * 86_400 => (s / 3600, "hours"),
+        s => (s / 86_400, "days"),
+    };
+    format!("{n} {unit}")
+}

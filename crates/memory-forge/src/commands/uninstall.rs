@@ -1,0 +1,67 @@
+//! `uninstall`: takes out what `setup` put into the files of agent clients,
+//! and nothing else. State and knowledge stay.
+
+use clap::Args;
+
+use super::setup::{carry_out, exit, report};
+use crate::memory;
+use crate::report::{CommandError, Exit};
+use crate::settings::Settings;
+use crate::setup::{self, Client, Scope, Surroundings};
+use crate::ui::Ui;
+
+/// Take out what `setup` put into the files of agent clients
+///
+/// Files that nobody edited since become what they were before `setup`, to the
+/// byte; from others only our entries leave. `.mind/` and `knowledge/` stay.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  memory-forge uninstall --dry-run            Show what would leave, from all clients
+  memory-forge uninstall claude               Show it, ask, take it out
+  memory-forge uninstall --scope user --yes   Only what is in your home")]
+pub(crate) struct UninstallArgs {
+    /// The clients to take it from; all of them unless named
+    #[arg(value_name = "CLIENT")]
+    pub(crate) clients: Vec<Client>,
+
+    /// Where to take it out; both unless named
+    #[arg(long, value_name = "SCOPE")]
+    pub(crate) scope: Option<Scope>,
+
+    /// Show what would change and change nothing
+    #[arg(long, short = 'n')]
+    pub(crate) dry_run: bool,
+
+    /// Do not ask
+    #[arg(long, short)]
+    pub(crate) yes: bool,
+
+    /// Print the result as JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+pub(crate) fn run(
+    args: UninstallArgs,
+    settings: &Settings,
+    ui: &mut Ui,
+) -> Result<Exit, CommandError> {
+    let workspace = memory::workspace(settings, ui)?;
+    let around = Surroundings {
+        workspace: &workspace,
+        settings,
+    };
+    let clients = if args.clients.is_empty() {
+        Client::ALL.to_vec()
+    } else {
+        args.clients
+    };
+    let scopes = args.scope.map_or(Scope::ALL.to_vec(), |scope| vec![scope]);
+    let plan = setup::uninstall(&around, &clients, &scopes)?;
+    let applied = carry_out(&around, &plan, args.dry_run, args.yes, args.json, ui)?;
+    if args.json {
+        ui.json(&report(&around, &plan, &applied))?;
+    }
+    Ok(exit(&applied))
+}

@@ -1,0 +1,769 @@
+//! From a wish to a list of files with their text before and after, and from
+//! there to disk: all of it or nothing. Nothing is written before everything
+//! that could be refused has been looked at.
+
+use std::path::Path;
+
+use forge::document::{self, LinkKind};
+use forge::workspace::{
+    Backup, Error, OutsideChange, OutsideFile, RelPath, Workspace, change_outside,
+};
+use serde_json::{Value, json};
+
+use super::entries::{self, SERVER};
+use super::found::{self, Presence};
+use super::hooks::{self, HookSet, Program};
+use super::json::{Broken, Item};
+use super::{Client, Place, Scope, Surroundings, plugin, stub, toml};
+use crate::report::CommandError;
+
+/// What was asked for.
+#[derive(Clone, Debug)]
+pub(crate) struct Ask {
+    pub(crate) clients: Vec<Client>,
+    pub(crate) scope: Scope,
+    pub(crate) hooks: HookSet,
+    pub(crate) mcp: bool,
+    pub(crate) stub: bool,
+    /// Install although the other scope has it.
+    pub(crate) force: bool,
+    /// Name the running program by its path.
+    pub(crate) absolute: bool,
+}
+
+/// One file that is to change; none means that there is no file.
+#[derive(Debug)]
+pub(crate) struct PlannedFile {
+    pub(crate) place: Place,
+    pub(crate) before: Option<String>,
+    pub(crate) after: Option<String>,
+    /// Nothing of ours was in it.
+    first: bool,
+}
+
+/// What is to happen, and what a person should know about it.
+#[derive(Debug, Default)]
+pub(crate) struct Plan {
+    what: String,
+    removes: bool,
+    pub(crate) files: Vec<PlannedFile>,
+    pub(crate) notes: Vec<String>,
+    pub(crate) warnings: Vec<String>,
+}
+
+/// Plans what `setup` does.
+pub(crate) fn install(around: &Surroundings<'_>, ask: &Ask) -> Result<Plan, CommandError> {
+    let mut draft = Draft::new(around);
+    let mut plan = Plan {
+        what: format!("Set up {}", names(&ask.clients)),
+        ..Plan::default()
+    };
+    let program = program(around, ask, &mut plan)?;
+    let mut clients = ask.clients.clone();
+    // In one order, whatever order they were typed in: what one client's files
+    // say decides about the next one's.
+    clients.sort();
+    clients.dedup();
+    for &client in &clients {
+        let elsewhere = found::presence(around, client, ask.scope.other());
+        install_hooks(&mut draft, &mut plan, ask, client, &program, &elsewhere)?;
+        if ask.mcp {
+            install_server(&mut draft, &mut plan, ask.scope, client, &program)?;
+        }
+        if ask.stub {
+            install_stub(&mut draft, &mut plan, ask, client, &elsewhere)?;
+        }
+        plan.notes
+            .extend(found::advice(client, ask.scope).map(str::to_owned));
+    }
+    plan.files = draft.finish();
+    Ok(plan)
+}
+
+/// Plans what `uninstall` does, in the scopes given.
+pub(crate) fn uninstall(
+    around: &Surroundings<'_>,
+    clients: &[Client],
+    scopes: &[Scope],
+) -> Result<Plan, CommandError> {
+    let mut draft = Draft::new(around);
+    let mut plan = Plan {
+        what: format!("Uninstall from {}", names(clients)),
+        removes: true,
+        ..Plan::default()
+    };
+    for &scope in scopes {
+        if scope == Scope::User && around.settings.home.is_none() {
+            continue;
+        }
+        // Lines that another client still reads stay for it.
+        let mut needed = Vec::new();
+        for other in Client::ALL.into_iter().filter(|c| !clients.contains(c)) {
+            if !found::presence(around, other, scope).is_empty_but_for_stub() {
+                needed.extend(stub_files(around, other, scope)?);
+            }
+        }
+        for &client in clients {
+            uninstall_client(&mut draft, &mut plan, client, scope)?;
+            for place in stub_files(around, client, scope)? {
+                if !needed.contains(&place) && around.exists(&place) {
+                    draft.edit(&place, |file| match file.now {
+                        Some(text) => stub::without(text),
+                        None => Ok(None),
+                    })?;
+                }
+            }
+        }
+    }
+    plan.files = draft.finish();
+    Ok(plan)
+}
+
+fn names(clients: &[Client]) -> String {
+    let names: Vec<&str> = clients.iter().map(|client| client.title()).collect();
+    names.join(", ")
+}
+
+/// A project's files are shared, so they name the program and leave it to the
+/// `PATH`; files in a home may name the one that is there.
+fn program(around: &Surroundings<'_>, ask: &Ask, plan: &mut Plan) -> Result<Program, CommandError> {
+    let on_path = found::on_path(around.settings, "memory-forge");
+    let absolute = ask.absolute || (ask.scope == Scope::User && on_path.is_none());
+    if !absolute {
+        if on_path.is_none() {
+            plan.warnings.push(
+                "`memory-forge` is not on your `PATH`: hooks stay silent until it is. \
+                 Install it there, or use `--absolute`"
+                    .to_owned(),
+            );
+        }
+        return Ok(Program::OnPath);
+    }
+    let path = around.settings.binary.as_deref().and_then(Path::to_str);
+    path.map(|path| Program::At(path.to_owned()))
+        .ok_or_else(|| {
+            CommandError::failure("The path of this program cannot be written into JSON")
+                .hint("Put `memory-forge` on your `PATH`")
+        })
+}
+
+fn install_hooks(
+    draft: &mut Draft<'_>,
+    plan: &mut Plan,
+    ask: &Ask,
+    client: Client,
+    program: &Program,
+    elsewhere: &Presence,
+) -> Result<(), CommandError> {
+    if ask.hooks == HookSet::None {
+        return Ok(());
+    }
+    if !elsewhere.hooks.is_empty() && !ask.force {
+        plan.warnings.push(format!(
+            "{} already has these hooks in the {} scope (`{}`); a second set would fire twice \
+             and was left out. `--force` installs it all the same",
+            client.title(),
+            ask.scope.other().name(),
+            elsewhere.hooks_file,
+        ));
+        return Ok(());
+    }
+    if client == Client::Copilot && ask.scope == Scope::Project && !ask.force {
+        let claude = draft.around.hooks_file(Client::Claude, Scope::Project)?;
+        let shared = draft.text(&claude)?.is_some_and(|text| has_hooks(&text));
+        if shared {
+            plan.notes.push(
+                "Copilot CLI reads the hooks in `.claude/settings.json` too, so it needs none \
+                 of its own"
+                    .to_owned(),
+            );
+            return Ok(());
+        }
+    }
+    let place = draft.around.hooks_file(client, ask.scope)?;
+    if client == Client::OpenCode {
+        return install_plugin(draft, plan, ask, &place, program);
+    }
+    if client == Client::Claude && ask.scope == Scope::Project {
+        let copilot = found::presence(draft.around, Client::Copilot, Scope::Project);
+        if !copilot.hooks.is_empty() && !ask.force {
+            plan.warnings.push(
+                "Copilot CLI reads `.claude/settings.json` besides `.github/hooks/`, and would \
+                 fire twice: run `memory-forge uninstall copilot --scope project`"
+                    .to_owned(),
+            );
+        }
+    }
+    let wanted = hooks::items(client, ask.hooks, program);
+    let is_hook = |item: &Item| item.name.is_none();
+    draft.entries(&place, &hooks::seeds(client), is_hook, &wanted)
+}
+
+fn install_plugin(
+    draft: &mut Draft<'_>,
+    plan: &mut Plan,
+    ask: &Ask,
+    place: &Place,
+    program: &Program,
+) -> Result<(), CommandError> {
+    let edited = draft
+        .text(place)?
+        .is_some_and(|text| !plugin::is_ours(&text));
+    if edited && !ask.force {
+        plan.warnings.push(format!(
+            "`{}` was edited and is left alone; `--force` writes it anew",
+            draft.around.shown(place)
+        ));
+        return Ok(());
+    }
+    draft.edit(place, |_| Ok(Some(plugin::text(program))))
+}
+
+fn install_server(
+    draft: &mut Draft<'_>,
+    plan: &mut Plan,
+    scope: Scope,
+    client: Client,
+    program: &Program,
+) -> Result<(), CommandError> {
+    let around = draft.around;
+    if client == Client::Copilot && scope == Scope::Project {
+        let claude = around.server_file(Client::Claude, Scope::Project)?;
+        if draft.text(&claude)?.is_some_and(|text| has_server(&text)) {
+            plan.notes
+                .push("Copilot CLI reads the server in `.mcp.json` too".to_owned());
+            return Ok(());
+        }
+    }
+    let place = around.server_file(client, scope)?;
+    let mut foreign = false;
+    if client == Client::Codex {
+        draft.edit(&place, |file| {
+            let there = file.now.map(toml::server).transpose()?;
+            foreign = there == Some(toml::Server::Foreign);
+            if foreign {
+                return Ok(file.now.map(str::to_owned));
+            }
+            toml::with(file.now, program.word()).map(Some)
+        })?;
+    } else {
+        let item = server_item(client, scope, program);
+        if let Some(text) = draft.text(&place)? {
+            let found = entries::foreign_server(&text);
+            foreign = found.map_err(|broken| around.broken(&place, &broken))?;
+        }
+        if !foreign {
+            let is_server = |item: &Item| item.name.is_some();
+            draft.entries(&place, &server_seeds(client), is_server, &[item])?;
+        }
+    }
+    if foreign {
+        plan.warnings.push(format!(
+            "`{}` has a server `{SERVER}` that is not ours; it was left alone",
+            around.shown(&place)
+        ));
+    }
+    Ok(())
+}
+
+fn server_item(client: Client, scope: Scope, program: &Program) -> Item {
+    let word = program.word();
+    let (key, value) = match (client, scope) {
+        (Client::OpenCode, _) => (
+            "mcp",
+            json!({"type": "local", "command": [word, "mcp"], "enabled": true}),
+        ),
+        (Client::Copilot, Scope::User) => (
+            "mcpServers",
+            json!({"type": "local", "command": word, "args": ["mcp"], "tools": ["*"]}),
+        ),
+        _ => ("mcpServers", json!({"command": word, "args": ["mcp"]})),
+    };
+    Item {
+        path: vec![key.to_owned()],
+        name: Some(SERVER.to_owned()),
+        value,
+    }
+}
+
+fn server_seeds(client: Client) -> Vec<Item> {
+    let schema = || Item {
+        path: Vec::new(),
+        name: Some("$schema".to_owned()),
+        value: Value::from("https://opencode.ai/config.json"),
+    };
+    match client {
+        Client::OpenCode => vec![schema()],
+        _ => Vec::new(),
+    }
+}
+
+fn install_stub(
+    draft: &mut Draft<'_>,
+    plan: &mut Plan,
+    ask: &Ask,
+    client: Client,
+    elsewhere: &Presence,
+) -> Result<(), CommandError> {
+    if let (Some(place), false) = (&elsewhere.stub, ask.force) {
+        plan.notes.push(format!(
+            "{} finds the lines about memory in `{place}` already",
+            client.title()
+        ));
+        return Ok(());
+    }
+    let Some(place) = stub_place(draft, client, ask.scope)? else {
+        plan.notes.push(format!(
+            "{} has no file for lines that hold in all projects; use `--scope project`",
+            client.title()
+        ));
+        return Ok(());
+    };
+    let creates_agents = draft.text(&place)?.is_none()
+        && matches!(&place, Place::Project(path) if path.as_str() == "AGENTS.md");
+    if creates_agents && client != Client::Claude && draft.has("CLAUDE.md")? {
+        plan.notes
+            .push("OpenCode reads `AGENTS.md` instead of `CLAUDE.md` once there is one".to_owned());
+    }
+    draft.edit(&place, |file| stub::with(file.now).map(Some))
+}
+
+/// The one file that gets the lines for a client, so that clients which read
+/// the same file share them.
+fn stub_place(
+    draft: &mut Draft<'_>,
+    client: Client,
+    scope: Scope,
+) -> Result<Option<Place>, CommandError> {
+    let around = draft.around;
+    let mut failed = None;
+    let read = stub_files_read(around, client, scope, &mut |place| {
+        let text = draft.text(place);
+        text.unwrap_or_else(|error| {
+            failed = Some(error);
+            None
+        })
+    })?;
+    // A file that would be skipped must not be mistaken for one that is absent.
+    if let Some(error) = failed {
+        return Err(error);
+    }
+    for place in &read {
+        if draft.text(place)?.is_some_and(|text| stub::is_in(&text)) {
+            return Ok(Some(place.clone()));
+        }
+    }
+    if let Some(first) = read.into_iter().next() {
+        return Ok(Some(first));
+    }
+    if scope == Scope::User {
+        return Ok(stub_files(around, client, scope)?.into_iter().next());
+    }
+    let name = match client {
+        Client::Claude if draft.has("CLAUDE.local.md")? => "CLAUDE.md",
+        Client::Gemini => "GEMINI.md",
+        _ => "AGENTS.md",
+    };
+    around.place(client, scope, name).map(Some)
+}
+
+/// The files that a client may ever take such lines from.
+fn stub_files(
+    around: &Surroundings<'_>,
+    client: Client,
+    scope: Scope,
+) -> Result<Vec<Place>, CommandError> {
+    let names: &[&str] = match (client, scope) {
+        (Client::Claude, Scope::Project) => &["CLAUDE.md", ".claude/CLAUDE.md", "AGENTS.md"],
+        (Client::Codex, Scope::Project) => &["AGENTS.override.md", "AGENTS.md"],
+        (Client::OpenCode, Scope::Project) => &["AGENTS.md", "CLAUDE.md"],
+        (Client::Gemini, Scope::Project) => &["GEMINI.md", "AGENTS.md"],
+        (Client::Copilot, Scope::Project) => &[
+            "AGENTS.md",
+            "CLAUDE.md",
+            "GEMINI.md",
+            ".github/copilot-instructions.md",
+        ],
+        (Client::Cursor, Scope::Project) => &["AGENTS.md"],
+        (Client::Claude, Scope::User) => &["CLAUDE.md"],
+        (Client::Codex | Client::OpenCode, Scope::User) => &["AGENTS.md"],
+        (Client::Gemini, Scope::User) => &["GEMINI.md"],
+        (Client::Copilot, Scope::User) => &["copilot-instructions.md"],
+        (Client::Cursor, Scope::User) => &[],
+    };
+    let mut places = Vec::new();
+    for name in names {
+        places.push(around.place(client, scope, name)?);
+    }
+    if (client, scope) == (Client::OpenCode, Scope::User) {
+        places.push(around.place(Client::Claude, Scope::User, "CLAUDE.md")?);
+    }
+    Ok(places)
+}
+
+/// Of those, the ones that it reads as files are now. `text` gives a file's
+/// text, or none.
+pub(super) fn stub_files_read(
+    around: &Surroundings<'_>,
+    client: Client,
+    scope: Scope,
+    text: &mut dyn FnMut(&Place) -> Option<String>,
+) -> Result<Vec<Place>, CommandError> {
+    let all = stub_files(around, client, scope)?;
+    let mut there: Vec<Place> = Vec::new();
+    for place in all {
+        if text(&place).is_some() {
+            there.push(place);
+        }
+    }
+    let mut project = |name: &str| -> Result<Option<String>, CommandError> {
+        let place = around.place(client, Scope::Project, name)?;
+        Ok(text(&place))
+    };
+    match (client, scope) {
+        // Its own files keep it from reading the general one, unless they
+        // import it.
+        (Client::Claude, Scope::Project) => {
+            let mut own = Vec::new();
+            for name in ["CLAUDE.md", ".claude/CLAUDE.md", "CLAUDE.local.md"] {
+                own.extend(project(name)?);
+            }
+            if own.iter().any(|text| imports_agents(text)) {
+                // Others read that one too, so it comes first.
+                there.sort_by_key(|place| !is_agents(place));
+            } else if !own.is_empty() {
+                there.retain(|place| !is_agents(place));
+            }
+        }
+        (Client::Gemini, Scope::Project) => {
+            let settings = project(".gemini/settings.json")?.unwrap_or_default();
+            if !lists_agents(&settings) {
+                there.retain(|place| !is_agents(place));
+            }
+        }
+        // The first of them alone.
+        (Client::Codex, Scope::Project) | (Client::OpenCode, _) => there.truncate(1),
+        _ => {}
+    }
+    Ok(there)
+}
+
+fn is_agents(place: &Place) -> bool {
+    matches!(place, Place::Project(path) if path.as_str() == "AGENTS.md")
+}
+
+fn imports_agents(text: &str) -> bool {
+    document::parse(text).links.iter().any(|link| {
+        let target = link
+            .target
+            .trim_start_matches("./")
+            .trim_start_matches("../");
+        link.kind == LinkKind::Import && target == "AGENTS.md"
+    })
+}
+
+/// Whether Gemini CLI was told to read `AGENTS.md`.
+fn lists_agents(settings: &str) -> bool {
+    let Ok(value) = super::json::read(settings) else {
+        return false;
+    };
+    let names = &value["context"]["fileName"];
+    let listed = names.as_array().into_iter().flatten().chain([names]);
+    listed
+        .filter_map(Value::as_str)
+        .any(|name| name == "AGENTS.md")
+}
+
+fn uninstall_client(
+    draft: &mut Draft<'_>,
+    plan: &mut Plan,
+    client: Client,
+    scope: Scope,
+) -> Result<(), CommandError> {
+    let around = draft.around;
+    let hooks_file = around.hooks_file(client, scope)?;
+    let server_file = around.server_file(client, scope)?;
+    if client == Client::OpenCode {
+        match draft.text(&hooks_file)? {
+            Some(text) if plugin::is_ours(&text) => draft.edit(&hooks_file, |_| Ok(None))?,
+            Some(_) => plan.warnings.push(format!(
+                "`{}` was edited and still runs; delete it if you do not want it",
+                around.shown(&hooks_file)
+            )),
+            None => {}
+        }
+    } else {
+        draft.entries(&hooks_file, &hooks::seeds(client), |_| true, &[])?;
+    }
+    if client == Client::Codex {
+        return draft.edit(&server_file, |file| match file.now {
+            Some(text) => toml::without(text),
+            None => Ok(None),
+        });
+    }
+    let seeds = server_seeds(client);
+    draft.entries(&server_file, &seeds, |_| true, &[])
+}
+
+pub(super) fn has_hooks(text: &str) -> bool {
+    let items = entries::ours(text).unwrap_or_default();
+    items.iter().any(|item| item.name.is_none())
+}
+
+pub(super) fn has_server(text: &str) -> bool {
+    let items = entries::ours(text).unwrap_or_default();
+    items.iter().any(|item| item.name.is_some())
+}
+
+/// Files as they would be, read once.
+struct Draft<'a> {
+    around: &'a Surroundings<'a>,
+    files: Vec<DraftFile>,
+}
+
+struct DraftFile {
+    place: Place,
+    before: Option<String>,
+    now: Option<String>,
+    /// What is known of the file before we came, as text or as absence.
+    record: Option<Option<String>>,
+}
+
+/// What an edit sees.
+struct View<'a> {
+    now: Option<&'a str>,
+    record: Option<Option<&'a str>>,
+}
+
+impl<'a> Draft<'a> {
+    fn new(around: &'a Surroundings<'a>) -> Draft<'a> {
+        Draft {
+            around,
+            files: Vec::new(),
+        }
+    }
+
+    fn load(&mut self, place: &Place) -> Result<usize, CommandError> {
+        if let Some(index) = self.files.iter().position(|file| file.place == *place) {
+            return Ok(index);
+        }
+        let text = self.around.read(place)?;
+        // What has nothing of ours in it is itself what was before, and an
+        // older record is of no use any more.
+        let record = if text.as_deref().is_some_and(has_ours) {
+            record(self.around, place)?
+        } else {
+            Some(text.clone())
+        };
+        self.files.push(DraftFile {
+            place: place.clone(),
+            before: text.clone(),
+            now: text,
+            record,
+        });
+        Ok(self.files.len() - 1)
+    }
+
+    fn text(&mut self, place: &Place) -> Result<Option<String>, CommandError> {
+        let index = self.load(place)?;
+        Ok(self.files[index].now.clone())
+    }
+
+    /// Whether the project has, or would have, a file of this name.
+    fn has(&mut self, name: &str) -> Result<bool, CommandError> {
+        let place = self.around.place(Client::Claude, Scope::Project, name)?;
+        Ok(self.text(&place)?.is_some())
+    }
+
+    fn edit(
+        &mut self,
+        place: &Place,
+        f: impl FnOnce(View<'_>) -> Result<Option<String>, Broken>,
+    ) -> Result<(), CommandError> {
+        let index = self.load(place)?;
+        let file = &mut self.files[index];
+        let view = View {
+            now: file.now.as_deref(),
+            record: file.record.as_ref().map(Option::as_deref),
+        };
+        let after = f(view).map_err(|broken| self.around.broken(place, &broken))?;
+        self.files[index].now = after;
+        Ok(())
+    }
+
+    /// Replaces entries of ours: some go, the others stay, and `wanted` comes.
+    fn entries(
+        &mut self,
+        place: &Place,
+        seeds: &[Item],
+        goes: impl Fn(&Item) -> bool,
+        wanted: &[Item],
+    ) -> Result<(), CommandError> {
+        self.edit(place, |file| {
+            let there = file.now.map(entries::ours).transpose()?.unwrap_or_default();
+            let mut target: Vec<Item> = there.into_iter().filter(|item| !goes(item)).collect();
+            target.extend(wanted.iter().cloned());
+            // Hooks before servers, as a set-up of both at once has it.
+            target.sort_by_key(|item| item.name.is_some());
+            entries::with(file.now, file.record, seeds, &target)
+        })
+    }
+
+    fn finish(self) -> Vec<PlannedFile> {
+        self.files
+            .into_iter()
+            .filter(|file| file.before != file.now)
+            .map(|file| PlannedFile {
+                first: !file.before.as_deref().is_some_and(has_ours),
+                place: file.place,
+                before: file.before,
+                after: file.now,
+            })
+            .collect()
+    }
+}
+
+/// Whether a text of any kind has something of ours in it.
+fn has_ours(text: &str) -> bool {
+    stub::is_in(text)
+        || plugin::is_ours(text)
+        || entries::ours(text).is_ok_and(|items| !items.is_empty())
+        || toml::server(text) == Ok(toml::Server::Ours)
+}
+
+/// Where a project's file is remembered as it was.
+fn record_name(path: &RelPath) -> String {
+    format!("setup/{}.before.json", path.as_str().replace('/', "__"))
+}
+
+/// What is known of a file before we came: beside it in a home, among the
+/// derived files in a project.
+fn record(
+    around: &Surroundings<'_>,
+    place: &Place,
+) -> Result<Option<Option<String>>, CommandError> {
+    match place {
+        Place::User(file) => {
+            let backup = file.read_backup()?;
+            Ok(backup
+                .and_then(|bytes| String::from_utf8(bytes).ok())
+                .map(Some))
+        }
+        Place::Project(path) => {
+            let file = OutsideFile {
+                base: around.workspace.root().to_owned(),
+                path: around.workspace.derived().join(record_name(path)),
+            };
+            // Derived files may be gone or damaged; we then know nothing.
+            let text = file.read_text().ok().flatten();
+            let value: Option<Value> = text.and_then(|text| serde_json::from_str(&text).ok());
+            Ok(value.and_then(|value| match &value["before"] {
+                Value::Null => Some(None),
+                Value::String(text) => Some(Some(text.clone())),
+                _ => None,
+            }))
+        }
+    }
+}
+
+impl Surroundings<'_> {
+    fn broken(&self, place: &Place, broken: &Broken) -> CommandError {
+        let file = self.shown(place);
+        CommandError::failure(format!("`{file}` line {}: {}", broken.line, broken.what))
+            .hint("Nothing was changed; repair that file and try again")
+    }
+}
+
+impl Plan {
+    /// Carries it out. Gives the id under which a project's part can be undone.
+    pub(crate) fn apply(&self, around: &Surroundings<'_>) -> Result<Option<String>, CommandError> {
+        let (mut project, mut user) = (Vec::new(), Vec::new());
+        for file in &self.files {
+            match &file.place {
+                Place::Project(path) => project.push((path, file)),
+                Place::User(place) => user.push((place, file)),
+            }
+        }
+        let id = self.apply_project(around.workspace, around.settings.now, &project)?;
+        self.apply_user(&user)?;
+        Ok(id)
+    }
+
+    fn apply_project(
+        &self,
+        workspace: &Workspace,
+        now: jiff::Timestamp,
+        files: &[(&RelPath, &PlannedFile)],
+    ) -> Result<Option<String>, CommandError> {
+        if files.is_empty() {
+            return Ok(None);
+        }
+        for (path, file) in files {
+            // From Markdown and TOML our part leaves without a trace by itself.
+            let is_json = path.as_str().ends_with(".json") || path.as_str().ends_with(".jsonc");
+            if file.first && !self.removes && is_json {
+                let record = json!({"path": path.as_str(), "before": file.before}).to_string();
+                workspace.write_derived(&record_name(path), record.as_bytes())?;
+            }
+        }
+        let receipt = workspace.change(&self.what, now, |change| {
+            for (path, file) in files {
+                let there = change.read(path)?;
+                if there.as_deref() != file.before.as_deref().map(str::as_bytes) {
+                    return Err(Error::ChangedSince {
+                        path: workspace.absolute(path),
+                    });
+                }
+                match &file.after {
+                    Some(text) => change.write(path, text.as_bytes()),
+                    None => change.remove(path),
+                }
+            }
+            let mut folders: Vec<RelPath> = Vec::new();
+            for (path, _) in files.iter().filter(|(_, file)| file.after.is_none()) {
+                let mut folder = path.parent();
+                while let Some(this) = folder {
+                    folder = this.parent();
+                    folders.push(this);
+                }
+            }
+            folders.sort();
+            folders.dedup();
+            for folder in &folders {
+                change.drop_folder_if_empty(folder);
+            }
+            Ok(())
+        })?;
+        Ok(receipt.id)
+    }
+
+    fn apply_user(&self, files: &[(&OutsideFile, &PlannedFile)]) -> Result<(), CommandError> {
+        let bytes = |text: &Option<String>| text.as_ref().map(|text| text.clone().into_bytes());
+        let mut changes = Vec::new();
+        let mut folders: Vec<OutsideFile> = Vec::new();
+        for (place, file) in files {
+            changes.push(OutsideChange {
+                file: (*place).clone(),
+                before: bytes(&file.before),
+                after: bytes(&file.after),
+                backup: match (self.removes, file.first) {
+                    (true, _) => Backup::Drop,
+                    (false, true) => Backup::Take,
+                    (false, false) => Backup::Leave,
+                },
+            });
+            if file.after.is_none() {
+                let above = place.path.ancestors().skip(1);
+                let inside = above.take_while(|f| f.starts_with(&place.base) && **f != place.base);
+                folders.extend(inside.map(|folder| OutsideFile {
+                    base: place.base.clone(),
+                    path: folder.to_owned(),
+                }));
+            }
+        }
+        // The deepest first: one that holds an empty folder is not empty yet.
+        folders.sort_by_key(|folder| std::cmp::Reverse(folder.path.components().count()));
+        folders.dedup();
+        Ok(change_outside(&changes, &folders)?)
+    }
+}

@@ -1,0 +1,171 @@
+//! The few lines about memory in a file that agents load by themselves. They
+//! stand between two comments, are put in once, and leave no trace when they
+//! go; everything around them is the author's.
+
+use forge::document;
+use forge::tokens;
+
+use super::json::Broken;
+
+const BEGIN: &str = "<!-- memory-forge:begin -->";
+const END: &str = "<!-- memory-forge:end -->";
+
+/// At most six lines, because every session of every client pays for them.
+pub(crate) const TEXT: &str = "\
+## Memory
+- Where the work stands: `memory-forge mind show`. Read it before you plan.
+- Before you ask or assume: `memory-forge search \"<question>\"`; what is known lies in `knowledge/`.
+- When it happens, note it: `memory-forge mind set`, `mind decide`, `mind task`.
+- Lasting facts go to `knowledge/<topic>.md` with `memory-forge save`, not into this file.";
+
+/// What the lines cost in each session, by estimate.
+pub(crate) fn tokens() -> usize {
+    tokens::estimate(TEXT)
+}
+
+pub(crate) fn is_in(text: &str) -> bool {
+    matches!(block(text), Ok(Some(_)))
+}
+
+/// The text with our lines in it, at the end unless they are there already.
+pub(crate) fn with(current: Option<&str>) -> Result<String, Broken> {
+    let Some(text) = current else {
+        return Ok(format!("{}\n", lines("\n")));
+    };
+    let newline = newline(text);
+    let ours = lines(newline);
+    if let Some(span) = block(text)? {
+        let mut text = text.to_owned();
+        text.replace_range(span, &ours);
+        return Ok(text);
+    }
+    // The two ends of what is added tell how the file ended, so that taking it
+    // out again restores that.
+    Ok(if text.is_empty() {
+        ours
+    } else if text.ends_with('\n') {
+        format!("{text}{newline}{ours}{newline}")
+    } else {
+        format!("{text}{newline}{newline}{ours}")
+    })
+}
+
+/// The text without our lines; none where the file was made for them.
+pub(crate) fn without(text: &str) -> Result<Option<String>, Broken> {
+    let Some(span) = block(text)? else {
+        return Ok(Some(text.to_owned()));
+    };
+    let (mut before, mut after) = (&text[..span.start], &text[span.end..]);
+    let own_line = after.strip_prefix("\r\n").or(after.strip_prefix('\n'));
+    if before.is_empty() && own_line == Some("") {
+        return Ok(None);
+    }
+    let cut = |text: &str| {
+        text.strip_suffix('\n')
+            .map(|t| t.strip_suffix('\r').unwrap_or(t).len())
+    };
+    match own_line {
+        Some(rest) => {
+            after = rest;
+            // The blank line before it came with it.
+            if let Some(shorter) = cut(before)
+                && before[..shorter].ends_with('\n')
+            {
+                before = &before[..shorter];
+            }
+        }
+        None => {
+            for _ in 0..2 {
+                before = cut(before).map_or(before, |shorter| &before[..shorter]);
+            }
+        }
+    }
+    Ok(Some(format!("{before}{after}")))
+}
+
+fn lines(newline: &str) -> String {
+    let all = format!("{BEGIN}\n{TEXT}\n{END}");
+    all.replace('\n', newline)
+}
+
+fn newline(text: &str) -> &'static str {
+    if text.contains("\r\n") { "\r\n" } else { "\n" }
+}
+
+/// Where our lines are, comments included. Comments in code are shown, not
+/// meant; one that is never closed has no clear meaning.
+fn block(text: &str) -> Result<Option<std::ops::Range<usize>>, Broken> {
+    if !text.contains(BEGIN) {
+        return Ok(None);
+    }
+    let document = document::parse(text);
+    let meant = |word: &str, from: usize| {
+        let mut found = text[from..].match_indices(word).map(|(at, _)| from + at);
+        found.find(|&at| !document.in_code(at))
+    };
+    let Some(start) = meant(BEGIN, 0) else {
+        return Ok(None);
+    };
+    match meant(END, start) {
+        Some(end) => Ok(Some(start..end + END.len())),
+        None => Err(Broken {
+            line: document.line_of(start),
+            what: format!("`{BEGIN}` is never closed by `{END}`"),
+        }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_lines_are_few_and_cheap() {
+        assert!(TEXT.lines().count() <= 6);
+        assert!(tokens() <= 150, "{}", tokens());
+    }
+
+    #[test]
+    fn any_end_of_a_file_comes_back() {
+        for text in [
+            "",
+            "\n",
+            "# A",
+            "# A\n",
+            "# A\n\n",
+            "# A\n\n\n",
+            "# A\r\n\r\ntext\r\n",
+            "# A\r\ntext",
+            "\u{feff}# A\n",
+            "```\n<!-- memory-forge:begin -->\n```\n",
+        ] {
+            let with_it = with(Some(text)).expect("nothing is broken");
+            assert!(is_in(&with_it), "{with_it:?}");
+            assert_eq!(with(Some(&with_it)), Ok(with_it.clone()), "twice is once");
+            assert_eq!(without(&with_it), Ok(Some(text.to_owned())));
+        }
+        assert_eq!(without(&with(None).expect("new")), Ok(None));
+    }
+
+    #[test]
+    fn text_that_was_written_around_it_stays() {
+        let text = with(Some("# A\n")).expect("nothing is broken");
+        let edited = format!("{text}\nMore.\n");
+        assert_eq!(without(&edited), Ok(Some("# A\n\nMore.\n".to_owned())));
+        let fresh = format!("Above.\n{}", with(None).expect("new"));
+        assert_eq!(without(&fresh), Ok(Some("Above.\n".to_owned())));
+    }
+
+    #[test]
+    fn older_lines_are_replaced_where_they_are() {
+        let text = format!("a\n\n{BEGIN}\nold\n{END}\n\nb\n");
+        let new = with(Some(&text)).expect("nothing is broken");
+        assert_eq!(new, format!("a\n\n{}\n\nb\n", lines("\n")));
+    }
+
+    #[test]
+    fn a_block_that_is_not_closed_is_refused() {
+        let broken = with(Some("a\n<!-- memory-forge:begin -->\nb\n")).expect_err("refused");
+        assert_eq!(broken.line, 2);
+    }
+}
