@@ -33,10 +33,6 @@ pub(crate) fn run(arguments: &[String]) -> ExitCode {
     // A message on standard error would be shown to the user by some clients.
     panic::set_hook(Box::new(|_| {}));
     let asked = Asked::read(arguments);
-    if asked.help {
-        say(HELP.trim_start());
-        return ExitCode::SUCCESS;
-    }
     start_watchdog(match asked.event {
         Some(Event::SessionEnd) => DEADLINE_AT_END,
         _ => DEADLINE,
@@ -46,25 +42,12 @@ pub(crate) fn run(arguments: &[String]) -> ExitCode {
     ExitCode::SUCCESS
 }
 
-const HELP: &str = "
-Answer an event of an agent client: reads JSON from standard input, prints JSON
-
-Usage: memory-forge hook [EVENT] [--client NAME]
-
-The event is taken from `hook_event_name` in the input, else from EVENT:
-session-start, user-prompt-submit, stop, pre-compact, post-compact,
-session-end, subagent-start, subagent-stop, task-completed.
-
-It never fails: the exit code is always 0.
-";
-
 /// What the command line says; everything unknown is ignored.
 #[derive(Default)]
 struct Asked {
     event: Option<Event>,
     client: Option<Client>,
     root: Option<String>,
-    help: bool,
 }
 
 impl Asked {
@@ -84,7 +67,6 @@ impl Asked {
                 "--root" | "--path" | "-p" => {
                     asked.root = value.or_else(|| rest.next()).map(str::to_owned);
                 }
-                "--help" | "-h" => asked.help = true,
                 _ => asked.event = asked.event.or(Event::named(name)),
             }
         }

@@ -15,12 +15,15 @@ use crate::report::CommandError;
 const DEFAULT_WIDTH: usize = 100;
 
 /// The arguments of a `hook`, if that is the command. Global flags in front of
-/// it are handed over as well.
+/// it are handed over as well. Help is the parser's business.
 pub(crate) fn hook_arguments() -> Option<Vec<String>> {
     let all: Vec<String> = std::env::args_os()
         .skip(1)
         .map(|it| it.to_string_lossy().into_owned())
         .collect();
+    if all.iter().any(|it| it == "--help" || it == "-h") {
+        return None;
+    }
     let mut at = 0;
     while let Some(argument) = all.get(at) {
         match argument.as_str() {
