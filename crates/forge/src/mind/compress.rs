@@ -292,7 +292,10 @@ impl Mind<'_> {
         if spans.is_empty() {
             return Ok((0, None));
         }
-        let lines: Vec<&str> = spans.iter().map(|it| document.str(it).trim_end()).collect();
+        let lines: Vec<&str> = spans
+            .iter()
+            .map(|it| document.str(it).trim_end_matches(['\n', '\r']))
+            .collect();
         let lines = lines.join(document.newline());
         archive.add_below(
             TASKS,
