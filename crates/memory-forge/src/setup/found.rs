@@ -145,6 +145,10 @@ pub(crate) fn advice(client: Client, scope: Scope) -> impl Iterator<Item = &'sta
             "Copilot CLI runs a project's hooks only in folders that you trust: start `copilot` \
              here once and agree",
         ),
+        (Client::OpenCode, _) => Some(
+            "OpenCode fetches its own plugin package when it first sees a plugin; without a \
+             network that one start takes minutes",
+        ),
         _ => None,
     };
     advice.into_iter()
