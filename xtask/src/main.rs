@@ -13,6 +13,8 @@ Usage: cargo xtask <command>
 Commands:
   bench speed [--tree generated|mdn] [--runs N] [--files N] [--json FILE]
       Measure the release binary against git, ripgrep and the shell's `true`
+  bench hooks [--runs N]
+      Measure what a hook costs, against `true` and `node`
   bench recall [SET]...
       Measure how well questions find their documents, by mode
   bench embed
@@ -25,6 +27,7 @@ fn main() -> ExitCode {
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let result = match words.as_slice() {
         ["bench", "speed", rest @ ..] => bench::speed::run(rest),
+        ["bench", "hooks", rest @ ..] => bench::hooks::run(rest),
         ["bench", "recall", rest @ ..] => bench::recall::run(rest),
         ["bench", "embed"] => bench_embed::run(),
         ["convert-model", from] => convert_model::run(from.as_ref()),

@@ -5,6 +5,7 @@
 //! shown, applied as one change, and can be undone.
 
 mod checks;
+mod findings;
 pub mod legacy;
 mod repair;
 pub mod stub;

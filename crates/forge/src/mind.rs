@@ -13,6 +13,7 @@ use jiff::Timestamp;
 use crate::document::{self, Document, EditError};
 use crate::workspace::{self, RelPath, Workspace};
 
+mod archive;
 mod briefing;
 mod checkpoint;
 mod compress;
@@ -99,7 +100,8 @@ impl<'a> Mind<'a> {
         Ok(self.text(which)?.map(document::parse))
     }
 
-    fn modified(&self, which: File) -> Option<Timestamp> {
+    /// When a file was last written; none where there is none.
+    pub fn modified(&self, which: File) -> Option<Timestamp> {
         modified(&self.absolute(which))
     }
 
@@ -113,12 +115,13 @@ impl<'a> Mind<'a> {
         f: impl FnOnce(&mut workspace::Change<'_>, Option<String>) -> Result<(String, T), Error>,
     ) -> Result<T, Error> {
         let path = self.files.path(which);
-        self.change(what, now, |change| {
+        let (value, _) = self.change(what, now, |change| {
             let before = change.read_text(path)?;
             let (after, value) = f(change, before)?;
             change.write(path, after);
             Ok(value)
-        })
+        })?;
+        Ok(value)
     }
 
     /// [`Workspace::change`] for work that can fail in ways of its own.
@@ -127,7 +130,7 @@ impl<'a> Mind<'a> {
         what: &str,
         now: Timestamp,
         f: impl FnOnce(&mut workspace::Change<'_>) -> Result<T, Error>,
-    ) -> Result<T, Error> {
+    ) -> Result<(T, workspace::Receipt), Error> {
         let mut outcome = None;
         let changed = self.workspace.change(what, now, |change| match f(change) {
             Ok(value) => {
@@ -144,7 +147,7 @@ impl<'a> Mind<'a> {
         match (changed, outcome) {
             (_, Some(Err(error))) => Err(error),
             (Err(error), _) => Err(error.into()),
-            (Ok(_), Some(Ok(value))) => Ok(value),
+            (Ok(receipt), Some(Ok(value))) => Ok((value, receipt)),
             (Ok(_), None) => unreachable!("the change ran, so there is an outcome"),
         }
     }

@@ -82,10 +82,12 @@ pub(crate) enum Command {
     Preview(commands::preview::PreviewArgs),
     Audit(commands::audit::AuditArgs),
     Doctor(commands::doctor::DoctorArgs),
+    Mind(commands::mind::MindArgs),
     Setup(commands::setup::SetupArgs),
     Uninstall(commands::uninstall::UninstallArgs),
     Status(commands::status::StatusArgs),
     Config(commands::config::ConfigArgs),
+    Hook(commands::hook::HookArgs),
     Completion(commands::completion::CompletionArgs),
     Man(commands::man::ManArgs),
 }

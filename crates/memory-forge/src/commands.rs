@@ -8,9 +8,11 @@ pub(crate) mod completion;
 pub(crate) mod config;
 pub(crate) mod doctor;
 pub(crate) mod forget;
+pub(crate) mod hook;
 pub(crate) mod index;
 pub(crate) mod init;
 pub(crate) mod man;
+pub(crate) mod mind;
 pub(crate) mod preview;
 pub(crate) mod restore;
 pub(crate) mod save;
@@ -45,17 +47,13 @@ fn dispatch(command: Command, settings: &Settings, ui: &mut Ui) -> Result<Exit, 
         Command::Preview(args) => preview::run(args, settings, ui),
         Command::Audit(args) => audit::run(args, settings, ui),
         Command::Doctor(args) => doctor::run(args, settings, ui),
+        Command::Mind(args) => mind::run(args, settings, ui),
         Command::Setup(args) => setup::run(args, settings, ui),
         Command::Uninstall(args) => uninstall::run(args, settings, ui),
         Command::Status(args) => status::run(args, settings, ui),
         Command::Config(args) => config::run(args, settings, ui),
+        Command::Hook(args) => hook::run(args),
         Command::Completion(args) => completion::run(args, settings, ui),
         Command::Man(args) => man::run(args, settings, ui),
     }
-}
-
-/// The answer of a command whose feature is not in this build.
-fn not_in_this_build(command: &str) -> CommandError {
-    CommandError::failure(format!("`{command}` is not part of this build"))
-        .hint("This is a development build; the command's help already describes what it will do")
 }

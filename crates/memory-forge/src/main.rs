@@ -1,12 +1,9 @@
 //! The `memory-forge` binary: parse, settle, run one command, report.
 //! It holds no feature of its own; those live in the `forge` library.
 
-// Commands whose features are still being written leave parts of the frame
-// unused.
-#![allow(dead_code)]
-
 mod cli;
 mod commands;
+mod hooks;
 mod memory;
 mod report;
 mod settings;
@@ -18,6 +15,11 @@ use std::process::ExitCode;
 use settings::{Process, Settings};
 
 fn main() -> ExitCode {
+    // Before the parser, whose errors exit with a code that a hook must never
+    // have.
+    if let Some(arguments) = settings::hook_arguments() {
+        return hooks::run(&arguments);
+    }
     report::guard(|| match cli::parse() {
         // Help and version leave here, before anything else was looked at.
         Err(error) => report::unparsed(error),

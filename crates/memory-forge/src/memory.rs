@@ -30,6 +30,11 @@ pub(crate) fn workspace(settings: &Settings, ui: &mut Ui) -> Result<Workspace, C
         cwd: settings.cwd()?,
         home: settings.home.as_deref(),
     })?;
+    ui.detail(&format!(
+        "Workspace: {} (found by {:?})",
+        root.path.display(),
+        root.found_by
+    ));
     let workspace = Workspace::open(&root.path)?;
     for problem in workspace.problems() {
         ui.warn(&problem.to_string());

@@ -14,6 +14,32 @@ use crate::report::CommandError;
 /// Lines are laid out for this many columns where no terminal says otherwise.
 const DEFAULT_WIDTH: usize = 100;
 
+/// The arguments of a `hook`, if that is the command. Global flags in front of
+/// it are handed over as well. Help is the parser's business.
+pub(crate) fn hook_arguments() -> Option<Vec<String>> {
+    let all: Vec<String> = std::env::args_os()
+        .skip(1)
+        .map(|it| it.to_string_lossy().into_owned())
+        .collect();
+    if all.iter().any(|it| it == "--help" || it == "-h") {
+        return None;
+    }
+    let mut at = 0;
+    while let Some(argument) = all.get(at) {
+        match argument.as_str() {
+            "hook" => {
+                let mut rest = all;
+                rest.remove(at);
+                return Some(rest);
+            }
+            "--root" | "--path" | "-p" | "--color" => at += 2,
+            flag if flag.starts_with('-') => at += 1,
+            _ => return None,
+        }
+    }
+    None
+}
+
 /// The surroundings of the process, looked at once. A value of its own, so
 /// that tests can make one up.
 #[derive(Clone, Debug, Default)]
@@ -21,6 +47,8 @@ pub(crate) struct Process {
     project_root: Option<OsString>,
     claude_project_dir: Option<OsString>,
     now_override: Option<OsString>,
+    in_claude: bool,
+    in_gemini: bool,
     no_color: bool,
     force_color: bool,
     dumb_terminal: bool,
@@ -54,6 +82,8 @@ impl Process {
             project_root: var("MEMORY_FORGE_PROJECT_ROOT"),
             claude_project_dir: var("CLAUDE_PROJECT_DIR"),
             now_override: var("MEMORY_FORGE_NOW"),
+            in_claude: var("CLAUDECODE").is_some(),
+            in_gemini: var("GEMINI_PROJECT_DIR").is_some(),
             no_color: var("NO_COLOR").is_some(),
             force_color: var("CLICOLOR_FORCE").is_some_and(|value| value != "0"),
             dumb_terminal: var("TERM").is_some_and(|value| value == "dumb"),
@@ -70,6 +100,37 @@ impl Process {
             stdout_terminal: std::io::stdout().is_terminal(),
             stderr_terminal: std::io::stderr().is_terminal(),
         }
+    }
+
+    /// The moment of the start, or `MEMORY_FORGE_NOW`. Hooks have nobody to
+    /// tell that the latter is no time.
+    pub(crate) fn now(&self) -> Timestamp {
+        now(self.now_override.as_ref()).unwrap_or_else(|_| Timestamp::now())
+    }
+
+    pub(crate) fn cwd(&self) -> Option<&Path> {
+        self.cwd.as_deref()
+    }
+
+    pub(crate) fn home(&self) -> Option<&Path> {
+        self.home.as_deref()
+    }
+
+    pub(crate) fn project_root(&self) -> Option<&Path> {
+        self.project_root.as_deref().map(Path::new)
+    }
+
+    pub(crate) fn claude_project_dir(&self) -> Option<&Path> {
+        self.claude_project_dir.as_deref().map(Path::new)
+    }
+
+    /// Whether Claude Code, or something started from it, started us.
+    pub(crate) fn in_claude(&self) -> bool {
+        self.in_claude
+    }
+
+    pub(crate) fn in_gemini(&self) -> bool {
+        self.in_gemini
     }
 
     /// Colours for messages that come before any flag could be read.
@@ -118,7 +179,6 @@ pub(crate) struct Settings {
     /// Columns to lay text out for.
     pub(crate) width: usize,
     pub(crate) stdin_terminal: bool,
-    pub(crate) stdout_terminal: bool,
     pub(crate) stderr_terminal: bool,
 }
 
@@ -146,7 +206,6 @@ impl Settings {
                 .filter(|&columns| columns > 0)
                 .unwrap_or(DEFAULT_WIDTH),
             stdin_terminal: process.stdin_terminal,
-            stdout_terminal: process.stdout_terminal,
             stderr_terminal: process.stderr_terminal,
         })
     }

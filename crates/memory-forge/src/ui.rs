@@ -157,6 +157,9 @@ impl Ui {
     }
 
     fn say(&mut self, text: &str) {
+        // On a terminal both streams meet: a remark belongs behind what was
+        // printed before it.
+        let _ = self.stdout.flush();
         // A closed standard error must not stop the work.
         let _ = writeln!(self.stderr, "{text}");
     }
@@ -168,10 +171,6 @@ pub(crate) struct Progress {
 }
 
 impl Progress {
-    pub(crate) fn advance(&self, by: u64) {
-        self.bar.inc(by);
-    }
-
     pub(crate) fn set(&self, position: u64, total: u64) {
         self.bar.set_length(total);
         self.bar.set_position(position);

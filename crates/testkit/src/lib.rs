@@ -5,8 +5,10 @@
 pub mod fixture;
 pub mod git;
 pub mod output;
+pub mod skip;
 pub mod spec;
 pub mod workspace;
 
 pub use output::Output;
+pub use skip::skip;
 pub use workspace::TestWorkspace;

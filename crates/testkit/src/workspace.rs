@@ -170,13 +170,29 @@ impl TestWorkspace {
     #[track_caller]
     pub fn run<S: AsRef<OsStr>>(&self, arguments: &[S]) -> Output {
         let mut command = self.command();
-        command
-            .args(arguments)
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped());
+        command.args(arguments);
+        self.finish(command, self.standard_input.clone())
+    }
+
+    /// Runs the program once with this on its standard input and these
+    /// variables added to its environment.
+    #[track_caller]
+    pub fn feed(
+        &self,
+        input: impl Into<Vec<u8>>,
+        environment: &[(&str, &str)],
+        arguments: &[&str],
+    ) -> Output {
+        let mut command = self.command();
+        command.args(arguments).envs(environment.iter().copied());
+        self.finish(command, input.into())
+    }
+
+    #[track_caller]
+    fn finish(&self, mut command: Command, input: Vec<u8>) -> Output {
+        command.stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().expect("the program can be started");
         let mut stdin = child.stdin.take().expect("standard input is a pipe");
-        let input = self.standard_input.clone();
         // A program may fill its output before it reads; writing from another
         // thread keeps the two from waiting for each other. A program that
         // does not read closes the pipe, and that is its right.

@@ -1,8 +1,7 @@
 //! The checks. Each one looks at a single thing and adds what it found; one
 //! that could not look says that instead of `ok`.
 
-use std::collections::HashSet;
-
+use super::findings::Findings;
 use super::{Diagnosis, Finding, Level};
 use crate::document;
 use crate::embed::{self, Embedder};
@@ -41,7 +40,7 @@ pub fn diagnose(workspace: &Workspace) -> Diagnosis {
     out_of_gits_sight(workspace, &mut out);
     leftovers(workspace, &mut out);
     Diagnosis {
-        findings: out.findings,
+        findings: out.all(),
     }
 }
 
@@ -527,110 +526,6 @@ fn leftovers(workspace: &Workspace, out: &mut Findings) {
 
 fn files_word(count: usize) -> &'static str {
     if count == 1 { "file" } else { "files" }
-}
-
-#[derive(Default)]
-struct Findings {
-    findings: Vec<Finding>,
-    /// Checks that have said something that is not `ok`, or that they did not
-    /// look.
-    spoken: HashSet<&'static str>,
-}
-
-impl Findings {
-    fn of(&mut self, check: &'static str) -> Check<'_> {
-        Check {
-            all: self,
-            check,
-            good: None,
-        }
-    }
-}
-
-/// One check, while it runs.
-struct Check<'a> {
-    all: &'a mut Findings,
-    check: &'static str,
-    good: Option<String>,
-}
-
-impl Check<'_> {
-    fn push(&mut self, finding: Finding) -> Place<'_> {
-        self.all.spoken.insert(self.check);
-        self.all.findings.push(finding);
-        Place {
-            finding: self.all.findings.last_mut().expect("one was just added"),
-        }
-    }
-
-    fn say(&mut self, level: Level, message: String, next: &str) -> Place<'_> {
-        self.push(Finding {
-            check: self.check,
-            level,
-            message,
-            path: None,
-            line: None,
-            next: Some(next.to_owned()),
-        })
-    }
-
-    fn warn(&mut self, message: impl Into<String>, next: &str) -> Place<'_> {
-        self.say(Level::Warning, message.into(), next)
-    }
-
-    fn problem(&mut self, message: impl Into<String>, next: &str) -> Place<'_> {
-        self.say(Level::Problem, message.into(), next)
-    }
-
-    /// Nothing to look at, which is fine and is said as it is.
-    fn none(&mut self, message: &str) {
-        self.plain(Level::Ok, message);
-    }
-
-    /// There was no way to look.
-    fn skip(&mut self, message: &str) {
-        self.plain(Level::Skipped, message);
-    }
-
-    fn plain(&mut self, level: Level, message: &str) {
-        self.push(Finding {
-            check: self.check,
-            level,
-            message: message.to_owned(),
-            path: None,
-            line: None,
-            next: None,
-        });
-    }
-
-    /// Says that all is well, if nothing else was said.
-    fn ok(&mut self, message: impl FnOnce() -> String) {
-        if !self.all.spoken.contains(self.check) {
-            self.none(&message());
-        }
-    }
-
-    fn ok_later(&mut self, message: String) {
-        self.good = Some(message);
-    }
-
-    fn finish(&mut self) {
-        if let Some(good) = self.good.take() {
-            self.ok(|| good);
-        }
-    }
-}
-
-/// Where to add the place of what was just said.
-struct Place<'a> {
-    finding: &'a mut Finding,
-}
-
-impl Place<'_> {
-    fn at(self, path: &str, line: Option<usize>) {
-        self.finding.path = Some(path.to_owned());
-        self.finding.line = line;
-    }
 }
 
 #[cfg(test)]

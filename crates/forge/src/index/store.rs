@@ -343,7 +343,7 @@ impl Index {
             db.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
             db.execute_batch(
                 "pragma synchronous = normal; pragma wal_autocheckpoint = 512;
-                 pragma mmap_size = 268435456; pragma temp_store = memory;",
+                 pragma temp_store = memory;",
             )?;
             Ok(db)
         };

@@ -7,7 +7,8 @@ use crate::document;
 use crate::index::{Change, Entry, Index, Sizes, Stamp};
 use crate::workspace::{RelPath, Role, Workspace, role};
 
-/// Folders that may hold state; the role decides about each file.
+/// Folders that may hold state; the role decides about each file. What was
+/// archived beside the state it came from is found with it.
 const FOLDERS: [&str; 3] = [".mind", "memory", "scratch"];
 
 pub fn index(workspace: &Workspace) -> Result<(Index, Vec<Entry>), Error> {
@@ -46,7 +47,7 @@ fn paths(workspace: &Workspace) -> Vec<RelPath> {
             workspace
                 .markdown_in(folder)
                 .into_iter()
-                .filter(|path| role(path, &[]) == Role::State),
+                .filter(|path| matches!(role(path, &[]), Role::State | Role::Archive)),
         );
     }
     paths

@@ -86,6 +86,20 @@ impl Mind<'_> {
         })
     }
 
+    /// Notes how a session ended, for whoever starts the next one.
+    pub fn session_end_checkpoint(&self, reason: &str, now: Timestamp) -> Result<(), Error> {
+        let text = format!(
+            "# Session End Checkpoint\n\n## Timestamp: {}\n\n## Reason: {}\n\n\
+             ## Note: State may not have been saved. Check {} freshness.\n",
+            values::seconds(now),
+            values::inert_or(reason, "unknown"),
+            self.files.path(File::State),
+        );
+        let path = RelPath::new(FOLDER)?.join("checkpoints/session-end-latest.md")?;
+        self.workspace.write_machine(&path, text.as_bytes())?;
+        Ok(())
+    }
+
     /// The newest checkpoint, or none.
     pub fn last_checkpoint(&self) -> Result<Option<String>, Error> {
         let path = RelPath::new(FOLDER)?.join("checkpoints/latest.md")?;

@@ -218,7 +218,7 @@ fn first_if_newest(document: &Document) -> Option<usize> {
     newest_first(&found).then(|| found[0].span.start)
 }
 
-fn newest_first(found: &[Decision]) -> bool {
+pub(super) fn newest_first(found: &[Decision]) -> bool {
     let number = |it: &Decision| it.id.as_deref().and_then(number_of);
     let numbers: Vec<usize> = found.iter().filter_map(number).collect();
     if let (Some(first), Some(last)) = (numbers.first(), numbers.last())
@@ -271,7 +271,8 @@ fn highest(document: &Document) -> usize {
         .unwrap_or(0)
 }
 
-fn blocks(document: &Document) -> Vec<Decision> {
+/// The decisions that are blocks, in the order of the file.
+pub(super) fn blocks(document: &Document) -> Vec<Decision> {
     let mut found: Vec<Decision> = Vec::new();
     for section in &document.sections {
         if section.level < 2

@@ -166,6 +166,20 @@ impl Mind<'_> {
                 ),
             );
         }
+        for (path, without) in [
+            (
+                ".mcp.json",
+                "agents reach the memory by hooks and the command line alone",
+            ),
+            (
+                ".claude/settings.json",
+                "no hooks are set up for Claude Code in this project",
+            ),
+        ] {
+            if !self.workspace.root().join(path).is_file() {
+                add(Severity::Info, format!("There is no `{path}`: {without}"));
+            }
+        }
         for problem in &health.config_problems {
             add(Severity::Warning, problem.clone());
         }

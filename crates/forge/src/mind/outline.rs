@@ -27,13 +27,7 @@ pub(super) fn sections(text: &str, wanted: impl Fn(&str) -> bool) -> Cow<'_, str
         let Some(from) = from else { return };
         let room = IN_ALL.saturating_sub(out.len()).min(OF_SECTION);
         out.push_str(whole_lines(&text[from..to], room));
-        // A fence that the cut left open would swallow the next section.
-        if open_fence(out) {
-            out.push_str("\n```\n");
-        }
-        if !out.ends_with('\n') {
-            out.push('\n');
-        }
+        close_what_is_open(out);
     };
     for at in headings(text) {
         close(from.take(), at, &mut out);
@@ -52,18 +46,36 @@ pub(super) fn ends(text: &str) -> Cow<'_, str> {
     if text.len() <= SHORT {
         return Cow::Borrowed(text);
     }
-    let (mut head, mut tail) = (None, None);
-    for at in headings(text) {
-        if at <= HEAD {
-            head = Some(at);
-        } else if at >= text.len() - TAIL {
-            tail = Some(at);
+    let mut out = whole_lines(text, HEAD).to_owned();
+    let head = out.len();
+    close_what_is_open(&mut out);
+    // The entry that the end begins with; the last one of all may be longer.
+    let mut from = None;
+    for at in headings(text).filter(|at| *at >= head) {
+        from = Some(at);
+        if at >= text.len() - TAIL {
             break;
         }
     }
-    let head = head.unwrap_or_else(|| whole_lines(text, HEAD).len());
-    let tail = tail.unwrap_or_else(|| line_after(text, text.len() - TAIL));
-    Cow::Owned(format!("{}\n{}", &text[..head], &text[tail.max(head)..]))
+    let from = from.unwrap_or_else(|| line_after(text, text.len() - TAIL).max(head));
+    out.push('\n');
+    out.push_str(whole_lines(&text[from..], TAIL));
+    Cow::Owned(out)
+}
+
+/// A fence or comment that a cut left open would swallow what follows.
+fn close_what_is_open(text: &mut String) {
+    let fence = open_fence(text);
+    let comment = text.rfind("<!--") > text.rfind("-->");
+    if !text.ends_with('\n') {
+        text.push('\n');
+    }
+    if let Some((mark, length)) = fence {
+        text.extend(std::iter::repeat_n(char::from(mark), length));
+        text.push('\n');
+    } else if comment {
+        text.push_str("-->\n");
+    }
 }
 
 /// Where lines begin that are headings at the left edge, outside of fences and
@@ -127,7 +139,8 @@ fn fence_run(line: &[u8], mark: u8) -> usize {
     }
 }
 
-fn open_fence(text: &str) -> bool {
+/// The mark and length of the fence that a text leaves open.
+fn open_fence(text: &str) -> Option<(u8, usize)> {
     let mut fence: Option<(u8, usize)> = None;
     for line in text.lines() {
         let line = line.as_bytes();
@@ -145,16 +158,25 @@ fn open_fence(text: &str) -> bool {
             }
         }
     }
-    fence.is_some()
+    fence
 }
 
-/// The lines that fit into `most` bytes.
+/// The lines that fit into `most` bytes, and the beginning of a line that is
+/// itself longer than that.
 fn whole_lines(text: &str, most: usize) -> &str {
     if text.len() <= most {
         return text;
     }
-    let end = memchr::memrchr(b'\n', &text.as_bytes()[..most]).map_or(0, |at| at + 1);
-    &text[..end]
+    match memchr::memrchr(b'\n', &text.as_bytes()[..most]) {
+        Some(end) if end * 2 > most => &text[..end + 1],
+        _ => {
+            let mut end = most;
+            while !text.is_char_boundary(end) {
+                end -= 1;
+            }
+            &text[..end]
+        }
+    }
 }
 
 /// The first line start at or behind a place.
@@ -191,15 +213,30 @@ mod tests {
         assert!(kept.len() < 64 << 10);
         assert!(kept.starts_with("## Session 1 ") && kept.contains("## Session 999 "));
         assert!(!kept.contains("## Session 500 "));
-        for line in kept.lines().filter(|line| line.starts_with('-')) {
-            assert_eq!(line.len(), 202, "entries are whole");
-        }
+        let entries = kept.lines().filter(|line| line.starts_with('-'));
+        assert!(
+            entries.filter(|line| line.len() != 202).count() <= 1,
+            "only the cut shows"
+        );
+    }
+
+    #[test]
+    fn the_newest_entry_may_be_longer_than_everything() {
+        let long = "word ".repeat(30_000);
+        let text = format!("# Log\n\n## One\n~~~~\n{long}\n~~~~\n\n## Two\n{long}\n");
+        let kept = ends(&text);
+        assert!(kept.contains("\n## Two\nword") && kept.contains("\n## One\n"));
+        assert_eq!(kept.matches("~~~~").count(), 2);
+        assert!(kept.len() <= HEAD + TAIL + 9);
     }
 
     #[test]
     fn a_long_line_without_headings_is_no_trap() {
         let text = "é".repeat(100_000);
-        assert!(ends(&text).len() <= HEAD + TAIL + 1);
+        assert!(ends(&text).len() <= HEAD + TAIL + 2);
         assert_eq!(sections(&text, |_| true), "");
+        let text = format!("# S\n\n## Next Action\nShip {text}\n");
+        let kept = sections(&text, |title| title == "next action");
+        assert!(kept.starts_with("## Next Action\nShip é") && kept.len() < 7 << 10);
     }
 }

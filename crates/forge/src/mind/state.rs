@@ -264,7 +264,7 @@ fn put(document: &Document, part: Part, body: &str, layout: Layout) -> Edit {
                 span,
                 text: format!("**Phase:** {body}"),
             },
-            None => below_title(document, &format!("**Phase:** {body}")),
+            None => values::below_title(document, &format!("**Phase:** {body}")),
         };
     }
     let body = match (part, layout) {
@@ -310,27 +310,7 @@ fn put_date(document: &Document, today: &str, layout: Layout) -> Edit {
     }
     match layout {
         Layout::Mind => values::append_entry(document, 2, "Last Updated", today),
-        Layout::Manifest => below_title(document, &format!("Last updated: {today}")),
-    }
-}
-
-/// A paragraph of its own right below the title of the file.
-fn below_title(document: &Document, line: &str) -> Edit {
-    let nl = document.newline();
-    let title = document.sections.iter().find(|section| section.level == 1);
-    let at = title.map_or(document.body.start, |section| section.own.start);
-    let before = match document.text[..at].ends_with(['\n', '\r']) {
-        true => nl.to_owned(),
-        false if title.is_some() => nl.repeat(2),
-        false => String::new(),
-    };
-    let after = match document.text[at..].starts_with(['\n', '\r']) || at == document.text.len() {
-        true => nl.to_owned(),
-        false => nl.repeat(2),
-    };
-    Edit {
-        span: at..at,
-        text: format!("{before}{line}{after}"),
+        Layout::Manifest => values::below_title(document, &format!("Last updated: {today}")),
     }
 }
 

@@ -2,6 +2,12 @@ use super::*;
 use testkit::TestWorkspace;
 
 mod basics;
+mod briefings;
+mod compression;
+mod defects;
+mod formats;
+mod properties;
+mod small_files;
 
 /// A workspace with these files, opened.
 struct Fixture {
@@ -40,4 +46,23 @@ fn ask<'a>(source: Source, events: &'a [String]) -> BriefingAsk<'a> {
         now: now(),
         events,
     }
+}
+
+fn decision(title: &str, decision: &str) -> NewDecision {
+    NewDecision {
+        title: title.to_owned(),
+        decision: decision.to_owned(),
+        ..NewDecision::default()
+    }
+}
+
+fn session(summary: &str) -> NewSession {
+    NewSession {
+        summary: summary.to_owned(),
+        ..NewSession::default()
+    }
+}
+
+fn days_later(days: i64) -> Timestamp {
+    now() + jiff::SignedDuration::from_hours(24 * days)
 }

@@ -256,6 +256,26 @@ pub(super) fn add_entry(document: &Document, at: Option<usize>, title: &str, bod
     }
 }
 
+/// A paragraph of its own right below the title of the file.
+pub(super) fn below_title(document: &Document, line: &str) -> Edit {
+    let nl = document.newline();
+    let title = document.sections.iter().find(|section| section.level == 1);
+    let at = title.map_or(document.body.start, |section| section.own.start);
+    let before = match document.text[..at].ends_with(['\n', '\r']) {
+        true => nl.to_owned(),
+        false if title.is_some() => nl.repeat(2),
+        false => String::new(),
+    };
+    let after = match document.text[at..].starts_with(['\n', '\r']) || at == document.text.len() {
+        true => nl.to_owned(),
+        false => nl.repeat(2),
+    };
+    Edit {
+        span: at..at,
+        text: format!("{before}{line}{after}"),
+    }
+}
+
 /// One edit of a text.
 pub(super) fn edited(
     path: &impl ToString,

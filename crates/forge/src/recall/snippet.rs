@@ -37,9 +37,17 @@ pub fn matches(text: &str, question: &Question) -> Vec<Range<usize>> {
 /// The part of the text of at most `width` bytes that holds most matches, cut
 /// at line ends or between words.
 pub fn window(text: &str, matches: &[Range<usize>], width: usize) -> Range<usize> {
-    if text.len() <= width {
-        return 0..text.len();
+    let body = front_matter_end(text);
+    if text.len() - body <= width {
+        return body..text.len();
     }
+    // Front matter is shown only where nothing else matches.
+    let in_body = matches.partition_point(|m| m.start < body);
+    let matches = if in_body < matches.len() {
+        &matches[in_body..]
+    } else {
+        matches
+    };
     let best = (0..matches.len())
         .max_by_key(|first| {
             let start = matches[*first].start;
@@ -49,7 +57,7 @@ pub fn window(text: &str, matches: &[Range<usize>], width: usize) -> Range<usize
                 .count();
             (held, std::cmp::Reverse(*first))
         })
-        .map_or(0, |first| matches[first].start);
+        .map_or(body, |first| matches[first].start);
     // A little of what stands before the first match, to read it in context.
     let start = before(text, best.saturating_sub(width / 4));
     let start = match text[start..best.max(start)].rfind('\n') {
@@ -63,6 +71,17 @@ pub fn window(text: &str, matches: &[Range<usize>], width: usize) -> Range<usize
         word_end(text, start, end)
     };
     start..end
+}
+
+/// Where the text behind a leading front matter begins.
+fn front_matter_end(text: &str) -> usize {
+    let Some(rest) = text.strip_prefix("---\n") else {
+        return 0;
+    };
+    match rest.find("\n---\n") {
+        Some(end) => text.len() - rest[end + 5..].trim_start_matches('\n').len(),
+        None => 0,
+    }
 }
 
 fn before(text: &str, mut at: usize) -> usize {
@@ -117,6 +136,14 @@ mod tests {
         let w = window(&text, &m, 120);
         assert!(text[w.clone()].contains("needle"), "{:?}", &text[w]);
         assert!(w.len() <= 120);
+    }
+
+    #[test]
+    fn front_matter_is_not_what_is_shown() {
+        let text = "---\ntitle: Needle\n---\n\n# Needle\n\nIt is here.\n";
+        let m = matches(text, &Question::read("needle"));
+        assert_eq!(&text[window(text, &m, 200)], "# Needle\n\nIt is here.\n");
+        assert_eq!(&text[window(text, &m, 12)], "# Needle\n");
     }
 
     #[test]

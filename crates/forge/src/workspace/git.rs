@@ -132,7 +132,70 @@ pub fn blobs(root: &Path, ids: &[impl AsRef<str>]) -> Result<Vec<Vec<u8>>, Error
 
 /// The commit that is checked out, if there is one.
 pub fn head(root: &Path) -> Option<String> {
-    commit_named(root, "HEAD").ok().flatten()
+    head_in_files(root).or_else(|| commit_named(root, "HEAD").ok().flatten())
+}
+
+/// The usual repository, read without starting git: hooks have milliseconds.
+fn head_in_files(root: &Path) -> Option<String> {
+    let folder = root.join(".git");
+    let head = std::fs::read_to_string(folder.join("HEAD")).ok()?;
+    let commit = match head.trim().strip_prefix("ref: ") {
+        Some(name) if name.split('/').any(|part| part == "..") => return None,
+        Some(name) => std::fs::read_to_string(folder.join(name)).ok()?,
+        None => head,
+    };
+    let commit = commit.trim();
+    let whole = commit.len() >= 40 && commit.bytes().all(|b| b.is_ascii_hexdigit());
+    whole.then(|| commit.to_owned())
+}
+
+/// Files that changed after a moment, committed or not, sorted: those that
+/// differ between `commit` and now, and uncommitted ones that were written
+/// since. What was already uncommitted before that moment does not count.
+/// Empty where there is no repository.
+pub fn changed_since(root: &Path, commit: Option<&str>, since: Timestamp) -> Vec<String> {
+    let names = |args: &[&str]| -> Vec<String> {
+        let output = git(root, args).ok().and_then(|output| checked(output).ok());
+        let output = output.unwrap_or_default();
+        let names = output
+            .split(|byte| *byte == 0)
+            .filter(|name| !name.is_empty());
+        names
+            .map(|name| String::from_utf8_lossy(name).into_owned())
+            .collect()
+    };
+    let mut changed = Vec::new();
+    if let Some(commit) = commit.filter(|it| it.bytes().all(|b| b.is_ascii_hexdigit())) {
+        changed = names(&[
+            "diff",
+            "--name-only",
+            "--relative",
+            "-z",
+            commit,
+            "HEAD",
+            "--",
+        ]);
+    }
+    let mut open = names(&["diff", "--name-only", "--relative", "-z", "HEAD", "--"]);
+    open.extend(names(&["ls-files", "--others", "--exclude-standard", "-z"]));
+    changed.extend(
+        open.into_iter()
+            .filter(|name| written_since(&root.join(name), since)),
+    );
+    changed.sort();
+    changed.dedup();
+    changed
+}
+
+/// A file that is gone was removed when its folder last changed.
+fn written_since(path: &Path, since: Timestamp) -> bool {
+    let modified = |path: &Path| {
+        let time = std::fs::symlink_metadata(path).ok()?.modified().ok()?;
+        Timestamp::try_from(time).ok()
+    };
+    modified(path)
+        .or_else(|| modified(path.parent()?))
+        .is_some_and(|at| at.as_second() >= since.as_second())
 }
 
 /// What git does with a path that it does not track.

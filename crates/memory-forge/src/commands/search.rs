@@ -214,7 +214,13 @@ pub(crate) fn run(
         };
         ui.print(&context::render(&answer, &pieces, &left_out))?;
     } else {
-        show(&answer, packing.as_ref(), &args, ui)?;
+        show(
+            &answer,
+            packing.as_ref(),
+            &args,
+            settings.width.clamp(40, 120),
+            ui,
+        )?;
     }
     if let Some(p) = &packing {
         say_budget(p, &answer, args.budget.unwrap_or(0), ui);
@@ -371,13 +377,14 @@ fn say_budget(packing: &Packing, answer: &Answer, budget: u32, ui: &mut Ui) {
     ui.note(&text);
 }
 
-/// How much of a passage is shown to people, in bytes.
-const SNIPPET: usize = 320;
+/// Lines of a passage that are shown to people.
+const SNIPPET_LINES: usize = 4;
 
 fn show(
     answer: &Answer,
     packing: Option<&Packing>,
     args: &SearchArgs,
+    width: usize,
     ui: &mut Ui,
 ) -> Result<(), CommandError> {
     if answer.hits.is_empty() {
@@ -402,7 +409,8 @@ fn show(
             .hits
             .iter()
             .map(|hit| {
-                let window = snippet::window(&hit.passage.text, &hit.matches, SNIPPET);
+                let window =
+                    snippet::window(&hit.passage.text, &hit.matches, width * SNIPPET_LINES);
                 (
                     hit,
                     hit.passage.text[window.clone()].to_owned(),
@@ -416,7 +424,7 @@ fn show(
         let (path, heading) = (style::PATH, style::HEADING);
         ui.line(&format!(
             "\n{path}{}{path:#}  {heading}{}{heading:#}",
-            printable(&context::source(hit)),
+            printable(&format!("{}:{}", p.path, first_line(hit, start))),
             printable(&p.headings.join(" > "))
         ))?;
         if let Some(note) = context::standing(hit) {
@@ -440,6 +448,13 @@ fn show(
         ));
     }
     Ok(())
+}
+
+/// The line of the file on which the shown part of a passage begins.
+fn first_line(hit: &Hit, start: usize) -> usize {
+    let (first, last) = hit.passage.lines;
+    let above = hit.passage.text[..start].matches('\n').count();
+    (first + above).min(last)
 }
 
 /// Text from a file with its matches marked, safe for a terminal.

@@ -407,7 +407,7 @@ fn a_pipe_is_not_waited_for() {
         .arg(ws.path("knowledge/pipe.md"))
         .status();
     if !made.is_ok_and(|status| status.success()) {
-        eprintln!("skipped: there is no mkfifo here");
+        testkit::skip("there is no mkfifo here");
         return;
     }
     let output = ws.run(&["index"]);
@@ -464,13 +464,13 @@ fn as_nobody(ws: &TestWorkspace, arguments: &[&str]) -> Option<Output> {
     let output = match command.output() {
         Ok(output) => output,
         Err(error) => {
-            eprintln!("skipped: setpriv cannot be run: {error}");
+            testkit::skip(format!("setpriv cannot be run: {error}"));
             return None;
         }
     };
     let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
     if stderr.starts_with("setpriv: ") {
-        eprintln!("skipped: {stderr}");
+        testkit::skip(stderr);
         return None;
     }
     Some(Output {
@@ -579,11 +579,11 @@ impl Mount {
             Ok(output) if output.status.success() => Some(Mount(at)),
             Ok(output) => {
                 let said = String::from_utf8_lossy(&output.stderr);
-                eprintln!("skipped: {}", said.trim());
+                testkit::skip(said.trim());
                 None
             }
             Err(error) => {
-                eprintln!("skipped: mount cannot be run: {error}");
+                testkit::skip(format!("mount cannot be run: {error}"));
                 None
             }
         }

@@ -4,7 +4,7 @@ use std::process::Stdio;
 
 use crate::harness::ws;
 
-const COMMANDS: [&str; 16] = [
+const COMMANDS: [&str; 18] = [
     "init",
     "index",
     "search",
@@ -15,10 +15,12 @@ const COMMANDS: [&str; 16] = [
     "preview",
     "audit",
     "doctor",
+    "mind",
     "setup",
     "uninstall",
     "status",
     "config",
+    "hook",
     "completion",
     "man",
 ];
@@ -119,7 +121,7 @@ fn errors_in_the_request_exit_with_2_and_say_what_to_do() {
         &["man", "fly"],
         "error: There is no command `fly`\n\n\
          hint: The commands are init, index, search, save, forget, restore, stats, preview, audit, \
-         doctor, setup, uninstall, status, config, completion, man\n",
+         doctor, mind, setup, uninstall, status, config, hook, completion, man\n",
     );
 }
 
@@ -155,7 +157,7 @@ fn bash_accepts_its_completion_script() {
         .arg(ws.path("script"))
         .output();
     let Ok(checked) = checked else {
-        eprintln!("skipped: there is no bash here");
+        testkit::skip("there is no bash here");
         return;
     };
     assert!(

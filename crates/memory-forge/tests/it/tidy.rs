@@ -205,7 +205,7 @@ fn tracked_files() -> Vec<String> {
                 .collect()
         }
         _ => {
-            eprintln!("skipped: this is not a git checkout");
+            testkit::skip("this is not a git checkout");
             Vec::new()
         }
     }

@@ -1,0 +1,201 @@
+//! Checkpoints and the logs of events.
+
+use super::*;
+
+#[test]
+fn a_checkpoint_holds_state_and_open_work() {
+    let it = Fixture::new(
+        "//- .mind/STATE.md\n# Project State\n\n## Next Action\nShip\n//- .mind/PROGRESS.md\n# P\n\n### Completed\n- [x] old\n\n### In Progress\n- [ ] a\n",
+    );
+    let kept = it.mind().checkpoint("auto", now()).unwrap();
+    assert_eq!(kept.path.as_str(), ".mind/checkpoints/latest.md");
+    assert_eq!(
+        kept.copy.as_ref().map(|it| it.as_str()),
+        Some(".mind/checkpoints/compact-2026-03-01T09-00-00-000Z.md")
+    );
+    let text = it.read(".mind/checkpoints/latest.md");
+    assert_eq!(text, it.read(kept.copy.unwrap().as_str()));
+    assert!(
+        text.starts_with(
+            "# Pre-Compaction Checkpoint\n\n## Timestamp: 2026-03-01T09:00:00.000Z\n\n## Trigger: auto\n\n\
+             ## State at Compaction\n\n# Project State\n\n## Next Action\nShip\n\n\
+             ## In-Progress Work\n\n### In Progress\n- [ ] a\n\n## Recovery Instructions\n"
+        ),
+        "{text}"
+    );
+    assert!(
+        it.workspace.history().unwrap().is_empty(),
+        "checkpoints are not in the journal"
+    );
+}
+
+#[test]
+fn checkpoints_are_few_and_not_too_many_at_once() {
+    let it = Fixture::new("//- .mind/STATE.md\n# S\n");
+    let copies = || {
+        let folder = it.files.path(".mind/checkpoints");
+        let names = std::fs::read_dir(folder)
+            .unwrap()
+            .map(|it| it.unwrap().file_name().into_string().unwrap());
+        let mut names: Vec<String> = names.filter(|it| it.starts_with("compact-")).collect();
+        names.sort();
+        names
+    };
+    for n in 0..14 {
+        // Later than the copies were written by the file system's clock.
+        it.mind().checkpoint("auto", days_later(3650 + n)).unwrap();
+    }
+    assert_eq!(copies().len(), 10);
+    assert!(copies()[9].contains("2036-03-11"), "{:?}", copies());
+    // A copy that was made a moment ago is enough.
+    let newest = it.files.path(&format!(".mind/checkpoints/{}", copies()[9]));
+    let made = std::fs::metadata(&newest).unwrap().modified().unwrap();
+    let just_now = Timestamp::try_from(made).unwrap();
+    let kept = it.mind().checkpoint("auto", just_now).unwrap();
+    assert_eq!(kept.copy, None);
+    assert!(
+        it.read(".mind/checkpoints/latest.md")
+            .contains(&just_now.to_string()[..19])
+    );
+}
+
+#[test]
+fn events_are_lines_as_they_always_were() {
+    let it = Fixture::new("//- .mind/STATE.md\n# S\n");
+    let mind = it.mind();
+    mind.agent_started("builder", "a1", now()).unwrap();
+    mind.agent_stopped("builder", "a1\nSTARTED: evil", now())
+        .unwrap();
+    mind.agent_stopped("", "", now()).unwrap();
+    assert_eq!(
+        it.read(".mind/.agent-activity"),
+        "[2026-03-01T09:00:00Z] STARTED: builder (a1)\n\
+         [2026-03-01T09:00:00Z] STOPPED: builder (a1 STARTED: evil)\n\
+         [2026-03-01T09:00:00Z] STOPPED: unknown (unknown)\n"
+    );
+    mind.task_completed("7", "Do X", "", now()).unwrap();
+    assert_eq!(
+        it.read(".mind/.task-completions"),
+        "[2026-03-01T09:00:00Z] COMPLETED: #7 — Do X (by: self)\n"
+    );
+    mind.session_ended("logout", now()).unwrap();
+    assert_eq!(
+        it.read(".mind/.session-tracking"),
+        "Session ended: 2026-03-01T09:00:00Z (reason: logout)\n"
+    );
+    mind.touch(now()).unwrap();
+    assert_eq!(it.read(".mind/.last-activity"), "2026-03-01T09:00:00Z\n");
+    assert_eq!(mind.last_activity(), Some(now()));
+}
+
+#[test]
+fn a_log_of_events_stays_short_and_whole() {
+    let it = Fixture::new("//- .mind/STATE.md\n# S\n");
+    let mind = it.mind();
+    it.files.write(".mind/.agent-activity", "torn 日本");
+    for n in 0..200 {
+        mind.agent_started("größe 日本", &n.to_string(), now())
+            .unwrap();
+    }
+    let lines = mind.events(Log::Agents);
+    assert_eq!(lines.len(), 100);
+    assert!(
+        lines
+            .iter()
+            .all(|it| it.starts_with("[2026") && it.contains("größe 日本")),
+        "{lines:?}"
+    );
+    assert!(
+        lines[99].ends_with("(199)") && lines[0].ends_with("(100)"),
+        "{}",
+        lines[0]
+    );
+    let done = mind.compress(false, now()).unwrap();
+    assert_eq!(
+        done.tracking[0],
+        (
+            ".agent-activity",
+            Rotation {
+                before: 100,
+                after: 100
+            }
+        )
+    );
+}
+
+#[test]
+fn names_with_any_characters_come_back() {
+    let it = Fixture::new("//- .mind/STATE.md\n# S\n");
+    let mind = it.mind();
+    let names: Vec<String> = ["a.ts", "# b", "\"c\"", "d\ne", " f ", "größe/日本.md"]
+        .map(String::from)
+        .to_vec();
+    assert_eq!(mind.track_files(&names, now()).unwrap(), 6);
+    assert_eq!(mind.track_files(&names, now()).unwrap(), 6);
+    assert_eq!(mind.tracked_files(), names);
+    assert!(
+        it.read(".mind/.file-tracker")
+            .starts_with("# Session file changes (tracked since 2026-03-01T09:00:00Z)\na.ts\n")
+    );
+    mind.forget_tracked_files().unwrap();
+    mind.forget_tracked_files().unwrap();
+    assert!(mind.tracked_files().is_empty() && !it.files.exists(".mind/.file-tracker"));
+}
+
+#[test]
+#[cfg(unix)]
+fn nothing_is_written_through_a_link() {
+    let it = Fixture::new("//- .mind/STATE.md\n# S\n//- target\nx\n");
+    std::os::unix::fs::symlink(
+        it.files.path("target"),
+        it.files.path(".mind/.agent-activity"),
+    )
+    .unwrap();
+    std::os::unix::fs::symlink(it.files.path("target"), it.files.path(".mind/DECISIONS.md"))
+        .unwrap();
+    assert!(it.mind().agent_started("a", "b", now()).is_err());
+    assert!(it.mind().decide(&decision("T", "D"), now()).is_err());
+    assert_eq!(it.read("target"), "x\n");
+}
+
+#[test]
+fn a_state_that_is_long_ago_is_called_stale() {
+    let it = Fixture::new("//- .mind/STATE.md\n# S\n");
+    let made = modified(&it.files.path(".mind/STATE.md")).unwrap();
+    assert_eq!(it.mind().stale_reminder(made), None);
+    let later = made + jiff::SignedDuration::from_hours(2);
+    assert_eq!(
+        it.mind().stale_reminder(later).unwrap(),
+        "[Memory] Reminder: .mind/STATE.md has not been updated in 30+ minutes. If significant work was done, update .mind/ files to preserve progress."
+    );
+}
+
+#[test]
+fn health_names_what_is_wrong() {
+    let worst = |it: &Fixture, now| {
+        let health = it.mind().health(now);
+        (
+            health.worst(),
+            health
+                .findings
+                .into_iter()
+                .map(|it| it.message)
+                .collect::<Vec<_>>()
+                .join("\n"),
+        )
+    };
+    let none = Fixture::new("");
+    assert_eq!(worst(&none, now()).0, Some(Severity::Error));
+    let it =
+        Fixture::new("//- .mind/STATE.md\n# S\n//- .mcp.json\n{}\n//- .claude/settings.json\n{}\n");
+    let made = modified(&it.files.path(".mind/STATE.md")).unwrap();
+    assert_eq!(worst(&it, made), (None, String::new()));
+    let later = made + jiff::SignedDuration::from_hours(25);
+    let (severity, told) = worst(&it, later);
+    assert_eq!(severity, Some(Severity::Warning));
+    assert!(told.contains("more than 24 hours ago"), "{told}");
+    it.files.write(".mind/DECISIONS.md", "x".repeat(50_001));
+    assert!(worst(&it, made).1.contains("mind compress"));
+    it.files.write(".mind/PROGRESS.md", b"\xff");
+    assert_eq!(worst(&it, made).0, Some(Severity::Error));
+}

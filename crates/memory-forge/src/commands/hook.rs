@@ -1,0 +1,32 @@
+//! `hook`: listed here for help and completion. The command itself is answered
+//! by [`crate::hooks`] before the command line is parsed, because a parser's
+//! error would exit with a code that makes clients drop the user's prompt.
+
+use clap::Args;
+
+use crate::report::{CommandError, Exit};
+
+/// Answer an event of an agent client (`setup` installs the calls)
+///
+/// Reads the event as JSON from standard input and prints what the client
+/// understands. It never fails: the exit code is always 0.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  echo '{\"hook_event_name\":\"SessionStart\"}' | memory-forge hook
+  memory-forge hook session-start < /dev/null")]
+pub(crate) struct HookArgs {
+    /// The event, where the input does not name it
+    pub(crate) event: Option<String>,
+
+    /// The client, where the input does not show it
+    #[arg(long)]
+    pub(crate) client: Option<String>,
+}
+
+pub(crate) fn run(args: HookArgs) -> Result<Exit, CommandError> {
+    let client = args.client.map(|name| format!("--client={name}"));
+    let arguments: Vec<String> = args.event.into_iter().chain(client).collect();
+    crate::hooks::run(&arguments);
+    Ok(Exit::Success)
+}

@@ -1,0 +1,117 @@
+//! `memory-forge hook`: what agent clients call at every start, prompt and
+//! stop. It is a hot path: no command-line parser (its errors exit with 2,
+//! which erases the user's prompt), no vocabulary, no model, no index, no async
+//! runtime.
+//!
+//! Whatever happens, it prints one JSON object and exits with 0 within its
+//! deadline. What went wrong is noted for `doctor`.
+
+mod client;
+mod events;
+mod payload;
+mod sessions;
+
+use std::io::Write;
+use std::panic;
+use std::process::ExitCode;
+use std::sync::Mutex;
+use std::time::Duration;
+
+use client::Client;
+use events::Event;
+use payload::Payload;
+
+use crate::settings::Process;
+
+/// Nothing a hook does takes this long; a disk or a lock that hangs might.
+const DEADLINE: Duration = Duration::from_millis(2_500);
+/// Clients give the end of a session about a second.
+const DEADLINE_AT_END: Duration = Duration::from_millis(900);
+
+/// Answers one event. `arguments` are those behind `hook`.
+pub(crate) fn run(arguments: &[String]) -> ExitCode {
+    // A message on standard error would be shown to the user by some clients.
+    panic::set_hook(Box::new(|_| {}));
+    let asked = Asked::read(arguments);
+    start_watchdog(match asked.event {
+        Some(Event::SessionEnd) => DEADLINE_AT_END,
+        _ => DEADLINE,
+    });
+    let answer = panic::catch_unwind(|| answer(&asked)).unwrap_or_else(|_| "{}".to_owned());
+    say(&answer);
+    ExitCode::SUCCESS
+}
+
+/// What the command line says; everything unknown is ignored.
+#[derive(Default)]
+struct Asked {
+    event: Option<Event>,
+    client: Option<Client>,
+    root: Option<String>,
+}
+
+impl Asked {
+    fn read(arguments: &[String]) -> Asked {
+        let mut asked = Asked::default();
+        let mut rest = arguments.iter().map(String::as_str);
+        while let Some(argument) = rest.next() {
+            let (name, value) = match argument.split_once('=') {
+                Some((name, value)) => (name, Some(value)),
+                None => (argument, None),
+            };
+            match name {
+                "--client" => {
+                    let value = value.or_else(|| rest.next()).unwrap_or_default();
+                    asked.client = Client::named(value);
+                }
+                "--root" | "--path" | "-p" => {
+                    asked.root = value.or_else(|| rest.next()).map(str::to_owned);
+                }
+                _ => asked.event = asked.event.or(Event::named(name)),
+            }
+        }
+        asked
+    }
+}
+
+fn answer(asked: &Asked) -> String {
+    let process = Process::observe();
+    let payload = Payload::from_stdin();
+    let Some(event) = payload.event().or(asked.event) else {
+        return "{}".to_owned();
+    };
+    let client = asked
+        .client
+        .unwrap_or_else(|| Client::of(&payload, process.in_claude(), process.in_gemini()));
+    let context = events::handle(event, client, &payload, &process, asked.root.as_deref());
+    client.reply(event, &payload, context.as_deref())
+}
+
+/// Held while the answer is being printed, so that it is printed once.
+static SAID: Mutex<bool> = Mutex::new(false);
+
+fn say(text: &str) {
+    let mut said = match SAID.lock() {
+        Ok(said) => said,
+        Err(poisoned) => poisoned.into_inner(),
+    };
+    if *said {
+        return;
+    }
+    *said = true;
+    let mut stdout = std::io::stdout().lock();
+    // A client that closed its end does not want the answer.
+    let _ = writeln!(stdout, "{}", text.trim_end());
+    let _ = stdout.flush();
+}
+
+/// Gives an empty answer and leaves when the deadline has passed.
+fn start_watchdog(deadline: Duration) {
+    let _ = std::thread::Builder::new()
+        .stack_size(64 * 1024)
+        .spawn(move || {
+            std::thread::sleep(deadline);
+            say("{}");
+            std::process::exit(0);
+        });
+}

@@ -1,0 +1,169 @@
+//! Which client calls, and in which shape it wants its answer.
+//!
+//! The payload tells, because a client started from another's shell inherits
+//! its environment; the environment decides only where the payload does not.
+
+use serde_json::{Value, json};
+
+use super::events::Event;
+use super::payload::Payload;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Client {
+    Claude,
+    Codex,
+    Gemini,
+    Copilot,
+    Cursor,
+    /// Nothing recognised; the answer has the form that most clients read.
+    Unknown,
+}
+
+impl Client {
+    pub(super) fn named(name: &str) -> Option<Client> {
+        match name.to_ascii_lowercase().as_str() {
+            "claude" | "claude-code" => Some(Client::Claude),
+            "codex" => Some(Client::Codex),
+            "gemini" => Some(Client::Gemini),
+            "copilot" => Some(Client::Copilot),
+            "cursor" => Some(Client::Cursor),
+            _ => None,
+        }
+    }
+
+    pub(super) fn of(payload: &Payload, in_claude: bool, in_gemini: bool) -> Client {
+        let start_by_copilot = payload.text(&["source"]) == Some("new");
+        let own_name = payload.text(&["hook_event_name"]).unwrap_or_default();
+        if payload.has("conversation_id") || payload.has("cursor_version") {
+            return Client::Cursor;
+        }
+        if payload.has("sessionId")
+            || start_by_copilot
+            || (payload.has("timestamp") && payload.has("initial_prompt"))
+        {
+            return Client::Copilot;
+        }
+        if matches!(own_name, "BeforeAgent" | "AfterAgent" | "PreCompress")
+            || (payload.has("timestamp")
+                && payload.has("transcript_path")
+                && !payload.has("turn_id"))
+        {
+            return Client::Gemini;
+        }
+        let codex_start =
+            own_name == "SessionStart" && payload.has("model") && payload.has("permission_mode");
+        if payload.has("turn_id") || codex_start {
+            return Client::Codex;
+        }
+        match (in_claude, in_gemini) {
+            (true, _) => Client::Claude,
+            (false, true) => Client::Gemini,
+            _ => Client::Unknown,
+        }
+    }
+
+    /// The answer to print. Codex rejects keys that an event does not have, so
+    /// nothing is ever sent twice in two shapes.
+    pub(super) fn reply(self, event: Event, payload: &Payload, context: Option<&str>) -> String {
+        let Some(text) = context else {
+            return "{}".to_owned();
+        };
+        // The client's own word for the event, where it said one.
+        let name = payload
+            .text(&["hook_event_name"])
+            .filter(|_| self != Client::Unknown)
+            .unwrap_or(event.name());
+        let answer: Value = match self {
+            Client::Copilot => json!({ "additionalContext": text }),
+            Client::Cursor => match event {
+                Event::SessionStart => json!({ "additional_context": text }),
+                _ => json!({}),
+            },
+            Client::Codex | Client::Gemini if !event.carries_context() => json!({}),
+            _ => {
+                json!({ "hookSpecificOutput": { "hookEventName": name, "additionalContext": text } })
+            }
+        };
+        answer.to_string()
+    }
+
+    /// Whether text at the end of a turn makes this client go on talking
+    /// instead of stopping. A reminder is not worth that.
+    pub(super) fn goes_on_when_told_at_a_stop(self) -> bool {
+        self == Client::Claude
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(payload: &str, expect: Client) {
+        let payload = Payload::parse(payload.as_bytes());
+        assert_eq!(Client::of(&payload, true, false), expect, "{payload:?}");
+    }
+
+    #[test]
+    fn the_payload_tells_the_client() {
+        check(
+            r#"{"hook_event_name":"SessionStart","session_id":"a","transcript_path":"t","cwd":"/","source":"startup"}"#,
+            Client::Claude,
+        );
+        check(
+            r#"{"hook_event_name":"SessionStart","source":"startup","model":"m","permission_mode":"default"}"#,
+            Client::Codex,
+        );
+        check(
+            r#"{"hook_event_name":"UserPromptSubmit","turn_id":"1","prompt":"x"}"#,
+            Client::Codex,
+        );
+        check(
+            r#"{"hook_event_name":"BeforeAgent","prompt":"x"}"#,
+            Client::Gemini,
+        );
+        check(
+            r#"{"hook_event_name":"SessionStart","session_id":"a","timestamp":"2026","cwd":"/","source":"new","initial_prompt":"x"}"#,
+            Client::Copilot,
+        );
+        check(
+            r#"{"sessionId":"a","timestamp":1,"source":"new"}"#,
+            Client::Copilot,
+        );
+        check(
+            r#"{"conversation_id":"a","hook_event_name":"sessionStart"}"#,
+            Client::Cursor,
+        );
+    }
+
+    #[test]
+    fn each_client_gets_its_own_shape() {
+        let payload = Payload::parse(br#"{"hook_event_name":"SessionStart"}"#);
+        let reply = |client: Client| client.reply(Event::SessionStart, &payload, Some("hi"));
+        let specific =
+            r#"{"hookSpecificOutput":{"hookEventName":"SessionStart","additionalContext":"hi"}}"#;
+        for client in [
+            Client::Claude,
+            Client::Codex,
+            Client::Gemini,
+            Client::Unknown,
+        ] {
+            assert_eq!(reply(client), specific);
+        }
+        assert_eq!(reply(Client::Copilot), r#"{"additionalContext":"hi"}"#);
+        assert_eq!(reply(Client::Cursor), r#"{"additional_context":"hi"}"#);
+        assert_eq!(Client::Claude.reply(Event::Stop, &payload, None), "{}");
+    }
+
+    #[test]
+    fn codex_never_sees_a_key_it_would_reject() {
+        let payload = Payload::parse(br#"{"hook_event_name":"PreCompact","turn_id":"1"}"#);
+        for event in [
+            Event::PreCompact,
+            Event::Stop,
+            Event::SubagentStop,
+            Event::SessionEnd,
+        ] {
+            assert_eq!(Client::Codex.reply(event, &payload, Some("x")), "{}");
+        }
+    }
+}

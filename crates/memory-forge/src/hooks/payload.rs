@@ -1,0 +1,173 @@
+//! The JSON that a client sends. Nothing in it is required, and nothing about
+//! it is believed: it may be empty, huge, cut off, not UTF-8, or never end.
+
+use std::io::Read;
+use std::sync::mpsc;
+use std::time::Duration;
+
+use serde_json::Value;
+
+use super::events::Event;
+
+/// More than this is not read; no field that we use is that far in.
+const MOST_BYTES: usize = 8 << 20;
+/// How long to wait for the next piece of input.
+const PATIENCE: Duration = Duration::from_millis(700);
+
+#[derive(Debug, Default)]
+pub(super) struct Payload {
+    fields: serde_json::Map<String, Value>,
+    /// Whether anything came that was not JSON, or nothing at all.
+    pub(super) garbled: Option<&'static str>,
+}
+
+impl Payload {
+    pub(super) fn from_stdin() -> Payload {
+        Payload::parse(&read_stdin())
+    }
+
+    pub(super) fn parse(bytes: &[u8]) -> Payload {
+        let text = String::from_utf8_lossy(bytes);
+        let text = text.trim_start_matches('\u{feff}').trim();
+        if text.is_empty() {
+            return Payload {
+                garbled: Some("the client sent nothing"),
+                ..Payload::default()
+            };
+        }
+        match serde_json::from_str(text) {
+            Ok(Value::Object(fields)) => Payload {
+                fields,
+                garbled: None,
+            },
+            _ => Payload {
+                fields: salvage(text),
+                garbled: Some("the client sent something that is not a JSON object"),
+            },
+        }
+    }
+
+    /// A field as text, under any of its names; empty counts as absent.
+    pub(super) fn text(&self, names: &[&str]) -> Option<&str> {
+        names
+            .iter()
+            .find_map(|name| self.fields.get(*name)?.as_str())
+            .filter(|text| !text.is_empty())
+    }
+
+    pub(super) fn flag(&self, name: &str) -> bool {
+        self.fields.get(name).and_then(Value::as_bool) == Some(true)
+    }
+
+    pub(super) fn has(&self, name: &str) -> bool {
+        self.fields.contains_key(name)
+    }
+
+    pub(super) fn event(&self) -> Option<Event> {
+        Event::named(self.text(&["hook_event_name", "hookEventName", "event"])?)
+    }
+}
+
+/// Reads until the end, until a whole object is there, or until nothing comes
+/// any more: some clients never close their end.
+fn read_stdin() -> Vec<u8> {
+    let (sender, receiver) = mpsc::sync_channel::<Vec<u8>>(16);
+    let reader = std::thread::Builder::new().spawn(move || {
+        let mut stdin = std::io::stdin().lock();
+        let mut buffer = vec![0; 64 * 1024];
+        while let Ok(read) = stdin.read(&mut buffer) {
+            if read == 0 || sender.send(buffer[..read].to_vec()).is_err() {
+                break;
+            }
+        }
+    });
+    let mut all = Vec::new();
+    if reader.is_err() {
+        return all;
+    }
+    while let Ok(piece) = receiver.recv_timeout(PATIENCE) {
+        all.extend_from_slice(&piece);
+        if all.len() > MOST_BYTES {
+            all.truncate(MOST_BYTES);
+            break;
+        }
+        let whole = all.trim_ascii_end().ends_with(b"}");
+        if whole && serde_json::from_slice::<serde::de::IgnoredAny>(&all).is_ok() {
+            break;
+        }
+    }
+    all
+}
+
+/// Text fields of the outermost object of a JSON text that does not parse,
+/// such as one that was cut off.
+fn salvage(text: &str) -> serde_json::Map<String, Value> {
+    const WANTED: [&str; 12] = [
+        "hook_event_name",
+        "session_id",
+        "sessionId",
+        "cwd",
+        "source",
+        "trigger",
+        "reason",
+        "agent_id",
+        "agent_type",
+        "task_id",
+        "task_subject",
+        "transcript_path",
+    ];
+    let mut fields = serde_json::Map::new();
+    for name in WANTED {
+        let Some(at) = text.find(&format!("\"{name}\"")) else {
+            continue;
+        };
+        let rest = text[at + name.len() + 2..].trim_start();
+        let Some(rest) = rest.strip_prefix(':') else {
+            continue;
+        };
+        let mut values = serde_json::Deserializer::from_str(rest).into_iter::<String>();
+        if let Some(Ok(value)) = values.next() {
+            fields.insert(name.to_owned(), Value::String(value));
+        }
+    }
+    fields
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_is_an_answer_too() {
+        for bytes in [&b""[..], b"   \n", b"\xef\xbb\xbf"] {
+            let payload = Payload::parse(bytes);
+            assert!(payload.garbled.is_some());
+            assert!(payload.event().is_none());
+        }
+    }
+
+    #[test]
+    fn what_was_cut_off_still_says_what_it_is() {
+        let whole =
+            r#"{"session_id":"s1","hook_event_name":"SessionStart","cwd":"/w","prompt":"aaa"}"#;
+        let payload = Payload::parse(&whole.as_bytes()[..whole.len() - 4]);
+        assert_eq!(payload.text(&["cwd"]), Some("/w"));
+        assert_eq!(payload.event(), Some(Event::SessionStart));
+        assert!(payload.garbled.is_some());
+    }
+
+    #[test]
+    fn bytes_that_are_not_text_are_read_around() {
+        let payload = Payload::parse(b"{\"hook_event_name\":\"Stop\",\"x\":\"\xff\xfe\"}");
+        assert_eq!(payload.event(), Some(Event::Stop));
+    }
+
+    #[test]
+    fn other_types_than_expected_do_not_matter() {
+        let payload = Payload::parse(br#"{"cwd":5,"source":null,"stop_hook_active":"yes"}"#);
+        assert_eq!(payload.text(&["cwd"]), None);
+        assert!(!payload.flag("stop_hook_active"));
+        let list = Payload::parse(b"[1,2]");
+        assert!(list.garbled.is_some());
+    }
+}

@@ -1,0 +1,144 @@
+//! A session from its start to its end, which may never be told. What one left
+//! open is closed by the next: clients do not always say that a session ends.
+
+use forge::mind::{Captured, Log, Mind, NewSession, Source};
+use forge::mind::{Error, File};
+use forge::workspace::{RelPath, git};
+use jiff::Timestamp;
+use serde_json::{Value, json};
+
+/// The session that is open now: id, start and commit.
+const OPEN: &str = ".mind/.open-session";
+/// What hooks could not do, for `doctor`.
+const FAILURES: &str = ".mind/.hook-failures";
+const MOST_FAILURES: usize = 100;
+
+/// A log written to within this many seconds was written by someone.
+const FRESH_LOG: i64 = 30 * 60;
+
+/// Notes that a session began, and closes one that was left open. Gives lines
+/// for the briefing.
+pub(super) fn begin(
+    mind: &Mind,
+    id: &str,
+    source: Source,
+    now: Timestamp,
+) -> Result<Vec<String>, Error> {
+    let mut said = Vec::new();
+    let open = Open::read(mind);
+    // The same session goes on after a compaction.
+    let goes_on = open.as_ref().is_some_and(|it| it.id == id) || source == Source::Compact;
+    if let Some(open) = open.filter(|_| !goes_on) {
+        said.extend(close(mind, &open, "not told", now)?);
+    }
+    if !goes_on {
+        Open {
+            id: id.to_owned(),
+            started: now,
+            commit: git::head(mind.workspace().root()),
+        }
+        .write(mind)?;
+    }
+    Ok(said)
+}
+
+/// Notes that a session ended, and writes its entry if nobody did.
+pub(super) fn end(mind: &Mind, reason: &str, now: Timestamp) -> Result<(), Error> {
+    mind.touch(now)?;
+    mind.session_ended(reason, now)?;
+    mind.session_end_checkpoint(reason, now)?;
+    if let Some(open) = Open::read(mind) {
+        close(mind, &open, reason, now)?;
+    }
+    Ok(())
+}
+
+/// What helpers and tasks did lately, for the briefing.
+pub(super) fn recent_work(mind: &Mind) -> Vec<String> {
+    const MOST: usize = 5;
+    let mut lines = Vec::new();
+    for log in [Log::Tasks, Log::Agents] {
+        let events = mind.events(log);
+        lines.extend(events.iter().rev().take(MOST).rev().cloned());
+    }
+    lines
+}
+
+/// Adds a line to what `doctor` shows. Failing to do so is the one thing that
+/// cannot be told.
+pub(super) fn note_failure(mind: &Mind, what: &str, now: Timestamp) {
+    let line = format!(
+        "[{}] {}",
+        now.round(jiff::Unit::Second).unwrap_or(now),
+        what.replace(['\n', '\r'], " ")
+    );
+    if mind.exists()
+        && let Ok(path) = RelPath::new(FAILURES)
+    {
+        let _ = mind
+            .workspace()
+            .append_machine(&path, &line, MOST_FAILURES * 2, MOST_FAILURES);
+    }
+}
+
+struct Open {
+    id: String,
+    started: Timestamp,
+    commit: Option<String>,
+}
+
+impl Open {
+    fn read(mind: &Mind) -> Option<Open> {
+        let bytes = mind.workspace().read(&RelPath::new(OPEN).ok()?).ok()?;
+        let value: Value = serde_json::from_slice(&bytes).ok()?;
+        Some(Open {
+            id: value["id"].as_str()?.to_owned(),
+            started: value["started"].as_str()?.parse().ok()?,
+            commit: value["commit"].as_str().map(str::to_owned),
+        })
+    }
+
+    fn write(&self, mind: &Mind) -> Result<(), Error> {
+        let value =
+            json!({ "id": self.id, "started": self.started.to_string(), "commit": self.commit });
+        mind.workspace()
+            .put_machine(&RelPath::new(OPEN)?, format!("{value}\n").as_bytes())?;
+        Ok(())
+    }
+}
+
+/// Writes an entry for a session that changed files and that nobody described.
+fn close(mind: &Mind, open: &Open, reason: &str, now: Timestamp) -> Result<Option<String>, Error> {
+    let described = mind
+        .modified(File::SessionLog)
+        .is_some_and(|at| at >= open.started || now.as_second() - at.as_second() < FRESH_LOG);
+    let mut said = None;
+    if !described {
+        let files = git::changed_since(
+            mind.workspace().root(),
+            open.commit.as_deref(),
+            open.started,
+        );
+        let files: Vec<String> = files
+            .into_iter()
+            .filter(|f| !f.starts_with(".mind/"))
+            .collect();
+        if !files.is_empty() {
+            let count = files.len();
+            let captured = Captured {
+                reason: reason.to_owned(),
+                files,
+            };
+            let new = NewSession {
+                captured: Some(captured),
+                ..NewSession::default()
+            };
+            let number = mind.log(&new, now)?;
+            said = Some(format!(
+                "Session {number} was closed without a summary; {count} files changed in it"
+            ));
+        }
+    }
+    let _ = mind.workspace().remove_machine(&RelPath::new(OPEN)?);
+    Ok(said)
+}

@@ -1,0 +1,346 @@
+//! Hooks as clients call them: JSON in, JSON out, exit code 0, whatever
+//! happens.
+
+use serde_json::Value;
+use testkit::{Output, TestWorkspace};
+
+use crate::harness::ws;
+
+const STATE: &str = "
+    //- .mind/STATE.md
+    # Project State
+
+    ## Current Phase
+    Phase 2: Build
+
+    ## Current Status
+    Login half done
+
+    ## Active Work
+    - login form
+
+    ## Blocked Items
+    - waiting for keys
+
+    ## Next Action
+    Finish login
+
+    ## Last Updated
+    2026-03-01
+    //- .mind/PROGRESS.md
+    # Progress Tracker
+
+    ### In Progress
+    - [ ] Build login page
+    //- .mind/DECISIONS.md
+    # Decision Log
+
+    ## DEC-001: Use SQLite
+    - **Date:** 2026-02-01
+    - **Decision:** One file is enough
+    - **Status:** Final
+    //- .mind/SESSION-LOG.md
+    # Session Log
+
+    ## Session 1 — 2026-02-28 10:00:00
+    - **Summary:** Began the form
+";
+
+fn hook(ws: &TestWorkspace, input: &str) -> Value {
+    json(&ws.feed(input, &[], &["hook"]))
+}
+
+fn json(output: &Output) -> Value {
+    assert_eq!(output.ok().lines().count(), 1, "{output}");
+    serde_json::from_str(output.ok()).unwrap_or_else(|e| panic!("{e}: {output}"))
+}
+
+fn context(answer: &Value) -> &str {
+    answer["hookSpecificOutput"]["additionalContext"]
+        .as_str()
+        .unwrap_or_else(|| panic!("no context in {answer}"))
+}
+
+#[test]
+fn a_start_is_told_where_the_work_stands() {
+    let ws = ws(STATE);
+    let answer = hook(
+        &ws,
+        r#"{"hook_event_name":"SessionStart","source":"startup","session_id":"s1"}"#,
+    );
+    assert_eq!(
+        answer["hookSpecificOutput"]["hookEventName"],
+        "SessionStart"
+    );
+    let text = context(&answer);
+    for part in [
+        "=== SESSION BRIEFING ===",
+        "Finish login",
+        "waiting for keys",
+        "DEC-001",
+        "Build login page",
+        "Began the form",
+    ] {
+        assert!(text.contains(part), "{part} is missing in\n{text}");
+    }
+    assert!(text.len() < 10_000);
+}
+
+#[test]
+fn a_start_without_memory_creates_nothing() {
+    let ws = ws("
+        //- README.md
+        # Hi
+    ");
+    let before = ws.tree();
+    let answer = hook(&ws, r#"{"hook_event_name":"SessionStart"}"#);
+    assert!(context(&answer).contains("no state file found"), "{answer}");
+    for event in [
+        "UserPromptSubmit",
+        "Stop",
+        "PreCompact",
+        "SessionEnd",
+        "SubagentStart",
+        "SubagentStop",
+        "TaskCompleted",
+    ] {
+        let answer = hook(&ws, &format!(r#"{{"hook_event_name":"{event}"}}"#));
+        assert_eq!(answer, serde_json::json!({}), "{event}");
+    }
+    assert_eq!(ws.tree(), before);
+}
+
+#[test]
+fn a_prompt_gets_one_line() {
+    let ws = ws(STATE);
+    let answer = hook(
+        &ws,
+        r#"{"hook_event_name":"UserPromptSubmit","prompt":"go"}"#,
+    );
+    assert_eq!(
+        context(&answer),
+        "[Memory] Phase: Phase 2: Build | Next: Finish login | BLOCKED: waiting for keys | (Read .mind/STATE.md for details)"
+    );
+}
+
+#[test]
+fn a_compaction_keeps_a_checkpoint_and_the_next_start_brings_it_back() {
+    let ws = ws(STATE);
+    hook(&ws, r#"{"hook_event_name":"PreCompact","trigger":"auto"}"#);
+    let checkpoint = ws.read(".mind/checkpoints/latest.md");
+    assert!(checkpoint.contains("Login half done"), "{checkpoint}");
+    ws.write(
+        ".mind/STATE.md",
+        "# Project State\n\n## Current Phase\nPhase 3\n\n## Next Action\nShip\n",
+    );
+    let answer = hook(
+        &ws,
+        r#"{"hook_event_name":"SessionStart","source":"compact"}"#,
+    );
+    let text = context(&answer);
+    assert!(
+        text.contains("=== CONTEXT RESTORED (post-compaction) ==="),
+        "{text}"
+    );
+    assert!(
+        text.contains("Phase 3") && text.contains("Login half done"),
+        "{text}"
+    );
+}
+
+#[test]
+fn helpers_and_tasks_are_noted_and_surface_at_the_next_start() {
+    let ws = ws(STATE);
+    let start = hook(
+        &ws,
+        r#"{"hook_event_name":"SubagentStart","agent_type":"builder","agent_id":"a1"}"#,
+    );
+    let primer = context(&start);
+    assert!(
+        primer.contains("Finish login") && primer.len() < 4_000,
+        "{primer}"
+    );
+    hook(
+        &ws,
+        r#"{"hook_event_name":"SubagentStop","agent_type":"builder","agent_id":"a1"}"#,
+    );
+    hook(
+        &ws,
+        r#"{"hook_event_name":"TaskCompleted","task_id":"7","task_subject":"Do X"}"#,
+    );
+    assert!(
+        ws.read(".mind/.agent-activity")
+            .contains("STARTED: builder (a1)")
+    );
+    assert!(
+        ws.read(".mind/.agent-activity")
+            .contains("STOPPED: builder (a1)")
+    );
+    assert!(
+        ws.read(".mind/.task-completions")
+            .contains("COMPLETED: #7 — Do X (by: self)")
+    );
+    let answer = hook(&ws, r#"{"hook_event_name":"SessionStart"}"#);
+    assert!(context(&answer).contains("Do X"), "{answer}");
+}
+
+#[test]
+fn a_stop_reminds_of_old_state_but_never_keeps_claude_talking() {
+    let ws = ws(STATE).now("2030-01-01T00:00:00Z");
+    let input = r#"{"hook_event_name":"Stop","stop_hook_active":false}"#;
+    assert!(context(&hook(&ws, input)).starts_with("[Memory] Reminder: .mind/STATE.md"));
+    let in_claude = ws.feed(input, &[("CLAUDECODE", "1")], &["hook"]);
+    assert_eq!(json(&in_claude), serde_json::json!({}));
+    let active = hook(&ws, r#"{"hook_event_name":"Stop","stop_hook_active":true}"#);
+    assert_eq!(active, serde_json::json!({}));
+}
+
+#[test]
+fn each_client_is_answered_in_its_own_shape() {
+    let ws = ws(STATE);
+    let copilot = hook(
+        &ws,
+        r#"{"hook_event_name":"SessionStart","source":"new","timestamp":"2026-03-01T00:00:00Z","initial_prompt":"x"}"#,
+    );
+    assert!(copilot["additionalContext"].is_string(), "{copilot}");
+    let gemini = hook(
+        &ws,
+        r#"{"hook_event_name":"BeforeAgent","prompt":"x","timestamp":"t","transcript_path":"p"}"#,
+    );
+    assert_eq!(gemini["hookSpecificOutput"]["hookEventName"], "BeforeAgent");
+    let codex = hook(
+        &ws,
+        r#"{"hook_event_name":"PreCompact","turn_id":"t","trigger":"auto"}"#,
+    );
+    assert_eq!(codex, serde_json::json!({}), "a key that it would reject");
+    let forced = ws.feed(
+        r#"{"hook_event_name":"SessionStart"}"#,
+        &[],
+        &["hook", "--client", "copilot"],
+    );
+    assert!(json(&forced)["additionalContext"].is_string());
+}
+
+#[test]
+fn whatever_comes_in_the_exit_code_is_zero() {
+    let ws = ws(STATE);
+    let long = format!(
+        r#"{{"hook_event_name":"UserPromptSubmit","prompt":"{}"}}"#,
+        "x".repeat(3 << 20)
+    );
+    let inputs: [&[u8]; 9] = [
+        b"",
+        b"not json",
+        b"{",
+        b"[]",
+        b"null",
+        b"\xff\xfe\x00",
+        br#"{"hook_event_name":"NoSuchEvent"}"#,
+        br#"{"hook_event_name":"SessionStart","cwd":"/nowhere/at/all"}"#,
+        long.as_bytes(),
+    ];
+    for input in inputs {
+        let output = ws.feed(input, &[], &["hook"]);
+        let answer = json(&output);
+        assert!(answer.is_object(), "{output}");
+        assert_eq!(output.stderr, "", "{output}");
+    }
+    for arguments in [
+        &["hook", "--nonsense"][..],
+        &["hook", "stop", "--client"],
+        &["hook", "--client", "nobody", "pre-tool-use"],
+        &["hook", "session-start", "extra", "--root"],
+        &["--root", "/nowhere", "hook", "stop"],
+    ] {
+        let output = ws.feed("", &[], arguments);
+        assert!(json(&output).is_object(), "{output}");
+    }
+}
+
+#[test]
+fn an_argument_names_the_event_when_the_input_does_not() {
+    let ws = ws(STATE);
+    let output = ws.feed("", &[], &["hook", "user-prompt-submit"]);
+    assert!(context(&json(&output)).contains("Finish login"));
+}
+
+#[test]
+fn input_that_never_ends_is_not_waited_for() {
+    use std::io::{Read, Write};
+    use std::process::{Command, Stdio};
+    let ws = ws(STATE);
+    let mut child = Command::new(env!("CARGO_BIN_EXE_memory-forge"))
+        .arg("hook")
+        .current_dir(ws.root())
+        .env_clear()
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("the program starts");
+    let mut stdin = child.stdin.take().expect("it was piped");
+    stdin
+        .write_all(br#"{"hook_event_name":"UserPromptSubmit","prompt":"x"}"#)
+        .expect("it reads");
+    // The pipe stays open until the answer is there.
+    let mut answer = String::new();
+    child
+        .stdout
+        .take()
+        .expect("it was piped")
+        .read_to_string(&mut answer)
+        .expect("text");
+    assert!(answer.contains("Finish login"), "{answer}");
+    assert!(child.wait().expect("it ends").success());
+    drop(stdin);
+}
+
+#[test]
+fn a_session_that_nobody_closed_is_closed_by_the_next() {
+    let ws = ws(STATE);
+    ws.git_init();
+    ws.write("old.txt", "there before\n");
+    for path in ["old.txt", ".mind/SESSION-LOG.md"] {
+        let file = std::fs::File::options()
+            .append(true)
+            .open(ws.path(path))
+            .expect("it is there");
+        file.set_modified(std::time::UNIX_EPOCH)
+            .expect("times can be set");
+    }
+    hook(
+        &ws,
+        r#"{"hook_event_name":"SessionStart","session_id":"one"}"#,
+    );
+    ws.write("src/näme with space.rs", "fn main() {}\n");
+    let later = ws.now("2031-01-01T00:00:00Z");
+    let answer = hook(
+        &later,
+        r#"{"hook_event_name":"SessionStart","session_id":"two"}"#,
+    );
+    let log = later.read(".mind/SESSION-LOG.md");
+    assert!(log.contains("(auto-captured)"), "{log}");
+    assert!(log.contains("src/näme with space.rs"), "{log}");
+    assert!(!log.contains("old.txt"), "it was changed before: {log}");
+    assert!(
+        context(&answer).contains("closed without a summary"),
+        "{answer}"
+    );
+    let again = hook(
+        &later,
+        r#"{"hook_event_name":"SessionStart","session_id":"two"}"#,
+    );
+    assert!(context(&again).contains("BRIEFING"));
+    assert_eq!(later.read(".mind/SESSION-LOG.md"), log, "once is enough");
+}
+
+#[test]
+fn what_went_wrong_is_kept_for_doctor() {
+    let ws = ws(STATE);
+    ws.feed("garbage", &[], &["hook", "stop"]);
+    let noted = ws.read(".mind/.hook-failures");
+    assert!(
+        noted.contains("Stop") && noted.contains("not a JSON object"),
+        "{noted}"
+    );
+    assert!(!noted.contains("garbage"), "never what was sent");
+}
