@@ -282,6 +282,15 @@ fn strings(value: &Value, words: &mut Vec<String>) {
     }
 }
 
+/// Whether a file speaks of us at all. One that does not is none of our
+/// business, be it broken or behind a link.
+pub(super) fn names_us(around: &Surroundings<'_>, place: &Place) -> bool {
+    let bytes = fs::read(around.absolute(place)).unwrap_or_default();
+    bytes.windows(NAME.len()).any(|part| part == NAME)
+}
+
+const NAME: &[u8] = b"memory-forge";
+
 /// A file's text for looking at only: links are followed, and what cannot be
 /// read is not there.
 fn peek(around: &Surroundings<'_>, place: &Place) -> Option<String> {
