@@ -16,6 +16,9 @@ const MOST_FAILURES: usize = 100;
 /// Bytes of state after the last compression.
 const COMPRESSED: &str = ".mind/.compressed";
 const WORTH_ANOTHER_TRY: u64 = 4_096;
+/// Beyond this, compressing takes longer than a start may; `mind compress`
+/// does it.
+const TOO_MUCH_FOR_A_HOOK: u64 = 512 << 10;
 
 /// A log written to within this many seconds was written by someone.
 const FRESH_LOG: i64 = 30 * 60;
@@ -55,7 +58,8 @@ pub(super) fn compress(mind: &Mind, now: Timestamp) -> Result<(), Error> {
     let last: u64 = last
         .and_then(|bytes| String::from_utf8(bytes).ok()?.trim().parse().ok())
         .unwrap_or(0);
-    if !mind.wants_compression() || before < last.saturating_add(WORTH_ANOTHER_TRY) {
+    let grown = mind.wants_compression() && before >= last.saturating_add(WORTH_ANOTHER_TRY);
+    if !grown || before > TOO_MUCH_FOR_A_HOOK {
         return Ok(());
     }
     mind.compress(false, now)?;
