@@ -1,7 +1,7 @@
 //! A session from its start to its end, which may never be told. What one left
 //! open is closed by the next: clients do not always say that a session ends.
 
-use forge::mind::{Captured, Log, Mind, NewSession, Source};
+use forge::mind::{Captured, HOOK_FAILURES, Log, Mind, NewSession, Source};
 use forge::mind::{Error, File};
 use forge::workspace::{RelPath, git};
 use jiff::Timestamp;
@@ -9,8 +9,6 @@ use serde_json::{Value, json};
 
 /// The session that is open now: id, start and commit.
 const OPEN: &str = ".mind/.open-session";
-/// What hooks could not do, for `doctor`.
-const FAILURES: &str = ".mind/.hook-failures";
 const MOST_FAILURES: usize = 100;
 
 /// Bytes of state after the last compression.
@@ -99,7 +97,7 @@ pub(super) fn note_failure(mind: &Mind, what: &str, now: Timestamp) {
         what.replace(['\n', '\r'], " ")
     );
     if mind.exists()
-        && let Ok(path) = RelPath::new(FAILURES)
+        && let Ok(path) = RelPath::new(HOOK_FAILURES)
     {
         let _ = mind
             .workspace()
