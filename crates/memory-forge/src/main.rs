@@ -20,6 +20,9 @@ fn main() -> ExitCode {
     if let Some(arguments) = settings::hook_arguments() {
         return hooks::run(&arguments);
     }
+    if settings::asks_for_version() {
+        return report::version();
+    }
     report::guard(|| match cli::parse() {
         // Help and version leave here, before anything else was looked at.
         Err(error) => report::unparsed(error),

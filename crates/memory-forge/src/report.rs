@@ -16,6 +16,14 @@ use clap::error::{ContextKind, ContextValue, ErrorKind};
 
 use crate::settings::Process;
 
+/// Says which program this is.
+pub(crate) fn version() -> ExitCode {
+    let line = concat!("memory-forge ", env!("CARGO_PKG_VERSION"), "\n");
+    // Whoever closed the pipe does not want to know.
+    let _ = io::stdout().write_all(line.as_bytes());
+    ExitCode::SUCCESS
+}
+
 /// How a command ended that did not fail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Exit {

@@ -40,6 +40,14 @@ pub(crate) fn hook_arguments() -> Option<Vec<String>> {
     None
 }
 
+/// Whether the version is all that is asked for. Scripts ask it often, and the
+/// parser takes longer to build than the answer.
+pub(crate) fn asks_for_version() -> bool {
+    let mut arguments = std::env::args_os().skip(1);
+    let first = arguments.next();
+    arguments.next().is_none() && first.is_some_and(|it| it == "--version" || it == "-V")
+}
+
 /// The surroundings of the process, looked at once. A value of its own, so
 /// that tests can make one up.
 #[derive(Clone, Debug, Default)]

@@ -68,7 +68,7 @@ fn not_indexed(workspace: &Workspace, files: usize, findings: &mut Vec<Finding>)
         Ok(catalogue) => catalogue,
         Err(e) => return say(Level::Notice, "knowledge/", &e.to_string(), advice),
     };
-    let differences = differences(workspace, &catalogue, false);
+    let differences = differences(&workspace.scan(), &catalogue, false);
     let unusable = |path: &str, why: &str| {
         let what = format!("not indexed: {why}");
         (

@@ -232,7 +232,7 @@ fn behind(
     index: &Index,
     catalogue: &[Entry],
 ) -> Result<usize, crate::index::Error> {
-    let differences = refresh::differences(workspace, catalogue, false);
+    let differences = refresh::differences(&workspace.scan(), catalogue, false);
     let mut behind = differences.gone.len();
     for file in &differences.to_read {
         let known = index.hash_of(file.path.as_str())?;

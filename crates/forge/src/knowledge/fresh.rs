@@ -7,7 +7,7 @@ use jiff::Timestamp;
 
 use super::refresh::{self, Error, Refresh};
 use crate::index::{Entry, Index, Note};
-use crate::workspace::{Lock, Workspace};
+use crate::workspace::{Lock, Scan, Workspace};
 
 /// An index to ask, and what is to be said about it.
 pub struct Fresh {
@@ -58,9 +58,11 @@ impl Fresh {
 /// Opens the index and brings it up to date. Where it cannot be kept, it is
 /// made in memory: a search is answered as long as the files can be read.
 pub fn fresh(workspace: &Workspace, opening: &mut Opening) -> Result<Fresh, Error> {
+    // One look at the files serves all that follows.
+    let scan = workspace.scan();
     let mut damage = None;
     if !opening.force {
-        match unchanged(workspace) {
+        match unchanged(workspace, &scan) {
             Ok(Some(fresh)) => return Ok(fresh),
             Ok(None) => {}
             Err(Error::Index(e)) if e.is_damage() => damage = Some(e.to_string()),
@@ -68,20 +70,22 @@ pub fn fresh(workspace: &Workspace, opening: &mut Opening) -> Result<Fresh, Erro
             Err(e) => return Err(e),
         }
     }
-    if let Some(fresh) = nothing(workspace)? {
+    if let Some(fresh) = nothing(workspace, &scan)? {
         return Ok(fresh);
     }
     let lock = match workspace.lock_index(opening.wait) {
         Ok(lock) => lock,
-        Err(e) if e.is_locked() => return behind(workspace, e.into()),
-        Err(e) => return in_memory(workspace, opening, e.to_string()),
+        Err(e) if e.is_locked() => return behind(workspace, &scan, e.into()),
+        Err(e) => return in_memory(workspace, &scan, opening, e.to_string()),
     };
-    kept(workspace, lock, damage, opening).or_else(|e| in_memory(workspace, opening, e.to_string()))
+    kept(workspace, &scan, lock, damage, opening)
+        .or_else(|e| in_memory(workspace, &scan, opening, e.to_string()))
 }
 
 /// The index in its file, brought up to date under the lock.
 fn kept(
     workspace: &Workspace,
+    scan: &Scan,
     lock: Lock,
     damage: Option<String>,
     opening: &mut Opening,
@@ -104,11 +108,11 @@ fn kept(
         index = index.rebuild()?;
         remarks.push(Remark::Rebuilt(why));
     }
-    let report = match run(workspace, &mut index, &lock, opening) {
+    let report = match run(workspace, scan, &mut index, &lock, opening) {
         Err(Error::Index(e)) if e.is_damage() => {
             remarks.push(Remark::Rebuilt(e.to_string()));
             index = index.rebuild()?;
-            run(workspace, &mut index, &lock, opening)?
+            run(workspace, scan, &mut index, &lock, opening)?
         }
         other => other?,
     };
@@ -124,21 +128,24 @@ fn kept(
 
 /// Throws an index away that proved to be damaged while it was asked.
 pub fn rebuilt(workspace: &Workspace, opening: &mut Opening, why: String) -> Result<Fresh, Error> {
+    let scan = workspace.scan();
     match workspace.lock_index(opening.wait) {
-        Ok(lock) => kept(workspace, lock, Some(why), opening)
-            .or_else(|e| in_memory(workspace, opening, e.to_string())),
-        Err(_) => in_memory(workspace, opening, why),
+        Ok(lock) => kept(workspace, &scan, lock, Some(why), opening)
+            .or_else(|e| in_memory(workspace, &scan, opening, e.to_string())),
+        Err(_) => in_memory(workspace, &scan, opening, why),
     }
 }
 
 fn run(
     workspace: &Workspace,
+    scan: &Scan,
     index: &mut Index,
     lock: &Lock,
     opening: &mut Opening,
 ) -> Result<Refresh, Error> {
     refresh::refresh(
         workspace,
+        scan,
         index,
         opening.force,
         lock.taken_ns(),
@@ -148,7 +155,7 @@ fn run(
 }
 
 /// Where there is nothing to index and never was, no folder is made.
-fn nothing(workspace: &Workspace) -> Result<Option<Fresh>, Error> {
+fn nothing(workspace: &Workspace, scan: &Scan) -> Result<Option<Fresh>, Error> {
     if workspace
         .derived()
         .join("index.db")
@@ -157,7 +164,7 @@ fn nothing(workspace: &Workspace) -> Result<Option<Fresh>, Error> {
     {
         return Ok(None);
     }
-    let differences = refresh::differences(workspace, &[], false);
+    let differences = refresh::differences(scan, &[], false);
     if !differences.none() {
         return Ok(None);
     }
@@ -175,12 +182,12 @@ fn unreadable(problems: Vec<String>) -> Vec<Remark> {
 }
 
 /// The usual case: the index is there and nothing changed.
-fn unchanged(workspace: &Workspace) -> Result<Option<Fresh>, Error> {
+fn unchanged(workspace: &Workspace, scan: &Scan) -> Result<Option<Fresh>, Error> {
     let Some(index) = Index::open_existing(&workspace.derived())? else {
         return Ok(None);
     };
     let catalogue = index.catalogue()?;
-    let differences = refresh::differences(workspace, &catalogue, false);
+    let differences = refresh::differences(scan, &catalogue, false);
     // A manifest that somebody removed is written again.
     let manifest = workspace.derived().join("manifest.json");
     if !differences.none() || manifest.symlink_metadata().is_err() {
@@ -197,12 +204,12 @@ fn unchanged(workspace: &Workspace) -> Result<Option<Fresh>, Error> {
 
 /// Another process writes and does not finish: answer from what it has
 /// committed, and say so.
-fn behind(workspace: &Workspace, locked: Error) -> Result<Fresh, Error> {
+fn behind(workspace: &Workspace, scan: &Scan, locked: Error) -> Result<Fresh, Error> {
     let Some(index) = Index::open_existing(&workspace.derived())? else {
         return Err(locked);
     };
     let catalogue = index.catalogue()?;
-    let d = refresh::differences(workspace, &catalogue, false);
+    let d = refresh::differences(scan, &catalogue, false);
     let files = d.to_read.len() + d.gone.len();
     Ok(Fresh {
         index,
@@ -213,9 +220,14 @@ fn behind(workspace: &Workspace, locked: Error) -> Result<Fresh, Error> {
     })
 }
 
-fn in_memory(workspace: &Workspace, opening: &mut Opening, why: String) -> Result<Fresh, Error> {
+fn in_memory(
+    workspace: &Workspace,
+    scan: &Scan,
+    opening: &mut Opening,
+    why: String,
+) -> Result<Fresh, Error> {
     let mut index = Index::in_memory()?;
-    let report = refresh::build(workspace, &mut index, opening.progress)?;
+    let report = refresh::build(workspace, scan, &mut index, opening.progress)?;
     let mut remarks = vec![Remark::InMemory(why)];
     remarks.extend(unreadable(report.problems.clone()));
     Ok(Fresh {

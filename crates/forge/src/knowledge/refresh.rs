@@ -2,6 +2,7 @@
 //! `stat`, what changed is read again, what is gone is dropped. Nothing watches;
 //! this runs before every search.
 
+use std::fmt::Write;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc;
 
@@ -11,7 +12,7 @@ use super::describe::{describe, unusable};
 use crate::document;
 use crate::embed::Embedder;
 use crate::index::{self, Change, Entry, Index, Packed, Put, Sizes, Stamp};
-use crate::workspace::{self, Found, RelPath, Workspace};
+use crate::workspace::{self, Found, RelPath, Scan, Workspace};
 
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
@@ -74,16 +75,15 @@ impl Differences {
     }
 }
 
-/// Compares the files with the catalogue.
-pub fn differences(workspace: &Workspace, catalogue: &[Entry], force: bool) -> Differences {
-    let scan = workspace.scan();
+/// Compares the files, as a scan found them, with the catalogue.
+pub fn differences(scan: &Scan, catalogue: &[Entry], force: bool) -> Differences {
     let mut d = Differences {
         problems: scan.problems.iter().map(|p| p.to_string()).collect(),
         ..Differences::default()
     };
     let mut known = catalogue.iter().peekable();
-    for found in scan.files {
-        if !indexable(&found) {
+    for found in &scan.files {
+        if !indexable(found) {
             continue;
         }
         while let Some(entry) = known.next_if(|e| e.path.as_str() < found.path.as_str()) {
@@ -96,7 +96,7 @@ pub fn differences(workspace: &Workspace, catalogue: &[Entry], force: bool) -> D
                     None => d.unchanged.push(e.path.clone()),
                 }
             }
-            _ => d.to_read.push(found),
+            _ => d.to_read.push(found.clone()),
         }
     }
     d.gone.extend(known.map(|e| e.path.clone()));
@@ -113,17 +113,20 @@ fn indexable(found: &Found) -> bool {
 /// segments, smaller ones lose less when a run is interrupted.
 const BATCH_BYTES: usize = 24 << 20;
 
-/// Reads what differs and brings the index up to date. The caller holds the
-/// index lock, taken at `recorded_ns` by the file system's clock.
+/// Reads what differs from a scan and brings the index up to date. The caller
+/// holds the index lock, taken at `recorded_ns` by the file system's clock. The
+/// scan may be older than the lock: a file that changed in between shows another
+/// stamp at the next one.
 pub fn refresh(
     workspace: &Workspace,
+    scan: &Scan,
     index: &mut Index,
     force: bool,
     recorded_ns: i64,
     now: Timestamp,
     progress: &mut dyn FnMut(usize, usize),
 ) -> Result<Refresh, Error> {
-    let report = update(workspace, index, force, recorded_ns, progress)?;
+    let report = update(workspace, scan, index, force, recorded_ns, progress)?;
     write_manifest(workspace, index, report.changed() || force, now)?;
     Ok(report)
 }
@@ -131,21 +134,23 @@ pub fn refresh(
 /// Fills an index that is not kept: nothing is written to the folder.
 pub fn build(
     workspace: &Workspace,
+    scan: &Scan,
     index: &mut Index,
     progress: &mut dyn FnMut(usize, usize),
 ) -> Result<Refresh, Error> {
-    update(workspace, index, true, 0, progress)
+    update(workspace, scan, index, true, 0, progress)
 }
 
 fn update(
     workspace: &Workspace,
+    scan: &Scan,
     index: &mut Index,
     force: bool,
     recorded_ns: i64,
     progress: &mut dyn FnMut(usize, usize),
 ) -> Result<Refresh, Error> {
     let catalogue = index.catalogue()?;
-    let d = differences(workspace, &catalogue, force);
+    let d = differences(scan, &catalogue, force);
     let entry = |path: &str| {
         let at = catalogue.binary_search_by(|e| e.path.as_str().cmp(path));
         at.ok().map(|at| &catalogue[at])
@@ -345,13 +350,16 @@ fn write_manifest(
             stamp
         }
     };
-    let files: serde_json::Map<String, serde_json::Value> = index
-        .hashes()?
-        .into_iter()
-        .map(|(path, hash)| (path, hash.into()))
-        .collect();
-    let manifest = serde_json::json!({ "files": files, "lastIndexed": stamp });
-    let text = serde_json::to_string_pretty(&manifest).unwrap_or_default() + "\n";
+    // Written by hand: it has a line for every file, and a search that found one
+    // change waits for it.
+    let mut text = String::from("{\n  \"files\": {");
+    for (i, (path, hash)) in index.hashes()?.iter().enumerate() {
+        let comma = if i > 0 { "," } else { "" };
+        let path = serde_json::Value::from(path.as_str());
+        let _ = write!(text, "{comma}\n    {path}: \"{hash}\"");
+    }
+    let end = if text.ends_with('{') { "}" } else { "\n  }" };
+    let _ = writeln!(text, "{end},\n  \"lastIndexed\": \"{stamp}\"\n}}");
     workspace.write_derived("manifest.json", text.as_bytes())?;
     Ok(())
 }

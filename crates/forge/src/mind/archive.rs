@@ -1,7 +1,7 @@
 //! The archive that compression writes: one part for each kind, and in it the
 //! entries as they were. It only ever grows.
 
-use super::values::{append_entry, apply, edited};
+use super::values::{append_entry, apply, edited, end_of_text};
 use super::{Error, sessions};
 use crate::document::{self, Document, Edit};
 use crate::workspace::RelPath;
@@ -145,7 +145,7 @@ fn closed(block: &str, newline: &str) -> String {
 fn at_end(document: &Document, section: usize, block: &str) -> Edit {
     let nl = document.newline();
     let span = &document.sections[section].span;
-    let at = document.text[..span.end].trim_end().len();
+    let at = end_of_text(&document.text[..span.end]);
     let rest = &document.text[at..span.end];
     let ends = rest.matches('\n').count().max(rest.matches('\r').count());
     let wanted = if span.end < document.text.len() { 2 } else { 1 };
@@ -157,7 +157,7 @@ fn at_end(document: &Document, section: usize, block: &str) -> Edit {
 
 fn at_end_of_file(document: &Document, block: &str) -> Edit {
     let nl = document.newline();
-    let at = document.text.trim_end().len();
+    let at = end_of_text(&document.text);
     let end = if at == document.text.len() { nl } else { "" };
     Edit {
         span: at..at,

@@ -73,6 +73,11 @@ impl Mind<'_> {
     /// Whether the files have grown beyond what they should have, by their
     /// sizes alone.
     pub fn wants_compression(&self) -> bool {
+        self.state_bytes() > self.workspace.config().mind.compress_bytes
+    }
+
+    /// How large the state files are together.
+    pub fn state_bytes(&self) -> u64 {
         let mut paths = vec![
             self.file(File::State),
             self.file(File::Progress),
@@ -83,7 +88,7 @@ impl Mind<'_> {
         let size = |path: &RelPath| {
             std::fs::metadata(self.workspace.absolute(path)).map_or(0, |meta| meta.len())
         };
-        paths.iter().map(size).sum::<u64>() > self.workspace.config().mind.compress_bytes
+        paths.iter().map(size).sum()
     }
 
     /// Moves what is old to the archive. A dry run says what would move.
@@ -292,7 +297,10 @@ impl Mind<'_> {
         if spans.is_empty() {
             return Ok((0, None));
         }
-        let lines: Vec<&str> = spans.iter().map(|it| document.str(it).trim_end()).collect();
+        let lines: Vec<&str> = spans
+            .iter()
+            .map(|it| document.str(it).trim_end_matches(['\n', '\r']))
+            .collect();
         let lines = lines.join(document.newline());
         archive.add_below(
             TASKS,

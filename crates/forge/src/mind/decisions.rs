@@ -7,9 +7,13 @@ use std::ops::Range;
 use jiff::Timestamp;
 use jiff::civil::Date;
 
-use super::values::{self, edited, indented, is_unset, labelled, marker, plain};
+pub(super) use self::forms::blocks;
+use self::forms::lines;
+use super::values::{self, edited, indented, marker, plain};
 use super::{Error, File, Layout, Mind, outline};
 use crate::document::{self, Document, Edit, inert_line};
+
+mod forms;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Decision {
@@ -271,214 +275,6 @@ fn highest(document: &Document) -> usize {
         .unwrap_or(0)
 }
 
-/// The decisions that are blocks, in the order of the file.
-pub(super) fn blocks(document: &Document) -> Vec<Decision> {
-    let mut found: Vec<Decision> = Vec::new();
-    for section in &document.sections {
-        if section.level < 2
-            || found
-                .iter()
-                .any(|it| it.span.contains(&section.heading.start))
-        {
-            continue;
-        }
-        let Some((id, title)) = block_title(&section.title) else {
-            continue;
-        };
-        if is_unset(&title) || section.title.contains("[YYYY-MM-DD]") {
-            continue;
-        }
-        let mut decision = Decision {
-            id,
-            title,
-            date: None,
-            decided_by: None,
-            decision: None,
-            rationale: None,
-            status: None,
-            superseded: document.str(&section.heading).contains("~~"),
-            text: document.str(&section.span).trim().to_owned(),
-            line: document.line_of(section.heading.start),
-            form: Form::Block,
-            span: section.span.clone(),
-        };
-        for (key, value) in fields(document.str(&section.own)) {
-            let date = values::first_date(&value);
-            let value = Some(plain(&value)).filter(|value| !is_unset(value));
-            match key.as_str() {
-                "date" => decision.date = date,
-                "decided by" | "by" => decision.decided_by = value,
-                "decision" => decision.decision = value,
-                "rationale" | "why" | "reason" => decision.rationale = value,
-                "status" => decision.status = value,
-                _ => {}
-            }
-        }
-        let void = |status: &String| {
-            let status = status.to_lowercase();
-            [
-                "superseded",
-                "rejected",
-                "deprecated",
-                "withdrawn",
-                "reversed",
-            ]
-            .iter()
-            .any(|word| status.starts_with(word))
-        };
-        decision.superseded |= decision.status.as_ref().is_some_and(void);
-        if decision.date.is_none() {
-            decision.date = values::first_date(&section.title);
-        }
-        found.push(decision);
-    }
-    found
-}
-
-/// `DEC-007: title` or `Decision 7: title`; a heading over many decisions is
-/// none of them.
-fn block_title(title: &str) -> Option<(Option<String>, String)> {
-    let clean = |rest: &str| {
-        rest.trim_start_matches(|c: char| {
-            c.is_whitespace() || matches!(c, ':' | '-' | '–' | '—' | '.')
-        })
-        .trim()
-        .to_owned()
-    };
-    if let Some((id, rest)) = id_at_start(title) {
-        let rest = clean(rest);
-        let title = if rest.is_empty() { id.clone() } else { rest };
-        return Some((Some(id), title));
-    }
-    let rest = title.strip_prefix("Decision")?;
-    if rest.starts_with(|c: char| c.is_alphanumeric()) || rest.trim().eq_ignore_ascii_case("log") {
-        return None;
-    }
-    let rest = clean(rest);
-    Some((
-        None,
-        if rest.is_empty() {
-            "Decision".to_owned()
-        } else {
-            rest
-        },
-    ))
-}
-
-/// `- **Key:** value` with the lines that continue it.
-fn fields(text: &str) -> Vec<(String, String)> {
-    let mut found: Vec<(String, String)> = Vec::new();
-    for line in text.lines() {
-        let trimmed = line.trim();
-        let body = marker(trimmed).map_or(trimmed, |length| &trimmed[length.min(trimmed.len())..]);
-        match labelled(body) {
-            Some((key, value)) => found.push((key, value.to_owned())),
-            None => {
-                if let Some((_, value)) = found.last_mut()
-                    && !trimmed.is_empty()
-                {
-                    value.push('\n');
-                    value.push_str(trimmed);
-                }
-            }
-        }
-    }
-    found
-}
-
-/// Dated lines anywhere, and numbered items below a heading that speaks of
-/// decisions.
-fn lines(document: &Document) -> Vec<Decision> {
-    let mut found = Vec::new();
-    let mut at = document.body.start;
-    for line in document.text[at..].split_inclusive('\n') {
-        let span = at..at + line.len();
-        at = span.end;
-        let text = line.trim_end();
-        if text.is_empty() || document.in_code(span.start) {
-            continue;
-        }
-        let indent = text.len() - text.trim_start().len();
-        if indent > 1 {
-            continue;
-        }
-        let text = text.trim_start();
-        let length = marker(text);
-        let body = length.map_or(text, |length| text[length.min(text.len())..].trim_start());
-        let number = length.and_then(|length| {
-            text[..length]
-                .trim_end()
-                .trim_end_matches(['.', ')'])
-                .parse::<usize>()
-                .ok()
-        });
-        let entry = |id: Option<String>, date, title: &str, superseded, form| Decision {
-            id,
-            title: plain(title),
-            date,
-            decided_by: None,
-            decision: Some(plain(title)),
-            rationale: None,
-            status: None,
-            superseded,
-            text: text.to_owned(),
-            line: document.line_of(span.start),
-            form,
-            span: span.clone(),
-        };
-        if let Some((date, fact, struck)) = dated(body) {
-            if number.is_none() {
-                found.push(entry(None, Some(date), fact, struck, Form::Line));
-                continue;
-            }
-        }
-        let Some(number) = number else { continue };
-        if !is_unset(body) && below_decisions(document, span.start) {
-            let struck = body.starts_with("~~");
-            let date = values::first_date(body);
-            let title = body.trim_matches('~');
-            found.push(entry(
-                Some(number.to_string()),
-                date,
-                title,
-                struck,
-                Form::Item,
-            ));
-        }
-    }
-    found
-}
-
-/// `**2026-03-01** - fact`, possibly struck out.
-fn dated(line: &str) -> Option<(Date, &str, bool)> {
-    let (line, struck) = match line.strip_prefix("~~") {
-        Some(rest) => (rest, true),
-        None => (line, false),
-    };
-    let rest = line.strip_prefix("**")?;
-    let date = rest.get(..10)?.parse().ok()?;
-    let (_, fact) = rest[10..].split_once("**")?;
-    let fact = fact
-        .trim_start()
-        .trim_start_matches(['-', '–', '—', ':'])
-        .trim();
-    // `~~fact~~ (superseded 2026-04-01)` strikes the fact alone as well.
-    let struck = struck || fact.starts_with("~~");
-    let fact = fact.strip_prefix("~~").unwrap_or(fact);
-    let fact = fact.split_once("~~").map_or(fact, |(fact, _)| fact);
-    (!fact.is_empty()).then_some((date, fact, struck))
-}
-
-fn below_decisions(document: &Document, at: usize) -> bool {
-    let section = document
-        .sections
-        .partition_point(|section| section.heading.start <= at)
-        .saturating_sub(1);
-    document.heading_path(section).iter().any(|title| {
-        title.to_lowercase().contains("decision") && !title.to_lowercase().contains("archived")
-    })
-}
-
 /// The form of the file: that of its blocks, else that of its newest entry,
 /// else that of its kind.
 fn form_of(document: &Document, existing: &[Decision], layout: Layout) -> Form {
@@ -498,8 +294,7 @@ fn append_line(document: &Document, like: Option<&Decision>, line: &str, alone: 
     let nl = document.newline();
     let Some(last) = like else {
         // The blank line makes it a paragraph or list of its own.
-        let text = document.text.trim_end_matches(['\n', '\r', ' ', '\t']);
-        let at = text.len();
+        let at = values::end_of_text(&document.text);
         return Edit {
             span: at..at,
             text: match at {

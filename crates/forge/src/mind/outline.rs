@@ -8,13 +8,13 @@
 use std::borrow::Cow;
 
 /// Texts up to this length are read whole.
-const SHORT: usize = 48 << 10;
+const SHORT: usize = 24 << 10;
 /// What is kept of a section, and of everything together.
 const OF_SECTION: usize = 6 << 10;
-const IN_ALL: usize = 40 << 10;
+const IN_ALL: usize = 24 << 10;
 /// What is kept of a log's two ends.
-const HEAD: usize = 16 << 10;
-const TAIL: usize = 32 << 10;
+const HEAD: usize = 12 << 10;
+const TAIL: usize = 12 << 10;
 
 /// The sections whose title `wanted` names, each cut to a few kilobytes.
 pub(super) fn sections(text: &str, wanted: impl Fn(&str) -> bool) -> Cow<'_, str> {
@@ -169,13 +169,7 @@ fn whole_lines(text: &str, most: usize) -> &str {
     }
     match memchr::memrchr(b'\n', &text.as_bytes()[..most]) {
         Some(end) if end * 2 > most => &text[..end + 1],
-        _ => {
-            let mut end = most;
-            while !text.is_char_boundary(end) {
-                end -= 1;
-            }
-            &text[..end]
-        }
+        _ => &text[..text.floor_char_boundary(most)],
     }
 }
 

@@ -15,11 +15,16 @@ use super::Error;
 /// Whether a value says that there is none: `None.`, `Not set`, `[Phase Name]`,
 /// `{{phase}}`.
 pub(super) fn is_unset(text: &str) -> bool {
-    let text = text.trim().trim_matches(['*', '_', '`']).trim();
+    let whole = text.trim();
+    let text = whole.trim_matches(['*', '_', '`']).trim();
+    // A fence or a rule consists of such marks and is no value that is missing.
+    if text.is_empty() {
+        return whole.is_empty();
+    }
     let bare = text.trim_end_matches('.').to_lowercase();
     if matches!(
         bare.as_str(),
-        "" | "none" | "not set" | "n/a" | "-" | "–" | "—" | "nothing"
+        "none" | "not set" | "n/a" | "-" | "–" | "—" | "nothing"
     ) {
         return true;
     }
@@ -276,6 +281,13 @@ pub(super) fn below_title(document: &Document, line: &str) -> Edit {
     }
 }
 
+/// Behind the last line that is not blank, its line end excluded.
+pub(super) fn end_of_text(text: &str) -> usize {
+    let end = text.trim_end().len();
+    let rest = &text[end..];
+    end + rest.find(['\n', '\r']).unwrap_or(rest.len())
+}
+
 /// One edit of a text.
 pub(super) fn edited(
     path: &impl ToString,
@@ -324,6 +336,8 @@ mod tests {
             "None of the tests run",
             "[a] and [b]",
             "{{a}} and {{b}}",
+            "```",
+            "***",
         ] {
             assert!(!is_unset(set), "{set:?}");
         }

@@ -142,7 +142,7 @@ impl Workspace {
     }
 
     /// Writes a file that can be rebuilt, below `.memory-forge/`: whole or not
-    /// at all, without a journal. `name` may have folders in it.
+    /// at all, without sync and journal. `name` may have folders in it.
     pub fn write_derived(&self, name: &str, bytes: &[u8]) -> Result<(), Error> {
         let path = RelPath::new(DERIVED)?.join(name)?;
         if name.ends_with(".lock") || path.starts_with(".memory-forge/undo") {
@@ -160,10 +160,7 @@ impl Workspace {
         }
         let io = |e| Error::io("write", &target, e);
         self.disk.sweep(dir).map_err(io)?;
-        let write = self
-            .disk
-            .replace(&target, bytes, Like::New, || Ok::<_, io::Error>(()));
-        write.map_err(io)
+        self.disk.replace_unsynced(&target, bytes).map_err(io)
     }
 
     /// Writes a file of the machine's below `.mind/`, such as a checkpoint:

@@ -27,6 +27,8 @@ impl Client {
             "gemini" => Some(Client::Gemini),
             "copilot" => Some(Client::Copilot),
             "cursor" => Some(Client::Cursor),
+            // Our own plugin there reads the common form.
+            "opencode" => Some(Client::Unknown),
             _ => None,
         }
     }

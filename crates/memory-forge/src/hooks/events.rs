@@ -156,6 +156,9 @@ impl Hook<'_> {
                 Ok(said) => events.extend(said),
                 Err(error) => self.note(Event::SessionStart, &error.to_string()),
             }
+            if let Err(error) = sessions::compress(&self.mind, self.now) {
+                self.note(Event::SessionStart, &error.to_string());
+            }
         }
         events.extend(sessions::recent_work(&self.mind));
         let briefing = self.mind.briefing(&self.ask(source, &events));

@@ -13,6 +13,10 @@ const OPEN: &str = ".mind/.open-session";
 const FAILURES: &str = ".mind/.hook-failures";
 const MOST_FAILURES: usize = 100;
 
+/// Bytes of state after the last compression.
+const COMPRESSED: &str = ".mind/.compressed";
+const WORTH_ANOTHER_TRY: u64 = 4_096;
+
 /// A log written to within this many seconds was written by someone.
 const FRESH_LOG: i64 = 30 * 60;
 
@@ -40,6 +44,24 @@ pub(super) fn begin(
         .write(mind)?;
     }
     Ok(said)
+}
+
+/// Archives old entries once the files have grown. What cannot be made smaller
+/// is not tried again until it has grown some more.
+pub(super) fn compress(mind: &Mind, now: Timestamp) -> Result<(), Error> {
+    let path = RelPath::new(COMPRESSED)?;
+    let before = mind.state_bytes();
+    let last = mind.workspace().read(&path).ok();
+    let last: u64 = last
+        .and_then(|bytes| String::from_utf8(bytes).ok()?.trim().parse().ok())
+        .unwrap_or(0);
+    if !mind.wants_compression() || before < last.saturating_add(WORTH_ANOTHER_TRY) {
+        return Ok(());
+    }
+    mind.compress(false, now)?;
+    mind.workspace()
+        .put_machine(&path, format!("{}\n", mind.state_bytes()).as_bytes())?;
+    Ok(())
 }
 
 /// Notes that a session ended, and writes its entry if nobody did.

@@ -145,6 +145,10 @@ pub(crate) fn advice(client: Client, scope: Scope) -> impl Iterator<Item = &'sta
             "Copilot CLI runs a project's hooks only in folders that you trust: start `copilot` \
              here once and agree",
         ),
+        (Client::OpenCode, _) => Some(
+            "OpenCode fetches its own plugin package when it first sees a plugin; without a \
+             network that one start takes minutes",
+        ),
         _ => None,
     };
     advice.into_iter()
@@ -277,6 +281,15 @@ fn strings(value: &Value, words: &mut Vec<String>) {
         _ => {}
     }
 }
+
+/// Whether a file speaks of us at all. One that does not is none of our
+/// business, be it broken or behind a link.
+pub(super) fn names_us(around: &Surroundings<'_>, place: &Place) -> bool {
+    let bytes = fs::read(around.absolute(place)).unwrap_or_default();
+    bytes.windows(NAME.len()).any(|part| part == NAME)
+}
+
+const NAME: &[u8] = b"memory-forge";
 
 /// A file's text for looking at only: links are followed, and what cannot be
 /// read is not there.

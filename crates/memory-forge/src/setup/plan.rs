@@ -106,7 +106,7 @@ pub(crate) fn uninstall(
         for &client in clients {
             uninstall_client(&mut draft, &mut plan, client, scope)?;
             for place in stub_files(around, client, scope)? {
-                if !needed.contains(&place) && around.exists(&place) {
+                if !needed.contains(&place) && found::names_us(around, &place) {
                     draft.edit(&place, |file| match file.now {
                         Some(text) => stub::without(text),
                         None => Ok(None),
@@ -484,7 +484,12 @@ fn uninstall_client(
     let hooks_file = around.hooks_file(client, scope)?;
     let server_file = around.server_file(client, scope)?;
     if client == Client::OpenCode {
-        match draft.text(&hooks_file)? {
+        let text = if found::names_us(around, &hooks_file) {
+            draft.text(&hooks_file)?
+        } else {
+            None
+        };
+        match text {
             Some(text) if plugin::is_ours(&text) => draft.edit(&hooks_file, |_| Ok(None))?,
             Some(_) => plan.warnings.push(format!(
                 "`{}` was edited and still runs; delete it if you do not want it",
@@ -492,8 +497,11 @@ fn uninstall_client(
             )),
             None => {}
         }
-    } else {
+    } else if found::names_us(around, &hooks_file) {
         draft.entries(&hooks_file, &hooks::seeds(client), |_| true, &[])?;
+    }
+    if !found::names_us(around, &server_file) {
+        return Ok(());
     }
     if client == Client::Codex {
         return draft.edit(&server_file, |file| match file.now {

@@ -296,7 +296,7 @@ fn a_file_that_vanishes_or_turns_into_a_folder_while_it_is_read() {
         let ws = ws("//- knowledge/a.md\n# A\n//- knowledge/b.md\n# B\n//- knowledge/c.md\n# C\n");
         let workspace = Workspace::open(ws.root()).expect("it is there");
         let mut index = Index::in_memory().expect("memory");
-        let report = refresh::build(&workspace, &mut index, &mut |done, _| {
+        let report = refresh::build(&workspace, &workspace.scan(), &mut index, &mut |done, _| {
             if done == 1 {
                 ws.remove("knowledge/b.md");
                 if folder {

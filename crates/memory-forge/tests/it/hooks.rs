@@ -344,3 +344,24 @@ fn what_went_wrong_is_kept_for_doctor() {
     );
     assert!(!noted.contains("garbage"), "never what was sent");
 }
+
+#[test]
+fn a_start_archives_what_has_grown_old_and_loses_nothing() {
+    let ws = ws(STATE);
+    let old: String = (1..=80)
+        .map(|i| format!("## Session {i} — 2026-01-01 10:00:00\n- **Summary:** Part {i} of the long work, told at some length so that it adds up to something\n- **Next session:** part {}\n\n", i + 1))
+        .collect();
+    ws.write(".mind/SESSION-LOG.md", format!("# Session Log\n\n{old}"));
+    let start = r#"{"hook_event_name":"SessionStart","session_id":"s"}"#;
+    let answer = hook(&ws, start);
+    assert!(context(&answer).contains("Part 80"), "{answer}");
+    let (log, archive) = (ws.read(".mind/SESSION-LOG.md"), ws.read(".mind/ARCHIVE.md"));
+    assert!(!log.contains("## Session 3 "), "{log}");
+    for i in 1..=80 {
+        let entry = format!("## Session {i} ");
+        assert!(log.contains(&entry) || archive.contains(&entry), "{entry}");
+    }
+    let before = ws.tree();
+    hook(&ws, start);
+    assert_eq!(ws.tree(), before, "twice is once");
+}

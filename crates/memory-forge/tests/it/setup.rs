@@ -360,6 +360,20 @@ fn links_are_never_written_through() {
 }
 
 #[test]
+#[cfg(unix)]
+fn files_that_do_not_speak_of_us_do_not_stop_uninstall() {
+    let ws = ws("");
+    ws.run(&["setup", "claude", "--yes"]).ok();
+    put(&ws.home(), "dotfiles/settings.json", "{}");
+    fs::create_dir_all(ws.home().join(".claude")).expect("made");
+    let link = ws.home().join(".claude/settings.json");
+    std::os::unix::fs::symlink(ws.home().join("dotfiles/settings.json"), link).expect("linked");
+    put(&ws.home(), ".gemini/settings.json", "{ broken");
+    ws.run(&["uninstall", "--yes"]).ok();
+    assert_eq!(ws.tree_of_sources(), "");
+}
+
+#[test]
 fn undo_takes_a_project_s_setup_back() {
     let ws = ws("
         //- CLAUDE.md

@@ -146,18 +146,20 @@ pub(super) fn shortened(text: &str, room: Room) -> String {
         bytes: CUT.len(),
     });
     // No prefix longer than the bytes can fit; this bounds the search.
-    let (mut low, mut high) = (0, floor(text, room.bytes));
+    let (mut low, mut high) = (0, text.floor_char_boundary(room.bytes));
     while low < high {
-        let middle = floor(text, low + (high - low).div_ceil(2)).max(low);
+        let middle = text
+            .floor_char_boundary(low + (high - low).div_ceil(2))
+            .max(low);
         let middle = if middle == low {
-            ceiling(text, low + 1)
+            text.ceil_char_boundary(low + 1)
         } else {
             middle
         };
         if middle <= high && room.holds(Room::of(&text[..middle])) {
             low = middle;
         } else {
-            high = floor(text, middle - 1).min(high - 1);
+            high = text.floor_char_boundary(middle - 1).min(high - 1);
         }
     }
     let head = &text[..low];
@@ -171,22 +173,6 @@ pub(super) fn shortened(text: &str, room: Room) -> String {
         true => String::new(),
         false => format!("{head}{CUT}"),
     }
-}
-
-fn floor(text: &str, at: usize) -> usize {
-    let mut at = at.min(text.len());
-    while !text.is_char_boundary(at) {
-        at -= 1;
-    }
-    at
-}
-
-fn ceiling(text: &str, at: usize) -> usize {
-    let mut at = at.min(text.len());
-    while !text.is_char_boundary(at) {
-        at += 1;
-    }
-    at
 }
 
 #[cfg(test)]

@@ -42,7 +42,7 @@ fn keeps_lines(before: &str, after: &str) -> Result<(), TestCaseError> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(96))]
+    #![proptest_config(ProptestConfig::with_cases(64))]
 
     #[test]
     fn writers_keep_what_they_do_not_change(before in text(), value in "(?s).{0,60}") {

@@ -1,0 +1,364 @@
+//! What `mind` shows: text for people, JSON for programs. It changes nothing.
+
+use forge::mind::{
+    Compression, Decision, Health, Layout, Mind, Progress, Session, Severity, Source, State,
+};
+use serde_json::{Value, json};
+
+use super::{HealthArgs, ShowArgs, What};
+use crate::report::{CommandError, Exit};
+use crate::settings::Settings;
+use crate::ui::{Ui, printable, style};
+
+pub(super) fn show(
+    mind: &Mind<'_>,
+    args: &ShowArgs,
+    settings: &Settings,
+    ui: &mut Ui,
+) -> Result<(), CommandError> {
+    if args.what == What::Briefing {
+        let briefing = mind.briefing(&forge::mind::BriefingAsk {
+            source: Source::Startup,
+            max_tokens: forge::mind::MAX_TOKENS,
+            max_bytes: forge::mind::MAX_BYTES,
+            // A person reads this, and nothing acts on it.
+            nonce: "shown-to-a-person",
+            now: settings.now,
+            events: &[],
+        });
+        return match args.json {
+            true => ui.json(&json!({
+                "version": 1, "text": briefing.text, "leftOut": briefing.left_out,
+                "tokens": forge::tokens::estimate(&briefing.text), "tokenizer": "~o200k",
+            })),
+            false => ui.print(&printable(&briefing.text)),
+        };
+    }
+    let wanted = |what: What| args.what == What::All || args.what == what;
+    let state = if wanted(What::State) {
+        mind.state()?
+    } else {
+        None
+    };
+    let progress = if wanted(What::Progress) {
+        mind.progress()?
+    } else {
+        None
+    };
+    let decisions = if wanted(What::Decisions) {
+        mind.decisions()?
+    } else {
+        Vec::new()
+    };
+    let sessions = if wanted(What::Sessions) {
+        mind.sessions()?
+    } else {
+        Vec::new()
+    };
+    if args.json {
+        let mut out = json!({ "version": 1, "layout": match mind.layout() {
+            Layout::Mind => "mind",
+            Layout::Manifest => "manifest",
+        }});
+        if wanted(What::State) {
+            out["state"] = state.as_ref().map_or(Value::Null, state_json);
+        }
+        if wanted(What::Progress) {
+            out["tasks"] = progress.as_ref().map_or(json!([]), tasks_json);
+        }
+        if wanted(What::Decisions) {
+            out["decisions"] = decisions.iter().map(decision_json).collect();
+        }
+        if wanted(What::Sessions) {
+            out["sessions"] = sessions.iter().map(session_json).collect();
+        }
+        return ui.json(&out);
+    }
+    if !mind.exists() {
+        return ui.line("No state found. `memory-forge mind set` writes the first.");
+    }
+    match args.what {
+        What::State => ui.print(&printable(&state.map(|it| it.text).unwrap_or_default())),
+        What::Progress => show_tasks(&progress.unwrap_or_default(), true, ui),
+        What::Decisions => each(decisions.iter().map(|it| &it.text), ui),
+        What::Sessions => each(sessions.iter().map(|it| &it.text), ui),
+        What::All | What::Briefing => {
+            show_state(&state.unwrap_or_default(), ui)?;
+            show_tasks(&progress.unwrap_or_default(), false, ui)?;
+            show_latest(&decisions, &sessions, ui)
+        }
+    }
+}
+
+fn each<'a>(texts: impl Iterator<Item = &'a String>, ui: &mut Ui) -> Result<(), CommandError> {
+    for (index, text) in texts.enumerate() {
+        if index > 0 {
+            ui.line("")?;
+        }
+        ui.line(&printable(text))?;
+    }
+    Ok(())
+}
+
+fn show_state(state: &State, ui: &mut Ui) -> Result<(), CommandError> {
+    let or_unset = |text: &Option<String>| text.clone().unwrap_or_else(|| "not set".to_owned());
+    let list = |items: &[String]| match items.is_empty() {
+        true => "none".to_owned(),
+        false => items.join("; "),
+    };
+    for (label, value) in [
+        ("Phase", or_unset(&state.phase)),
+        ("Status", or_unset(&state.status)),
+        ("Active", list(&state.active)),
+        ("Blocked", list(&state.blocked)),
+        ("Next", or_unset(&state.next)),
+        (
+            "Updated",
+            state
+                .updated
+                .map_or("not set".to_owned(), |it| it.to_string()),
+        ),
+    ] {
+        let bold = style::HEADING;
+        ui.line(&format!("{bold}{label:<8}{bold:#} {}", printable(&value)))?;
+    }
+    Ok(())
+}
+
+fn show_tasks(progress: &Progress, all: bool, ui: &mut Ui) -> Result<(), CommandError> {
+    let mut section = None;
+    for task in progress.tasks.iter().filter(|task| all || !task.done) {
+        if section != Some(&task.section) {
+            section = Some(&task.section);
+            let bold = style::HEADING;
+            ui.line(&format!("\n{bold}{}{bold:#}", printable(&task.section)))?;
+        }
+        let mark = if task.done { 'x' } else { ' ' };
+        let done = task.completed.map(|it| format!(" (completed {it})"));
+        ui.line(&format!(
+            "- [{mark}] {}{}",
+            printable(&task.text),
+            done.unwrap_or_default()
+        ))?;
+    }
+    Ok(())
+}
+
+fn show_latest(
+    decisions: &[Decision],
+    sessions: &[Session],
+    ui: &mut Ui,
+) -> Result<(), CommandError> {
+    let bold = style::HEADING;
+    let latest: Vec<&Decision> = decisions.iter().rev().take(3).collect();
+    if !latest.is_empty() {
+        ui.line(&format!(
+            "\n{bold}Decisions{bold:#} ({}, newest first)",
+            decisions.len()
+        ))?;
+    }
+    for decision in latest {
+        let id = decision
+            .id
+            .as_ref()
+            .map(|id| format!("{id}: "))
+            .unwrap_or_default();
+        let void = if decision.superseded {
+            " (superseded)"
+        } else {
+            ""
+        };
+        ui.line(&format!("- {id}{}{void}", printable(&decision.title)))?;
+    }
+    if let Some(last) = sessions.last() {
+        let gist = last.gist().unwrap_or_default();
+        ui.line(&format!("\n{bold}Last session{bold:#}"))?;
+        ui.line(&format!("{}: {}", printable(&last.title), printable(&gist)))?;
+    }
+    Ok(())
+}
+
+fn state_json(state: &State) -> Value {
+    json!({
+        "phase": state.phase, "status": state.status, "active": state.active,
+        "blocked": state.blocked, "next": state.next,
+        "updated": state.updated.map(|it| it.to_string()), "text": state.text,
+    })
+}
+
+fn tasks_json(progress: &Progress) -> Value {
+    let task = |task: &forge::mind::TaskEntry| {
+        json!({
+            "text": task.text, "done": task.done, "section": task.section,
+            "completed": task.completed.map(|it| it.to_string()), "line": task.line,
+        })
+    };
+    progress.tasks.iter().map(task).collect()
+}
+
+fn decision_json(decision: &Decision) -> Value {
+    json!({
+        "id": decision.id, "title": decision.title, "date": decision.date.map(|it| it.to_string()),
+        "decidedBy": decision.decided_by, "decision": decision.decision,
+        "rationale": decision.rationale, "status": decision.status,
+        "superseded": decision.superseded, "line": decision.line,
+    })
+}
+
+fn session_json(session: &Session) -> Value {
+    json!({
+        "number": session.number, "date": session.date.map(|it| it.to_string()),
+        "title": session.title, "text": session.text, "line": session.line,
+    })
+}
+
+pub(super) fn compression(done: &Compression, ui: &mut Ui) -> Result<(), CommandError> {
+    let (sessions, decisions) = (&done.sessions, &done.decisions);
+    let rotated = done.tracking.iter().filter(|(_, it)| it.before > it.after);
+    if done.is_nothing() && rotated.clone().next().is_none() {
+        return ui.line(&format!(
+            "Nothing to compress (sessions: {}, decisions: {})",
+            sessions.entries, decisions.entries
+        ));
+    }
+    let would = if done.dry_run { "would move" } else { "moved" };
+    for (name, store) in [("Sessions", sessions), ("Decisions", decisions)] {
+        if store.compressed > 0 {
+            ui.line(&format!(
+                "{name}: {} of {} {would} to the archive, ~{} tokens saved",
+                store.compressed,
+                store.entries,
+                store.saved()
+            ))?;
+        }
+    }
+    if done.tasks > 0 {
+        ui.line(&format!("Tasks: {} {would} to the archive", done.tasks))?;
+    }
+    for (name, lines) in rotated {
+        ui.line(&format!(
+            "{name}: {} of {} lines kept",
+            lines.after, lines.before
+        ))?;
+    }
+    ui.line(&format!("Total saved: ~{} tokens", done.saved()))?;
+    if let Some(id) = &done.change {
+        ui.note(&format!("`memory-forge doctor --undo {id}` takes it back"));
+    }
+    Ok(())
+}
+
+pub(super) fn compression_json(done: &Compression) -> Value {
+    let tracking: serde_json::Map<String, Value> = done
+        .tracking
+        .iter()
+        .map(|(name, it)| {
+            let value = match it.before > it.after {
+                true => json!({ "rotated": true, "before": it.before, "after": it.after, "removed": it.before - it.after }),
+                false => json!({ "rotated": false }),
+            };
+            ((*name).to_owned(), value)
+        })
+        .collect();
+    let (sessions, decisions) = (&done.sessions, &done.decisions);
+    json!({
+        "dryRun": done.dry_run,
+        "sessions": {
+            "saved": sessions.saved(), "before": sessions.before, "after": sessions.after,
+            "sessions": sessions.entries, "compressed": sessions.compressed, "kept": sessions.kept,
+        },
+        "decisions": {
+            "saved": decisions.saved(), "before": decisions.before, "after": decisions.after,
+            "decisions": decisions.entries, "compressed": decisions.compressed, "kept": decisions.kept,
+        },
+        "archive": { "archived": done.tasks },
+        "tracking": tracking,
+        "backupCleanup": { "removed": 0, "kept": 0 },
+        "totalTokensSaved": done.saved(),
+        "undo": done.change,
+    })
+}
+
+pub(super) fn health(
+    mind: &Mind<'_>,
+    args: &HealthArgs,
+    settings: &Settings,
+    ui: &mut Ui,
+) -> Result<Exit, CommandError> {
+    let health = mind.health(settings.now);
+    let needs_attention = health.worst().is_some_and(|worst| worst > Severity::Info);
+    if args.json {
+        ui.json(&health_json(mind, &health))?;
+    } else if health.findings.is_empty() {
+        ui.line("The memory is in order.")?;
+    }
+    if !args.json {
+        for finding in &health.findings {
+            let style = match finding.severity {
+                Severity::Error => style::CRITICAL,
+                Severity::Warning => style::WARNING,
+                Severity::Info => style::FAINT,
+            };
+            let name = finding.severity.name();
+            ui.line(&format!(
+                "{style}{name}:{style:#} {}",
+                printable(&finding.message)
+            ))?;
+        }
+    }
+    Ok(match needs_attention {
+        true => Exit::Failure,
+        false => Exit::Success,
+    })
+}
+
+fn health_json(mind: &Mind<'_>, health: &Health) -> Value {
+    let info = |it: &forge::mind::FileInfo| {
+        json!({
+            "exists": it.exists, "size": it.size,
+            "modified": it.modified.map(|it| it.to_string()), "ageSeconds": it.age_seconds,
+        })
+    };
+    let files = |files: &[(String, forge::mind::FileInfo)]| -> Value {
+        let map = files.iter().map(|(name, it)| (name.clone(), info(it)));
+        Value::Object(map.collect())
+    };
+    let root = mind.workspace().root();
+    let exists = |path: &str| json!({ "exists": root.join(path).is_file() });
+    json!({
+        "version": version_json(root),
+        "mindDir": {
+            "exists": health.folder_exists, "path": root.join(forge::mind::FOLDER),
+            "totalStateSize": health.total_state_bytes,
+        },
+        "stateFiles": files(&health.state_files),
+        "trackingFiles": files(&health.tracking_files),
+        "config": {
+            "exists": health.config_exists, "valid": health.config_problems.is_empty(),
+            "issues": health.config_problems,
+        },
+        "errorLog": info(&health.error_log),
+        "mcpConfig": exists(".mcp.json"),
+        "hooksConfig": exists(".claude/settings.json"),
+        "issues": health.findings.iter().map(|it| json!({
+            "severity": it.severity.name(), "message": it.message,
+        })).collect::<Vec<_>>(),
+        "status": match health.worst() {
+            Some(Severity::Error) => "error",
+            Some(Severity::Warning) => "warning",
+            _ => "healthy",
+        },
+    })
+}
+
+/// The program's version and that of whatever was installed by its predecessor.
+fn version_json(root: &std::path::Path) -> Value {
+    let current = env!("CARGO_PKG_VERSION");
+    let installed = std::fs::read_to_string(root.join(".memoryforge-version")).ok();
+    let installed = installed.map(|text| text.trim().to_owned());
+    json!({
+        "current": current,
+        "installed": installed,
+        "upToDate": installed.as_deref().is_none_or(|it| it == current),
+    })
+}
