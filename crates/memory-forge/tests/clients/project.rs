@@ -215,6 +215,20 @@ fn search_path() -> String {
     format!("{}:/usr/bin:/bin", folder.display())
 }
 
+/// What the client keeps in its own files is not compared.
+#[track_caller]
+pub(crate) fn goes_without_a_trace(project: &Project, client: &str) {
+    let before = project.ws.tree_of_sources();
+    project.memory_forge(&["setup", client, "--hooks", "all", "--yes"]);
+    assert_ne!(project.ws.tree_of_sources(), before, "{client} was set up");
+    project.memory_forge(&["uninstall", client, "--yes"]);
+    assert_eq!(
+        project.ws.tree_of_sources(),
+        before,
+        "{client} was taken out"
+    );
+}
+
 /// The text must be in there exactly this often.
 #[track_caller]
 pub(crate) fn counts(text: &str, what: &str, times: usize) {

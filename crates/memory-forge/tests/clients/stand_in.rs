@@ -111,12 +111,13 @@ fn serve(mut stream: TcpStream, seen: &Mutex<Vec<Request>>) -> std::io::Result<(
         body.resize(length, 0);
         reader.read_exact(&mut body)?;
     }
+    let length = body.len();
     let body: Value = serde_json::from_slice(&body).unwrap_or_default();
     lock(seen).push(Request {
         path: path.clone(),
         body: body.clone(),
     });
-    let (status, kind, text) = answer(&path, &body);
+    let (status, kind, text) = answer(&path, &body, length);
     write!(
         stream,
         "HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{text}",
@@ -157,15 +158,18 @@ fn protocol(path: &str) -> Option<Protocol> {
 
 type Answer = (&'static str, &'static str, String);
 
-fn answer(path: &str, body: &Value) -> Answer {
+/// Tokens are counted by length, so that long conversations are told from
+/// short ones: clients compact by what they are told here.
+fn answer(path: &str, body: &Value, length: usize) -> Answer {
     let stream = body["stream"] == true;
+    let tokens = length / 4;
     match protocol(path) {
-        Some(Protocol::Messages) => messages(stream),
-        Some(Protocol::Responses) => responses(stream),
-        Some(Protocol::Chat) => chat(stream),
-        Some(Protocol::Gemini { stream }) => gemini(stream),
-        None if path.contains("count_tokens") => whole(&json!({"input_tokens": 10})),
-        None if path.contains(":countTokens") => whole(&json!({"totalTokens": 10})),
+        Some(Protocol::Messages) => messages(stream, tokens),
+        Some(Protocol::Responses) => responses(stream, tokens),
+        Some(Protocol::Chat) => chat(stream, tokens),
+        Some(Protocol::Gemini { stream }) => gemini(stream, tokens),
+        None if path.contains("count_tokens") => whole(&json!({"input_tokens": tokens})),
+        None if path.contains(":countTokens") => whole(&json!({"totalTokens": tokens})),
         None => ("404 Not Found", "application/json", "{}".to_owned()),
     }
 }
@@ -183,11 +187,11 @@ fn events(events: &[Value]) -> Answer {
     ("200 OK", "text/event-stream", text.collect())
 }
 
-fn messages(stream: bool) -> Answer {
+fn messages(stream: bool, tokens: usize) -> Answer {
     let mut message = json!({
         "id": "msg_1", "type": "message", "role": "assistant", "model": "stand-in",
         "content": [], "stop_reason": null, "stop_sequence": null,
-        "usage": {"input_tokens": 10, "output_tokens": 1},
+        "usage": {"input_tokens": tokens, "output_tokens": 1},
     });
     if !stream {
         message["content"] = json!([{"type": "text", "text": ANSWER}]);
@@ -207,7 +211,7 @@ fn messages(stream: bool) -> Answer {
     ])
 }
 
-fn responses(stream: bool) -> Answer {
+fn responses(stream: bool, tokens: usize) -> Answer {
     let item = json!({
         "type": "message", "id": "m1", "status": "completed", "role": "assistant",
         "content": [{"type": "output_text", "text": ANSWER, "annotations": []}],
@@ -216,9 +220,9 @@ fn responses(stream: bool) -> Answer {
         "id": "r1", "object": "response", "status": "completed", "model": "stand-in",
         "output": [item],
         "usage": {
-            "input_tokens": 10, "input_tokens_details": {"cached_tokens": 0},
+            "input_tokens": tokens, "input_tokens_details": {"cached_tokens": 0},
             "output_tokens": 5, "output_tokens_details": {"reasoning_tokens": 0},
-            "total_tokens": 15,
+            "total_tokens": tokens + 5,
         },
     });
     if !stream {
@@ -239,8 +243,9 @@ fn responses(stream: bool) -> Answer {
     ])
 }
 
-fn chat(stream: bool) -> Answer {
-    let usage = json!({"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 15});
+fn chat(stream: bool, tokens: usize) -> Answer {
+    let usage = json!({"prompt_tokens": tokens, "completion_tokens": 5,
+        "total_tokens": tokens + 5});
     let part = |object: &str, choice: Value, usage: Value| {
         json!({"id": "c1", "object": object, "created": 1, "model": "stand-in",
             "choices": [choice], "usage": usage})
@@ -260,12 +265,13 @@ fn chat(stream: bool) -> Answer {
     (status, kind, format!("{text}data: [DONE]\n\n"))
 }
 
-fn gemini(stream: bool) -> Answer {
+fn gemini(stream: bool, tokens: usize) -> Answer {
     let content = json!({"role": "model", "parts": [{"text": ANSWER}]});
     let response = json!({
         "candidates": [{"content": content, "finishReason": "STOP", "index": 0}],
         "usageMetadata": {
-            "promptTokenCount": 10, "candidatesTokenCount": 5, "totalTokenCount": 15,
+            "promptTokenCount": tokens, "candidatesTokenCount": 5,
+            "totalTokenCount": tokens + 5,
         },
         "modelVersion": "stand-in",
     });
