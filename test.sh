@@ -14,6 +14,9 @@ cargo fmt --all --check
 echo "== cargo clippy --workspace --all-targets -- -D warnings"
 cargo clippy --workspace --all-targets -- -D warnings
 
+echo "== scripts/clients.sh"
+./scripts/clients.sh
+
 echo "== cargo test --workspace"
 log="$(mktemp)"
 skips="$(mktemp)"

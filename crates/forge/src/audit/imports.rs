@@ -7,7 +7,7 @@ use std::rc::Rc;
 use super::loads::{Load, Loads};
 use super::source::{Place, Reader, Source};
 use super::{Finding, Kind, Level, Origin};
-use crate::document::LinkKind;
+use crate::document::{Link, LinkKind};
 
 /// Makes the load of an instruction file.
 type Taking = fn(&Rc<Source>, Origin, &str) -> Load;
@@ -83,6 +83,18 @@ impl<'a> Importer<'a> {
             if is_binary(&link.target) {
                 continue;
             }
+            if let Some(mark) = mark_behind(source, link) {
+                if self.reader.read(&place).is_some() {
+                    let what = format!(
+                        "`@{}` is not loaded, because the `{mark}` behind it counts as part of it",
+                        link.target
+                    );
+                    let advice = "Put a space behind the path, or backticks around it if it is \
+                                  no import";
+                    self.out.findings.push(say(Level::Warning, what, advice));
+                }
+                continue;
+            }
             self.imported.insert(place.clone());
             if trail.contains(&place) {
                 if trail.last() != Some(&place) {
@@ -125,6 +137,14 @@ impl<'a> Importer<'a> {
             trail.pop();
         }
     }
+}
+
+/// A mark that ends a clause and touches the path. Clients read up to the next
+/// space and then find no such file.
+fn mark_behind(source: &Source, link: &Link) -> Option<char> {
+    let next = source.text()[link.span.end..].chars().next()?;
+    let marks = ['.', ',', ';', ':', '!', '?', ')', ']', '}', '\'', '"', '…'];
+    marks.contains(&next).then_some(next)
 }
 
 /// Whether a missing target was surely meant as a file: `@types/node` and

@@ -65,7 +65,8 @@ impl Client {
     }
 
     /// The answer to print. Codex rejects keys that an event does not have, so
-    /// nothing is ever sent twice in two shapes.
+    /// nothing is ever sent twice in two shapes. Claude Code rejects context
+    /// before a compaction, and shows the rejection to the user and the model.
     pub(super) fn reply(self, event: Event, payload: &Payload, context: Option<&str>) -> String {
         let Some(text) = context else {
             return "{}".to_owned();
@@ -81,7 +82,9 @@ impl Client {
                 Event::SessionStart => json!({ "additional_context": text }),
                 _ => json!({}),
             },
-            Client::Codex | Client::Gemini if !event.carries_context() => json!({}),
+            Client::Claude | Client::Codex | Client::Gemini if !event.carries_context() => {
+                json!({})
+            }
             _ => {
                 json!({ "hookSpecificOutput": { "hookEventName": name, "additionalContext": text } })
             }
@@ -157,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn codex_never_sees_a_key_it_would_reject() {
+    fn no_client_sees_a_key_it_would_reject() {
         let payload = Payload::parse(br#"{"hook_event_name":"PreCompact","turn_id":"1"}"#);
         for event in [
             Event::PreCompact,
@@ -165,7 +168,9 @@ mod tests {
             Event::SubagentStop,
             Event::SessionEnd,
         ] {
-            assert_eq!(Client::Codex.reply(event, &payload, Some("x")), "{}");
+            for client in [Client::Claude, Client::Codex, Client::Gemini] {
+                assert_eq!(client.reply(event, &payload, Some("x")), "{}", "{client:?}");
+            }
         }
     }
 }

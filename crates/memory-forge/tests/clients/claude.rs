@@ -1,0 +1,316 @@
+//! Claude Code: the briefing, the nudge, a compaction, and what it loads by
+//! itself.
+
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+
+use crate::project::{
+    BRIEFING, NEXT, NUDGE, PHASE, Project, RESTORED, STUB, WORK, counts, goes_without_a_trace,
+};
+
+fn claude() -> Option<Project> {
+    let project = Project::with("claude")?
+        .env("ANTHROPIC_BASE_URL", "[url]")
+        .env("ANTHROPIC_API_KEY", "none")
+        .env("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1")
+        .env("DISABLE_AUTOUPDATER", "1")
+        .env("DISABLE_TELEMETRY", "1")
+        .env("DISABLE_ERROR_REPORTING", "1");
+    Some(project)
+}
+
+/// The hooks that the client says it ran, as `event status`, and nothing in
+/// its log about one that went wrong.
+#[track_caller]
+fn hooks_run(log: &str) -> Vec<String> {
+    for line in log.lines() {
+        let bad = ["validation failed", "Hook output does not", "hook error"];
+        let about_us = line.contains("memory-forge");
+        assert!(
+            !(about_us && bad.iter().any(|word| line.contains(word))),
+            "{line}"
+        );
+    }
+    let ours = log
+        .lines()
+        .filter(|line| line.contains("memory-forge hook]") && line.contains(" with status "));
+    ours.map(|line| {
+        let event = line.split("[DEBUG] ").nth(1).unwrap_or(line);
+        let event = event
+            .trim_start_matches("Hooks: ")
+            .split(' ')
+            .next()
+            .unwrap_or(event);
+        let status = line.rsplit(" with status ").next().unwrap_or_default();
+        format!("{event} {}", status.split(' ').next().unwrap_or(status))
+    })
+    .collect()
+}
+
+#[test]
+fn claude_is_told_where_the_work_stands() {
+    let Some(project) = claude() else { return };
+    project.memory_forge(&["setup", "claude", "--yes"]);
+    let log = project.ws.home().join("debug.log");
+    let log = log.to_string_lossy();
+    let question = project.ask(
+        "Where were we?",
+        &["-p", "Where were we?", "--debug-file", &log],
+    );
+    let text = question.text();
+    counts(&text, BRIEFING, 1);
+    counts(&text, NUDGE, 1);
+    counts(&text, STUB, 1);
+    for mark in [PHASE, NEXT, WORK] {
+        assert!(text.contains(mark), "{mark}:\n{text}");
+    }
+    let log = std::fs::read_to_string(&*log).expect("the client wrote its log");
+    assert_eq!(
+        hooks_run(&log),
+        [
+            "SessionStart:startup 0",
+            "UserPromptSubmit 0",
+            "Stop 0",
+            "SessionEnd:other 0"
+        ]
+    );
+}
+
+#[test]
+fn claude_gets_the_checkpoint_back_after_a_compaction() {
+    let Some(project) = claude() else { return };
+    project.memory_forge(&["setup", "claude", "--yes"]);
+    project.ask("Where were we?", &["-p", "Where were we?"]);
+    let log = project.ws.home().join("debug.log");
+    let log = log.to_string_lossy();
+    project.run(&["-p", "/compact", "--continue", "--debug-file", &log]);
+    let said = std::fs::read_to_string(&*log).expect("the client wrote its log");
+    let hooks = hooks_run(&said);
+    for event in ["PreCompact:manual 0", "SessionStart:compact 0"] {
+        assert!(
+            hooks.iter().any(|hook| hook == event),
+            "{event} in {hooks:?}"
+        );
+    }
+    assert!(
+        project
+            .ws
+            .read(".mind/checkpoints/latest.md")
+            .contains(WORK)
+    );
+
+    let question = project.ask("And now?", &["-p", "And now?", "--continue"]);
+    let text = question.text();
+    assert!(
+        !text.contains("Where were we?"),
+        "this was compacted:\n{text}"
+    );
+    assert!(!text.contains("validation failed"), "{text}");
+    counts(&text, RESTORED, 1);
+    assert!(text.contains(PHASE) && text.contains(WORK), "{text}");
+}
+
+#[test]
+fn claude_starts_after_an_uninstall_and_nothing_is_left() {
+    let Some(project) = claude() else { return };
+    project.ws.write("CLAUDE.md", "# House rules\n\nNo tabs.\n");
+    project.ws.write(
+        ".claude/settings.json",
+        "{\n  \"model\": \"sonnet\" // mine\n}\n",
+    );
+    let before = project.ws.tree_of_sources();
+    goes_without_a_trace(&project, "claude");
+    let text = project.ask("Hello", &["-p", "Hello"]).text();
+    assert!(text.contains("No tabs."), "{text}");
+    assert!(!text.contains(PHASE) && !text.contains(STUB), "{text}");
+    assert_eq!(project.ws.tree_of_sources(), before);
+}
+
+/// What `/context` says is loaded at the start: files by their path, skills,
+/// commands and agents by their name.
+fn loaded_by_claude(project: &Project) -> BTreeSet<String> {
+    let output = project.run(&["-p", "/context"]);
+    let mut loaded = BTreeSet::new();
+    let mut table = "";
+    for line in output.stdout.lines() {
+        if let Some(title) = line.strip_prefix("### ") {
+            table = title;
+        }
+        let cells: Vec<&str> = line.split('|').map(str::trim).collect();
+        let (Some(first), Some(second)) = (cells.get(1), cells.get(2)) else {
+            continue;
+        };
+        match table {
+            "Memory Files" if second.starts_with('/') => loaded.insert((*second).to_owned()),
+            "Skills" | "Custom Agents" if ["Project", "User"].contains(second) => {
+                loaded.insert(format!(
+                    "{} {first}",
+                    if table == "Skills" { "skill" } else { "agent" }
+                ))
+            }
+            _ => false,
+        };
+    }
+    loaded
+}
+
+/// The same, as `audit` has it.
+fn loaded_by_audit(project: &Project) -> BTreeSet<String> {
+    let json = project.memory_forge(&["audit", "--client", "claude", "--json"]);
+    let report: Value = serde_json::from_str(&json).expect("audit prints JSON");
+    let files = report["files"].as_array().expect("files are a list");
+    let at_start = files
+        .iter()
+        .filter(|file| file["tokens"].as_u64() > Some(0));
+    let name = |file: &Value| {
+        let path = file["file"].as_str().expect("a file has a path");
+        let parts: Vec<&str> = path.trim_end_matches(".md").split('/').collect();
+        match parts[..] {
+            [.., "skills", name, "SKILL"] | [.., "commands", name] => format!("skill {name}"),
+            [.., "agents", name] => format!("agent {name}"),
+            _ => match path.strip_prefix("~/") {
+                Some(rest) => project.ws.home().join(rest).display().to_string(),
+                None => project.ws.path(path).display().to_string(),
+            },
+        }
+    };
+    at_start.map(name).collect()
+}
+
+#[track_caller]
+fn both_load(project: &Project, some: &[&str]) {
+    let (client, audit) = (loaded_by_claude(project), loaded_by_audit(project));
+    assert_eq!(
+        client, audit,
+        "the client on the left, the audit on the right"
+    );
+    for name in some {
+        assert!(
+            client.iter().any(|found| found.ends_with(name)),
+            "{name} in {client:?}"
+        );
+    }
+}
+
+#[test]
+fn claude_loads_what_audit_says_it_loads() {
+    let Some(project) = claude() else { return };
+    let project = project
+        .home(".claude/CLAUDE.md", "# Me\n\n@more.md\n")
+        .home(".claude/more.md", "More of me.\n")
+        .home(".claude/rules/mine.md", "My rule.\n")
+        .home(
+            ".claude/skills/own/SKILL.md",
+            "---\nname: own\ndescription: Mine.\n---\n",
+        );
+    project.ws.add(
+        "
+        //- CLAUDE.md
+        # House rules
+
+        Read @docs/one.md and not `@docs/quoted.md` nor (@docs/glued.md) or @docs/comma.md, please.
+
+        ```
+        @docs/fenced.md
+        ```
+        //- .claude/CLAUDE.md
+        # In the folder
+        //- CLAUDE.local.md
+        # Local
+        //- AGENTS.md
+        # Not read beside the others
+        //- docs/one.md
+        One. @two.md
+        //- docs/two.md
+        Two. @three.md
+        //- docs/three.md
+        Three. @four.md
+        //- docs/four.md
+        Four. @five.md
+        //- docs/five.md
+        Five is one hop too far.
+        //- docs/comma.md
+        A comma too much.
+        //- docs/glued.md
+        In brackets.
+        //- docs/quoted.md
+        Quoted.
+        //- docs/fenced.md
+        Fenced.
+        //- .claude/rules/always.md
+        Always.
+        //- .claude/rules/deep/cursor.md
+        ---
+        globs: src/**
+        ---
+        A key of another client.
+        //- .claude/rules/scoped.md
+        ---
+        paths: [\"src/**\"]
+        ---
+        Only there.
+        //- .claude/skills/tide/SKILL.md
+        ---
+        name: tide
+        description: Reads tide tables.
+        ---
+        Body.
+        //- .claude/skills/silent/SKILL.md
+        ---
+        name: silent
+        description: Nobody but the user calls it.
+        disable-model-invocation: true
+        ---
+        Body.
+        //- .claude/commands/moor.md
+        ---
+        description: Moors the boat.
+        ---
+        Body.
+        //- .claude/agents/diver.md
+        ---
+        name: diver
+        description: Dives.
+        ---
+        Body.
+        //- .agents/skills/elsewhere/SKILL.md
+        ---
+        name: elsewhere
+        description: For other clients.
+        ---
+        Body.
+        //- src/CLAUDE.md
+        # When files here are read
+    ",
+    );
+    both_load(
+        &project,
+        &[
+            "/CLAUDE.md",
+            "docs/four.md",
+            "deep/cursor.md",
+            "skill tide",
+            "agent diver",
+        ],
+    );
+}
+
+#[test]
+fn claude_loads_agents_md_where_audit_says_so() {
+    let Some(project) = claude() else { return };
+    let project = project.home(".claude/CLAUDE.md", "# Me\n");
+    project.ws.add(
+        "
+        //- AGENTS.md
+        # For all agents
+
+        @docs/one.md
+        //- docs/one.md
+        One.
+    ",
+    );
+    both_load(&project, &["/AGENTS.md", "docs/one.md"]);
+    project.memory_forge(&["setup", "claude", "--yes"]);
+    both_load(&project, &["/AGENTS.md", "docs/one.md"]);
+}

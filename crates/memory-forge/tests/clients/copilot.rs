@@ -1,0 +1,77 @@
+//! Copilot CLI: its own hooks and Claude Code's, instructions, a checkpoint.
+
+use crate::project::{
+    BRIEFING, NEXT, NUDGE, PHASE, Project, STUB, WORK, counts, goes_without_a_trace,
+};
+
+fn copilot() -> Option<Project> {
+    let project = Project::with("copilot")?
+        .home(".copilot/config.json", r#"{"trusted_folders": ["[root]"]}"#)
+        .env("COPILOT_OFFLINE", "true")
+        .env("COPILOT_AUTO_UPDATE", "false")
+        .env("COPILOT_PROVIDER_BASE_URL", "[url]/v1")
+        .env("COPILOT_PROVIDER_API_KEY", "none")
+        .env("COPILOT_MODEL", "stand-in");
+    Some(project)
+}
+
+#[track_caller]
+fn is_told(project: &Project) {
+    let question = project.ask("Where were we?", &["-p", "Where were we?"]);
+    let text = question.text();
+    counts(&text, BRIEFING, 1);
+    counts(&text, NUDGE, 1);
+    counts(&text, STUB, 1);
+    for mark in [PHASE, NEXT, WORK] {
+        assert!(text.contains(mark), "{mark}:\n{text}");
+    }
+    let tree = project.ws.tree();
+    assert!(
+        tree.contains(".mind/.last-activity "),
+        "it was told of the stop:\n{tree}"
+    );
+    assert!(
+        tree.contains("session-end-latest.md "),
+        "and of the end:\n{tree}"
+    );
+}
+
+#[test]
+fn copilot_is_told_where_the_work_stands() {
+    let Some(project) = copilot() else { return };
+    project.memory_forge(&["setup", "copilot", "--yes"]);
+    is_told(&project);
+    project.run(&["--continue", "-p", "/compact"]);
+    assert!(
+        project
+            .ws
+            .read(".mind/checkpoints/latest.md")
+            .contains(WORK)
+    );
+}
+
+#[test]
+fn copilot_is_told_once_where_claude_is_set_up_too() {
+    let Some(project) = copilot() else { return };
+    project.memory_forge(&["setup", "claude", "copilot", "--yes"]);
+    is_told(&project);
+}
+
+#[test]
+fn copilot_lists_the_stub_and_starts_after_an_uninstall() {
+    let Some(project) = copilot() else { return };
+    project.memory_forge(&["setup", "copilot", "--yes"]);
+    let listed = project.run(&["instruction", "list"]);
+    assert!(listed.stdout.contains("AGENTS.md"), "{listed}");
+    project.memory_forge(&["uninstall", "copilot", "--yes"]);
+    let listed = project.run(&["instruction", "list"]);
+    assert!(!listed.stdout.contains("AGENTS.md"), "{listed}");
+
+    project.ws.write("AGENTS.md", "# House rules\n\nNo tabs.\n");
+    let before = project.ws.tree_of_sources();
+    goes_without_a_trace(&project, "copilot");
+    let text = project.ask("Hello", &["-p", "Hello"]).text();
+    assert!(text.contains("No tabs."), "{text}");
+    assert!(!text.contains(PHASE) && !text.contains(STUB), "{text}");
+    assert_eq!(project.ws.tree_of_sources(), before);
+}

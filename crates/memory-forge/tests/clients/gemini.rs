@@ -1,0 +1,83 @@
+//! Gemini CLI: hooks from the project's settings, the stub, and a checkpoint.
+
+use crate::project::{
+    BRIEFING, NEXT, NUDGE, PHASE, Project, STUB, WORK, counts, goes_without_a_trace, program,
+};
+
+fn gemini() -> Option<Project> {
+    let project = Project::with("gemini")?
+        .run_by(&program("node")?)
+        .home(
+            ".gemini/trustedFolders.json",
+            r#"{"[root]": "TRUST_FOLDER"}"#,
+        )
+        .home(
+            ".gemini/settings.json",
+            r#"{
+                "security": {"auth": {"selectedType": "gemini-api-key"}},
+                "general": {"enableAutoUpdate": false, "enableAutoUpdateNotification": false},
+                "privacy": {"usageStatisticsEnabled": false}
+            }"#,
+        )
+        .env("GEMINI_API_KEY", "none")
+        .env("GOOGLE_GEMINI_BASE_URL", "[url]");
+    Some(project)
+}
+
+/// A model of its own, so that it does not ask another which one to take.
+const MODEL: [&str; 2] = ["--model", "gemini-2.5-pro"];
+
+#[test]
+fn gemini_is_told_where_the_work_stands() {
+    let Some(project) = gemini() else { return };
+    project.memory_forge(&["setup", "gemini", "--yes"]);
+    project.model.forget();
+    let output = project.run(&["-p", "Where were we?", MODEL[0], MODEL[1], "--debug"]);
+    let questions = project.model.questions();
+    let text = questions.last().expect("it asked the model").text();
+    counts(&text, BRIEFING, 1);
+    counts(&text, NUDGE, 1);
+    counts(&text, STUB, 1);
+    for mark in ["Where were we?", PHASE, NEXT, WORK] {
+        assert!(text.contains(mark), "{mark}:\n{text}");
+    }
+    for event in [
+        "SessionStart",
+        "BeforeAgent",
+        "PreCompress",
+        "AfterAgent",
+        "SessionEnd",
+    ] {
+        let ran = format!("Hook execution for {event}: 1 hooks executed successfully");
+        assert!(output.stderr.contains(&ran), "{event}: {output}");
+    }
+    assert!(
+        project
+            .ws
+            .read(".mind/checkpoints/latest.md")
+            .contains(WORK)
+    );
+}
+
+#[test]
+fn gemini_starts_after_an_uninstall_and_nothing_is_left() {
+    let Some(project) = gemini() else { return };
+    project.ws.write("GEMINI.md", "# House rules\n\nNo tabs.\n");
+    project.ws.write(
+        ".gemini/settings.json",
+        "{\n  // mine\n  \"ui\": {\"hideTips\": true}\n}\n",
+    );
+    let before = project.ws.tree_of_sources();
+    goes_without_a_trace(&project, "gemini");
+    project.memory_forge(&["setup", "gemini", "--mcp", "--yes"]);
+    let output = project.run(&["mcp", "list"]);
+    let said = format!("{}{}", output.stdout, output.stderr);
+    assert!(said.contains("memory-forge"), "{said}");
+    project.memory_forge(&["uninstall", "gemini", "--yes"]);
+    let text = project
+        .ask("Hello", &["-p", "Hello", MODEL[0], MODEL[1]])
+        .text();
+    assert!(text.contains("No tabs."), "{text}");
+    assert!(!text.contains(PHASE) && !text.contains(STUB), "{text}");
+    assert_eq!(project.ws.tree_of_sources(), before);
+}

@@ -1,0 +1,236 @@
+//! A project with memory, a home of its own and a client that runs in it with
+//! an empty environment and a deadline.
+
+use std::fs::{self, File};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use testkit::{Output, TestWorkspace};
+
+use crate::stand_in::{Request, StandIn};
+
+/// In the state, the briefing and the nudge.
+pub(crate) const PHASE: &str = "Grey heron counts the boats";
+/// In the state, the briefing and the nudge.
+pub(crate) const NEXT: &str = "Paint the seventh hull";
+/// In the briefing alone.
+pub(crate) const WORK: &str = "Otter carries the rope";
+/// The first words of a briefing.
+pub(crate) const BRIEFING: &str = "=== SESSION BRIEFING ===";
+/// The first words of the briefing after a compaction.
+pub(crate) const RESTORED: &str = "=== CONTEXT RESTORED (post-compaction) ===";
+/// The first word of the line that comes with a prompt.
+pub(crate) const NUDGE: &str = "[Memory] Phase:";
+/// A line of the stub.
+pub(crate) const STUB: &str = "Where the work stands: `memory-forge mind show`";
+
+/// A client starts in seconds, and in many more on a busy machine.
+const DEADLINE: Duration = Duration::from_secs(120);
+
+const MEMORY: &str = "
+    //- .mind/STATE.md
+    # State
+
+    ## Current Phase
+    Grey heron counts the boats
+
+    ## Next Action
+    Paint the seventh hull
+    //- .mind/PROGRESS.md
+    # Progress
+
+    ## In Progress
+    - [ ] Otter carries the rope
+    //- src/main.c
+    int main(void) { return 0; }
+";
+
+/// A client's program, or a note that the running test is skipped.
+pub(crate) fn program(name: &str) -> Option<PathBuf> {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).with_file_name("clients");
+    let list = fs::read_to_string(folder.join("paths.env")).unwrap_or_default();
+    for line in list.lines() {
+        if let Some((found, path)) = line.split_once('=')
+            && found == name
+        {
+            return Some(PathBuf::from(path));
+        }
+        if let Some((found, why)) = line.split_once('!')
+            && found == name
+        {
+            testkit::skip(format!("no {name}: {why}"));
+            return None;
+        }
+    }
+    testkit::skip(format!("no {name}: run `scripts/clients.sh` first"));
+    None
+}
+
+/// A project in which a client can be set up and run.
+pub(crate) struct Project {
+    pub(crate) ws: TestWorkspace,
+    pub(crate) model: StandIn,
+    program: PathBuf,
+    /// Words before the client's own, where it is a script.
+    prefix: Vec<String>,
+    environment: Vec<(String, String)>,
+}
+
+impl Project {
+    /// Skips the running test where the client is absent.
+    pub(crate) fn with(client: &str) -> Option<Project> {
+        let program = program(client)?;
+        let ws = TestWorkspace::files(MEMORY)
+            .binary(env!("CARGO_BIN_EXE_memory-forge"))
+            .env("PATH", &search_path());
+        ws.git_init();
+        Some(Project {
+            ws,
+            model: StandIn::start(),
+            program,
+            prefix: Vec::new(),
+            environment: Vec::new(),
+        })
+    }
+
+    /// Runs the client's file with this interpreter.
+    pub(crate) fn run_by(mut self, interpreter: &Path) -> Project {
+        let script = std::mem::replace(&mut self.program, interpreter.to_owned());
+        self.prefix.push(script.to_string_lossy().into_owned());
+        self
+    }
+
+    /// Adds a variable to the client's environment, in which `[url]` stands
+    /// for the model's address.
+    pub(crate) fn env(mut self, name: &str, value: &str) -> Project {
+        let value = value.replace("[url]", &self.model.url());
+        self.environment.push((name.to_owned(), value));
+        self
+    }
+
+    /// Writes a file into the home; `[url]` and `[root]` are replaced.
+    pub(crate) fn home(self, path: &str, text: &str) -> Project {
+        let file = self.ws.home().join(path);
+        let folder = file.parent().expect("a path has a folder");
+        fs::create_dir_all(folder).expect("the home can be written");
+        let text = text.replace("[url]", &self.model.url());
+        let text = text.replace("[root]", &self.ws.root().to_string_lossy());
+        fs::write(file, text).expect("the home can be written");
+        self
+    }
+
+    #[track_caller]
+    pub(crate) fn memory_forge(&self, arguments: &[&str]) -> String {
+        self.ws.run(arguments).ok().to_owned()
+    }
+
+    /// Runs the client to its end, which must be a success.
+    #[track_caller]
+    pub(crate) fn run(&self, arguments: &[&str]) -> Output {
+        let output = self.start(arguments);
+        output.ok();
+        output
+    }
+
+    /// Runs the client and gives the one question it put to the model that
+    /// has this text, as a person would have typed it.
+    #[track_caller]
+    pub(crate) fn ask(&self, prompt: &str, arguments: &[&str]) -> Request {
+        self.model.forget();
+        let output = self.run(arguments);
+        let questions = self.model.questions();
+        let meant = |question: &&Request| question.text().contains(prompt);
+        let found = questions.iter().rfind(meant).cloned();
+        found.unwrap_or_else(|| panic!("the model was never asked `{prompt}`:\n{output}"))
+    }
+
+    #[track_caller]
+    fn start(&self, arguments: &[&str]) -> Output {
+        // Files instead of pipes: what a client leaves running in the
+        // background would keep a pipe open.
+        let folder = tempfile::tempdir().expect("a folder can be made");
+        let (stdout, stderr) = (folder.path().join("stdout"), folder.path().join("stderr"));
+        let file = |path: &Path| Stdio::from(File::create(path).expect("the folder is ours"));
+        let mut child = Command::new(&self.program)
+            .args(&self.prefix)
+            .args(arguments)
+            .current_dir(self.ws.root())
+            .env_clear()
+            .env("PATH", search_path())
+            .env("HOME", self.ws.home())
+            .env("TERM", "dumb")
+            .env("NO_COLOR", "1")
+            .env("LC_ALL", "C.UTF-8")
+            .env("TZ", "UTC")
+            .envs(self.environment.iter().map(|(name, value)| (name, value)))
+            .stdin(Stdio::null())
+            .stdout(file(&stdout))
+            .stderr(file(&stderr))
+            .process_group(0)
+            .spawn()
+            .unwrap_or_else(|error| panic!("{}: {error}", self.program.display()));
+        let begun = Instant::now();
+        let status = loop {
+            if let Some(status) = child.try_wait().expect("it is our child") {
+                break Some(status);
+            }
+            if begun.elapsed() > DEADLINE {
+                break None;
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        };
+        end_group(child.id());
+        let _ = child.wait();
+        let read = |path: &Path| {
+            let bytes = fs::read(path).expect("it was just written");
+            String::from_utf8_lossy(&bytes).into_owned()
+        };
+        let output = Output {
+            status: status.and_then(|status| status.code()),
+            stdout: read(&stdout),
+            stderr: read(&stderr),
+        };
+        assert!(
+            status.is_some(),
+            "not done after {DEADLINE:?} and killed: {arguments:?}\n{output}"
+        );
+        output
+    }
+}
+
+/// Ends what the client started and left behind.
+fn end_group(leader: u32) {
+    let _ = Command::new("/bin/sh")
+        .args(["-c", &format!("kill -KILL -{leader}")])
+        .stderr(Stdio::null())
+        .status();
+}
+
+/// Where clients and their hooks find programs: ours, and the system's.
+fn search_path() -> String {
+    let ours = Path::new(env!("CARGO_BIN_EXE_memory-forge"));
+    let folder = ours.parent().expect("a program lies in a folder");
+    format!("{}:/usr/bin:/bin", folder.display())
+}
+
+/// What the client keeps in its own files is not compared.
+#[track_caller]
+pub(crate) fn goes_without_a_trace(project: &Project, client: &str) {
+    let before = project.ws.tree_of_sources();
+    project.memory_forge(&["setup", client, "--hooks", "all", "--yes"]);
+    assert_ne!(project.ws.tree_of_sources(), before, "{client} was set up");
+    project.memory_forge(&["uninstall", client, "--yes"]);
+    assert_eq!(
+        project.ws.tree_of_sources(),
+        before,
+        "{client} was taken out"
+    );
+}
+
+/// The text must be in there exactly this often.
+#[track_caller]
+pub(crate) fn counts(text: &str, what: &str, times: usize) {
+    assert_eq!(text.matches(what).count(), times, "`{what}` in:\n{text}");
+}
