@@ -263,3 +263,15 @@ impl Surroundings<'_> {
         }
     }
 }
+
+/// A text with our lines at its end. The two ends of what is added tell how the
+/// file ended, so that taking it out again restores that.
+fn appended(text: &str, ours: &str, newline: &str) -> String {
+    if text.is_empty() {
+        ours.to_owned()
+    } else if text.ends_with('\n') {
+        format!("{text}{newline}{ours}{newline}")
+    } else {
+        format!("{text}{newline}{newline}{ours}")
+    }
+}

@@ -120,11 +120,8 @@ fn marker(line: &str) -> Option<usize> {
     acts.then_some(0)
 }
 
+/// Whatever follows: emphasis around it may end before the line does.
 fn is_block_id(line: &str, at: usize) -> bool {
-    let id = &line[at + 1..];
-    (at == 0 || line[..at].ends_with(' '))
-        && !id.is_empty()
-        && id
-            .bytes()
-            .all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
+    let begins = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-';
+    (at == 0 || line[..at].ends_with(' ')) && line[at + 1..].bytes().next().is_some_and(begins)
 }

@@ -9,6 +9,8 @@ use std::fs::{self, File, Metadata};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
+use super::Error;
+
 const TEMP_PREFIX: &str = ".memory-forge-";
 const MACHINE_PREFIX: &str = ".memory-forge-machine-";
 const TEMP_SUFFIX: &str = ".tmp";
@@ -230,6 +232,27 @@ impl Disk {
         return self.fault.is_none();
         #[cfg(not(test))]
         true
+    }
+}
+
+/// Why a file could not be put into place: the disk, or a reason of ours.
+pub(super) enum Placing {
+    Disk(io::Error),
+    Refused(Error),
+}
+
+impl From<io::Error> for Placing {
+    fn from(error: io::Error) -> Placing {
+        Placing::Disk(error)
+    }
+}
+
+impl Placing {
+    pub(super) fn into_error(self, path: &Path) -> Error {
+        match self {
+            Placing::Disk(error) => Error::io("write", path, error),
+            Placing::Refused(error) => error,
+        }
     }
 }
 

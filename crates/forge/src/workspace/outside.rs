@@ -10,7 +10,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::disk::{Disk, Like, Temp};
+use super::disk::{Disk, Like, Placing, Temp};
 use super::{Error, into_text};
 
 /// What the name of a file's copy from before the first change ends in.
@@ -276,27 +276,6 @@ fn check_unchanged(disk: &Disk, path: &Path, before: Option<&[u8]>) -> Result<()
     Err(Error::ChangedSince {
         path: path.to_owned(),
     })
-}
-
-/// Why a file could not be put into place: the disk, or a reason of ours.
-enum Placing {
-    Disk(io::Error),
-    Refused(Error),
-}
-
-impl From<io::Error> for Placing {
-    fn from(error: io::Error) -> Placing {
-        Placing::Disk(error)
-    }
-}
-
-impl Placing {
-    fn into_error(self, path: &Path) -> Error {
-        match self {
-            Placing::Disk(error) => Error::io("write", path, error),
-            Placing::Refused(error) => error,
-        }
-    }
 }
 
 #[cfg(test)]

@@ -12,7 +12,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::disk::{Like, Op, Temp};
+use super::disk::{Like, Op, Placing, Temp};
 use super::undo::Journal;
 use super::{DERIVED, Error, LOCK_WAIT, Lock, RelPath, Workspace, into_text};
 
@@ -583,27 +583,6 @@ enum After {
     Keep,
     Write(Vec<u8>),
     Remove,
-}
-
-/// Why a file could not be put into place: the disk, or a reason of ours.
-enum Placing {
-    Disk(io::Error),
-    Refused(Error),
-}
-
-impl From<io::Error> for Placing {
-    fn from(error: io::Error) -> Placing {
-        Placing::Disk(error)
-    }
-}
-
-impl Placing {
-    fn into_error(self, target: &Path) -> Error {
-        match self {
-            Placing::Disk(error) => Error::io("write", target, error),
-            Placing::Refused(error) => error,
-        }
-    }
 }
 
 #[cfg(test)]

@@ -39,15 +39,7 @@ pub(crate) fn with(current: Option<&str>) -> Result<String, Broken> {
         text.replace_range(span, &ours);
         return Ok(text);
     }
-    // The two ends of what is added tell how the file ended, so that taking it
-    // out again restores that.
-    Ok(if text.is_empty() {
-        ours
-    } else if text.ends_with('\n') {
-        format!("{text}{newline}{ours}{newline}")
-    } else {
-        format!("{text}{newline}{newline}{ours}")
-    })
+    Ok(super::appended(text, &ours, newline))
 }
 
 /// The text without our lines; none where the file was made for them.

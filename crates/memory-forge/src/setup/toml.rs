@@ -56,13 +56,7 @@ pub(crate) fn with(current: Option<&str>, program: &str) -> Result<String, Broke
     };
     let newline = if text.contains("\r\n") { "\r\n" } else { "\n" };
     let table = table(newline);
-    Ok(if text.is_empty() {
-        table
-    } else if text.ends_with('\n') {
-        format!("{text}{newline}{table}{newline}")
-    } else {
-        format!("{text}{newline}{newline}{table}")
-    })
+    Ok(super::appended(&text, &table, newline))
 }
 
 /// The text without our table; none where the file was made for it.
