@@ -40,7 +40,7 @@ impl Lock {
             let nap = pause.min(wait - waited);
             thread::sleep(nap);
             waited += nap;
-            pause = (pause * 2).min(LONGEST_PAUSE);
+            pause = (pause * 2).min(longest_pause(waited));
         }
     }
 
@@ -85,7 +85,16 @@ fn stamp(mut file: &File) -> io::Result<i64> {
     Ok(i64::try_from(since.as_nanos()).unwrap_or(i64::MAX))
 }
 
-const LONGEST_PAUSE: Duration = Duration::from_millis(10);
+/// Whoever has waited long looks more often. With one pause for all, those who
+/// come new look the most often and overtake the others, who then give up
+/// although the lock is free many times a second.
+fn longest_pause(waited: Duration) -> Duration {
+    Duration::from_millis(match waited.as_millis() {
+        0..1_500 => 10,
+        1_500..3_000 => 4,
+        _ => 1,
+    })
+}
 
 #[cfg(unix)]
 fn is_still_there(file: &File, path: &Path) -> bool {
