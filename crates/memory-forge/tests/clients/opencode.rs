@@ -55,9 +55,8 @@ fn opencode_is_told_where_the_work_stands() {
 fn opencode_gets_the_checkpoint_back_after_a_compaction() {
     let Some(project) = opencode() else { return };
     project.memory_forge(&["setup", "opencode", "--yes"]);
-    let long = "Where were we? ".repeat(16_000);
-    project.ws.write("long.txt", &long);
-    project.run(&["run", "--title", "t", "Read this", "-f", "long.txt"]);
+    let long = "Where were we? ".repeat(6_000);
+    project.run(&["run", "--title", "t", &long, &long, &long]);
     // The other model has less room than that took.
     project.model.forget();
     let output = project.run(&["run", "-c", "-m", "stand-in/small", "And now?"]);
