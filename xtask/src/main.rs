@@ -4,6 +4,7 @@
 mod bench;
 mod bench_embed;
 mod convert_model;
+mod soak;
 
 use std::process::ExitCode;
 
@@ -19,6 +20,10 @@ Commands:
       Measure how well questions find their documents, by mode
   bench embed
       Measure the built-in model
+  soak kills [--count N] [--seed N]
+      Kill commands and hooks in the middle of their writes; nothing may be lost
+  soak writers [--processes N] [--writes N]
+      Let many processes write at once; every entry must be there once
   convert-model <folder>
       Write the built-in model's file from the unpacked package";
 
@@ -30,6 +35,8 @@ fn main() -> ExitCode {
         ["bench", "hooks", rest @ ..] => bench::hooks::run(rest),
         ["bench", "recall", rest @ ..] => bench::recall::run(rest),
         ["bench", "embed"] => bench_embed::run(),
+        ["soak", "kills", rest @ ..] => soak::kills(rest),
+        ["soak", "writers", rest @ ..] => soak::writers(rest),
         ["convert-model", from] => convert_model::run(from.as_ref()),
         _ => {
             eprintln!("{USAGE}");

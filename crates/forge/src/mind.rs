@@ -37,7 +37,7 @@ pub use layout::{File, Layout};
 pub use progress::{Bucket, Progress, TaskEntry};
 pub use sessions::{Captured, NewSession, Session};
 pub use state::{SetOutcome, State, StateChange};
-pub use tracking::Log;
+pub use tracking::{HOOK_FAILURES, Log};
 
 /// The folder for state and for the small files that hooks keep.
 pub const FOLDER: &str = ".mind";

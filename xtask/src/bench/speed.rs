@@ -95,7 +95,7 @@ fn target_directory() -> Result<PathBuf> {
         .to_owned())
 }
 
-pub(super) fn build_release() -> Result<PathBuf> {
+pub(crate) fn build_release() -> Result<PathBuf> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let target = target_directory()?;
     let status = Command::new(cargo)

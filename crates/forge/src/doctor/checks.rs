@@ -7,6 +7,7 @@ use crate::document;
 use crate::embed::{self, Embedder};
 use crate::index::{Entry, Index};
 use crate::knowledge::{forget, readme, refresh};
+use crate::mind::HOOK_FAILURES;
 use crate::recall::{self, Ask, Mode};
 use crate::secrets;
 use crate::tokens::{Tokenizer, thousands};
@@ -37,6 +38,7 @@ pub fn diagnose(workspace: &Workspace) -> Diagnosis {
     tombstones(workspace, &mut out);
     autoload(workspace, &mut out);
     journal(workspace, &mut out);
+    hooks(workspace, &mut out);
     out_of_gits_sight(workspace, &mut out);
     leftovers(workspace, &mut out);
     Diagnosis {
@@ -477,6 +479,25 @@ fn journal(workspace: &Workspace, out: &mut Findings) {
             if n == 1 { "change" } else { "changes" }
         ),
     });
+}
+
+/// Hooks may not print what went wrong; they note it.
+fn hooks(workspace: &Workspace, out: &mut Findings) {
+    let Ok(path) = RelPath::new(HOOK_FAILURES) else {
+        return;
+    };
+    let Ok(text) = workspace.read_text(&path) else {
+        return;
+    };
+    let lines: Vec<&str> = text.lines().filter(|it| !it.trim().is_empty()).collect();
+    if let Some(last) = lines.last() {
+        let count = lines.len();
+        let latest = crate::document::inert_line(last);
+        out.of("hooks").warn(
+            format!("Hooks failed, {count} in all, the latest: {latest}"),
+            &format!("Delete `{HOOK_FAILURES}` when it is settled"),
+        );
+    }
 }
 
 fn out_of_gits_sight(workspace: &Workspace, out: &mut Findings) {

@@ -30,17 +30,15 @@ impl<'a> Archive<'a> {
     pub(super) fn add(&mut self, title: &str, newline: &str, blocks: &[&str]) -> Result<(), Error> {
         let headings = |text: &str| document::parse(text.to_owned()).sections.len();
         self.begin(title, newline)?;
-        let before = headings(&self.text);
-        let mut wanted = 0;
-        for block in blocks {
-            let block = closed(block, newline);
-            // The preamble of an entry by itself is no heading of the archive.
-            wanted += headings(&block) - 1;
-            let document = document::parse(std::mem::take(&mut self.text));
-            let section = part(&document, title).ok_or_else(|| self.unsafe_edit())?;
-            let edit = at_end(&document, section, &block);
-            self.text = apply(self.path, &document.text, vec![edit])?;
-        }
+        let document = document::parse(std::mem::take(&mut self.text));
+        let section = part(&document, title).ok_or_else(|| self.unsafe_edit())?;
+        let before = document.sections.len();
+        let blocks: Vec<String> = blocks.iter().map(|it| closed(it, newline)).collect();
+        // The preamble of an entry by itself is no heading of the archive.
+        let wanted: usize = blocks.iter().map(|it| headings(it) - 1).sum();
+        // All in one edit: years of entries may move at once.
+        let edit = at_end(&document, section, &blocks.join(&newline.repeat(2)));
+        self.text = apply(self.path, &document.text, vec![edit])?;
         match headings(&self.text) == before + wanted {
             true => Ok(()),
             false => Err(self.unsafe_edit()),
@@ -77,23 +75,27 @@ impl<'a> Archive<'a> {
         }
         let count = |text: &str| sessions::in_order(&document::parse(text.to_owned())).len();
         let before = count(&self.text);
-        for block in blocks {
-            let block = closed(block, newline);
-            let block = match block.ends_with("---") {
-                true => block,
-                false => format!("{block}{newline}{newline}---"),
-            };
-            self.text = edited(self.path, std::mem::take(&mut self.text), |document| {
-                let first = sessions::in_order(document).first().map(|it| it.span.start);
-                match first {
-                    Some(at) => Edit {
-                        span: at..at,
-                        text: format!("{block}{newline}{newline}"),
-                    },
-                    None => at_end_of_file(document, &block),
+        // The newest stands first.
+        let entries: Vec<String> = (blocks.iter().rev())
+            .map(|block| {
+                let block = closed(block, newline);
+                match block.ends_with("---") {
+                    true => block,
+                    false => format!("{block}{newline}{newline}---"),
                 }
-            })?;
-        }
+            })
+            .collect();
+        let entries = entries.join(&newline.repeat(2));
+        self.text = edited(self.path, std::mem::take(&mut self.text), |document| {
+            let first = sessions::in_order(document).first().map(|it| it.span.start);
+            match first {
+                Some(at) => Edit {
+                    span: at..at,
+                    text: format!("{entries}{newline}{newline}"),
+                },
+                None => at_end_of_file(document, &entries),
+            }
+        })?;
         match count(&self.text) == before + blocks.len() {
             true => Ok(()),
             false => Err(self.unsafe_edit()),

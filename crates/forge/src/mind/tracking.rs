@@ -32,6 +32,9 @@ impl Log {
     }
 }
 
+/// Where hooks note what they could not do, for `doctor` to show.
+pub const HOOK_FAILURES: &str = ".mind/.hook-failures";
+
 const LAST_ACTIVITY: &str = ".last-activity";
 const FILE_TRACKER: &str = ".file-tracker";
 

@@ -10,6 +10,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 const TEMP_PREFIX: &str = ".memory-forge-";
+const MACHINE_PREFIX: &str = ".memory-forge-machine-";
 const TEMP_SUFFIX: &str = ".tmp";
 
 /// The disk, or in tests one that breaks at a chosen step.
@@ -81,12 +82,13 @@ impl Disk {
         &self,
         path: &Path,
         bytes: &[u8],
+        temp: Temp,
         like: Like<'_>,
         check: impl FnOnce() -> Result<(), E>,
     ) -> Result<(), E> {
         let dir = path.parent().unwrap_or(path);
         self.step(Op::Create)?;
-        let (file, temp) = new_temp(dir)?;
+        let (file, temp) = temp.create(dir)?;
         let placed = self
             .fill_like(file, bytes, like)
             .map_err(E::from)
@@ -101,10 +103,10 @@ impl Disk {
 
     /// As [`Disk::replace`], with nothing synced: whole or not at all for every
     /// reader, and gone after a loss of power.
-    pub(super) fn replace_unsynced(&self, path: &Path, bytes: &[u8]) -> io::Result<()> {
+    pub(super) fn replace_unsynced(&self, path: &Path, bytes: &[u8], temp: Temp) -> io::Result<()> {
         let dir = path.parent().unwrap_or(path);
         self.step(Op::Create)?;
-        let (mut file, temp) = new_temp(dir)?;
+        let (mut file, temp) = temp.create(dir)?;
         let placed = self
             .step(Op::Write)
             .and_then(|()| file.write_all(bytes))
@@ -183,8 +185,8 @@ impl Disk {
         Ok(())
     }
 
-    /// Removes temporary files that a crash left in a folder.
-    pub(super) fn sweep(&self, dir: &Path) -> io::Result<()> {
+    /// Removes temporary files of one kind that a crash left in a folder.
+    pub(super) fn sweep(&self, dir: &Path, temp: Temp) -> io::Result<()> {
         let entries = match fs::read_dir(dir) {
             Ok(entries) => entries,
             Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(()),
@@ -192,7 +194,7 @@ impl Disk {
         };
         for entry in entries {
             let entry = entry?;
-            if is_temp_name(&entry.file_name()) && entry.file_type()?.is_file() {
+            if temp.is_named(&entry.file_name()) && entry.file_type()?.is_file() {
                 self.remove_file(&entry.path())?;
             }
         }
@@ -267,23 +269,44 @@ impl Like<'_> {
     }
 }
 
+/// Whose temporary file it is. Changes and the files that hooks keep are
+/// written in the same folder under two locks: whoever sweeps up under one of
+/// them must not take what is being written under the other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Temp {
+    Change,
+    Machine,
+}
+
+impl Temp {
+    fn is_named(self, name: &OsStr) -> bool {
+        let machine = name
+            .as_encoded_bytes()
+            .starts_with(MACHINE_PREFIX.as_bytes());
+        is_temp_name(name) && machine == (self == Temp::Machine)
+    }
+
+    fn create(self, dir: &Path) -> io::Result<(File, PathBuf)> {
+        let mut builder = tempfile::Builder::new();
+        builder.suffix(TEMP_SUFFIX).prefix(match self {
+            Temp::Change => TEMP_PREFIX,
+            Temp::Machine => MACHINE_PREFIX,
+        });
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt;
+            // What any program asks for; the user's umask takes its part away.
+            builder.permissions(fs::Permissions::from_mode(0o666));
+        }
+        // Removing it is a step like any other, not something that dropping does.
+        let (file, path) = builder.disable_cleanup(true).tempfile_in(dir)?.into_parts();
+        Ok((file, path.to_path_buf()))
+    }
+}
+
 pub(super) fn is_temp_name(name: &OsStr) -> bool {
     let name = name.as_encoded_bytes();
     name.starts_with(TEMP_PREFIX.as_bytes()) && name.ends_with(TEMP_SUFFIX.as_bytes())
-}
-
-fn new_temp(dir: &Path) -> io::Result<(File, PathBuf)> {
-    let mut builder = tempfile::Builder::new();
-    builder.prefix(TEMP_PREFIX).suffix(TEMP_SUFFIX);
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt;
-        // What any program asks for; the user's umask takes its part away.
-        builder.permissions(fs::Permissions::from_mode(0o666));
-    }
-    // Removing it is a step like any other, not something that dropping does.
-    let (file, path) = builder.disable_cleanup(true).tempfile_in(dir)?.into_parts();
-    Ok((file, path.to_path_buf()))
 }
 
 /// A disk that breaks, for tests.

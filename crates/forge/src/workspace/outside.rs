@@ -10,7 +10,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::disk::{Disk, Like};
+use super::disk::{Disk, Like, Temp};
 use super::{Error, into_text};
 
 /// What the name of a file's copy from before the first change ends in.
@@ -237,7 +237,7 @@ fn put(
     let old = fs::symlink_metadata(path).ok();
     let like = old.as_ref().map_or(Like::New, Like::File);
     let check = || check_unchanged(disk, path, before).map_err(Placing::Refused);
-    disk.replace(path, bytes, like, check)
+    disk.replace(path, bytes, Temp::Change, like, check)
         .map_err(|e| e.into_error(path))?;
     sync(disk, path)
 }
@@ -258,7 +258,7 @@ fn put_like(
     };
     let meta = fs::symlink_metadata(model).ok();
     let like = meta.as_ref().map_or(Like::New, Like::File);
-    disk.replace(path, bytes, like, || Ok::<_, io::Error>(()))
+    disk.replace(path, bytes, Temp::Change, like, || Ok::<_, io::Error>(()))
         .map_err(|e| Error::io("write", path, e))?;
     sync(disk, path)
 }

@@ -12,7 +12,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::disk::{Like, Op};
+use super::disk::{Like, Op, Temp};
 use super::undo::Journal;
 use super::{DERIVED, Error, LOCK_WAIT, Lock, RelPath, Workspace, into_text};
 
@@ -159,8 +159,10 @@ impl Workspace {
             self.create_dir(&self.absolute(&folder))?;
         }
         let io = |e| Error::io("write", &target, e);
-        self.disk.sweep(dir).map_err(io)?;
-        self.disk.replace_unsynced(&target, bytes).map_err(io)
+        self.disk.sweep(dir, Temp::Change).map_err(io)?;
+        self.disk
+            .replace_unsynced(&target, bytes, Temp::Change)
+            .map_err(io)
     }
 
     /// Writes a file of the machine's below `.mind/`, such as a checkpoint:
@@ -170,9 +172,10 @@ impl Workspace {
         let (target, _lock) = self.prepare_machine(path)?;
         let io = |e| Error::io("write", &target, e);
         let dir = target.parent().unwrap_or(&target);
-        self.disk.sweep(dir).map_err(io)?;
         self.disk
-            .replace(&target, bytes, Like::New, || Ok::<_, io::Error>(()))
+            .replace(&target, bytes, Temp::Machine, Like::New, || {
+                Ok::<_, io::Error>(())
+            })
             .map_err(io)?;
         self.disk
             .sync_dir(dir)
@@ -184,7 +187,7 @@ impl Workspace {
     pub fn put_machine(&self, path: &RelPath, bytes: &[u8]) -> Result<(), Error> {
         let (target, _lock) = self.prepare_machine(path)?;
         self.disk
-            .replace_unsynced(&target, bytes)
+            .replace_unsynced(&target, bytes, Temp::Machine)
             .map_err(|e| Error::io("write", &target, e))
     }
 
@@ -253,7 +256,7 @@ impl Workspace {
         }
         let kept = &lines[lines.len() - keep.min(lines.len())..];
         self.disk
-            .replace_unsynced(target, &kept.concat())
+            .replace_unsynced(target, &kept.concat(), Temp::Machine)
             .map_err(io)?;
         Ok((lines.len(), kept.len()))
     }
@@ -277,10 +280,25 @@ impl Workspace {
             .step(Op::Lock)
             .map_err(|e| Error::io("lock", &lock_path, e))?;
         let lock = Lock::take(&lock_path, "`.mind`", LOCK_WAIT)?;
+        self.sweep_machine()?;
         for folder in self.missing_folders(path) {
             self.create_dir(&self.absolute(&folder))?;
         }
         Ok((target, lock))
+    }
+
+    /// Both folders at once: a checkpoint that was cut off may be the last one
+    /// for days, while other files are written at every turn.
+    fn sweep_machine(&self) -> Result<(), Error> {
+        for folder in [".mind", ".mind/checkpoints"] {
+            let folder = RelPath::new(folder)?;
+            let dir = self.absolute(&folder);
+            if self.refuse_symlinks(&folder).is_ok() {
+                let sweep = self.disk.sweep(&dir, Temp::Machine);
+                sweep.map_err(|e| Error::io("remove", &dir, e))?;
+            }
+        }
+        Ok(())
     }
 
     /// Everything that must hold before a file may be written: the folder for
@@ -312,11 +330,13 @@ impl Workspace {
         }
         let _lock = self.lock_derived()?;
         self.disk
-            .sweep(&dir)
+            .sweep(&dir, Temp::Change)
             .map_err(|e| Error::io("remove", &dir, e))?;
         let write = self
             .disk
-            .replace(&ignore, b"*\n", Like::New, || Ok::<_, io::Error>(()));
+            .replace(&ignore, b"*\n", Temp::Change, Like::New, || {
+                Ok::<_, io::Error>(())
+            });
         write.map_err(|e| Error::io("write", &ignore, e))
     }
 
@@ -407,7 +427,7 @@ impl Workspace {
                     (None, None) => Like::New,
                 };
                 self.disk
-                    .replace(&target, bytes, like, || {
+                    .replace(&target, bytes, Temp::Change, like, || {
                         unchanged().map_err(Placing::Refused)
                     })
                     .map_err(|e| e.into_error(&target))?;

@@ -13,8 +13,8 @@ use crate::report::{CommandError, Exit};
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  echo '{\"hook_event_name\":\"SessionStart\"}' | memory-forge hook
-  memory-forge hook session-start < /dev/null")]
+  memory-forge hook session-start < /dev/null
+  memory-forge hook --client codex < payload.json")]
 pub(crate) struct HookArgs {
     /// The event, where the input does not name it
     pub(crate) event: Option<String>,

@@ -1,7 +1,7 @@
 //! A session from its start to its end, which may never be told. What one left
 //! open is closed by the next: clients do not always say that a session ends.
 
-use forge::mind::{Captured, Log, Mind, NewSession, Source};
+use forge::mind::{Captured, HOOK_FAILURES, Log, Mind, NewSession, Source};
 use forge::mind::{Error, File};
 use forge::workspace::{RelPath, git};
 use jiff::Timestamp;
@@ -9,13 +9,14 @@ use serde_json::{Value, json};
 
 /// The session that is open now: id, start and commit.
 const OPEN: &str = ".mind/.open-session";
-/// What hooks could not do, for `doctor`.
-const FAILURES: &str = ".mind/.hook-failures";
 const MOST_FAILURES: usize = 100;
 
 /// Bytes of state after the last compression.
 const COMPRESSED: &str = ".mind/.compressed";
 const WORTH_ANOTHER_TRY: u64 = 4_096;
+/// Beyond this, compressing takes longer than a start may; `mind compress`
+/// does it.
+const TOO_MUCH_FOR_A_HOOK: u64 = 512 << 10;
 
 /// A log written to within this many seconds was written by someone.
 const FRESH_LOG: i64 = 30 * 60;
@@ -55,7 +56,8 @@ pub(super) fn compress(mind: &Mind, now: Timestamp) -> Result<(), Error> {
     let last: u64 = last
         .and_then(|bytes| String::from_utf8(bytes).ok()?.trim().parse().ok())
         .unwrap_or(0);
-    if !mind.wants_compression() || before < last.saturating_add(WORTH_ANOTHER_TRY) {
+    let grown = mind.wants_compression() && before >= last.saturating_add(WORTH_ANOTHER_TRY);
+    if !grown || before > TOO_MUCH_FOR_A_HOOK {
         return Ok(());
     }
     mind.compress(false, now)?;
@@ -95,7 +97,7 @@ pub(super) fn note_failure(mind: &Mind, what: &str, now: Timestamp) {
         what.replace(['\n', '\r'], " ")
     );
     if mind.exists()
-        && let Ok(path) = RelPath::new(FAILURES)
+        && let Ok(path) = RelPath::new(HOOK_FAILURES)
     {
         let _ = mind
             .workspace()

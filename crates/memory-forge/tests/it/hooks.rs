@@ -343,6 +343,8 @@ fn what_went_wrong_is_kept_for_doctor() {
         "{noted}"
     );
     assert!(!noted.contains("garbage"), "never what was sent");
+    let doctor = ws.run(&["doctor"]);
+    assert!(doctor.stdout.contains("Hooks failed, 1 in all"), "{doctor}");
 }
 
 #[test]

@@ -16,6 +16,7 @@ mod mind;
 mod save;
 mod search;
 mod setup;
+mod soak;
 mod spec_state_files;
 mod stats;
 mod tidy;

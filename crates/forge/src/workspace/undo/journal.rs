@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::super::disk::Disk;
+use super::super::disk::{Disk, Temp};
 use super::super::write::{Plan, Planned};
 use super::super::{DERIVED, Error, RelPath, Workspace};
 use super::{Effect, JournalEntry, JournalFile};
@@ -124,7 +124,7 @@ impl<'a> Journal<'a> {
             if self.workspace.refuse_symlinks(&path).is_ok() {
                 let target = self.workspace.absolute(&path);
                 let dir = target.parent().unwrap_or(&target);
-                let sweep = self.disk.sweep(dir);
+                let sweep = self.disk.sweep(dir, Temp::Change);
                 sweep.map_err(|e| Error::io("remove", dir, e))?;
             }
         }

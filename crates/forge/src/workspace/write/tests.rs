@@ -614,3 +614,68 @@ fn a_crash_at_any_step_of_a_derived_write() {
         );
     }
 }
+
+/// What hooks keep: one file of each way to write it.
+fn keep(workspace: &Workspace) -> Result<(), Error> {
+    workspace.put_machine(&rel(".mind/.last-activity"), b"new\n")?;
+    workspace.append_machine(&rel(".mind/.agent-activity"), "new", 1, 1)?;
+    workspace.write_machine(&rel(".mind/checkpoints/latest.md"), b"new\n")
+}
+
+#[test]
+fn a_crash_at_any_step_of_what_hooks_keep_is_cleared_away_by_the_next() {
+    let (steps, mut left) = {
+        let (_dir, workspace) = workspace();
+        keep(&workspace).unwrap();
+        keep(&workspace).unwrap();
+        (workspace.disk.steps(), 0)
+    };
+    for step in 0..steps {
+        let (dir, _) = workspace();
+        let crashing = open(dir.path(), Disk::breaking(step, FaultKind::Crash));
+        let _ = keep(&crashing).and_then(|()| keep(&crashing));
+        left += temps(dir.path()).len();
+        let next = open(dir.path(), Disk::quick());
+        next.put_machine(&rel(".mind/.last-activity"), b"next\n")
+            .unwrap();
+        assert_eq!(temps(dir.path()), [PathBuf::new(); 0], "step {step}");
+        assert_eq!(text(&next, ".mind/.last-activity"), "next\n");
+    }
+    assert!(left > 5, "the crashes left {left} files to clear away");
+}
+
+/// A hook and a change write in the same folder under two locks.
+#[test]
+fn nobody_sweeps_up_what_another_is_writing() {
+    let (dir, workspace) = workspace();
+    let mind = dir.path().join(".mind");
+    fs::create_dir(&mind).unwrap();
+    let of_a_change = mind.join(".memory-forge-Ab12Cd.tmp");
+    let of_a_hook = mind.join(".memory-forge-machine-Ab12Cd.tmp");
+    fs::write(&of_a_change, "").unwrap();
+    keep(&workspace).unwrap();
+    assert!(of_a_change.exists());
+    let touch = |workspace: &Workspace| {
+        workspace.change(
+            "Set the state",
+            now(),
+            |change: &mut Change<'_>| -> Result<(), Error> {
+                change.write(&rel(".mind/STATE.md"), "new\n");
+                Ok(())
+            },
+        )
+    };
+    // The last step before the end leaves an entry that is rolled back.
+    let counted = open(dir.path(), Disk::quick());
+    touch(&counted).unwrap();
+    fs::remove_file(mind.join("STATE.md")).unwrap();
+    let crashing = open(
+        dir.path(),
+        Disk::breaking(counted.disk.steps() - 3, FaultKind::Crash),
+    );
+    touch(&crashing).unwrap_err();
+    fs::write(&of_a_hook, "").unwrap();
+    touch(&workspace).unwrap();
+    assert!(!of_a_change.exists(), "the roll-back sweeps up its own");
+    assert!(of_a_hook.exists());
+}
