@@ -638,7 +638,7 @@ fn a_crash_at_any_step_of_what_hooks_keep_is_cleared_away_by_the_next() {
         let next = open(dir.path(), Disk::quick());
         next.put_machine(&rel(".mind/.last-activity"), b"next\n")
             .unwrap();
-        assert_eq!(temps(dir.path()), [PathBuf::new(); 0], "step {step}");
+        assert_eq!(temps(dir.path()), Vec::<PathBuf>::new(), "step {step}");
         assert_eq!(text(&next, ".mind/.last-activity"), "next\n");
     }
     assert!(left > 5, "the crashes left {left} files to clear away");
