@@ -16,7 +16,8 @@ use crate::workspace::RelPath;
 pub struct Checkpoint {
     /// `.mind/checkpoints/latest.md`.
     pub path: RelPath,
-    /// The copy that is kept beside it; none when another one is fresh.
+    /// The copy that is kept beside it; none when another one is fresh or says
+    /// the same.
     pub copy: Option<RelPath>,
     pub text: String,
     /// The state and the work in progress, as they stand in it.
@@ -58,13 +59,20 @@ impl Mind<'_> {
         let latest = folder.join("latest.md")?;
         self.workspace.write_machine(&latest, text.as_bytes())?;
         let copies = self.copies(&folder);
-        let fresh = copies.last().is_some_and(|newest| {
-            super::modified(&self.workspace.absolute(newest)).is_some_and(|at| {
+        let enough = copies.last().is_some_and(|newest| {
+            let fresh = super::modified(&self.workspace.absolute(newest)).is_some_and(|at| {
                 (0..DEBOUNCE_SECONDS).contains(&(now.as_second() - at.as_second()))
-            })
+            });
+            // Gemini CLI announces a compaction at every turn; copies that all
+            // say the same would push out those that do not.
+            fresh
+                || self
+                    .workspace
+                    .read_text(newest)
+                    .is_ok_and(|kept| body(&kept) == body(&text))
         });
         let mut copy = None;
-        if !fresh {
+        if !enough {
             let stamp = values::milliseconds(now).replace([':', '.'], "-");
             let path = folder.join(&format!("{COPY}{stamp}.md"))?;
             self.workspace.write_machine(&path, text.as_bytes())?;
@@ -124,6 +132,12 @@ impl Mind<'_> {
         copies.sort();
         copies
     }
+}
+
+/// A checkpoint without its time and trigger.
+fn body(checkpoint: &str) -> &str {
+    let start = checkpoint.find(STATE).unwrap_or(checkpoint.len());
+    &checkpoint[start..]
 }
 
 /// The sections that say what is being done, as they stand in the file.

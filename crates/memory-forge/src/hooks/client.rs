@@ -39,10 +39,16 @@ impl Client {
         if payload.has("conversation_id") || payload.has("cursor_version") {
             return Client::Cursor;
         }
-        if payload.has("sessionId")
-            || start_by_copilot
-            || (payload.has("timestamp") && payload.has("initial_prompt"))
-        {
+        // It also runs the hooks of Claude Code's file, and then speaks almost
+        // like Claude Code; Gemini has a time as well, but words of its own.
+        let claudes_word = matches!(
+            own_name,
+            "UserPromptSubmit" | "Stop" | "PreCompact" | "SubagentStart" | "SubagentStop"
+        );
+        let almost_claude = payload.has("timestamp")
+            && !payload.has("turn_id")
+            && (claudes_word || !payload.has("transcript_path"));
+        if payload.has("sessionId") || start_by_copilot || almost_claude {
             return Client::Copilot;
         }
         if matches!(own_name, "BeforeAgent" | "AfterAgent" | "PreCompress")
@@ -127,7 +133,23 @@ mod tests {
             Client::Gemini,
         );
         check(
+            r#"{"session_id":"a","transcript_path":"t","cwd":"/","hook_event_name":"SessionStart","timestamp":"2026","source":"startup"}"#,
+            Client::Gemini,
+        );
+        check(
+            r#"{"session_id":"a","transcript_path":"t","cwd":"/","hook_event_name":"SessionEnd","timestamp":"2026","reason":"exit"}"#,
+            Client::Gemini,
+        );
+        check(
             r#"{"hook_event_name":"SessionStart","session_id":"a","timestamp":"2026","cwd":"/","source":"new","initial_prompt":"x"}"#,
+            Client::Copilot,
+        );
+        check(
+            r#"{"hook_event_name":"UserPromptSubmit","session_id":"a","timestamp":"2026","cwd":"/","prompt":"x"}"#,
+            Client::Copilot,
+        );
+        check(
+            r#"{"hook_event_name":"Stop","session_id":"a","timestamp":"2026","cwd":"/","transcript_path":"t","stop_hook_active":false}"#,
             Client::Copilot,
         );
         check(

@@ -133,7 +133,11 @@ pub(crate) fn advice(client: Client, scope: Scope) -> impl Iterator<Item = &'sta
             "Claude Code holds a project's hooks until you trust the folder: start `claude` here \
              once and agree",
         ),
-        (Client::Codex, _) => Some(
+        (Client::Codex, Scope::Project) => Some(
+            "Codex skips new hooks in silence until you trust the folder and the hooks: start \
+             `codex` here, agree, open `/hooks` and review them; again after each change",
+        ),
+        (Client::Codex, Scope::User) => Some(
             "Codex skips new hooks in silence until you trust them: start `codex`, open `/hooks` \
              and review them; again after each change",
         ),

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use crate::project::{
-    BRIEFING, NEXT, NUDGE, PHASE, Project, RESTORED, STUB, WORK, counts, goes_without_a_trace,
+    NUDGE, PHASE, Project, RESTORED, STUB, WORK, counts, goes_without_a_trace, is_briefed,
 };
 
 fn claude() -> Option<Project> {
@@ -58,13 +58,7 @@ fn claude_is_told_where_the_work_stands() {
         "Where were we?",
         &["-p", "Where were we?", "--debug-file", &log],
     );
-    let text = question.text();
-    counts(&text, BRIEFING, 1);
-    counts(&text, NUDGE, 1);
-    counts(&text, STUB, 1);
-    for mark in [PHASE, NEXT, WORK] {
-        assert!(text.contains(mark), "{mark}:\n{text}");
-    }
+    counts(&is_briefed(&question), NUDGE, 1);
     let log = std::fs::read_to_string(&*log).expect("the client wrote its log");
     assert_eq!(
         hooks_run(&log),
@@ -75,6 +69,14 @@ fn claude_is_told_where_the_work_stands() {
             "SessionEnd:other 0"
         ]
     );
+}
+
+#[test]
+fn claude_is_told_in_the_scope_of_a_user() {
+    let Some(project) = claude() else { return };
+    project.memory_forge(&["setup", "claude", "--scope", "user", "--yes"]);
+    let question = project.ask("Where were we?", &["-p", "Where were we?"]);
+    counts(&is_briefed(&question), NUDGE, 1);
 }
 
 #[test]

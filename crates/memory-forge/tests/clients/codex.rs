@@ -1,7 +1,7 @@
 //! Codex: the stub and skills in its prompt, hooks, and a compaction.
 
 use crate::project::{
-    BRIEFING, NEXT, NUDGE, PHASE, Project, RESTORED, STUB, WORK, counts, goes_without_a_trace,
+    NUDGE, Project, RESTORED, STUB, WORK, counts, goes_without_a_trace, is_briefed,
 };
 
 /// Each hook that ran, as `hook: event outcome`. One whose answer has a key
@@ -56,13 +56,17 @@ fn codex_is_told_where_the_work_stands() {
         "{output}"
     );
     let questions = project.model.questions();
-    let text = questions.first().expect("it asked the model").text();
-    counts(&text, BRIEFING, 1);
+    let text = is_briefed(questions.first().expect("it asked the model"));
     counts(&text, NUDGE, 1);
-    counts(&text, STUB, 1);
-    for mark in [prompt, PHASE, NEXT, WORK] {
-        assert!(text.contains(mark), "{mark}:\n{text}");
-    }
+    counts(&text, prompt, 1);
+}
+
+#[test]
+fn codex_is_told_in_the_scope_of_a_user() {
+    let Some(project) = codex() else { return };
+    project.memory_forge(&["setup", "codex", "--scope", "user", "--yes"]);
+    let question = project.ask("Where were we?", &["exec", UNTRUSTED, "Where were we?"]);
+    counts(&is_briefed(&question), NUDGE, 1);
 }
 
 #[test]

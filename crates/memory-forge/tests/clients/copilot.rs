@@ -1,8 +1,6 @@
 //! Copilot CLI: its own hooks and Claude Code's, instructions, a checkpoint.
 
-use crate::project::{
-    BRIEFING, NEXT, NUDGE, PHASE, Project, STUB, WORK, counts, goes_without_a_trace,
-};
+use crate::project::{NUDGE, PHASE, Project, STUB, WORK, counts, goes_without_a_trace, is_briefed};
 
 fn copilot() -> Option<Project> {
     let project = Project::with("copilot")?
@@ -18,13 +16,7 @@ fn copilot() -> Option<Project> {
 #[track_caller]
 fn is_told(project: &Project) {
     let question = project.ask("Where were we?", &["-p", "Where were we?"]);
-    let text = question.text();
-    counts(&text, BRIEFING, 1);
-    counts(&text, NUDGE, 1);
-    counts(&text, STUB, 1);
-    for mark in [PHASE, NEXT, WORK] {
-        assert!(text.contains(mark), "{mark}:\n{text}");
-    }
+    counts(&is_briefed(&question), NUDGE, 1);
     let tree = project.ws.tree();
     assert!(
         tree.contains(".mind/.last-activity "),
@@ -55,6 +47,23 @@ fn copilot_is_told_once_where_claude_is_set_up_too() {
     let Some(project) = copilot() else { return };
     project.memory_forge(&["setup", "claude", "copilot", "--yes"]);
     is_told(&project);
+}
+
+#[test]
+fn copilot_is_told_in_the_scope_of_a_user() {
+    let Some(project) = copilot() else { return };
+    project.memory_forge(&["setup", "copilot", "--scope", "user", "--yes"]);
+    is_told(&project);
+}
+
+/// A word about old notes at the end of a turn must not begin another one.
+#[test]
+fn copilot_stops_when_the_state_is_old() {
+    let Some(project) = copilot() else { return };
+    project.memory_forge(&["setup", "copilot", "--yes"]);
+    project.make_state_old();
+    project.ask("Where were we?", &["-p", "Where were we?"]);
+    assert_eq!(project.model.questions().len(), 1);
 }
 
 #[test]

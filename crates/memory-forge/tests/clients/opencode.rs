@@ -1,7 +1,7 @@
 //! OpenCode: the plugin, the briefing in the system prompt, and a compaction.
 
 use crate::project::{
-    BRIEFING, NEXT, PHASE, Project, RESTORED, STUB, WORK, counts, goes_without_a_trace,
+    BRIEFING, PHASE, Project, RESTORED, WORK, counts, goes_without_a_trace, is_briefed,
 };
 
 fn opencode() -> Option<Project> {
@@ -39,12 +39,7 @@ fn opencode_is_told_where_the_work_stands() {
     let Some(project) = opencode() else { return };
     project.memory_forge(&["setup", "opencode", "--yes"]);
     let question = project.ask("Where were we?", &["run", "--title", "t", "Where were we?"]);
-    let text = question.text();
-    counts(&text, BRIEFING, 1);
-    counts(&text, STUB, 1);
-    for mark in [PHASE, NEXT, WORK] {
-        assert!(text.contains(mark), "{mark}:\n{text}");
-    }
+    is_briefed(&question);
     assert!(
         project.ws.exists(".mind/.last-activity"),
         "it was told of the stop"
@@ -52,12 +47,18 @@ fn opencode_is_told_where_the_work_stands() {
 }
 
 #[test]
+fn opencode_is_told_in_the_scope_of_a_user() {
+    let Some(project) = opencode() else { return };
+    project.memory_forge(&["setup", "opencode", "--scope", "user", "--yes"]);
+    is_briefed(&project.ask("Where were we?", &["run", "--title", "t", "Where were we?"]));
+}
+
+#[test]
 fn opencode_gets_the_checkpoint_back_after_a_compaction() {
     let Some(project) = opencode() else { return };
     project.memory_forge(&["setup", "opencode", "--yes"]);
-    let long = "Where were we? ".repeat(16_000);
-    project.ws.write("long.txt", &long);
-    project.run(&["run", "--title", "t", "Read this", "-f", "long.txt"]);
+    let long = "Where were we? ".repeat(6_000);
+    project.run(&["run", "--title", "t", &long, &long, &long]);
     // The other model has less room than that took.
     project.model.forget();
     let output = project.run(&["run", "-c", "-m", "stand-in/small", "And now?"]);

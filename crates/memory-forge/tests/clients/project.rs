@@ -5,7 +5,7 @@ use std::fs::{self, File};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use testkit::{Output, TestWorkspace};
 
@@ -126,6 +126,16 @@ impl Project {
         self.ws.run(arguments).ok().to_owned()
     }
 
+    /// As if nobody had touched the state for hours.
+    pub(crate) fn make_state_old(&self) {
+        let state = File::options()
+            .write(true)
+            .open(self.ws.path(".mind/STATE.md"));
+        let hours_ago = SystemTime::now() - Duration::from_secs(5 * 3600);
+        let set = state.and_then(|state| state.set_modified(hours_ago));
+        set.expect("the file is ours");
+    }
+
     /// Runs the client to its end, which must be a success.
     #[track_caller]
     pub(crate) fn run(&self, arguments: &[&str]) -> Output {
@@ -213,6 +223,19 @@ fn search_path() -> String {
     let ours = Path::new(env!("CARGO_BIN_EXE_memory-forge"));
     let folder = ours.parent().expect("a program lies in a folder");
     format!("{}:/usr/bin:/bin", folder.display())
+}
+
+/// The first question of a session has the briefing once, and with it the
+/// whole state.
+#[track_caller]
+pub(crate) fn is_briefed(question: &Request) -> String {
+    let text = question.text();
+    counts(&text, BRIEFING, 1);
+    counts(&text, STUB, 1);
+    for mark in [PHASE, NEXT, WORK] {
+        assert!(text.contains(mark), "{mark}:\n{text}");
+    }
+    text
 }
 
 /// What the client keeps in its own files is not compared.

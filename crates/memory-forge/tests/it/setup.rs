@@ -558,7 +558,11 @@ fn clients_in_use_are_proposed() {
     put(&ws.home(), ".codex/config.toml", "");
     let output = ws.run(&["setup", "--yes"]);
     output.ok();
-    for part in ["Found Codex", "Found Gemini CLI", "until you trust them"] {
+    for part in [
+        "Found Codex",
+        "Found Gemini CLI",
+        "until you trust the folder",
+    ] {
         assert!(output.stderr.contains(part), "{part}: {output}");
     }
     assert!(ws.exists(".codex/hooks.json") && !ws.exists(".claude"));

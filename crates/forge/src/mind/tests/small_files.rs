@@ -42,8 +42,15 @@ fn checkpoints_are_few_and_not_too_many_at_once() {
         names
     };
     for n in 0..14 {
+        it.files.write(".mind/STATE.md", format!("# S\n{n}\n"));
         // Later than the copies were written by the file system's clock.
-        it.mind().checkpoint("auto", days_later(3650 + n)).unwrap();
+        let at = days_later(3650 + n);
+        assert!(it.mind().checkpoint("auto", at).unwrap().copy.is_some());
+        // One that says the same is enough, however old it is.
+        let again = it
+            .mind()
+            .checkpoint("manual", at + jiff::SignedDuration::from_hours(1));
+        assert_eq!(again.unwrap().copy, None);
     }
     assert_eq!(copies().len(), 10);
     assert!(copies()[9].contains("2036-03-11"), "{:?}", copies());
