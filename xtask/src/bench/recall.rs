@@ -15,6 +15,7 @@ use forge::knowledge::refresh;
 use forge::recall::{self, Ask, Mode};
 use forge::workspace::{RelPath, Role};
 use serde_json::Value;
+use sha2::{Digest, Sha256};
 
 /// Documents that are asked together, and the questions to them.
 #[derive(Default)]
@@ -225,6 +226,9 @@ fn lines(stem: &Path) -> Result<Vec<Value>> {
     if !output.status.success() {
         bail!("cannot read `{}`", path.display());
     }
+    let sum: [u8; 32] = Sha256::digest(&output.stdout).into();
+    let short: String = sum[..6].iter().map(|byte| format!("{byte:02x}")).collect();
+    eprintln!("input {} sha256 {short}…", path.display());
     String::from_utf8(output.stdout)?
         .lines()
         .map(|l| Ok(serde_json::from_str(l)?))
