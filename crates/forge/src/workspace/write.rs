@@ -284,7 +284,23 @@ impl Workspace {
         for folder in self.missing_folders(path) {
             self.create_dir(&self.absolute(&folder))?;
         }
+        self.keep_machine_files_out_of_git()?;
         Ok((target, lock))
+    }
+
+    /// The machine's files change at every turn and belong in no commit. The
+    /// rule lies beside them, so that nobody's own `.gitignore` is touched; one
+    /// that is there already is left as it is.
+    fn keep_machine_files_out_of_git(&self) -> Result<(), Error> {
+        const RULES: &str = "# What hooks keep at every turn; the state itself is in the Markdown files.\n.*\n!.gitignore\ncheckpoints/\n";
+        let path = self.absolute(&RelPath::new(".mind/.gitignore")?);
+        if path.symlink_metadata().is_ok() {
+            return Ok(());
+        }
+        let io = |e| Error::io("write", &path, e);
+        self.disk
+            .replace_unsynced(&path, RULES.as_bytes(), Temp::Machine)
+            .map_err(io)
     }
 
     /// Both folders at once: a checkpoint that was cut off may be the last one

@@ -367,3 +367,24 @@ fn a_start_archives_what_has_grown_old_and_loses_nothing() {
     hook(&ws, start);
     assert_eq!(ws.tree(), before, "twice is once");
 }
+
+#[test]
+fn what_hooks_keep_does_not_show_in_git() {
+    let ws = ws(STATE);
+    ws.git_init();
+    ws.commit("first");
+    for event in [
+        "SessionStart",
+        "Stop",
+        "PreCompact",
+        "SubagentStop",
+        "SessionEnd",
+    ] {
+        hook(
+            &ws,
+            &format!(r#"{{"hook_event_name":"{event}","session_id":"s"}}"#),
+        );
+    }
+    let status = ws.git(&["status", "--porcelain", "--untracked-files=all"]);
+    assert_eq!(status.trim(), "?? .mind/.gitignore");
+}
