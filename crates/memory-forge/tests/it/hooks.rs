@@ -388,3 +388,16 @@ fn what_hooks_keep_does_not_show_in_git() {
     let status = ws.git(&["status", "--porcelain", "--untracked-files=all"]);
     assert_eq!(status.trim(), "?? .mind/.gitignore");
 }
+
+#[test]
+fn a_session_is_told_the_same_words_twice_and_another_one_others() {
+    let ws = ws(STATE);
+    let told = |session: &str| {
+        let input = format!(
+            r#"{{"hook_event_name":"SessionStart","source":"resume","session_id":"{session}"}}"#
+        );
+        context(&hook(&ws, &input)).to_owned()
+    };
+    assert_eq!(told("one"), told("one"));
+    assert_ne!(told("one"), told("two"));
+}
