@@ -7,13 +7,18 @@ use crate::document::{self, Document, LinkKind};
 /// `[label](target)` for a path relative to the file that the line stands in.
 pub fn link(label: &str, path: &str) -> String {
     let mut out = String::from("[");
+    // Whether the character at hand has a backslash of its own before it, put
+    // there by `inert_line` or by a name that has one.
+    let mut escaped = false;
     for c in document::inert_line(label).chars() {
-        // A backslash that is there already was put by `inert_line`, or is
-        // harmless before a letter.
-        if matches!(c, '[' | ']' | '`' | '<' | '>' | '*') && !out.ends_with('\\') {
+        if matches!(c, '[' | ']' | '`' | '<' | '>' | '*') && !escaped {
             out.push('\\');
         }
         out.push(c);
+        escaped = c == '\\' && !escaped;
+    }
+    if escaped {
+        out.push('\\');
     }
     out.push_str("](");
     for c in path.chars() {
