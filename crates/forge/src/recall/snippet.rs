@@ -10,7 +10,14 @@ use crate::index::terms::{Terms, fold};
 /// Ranges of the text that match terms, prefixes or phrases of the question,
 /// in order and without overlap.
 pub fn matches(text: &str, question: &Question) -> Vec<Range<usize>> {
-    let wanted: HashSet<&str> = question.terms.iter().map(String::as_str).collect();
+    // "a", "is", "of" match everywhere and show nothing, unless they are all
+    // that was asked for.
+    let telling = |term: &&str| term.len() > 2 || !term.is_ascii();
+    let all = question.terms.iter().map(String::as_str);
+    let mut wanted: HashSet<&str> = all.clone().filter(telling).collect();
+    if wanted.is_empty() {
+        wanted.extend(all);
+    }
     let prefixes: Vec<String> = question.prefixes.iter().map(|p| fold(&p.0)).collect();
     let mut found: Vec<Range<usize>> = Vec::new();
     Terms::default().each_with_place(text, |place, term| {
@@ -20,7 +27,7 @@ pub fn matches(text: &str, question: &Question) -> Vec<Range<usize>> {
                 prefixes.iter().any(|p| word.starts_with(p.as_str()))
             });
         if hit {
-            found.push(place);
+            found.push(word_alone(text, place));
         }
     });
     found.sort_by_key(|r| (r.start, r.end));
@@ -32,6 +39,14 @@ pub fn matches(text: &str, question: &Question) -> Vec<Range<usize>> {
         }
     }
     merged
+}
+
+/// A place without the punctuation around its word; a flag keeps its dashes.
+fn word_alone(text: &str, place: Range<usize>) -> Range<usize> {
+    let word = text[place.clone()].trim_end_matches(|c: char| !c.is_alphanumeric());
+    let inner = word.trim_start_matches(|c: char| !c.is_alphanumeric() && c != '-');
+    let end = place.start + word.len();
+    end - inner.len()..end
 }
 
 /// The part of the text of at most `width` bytes that holds most matches, cut
