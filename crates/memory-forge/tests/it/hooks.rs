@@ -295,7 +295,7 @@ fn input_that_never_ends_is_not_waited_for() {
 }
 
 #[test]
-fn a_session_that_nobody_closed_is_closed_by_the_next() {
+fn m6_a_session_is_closed_by_the_next_with_its_own_changes_alone() {
     let ws = ws(STATE);
     ws.git_init();
     ws.write("old.txt", "there before\n");

@@ -75,6 +75,17 @@ fn the_binary_prints_through_its_ui() {
 }
 
 #[test]
+fn nothing_opens_a_socket() {
+    let mut sources = library();
+    sources.extend(rust_files("crates/memory-forge/src"));
+    let broken = lines_with(
+        &sources,
+        &["std::net", "TcpStream", "UdpSocket", "UnixStream"],
+    );
+    assert_none(&broken, "nothing goes over a network");
+}
+
+#[test]
 fn files_are_written_behind_one_door() {
     let mut sources = library();
     sources.extend(rust_files("crates/memory-forge/src"));
