@@ -12,6 +12,8 @@ pub mod embed;
 pub mod workspace;
 pub mod index;
 
+pub mod routing;
+
 pub mod recall;
 pub mod knowledge;
 pub mod mind;

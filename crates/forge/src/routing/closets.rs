@@ -1,0 +1,1 @@
+//! `_CLOSETS.md`: what is in each file of a hub, by field.

@@ -1,0 +1,1 @@
+//! `_MANIFEST.md`: the map of the workspace.
