@@ -17,5 +17,6 @@ pub mod routing;
 pub mod recall;
 pub mod knowledge;
 pub mod mind;
+pub mod federation;
 pub mod audit;
 pub mod doctor;

@@ -128,6 +128,24 @@ impl Index {
         }
     }
 
+    /// Opens the index of somebody else's workspace, if it is there and ours,
+    /// without the right to change it.
+    pub fn open_read_only(directory: &Path) -> Result<Option<Index>, Error> {
+        let path = directory.join("index.db");
+        if !matches!(state(&path)?, State::Ours) {
+            return Ok(None);
+        }
+        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let open = || -> rusqlite::Result<Connection> {
+            let db = Connection::open_with_flags(&path, flags)?;
+            db.busy_timeout(BUSY)?;
+            db.execute_batch("pragma query_only = on; pragma temp_store = memory;")?;
+            Ok(db)
+        };
+        let db = open().map_err(|e| sqlite(&path, e))?;
+        Ok(Some(Index { db, path }))
+    }
+
     /// Throws a damaged index away and begins anew. The caller holds the lock.
     pub fn rebuild(self) -> Result<Index, Error> {
         let path = self.path.clone();

@@ -6,12 +6,13 @@
 //! way is taken back. Nothing is written through a symlink, and nothing over
 //! bytes that the caller has not seen.
 
+use std::ffi::OsString;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
 use super::disk::{Disk, Like, Placing, Temp};
-use super::{Error, into_text};
+use super::{Error, LOCK_WAIT, Lock, into_text};
 
 /// What the name of a file's copy from before the first change ends in.
 pub const BACKUP_SUFFIX: &str = ".memory-forge-backup";
@@ -127,6 +128,23 @@ pub fn change_outside(
     drop_if_empty: &[OutsideFile],
 ) -> Result<(), Error> {
     change_with(&Disk::default(), changes, drop_if_empty)
+}
+
+/// Takes the lock of a file that several processes may change, `.<name>.lock`
+/// beside it; its folder is made where it is missing.
+pub fn lock_outside(file: &OutsideFile, what: &str) -> Result<Lock, Error> {
+    file.refuse_unsafe()?;
+    let disk = Disk::default();
+    for folder in file.folders() {
+        if fs::symlink_metadata(&folder).is_err() {
+            let create = disk.create_dir(&folder);
+            create.map_err(|e| Error::io("create", &folder, e))?;
+        }
+    }
+    let mut name = OsString::from(".");
+    name.push(file.path.file_name().unwrap_or_default());
+    name.push(".lock");
+    Lock::take(&file.path.with_file_name(name), what, LOCK_WAIT)
 }
 
 fn change_with(

@@ -1,0 +1,168 @@
+//! One question to every searchable workspace, each answered by itself.
+
+use std::path::Path;
+
+use crate::document;
+use crate::embed::Embedder;
+use crate::index::{Change, Entry, Index, Sizes, Stamp};
+use crate::knowledge::describe::describe;
+use crate::knowledge::refresh;
+use crate::knowledge::{forget, refresh::Error as RefreshError};
+use crate::recall::{self, Answer, Ask, Mode};
+use crate::workspace::{RelPath, Role, Workspace};
+
+use super::Source;
+
+/// What one workspace had to say.
+#[derive(Debug)]
+pub struct FromSource {
+    pub source: Source,
+    /// Or why it was passed over.
+    pub answer: Result<Answered, String>,
+}
+
+#[derive(Debug)]
+pub struct Answered {
+    /// Paths in it are absolute: they are not of the asker's workspace.
+    pub answer: Answer,
+    /// What a reader should know about how it was answered.
+    pub notes: Vec<String>,
+}
+
+/// Asks every source that may be searched, except the workspace at `here`,
+/// which has its own searches. Nothing there is written and no text of a
+/// question is a pattern.
+pub fn ask(
+    sources: &[Source],
+    here: Option<&Path>,
+    embedder: &dyn Embedder,
+    ask: &Ask,
+) -> Vec<FromSource> {
+    let searchable = sources.iter().filter(|source| source.searchable);
+    let others = searchable.filter(|source| here != Some(source.path.as_path()));
+    others
+        .map(|source| FromSource {
+            source: source.clone(),
+            answer: one(source, embedder, ask),
+        })
+        .collect()
+}
+
+fn one(source: &Source, embedder: &dyn Embedder, ask: &Ask) -> Result<Answered, String> {
+    if !source.path.is_absolute() {
+        return Err(format!("its path is not absolute: {}", source.path.display()));
+    }
+    if source.path.symlink_metadata().is_err() {
+        return Err(format!("path missing: {}", source.path.display()));
+    }
+    let workspace = Workspace::open(&source.path).map_err(|e| e.to_string())?;
+    let mut notes = Vec::new();
+    let routing = routing_answer(&workspace, ask, &mut notes).map_err(|e| e.to_string())?;
+    let indexed = match indexed_answer(&workspace, embedder, ask, &mut notes) {
+        Ok(answer) => answer,
+        Err(error) => {
+            notes.push(format!("its index could not be asked: {error}"));
+            None
+        }
+    };
+    let mut answer = match (indexed, routing) {
+        (Some(indexed), Some(routing)) => recall::join(indexed, routing, ask.limit),
+        (Some(one), None) | (None, Some(one)) => one,
+        (None, None) => return Err("it has neither closets nor a manifest nor an index".into()),
+    };
+    for hit in &mut answer.hits {
+        let path = workspace.root().join(&hit.passage.path);
+        hit.passage.path = path.display().to_string();
+        if let Some(by) = &mut hit.replaced_by {
+            *by = workspace.root().join(&*by).display().to_string();
+        }
+    }
+    Ok(Answered { answer, notes })
+}
+
+/// By manifest and closets, which are few and small: their index is made anew
+/// and lives in memory.
+fn routing_answer(
+    workspace: &Workspace,
+    ask: &Ask,
+    notes: &mut Vec<String>,
+) -> Result<Option<Answer>, RefreshError> {
+    let sizes = Sizes::up_to(workspace.config().index.chunk_tokens);
+    let mut changes = Vec::new();
+    for path in routing_files(workspace) {
+        let text = match workspace.read_text(&path) {
+            Ok(text) => text,
+            Err(error) => {
+                notes.push(format!("{path}: {}", error.reason()));
+                continue;
+            }
+        };
+        let stamp = Stamp {
+            size: text.len() as u64,
+            mtime_ns: 0,
+            recorded_ns: 0,
+        };
+        let hash = document::content_hash(&text);
+        let document = document::parse(text);
+        let put = describe(&path, Role::Routing, stamp, hash, &document, sizes);
+        changes.push(Change::Put(Box::new(put)));
+    }
+    if changes.is_empty() {
+        return Ok(None);
+    }
+    let mut index = Index::in_memory()?;
+    index.apply(changes)?;
+    let catalogue = index.catalogue()?;
+    let ask = Ask {
+        mode: Mode::Text,
+        scopes: Vec::new(),
+        kinds: Vec::new(),
+        since: None,
+        ..ask.clone()
+    };
+    Ok(Some(recall::ask(&index, &catalogue, None, &ask)?))
+}
+
+/// The manifest and every closets file, archives included, as the vault has
+/// them.
+fn routing_files(workspace: &Workspace) -> Vec<RelPath> {
+    let named = |path: &RelPath| {
+        let name = path.as_str().rsplit('/').next().unwrap_or_default();
+        path.as_str() == "_MANIFEST.md" || matches!(name, "_CLOSETS.md" | "_CLOSETS-archive.md")
+    };
+    let tree = workspace.tree();
+    let paths = tree.files.into_iter().map(|found| found.path);
+    paths.filter(named).collect()
+}
+
+fn indexed_answer(
+    workspace: &Workspace,
+    embedder: &dyn Embedder,
+    ask: &Ask,
+    notes: &mut Vec<String>,
+) -> Result<Option<Answer>, RefreshError> {
+    let Some(index) = Index::open_read_only(&workspace.derived())? else {
+        return Ok(None);
+    };
+    let catalogue: Vec<Entry> = index.catalogue()?;
+    let forgotten = forget::forgotten(workspace)?;
+    let behind = refresh::differences(&workspace.scan(), &catalogue, false);
+    let behind = behind.to_read.len() + behind.gone.len();
+    if behind > 0 {
+        notes.push(format!(
+            "{behind} file(s) changed there since its index was made; `memory-forge index` there brings it up to date"
+        ));
+    }
+    let ask = Ask {
+        scopes: vec!["knowledge", "routing"],
+        forgotten: &forgotten,
+        ..ask.clone()
+    };
+    // Vectors of another model than ours say nothing.
+    let ours = index.has_model(embedder.id(), embedder.dimensions())?;
+    let ask = match ours {
+        true => ask,
+        false => Ask { mode: Mode::Text, ..ask },
+    };
+    Ok(Some(recall::ask(&index, &catalogue, Some(embedder), &ask)?))
+}

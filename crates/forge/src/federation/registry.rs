@@ -1,0 +1,316 @@
+//! `~/.memex/sources.md`: which workspaces a person has registered. The file is
+//! shared with other tools, so that only the lines of an entry are ever touched.
+
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+use jiff::civil::Date;
+
+use crate::document::{self, Document, Edit};
+use crate::workspace::{
+    self, Backup, OutsideChange, OutsideFile, Workspace, change_outside, lock_outside,
+};
+
+const HEAD: &str = "\
+# Memex Sources
+
+> Workspaces that may be searched from one another, each under its own name.
+> `searchable: false` keeps one registered and out of every search.
+
+<!-- memex-sources-version:1 -->
+";
+
+/// The longest name that fits a list.
+const NAME_MOST: usize = 64;
+
+/// A registered workspace.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Source {
+    pub name: String,
+    pub path: PathBuf,
+    /// As it stands in the file.
+    pub registered: Option<String>,
+    pub searchable: bool,
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    #[error("source name '{0}' already registered")]
+    Registered(String),
+    #[error("no source named '{0}'")]
+    Unknown(String),
+    #[error("'{name}' cannot be the name of a source: {why}")]
+    Name { name: String, why: &'static str },
+    #[error("`{}` is no folder that can be registered: {why}", path.display())]
+    Folder { path: PathBuf, why: String },
+    #[error(transparent)]
+    File(#[from] workspace::Error),
+}
+
+/// What became of a registration.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Added {
+    pub path: PathBuf,
+    /// Whether anything there can be searched yet.
+    pub has_memory: bool,
+}
+
+/// The registry of one person.
+#[derive(Debug, Clone)]
+pub struct Registry {
+    file: OutsideFile,
+    home: PathBuf,
+}
+
+struct Entry {
+    source: Source,
+    /// Heading and lines up to the next heading.
+    span: Range<usize>,
+    /// The value behind `searchable:`, where that line is.
+    searchable: Option<Range<usize>>,
+    /// The value behind `path:`.
+    path: Range<usize>,
+}
+
+impl Registry {
+    pub fn of(home: &Path) -> Registry {
+        Registry {
+            file: OutsideFile {
+                base: home.to_owned(),
+                path: home.join(".memex").join("sources.md"),
+            },
+            home: home.to_owned(),
+        }
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.file.path
+    }
+
+    /// The registered workspaces in the order of the file.
+    pub fn sources(&self) -> Result<Vec<Source>, Error> {
+        let Some(text) = self.file.read_text()? else {
+            return Ok(Vec::new());
+        };
+        let entries = self.entries(&document::parse(text));
+        Ok(entries.into_iter().map(|entry| entry.source).collect())
+    }
+
+    /// Registers the folder at `path` under `name`; links on the way to it are
+    /// resolved, so that it is known by one path.
+    pub fn add(&self, name: &str, path: &Path, today: Date) -> Result<Added, Error> {
+        let name = checked(name)?;
+        let (real, shown) = folder(path)?;
+        self.change(|document, entries| {
+            if entries.iter().any(|e| same(&e.source.name, name)) {
+                return Err(Error::Registered(name.to_owned()));
+            }
+            let eol = document.newline();
+            let end = document.text.len();
+            let close = match document.text.ends_with('\n') || end == 0 {
+                true => "",
+                false => eol,
+            };
+            // Other readers want the lines right below the heading.
+            let lines = [
+                String::new(),
+                format!("## {name}"),
+                format!("- path: {shown}"),
+                format!("- registered: {today}"),
+                "- searchable: true".to_owned(),
+                String::new(),
+            ];
+            Ok(replace(end..end, close.to_owned() + &lines.join(eol)))
+        })?;
+        Ok(Added {
+            has_memory: has_memory(&real),
+            path: real,
+        })
+    }
+
+    /// Takes the entry out; the workspace itself is not touched.
+    pub fn remove(&self, name: &str) -> Result<(), Error> {
+        self.change(|document, entries| {
+            let entry = find(entries, name)?;
+            let mut span = entry.span.clone();
+            // The blank line above the entry came with it.
+            let before = &document.text[..span.start];
+            let blank = before.trim_end_matches(['\n', '\r', ' ', '\t']).len();
+            if span.end == document.text.len() && blank > 0 {
+                let line = before[blank..].find('\n').map_or(0, |at| at + 1);
+                span.start = blank + line;
+            }
+            Ok(replace(span, String::new()))
+        })
+    }
+
+    pub fn set_searchable(&self, name: &str, searchable: bool) -> Result<(), Error> {
+        self.change(|document, entries| {
+            let entry = find(entries, name)?;
+            Ok(match &entry.searchable {
+                Some(value) => replace(value.clone(), searchable.to_string()),
+                None => {
+                    let eol = document.newline();
+                    let at = entry.path.end;
+                    replace(at..at, format!("{eol}- searchable: {searchable}"))
+                }
+            })
+        })
+    }
+
+    /// Leads an entry to where its workspace was moved.
+    pub fn set_path(&self, name: &str, path: &Path) -> Result<PathBuf, Error> {
+        let (real, shown) = folder(path)?;
+        self.change(|_, entries| {
+            Ok(replace(find(entries, name)?.path.clone(), shown.clone()))
+        })?;
+        Ok(real)
+    }
+
+    /// One edit of the file under its lock; nothing is written where nothing
+    /// would change.
+    fn change(
+        &self,
+        edit: impl FnOnce(&Document, &[Entry]) -> Result<Edit, Error>,
+    ) -> Result<(), Error> {
+        let _lock = lock_outside(&self.file, "The registry of sources")?;
+        let before = self.file.read_text()?;
+        let text = before.clone().unwrap_or_else(|| HEAD.to_owned());
+        let document = document::parse(text);
+        let entries = self.entries(&document);
+        let after = document::apply(&document.text, vec![edit(&document, &entries)?])
+            .map_err(|e| workspace::Error::Refused(e.to_string()))?;
+        if before.as_deref() == Some(after.as_str()) {
+            return Ok(());
+        }
+        let had_backup = self.file.read_backup()?.is_some();
+        let change = OutsideChange {
+            file: self.file.clone(),
+            backup: match before.is_none() || had_backup {
+                true => Backup::Leave,
+                false => Backup::Take,
+            },
+            before: before.map(String::into_bytes),
+            after: Some(after.into_bytes()),
+        };
+        Ok(change_outside(&[change], &[])?)
+    }
+
+    fn entries(&self, document: &Document) -> Vec<Entry> {
+        let sections = document.sections.iter().filter(|s| s.level == 2);
+        sections
+            .filter_map(|section| {
+                let mut path = None;
+                let mut registered = None;
+                let mut searchable = None;
+                let mut start = section.own.start;
+                for line in document.str(&section.own).split_inclusive('\n') {
+                    if let Some((key, at)) = field(line) {
+                        let at = start + at.start..start + at.end;
+                        match key.as_str() {
+                            "path" => path = path.or(Some(at)),
+                            "registered" => registered = registered.or(Some(at)),
+                            "searchable" => searchable = searchable.or(Some(at)),
+                            _ => {}
+                        }
+                    }
+                    start += line.len();
+                }
+                let path = path?;
+                let told = searchable.as_ref().map(|at| document.str(at));
+                Some(Entry {
+                    source: Source {
+                        name: section.title.trim().to_owned(),
+                        path: self.expanded(document.str(&path)),
+                        registered: registered.map(|at| document.str(&at).to_owned()),
+                        // Anything but a clear yes keeps a workspace private.
+                        searchable: told.is_none_or(|v| v.eq_ignore_ascii_case("true")),
+                    },
+                    span: section.heading.start..section.own.end,
+                    searchable,
+                    path,
+                })
+            })
+            .collect()
+    }
+
+    fn expanded(&self, path: &str) -> PathBuf {
+        match path.strip_prefix("~/") {
+            Some(rest) => self.home.join(rest),
+            None => PathBuf::from(path),
+        }
+    }
+}
+
+/// The key of `- key: value` and where in the line its value is.
+fn field(line: &str) -> Option<(String, Range<usize>)> {
+    let body = line.trim_start();
+    let indent = line.len() - body.len();
+    let marked = body.trim_start_matches(['-', '*', ' ']);
+    let (key, value) = marked.split_once(':')?;
+    let from = indent + (body.len() - marked.len()) + key.len() + 1;
+    let skipped = value.len() - value.trim_start().len();
+    let value = value.trim();
+    let start = from + skipped;
+    Some((key.trim().to_lowercase(), start..start + value.len()))
+}
+
+fn replace(span: Range<usize>, text: String) -> Edit {
+    Edit { span, text }
+}
+
+fn find<'a>(entries: &'a [Entry], name: &str) -> Result<&'a Entry, Error> {
+    let found = entries.iter().find(|e| same(&e.source.name, name));
+    found.ok_or_else(|| Error::Unknown(name.to_owned()))
+}
+
+fn same(a: &str, b: &str) -> bool {
+    a.trim().to_lowercase() == b.trim().to_lowercase()
+}
+
+/// A name stands in a heading and in lists, and must stay what it is there.
+fn checked(name: &str) -> Result<&str, Error> {
+    let trimmed = name.trim();
+    let plain = |c: char| c.is_alphanumeric() || matches!(c, '-' | '_' | '.' | ' ');
+    let why = if trimmed.is_empty() {
+        "it is empty"
+    } else if trimmed.chars().count() > NAME_MOST {
+        "it has more than 64 characters"
+    } else if !trimmed.chars().all(plain) {
+        "only letters, digits, spaces, `-`, `_` and `.` may be in it"
+    } else if document::inert_line(trimmed) != trimmed || trimmed.starts_with(['-', '.']) {
+        "Markdown or a shell would read it as something else"
+    } else {
+        return Ok(trimmed);
+    };
+    Err(Error::Name {
+        name: name.to_owned(),
+        why,
+    })
+}
+
+/// The folder by its one path, and that path as the file writes it.
+fn folder(path: &Path) -> Result<(PathBuf, String), Error> {
+    let real = Workspace::open(path)?.root().to_owned();
+    let shown = value(&real).ok_or_else(|| Error::Folder {
+        path: real.clone(),
+        why: "its name cannot be written on one line of UTF-8".to_owned(),
+    })?;
+    Ok((real, shown))
+}
+
+/// A path as the value of a line: it must come back as it is.
+fn value(path: &Path) -> Option<String> {
+    let text = path.to_str()?;
+    let one_line = !text.chars().any(char::is_control) && text.trim() == text;
+    one_line.then(|| text.to_owned())
+}
+
+fn has_memory(root: &Path) -> bool {
+    ["_MANIFEST.md", "knowledge", ".mind", ".agents/memory"]
+        .iter()
+        .any(|name| root.join(name).exists())
+}
+
+#[cfg(test)]
+mod tests;
