@@ -30,7 +30,9 @@ pub use config::{
     SearchConfig, SearchMode, reference,
 };
 pub use lock::Lock;
-pub use outside::{BACKUP_SUFFIX, Backup, OutsideChange, OutsideFile, change_outside, lock_outside};
+pub use outside::{
+    BACKUP_SUFFIX, Backup, OutsideChange, OutsideFile, change_outside, lock_outside,
+};
 pub use path::{PathError, RelPath, slug};
 pub use role::{Role, role};
 pub use root::{FoundBy, Root, RootHints, discover};

@@ -18,6 +18,7 @@ pub(crate) mod restore;
 pub(crate) mod save;
 pub(crate) mod search;
 pub(crate) mod setup;
+pub(crate) mod sources;
 pub(crate) mod stats;
 pub(crate) mod status;
 pub(crate) mod uninstall;
@@ -48,6 +49,7 @@ fn dispatch(command: Command, settings: &Settings, ui: &mut Ui) -> Result<Exit, 
         Command::Audit(args) => audit::run(args, settings, ui),
         Command::Doctor(args) => doctor::run(args, settings, ui),
         Command::Mind(args) => mind::run(args, settings, ui),
+        Command::Sources(args) => sources::run(args, settings, ui),
         Command::Setup(args) => setup::run(args, settings, ui),
         Command::Uninstall(args) => uninstall::run(args, settings, ui),
         Command::Status(args) => status::run(args, settings, ui),

@@ -50,7 +50,10 @@ pub fn ask(
 
 fn one(source: &Source, embedder: &dyn Embedder, ask: &Ask) -> Result<Answered, String> {
     if !source.path.is_absolute() {
-        return Err(format!("its path is not absolute: {}", source.path.display()));
+        return Err(format!(
+            "its path is not absolute: {}",
+            source.path.display()
+        ));
     }
     if source.path.symlink_metadata().is_err() {
         return Err(format!("path missing: {}", source.path.display()));
@@ -162,7 +165,10 @@ fn indexed_answer(
     let ours = index.has_model(embedder.id(), embedder.dimensions())?;
     let ask = match ours {
         true => ask,
-        false => Ask { mode: Mode::Text, ..ask },
+        false => Ask {
+            mode: Mode::Text,
+            ..ask
+        },
     };
     Ok(Some(recall::ask(&index, &catalogue, Some(embedder), &ask)?))
 }

@@ -161,9 +161,7 @@ impl Registry {
     /// Leads an entry to where its workspace was moved.
     pub fn set_path(&self, name: &str, path: &Path) -> Result<PathBuf, Error> {
         let (real, shown) = folder(path)?;
-        self.change(|_, entries| {
-            Ok(replace(find(entries, name)?.path.clone(), shown.clone()))
-        })?;
+        self.change(|_, entries| Ok(replace(find(entries, name)?.path.clone(), shown.clone())))?;
         Ok(real)
     }
 

@@ -18,6 +18,8 @@ use crate::report::{CommandError, Exit};
 use crate::settings::Settings;
 use crate::ui::{Ui, printable, style};
 
+mod sources;
+
 /// Find passages that answer a question or contain some words
 ///
 /// The index is brought up to date before every search. An exact string that
@@ -29,6 +31,7 @@ Examples:
   memory-forge search '\"idempotency key\"' --mode text
   memory-forge search retry policy --budget 800 --context     Evidence for a prompt
   memory-forge search retry policy --as-of v1.4               What was known then
+  memory-forge search mike --scope sources                    Ask your other workspaces
   memory-forge search -- --max-files                          Words that look like flags")]
 pub(crate) struct SearchArgs {
     /// The question, or words to look for
@@ -97,8 +100,10 @@ pub(crate) enum Scope {
     Agents,
     /// What was put away
     Archive,
-    /// Everything, archived documents last
+    /// Everything of this workspace, archived documents last
     All,
+    /// Your other workspaces, as `memory-forge sources` lists them
+    Sources,
 }
 
 impl Scope {
@@ -109,7 +114,7 @@ impl Scope {
             Scope::State => vec!["state"],
             Scope::Agents => vec!["agents"],
             Scope::Archive => vec!["archive"],
-            Scope::All => Vec::new(),
+            Scope::All | Scope::Sources => Vec::new(),
         }
     }
 }
@@ -186,6 +191,9 @@ pub(crate) fn run(
         forgotten: &forgotten,
         explain: args.explain,
     };
+    if args.scope == Scope::Sources {
+        return sources::run(&args, &ask, &workspace, settings, ui);
+    }
     let (answer, index) = match &args.as_of {
         Some(rev) => (past(&workspace, rev, &ask, ui)?, None),
         None => present(&workspace, &ask, args.scope, settings, ui)?,
@@ -420,32 +428,43 @@ fn show(
             .collect(),
     };
     for (hit, text, start) in pieces {
-        let p = &hit.passage;
-        let (path, heading) = (style::PATH, style::HEADING);
-        ui.line(&format!(
-            "\n{path}{}{path:#}  {heading}{}{heading:#}",
-            printable(&format!("{}:{}", p.path, first_line(hit, start))),
-            printable(&p.headings.join(" > "))
-        ))?;
-        if let Some(note) = context::standing(hit) {
-            let warning = style::WARNING;
-            ui.line(&format!("    {warning}{}{warning:#}", printable(&note)))?;
-        }
-        for line in highlighted(&text, start, &hit.matches).lines() {
-            if !line.trim().is_empty() {
-                ui.line(&format!("    {line}"))?;
-            }
-        }
-        if args.explain {
-            let faint = style::FAINT;
-            ui.line(&format!("    {faint}why: {}{faint:#}", why(hit)))?;
-        }
+        show_hit(hit, &text, start, args.explain, ui)?;
     }
     if answer.more > 0 {
         ui.note(&format!(
             "{} more passages matched; `-n` shows more",
             answer.more
         ));
+    }
+    Ok(())
+}
+
+fn show_hit(
+    hit: &Hit,
+    text: &str,
+    start: usize,
+    explain: bool,
+    ui: &mut Ui,
+) -> Result<(), CommandError> {
+    let p = &hit.passage;
+    let (path, heading) = (style::PATH, style::HEADING);
+    ui.line(&format!(
+        "\n{path}{}{path:#}  {heading}{}{heading:#}",
+        printable(&format!("{}:{}", p.path, first_line(hit, start))),
+        printable(&p.headings.join(" > "))
+    ))?;
+    if let Some(note) = context::standing(hit) {
+        let warning = style::WARNING;
+        ui.line(&format!("    {warning}{}{warning:#}", printable(&note)))?;
+    }
+    for line in highlighted(text, start, &hit.matches).lines() {
+        if !line.trim().is_empty() {
+            ui.line(&format!("    {line}"))?;
+        }
+    }
+    if explain {
+        let faint = style::FAINT;
+        ui.line(&format!("    {faint}why: {}{faint:#}", why(hit)))?;
     }
     Ok(())
 }
@@ -546,56 +565,57 @@ fn thousandths(value: f32) -> f64 {
     (f64::from(value) * 1000.0).round() / 1000.0
 }
 
+fn hit_json(hit: &Hit, text: &str, cut: bool) -> serde_json::Value {
+    let p = &hit.passage;
+    let e = &hit.evidence;
+    let mut value = serde_json::json!({
+        "path": p.path,
+        "lines": [p.lines.0, p.lines.1],
+        "title": p.title,
+        "headings": p.headings,
+        "type": p.kind.name(),
+        "scope": p.scope,
+        "date": p.date,
+        "importance": p.importance,
+        "score": thousandths(hit.score),
+        "relevance": thousandths(hit.relevance),
+        "text": text,
+    });
+    if cut {
+        value["cut"] = true.into();
+    }
+    if let Some(note) = context::standing(hit) {
+        value["standing"] = note.into();
+    }
+    value["why"] = serde_json::json!({
+        "textRank": e.text_rank, "bm25": thousandths(e.bm25),
+        "vectorRank": e.vector_rank, "cosine": thousandths(e.cosine),
+        "exact": e.exact, "literal": e.literal,
+    });
+    if !hit.terms.is_empty() {
+        value["why"]["terms"] = hit
+            .terms
+            .iter()
+            .map(|t| {
+                serde_json::json!({ "term": t.term, "idf": thousandths(t.idf), "body": t.body,
+                    "inHeadings": t.in_headings, "inTitle": t.in_title, "score": thousandths(t.score) })
+            })
+            .collect();
+    }
+    value
+}
+
 fn json(question: &str, answer: &Answer, packing: Option<&Packing>) -> serde_json::Value {
-    let one = |hit: &Hit, text: &str, cut: bool| {
-        let p = &hit.passage;
-        let e = &hit.evidence;
-        let mut value = serde_json::json!({
-            "path": p.path,
-            "lines": [p.lines.0, p.lines.1],
-            "title": p.title,
-            "headings": p.headings,
-            "type": p.kind.name(),
-            "scope": p.scope,
-            "date": p.date,
-            "importance": p.importance,
-            "score": thousandths(hit.score),
-            "relevance": thousandths(hit.relevance),
-            "text": text,
-        });
-        if cut {
-            value["cut"] = true.into();
-        }
-        if let Some(note) = context::standing(hit) {
-            value["standing"] = note.into();
-        }
-        value["why"] = serde_json::json!({
-            "textRank": e.text_rank, "bm25": thousandths(e.bm25),
-            "vectorRank": e.vector_rank, "cosine": thousandths(e.cosine),
-            "exact": e.exact, "literal": e.literal,
-        });
-        if !hit.terms.is_empty() {
-            value["why"]["terms"] = hit
-                .terms
-                .iter()
-                .map(|t| {
-                    serde_json::json!({ "term": t.term, "idf": thousandths(t.idf), "body": t.body,
-                        "inHeadings": t.in_headings, "inTitle": t.in_title, "score": thousandths(t.score) })
-                })
-                .collect();
-        }
-        value
-    };
     let results: Vec<_> = match packing {
         Some(p) => p
             .pieces
             .iter()
-            .map(|piece| one(&answer.hits[piece.hit], &piece.text, piece.cut))
+            .map(|piece| hit_json(&answer.hits[piece.hit], &piece.text, piece.cut))
             .collect(),
         None => answer
             .hits
             .iter()
-            .map(|h| one(h, &h.passage.text, false))
+            .map(|h| hit_json(h, &h.passage.text, false))
             .collect(),
     };
     let mut value = serde_json::json!({

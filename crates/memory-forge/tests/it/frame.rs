@@ -4,7 +4,7 @@ use std::process::Stdio;
 
 use crate::harness::ws;
 
-const COMMANDS: [&str; 18] = [
+const COMMANDS: [&str; 19] = [
     "init",
     "index",
     "search",
@@ -16,6 +16,7 @@ const COMMANDS: [&str; 18] = [
     "audit",
     "doctor",
     "mind",
+    "sources",
     "setup",
     "uninstall",
     "status",

@@ -17,6 +17,7 @@ mod save;
 mod search;
 mod setup;
 mod soak;
+mod sources;
 mod spec_state_files;
 mod stats;
 mod tidy;

@@ -83,7 +83,10 @@ fn a_source_without_the_flag_can_be_kept_out() {
     let home = Home::with("## club\n- path: ~/club\n");
     assert!(home.registry().sources().expect("read")[0].searchable);
     home.registry().set_searchable("Club", false).expect("set");
-    assert_eq!(home.text(), "## club\n- path: ~/club\n- searchable: false\n");
+    assert_eq!(
+        home.text(),
+        "## club\n- path: ~/club\n- searchable: false\n"
+    );
     assert!(!home.registry().sources().expect("read")[0].searchable);
 }
 
@@ -97,7 +100,9 @@ fn a_flag_that_is_not_clear_keeps_a_source_private() {
 fn names_are_registered_once_and_say_what_is_wrong() {
     let home = Home::new();
     let registry = home.registry();
-    registry.add("demo", &home.path("work"), today()).expect("added");
+    registry
+        .add("demo", &home.path("work"), today())
+        .expect("added");
     let again = registry.add("Demo", &home.path("club"), today());
     assert_eq!(
         again.expect_err("taken").to_string(),
@@ -106,7 +111,10 @@ fn names_are_registered_once_and_say_what_is_wrong() {
     let nope = registry.remove("nope").expect_err("unknown");
     assert_eq!(nope.to_string(), "no source named 'nope'");
     for odd in ["", "a\n## b", "a|b", "-x", "[[x]]", "<!-- x", "../x"] {
-        assert!(registry.add(odd, &home.path("club"), today()).is_err(), "{odd:?}");
+        assert!(
+            registry.add(odd, &home.path("club"), today()).is_err(),
+            "{odd:?}"
+        );
     }
     assert!(registry.add("gone", &home.path("gone"), today()).is_err());
     assert_eq!(registry.sources().expect("read").len(), 1);
@@ -133,7 +141,11 @@ fn many_who_register_at_once_are_all_there() {
 fn a_moved_workspace_keeps_its_name() {
     let home = Home::new();
     let registry = home.registry();
-    registry.add("demo", &home.path("work"), today()).expect("added");
-    registry.set_path("demo", &home.path("club")).expect("moved");
+    registry
+        .add("demo", &home.path("work"), today())
+        .expect("added");
+    registry
+        .set_path("demo", &home.path("club"))
+        .expect("moved");
     assert_eq!(registry.sources().expect("read")[0].path, home.path("club"));
 }

@@ -1,0 +1,209 @@
+//! `sources`: which of the user's workspaces may be searched from one another.
+//! It changes the registry in the home and nothing in any workspace.
+
+use std::path::PathBuf;
+
+use clap::{ArgAction, Args, Subcommand};
+use forge::federation::{Error, Registry};
+use jiff::tz::TimeZone;
+
+use crate::memory;
+use crate::report::{CommandError, Exit};
+use crate::settings::Settings;
+use crate::ui::{Ui, printable};
+
+/// Register other workspaces, to be searched with `search --scope sources`
+///
+/// The registry is `~/.memex/sources.md`, one for each person. Searching reads
+/// other workspaces and never writes there.
+#[derive(Debug, Args)]
+#[command(
+    arg_required_else_help = true,
+    disable_help_subcommand = true,
+    after_help = "\
+Examples:
+  memory-forge sources add                        This workspace, under its folder's name
+  memory-forge sources add club ~/club
+  memory-forge sources list
+  memory-forge sources set club --searchable false     Registered, and out of every search
+  memory-forge search mike --scope sources"
+)]
+pub(crate) struct SourcesArgs {
+    #[command(subcommand)]
+    command: SourcesCommand,
+}
+
+#[derive(Debug, Subcommand)]
+enum SourcesCommand {
+    /// Register a workspace
+    Add(AddArgs),
+    /// Take a workspace off the list; its files stay as they are
+    Remove(RemoveArgs),
+    /// Show what is registered
+    List(ListArgs),
+    /// Change an entry
+    Set(SetArgs),
+}
+
+#[derive(Debug, Args)]
+struct AddArgs {
+    /// Its name [default: the name of its folder]
+    name: Option<String>,
+
+    /// Its folder [default: this workspace]
+    path: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+struct RemoveArgs {
+    name: String,
+}
+
+#[derive(Debug, Args)]
+struct ListArgs {
+    /// Print the result as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(group = clap::ArgGroup::new("what").required(true).multiple(true))]
+struct SetArgs {
+    name: String,
+
+    /// Whether searches may look into it
+    #[arg(long, group = "what", action = ArgAction::Set, value_name = "true|false")]
+    searchable: Option<bool>,
+
+    /// Where it was moved to
+    #[arg(long = "moved-to", group = "what", value_name = "DIR")]
+    path: Option<PathBuf>,
+}
+
+pub(crate) fn run(
+    args: SourcesArgs,
+    settings: &Settings,
+    ui: &mut Ui,
+) -> Result<Exit, CommandError> {
+    let registry = registry(settings)?;
+    match args.command {
+        SourcesCommand::Add(args) => add(&registry, args, settings, ui),
+        SourcesCommand::Remove(args) => {
+            registry.remove(&args.name)?;
+            ui.line(&format!("Removed '{}'", printable(&args.name)))?;
+            Ok(Exit::Success)
+        }
+        SourcesCommand::List(args) => list(&registry, &args, ui),
+        SourcesCommand::Set(args) => set(&registry, &args, settings, ui),
+    }
+}
+
+/// The registry of whoever runs this.
+pub(super) fn registry(settings: &Settings) -> Result<Registry, CommandError> {
+    let home = settings.home.as_deref().ok_or_else(|| {
+        CommandError::failure("There is no home folder, and so no registry of sources")
+            .hint("Set `HOME`")
+    })?;
+    Ok(Registry::of(home))
+}
+
+fn add(
+    registry: &Registry,
+    args: AddArgs,
+    settings: &Settings,
+    ui: &mut Ui,
+) -> Result<Exit, CommandError> {
+    let path = match args.path {
+        Some(path) => settings.cwd()?.join(path),
+        None => memory::workspace(settings, ui)?.root().to_owned(),
+    };
+    let name = match args.name {
+        Some(name) => name,
+        None => path
+            .file_name()
+            .map(|name| name.to_string_lossy().into_owned())
+            .ok_or_else(|| CommandError::usage("This folder has no name; give one"))?,
+    };
+    let today = settings.now.to_zoned(TimeZone::UTC).date();
+    let added = registry.add(&name, &path, today)?;
+    ui.line(&format!(
+        "Registered '{}' → {}",
+        printable(name.trim()),
+        printable(&added.path.display().to_string())
+    ))?;
+    if !added.has_memory {
+        ui.warn("There is no `_MANIFEST.md` and no `knowledge/` yet, so nothing will be found");
+    }
+    Ok(Exit::Success)
+}
+
+fn list(registry: &Registry, args: &ListArgs, ui: &mut Ui) -> Result<Exit, CommandError> {
+    let sources = registry.sources()?;
+    if args.json {
+        let rows: Vec<_> = sources
+            .iter()
+            .map(|s| {
+                serde_json::json!({
+                    "name": s.name, "path": s.path, "registered": s.registered,
+                    "searchable": s.searchable, "present": s.path.is_dir(),
+                })
+            })
+            .collect();
+        ui.json(&serde_json::json!({
+            "version": 1, "registry": registry.path(), "sources": rows,
+        }))?;
+        return Ok(Exit::Success);
+    }
+    if sources.is_empty() {
+        ui.line(
+            "No sources registered. Use `memory-forge sources add NAME PATH` to register one.",
+        )?;
+        ui.line(&format!("Registry: {}", registry.path().display()))?;
+        return Ok(Exit::Success);
+    }
+    for source in &sources {
+        let mark = if source.searchable { '✓' } else { '✗' };
+        let since = match &source.registered {
+            Some(date) => format!("  (registered {date})"),
+            None => String::new(),
+        };
+        let gone = if source.path.is_dir() {
+            ""
+        } else {
+            "  path missing"
+        };
+        let line = format!("{:<24} {}{since}{gone}", source.name, source.path.display());
+        ui.line(&format!("  {mark} {}", printable(&line)))?;
+    }
+    ui.note(&format!("Registry: {}", registry.path().display()));
+    Ok(Exit::Success)
+}
+
+fn set(
+    registry: &Registry,
+    args: &SetArgs,
+    settings: &Settings,
+    ui: &mut Ui,
+) -> Result<Exit, CommandError> {
+    let name = printable(&args.name);
+    if let Some(path) = &args.path {
+        let path = registry.set_path(&args.name, &settings.cwd()?.join(path))?;
+        ui.line(&format!("Source '{name}' → {}", path.display()))?;
+    }
+    if let Some(searchable) = args.searchable {
+        registry.set_searchable(&args.name, searchable)?;
+        ui.line(&format!("Source '{name}' searchable={searchable}"))?;
+    }
+    Ok(Exit::Success)
+}
+
+impl From<Error> for CommandError {
+    fn from(error: Error) -> CommandError {
+        match error {
+            Error::File(error) => error.into(),
+            Error::Registered(_) | Error::Unknown(_) => CommandError::usage(error.to_string())
+                .hint("`memory-forge sources list` shows the names"),
+            other => CommandError::usage(other.to_string()),
+        }
+    }
+}
