@@ -1,0 +1,190 @@
+"""The encoder that teachers and students share, and how text becomes vectors."""
+import math
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+GROUP = 32
+QUERY_PREFIX = "Represent this sentence for searching relevant passages: "
+
+
+class Round(torch.autograd.Function):
+    """What 4 bits do to a weight; the gradient passes through unchanged."""
+
+    @staticmethod
+    def forward(ctx, weight, top):
+        groups = weight.float().reshape(-1, GROUP)
+        scale = groups.abs().amax(1, keepdim=True) / top
+        scale = torch.where(scale == 0, torch.ones_like(scale), scale).half().float()
+        return ((groups / scale).round().clamp(-top, top) * scale).reshape(weight.shape).to(weight.dtype)
+
+    @staticmethod
+    def backward(ctx, gradient):
+        return gradient, None
+
+
+def rounded(weight, bits):
+    return weight if bits is None else Round.apply(weight, {4: 7.0, 8: 127.0}[bits])
+
+
+class Linear(nn.Linear):
+    bits = None
+
+    def forward(self, x):
+        return F.linear(x, rounded(self.weight, self.bits), self.bias)
+
+
+class Layer(nn.Module):
+    def __init__(self, hidden, heads, wide):
+        super().__init__()
+        self.heads = heads
+        self.q, self.k, self.v, self.o = (Linear(hidden, hidden) for _ in range(4))
+        self.o_norm = nn.LayerNorm(hidden, eps=1e-12)
+        self.up, self.down = Linear(hidden, wide), Linear(wide, hidden)
+        self.down_norm = nn.LayerNorm(hidden, eps=1e-12)
+
+    def forward(self, x, mask):
+        batch, length, hidden = x.shape
+        split = lambda t: t.view(batch, length, self.heads, -1).transpose(1, 2)
+        mixed = F.scaled_dot_product_attention(split(self.q(x)), split(self.k(x)), split(self.v(x)), attn_mask=mask)
+        x = self.o_norm(x + self.o(mixed.transpose(1, 2).reshape(batch, length, hidden)))
+        return self.down_norm(x + self.down(F.gelu(self.up(x))))
+
+
+class Encoder(nn.Module):
+    """BERT without a head. `pooling` is `cls` or `mean`; vectors have length one."""
+
+    def __init__(self, layers, hidden=384, heads=12, wide=1536, vocabulary=30522, positions=512, pooling="mean", first_position=0):
+        super().__init__()
+        self.word = nn.Embedding(vocabulary, hidden)
+        self.position = nn.Embedding(positions, hidden)
+        self.kind = nn.Embedding(2, hidden)
+        self.norm = nn.LayerNorm(hidden, eps=1e-12)
+        self.layers = nn.ModuleList(Layer(hidden, heads, wide) for _ in range(layers))
+        self.pooling, self.first_position, self.bits = pooling, first_position, None
+
+    def set_bits(self, bits):
+        self.bits = bits
+        for module in self.modules():
+            if isinstance(module, Linear):
+                module.bits = bits
+
+    def forward(self, ids, mask, kind=None):
+        """`kind`: 1 for a question, 0 for a passage, per text."""
+        at = torch.arange(ids.shape[1], device=ids.device) + self.first_position
+        x = F.embedding(ids, rounded(self.word.weight, self.bits))
+        x = x + F.embedding(at, rounded(self.position.weight, self.bits))
+        kinds = rounded(self.kind.weight, self.bits)
+        x = x + (kinds[0] if kind is None else kinds[kind][:, None])
+        x = self.norm(x)
+        attend = mask[:, None, None, :].bool()
+        for layer in self.layers:
+            x = layer(x, attend)
+        x = x.float()
+        if self.pooling == "cls":
+            return F.normalize(x[:, 0], dim=-1)
+        weight = mask[..., None].float()
+        return F.normalize((x * weight).sum(1), dim=-1)
+
+
+class Static(nn.Module):
+    """A table of token vectors and a weight for each: no layers at all."""
+
+    def __init__(self, vocabulary=30522, hidden=384):
+        super().__init__()
+        self.word = nn.Embedding(vocabulary, hidden)
+        self.gain = nn.Embedding(vocabulary, 1)
+        self.bits = None
+
+    def set_bits(self, bits):
+        self.bits = bits
+
+    def forward(self, ids, mask, kind=None):
+        vectors = F.embedding(ids, rounded(self.word.weight, self.bits)).float()
+        weight = mask[..., None].float() * self.gain(ids).float().exp()
+        return F.normalize((vectors * weight).sum(1), dim=-1)
+
+
+def load_teacher(path, pooling, first_position=0):
+    """An encoder from a file that `teachers.py` wrote."""
+    data = np.load(path)
+    get = lambda name: torch.from_numpy(expand(data, name))
+    layers = 1 + max(int(n.split(".")[0]) for n in data.files if n[0].isdigit())
+    word, position = get("word"), get("position")
+    model = Encoder(layers, vocabulary=word.shape[0], positions=position.shape[0], pooling=pooling, first_position=first_position)
+    state = {"word.weight": word, "position.weight": position, "kind.weight": get("kind"), "norm.weight": get("norm.weight"), "norm.bias": get("norm.bias")}
+    for i in range(layers):
+        for part in ("q", "k", "v", "o", "up", "down"):
+            state[f"layers.{i}.{part}.weight"] = get(f"{i}.{part}")
+            state[f"layers.{i}.{part}.bias"] = get(f"{i}.{part}.b")
+        for part in ("o", "down"):
+            for kind in ("weight", "bias"):
+                state[f"layers.{i}.{part}_norm.{kind}"] = get(f"{i}.{part}.norm.{kind}")
+    model.load_state_dict(state)
+    return model
+
+
+def expand(data, name):
+    if name in data.files:
+        return data[name].astype(np.float32)
+    values, scale = data[name + ".i8"].astype(np.float32), data[name + ".scale"]
+    return (values.reshape(*scale.shape, -1) * scale[..., None]).reshape(values.shape)
+
+
+class Tokens:
+    """Token ids of many texts in one array, so that batches are slices."""
+
+    def __init__(self, tokenizer, texts, limit, pad=0, step=20000):
+        tokenizer.no_padding()
+        tokenizer.enable_truncation(limit)
+        parts, lengths = [], []
+        for start in range(0, len(texts), step):
+            for encoding in tokenizer.encode_batch(texts[start : start + step]):
+                parts.append(np.asarray(encoding.ids, np.uint16 if tokenizer.get_vocab_size() < 65536 else np.int32))
+                lengths.append(len(parts[-1]))
+        self.flat = np.concatenate(parts)
+        self.lengths = np.asarray(lengths, np.int64)
+        self.starts = np.concatenate([[0], np.cumsum(self.lengths)[:-1]])
+        self.pad = pad
+
+    def to(self, device):
+        self.device = device
+        self.flat_there = torch.from_numpy(np.concatenate([self.flat.astype(np.int32), [self.pad]])).to(device)
+        self.starts_there = torch.from_numpy(self.starts).to(device)
+        self.lengths_there = torch.from_numpy(self.lengths).to(device)
+        return self
+
+    def batch(self, which, width=None):
+        """Ids and mask of the texts `which` (numpy indices), padded to a multiple of 16."""
+        width = width or min(math.ceil(int(self.lengths[which].max()) / 16) * 16, 512)
+        rows = torch.as_tensor(which, device=self.device)
+        columns = torch.arange(width, device=self.device)
+        mask = columns[None] < self.lengths_there[rows][:, None]
+        at = torch.where(mask, self.starts_there[rows][:, None] + columns, len(self.flat))
+        return self.flat_there[at].long(), mask
+
+    def __len__(self):
+        return len(self.lengths)
+
+
+@torch.no_grad()
+def vectors(model, tokens, budget=131072, dtype=torch.bfloat16, kind=None):
+    """One row per text. Sorted by length so that little is wasted on padding."""
+    order = np.argsort(-tokens.lengths, kind="stable")
+    out = None
+    start = 0
+    device = tokens.device
+    while start < len(order):
+        count = max(1, budget // max(16, int(math.ceil(tokens.lengths[order[start]] / 16) * 16)))
+        which = order[start : start + count]
+        ids, mask = tokens.batch(which)
+        kinds = None if kind is None else torch.full((len(which),), kind, device=device, dtype=torch.long)
+        with torch.autocast(device.type, dtype, enabled=device.type == "cuda"):
+            got = model(ids, mask, kinds).float()
+        if out is None:
+            out = torch.empty(len(tokens), got.shape[1], device=device)
+        out[torch.as_tensor(which, device=device)] = got
+        start += count
+    return out
