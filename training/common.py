@@ -1,9 +1,12 @@
 """The encoder that teachers and students share, and how text becomes vectors."""
 import math
+import multiprocessing
+import os
 
 import numpy as np
 import torch
 import torch.nn.functional as F
+from tokenizers import Tokenizer
 from torch import nn
 
 GROUP = 32
@@ -74,8 +77,9 @@ class Encoder(nn.Module):
     def forward(self, ids, mask, kind=None):
         """`kind`: 1 for a question, 0 for a passage, per text."""
         at = torch.arange(ids.shape[1], device=ids.device) + self.first_position
-        x = F.embedding(ids, rounded(self.word.weight, self.bits))
-        x = x + F.embedding(at, rounded(self.position.weight, self.bits))
+        # Groups never cross rows, so only the rows of these texts are rounded.
+        x = rounded(self.word(ids), self.bits)
+        x = x + rounded(self.position(at), self.bits)
         kinds = rounded(self.kind.weight, self.bits)
         x = x + (kinds[0] if kind is None else kinds[kind][:, None])
         x = self.norm(x)
@@ -102,7 +106,7 @@ class Static(nn.Module):
         self.bits = bits
 
     def forward(self, ids, mask, kind=None):
-        vectors = F.embedding(ids, rounded(self.word.weight, self.bits)).float()
+        vectors = rounded(self.word(ids), self.bits).float()
         weight = mask[..., None].float() * self.gain(ids).float().exp()
         return F.normalize((vectors * weight).sum(1), dim=-1)
 
@@ -129,23 +133,34 @@ def load_teacher(path, pooling, first_position=0):
 def expand(data, name):
     if name in data.files:
         return data[name].astype(np.float32)
-    values, scale = data[name + ".i8"].astype(np.float32), data[name + ".scale"]
+    values, scale = data[name + ".i8"].astype(np.float32), data[name + ".scale"].astype(np.float32)
     return (values.reshape(*scale.shape, -1) * scale[..., None]).reshape(values.shape)
+
+
+def _ids(job):
+    path, limit, texts = job
+    tokenizer = Tokenizer.from_file(path)
+    tokenizer.no_padding()
+    tokenizer.enable_truncation(limit)
+    kind = np.uint16 if tokenizer.get_vocab_size() < 65536 else np.int32
+    rows = [e.ids for start in range(0, len(texts), 5000) for e in tokenizer.encode_batch(texts[start : start + 5000])]
+    return np.concatenate([np.asarray(r, kind) for r in rows]), np.asarray([len(r) for r in rows])
 
 
 class Tokens:
     """Token ids of many texts in one array, so that batches are slices."""
 
-    def __init__(self, tokenizer, texts, limit, pad=0, step=20000):
-        tokenizer.no_padding()
-        tokenizer.enable_truncation(limit)
-        parts, lengths = [], []
-        for start in range(0, len(texts), step):
-            for encoding in tokenizer.encode_batch(texts[start : start + step]):
-                parts.append(np.asarray(encoding.ids, np.uint16 if tokenizer.get_vocab_size() < 65536 else np.int32))
-                lengths.append(len(parts[-1]))
-        self.flat = np.concatenate(parts)
-        self.lengths = np.asarray(lengths, np.int64)
+    def __init__(self, path, texts, limit, pad=0):
+        share = 20000
+        jobs = [(str(path), limit, texts[i : i + share]) for i in range(0, len(texts), share)]
+        if len(jobs) > 1:
+            os.environ["TOKENIZERS_PARALLELISM"] = "false"
+            with multiprocessing.get_context("spawn").Pool(min(14, len(jobs))) as pool:
+                parts = pool.map(_ids, jobs, chunksize=1)
+        else:
+            parts = [_ids(job) for job in jobs]
+        self.flat = np.concatenate([p[0] for p in parts])
+        self.lengths = np.concatenate([p[1] for p in parts]).astype(np.int64)
         self.starts = np.concatenate([[0], np.cumsum(self.lengths)[:-1]])
         self.pad = pad
 

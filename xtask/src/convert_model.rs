@@ -1,7 +1,8 @@
 //! Turns the weights that the crate `pocket-encoder` carries into the
 //! container that `forge::embed` reads in place, with the model card and the
-//! licence beside it. It never changes a weight: 4-bit values and their scales
-//! are only put into another order.
+//! licence beside it, or a student of ours (`training/export.py`) into a
+//! container of its own. It never changes a weight: 4-bit values and their
+//! scales are only put into another order.
 //!
 //! Container, version 1, all numbers little-endian: eight bytes `MFEMBED1`,
 //! the number of sections (u32), four zero bytes; then for every section 24
@@ -19,18 +20,37 @@ use unicode_categories::UnicodeCategories;
 
 const HIDDEN: usize = 384;
 const WIDE: usize = 1536;
-const LAYERS: usize = 3;
 const HEAD: usize = 32;
 const VOCABULARY: usize = 30522;
-/// The model was trained on no more.
-const POSITIONS: usize = 128;
 /// Weights that share a scale.
 const GROUP: usize = 32;
 /// Outputs that the kernels compute side by side.
 const BLOCK: usize = 16;
 const SLOTS: usize = 1 << 16;
 
+/// The model inside the binary.
 pub(crate) fn run(from: &Path) -> Result<()> {
+    let (container, provenance) = container(from)?;
+    let to = Path::new(env!("CARGO_MANIFEST_DIR")).join("../crates/forge/src/embed");
+    fs::write(to.join("minilm-l3.bin"), &container)?;
+    fs::write(
+        to.join("MODEL-LICENSE"),
+        read(&from.join("assets/MODEL-LICENSE"))?,
+    )?;
+    fs::write(to.join("MODEL.md"), model_card(&provenance, &container)?)?;
+    println!("{} bytes, sha256 {}", container.len(), sha256(&container));
+    Ok(())
+}
+
+/// Any model of the same make, into a file of its own.
+pub(crate) fn run_to(from: &Path, to: &Path) -> Result<()> {
+    let (container, _) = container(from)?;
+    fs::write(to, &container).with_context(|| format!("Cannot write `{}`", to.display()))?;
+    println!("{} bytes, sha256 {}", container.len(), sha256(&container));
+    Ok(())
+}
+
+fn container(from: &Path) -> Result<(Vec<u8>, Value)> {
     let assets = from.join("assets");
     let bytes = read(&assets.join("model.safetensors"))?;
     let provenance: Value = serde_json::from_slice(&read(&assets.join("provenance.json"))?)?;
@@ -45,26 +65,21 @@ pub(crate) fn run(from: &Path) -> Result<()> {
             "`{what}` is not the file that `provenance.json` names ({expect})"
         );
     }
+    let number = |key: &str| provenance[key].as_u64().map(|n| n as usize);
+    // `pocket-encoder` has one model and does not say how deep it is.
+    let layers = number("layers").unwrap_or(3);
+    // The model was trained on no more tokens than these.
+    let positions = number("max_tokens").context("`provenance.json` has no `max_tokens`")?;
 
     let source = Safetensors::parse(&bytes)?;
     let mut out = Container::default();
     vocabulary(&mut out, &serde_json::from_slice(&tokenizer_bytes)?)?;
     out.add("classes", classes());
-    embeddings(&mut out, &source)?;
-    for layer in 0..LAYERS {
+    embeddings(&mut out, &source, positions)?;
+    for layer in 0..layers {
         encoder_layer(&mut out, &source, layer)?;
     }
-    let container = out.finish();
-
-    let to = Path::new(env!("CARGO_MANIFEST_DIR")).join("../crates/forge/src/embed");
-    fs::write(to.join("minilm-l3.bin"), &container)?;
-    fs::write(
-        to.join("MODEL-LICENSE"),
-        read(&assets.join("MODEL-LICENSE"))?,
-    )?;
-    fs::write(to.join("MODEL.md"), model_card(&provenance, &container)?)?;
-    println!("{} bytes, sha256 {}", container.len(), sha256(&container));
-    Ok(())
+    Ok((out.finish(), provenance))
 }
 
 /// `text` holds the entries in the order of their ids, `ends` where each one
@@ -145,10 +160,10 @@ fn class(c: char) -> u32 {
 
 /// Rows stay as they are, two values to a byte with a half-precision scale for
 /// every 32: only the rows of a text's own tokens are ever expanded.
-fn embeddings(out: &mut Container, source: &Safetensors<'_>) -> Result<()> {
+fn embeddings(out: &mut Container, source: &Safetensors<'_>, positions: usize) -> Result<()> {
     for (section, tensor, rows) in [
         ("word", "embeddings.word_embeddings", VOCABULARY),
-        ("position", "embeddings.position_embeddings", POSITIONS),
+        ("position", "embeddings.position_embeddings", positions),
         // Texts are never pairs, so the second row is not needed.
         ("kind", "embeddings.token_type_embeddings", 1),
     ] {

@@ -24,8 +24,9 @@ Commands:
       Kill commands and hooks in the middle of their writes; nothing may be lost
   soak writers [--processes N] [--writes N]
       Let many processes write at once; every entry must be there once
-  convert-model <folder>
-      Write the built-in model's file from the unpacked package";
+  convert-model <folder> [FILE]
+      Write the built-in model's file from the unpacked package, or any model
+      of the same make to FILE";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -38,6 +39,7 @@ fn main() -> ExitCode {
         ["soak", "kills", rest @ ..] => soak::kills(rest),
         ["soak", "writers", rest @ ..] => soak::writers(rest),
         ["convert-model", from] => convert_model::run(from.as_ref()),
+        ["convert-model", from, to] => convert_model::run_to(from.as_ref(), to.as_ref()),
         _ => {
             eprintln!("{USAGE}");
             return ExitCode::from(2);
