@@ -11,13 +11,21 @@ import urllib.request
 
 def one(pin):
     name, version = pin.split("==")
-    try:
-        with urllib.request.urlopen(f"{os.environ['PYPI']}/pypi/{name}/{version}/json", timeout=60) as answer:
-            info = json.load(answer)["info"]
-    except OSError as error:
-        print(f"{pin}: {error}", file=sys.stderr)
+    info = ask(f"{name}/{version}") or ask(name)  # not every mirror keeps old versions
+    if not info:
+        print(f"{pin}: not found", file=sys.stderr)
         return None
-    return {"name": name, "version": version, "summary": info["summary"], "text": (info["description"] or "")[:60000]}
+    if info["version"] != version:
+        print(f"{pin}: took {info['version']}", file=sys.stderr)
+    return {"name": name, "version": info["version"], "summary": info["summary"], "text": (info["description"] or "")[:60000]}
+
+
+def ask(what):
+    try:
+        with urllib.request.urlopen(f"{os.environ['PYPI']}/pypi/{what}/json", timeout=60) as answer:
+            return json.load(answer)["info"]
+    except OSError:
+        return None
 
 
 def main(pins, out):
