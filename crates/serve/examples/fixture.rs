@@ -5,7 +5,10 @@
 //! `fixture` serves standard input and output; `fixture --http` serves HTTP,
 //! prints its address and its token on standard output, and goes on.
 
-#![expect(deprecated, reason = "the suite asks for logging and sampling in older eras")]
+#![expect(
+    deprecated,
+    reason = "the suite asks for logging and sampling in older eras"
+)]
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -15,8 +18,8 @@ use rmcp::model::{
     ErrorData, GetPromptRequestParams, GetPromptResponse, InitializeResult, InputRequiredResult,
     ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult,
     PaginatedRequestParams, ProgressNotificationParam, ProgressToken, ReadResourceRequestParams,
-    ReadResourceResponse, ServerRequest, SetLevelRequestParams, SubscribeRequestParams, SubscriptionFilter, Tool,
-    UnsubscribeRequestParams,
+    ReadResourceResponse, ServerRequest, SetLevelRequestParams, SubscribeRequestParams,
+    SubscriptionFilter, Tool, UnsubscribeRequestParams,
 };
 use rmcp::service::{Peer, RequestContext, RoleServer, SubscriptionContext, SubscriptionSink};
 use rmcp::{ServerHandler, ServiceError};
@@ -40,9 +43,13 @@ fn main() -> Result<(), serve::Error> {
         port: 0,
         token: token.clone(),
     };
-    serve::http(move || fixture.clone(), options, |address| {
-        println!("http://{address}/mcp {token}");
-    })
+    serve::http(
+        move || fixture.clone(),
+        options,
+        |address| {
+            println!("http://{address}/mcp {token}");
+        },
+    )
 }
 
 #[derive(Clone, Default)]
@@ -140,21 +147,30 @@ impl ServerHandler for Fixture {
         let id = uri.strip_prefix("test://template/");
         let contents = match (uri, id.and_then(|rest| rest.strip_suffix("/data"))) {
             (_, Some(id)) => {
-                let data = json!({"id": id, "templateTest": true, "data": format!("Data for ID: {id}")});
+                let data =
+                    json!({"id": id, "templateTest": true, "data": format!("Data for ID: {id}")});
                 text("application/json", &data.to_string())
             }
-            ("test://static-text", _) => {
-                text("text/plain", "This is the content of the static text resource.")
+            ("test://static-text", _) => text(
+                "text/plain",
+                "This is the content of the static text resource.",
+            ),
+            ("test://static-binary", _) => {
+                json!({"uri": uri, "mimeType": "image/png", "blob": PNG})
             }
-            ("test://static-binary", _) => json!({"uri": uri, "mimeType": "image/png", "blob": PNG}),
             ("test://watched-resource", _) => text("text/plain", "Watched."),
             _ => {
                 let data = json!({"uri": uri});
-                return Err(ErrorData::resource_not_found("Resource not found", Some(data)));
+                return Err(ErrorData::resource_not_found(
+                    "Resource not found",
+                    Some(data),
+                ));
             }
         };
-        let answer = json!({"contents": [contents], "ttlMs": 0, "cacheScope": "private"});
-        Ok(ReadResourceResponse::Complete(made(answer)))
+        Ok(ReadResourceResponse::Complete(listed(
+            "contents",
+            json!([contents]),
+        )))
     }
 
     async fn subscribe(&self, _: SubscribeRequestParams, _: Context) -> Result<(), ErrorData> {
@@ -188,8 +204,14 @@ impl ServerHandler for Fixture {
         let prompt = |name: &str, arguments: Value| json!({"name": name, "description": "A prompt", "arguments": arguments});
         let all = [
             prompt("test_simple_prompt", json!([])),
-            prompt("test_prompt_with_arguments", json!([argument("arg1"), argument("arg2")])),
-            prompt("test_prompt_with_embedded_resource", json!([argument("resourceUri")])),
+            prompt(
+                "test_prompt_with_arguments",
+                json!([argument("arg1"), argument("arg2")]),
+            ),
+            prompt(
+                "test_prompt_with_embedded_resource",
+                json!([argument("resourceUri")]),
+            ),
             prompt("test_prompt_with_image", json!([])),
             prompt("test_input_required_result_prompt", json!([])),
         ];
@@ -212,7 +234,11 @@ impl ServerHandler for Fixture {
                 argument("arg2")
             ))],
             "test_prompt_with_embedded_resource" => vec![
-                embedded(&argument("resourceUri"), "text/plain", "Embedded resource content for testing."),
+                embedded(
+                    &argument("resourceUri"),
+                    "text/plain",
+                    "Embedded resource content for testing.",
+                ),
                 text("Please process the embedded resource above."),
             ],
             "test_prompt_with_image" => vec![image(), text("Please analyze the image above.")],
@@ -233,7 +259,9 @@ impl ServerHandler for Fixture {
             .into_iter()
             .map(|content| json!({"role": "user", "content": content}))
             .collect();
-        Ok(GetPromptResponse::Complete(made(json!({"messages": messages}))))
+        Ok(GetPromptResponse::Complete(made(
+            json!({"resultType": "complete", "messages": messages}),
+        )))
     }
 
     async fn complete(
@@ -241,7 +269,9 @@ impl ServerHandler for Fixture {
         _: CompleteRequestParams,
         _: Context,
     ) -> Result<CompleteResult, ErrorData> {
-        Ok(made(json!({"completion": {"values": ["paris", "park", "party"], "total": 3, "hasMore": false}})))
+        Ok(made(
+            json!({"resultType": "complete", "completion": {"values": ["paris", "park", "party"], "total": 3, "hasMore": false}}),
+        ))
     }
 
     async fn set_level(&self, _: SetLevelRequestParams, _: Context) -> Result<(), ErrorData> {
@@ -294,6 +324,7 @@ impl Call {
                 ),
             ]),
             "test_error_handling" => json!({
+                "resultType": "complete",
                 "isError": true,
                 "content": [text("This tool intentionally returns an error for testing")],
             }),
@@ -322,7 +353,11 @@ impl Call {
     }
 
     async fn with_logging(&self) -> Result<Value, ErrorData> {
-        let lines = ["Tool execution started", "Tool processing data", "Tool execution completed"];
+        let lines = [
+            "Tool execution started",
+            "Tool processing data",
+            "Tool execution completed",
+        ];
         for line in lines {
             let message = json!({"level": "info", "data": line});
             let told = self.peer().notify_logging_message(made(message)).await;
@@ -337,7 +372,10 @@ impl Call {
         for progress in [0.0, 50.0, 100.0] {
             if let Some(token) = &token {
                 let progress = ProgressNotificationParam::new(token.clone(), progress);
-                let told = self.peer().notify_progress(progress.with_total(100.0)).await;
+                let told = self
+                    .peer()
+                    .notify_progress(progress.with_total(100.0))
+                    .await;
                 told.map_err(failed)?;
             }
             pause().await;
@@ -347,10 +385,16 @@ impl Call {
 
     async fn sampling(&self) -> Result<Value, ErrorData> {
         let request = sample(self.arguments["prompt"].as_str().unwrap_or_default(), 100);
-        let answer = self.peer().create_message(made(request["params"].clone())).await;
+        let answer = self
+            .peer()
+            .create_message(made(request["params"].clone()))
+            .await;
         let answer = json!(answer.map_err(failed)?);
         let said = &answer["content"]["text"];
-        Ok(content([text(&format!("LLM response: {}", said.as_str().unwrap_or_default()))]))
+        Ok(content([text(&format!(
+            "LLM response: {}",
+            said.as_str().unwrap_or_default()
+        ))]))
     }
 
     async fn elicitation(&self) -> Result<Value, ErrorData> {
@@ -364,7 +408,10 @@ impl Call {
             "required": ["username", "email"],
         });
         let answer = self.elicit(message, fields).await?;
-        let said = format!("User response: action: {}, content: {}", answer["action"], answer["content"]);
+        let said = format!(
+            "User response: action: {}, content: {}",
+            answer["action"], answer["content"]
+        );
         Ok(content([text(&said)]))
     }
 
@@ -372,7 +419,10 @@ impl Call {
         let fields = json!({"type": "object", "properties": properties});
         let answer = self.elicit("Please fill this in", fields).await?;
         let action = answer["action"].as_str().unwrap_or_default();
-        let said = format!("Elicitation completed: action={action}, content={}", answer["content"]);
+        let said = format!(
+            "Elicitation completed: action={action}, content={}",
+            answer["content"]
+        );
         Ok(content([text(&said)]))
     }
 
@@ -504,9 +554,7 @@ fn tools() -> Vec<Value> {
         "test_input_required_result_capabilities",
     ];
     let tool = |name: &str, schema: Value| json!({"name": name, "description": format!("The suite's {name}"), "inputSchema": schema});
-    let with = |name: &str| {
-        json!({"type": "object", "properties": {name: {"type": "string"}}, "required": [name]})
-    };
+    let with = |name: &str| json!({"type": "object", "properties": {name: {"type": "string"}}, "required": [name]});
     let mut tools: Vec<Value> = plain
         .iter()
         .map(|name| tool(name, json!({"type": "object", "properties": {}})))
@@ -596,11 +644,12 @@ fn embedded(uri: &str, mime: &str, text: &str) -> Value {
 }
 
 fn content(parts: impl Into<Vec<Value>>) -> Value {
-    json!({"content": parts.into()})
+    json!({"resultType": "complete", "content": parts.into()})
 }
 
 fn elicit(message: &str, field: &str, kind: &str) -> Value {
-    let schema = json!({"type": "object", "properties": {field: {"type": kind}}, "required": [field]});
+    let schema =
+        json!({"type": "object", "properties": {field: {"type": kind}}, "required": [field]});
     json!({"method": "elicitation/create", "params": {"mode": "form", "message": message, "requestedSchema": schema}})
 }
 
@@ -635,7 +684,10 @@ fn sealed(state: &str) -> String {
 fn opened(sealed: &str) -> Result<String, ErrorData> {
     match sealed.rsplit_once('.') {
         Some((state, found)) if found == seal(state) => Ok(state.to_owned()),
-        _ => Err(ErrorData::invalid_params("The request state was changed", None)),
+        _ => Err(ErrorData::invalid_params(
+            "The request state was changed",
+            None,
+        )),
     }
 }
 
@@ -645,7 +697,7 @@ fn seal(state: &str) -> String {
 }
 
 fn listed<T: DeserializeOwned>(key: &str, items: Value) -> T {
-    made(json!({key: items, "ttlMs": 0, "cacheScope": "private"}))
+    made(json!({"resultType": "complete", key: items, "ttlMs": 0, "cacheScope": "private"}))
 }
 
 /// The SDK's types from the JSON of the specification.
