@@ -381,8 +381,9 @@ impl Transport<RoleServer> for Wire {
             if let Some(message) = self.messages.pop_front() {
                 return Some(message);
             }
-            if let Some(frame) = self.unread.pop_front() {
+            if !self.unread.is_empty() {
                 self.owed.below(IN_FLIGHT, &self.writer).await?;
+                let frame = self.unread.pop_front().expect("it was just seen");
                 if let Some(message) = self.take(frame) {
                     return Some(message);
                 }

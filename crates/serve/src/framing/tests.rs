@@ -127,7 +127,7 @@ proptest! {
         prop_assert_eq!(framed(64, &single), framed(64, &[&bytes]));
         for frame in framed(64, &[&bytes]) {
             if let Frame::Message { text, .. } = frame {
-                prop_assert!(text.len() <= 64 + 2);
+                prop_assert!(text.len() <= HEADER_LIMIT);
             }
         }
     }
