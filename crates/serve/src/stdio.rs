@@ -14,6 +14,7 @@ use rmcp::model::{
 use rmcp::service::{RoleServer, RxJsonRpcMessage, ServerInitializeError, TxJsonRpcMessage};
 use rmcp::transport::Transport;
 use rmcp::{ServerHandler, ServiceExt};
+use serde::Serialize;
 use serde_json::Value;
 use tokio::sync::{Notify, mpsc, oneshot};
 use tokio::time::Instant;
@@ -57,24 +58,31 @@ pub(crate) async fn serve<H: ServerHandler>(
     output: impl Write + Send + 'static,
 ) -> Result<(), Error> {
     let frames = read_frames(input, MAX_MESSAGE).map_err(Error::Start)?;
-    let (writer, written) = write_frames(output).map_err(Error::Start)?;
+    let owed = Arc::new(Owed::default());
+    let writer = write_frames(output, owed.clone()).map_err(Error::Start)?;
     let versions = handler.supported_protocol_versions().into_owned();
-    let wire = Wire::new(frames, writer, versions);
-    let served = match handler.serve(wire).await {
-        Ok(running) => match running.waiting().await {
-            Ok(_) => Ok(()),
+    let (tell, over) = oneshot::channel();
+    let wire = Wire::new(frames, writer, owed, versions, tell);
+    let served = async {
+        match handler.serve(wire).await {
+            Ok(running) => match running.waiting().await {
+                Ok(_) => Ok(()),
+                Err(error) => Err(Error::Handshake(error.to_string())),
+            },
+            // Both are ends of a connection on which little was said.
+            Err(
+                ServerInitializeError::ConnectionClosed(_)
+                | ServerInitializeError::TransportError { .. },
+            ) => Ok(()),
             Err(error) => Err(Error::Handshake(error.to_string())),
-        },
-        // Both are ends of a connection on which little was said.
-        Err(
-            ServerInitializeError::ConnectionClosed(_)
-            | ServerInitializeError::TransportError { .. },
-        ) => Ok(()),
-        Err(error) => Err(Error::Handshake(error.to_string())),
+        }
     };
-    // A reader that stopped reading does not keep us.
-    let _ = tokio::time::timeout(Duration::from_secs(5), written).await;
-    served
+    // The SDK would wait five more seconds for handlers that owe nothing, such
+    // as those of open subscriptions, and clients count every second as ours.
+    tokio::select! {
+        served = served => served,
+        Ok(()) = over => Ok(()),
+    }
 }
 
 /// Reads on a thread, as a read of a pipe cannot be made to wait politely on
@@ -112,36 +120,26 @@ fn read_frames(
     Ok(receiver)
 }
 
-/// Bytes for the output, and who waits until they are there.
-type Outgoing = (Vec<u8>, Option<oneshot::Sender<()>>);
-
 /// Writes on a thread, so that a client that does not read stops nothing but
-/// its own answers. The second value resolves when all is written.
+/// its own answers.
 fn write_frames(
     mut output: impl Write + Send + 'static,
-) -> io::Result<(mpsc::Sender<Outgoing>, oneshot::Receiver<()>)> {
-    let (sender, mut receiver) = mpsc::channel::<Outgoing>(1);
-    let (tell, written) = oneshot::channel();
+    owed: Arc<Owed>,
+) -> io::Result<mpsc::Sender<Vec<u8>>> {
+    let (sender, mut receiver) = mpsc::channel::<Vec<u8>>(1);
     std::thread::Builder::new()
         .name("output".to_owned())
         .spawn(move || {
-            while let Some((bytes, done)) = receiver.blocking_recv() {
-                // A closed output ends the connection: the channel closes.
-                if output
-                    .write_all(&bytes)
-                    .and_then(|()| output.flush())
-                    .is_err()
-                {
+            // A closed output ends the connection: the channel closes with it.
+            while let Some(bytes) = receiver.blocking_recv() {
+                let written = output.write_all(&bytes).and_then(|()| output.flush());
+                if written.is_err() {
                     break;
                 }
-                if let Some(done) = done {
-                    let _ = done.send(());
-                }
+                owed.written();
             }
-            drop(receiver);
-            let _ = tell.send(());
         })?;
-    Ok((sender, written))
+    Ok(sender)
 }
 
 struct Wire {
@@ -151,7 +149,7 @@ struct Wire {
     messages: VecDeque<ClientJsonRpcMessage>,
     /// Our own answers, to what is no message.
     answers: VecDeque<Vec<u8>>,
-    writer: mpsc::Sender<Outgoing>,
+    writer: mpsc::Sender<Vec<u8>>,
     owed: Arc<Owed>,
     /// The SDK has taken up one of the two lives of a connection. Before, a
     /// notification would end it.
@@ -159,13 +157,17 @@ struct Wire {
     versions: Vec<ProtocolVersion>,
     /// When to give up on what is still owed, once the input is over.
     give_up: Option<Instant>,
+    /// Told when the input is over and everything is answered.
+    over: Option<oneshot::Sender<()>>,
 }
 
 impl Wire {
     fn new(
         frames: mpsc::Receiver<Vec<Frame>>,
-        writer: mpsc::Sender<Outgoing>,
+        writer: mpsc::Sender<Vec<u8>>,
+        owed: Arc<Owed>,
         versions: Vec<ProtocolVersion>,
+        over: oneshot::Sender<()>,
     ) -> Self {
         Self {
             frames,
@@ -173,10 +175,11 @@ impl Wire {
             messages: VecDeque::new(),
             answers: VecDeque::new(),
             writer,
-            owed: Arc::default(),
+            owed,
             started: false,
             versions,
             give_up: None,
+            over: Some(over),
         }
     }
 
@@ -357,14 +360,13 @@ impl Transport<RoleServer> for Wire {
                 Some(id) => owed.settle(&id, Some(&message)),
                 None => Some(owed.lock().encode(&message)),
             };
-            if let Some(bytes) = bytes {
-                let (done, is_done) = oneshot::channel();
-                let closed = |()| io::Error::from(io::ErrorKind::BrokenPipe);
-                let sent = writer.send((bytes, Some(done))).await;
-                sent.map_err(|_| closed(()))?;
-                is_done.await.map_err(|_| closed(()))?;
+            match bytes {
+                Some(bytes) => writer
+                    .send(bytes)
+                    .await
+                    .map_err(|_| io::ErrorKind::BrokenPipe.into()),
+                None => Ok(()),
             }
-            Ok(())
         }
     }
 
@@ -375,14 +377,14 @@ impl Transport<RoleServer> for Wire {
             if !self.answers.is_empty() {
                 let place = self.writer.reserve().await.ok()?;
                 let answer = self.answers.pop_front().expect("it was just seen");
-                place.send((answer, None));
+                place.send(answer);
                 continue;
             }
             if let Some(message) = self.messages.pop_front() {
                 return Some(message);
             }
             if !self.unread.is_empty() {
-                self.owed.below(IN_FLIGHT, &self.writer).await?;
+                self.owed.has_room(&self.writer).await?;
                 let frame = self.unread.pop_front().expect("it was just seen");
                 if let Some(message) = self.take(frame) {
                     return Some(message);
@@ -399,8 +401,11 @@ impl Transport<RoleServer> for Wire {
                     let give_up = *self
                         .give_up
                         .get_or_insert_with(|| Instant::now() + LAST_ANSWERS);
-                    let answered = self.owed.below(1, &self.writer);
-                    let _ = tokio::time::timeout_at(give_up, answered).await;
+                    let all = self.owed.all_written(&self.writer);
+                    let _ = tokio::time::timeout_at(give_up, all).await;
+                    if let Some(over) = self.over.take() {
+                        let _ = over.send(());
+                    }
                     return None;
                 }
             }
@@ -423,6 +428,8 @@ struct Book {
     requests: HashMap<RequestId, Option<u64>>,
     batches: HashMap<u64, Batch>,
     next_batch: u64,
+    /// Answers on their way to the output.
+    unwritten: usize,
     /// As the client's last message came.
     framing: Framing,
 }
@@ -439,6 +446,7 @@ impl Default for Book {
             requests: HashMap::new(),
             batches: HashMap::new(),
             next_batch: 0,
+            unwritten: 0,
             framing: Framing::Lines,
         }
     }
@@ -462,12 +470,33 @@ impl Owed {
         bytes
     }
 
-    /// Waits until fewer requests than this are under way; nothing where the
-    /// output has closed.
-    async fn below(&self, limit: usize, writer: &mpsc::Sender<Outgoing>) -> Option<()> {
+    fn written(&self) {
+        self.lock().unwritten -= 1;
+        self.fewer.notify_waiters();
+    }
+
+    /// Waits until another request can be taken.
+    async fn has_room(&self, writer: &mpsc::Sender<Vec<u8>>) -> Option<()> {
+        self.until(writer, |book| book.requests.len() < IN_FLIGHT)
+            .await
+    }
+
+    async fn all_written(&self, writer: &mpsc::Sender<Vec<u8>>) -> Option<()> {
+        self.until(writer, |book| {
+            book.requests.is_empty() && book.unwritten == 0
+        })
+        .await
+    }
+
+    /// Nothing where the output has closed.
+    async fn until(
+        &self,
+        writer: &mpsc::Sender<Vec<u8>>,
+        reached: impl Fn(&Book) -> bool,
+    ) -> Option<()> {
         loop {
             let fewer = self.fewer.notified();
-            if self.lock().requests.len() < limit {
+            if reached(&self.lock()) {
                 return Some(());
             }
             tokio::select! {
@@ -479,7 +508,9 @@ impl Owed {
 }
 
 impl Book {
-    fn encode(&self, message: &ServerJsonRpcMessage) -> Vec<u8> {
+    /// The bytes of what is to be written, which it counts.
+    fn encode(&mut self, message: &impl Serialize) -> Vec<u8> {
+        self.unwritten += 1;
         let json = serde_json::to_vec(message).expect("messages are JSON");
         self.framing.wrap(json)
     }
@@ -525,8 +556,7 @@ impl Book {
             return None;
         }
         let answers = self.batches.remove(&batch)?.answers;
-        let json = serde_json::to_vec(&answers).expect("values are JSON");
-        (!answers.is_empty()).then(|| self.framing.wrap(json))
+        (!answers.is_empty()).then(|| self.encode(&answers))
     }
 }
 

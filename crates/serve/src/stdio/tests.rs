@@ -270,10 +270,10 @@ fn a_cancelled_request_and_a_subscription_do_not_keep_it() {
     let listen =
         r#"{"jsonrpc":"2.0","id":9,"method":"subscriptions/listen","params":{"notifications":{}}}"#;
     let found = told(&lines(
-        [INITIALIZE, &call("1", 1_000), cancel, listen].join("\n"),
+        [INITIALIZE, &call("1", 600_000), cancel, listen].join("\n"),
     ));
     assert_eq!(found[0], "0: ok");
-    assert!(begun.elapsed() < Duration::from_secs(30));
+    assert!(begun.elapsed() < Duration::from_secs(4));
 }
 
 #[test]
