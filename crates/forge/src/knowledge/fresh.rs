@@ -84,11 +84,7 @@ pub fn fresh(workspace: &Workspace, opening: &mut Opening) -> Result<Fresh, Erro
 
 /// The same for one that has been open since it was last asked: where neither
 /// the files nor the index itself changed meanwhile, nothing is read again.
-pub fn again(
-    workspace: &Workspace,
-    before: Fresh,
-    opening: &mut Opening,
-) -> Result<Fresh, Error> {
+pub fn again(workspace: &Workspace, before: Fresh, opening: &mut Opening) -> Result<Fresh, Error> {
     let behind = |remark: &Remark| matches!(remark, Remark::Behind { .. });
     let usable = !opening.force
         && !before.remarks.iter().any(behind)
