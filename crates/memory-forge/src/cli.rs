@@ -83,6 +83,7 @@ pub(crate) enum Command {
     Audit(commands::audit::AuditArgs),
     Doctor(commands::doctor::DoctorArgs),
     Mind(commands::mind::MindArgs),
+    Mcp(commands::mcp::McpArgs),
     Setup(commands::setup::SetupArgs),
     Uninstall(commands::uninstall::UninstallArgs),
     Status(commands::status::StatusArgs),
