@@ -4,6 +4,7 @@
 mod bench;
 mod bench_embed;
 mod convert_model;
+mod mcpb;
 mod soak;
 
 use std::process::ExitCode;
@@ -24,6 +25,8 @@ Commands:
       Kill commands and hooks in the middle of their writes; nothing may be lost
   soak writers [--processes N] [--writes N]
       Let many processes write at once; every entry must be there once
+  mcpb [--binary FILE]
+      Make the bundle for desktop clients, of a release build unless told
   convert-model <folder>
       Write the built-in model's file from the unpacked package";
 
@@ -37,6 +40,7 @@ fn main() -> ExitCode {
         ["bench", "embed"] => bench_embed::run(),
         ["soak", "kills", rest @ ..] => soak::kills(rest),
         ["soak", "writers", rest @ ..] => soak::writers(rest),
+        ["mcpb", rest @ ..] => mcpb::run(rest),
         ["convert-model", from] => convert_model::run(from.as_ref()),
         _ => {
             eprintln!("{USAGE}");
