@@ -80,7 +80,10 @@ pub(super) fn all(workspace: &Workspace) -> Vec<Resource> {
         }
     }
     for found in workspace.scan().files {
-        if let Some(uri) = address(&found.path).filter(|_| may_be_read(found.role)) {
+        if let Some(uri) = address(&found.path)
+            && may_be_read(found.role)
+            && leads_to_memory(workspace, &found.path)
+        {
             all.push(resource(uri, &found.path, found.size));
         }
     }
@@ -172,11 +175,18 @@ fn locate(workspace: &Workspace, uri: &str) -> Option<RelPath> {
     if !path.starts_with(folder) || !may_be_read(role(&path, &[])) {
         return None;
     }
-    // A link may lead to a file that is not for reading.
-    let real = workspace.absolute(&path).canonicalize().ok()?;
-    let real = real.strip_prefix(workspace.root()).ok()?.to_str()?;
-    let real = RelPath::new(&real.replace('\\', "/")).ok()?;
-    may_be_read(role(&real, &[])).then_some(path)
+    leads_to_memory(workspace, &path).then_some(path)
+}
+
+/// A link may lead to a file that is not for reading.
+fn leads_to_memory(workspace: &Workspace, path: &RelPath) -> bool {
+    let absolute = workspace.absolute(path);
+    let real = || {
+        let real = absolute.canonicalize().ok()?;
+        let real = real.strip_prefix(workspace.root()).ok()?.to_str()?;
+        RelPath::new(&real.replace('\\', "/")).ok()
+    };
+    real().is_some_and(|real| may_be_read(role(&real, &[])))
 }
 
 fn may_be_read(role: Role) -> bool {
