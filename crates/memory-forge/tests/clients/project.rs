@@ -49,23 +49,7 @@ const MEMORY: &str = "
 
 /// A client's program, or a note that the running test is skipped.
 pub(crate) fn program(name: &str) -> Option<PathBuf> {
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).with_file_name("clients");
-    let list = fs::read_to_string(folder.join("paths.env")).unwrap_or_default();
-    for line in list.lines() {
-        if let Some((found, path)) = line.split_once('=')
-            && found == name
-        {
-            return Some(PathBuf::from(path));
-        }
-        if let Some((found, why)) = line.split_once('!')
-            && found == name
-        {
-            testkit::skip(format!("no {name}: {why}"));
-            return None;
-        }
-    }
-    testkit::skip(format!("no {name}: run `scripts/clients.sh` first"));
-    None
+    testkit::fetched::program(env!("CARGO_TARGET_TMPDIR"), "clients", name)
 }
 
 /// A project in which a client can be set up and run.
