@@ -1,7 +1,6 @@
 //! The tools on `knowledge/`: search, save, index, stats, audit, forget. Each
 //! does what the command of that name does, through the same door.
 
-use std::path::Path;
 use std::time::Duration;
 
 use forge::audit::{self, AuditOptions, View};
@@ -290,11 +289,7 @@ fn without_null(value: Value) -> Value {
     }
 }
 
-pub(super) fn audit(
-    call: &mut Call,
-    arguments: &Arguments,
-    home: Option<&Path>,
-) -> Result<Reply, CommandError> {
+pub(super) fn audit(call: &mut Call, arguments: &Arguments) -> Result<Reply, CommandError> {
     let workspace = &call.memory.workspace;
     let options = AuditOptions {
         view: View::Plain,
@@ -304,7 +299,7 @@ pub(super) fn audit(
             .tokenizer
             .parse()
             .unwrap_or_default(),
-        home,
+        home: call.settings.home.as_deref(),
         now: call.now,
     };
     let report = audit::run(workspace, &options);

@@ -87,7 +87,18 @@ pub(super) fn all(workspace: &Workspace) -> Vec<Resource> {
             all.push(resource(uri, &found.path, found.size));
         }
     }
+    all.sort_by(|a, b| place(&a.uri).cmp(&place(&b.uri)));
     all
+}
+
+/// What there is few of comes first.
+fn place(uri: &str) -> (bool, &str) {
+    let folder = |(name, _, _): &(&str, &str, &str)| {
+        let rest = uri.strip_prefix(SCHEME).unwrap_or(uri);
+        rest.strip_prefix(name)
+            .is_some_and(|it| it.starts_with('/'))
+    };
+    (FOLDERS.iter().any(folder), uri)
 }
 
 /// One page of the list, and where the next begins.
@@ -102,10 +113,7 @@ pub(super) fn page(
                 .strip_prefix(AFTER)
                 .ok_or_else(|| ErrorData::invalid_params("Unknown cursor", None))?;
             // A file that is gone meanwhile is no reason to begin again.
-            match all.iter().position(|resource| resource.uri == last) {
-                Some(place) => place + 1,
-                None => all.partition_point(|resource| resource.uri.as_str() <= last),
-            }
+            all.partition_point(|resource| place(&resource.uri) <= place(last))
         }
     };
     let more = all.len() > start + PAGE;

@@ -366,7 +366,14 @@ impl Answers {
         let text = || json!({ "type": "string" });
         let (properties, required) = match self {
             Answers::Passages => (
-                json!({ "results": { "type": "array", "items": { "type": "object" } } }),
+                json!({ "results": { "type": "array", "items": {
+                    "type": "object",
+                    "properties": {
+                        "path": text(),
+                        "lines": { "type": "array", "items": { "type": "integer" } },
+                        "text": text(),
+                    },
+                } } }),
                 "results",
             ),
             Answers::Text => (json!({ "text": text() }), "text"),

@@ -706,3 +706,111 @@ fn the_project_is_the_one_that_the_client_names() {
         "{text}"
     );
 }
+
+/// A request over HTTP and the whole of its answer.
+fn post(address: &str, token: Option<&str>, body: &Value) -> String {
+    use std::io::{Read, Write};
+    let body = body.to_string();
+    let token = token.map_or(String::new(), |it| {
+        format!("Authorization: Bearer {it}\r\n")
+    });
+    let mut stream = std::net::TcpStream::connect(address).expect("it listens");
+    write!(
+        stream,
+        "POST /mcp HTTP/1.1\r\nHost: {address}\r\nContent-Type: application/json\r\n\
+         Accept: application/json, text/event-stream\r\nConnection: close\r\n{token}\
+         Content-Length: {}\r\n\r\n{body}",
+        body.len()
+    )
+    .expect("it reads");
+    let mut answer = String::new();
+    let _ = stream.read_to_string(&mut answer);
+    answer
+}
+
+#[test]
+fn http_answers_those_who_have_the_token() {
+    use std::io::{BufRead, BufReader};
+    const TOKEN: &str = "0123456789abcdef0123456789abcdef";
+    let ws = ws(REFUNDS);
+    ws.write("token", format!("{TOKEN}\n"));
+    let mut child = ws
+        .command()
+        .args(["mcp", "--http", "--token-file", "token"])
+        .stdin(std::process::Stdio::null())
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .expect("the server can be started");
+    let stderr = BufReader::new(child.stderr.take().expect("a pipe"));
+    let mut told = stderr.lines().map_while(Result::ok);
+    let line = told
+        .find(|line| line.starts_with("Listening on http://"))
+        .expect("it says where");
+    let address = line
+        .trim_start_matches("Listening on http://")
+        .trim_end_matches("/mcp")
+        .to_owned();
+    assert!(address.starts_with("127.0.0.1:"), "{line}");
+    let how = told.next().expect("it says how");
+    assert!(
+        how.contains("Authorization: Bearer") && !how.contains(TOKEN),
+        "{how}"
+    );
+    let meta = json!({
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientCapabilities": {},
+        "io.modelcontextprotocol/clientInfo": { "name": "test", "version": "1" },
+    });
+    let initialize = json!({
+        "jsonrpc": "2.0", "id": 1, "method": "initialize",
+        "params": { "protocolVersion": "2025-06-18", "capabilities": {}, "_meta": meta,
+            "clientInfo": { "name": "test", "version": "1" } },
+    });
+    let refused = post(&address, None, &initialize);
+    assert!(refused.starts_with("HTTP/1.1 401"), "{refused}");
+    let wrong = post(
+        &address,
+        Some("0123456789abcdef0123456789abcdee"),
+        &initialize,
+    );
+    assert!(wrong.starts_with("HTTP/1.1 401"), "{wrong}");
+    let answer = post(&address, Some(TOKEN), &initialize);
+    assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+    assert!(answer.contains("memory-forge"), "{answer}");
+    child.kill().expect("it runs");
+    let _ = child.wait();
+}
+
+#[test]
+fn a_token_is_shown_to_a_terminal_alone() {
+    let ws = ws("");
+    let output = ws.run(&["mcp", "--http"]);
+    assert!(output.fails(2).contains("--token-file"), "{output}");
+    let ws = ws.env("MEMORY_FORGE_MCP_TOKEN", "short");
+    let output = ws.run(&["mcp", "--http"]);
+    assert!(output.fails(2).contains("at least 16"), "{output}");
+}
+
+#[test]
+fn the_end_does_not_wait_for_work() {
+    let ws = ws("");
+    for number in 0..400 {
+        let words = format!("Passage {number} of many words to compute. ").repeat(60);
+        ws.write(
+            &format!("knowledge/{number}.md"),
+            format!("# N\n\n{words}\n"),
+        );
+    }
+    let mut client = Client::legacy(&ws, &[]);
+    let call = json!({ "name": "index_knowledge", "arguments": { "force": true } });
+    client.send(&json!({ "jsonrpc": "2.0", "id": 99, "method": "tools/call", "params": call }));
+    let started = std::time::Instant::now();
+    client.terminate();
+    assert_eq!(client.end().0, Some(0));
+    assert!(started.elapsed() < std::time::Duration::from_secs(5));
+    // Whatever was cut off, the next one finds everything.
+    let mut client = Client::legacy(&ws, &[]);
+    let text = client.text("search_knowledge", json!({ "query": "\"Passage 399\"" }));
+    assert!(text.contains("knowledge/399.md"), "{text}");
+}

@@ -149,6 +149,13 @@ impl Client {
         text_of(&result)
     }
 
+    /// Sends SIGTERM.
+    pub(crate) fn terminate(&self) {
+        let id = self.child.id().to_string();
+        let sent = std::process::Command::new("kill").arg(&id).status();
+        assert!(sent.is_ok_and(|status| status.success()), "it runs");
+    }
+
     /// Ends the input; gives the exit code, what was left on standard output,
     /// and standard error.
     pub(crate) fn end(mut self) -> (Option<i32>, Vec<String>, String) {
