@@ -17,6 +17,8 @@ Commands:
       Measure the release binary against git, ripgrep and the shell's `true`
   bench hooks [--runs N]
       Measure what a hook costs, against `true` and `node`
+  bench mcp [--calls N] [--runs N] [--files N]
+      Measure the server: start, searches on one connection, memory
   bench recall [SET]...
       Measure how well questions find their documents, by mode
   bench embed
@@ -36,6 +38,7 @@ fn main() -> ExitCode {
     let result = match words.as_slice() {
         ["bench", "speed", rest @ ..] => bench::speed::run(rest),
         ["bench", "hooks", rest @ ..] => bench::hooks::run(rest),
+        ["bench", "mcp", rest @ ..] => bench::mcp::run(rest),
         ["bench", "recall", rest @ ..] => bench::recall::run(rest),
         ["bench", "embed"] => bench_embed::run(),
         ["soak", "kills", rest @ ..] => soak::kills(rest),

@@ -4,7 +4,8 @@
 
 use std::panic::{self, AssertUnwindSafe};
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
+use std::sync::mpsc::{self, Sender};
 use std::time::{Duration, Instant};
 
 use forge::secrets;
@@ -13,6 +14,7 @@ use jiff::Timestamp;
 use rmcp::model::*;
 use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer, ServerHandler};
+use tokio::sync::oneshot;
 
 use crate::memory::Memory;
 use crate::report::CommandError;
@@ -46,17 +48,19 @@ const COMMIT_DIGITS: usize = 12;
 /// What answers a client. Copies share one memory.
 #[derive(Clone)]
 pub(crate) struct Server {
-    shared: Arc<Shared>,
+    listed: Arc<[Tool]>,
+    work: Sender<Work>,
 }
 
-struct Shared {
+/// Something to be done with the memory.
+type Work = Box<dyn FnOnce(&mut Desk) + Send>;
+
+/// Where calls are worked off, one after another and in their order, on a
+/// thread of its own: the connection listens meanwhile, so that the end of a
+/// session does not wait for an index that is being built.
+struct Desk {
     settings: Settings,
     root: PathBuf,
-    listed: Vec<Tool>,
-    state: Mutex<State>,
-}
-
-struct State {
     memory: Memory,
     commit: Option<(Instant, Option<String>)>,
 }
@@ -65,54 +69,49 @@ struct State {
 struct Call<'a> {
     memory: &'a mut Memory,
     commit: &'a mut Option<(Instant, Option<String>)>,
+    settings: &'a Settings,
     now: Timestamp,
 }
 
 impl Server {
-    pub(crate) fn new(
+    pub(crate) fn start(
         workspace: Workspace,
         settings: &Settings,
         listed: &[&'static tools::Spec],
-    ) -> Server {
-        Server {
-            shared: Arc::new(Shared {
-                settings: settings.clone(),
-                root: workspace.root().to_owned(),
-                listed: listed.iter().map(|spec| spec.listed()).collect(),
-                state: Mutex::new(State {
-                    memory: Memory::of(workspace),
-                    commit: None,
-                }),
-            }),
-        }
-    }
-
-    /// Runs `work` on the memory, one call at a time. The settings are read
-    /// anew, since people edit them while a server runs.
-    fn with<T>(
-        &self,
-        work: impl FnOnce(&mut Call) -> Result<T, CommandError>,
-    ) -> Result<T, CommandError> {
-        let shared = &self.shared;
-        // After a panic the memory is whole: it is replaced below.
-        let mut state = shared.state.lock().unwrap_or_else(PoisonError::into_inner);
-        state.memory.workspace = Workspace::open(&shared.root)?;
-        let State { memory, commit } = &mut *state;
-        let mut call = Call {
-            memory,
-            commit,
-            now: shared.settings.moment(),
+    ) -> Result<Server, CommandError> {
+        let (work, waiting) = mpsc::channel::<Work>();
+        let mut desk = Desk {
+            settings: settings.clone(),
+            root: workspace.root().to_owned(),
+            memory: Memory::of(workspace),
+            commit: None,
         };
-        let done = panic::catch_unwind(AssertUnwindSafe(|| work(&mut call)));
-        done.unwrap_or_else(|_| {
-            state.memory = Memory::of(Workspace::open(&shared.root)?);
-            Err(CommandError::failure(
-                "Memory Forge has a defect; its message is on the server's standard error",
-            ))
+        std::thread::Builder::new()
+            .name("memory".to_owned())
+            .spawn(move || waiting.iter().for_each(|work| work(&mut desk)))
+            .map_err(|error| CommandError::failure(format!("Cannot start a thread: {error}")))?;
+        Ok(Server {
+            listed: listed.iter().map(|spec| spec.listed()).collect(),
+            work,
         })
     }
 
-    fn call(&self, name: &str, given: JsonObject) -> Result<CallToolResult, ErrorData> {
+    /// Has `work` done with the memory and waits for what comes of it.
+    async fn with<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&mut Call) -> Result<T, CommandError> + Send + 'static,
+    ) -> Result<T, CommandError> {
+        let (tell, told) = oneshot::channel();
+        let work: Work = Box::new(move |desk| {
+            // Nobody waits any more where the connection is gone.
+            let _ = tell.send(desk.call(work));
+        });
+        let gone = || CommandError::failure("The server is ending");
+        self.work.send(work).map_err(|_| gone())?;
+        told.await.unwrap_or_else(|_| Err(gone()))
+    }
+
+    async fn call(&self, name: &str, given: JsonObject) -> Result<CallToolResult, ErrorData> {
         // The protocol has this as an error of its own, where older servers
         // answered with a result.
         let spec = tools::find(name).ok_or_else(|| {
@@ -122,39 +121,56 @@ impl Server {
             Ok(arguments) => arguments,
             Err(wrong) => return Ok(failure(wrong)),
         };
-        let done = self.with(|call| self.run(spec, call, &arguments));
+        let done = self.with(move |call| run(spec, call, &arguments)).await;
         Ok(match done {
             Ok(reply) => reply.result(),
             Err(error) => failure(format!("{}: {}", failed(spec.name, &error), error.told())),
         })
     }
+}
 
-    fn run(
-        &self,
-        spec: &tools::Spec,
-        call: &mut Call,
-        arguments: &Arguments,
-    ) -> Result<Reply, CommandError> {
-        if spec.writes_text() {
-            refuse_secrets(arguments)?;
-        }
-        match spec.name {
-            "search_knowledge" => knowledge::search(call, arguments),
-            "save_knowledge" => knowledge::save(call, arguments),
-            "index_knowledge" => knowledge::index(call, arguments),
-            "knowledge_stats" => knowledge::stats(call),
-            "audit_knowledge" => {
-                knowledge::audit(call, arguments, self.shared.settings.home.as_deref())
-            }
-            "forget_knowledge" => knowledge::forget(call, arguments),
-            "memory_status" => mind::status(call, arguments),
-            "memory_search" => mind::search(call, arguments),
-            "memory_update_state" => mind::update_state(call, arguments),
-            "memory_save_decision" => mind::save_decision(call, arguments),
-            "memory_save_progress" => mind::save_progress(call, arguments),
-            "memory_save_session" => mind::save_session(call, arguments),
-            other => unreachable!("`{other}` is not in the table of tools"),
-        }
+impl Desk {
+    /// The settings are read anew, since people edit them while a server runs.
+    fn call<T>(
+        &mut self,
+        work: impl FnOnce(&mut Call) -> Result<T, CommandError>,
+    ) -> Result<T, CommandError> {
+        self.memory.workspace = Workspace::open(&self.root)?;
+        let mut call = Call {
+            memory: &mut self.memory,
+            commit: &mut self.commit,
+            settings: &self.settings,
+            now: self.settings.moment(),
+        };
+        let done = panic::catch_unwind(AssertUnwindSafe(|| work(&mut call)));
+        done.unwrap_or_else(|_| {
+            // Whatever was half done is not looked at again.
+            self.memory = Memory::of(Workspace::open(&self.root)?);
+            Err(CommandError::failure(
+                "Memory Forge has a defect; its message is on the server's standard error",
+            ))
+        })
+    }
+}
+
+fn run(spec: &tools::Spec, call: &mut Call, arguments: &Arguments) -> Result<Reply, CommandError> {
+    if spec.writes_text() {
+        refuse_secrets(arguments)?;
+    }
+    match spec.name {
+        "search_knowledge" => knowledge::search(call, arguments),
+        "save_knowledge" => knowledge::save(call, arguments),
+        "index_knowledge" => knowledge::index(call, arguments),
+        "knowledge_stats" => knowledge::stats(call),
+        "audit_knowledge" => knowledge::audit(call, arguments),
+        "forget_knowledge" => knowledge::forget(call, arguments),
+        "memory_status" => mind::status(call, arguments),
+        "memory_search" => mind::search(call, arguments),
+        "memory_update_state" => mind::update_state(call, arguments),
+        "memory_save_decision" => mind::save_decision(call, arguments),
+        "memory_save_progress" => mind::save_progress(call, arguments),
+        "memory_save_session" => mind::save_session(call, arguments),
+        other => unreachable!("`{other}` is not in the table of tools"),
     }
 }
 
@@ -250,7 +266,7 @@ impl ServerHandler for Server {
         _: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
         only_page(request.as_ref())?;
-        Ok(ListToolsResult::with_all_items(self.shared.listed.clone())
+        Ok(ListToolsResult::with_all_items(self.listed.to_vec())
             .with_ttl_ms(LISTS_LAST_MS)
             .with_cache_scope(CacheScope::Private))
     }
@@ -261,7 +277,8 @@ impl ServerHandler for Server {
         _: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
         let given = request.arguments.unwrap_or_default();
-        self.call(&request.name, given).map(CallToolResponse::from)
+        let done = self.call(&request.name, given).await;
+        done.map(CallToolResponse::from)
     }
 
     async fn list_resources(
@@ -271,6 +288,7 @@ impl ServerHandler for Server {
     ) -> Result<ListResourcesResult, ErrorData> {
         let cursor = request.and_then(|request| request.cursor);
         let all = self.with(|call| Ok(resources::all(&call.memory.workspace)));
+        let all = all.await;
         resources::page(all.map_err(internal)?, cursor.as_deref())
     }
 
@@ -292,8 +310,9 @@ impl ServerHandler for Server {
         request: ReadResourceRequestParams,
         _: RequestContext<RoleServer>,
     ) -> Result<ReadResourceResponse, ErrorData> {
-        let read = self.with(|call| Ok(resources::read(&call.memory.workspace, &request.uri)));
-        let contents = read.map_err(internal)??;
+        let uri = request.uri;
+        let read = self.with(move |call| Ok(resources::read(&call.memory.workspace, &uri)));
+        let contents = read.await.map_err(internal)??;
         Ok(ReadResourceResult::new(vec![contents]).into())
     }
 
@@ -314,7 +333,7 @@ impl ServerHandler for Server {
         _: RequestContext<RoleServer>,
     ) -> Result<GetPromptResponse, ErrorData> {
         let given = request.arguments.unwrap_or_default();
-        let prompt = self.with(|call| {
+        let prompt = self.with(move |call| {
             Ok(prompts::get(
                 &call.memory.workspace,
                 &request.name,
@@ -322,7 +341,7 @@ impl ServerHandler for Server {
                 call.now,
             ))
         });
-        prompt.map_err(internal)?.map(GetPromptResponse::from)
+        prompt.await.map_err(internal)?.map(GetPromptResponse::from)
     }
 
     async fn complete(
@@ -330,17 +349,17 @@ impl ServerHandler for Server {
         request: CompleteRequestParams,
         _: RequestContext<RoleServer>,
     ) -> Result<CompleteResult, ErrorData> {
-        let Reference::Resource(template) = &request.r#ref else {
+        let Reference::Resource(template) = request.r#ref else {
             return Ok(CompleteResult::default());
         };
-        let found = self.with(|call| {
+        let found = self.with(move |call| {
             Ok(resources::complete(
                 &call.memory.workspace,
                 &template.uri,
                 &request.argument.value,
             ))
         });
-        Ok(CompleteResult::new(found.map_err(internal)?))
+        Ok(CompleteResult::new(found.await.map_err(internal)?))
     }
 
     async fn on_custom_request(

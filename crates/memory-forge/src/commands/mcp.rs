@@ -59,7 +59,7 @@ pub(crate) fn run(args: McpArgs, settings: &Settings, ui: &mut Ui) -> Result<Exi
         return list(&listed, args.json, ui);
     }
     let workspace = memory::workspace(settings, ui)?;
-    let server = Server::new(workspace, settings, &listed);
+    let server = Server::start(workspace, settings, &listed)?;
     match args.http {
         true => http(&args, server, settings, ui)?,
         false => serve::stdio(server).map_err(failed)?,

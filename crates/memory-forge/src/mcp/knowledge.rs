@@ -1,7 +1,6 @@
 //! The tools on `knowledge/`: search, save, index, stats, audit, forget. Each
 //! does what the command of that name does, through the same door.
 
-use std::path::Path;
 use std::time::Duration;
 
 use forge::audit::{self, AuditOptions, View};
@@ -10,7 +9,7 @@ use forge::knowledge::refresh::Outcome;
 use forge::knowledge::{forget, save};
 use forge::recall::pack::{self, Packing, Piece};
 use forge::recall::{Answer, Ask, context};
-use forge::tokens::thousands;
+use forge::tokens::{Tokenizer, thousands};
 use serde_json::{Value, json};
 
 use super::arguments::Arguments;
@@ -94,7 +93,7 @@ fn packed(
     commit: Option<&str>,
     remarks: &[Remark],
 ) -> (Packing, Reply) {
-    let reply = |pieces: &[Piece], left_out: &[usize]| {
+    let reply = |pieces: &[Piece], left_out: &[usize], remarks: &[Remark]| {
         let mut text = context::render_in_full(answer, pieces, left_out);
         if text.is_empty() {
             text = match left_out.len() {
@@ -107,15 +106,20 @@ fn packed(
         Reply::new(text, data(answer, pieces, left_out, commit)).remark(remarks)
     };
     let packing = pack::fit(&answer.hits, budget.limit(), &|pieces, left_out| {
-        let reply = reply(pieces, left_out);
+        let reply = reply(pieces, left_out, remarks);
         let text = budget.cost(&reply.text);
         match budget {
             Budget::Bytes(_) => text,
-            Budget::Tokens(_) => text.max(budget.cost(&reply.data.to_string())),
+            Budget::Tokens(_) => text.max(Tokenizer::O200k.count(&reply.data.to_string())),
         }
     });
-    let reply = reply(&packing.pieces, &packing.left_out);
-    (packing, reply)
+    let told = reply(&packing.pieces, &packing.left_out, remarks);
+    let told = match budget.holds(&told.text) {
+        true => told,
+        // Remarks are the first that go.
+        false => reply(&packing.pieces, &packing.left_out, &[]),
+    };
+    (packing, told)
 }
 
 fn data(answer: &Answer, pieces: &[Piece], left_out: &[usize], commit: Option<&str>) -> Value {
@@ -149,7 +153,7 @@ fn data(answer: &Answer, pieces: &[Piece], left_out: &[usize], commit: Option<&s
     if answer.more > 0 {
         value["more"] = answer.more.into();
     }
-    if !left_out.is_empty() {
+    if !left_out.is_empty() && !pieces.is_empty() {
         let names = left_out.iter().take(5);
         value["leftOut"] = names.map(|i| context::source(&answer.hits[*i])).collect();
     }
@@ -285,11 +289,7 @@ fn without_null(value: Value) -> Value {
     }
 }
 
-pub(super) fn audit(
-    call: &mut Call,
-    arguments: &Arguments,
-    home: Option<&Path>,
-) -> Result<Reply, CommandError> {
+pub(super) fn audit(call: &mut Call, arguments: &Arguments) -> Result<Reply, CommandError> {
     let workspace = &call.memory.workspace;
     let options = AuditOptions {
         view: View::Plain,
@@ -299,7 +299,7 @@ pub(super) fn audit(
             .tokenizer
             .parse()
             .unwrap_or_default(),
-        home,
+        home: call.settings.home.as_deref(),
         now: call.now,
     };
     let report = audit::run(workspace, &options);
@@ -338,12 +338,13 @@ pub(super) fn audit(
              Keep CLAUDE.md and AGENTS.md to a few lines; `memory-forge doctor --fix` does both."
         }
     };
-    let (text, _) = fitted(&text, Budget::of(arguments), |part, left| {
-        let more = match left {
-            0 => String::new(),
-            left => format!("[… {left} more lines; a larger max_tokens shows them]\n"),
-        };
-        format!("{part}{more}{figures}{advice}")
+    let (text, _) = fitted(&text, Budget::of(arguments), |part, left| match left {
+        0 => format!("{part}{figures}{advice}"),
+        left => format!(
+            "{part}[… {left} more lines; a larger max_tokens shows them]\n\
+                 Autoload: {} tokens ({label})",
+            thousands(summary.autoload_tokens)
+        ),
     });
     let data = json!({
         "message": text, "tokenizer": label,

@@ -60,7 +60,6 @@ pub(super) fn search(call: &mut Call, arguments: &Arguments) -> Result<Reply, Co
     let workspace = &call.memory.workspace;
     let mind = Mind::open(workspace);
     let mut found = String::new();
-    let mut hits = Vec::new();
     let mut seen = Vec::new();
     for which in SEARCHED {
         let path = mind.file(which);
@@ -82,7 +81,6 @@ pub(super) fn search(call: &mut Call, arguments: &Arguments) -> Result<Reply, Co
             let around = at.saturating_sub(1)..(at + 2).min(lines.len());
             let snippet = lines[around].join("\n");
             found.push_str(&format!("  Line {}:\n{snippet}\n\n", at + 1));
-            hits.push(json!({ "path": path.as_str(), "line": at + 1 }));
         }
         if places.len() > HITS_PER_FILE {
             let more = places.len() - HITS_PER_FILE;
@@ -93,10 +91,7 @@ pub(super) fn search(call: &mut Call, arguments: &Arguments) -> Result<Reply, Co
     let shown = printable(query.trim()).into_owned();
     if found.is_empty() {
         let text = format!("No results for \"{shown}\" in .mind/ files.");
-        return Ok(Reply::new(
-            text.clone(),
-            json!({ "text": text, "hits": [] }),
-        ));
+        return Ok(Reply::new(text.clone(), json!({ "text": text })));
     }
     let (text, left_out) = fitted(&found, Budget::of(arguments), |part, left| {
         let more = match left {
@@ -106,10 +101,7 @@ pub(super) fn search(call: &mut Call, arguments: &Arguments) -> Result<Reply, Co
         let lead = format!("Search results for \"{shown}\" (keyword match):");
         format!("{lead}\n{}{more}", fenced(part))
     });
-    // Each hit has a line of its own in the text, so as many fit.
-    let told = text.matches("\n  Line ").count();
-    hits.truncate(told);
-    let mut data = json!({ "text": text, "hits": hits });
+    let mut data = json!({ "text": text });
     if left_out > 0 {
         data["leftOutLines"] = left_out.into();
     }

@@ -13,6 +13,8 @@ use crate::ui::unified_diff;
 
 /// Bytes of an answer where no `max_tokens` was given.
 const USUAL_BYTES: usize = 24_000;
+/// Tokens for what stands beside the text where it is sent as data.
+const DATA_TOKENS: usize = 16;
 /// Bytes of a change that is shown.
 const DIFF_BYTES: usize = 4_000;
 
@@ -118,9 +120,16 @@ impl Budget {
     pub(crate) fn cost(self, text: &str) -> usize {
         match self {
             Budget::Bytes(_) => text.len(),
-            // A token has at least a byte: what is short needs no vocabulary.
-            Budget::Tokens(limit) if text.len() <= limit => text.len(),
-            Budget::Tokens(_) => Tokenizer::O200k.count(text),
+            // A client may show the text or the same text as data, where each
+            // line end is an escape: the larger one counts.
+            Budget::Tokens(limit) => {
+                let sent = json!({ "message": text }).to_string();
+                match sent.len() <= limit {
+                    // A token has at least a byte: no vocabulary is needed.
+                    true => sent.len(),
+                    false => Tokenizer::O200k.count(&sent) + DATA_TOKENS,
+                }
+            }
         }
     }
 
@@ -208,7 +217,7 @@ mod tests {
     #[test]
     fn tokens_are_never_exceeded() {
         let text = "words and more words, again and again\n".repeat(200);
-        for limit in [50, 99, 400] {
+        for limit in [100, 199, 400] {
             let (shown, left) = fitted(&text, Budget::Tokens(limit), |part, left| {
                 format!("{}[{left}]", fenced(part))
             });

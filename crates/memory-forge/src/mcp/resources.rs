@@ -80,11 +80,25 @@ pub(super) fn all(workspace: &Workspace) -> Vec<Resource> {
         }
     }
     for found in workspace.scan().files {
-        if let Some(uri) = address(&found.path).filter(|_| may_be_read(found.role)) {
+        if let Some(uri) = address(&found.path)
+            && may_be_read(found.role)
+            && leads_to_memory(workspace, &found.path)
+        {
             all.push(resource(uri, &found.path, found.size));
         }
     }
+    all.sort_by(|a, b| place(&a.uri).cmp(&place(&b.uri)));
     all
+}
+
+/// What there is few of comes first.
+fn place(uri: &str) -> (bool, &str) {
+    let folder = |(name, _, _): &(&str, &str, &str)| {
+        let rest = uri.strip_prefix(SCHEME).unwrap_or(uri);
+        rest.strip_prefix(name)
+            .is_some_and(|it| it.starts_with('/'))
+    };
+    (FOLDERS.iter().any(folder), uri)
 }
 
 /// One page of the list, and where the next begins.
@@ -99,10 +113,7 @@ pub(super) fn page(
                 .strip_prefix(AFTER)
                 .ok_or_else(|| ErrorData::invalid_params("Unknown cursor", None))?;
             // A file that is gone meanwhile is no reason to begin again.
-            match all.iter().position(|resource| resource.uri == last) {
-                Some(place) => place + 1,
-                None => all.partition_point(|resource| resource.uri.as_str() <= last),
-            }
+            all.partition_point(|resource| place(&resource.uri) <= place(last))
         }
     };
     let more = all.len() > start + PAGE;
@@ -172,11 +183,18 @@ fn locate(workspace: &Workspace, uri: &str) -> Option<RelPath> {
     if !path.starts_with(folder) || !may_be_read(role(&path, &[])) {
         return None;
     }
-    // A link may lead to a file that is not for reading.
-    let real = workspace.absolute(&path).canonicalize().ok()?;
-    let real = real.strip_prefix(workspace.root()).ok()?.to_str()?;
-    let real = RelPath::new(&real.replace('\\', "/")).ok()?;
-    may_be_read(role(&real, &[])).then_some(path)
+    leads_to_memory(workspace, &path).then_some(path)
+}
+
+/// A link may lead to a file that is not for reading.
+fn leads_to_memory(workspace: &Workspace, path: &RelPath) -> bool {
+    let absolute = workspace.absolute(path);
+    let real = || {
+        let real = absolute.canonicalize().ok()?;
+        let real = real.strip_prefix(workspace.root()).ok()?.to_str()?;
+        RelPath::new(&real.replace('\\', "/")).ok()
+    };
+    real().is_some_and(|real| may_be_read(role(&real, &[])))
 }
 
 fn may_be_read(role: Role) -> bool {

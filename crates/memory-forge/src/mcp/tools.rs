@@ -81,7 +81,7 @@ const fn needed(name: &'static str, kind: Kind, about: &'static str) -> Field {
 }
 
 /// The fewest tokens in which something can still be said.
-pub(crate) const LEAST_TOKENS: i64 = 50;
+pub(crate) const LEAST_TOKENS: i64 = 100;
 
 const MAX_TOKENS: Field = field(
     "max_tokens",
@@ -287,6 +287,14 @@ pub(crate) fn chosen(names: &[String]) -> Result<Vec<&'static Spec>, String> {
     Ok(ALL.iter().filter(wanted).collect())
 }
 
+/// What the usual listing costs, without loading a vocabulary.
+pub(crate) fn estimate() -> usize {
+    let usual = ALL.iter().filter(|spec| spec.usual);
+    let listing: Vec<Tool> = usual.map(Spec::listed).collect();
+    let text = serde_json::to_string(&listing).expect("tools are plain data");
+    forge::tokens::estimate(&text)
+}
+
 impl Spec {
     /// Whether it keeps what the caller wrote.
     pub(crate) fn writes_text(&self) -> bool {
@@ -358,7 +366,14 @@ impl Answers {
         let text = || json!({ "type": "string" });
         let (properties, required) = match self {
             Answers::Passages => (
-                json!({ "results": { "type": "array", "items": { "type": "object" } } }),
+                json!({ "results": { "type": "array", "items": {
+                    "type": "object",
+                    "properties": {
+                        "path": text(),
+                        "lines": { "type": "array", "items": { "type": "integer" } },
+                        "text": text(),
+                    },
+                } } }),
                 "results",
             ),
             Answers::Text => (json!({ "text": text() }), "text"),
