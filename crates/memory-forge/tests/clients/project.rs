@@ -222,6 +222,43 @@ pub(crate) fn is_briefed(question: &Request) -> String {
     text
 }
 
+/// The client starts the server that `setup` told it of, and the model's call
+/// of a tool comes back to the model with what our server found.
+#[track_caller]
+pub(crate) fn searches_the_memory(project: &Project, client: &str, arguments: &[&str]) {
+    project.ws.add(
+        "
+        //- knowledge/tides.md
+        # Tides
+
+        High water at the old pier comes with the seventh bell.
+    ",
+    );
+    project.memory_forge(&["setup", client, "--mcp", "--yes"]);
+    project.model.forget();
+    let query = serde_json::json!({"query": "high water at the pier"});
+    project.model.will_call("search_knowledge", query);
+    let output = project.run(arguments);
+    let questions = project.model.questions();
+    let found = questions.iter().filter(|question| {
+        let text = question.text();
+        text.contains("with the seventh bell") && text.contains("knowledge/tides.md")
+    });
+    let offered = questions
+        .iter()
+        .map(|question| question.body["tools"].to_string());
+    assert!(
+        found.count() > 0,
+        "nothing came back from the server\n{output}\noffered: {:.3000}\nasked: {:?}",
+        offered.last().unwrap_or_default(),
+        questions.last().map(|question| {
+            let text = question.text();
+            let tail = text.len().saturating_sub(1_500);
+            text.get(tail..).map(str::to_owned)
+        }),
+    );
+}
+
 /// What the client keeps in its own files is not compared.
 #[track_caller]
 pub(crate) fn goes_without_a_trace(project: &Project, client: &str) {
