@@ -174,7 +174,7 @@ impl<H: ServerHandler> Door<H> {
     }
 
     async fn answer(&self, request: Request<Incoming>) -> Answer {
-        if let Err(refused) = self.check(&request) {
+        if let Some(refused) = self.refused(&request) {
             return refused;
         }
         if let Some(session) = session(request.headers()) {
@@ -190,30 +190,31 @@ impl<H: ServerHandler> Door<H> {
         answer
     }
 
-    fn check<B>(&self, request: &Request<B>) -> Result<(), Answer> {
+    /// The answer to a request that goes no further.
+    fn refused<B>(&self, request: &Request<B>) -> Option<Answer> {
         let headers = request.headers();
         if !host_is_loopback(request.uri(), headers) {
-            return Err(refusal(
+            return Some(refusal(
                 StatusCode::FORBIDDEN,
                 "Host is not a loopback name",
             ));
         }
         if !origin_is_loopback(headers) {
-            return Err(refusal(
+            return Some(refusal(
                 StatusCode::FORBIDDEN,
                 "Origin is not a loopback name",
             ));
         }
         if request.uri().path() != "/mcp" {
-            return Err(refusal(StatusCode::NOT_FOUND, "Only /mcp is served"));
+            return Some(refusal(StatusCode::NOT_FOUND, "Only /mcp is served"));
         }
         if !shows(headers, &self.token) {
             let mut refused = refusal(StatusCode::UNAUTHORIZED, "A bearer token is needed");
             let challenge = HeaderValue::from_static("Bearer realm=\"memory-forge\"");
             refused.headers_mut().insert(WWW_AUTHENTICATE, challenge);
-            return Err(refused);
+            return Some(refused);
         }
-        Ok(())
+        None
     }
 
     /// Notes the use of a session. Gives the one that has to go for it.
