@@ -318,10 +318,12 @@ fn claude_loads_agents_md_where_audit_says_so() {
     both_load(&project, &["/AGENTS.md", "docs/one.md"]);
 }
 
-/// A server in a project's file waits for a yes, which this setting gives.
+/// A server in a project's file waits for a yes, which this setting gives. By
+/// default the model has to look for tools before it can call one.
 #[test]
 fn claude_searches_the_memory() {
     let Some(project) = claude() else { return };
+    let project = project.env("ENABLE_TOOL_SEARCH", "false");
     let settings = r#"{"enableAllProjectMcpServers": true}"#;
     searches_the_memory(
         &project,
