@@ -79,7 +79,7 @@ fn what_is_too_long_is_left_out_and_its_id_told() {
             vec![],
         ),
         (
-            format!("Content-Length: 99999999999999999999999\r\n\r\n{{}}\n"),
+            "Content-Length: 99999999999999999999999\r\n\r\n{}\n".to_owned(),
             vec!["bad header", "{}"],
         ),
         (
