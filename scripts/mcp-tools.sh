@@ -7,7 +7,7 @@
 # reason why there is none. It never fails: tests without their tool count as
 # skipped.
 #
-# MEMORY_FORGE_MCP_TOOLS=off fetches nothing (all of it is about 100 MB, 330 MB
+# MEMORY_FORGE_MCP_TOOLS=off fetches nothing (all of it is about 100 MB, 390 MB
 # unpacked).
 set -uo pipefail
 cd "$(dirname "$0")/.."
