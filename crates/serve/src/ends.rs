@@ -17,7 +17,7 @@ const GRACE: Duration = Duration::from_secs(2);
 /// parent's number is looked at every two seconds; on Windows only the end of
 /// input tells, which a dying parent leaves behind in nearly all cases.
 pub(crate) fn watch(with_parent: bool) -> io::Result<oneshot::Receiver<()>> {
-    let parent = with_parent.then(Parent::watch).transpose()?;
+    let parent = with_parent.then(Parent::of_this_process);
     let (tell, told) = oneshot::channel();
     let (ready, is_ready) = std::sync::mpsc::channel();
     std::thread::Builder::new()
@@ -90,15 +90,11 @@ struct Parent {
 }
 
 impl Parent {
-    #[cfg_attr(
-        not(unix),
-        expect(clippy::unnecessary_wraps, reason = "as on the other systems")
-    )]
-    fn watch() -> io::Result<Self> {
-        Ok(Self {
+    fn of_this_process() -> Self {
+        Self {
             #[cfg(unix)]
             number: std::os::unix::process::parent_id(),
-        })
+        }
     }
 
     /// The signal comes whenever the *thread* that started us ends, which a
