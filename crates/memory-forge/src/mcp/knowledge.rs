@@ -79,7 +79,10 @@ pub(super) fn search(call: &mut Call, arguments: &Arguments) -> Result<Reply, Co
     let budget = Budget::of(arguments);
     let commit = call.commit();
     let (packing, reply) = packed(&answer, budget, commit.as_deref(), &remarks);
-    if let Some(index) = call.memory.index() {
+    // State files are no documents of the index, and their use is not counted.
+    if asked != Asked::State
+        && let Some(index) = call.memory.index()
+    {
         index.touch(&search::used(&answer, Some(&packing)), &now.to_string());
     }
     Ok(reply)
