@@ -4,6 +4,7 @@
 mod bench;
 mod bench_embed;
 mod convert_model;
+mod mcpb;
 mod soak;
 
 use std::process::ExitCode;
@@ -16,6 +17,8 @@ Commands:
       Measure the release binary against git, ripgrep and the shell's `true`
   bench hooks [--runs N]
       Measure what a hook costs, against `true` and `node`
+  bench mcp [--calls N] [--runs N] [--files N]
+      Measure the server: start, searches on one connection, memory
   bench recall [SET]...
       Measure how well questions find their documents, by mode
   bench embed
@@ -24,6 +27,8 @@ Commands:
       Kill commands and hooks in the middle of their writes; nothing may be lost
   soak writers [--processes N] [--writes N]
       Let many processes write at once; every entry must be there once
+  mcpb [--binary FILE]
+      Make the bundle for desktop clients, of a release build unless told
   convert-model <folder>
       Write the built-in model's file from the unpacked package";
 
@@ -33,10 +38,12 @@ fn main() -> ExitCode {
     let result = match words.as_slice() {
         ["bench", "speed", rest @ ..] => bench::speed::run(rest),
         ["bench", "hooks", rest @ ..] => bench::hooks::run(rest),
+        ["bench", "mcp", rest @ ..] => bench::mcp::run(rest),
         ["bench", "recall", rest @ ..] => bench::recall::run(rest),
         ["bench", "embed"] => bench_embed::run(),
         ["soak", "kills", rest @ ..] => soak::kills(rest),
         ["soak", "writers", rest @ ..] => soak::writers(rest),
+        ["mcpb", rest @ ..] => mcpb::run(rest),
         ["convert-model", from] => convert_model::run(from.as_ref()),
         _ => {
             eprintln!("{USAGE}");

@@ -84,6 +84,7 @@ pub(crate) enum Command {
     Doctor(commands::doctor::DoctorArgs),
     Mind(commands::mind::MindArgs),
     Sources(commands::sources::SourcesArgs),
+    Mcp(commands::mcp::McpArgs),
     Setup(commands::setup::SetupArgs),
     Uninstall(commands::uninstall::UninstallArgs),
     Status(commands::status::StatusArgs),

@@ -12,6 +12,7 @@ pub(crate) mod hook;
 pub(crate) mod index;
 pub(crate) mod init;
 pub(crate) mod man;
+pub(crate) mod mcp;
 pub(crate) mod mind;
 pub(crate) mod preview;
 pub(crate) mod restore;
@@ -50,6 +51,7 @@ fn dispatch(command: Command, settings: &Settings, ui: &mut Ui) -> Result<Exit, 
         Command::Doctor(args) => doctor::run(args, settings, ui),
         Command::Mind(args) => mind::run(args, settings, ui),
         Command::Sources(args) => sources::run(args, settings, ui),
+        Command::Mcp(args) => mcp::run(args, settings, ui),
         Command::Setup(args) => setup::run(args, settings, ui),
         Command::Uninstall(args) => uninstall::run(args, settings, ui),
         Command::Status(args) => status::run(args, settings, ui),

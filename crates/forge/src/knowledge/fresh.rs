@@ -82,6 +82,39 @@ pub fn fresh(workspace: &Workspace, opening: &mut Opening) -> Result<Fresh, Erro
         .or_else(|e| in_memory(workspace, &scan, opening, e.to_string()))
 }
 
+/// The same for one that has been open since it was last asked: where neither
+/// the files nor the index itself changed meanwhile, nothing is read again.
+pub fn again(workspace: &Workspace, before: Fresh, opening: &mut Opening) -> Result<Fresh, Error> {
+    let behind = |remark: &Remark| matches!(remark, Remark::Behind { .. });
+    let usable = !opening.force
+        && !before.remarks.iter().any(behind)
+        && before.index.is_as_opened()
+        && (before.in_memory().is_some() || manifest_is_there(workspace));
+    if usable {
+        let differences = refresh::differences(&workspace.scan(), &before.catalogue, false);
+        if differences.none() {
+            let kept = before.remarks.into_iter();
+            let mut remarks: Vec<Remark> = kept
+                .filter(|remark| matches!(remark, Remark::InMemory(_) | Remark::Beside { .. }))
+                .collect();
+            remarks.extend(unreadable(differences.problems));
+            return Ok(Fresh {
+                refresh: None,
+                lock: None,
+                remarks,
+                ..before
+            });
+        }
+    }
+    drop(before);
+    fresh(workspace, opening)
+}
+
+fn manifest_is_there(workspace: &Workspace) -> bool {
+    let manifest = workspace.derived().join("manifest.json");
+    manifest.symlink_metadata().is_ok()
+}
+
 /// The index in its file, brought up to date under the lock.
 fn kept(
     workspace: &Workspace,
@@ -189,8 +222,7 @@ fn unchanged(workspace: &Workspace, scan: &Scan) -> Result<Option<Fresh>, Error>
     let catalogue = index.catalogue()?;
     let differences = refresh::differences(scan, &catalogue, false);
     // A manifest that somebody removed is written again.
-    let manifest = workspace.derived().join("manifest.json");
-    if !differences.none() || manifest.symlink_metadata().is_err() {
+    if !differences.none() || !manifest_is_there(workspace) {
         return Ok(None);
     }
     Ok(Some(Fresh {

@@ -4,7 +4,7 @@ use std::process::Stdio;
 
 use crate::harness::ws;
 
-const COMMANDS: [&str; 19] = [
+const COMMANDS: [&str; 20] = [
     "init",
     "index",
     "search",
@@ -17,6 +17,7 @@ const COMMANDS: [&str; 19] = [
     "doctor",
     "mind",
     "sources",
+    "mcp",
     "setup",
     "uninstall",
     "status",
@@ -122,7 +123,7 @@ fn errors_in_the_request_exit_with_2_and_say_what_to_do() {
         &["man", "fly"],
         "error: There is no command `fly`\n\n\
          hint: The commands are init, index, search, save, forget, restore, stats, preview, audit, \
-         doctor, mind, setup, uninstall, status, config, hook, completion, man\n",
+         doctor, mind, mcp, setup, uninstall, status, config, hook, completion, man\n",
     );
 }
 
