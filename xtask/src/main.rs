@@ -17,7 +17,7 @@ Commands:
       Measure the release binary against git, ripgrep and the shell's `true`
   bench hooks [--runs N]
       Measure what a hook costs, against `true` and `node`
-  bench mcp [--calls N] [--runs N] [--files N]
+  bench mcp [--calls N] [--runs N] [--files N] [--binary FILE]
       Measure the server: start, searches on one connection, memory
   bench recall [SET]...
       Measure how well questions find their documents, by mode
