@@ -15,11 +15,12 @@ mod links;
 mod normal;
 mod plain;
 mod walk;
+pub mod when;
 
 #[cfg(test)]
 mod tests;
 
-pub use dates::DateMention;
+pub use dates::{DateMention, own_date};
 pub use edit::{Edit, EditError, apply};
 pub use front_matter::{FrontMatter, Value};
 pub use inert::{inert_block, inert_line};

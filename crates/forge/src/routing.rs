@@ -4,3 +4,4 @@
 pub mod closets;
 pub mod hubs;
 pub mod manifest;
+pub mod summary;
