@@ -38,6 +38,7 @@ const K1: f32 = 1.2;
 const B: f32 = 0.3;
 /// What the vectors can add where the best text match counts as 1.
 const VECTORS: f32 = 0.6;
+pub static TUNE: std::sync::Mutex<[f32; 6]> = std::sync::Mutex::new([1.2, 0.3, 0.6, 0.15, 1.0, 0.0]);
 /// What a date of the question adds when the entry has it too.
 const ON_DATE: f32 = 0.15;
 
@@ -51,6 +52,7 @@ pub fn ask(
     embedder: Option<&dyn Embedder>,
     now: Option<Date>,
 ) -> Vec<Hit> {
+    let tune = *TUNE.lock().unwrap();
     let mut terms = Terms::default();
     let wanted: Vec<String> = content(&mut terms, question);
     let whens = when::find(question, now);
@@ -70,11 +72,11 @@ pub fn ask(
             && near > far
             && near > 0.2
         {
-            score += VECTORS * (scores[at] - far) / (near - far);
+            score += tune[2] * (scores[at] - far) / (near - far);
         }
         let dated = on_date(&it.entry, &whens);
         if dated && field.is_none_or(|field| field == Field::Dates) {
-            score += ON_DATE;
+            score += tune[3];
         }
         if score <= 0.0 {
             continue;
@@ -191,11 +193,12 @@ fn text_scores(
         .collect();
     (0..listed.len())
         .map(|row| {
-            let norm = K1 * (1.0 - B + B * lengths[row] / mean);
+            let tune = *TUNE.lock().unwrap();
+            let norm = tune[0] * (1.0 - tune[1] + tune[1] * lengths[row] / mean);
             (0..wanted.len())
                 .map(|at| {
                     let count = counts[row * wanted.len() + at];
-                    idf[at] * count * (K1 + 1.0) / (count + norm)
+                    idf[at] * count * (tune[0] + 1.0) / (count + norm)
                 })
                 .sum()
         })
@@ -223,7 +226,7 @@ fn vector_scores(
             }
             let length = dot(&whole, &whole).sqrt();
             let whole = if length > 0.0 { dot(&query, &whole) / length } else { 0.0 };
-            whole + best
+            TUNE.lock().unwrap()[4] * whole + best
         })
         .collect()
 }

@@ -245,15 +245,26 @@ fn weave(
             }
         }
     }
-    // The block of each member, and in which of the two files it stands.
+    // The block of each member with the file it stands in, and the member of
+    // each block in the order of the files.
     let mut blocks: Vec<Option<(bool, Block)>> = vec![None; members.len()];
-    let mut gone: Vec<Block> = Vec::new();
-    for (in_primary, file) in [(true, &primary), (false, &archive)] {
+    let mut assigned: [Vec<Option<usize>>; 2] = Default::default();
+    for (file, list) in [&primary, &archive].into_iter().zip(&mut assigned) {
+        let in_primary = std::ptr::eq(file, &primary);
         for block in file.entries() {
-            match member_of(block, members, &by_stem) {
-                Some(at) if blocks[at].is_none() => blocks[at] = Some((in_primary, block.clone())),
-                _ => gone.push(block.clone()),
+            let at = member_of(block, members, &by_stem).filter(|at| blocks[*at].is_none());
+            match at {
+                Some(at) => blocks[at] = Some((in_primary, block.clone())),
+                None if block.is_refined() => report.remarks.push(format!(
+                    "`{}` line {}: [[{}]] describes a file that is not there; the entry was \
+                     edited by hand and is kept",
+                    if in_primary { hub.closets() } else { hub.closets_archive() },
+                    block.line,
+                    block.name
+                )),
+                None => report.removed += 1,
             }
+            list.push(at);
         }
     }
     report.files = members.len();
@@ -275,28 +286,6 @@ fn weave(
         }
     }
     let keep = primary_members(members, hub);
-    let missing = |block: &Block| gone.iter().any(|it| it == block);
-    for block in &gone {
-        match block.is_refined() {
-            true => report.remarks.push(format!(
-                "`{}` line {}: [[{}]] describes a file that is not there; the entry was edited by hand and is kept",
-                hub.closets(), block.line, block.name
-            )),
-            false => report.removed += 1,
-        }
-    }
-    let place = |block: &Block| {
-        members
-            .iter()
-            .zip(&blocks)
-            .position(|(_, known)| known.as_ref().is_some_and(|it| it.1 == *block))
-    };
-    let places: HashMap<(String, usize), Option<usize>> = primary
-        .entries()
-        .chain(archive.entries())
-        .map(|block| ((block.name.clone(), block.line), place(block)))
-        .collect();
-    let place = |block: &Block| places.get(&(block.name.clone(), block.line)).copied().flatten();
     let mut order: Vec<usize> = (0..members.len()).collect();
     sort_by_age(&mut order, members);
     let was_in = |at: usize| blocks[at].as_ref().map(|it| it.0);
@@ -311,13 +300,24 @@ fn weave(
         .collect();
     report.promoted = to_primary.iter().filter(|at| was_in(**at).is_some()).count();
     report.demoted = to_archive.len();
-    let stays = |block: Block, here: bool| match place(&block) {
+    let [of_primary, of_archive] = assigned;
+    let stays = |block: Block, at: Option<usize>, here: bool| match at {
         Some(at) => (keep[at] == here).then(|| done[at].clone()),
-        None => (missing(&block) && block.is_refined()).then_some(block),
+        None => block.is_refined().then_some(block),
     };
     let moved = |list: &[usize]| list.iter().map(|at| done[*at].clone()).collect();
-    primary.arrange(|block| stays(block, true), Vec::new(), moved(&to_primary));
-    archive.arrange(|block| stays(block, false), moved(&to_archive), Vec::new());
+    let mut places = of_primary.into_iter();
+    primary.arrange(
+        |block| stays(block, places.next().flatten(), true),
+        Vec::new(),
+        moved(&to_primary),
+    );
+    let mut places = of_archive.into_iter();
+    archive.arrange(
+        |block| stays(block, places.next().flatten(), false),
+        moved(&to_archive),
+        Vec::new(),
+    );
 
     report.archived = archive.entries().count();
     let paginated = report.archived > 0 || archive_text.is_some();
@@ -360,7 +360,7 @@ fn refreshed(
     newline: &str,
 ) -> Result<Block, Error> {
     let mut document = None;
-    let mut read = || -> Result<Document, Error> {
+    let read = || -> Result<Document, Error> {
         Ok(document::parse(workspace.read_text(&member.path)?))
     };
     let fresh = match member.fresh.take() {

@@ -58,7 +58,7 @@ pub fn extract(document: &Document, context: &Context) -> Entry {
 /// a short file to be found.
 fn size(document: &Document) -> usize {
     let length = document.body.len();
-    (length / 9).clamp(500, 1300).min(LONGEST_ENTRY)
+    (length / 8).clamp(520, 1450).min(LONGEST_ENTRY)
 }
 
 /// Heading, stamp and line ends of an entry.
