@@ -10,6 +10,7 @@ pub mod secrets;
 pub mod embed;
 
 pub mod workspace;
+pub mod links;
 pub mod index;
 
 pub mod routing;
@@ -17,5 +18,6 @@ pub mod routing;
 pub mod recall;
 pub mod knowledge;
 pub mod mind;
+pub mod graph;
 pub mod audit;
 pub mod doctor;

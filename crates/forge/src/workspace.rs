@@ -17,6 +17,7 @@ pub mod git;
 mod lock;
 mod outside;
 mod path;
+mod proposal;
 mod role;
 mod root;
 mod scan;
@@ -32,9 +33,10 @@ pub use config::{
 pub use lock::Lock;
 pub use outside::{BACKUP_SUFFIX, Backup, OutsideChange, OutsideFile, change_outside};
 pub use path::{PathError, RelPath, slug};
+pub use proposal::{Move, Proposal, Proposed};
 pub use role::{Role, role};
 pub use root::{FoundBy, Root, RootHints, discover};
-pub use scan::{Found, Scan, ScanProblem};
+pub use scan::{Found, Scan, ScanProblem, Tree};
 pub use undo::{Effect, JournalEntry, JournalFile, Undone, Unfinished};
 pub use write::{Change, Receipt};
 
@@ -144,6 +146,18 @@ impl Workspace {
     /// As [`Workspace::scan`], with the folders of the manifest's Hub Map.
     pub fn scan_with(&self, domains: &[String]) -> Scan {
         scan::scan(&self.root, domains)
+    }
+
+    /// Every file of the workspace of whatever kind, by stat alone. Folders
+    /// with a dot, other people's code and build outputs are left out.
+    pub fn tree(&self) -> Tree {
+        scan::tree(&self.root, &[])
+    }
+
+    /// As [`Workspace::tree`], with the folders of the manifest's Hub Map, on
+    /// which roles depend.
+    pub fn tree_with(&self, domains: &[String]) -> Tree {
+        scan::tree(&self.root, domains)
     }
 
     /// The Markdown files that lie directly in a folder, sorted.

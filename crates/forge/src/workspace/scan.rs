@@ -1,6 +1,6 @@
-//! Which Markdown files there are, by looking at folders and nothing else.
+//! Which files there are, by looking at folders and nothing else.
 //!
-//! The walk runs before every search, so it must cost no more than `git status`
+//! The walk of memory runs before every search, so it must cost no more than `git status`
 //! does: one listing per folder, one stat per file, several threads. It never
 //! opens a file, and no entry that cannot be read keeps the others from being
 //! found.
@@ -13,12 +13,20 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
+use super::autoload::is_skipped;
 use super::path::{is_inside, is_plain_name};
 use super::{RelPath, Role, role};
 
 /// What a walk found, both sorted by path.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Scan {
+    pub files: Vec<Found>,
+    pub problems: Vec<ScanProblem>,
+}
+
+/// Every file of the workspace, whatever it is, both sorted by path.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Tree {
     pub files: Vec<Found>,
     pub problems: Vec<ScanProblem>,
 }
@@ -30,6 +38,12 @@ pub struct Found {
     /// Nanoseconds since 1970; before that it is negative.
     pub mtime_ns: i64,
     pub role: Role,
+}
+
+impl Found {
+    pub fn is_markdown(&self) -> bool {
+        self.path.as_str().ends_with(".md")
+    }
 }
 
 /// Something that was passed over.
@@ -49,14 +63,35 @@ impl std::fmt::Display for ScanProblem {
 /// Where knowledge lies in every workspace.
 const FOLDERS: [&str; 2] = ["knowledge", ".agents/memory"];
 
+/// Which files a walk is after.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Extent {
+    /// Markdown, wherever a folder of memory holds it.
+    Memory,
+    /// Files of every kind, without other people's code and what is rebuilt.
+    Everything,
+}
+
 pub(super) fn scan(root: &Path, domains: &[String]) -> Scan {
     let mut problems = Vec::new();
     let mut folders = outermost(domains);
     folders.retain(|folder| may_enter(root, folder, &mut problems));
+    let mut found = walk(root, domains, folders, Extent::Memory);
+    found.problems.extend(problems);
+    found.problems.sort_unstable();
+    found
+}
+
+pub(super) fn tree(root: &Path, domains: &[String]) -> Tree {
+    let Scan { files, problems } = walk(root, domains, vec![String::new()], Extent::Everything);
+    Tree { files, problems }
+}
+
+fn walk(root: &Path, domains: &[String], folders: Vec<String>, extent: Extent) -> Scan {
     let threads = thread::available_parallelism()
         .map_or(2, NonZero::get)
         .clamp(2, 8);
-    let walk = Walk::new(root, domains, folders, threads);
+    let walk = Walk::new(root, domains, folders, extent, threads);
     let mut found = Scan::default();
     thread::scope(|scope| {
         let workers: Vec<_> = (1..threads).map(|_| scope.spawn(|| walk.work())).collect();
@@ -71,7 +106,6 @@ pub(super) fn scan(root: &Path, domains: &[String]) -> Scan {
             }
         }
     });
-    found.problems.extend(problems);
     found.files.sort_unstable_by(|a, b| a.path.cmp(&b.path));
     found.problems.sort_unstable();
     found
@@ -99,6 +133,7 @@ fn outermost(domains: &[String]) -> Vec<String> {
 struct Walk<'a> {
     root: &'a Path,
     domains: &'a [String],
+    extent: Extent,
     queue: Mutex<Queue>,
     more: Condvar,
     /// How many threads have nothing to do; looked at without the lock.
@@ -114,11 +149,18 @@ struct Queue {
 
 impl<'a> Walk<'a> {
     /// Each of `threads` must call [`Walk::work`].
-    fn new(root: &'a Path, domains: &'a [String], folders: Vec<String>, threads: usize) -> Self {
+    fn new(
+        root: &'a Path,
+        domains: &'a [String],
+        folders: Vec<String>,
+        extent: Extent,
+        threads: usize,
+    ) -> Self {
         let busy = threads;
         Walk {
             root,
             domains,
+            extent,
             queue: Mutex::new(Queue { folders, busy }),
             more: Condvar::new(),
             idle: AtomicUsize::new(0),
@@ -192,6 +234,7 @@ impl<'a> Walk<'a> {
                 continue;
             };
             let is_markdown = name.ends_with(".md");
+            let is_wanted = is_markdown || self.extent == Extent::Everything;
             let kind = match entry.file_type() {
                 Ok(kind) => kind,
                 Err(e) => {
@@ -200,7 +243,9 @@ impl<'a> Walk<'a> {
                 }
             };
             if kind.is_dir() {
-                if name.starts_with('.') {
+                if name.starts_with('.')
+                    || self.extent == Extent::Everything && is_skipped(name, name)
+                {
                     continue;
                 }
                 let path = join(folder, name);
@@ -212,12 +257,14 @@ impl<'a> Walk<'a> {
                 }
                 own.push(path);
             } else if kind.is_symlink() {
-                self.follow(join(folder, name), is_markdown, found);
+                self.follow(join(folder, name), is_wanted, is_markdown, found);
             // macOS leaves files that begin with `._` beside the real ones.
-            } else if is_markdown && !name.starts_with("._") {
+            } else if is_wanted && !name.starts_with("._") {
                 let path = join(folder, name);
                 if !kind.is_file() {
-                    found.problems.push(problem(&path, "is not a regular file"));
+                    if is_markdown {
+                        found.problems.push(problem(&path, "is not a regular file"));
+                    }
                     continue;
                 }
                 match entry.metadata() {
@@ -231,7 +278,7 @@ impl<'a> Walk<'a> {
 
     /// A symlinked file counts when what it leads to is inside; a symlinked
     /// folder never does, so that no walk can run in circles.
-    fn follow(&self, path: String, is_markdown: bool, found: &mut Scan) {
+    fn follow(&self, path: String, is_wanted: bool, is_markdown: bool, found: &mut Scan) {
         let absolute = self.root.join(&path);
         let target = fs::canonicalize(&absolute).and_then(|real| Ok((fs::metadata(&real)?, real)));
         match target {
@@ -241,17 +288,16 @@ impl<'a> Walk<'a> {
                     "is a symlink to a folder, which is not followed",
                 ));
             }
-            _ if !is_markdown => {}
-            Ok((meta, real)) if meta.is_file() => {
-                if is_inside(self.root, &real) {
-                    found.files.push(self.found(path, &meta));
-                } else {
-                    found.problems.push(problem(
-                        &path,
-                        "is a symlink that leads out of the workspace",
-                    ));
-                }
+            _ if !is_wanted => {}
+            Ok((meta, real)) if meta.is_file() && is_inside(self.root, &real) => {
+                found.files.push(self.found(path, &meta));
             }
+            // Of what is no document nobody expects anything.
+            _ if !is_markdown => {}
+            Ok((meta, _)) if meta.is_file() => found.problems.push(problem(
+                &path,
+                "is a symlink that leads out of the workspace",
+            )),
             Ok(_) => found.problems.push(problem(&path, "is not a regular file")),
             Err(e) if e.kind() == io::ErrorKind::NotFound => {
                 found
@@ -340,8 +386,10 @@ fn unreadable(path: String, error: &io::Error) -> ScanProblem {
 
 fn join(folder: &str, name: &str) -> String {
     let mut path = String::with_capacity(folder.len() + 1 + name.len());
-    path.push_str(folder);
-    path.push('/');
+    if !folder.is_empty() {
+        path.push_str(folder);
+        path.push('/');
+    }
     path.push_str(name);
     path
 }

@@ -228,7 +228,7 @@ fn errors_while_walking_become_problems() {
     // A folder that went away between being found and being listed.
     let (_dir, root) = root(&["knowledge/a.md"]);
     let folders = vec!["knowledge".to_string(), "knowledge/gone".to_string()];
-    let walk = Walk::new(&root, &[], folders, 1);
+    let walk = Walk::new(&root, &[], folders, Extent::Memory, 1);
     let scan = walk.work();
     assert_eq!(found(&scan).len(), 1);
     assert_eq!(
@@ -251,4 +251,57 @@ fn many_folders_are_all_found() {
             .windows(2)
             .all(|pair| pair[0].path < pair[1].path)
     );
+}
+
+#[test]
+fn the_tree_has_files_of_every_kind() {
+    let (_dir, root) = root(&[
+        "README.md",
+        ".gitignore",
+        "a/image.png",
+        "a/._image.png",
+        "a/Note.one.md",
+        "a/.obsidian/x.json",
+        "b/c/no-ending",
+        "memory/.graph.md",
+        ".git/config",
+        ".claude/skills/x.md",
+        ".memory-forge/index.db",
+        "node_modules/p/index.js",
+        "b/__pycache__/m.pyc",
+        "b/venv/lib.py",
+        "target/debug/x",
+    ]);
+    let tree = tree(&root, &[]);
+    let files: Vec<(&str, bool)> = tree
+        .files
+        .iter()
+        .map(|file| (file.path.as_str(), file.is_markdown()))
+        .collect();
+    let expect = [
+        (".gitignore", false),
+        ("README.md", true),
+        ("a/Note.one.md", true),
+        ("a/image.png", false),
+        ("b/c/no-ending", false),
+        ("memory/.graph.md", true),
+    ];
+    assert_eq!(files, expect);
+    assert_eq!(tree.problems, []);
+}
+
+#[cfg(unix)]
+#[test]
+fn the_tree_takes_symlinks_to_files_inside() {
+    use std::os::unix::fs::symlink;
+    let (_dir, root) = root(&["a.png", "b/c.md"]);
+    symlink("../a.png", root.join("b/link.png")).unwrap();
+    symlink("nowhere", root.join("b/gone.png")).unwrap();
+    symlink("nowhere", root.join("b/gone.md")).unwrap();
+    symlink("b", root.join("d")).unwrap();
+    let tree = tree(&root, &[]);
+    let files: Vec<&str> = tree.files.iter().map(|file| file.path.as_str()).collect();
+    assert_eq!(files, ["a.png", "b/c.md", "b/link.png"]);
+    let problems: Vec<&str> = tree.problems.iter().map(|it| it.path.as_str()).collect();
+    assert_eq!(problems, ["b/gone.md", "d"]);
 }
