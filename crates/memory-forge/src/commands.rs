@@ -4,6 +4,7 @@
 //! it is handed [`Settings`] and [`Ui`].
 
 pub(crate) mod audit;
+pub(crate) mod closets;
 pub(crate) mod completion;
 pub(crate) mod config;
 pub(crate) mod doctor;
@@ -50,6 +51,7 @@ fn dispatch(command: Command, settings: &Settings, ui: &mut Ui) -> Result<Exit, 
         Command::Audit(args) => audit::run(args, settings, ui),
         Command::Doctor(args) => doctor::run(args, settings, ui),
         Command::Mind(args) => mind::run(args, settings, ui),
+        Command::Closets(args) => closets::run(args, settings, ui),
         Command::Links(args) => links::run(args, settings, ui),
         Command::Graph(args) => graph::run(args, settings, ui),
         Command::Setup(args) => setup::run(args, settings, ui),

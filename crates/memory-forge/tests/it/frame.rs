@@ -4,7 +4,7 @@ use std::process::Stdio;
 
 use crate::harness::ws;
 
-const COMMANDS: [&str; 20] = [
+const COMMANDS: [&str; 21] = [
     "init",
     "index",
     "search",
@@ -16,6 +16,7 @@ const COMMANDS: [&str; 20] = [
     "audit",
     "doctor",
     "mind",
+    "closets",
     "links",
     "graph",
     "setup",
