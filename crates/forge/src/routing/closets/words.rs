@@ -86,7 +86,17 @@ pub(super) fn weight(word: &str) -> f32 {
         return *weight;
     }
     if word.bytes().any(|b| b.is_ascii_digit()) {
-        return if word.len() == 1 { 0.35 } else { 0.7 };
+        let plain = word.bytes().any(|b| b.is_ascii_alphabetic()) || word.len() > 4;
+        return if plain { 0.7 } else { 0.4 };
+    }
+    // A compound tells what its parts tell, though no list has it.
+    if head.contains(['-', '/', '_']) {
+        let parts: Vec<f32> = head
+            .split(['-', '/', '_'])
+            .filter(|part| !part.is_empty())
+            .map(weight)
+            .collect();
+        return parts.iter().sum::<f32>() / parts.len().max(1) as f32;
     }
     if head.chars().count() < 2 {
         return 0.0;
