@@ -46,7 +46,11 @@ pub fn of_entry(entry: &Entry, title: Option<&str>) -> String {
         .chain(dates.iter().take(2).cloned())
         .collect();
     let reserved: usize = sure.iter().map(|it| it.chars().count() + 2).sum();
+    let said = sure.join(" ").to_lowercase();
     for subject in subjects {
+        if said.contains(&subject.to_lowercase()) {
+            continue;
+        }
         line.add_within(subject, LONGEST.saturating_sub(reserved));
     }
     for value in &sure {

@@ -504,6 +504,14 @@ fn weave(
             hub.closets_archive(), report.archived
         ));
     }
+    for (file, path) in [(&primary, hub.closets()), (&archive, hub.closets_archive())] {
+        // A fence or a comment that nobody closed would swallow the entries.
+        if File::parse(file.render()).entries().count() != file.entries().count() {
+            return Err(Error::Refused(format!(
+                "`{path}` has a code fence or a comment that is never closed; close it and try again"
+            )));
+        }
+    }
     let mut change = |path: RelPath, before: Option<String>, after: String| {
         if before.as_deref() != Some(after.as_str()) {
             report.changes.push((path, before.unwrap_or_default(), after));

@@ -108,7 +108,12 @@ fn in_sentence(text: &str, trust: f32, found: &mut Names) {
             at += 1;
             continue;
         }
-        let first = at == 0 || ends_clause(tokens[at - 1]);
+        // `meine Schwester Ana`: the relation is no part of the name.
+        if has(words::RELATIONS, &lower[at]) && at + 1 < tokens.len() {
+            at += 1;
+            continue;
+        }
+        let first = at == 0 || ends_sentence(tokens[at - 1]);
         let before = if at > 0 { lower[at - 1].as_str() } else { "" };
         let mut end = at + 1;
         while end < tokens.len()
@@ -174,6 +179,10 @@ fn is_calendar(word: &str) -> bool {
         januar februar märz mai juni juli oktober dezember montag dienstag mittwoch donnerstag \
         freitag samstag sonntag";
     has(CALENDAR, word)
+}
+
+fn ends_sentence(token: &str) -> bool {
+    token.ends_with(['.', '!', '?', ':', '"', '”']) && token.len() > 1
 }
 
 fn ends_clause(token: &str) -> bool {

@@ -152,7 +152,8 @@ pub(super) fn plain(text: &str) -> String {
         let next = at + c.len_utf8();
         match c {
             '*' | '`' => at = next,
-            '_' if !out.ends_with(char::is_alphanumeric)
+            '_' if space
+                || !out.ends_with(char::is_alphanumeric)
                 || !text[next..].starts_with(char::is_alphanumeric) =>
             {
                 at = next;

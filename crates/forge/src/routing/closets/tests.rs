@@ -305,7 +305,7 @@ fn a_question_is_answered_by_field() {
     };
     assert_eq!(best("what about Mike?"), ("c".to_owned(), Some(Field::People)));
     assert_eq!(best("when did I switch to Linear?").0, "b");
-    assert_eq!(best("my allergies").0, "a");
+    assert_eq!(best("what am I allergic to").0, "a");
     assert_eq!(best("what happened this month"), ("b".to_owned(), Some(Field::Dates)));
     assert_eq!(best("in January"), ("a".to_owned(), Some(Field::Dates)));
 }
@@ -364,9 +364,13 @@ proptest! {
         for (at, text) in texts.iter().enumerate() {
             ws.write(&format!("a/n{at}.md"), text);
         }
-        ws.write("a/_CLOSETS.md", closets);
+        ws.write("a/_CLOSETS.md", &closets);
         let (workspace, hub) = hub(&ws, "a");
-        build(&workspace, &hub, BUILD, now()).expect("it builds");
+        if build(&workspace, &hub, BUILD, now()).is_err() {
+            // An open fence in the closets is for a person to close.
+            prop_assert_eq!(ws.read("a/_CLOSETS.md"), closets);
+            return Ok(());
+        }
         let once = ws.read("a/_CLOSETS.md");
         let again = build(&workspace, &hub, BUILD, now()).expect("it builds");
         prop_assert!(again.changes.is_empty(), "{once}\n----\n{}", again.changes[0].2);

@@ -26,7 +26,7 @@ without won would wouldn yes yet you your yours yourself yourselves able actuall
 along anyway came come comes coming despite especially feel feels felt find found good great look \
 looks looking lately mean means okay oh hey hi hello hope new nice old part people possible pretty \
 probably recently second simply time times today together two three usually various \
-wondering worry yeah yep \
+wondering worry yeah yep e.g i.e eg ie \
 der die das den dem des ein eine einen einem einer eines und oder aber nicht ist sind war waren ich \
 du er sie es wir ihr mein meine meinen meiner dein sein seine ihre uns euch mir dir ihm mich dich \
 sich auf aus bei bis durch für gegen in mit nach ohne um unter von vor zu zum zur über auch als am \
@@ -59,7 +59,8 @@ remember keep mind note day days week weeks month months year years ago last nex
 minutes morning evening night weekend wanted trying tried thought thinking wonder mentioned \
 talk talking discuss discussed hear heard call called set sets week's unique perfect ideal simple \
 easy quick quickly hard difficult able ready feeling life world place places area areas person \
-number numbers amount level levels case cases form forms support process quality value values";
+number numbers amount level levels case cases form forms support process quality value values document documents \
+article section";
 
 pub(super) struct Lexicon {
     flat: HashMap<&'static str, f32>,
@@ -113,9 +114,9 @@ pub(super) fn is_empty_word(word: &str) -> bool {
 
 /// Verbs and phrases that report a decision or its reversal, folded to lower
 /// case; a trailing `*` stands for any ending.
-pub(super) const DECISIONS: [&str; 75] = [
+pub(super) const DECISIONS: [&str; 74] = [
     "switched", "switching from", "rejected", "abandoned", "dropped", "picked", "decided",
-    "decision:", "replaced", "replaces", "replacing", "chose", "chosen", "opted for", "went with",
+    "decision:", "replaced", "replaces", "replacing", "chose", "chosen", "opted for",
     "going with", "settled on", "moved from", "migrated", "reverted", "rolled back", "gave up",
     "given up", "no longer", "stopped using", "stopped", "quit", "cancelled", "canceled",
     "deprecated", "superseded", "supersedes", "instead of", "rather than", "agreed to",
@@ -143,6 +144,16 @@ je j'ai j mon ma mes moi nous notre nos \
 yo mi mis me nosotros nuestro nuestra soy tengo vivo trabajo estoy \
 io mio mia miei mie noi nostro nostra sono ho \
 eu meu minha meus minhas nós nosso nossa sou tenho moro";
+
+/// Words with which something is denied or required.
+pub(super) const FIRM: &str = "not never must only always cannot nie kein keine nicht muss jamais \
+    nunca mai siempre sempre";
+
+/// Sentences that begin so introduce others and state nothing.
+pub(super) const INTRODUCTIONS: [&str; 10] = [
+    "in this document", "in this article", "in this note", "in this section", "in this guide",
+    "this document", "this article", "this section", "here's a ", "here is a ",
+];
 
 /// Openings of a sentence that say nothing themselves.
 pub(super) const THROAT_CLEARING: [&str; 44] = [
