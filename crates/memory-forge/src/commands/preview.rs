@@ -45,6 +45,11 @@ pub(crate) fn run(
     );
     let domains = Manifest::read(&workspace).map(|it| it.domains());
     let role = role(&path, &domains.unwrap_or_default());
+    let context = Context {
+        name: path.stem(),
+        archived: role == Role::Archive,
+    };
+    let entry = closets::extract(&document, &context);
     if args.json {
         ui.json(&serde_json::json!({
             "version": 1,

@@ -93,16 +93,27 @@ fn without_hashes(text: &str) -> String {
 fn building_twice_changes_nothing_and_is_logged() {
     let ws = workspace();
     let said = ws.run(&["closets", "build"]);
-    assert!(said.ok().ends_with("hubs=2 files=3 refreshed=3 skipped=0\n"), "{said}");
+    assert!(
+        said.ok()
+            .ends_with("hubs=2 files=3 refreshed=3 skipped=0\n"),
+        "{said}"
+    );
     let once = (ws.read("legal/_CLOSETS.md"), ws.read("memory/_CLOSETS.md"));
     let said = ws.run(&["closets", "build"]);
-    assert!(said.ok().ends_with("hubs=2 files=3 refreshed=0 skipped=3\n"), "{said}");
+    assert!(
+        said.ok()
+            .ends_with("hubs=2 files=3 refreshed=0 skipped=3\n"),
+        "{said}"
+    );
     let twice = (ws.read("legal/_CLOSETS.md"), ws.read("memory/_CLOSETS.md"));
     assert_eq!(once, twice);
     assert!(once.1.contains("<!-- memex-closets:1.1 -->"), "{}", once.1);
     let log = ws.read("memory/.reindex-runs.log");
-    assert!(log.contains("hubs=2 files=3 refreshed=3 skipped=0  status=ok")
-        || log.contains("hubs=2 files=3 refreshed=3 skipped=0 status=ok"), "{log}");
+    assert!(
+        log.contains("hubs=2 files=3 refreshed=3 skipped=0  status=ok")
+            || log.contains("hubs=2 files=3 refreshed=3 skipped=0 status=ok"),
+        "{log}"
+    );
     assert!(!ws.exists("memory/.reindex.lock"));
 }
 
@@ -110,11 +121,17 @@ fn building_twice_changes_nothing_and_is_logged() {
 fn w1_a_new_archive_is_listed_by_a_link_that_leads_to_it() {
     let ws = workspace();
     for at in 0..35 {
-        ws.write(&format!("legal/case{at:02}.md"), format!("I won case {at}.\n"));
+        ws.write(
+            &format!("legal/case{at:02}.md"),
+            format!("I won case {at}.\n"),
+        );
     }
     ws.run(&["closets", "build"]).ok();
     let manifest = ws.read("_MANIFEST.md");
-    assert!(manifest.contains("[[legal/_CLOSETS-archive]]"), "{manifest}");
+    assert!(
+        manifest.contains("[[legal/_CLOSETS-archive]]"),
+        "{manifest}"
+    );
     assert!(ws.exists("legal/_CLOSETS-archive.md"));
     ws.run(&["closets", "build", "--force"]).ok();
     assert_eq!(ws.read("_MANIFEST.md"), manifest);
@@ -125,7 +142,10 @@ fn check_finds_what_is_out_of_date() {
     let ws = workspace();
     let said = ws.run(&["closets", "check"]);
     said.fails(1);
-    assert!(said.stdout.contains("the hub `Legal` has no closets"), "{said}");
+    assert!(
+        said.stdout.contains("the hub `Legal` has no closets"),
+        "{said}"
+    );
     ws.run(&["closets", "build"]).ok();
     ws.run(&["closets", "check"]).ok();
     ws.write("legal/nda.md", "I always sign.\n");
@@ -148,7 +168,11 @@ fn show_answers_by_field_and_from_the_archive_last() {
     ws.run(&["closets", "build"]).ok();
     let said = ws.run(&["closets", "show", "Berlin office"]);
     assert!(said.ok().starts_with("[[lease]]"), "{said}");
-    assert!(said.stdout.contains("  decisions: We dropped the Berlin office"), "{said}");
+    assert!(
+        said.stdout
+            .contains("  decisions: We dropped the Berlin office"),
+        "{said}"
+    );
     let found = json(&ws.run(&["closets", "show", "Maria", "--field", "people", "--json"]));
     assert_eq!(found["results"][0]["entry"], "nda");
     assert_eq!(found["results"][0]["path"], "legal/nda.md");

@@ -39,7 +39,7 @@ const WEIGHTS: [f32; 7] = [1.0, 1.2, 1.0, 1.0, 0.4, 0.2, 1.0];
 const K1: f32 = 1.2;
 const B: f32 = 0.3;
 /// What the vectors can add where the best text match counts as 1.
-const VECTORS: f32 = 0.9;
+const VECTORS: f32 = 1.4;
 /// How many entries get vectors.
 const POOL: usize = 60;
 /// What a date of the question adds when the entry has it too.
@@ -263,7 +263,11 @@ fn vector_scores(
                 whole.iter_mut().zip(&vector).for_each(|(w, v)| *w += v);
             }
             let length = dot(&whole, &whole).sqrt();
-            let whole = if length > 0.0 { dot(&query, &whole) / length } else { 0.0 };
+            let whole = if length > 0.0 {
+                dot(&query, &whole) / length
+            } else {
+                0.0
+            };
             whole + best
         })
         .collect()

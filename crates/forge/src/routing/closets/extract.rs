@@ -61,7 +61,7 @@ pub fn extract(document: &Document, context: &Context) -> Entry {
 /// a short file to be found.
 fn size(document: &Document) -> usize {
     let length = document.body.len();
-    (length / 8).clamp(520, 1450).min(LONGEST_ENTRY)
+    (length * 2 / 17).clamp(500, 1450).min(LONGEST_ENTRY)
 }
 
 /// Heading, stamp and line ends of an entry.
@@ -97,12 +97,19 @@ fn status(document: &Document, context: &Context) -> String {
         .map(|status| status.trim().to_lowercase())
         .filter(|status| {
             (1..=20).contains(&status.len())
-                && status.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-')
+                && status
+                    .bytes()
+                    .all(|b| b.is_ascii_alphanumeric() || b == b'-')
         });
     let replaced = front.is_some_and(|front| {
-        ["superseded-by", "superseded_by", "replaced-by", "replaced_by"]
-            .iter()
-            .any(|key| front.list(key).iter().any(|by| !by.trim().is_empty()))
+        [
+            "superseded-by",
+            "superseded_by",
+            "replaced-by",
+            "replaced_by",
+        ]
+        .iter()
+        .any(|key| front.list(key).iter().any(|by| !by.trim().is_empty()))
     });
     match by_front {
         Some(status) => status,
@@ -188,7 +195,11 @@ impl Pool {
         if spoken && !question && sentence.place != Place::Heading {
             let stated = stated(&lower, sentence);
             if decides || stated > 0.0 {
-                let field = if decides { Field::Decisions } else { Field::Claims };
+                let field = if decides {
+                    Field::Decisions
+                } else {
+                    Field::Claims
+                };
                 let worth = FACT * if decides { 1.0 } else { stated };
                 if text.chars().count() <= LONGEST_VALUE {
                     self.offer(field, text, worth, at, at);
@@ -247,7 +258,11 @@ impl Pool {
                 tells.push((id, weight + if capital { 0.15 } else { 0.0 }));
             }
         }
-        if tells.is_empty() || !self.offered.insert(format!("{}{}", field.name(), text.to_lowercase())) {
+        if tells.is_empty()
+            || !self
+                .offered
+                .insert(format!("{}{}", field.name(), text.to_lowercase()))
+        {
             return;
         }
         self.candidates.push(Candidate {
@@ -373,14 +388,13 @@ fn without_throat_clearing(text: &str) -> &str {
 
 fn decides(lower: &str) -> bool {
     words::DECISIONS.iter().any(|verb| {
-        memchr::memmem::find_iter(lower.as_bytes(), verb.as_bytes())
-            .any(|at| {
-                // `picked up` and `dropped by` decide nothing.
-                let behind = &lower[at + verb.len()..];
-                let another = [" up", " off", " by", " out", " in "];
-                !lower[..at].ends_with(char::is_alphanumeric)
-                    && !another.iter().any(|it| behind.starts_with(it))
-            })
+        memchr::memmem::find_iter(lower.as_bytes(), verb.as_bytes()).any(|at| {
+            // `picked up` and `dropped by` decide nothing.
+            let behind = &lower[at + verb.len()..];
+            let another = [" up", " off", " by", " out", " in "];
+            !lower[..at].ends_with(char::is_alphanumeric)
+                && !another.iter().any(|it| behind.starts_with(it))
+        })
     })
 }
 
@@ -398,9 +412,8 @@ fn stated(lower: &str, sentence: &Sentence) -> f32 {
     if words().any(|word| has(words::FIRST_PERSON, &word.replace('’', "'"))) {
         return 1.0;
     }
-    let firm = words().any(|word| {
-        word.bytes().any(|b| b.is_ascii_digit()) || has(words::FIRM, word)
-    });
+    let firm =
+        words().any(|word| word.bytes().any(|b| b.is_ascii_digit()) || has(words::FIRM, word));
     match (firm, sentence.voice, sentence.place) {
         // What a user pastes is mostly not about himself.
         (_, Voice::User, Place::Item) => 0.0,
@@ -437,11 +450,15 @@ fn phrases(text: &str) -> Vec<&str> {
         run.clear();
     };
     let mut at = 0;
-    while let Some(skip) = text[at..].find(|c: char| c.is_alphanumeric() || c == '$' || c == '€') {
+    while let Some(skip) = text[at..].find(|c: char| c.is_alphanumeric() || c == '$' || c == '€')
+    {
         let start = at + skip;
         let rest = &text[start..];
         let mut length = rest
-            .find(|c: char| c.is_whitespace() || matches!(c, ',' | ';' | '(' | ')' | '"' | '“' | '”' | '—' | '–'))
+            .find(|c: char| {
+                c.is_whitespace()
+                    || matches!(c, ',' | ';' | '(' | ')' | '"' | '“' | '”' | '—' | '–')
+            })
             .unwrap_or(rest.len());
         let word = rest[..length].trim_end_matches(|c: char| !c.is_alphanumeric() && c != '%');
         length = length.max(1);
@@ -471,8 +488,15 @@ fn phrases(text: &str) -> Vec<&str> {
 fn subject(text: &str) -> String {
     let plain = prose::plain(text).replace([',', ';', '"'], " ");
     let plain = plain.split_whitespace().collect::<Vec<_>>().join(" ");
-    let plain = inert(plain.trim_matches(|c: char| !c.is_alphanumeric() && !matches!(c, '$' | '€' | '%' | '+' | '#')));
-    if plain.chars().count() > 80 { String::new() } else { plain }
+    let plain =
+        inert(plain.trim_matches(|c: char| {
+            !c.is_alphanumeric() && !matches!(c, '$' | '€' | '%' | '+' | '#')
+        }));
+    if plain.chars().count() > 80 {
+        String::new()
+    } else {
+        plain
+    }
 }
 
 /// A claim stands in quotation marks, decisions are kept apart by semicolons.

@@ -55,10 +55,17 @@ fn an_entry_has_what_the_text_says_by_field() {
         entry.decisions,
         ["We switched from Stripe to Adyen last Thursday"]
     );
-    assert_eq!(entry.dates, ["2026-03-16", "2026-03-12 (\"last Thursday\")"]);
+    assert_eq!(
+        entry.dates,
+        ["2026-03-16", "2026-03-12 (\"last Thursday\")"]
+    );
     assert_eq!(entry.status, "active");
     for wanted in ["Ledger", "billing", "SEPA mandates"] {
-        assert!(entry.subjects.iter().any(|it| it == wanted), "{wanted}: {:?}", entry.subjects);
+        assert!(
+            entry.subjects.iter().any(|it| it == wanted),
+            "{wanted}: {:?}",
+            entry.subjects
+        );
     }
 }
 
@@ -69,15 +76,27 @@ fn in_a_chat_the_users_words_are_the_facts() {
          **Assistant:** I have many ideas! You could visit the Museu Nacional do Azulejo.\n",
     );
     assert_eq!(entry.claims, ["I moved to Lisbon in 2024"]);
-    assert!(entry.subjects.iter().any(|it| it.contains("Azulejo")), "{entry:?}");
+    assert!(
+        entry.subjects.iter().any(|it| it.contains("Azulejo")),
+        "{entry:?}"
+    );
 }
 
 #[test]
 fn decisions_and_facts_in_other_languages() {
     for (text, decision) in [
-        ("Wir haben Postgres statt MySQL genommen.\n", "Wir haben Postgres statt MySQL genommen"),
-        ("Nous avons abandonné Redis hier.\n", "Nous avons abandonné Redis hier"),
-        ("Al final decidimos usar Kafka.\n", "Al final decidimos usar Kafka"),
+        (
+            "Wir haben Postgres statt MySQL genommen.\n",
+            "Wir haben Postgres statt MySQL genommen",
+        ),
+        (
+            "Nous avons abandonné Redis hier.\n",
+            "Nous avons abandonné Redis hier",
+        ),
+        (
+            "Al final decidimos usar Kafka.\n",
+            "Al final decidimos usar Kafka",
+        ),
     ] {
         assert_eq!(entry_of(text).decisions, [decision]);
     }
@@ -95,7 +114,10 @@ fn the_status_is_the_files_own() {
         ("x: y", "active"),
         ("status: \"[[x]] ## y\"", "active"),
     ] {
-        assert_eq!(entry_of(&format!("---\n{front}\n---\ntext\n")).status, status);
+        assert_eq!(
+            entry_of(&format!("---\n{front}\n---\ntext\n")).status,
+            status
+        );
     }
 }
 
@@ -135,8 +157,14 @@ fn w6_only_the_entries_of_changed_files_are_redone() {
     let third = build(&workspace, &hub, BUILD, now()).expect("it builds");
     assert_eq!((third.refreshed, third.skipped), (1, 1));
     let after = ws.read("a/_CLOSETS.md");
-    assert!(before.contains("blue") && !after.contains("blue"), "{after}");
-    assert!(after.contains("green") && after.contains("yellow"), "{after}");
+    assert!(
+        before.contains("blue") && !after.contains("blue"),
+        "{after}"
+    );
+    assert!(
+        after.contains("green") && after.contains("yellow"),
+        "{after}"
+    );
     let fourth = build(&workspace, &hub, BUILD, now()).expect("it builds");
     assert!(fourth.changes.is_empty());
     assert_eq!(ws.read("a/_CLOSETS.md"), after);
@@ -151,27 +179,54 @@ fn d14_a_refinement_stays_until_the_file_changes_and_is_merged_then() {
     let refined = ws
         .read("a/_CLOSETS.md")
         .replace("- subjects: ", "- subjects: hand made, ")
-        .replace("- claims: ", "- claims: \"allergic to nuts\"; \"long gone\"; ")
+        .replace(
+            "- claims: ",
+            "- claims: \"allergic to nuts\"; \"long gone\"; ",
+        )
         .replace("status: active", "status: superseded")
         + "\nA remark of an agent.\n";
     ws.write("a/_CLOSETS.md", &refined);
     build(&workspace, &hub, BUILD, now()).expect("it builds");
-    assert_eq!(ws.read("a/_CLOSETS.md"), refined, "kept while the file is the same");
+    assert_eq!(
+        ws.read("a/_CLOSETS.md"),
+        refined,
+        "kept while the file is the same"
+    );
 
-    ws.write("a/x.md", format!("{text}I bought a hand made canoe in Bergen.\n"));
+    ws.write(
+        "a/x.md",
+        format!("{text}I bought a hand made canoe in Bergen.\n"),
+    );
     build(&workspace, &hub, BUILD, now()).expect("it builds");
     let merged = ws.read("a/_CLOSETS.md");
-    for kept in ["\"allergic to nuts\"", "hand made", "status: superseded", "A remark of an agent."] {
+    for kept in [
+        "\"allergic to nuts\"",
+        "hand made",
+        "status: superseded",
+        "A remark of an agent.",
+    ] {
         assert!(merged.contains(kept), "{kept}:\n{merged}");
     }
-    assert!(merged.contains("canoe") && !merged.contains("long gone"), "{merged}");
+    assert!(
+        merged.contains("canoe") && !merged.contains("long gone"),
+        "{merged}"
+    );
 
     // It is still known as a refinement the time after that.
-    ws.write("a/x.md", format!("{text}I bought a hand made canoe in Turku.\n"));
+    ws.write(
+        "a/x.md",
+        format!("{text}I bought a hand made canoe in Turku.\n"),
+    );
     build(&workspace, &hub, BUILD, now()).expect("it builds");
     let merged = ws.read("a/_CLOSETS.md");
-    assert!(merged.contains("\"allergic to nuts\"") && merged.contains("Turku"), "{merged}");
-    let (_, again) = (build(&workspace, &hub, BUILD, now()), ws.read("a/_CLOSETS.md"));
+    assert!(
+        merged.contains("\"allergic to nuts\"") && merged.contains("Turku"),
+        "{merged}"
+    );
+    let (_, again) = (
+        build(&workspace, &hub, BUILD, now()),
+        ws.read("a/_CLOSETS.md"),
+    );
     assert_eq!(again, merged);
 }
 
@@ -196,8 +251,14 @@ fn pagination_keeps_thirty_and_promotes_what_is_touched() {
     // Equal times of a checkout: the documents' dates decide.
     let demoted: Vec<&str> = archive.entries().map(|it| it.name.as_str()).collect();
     assert_eq!(demoted, ["n02", "n30", "n01", "n29", "n00", "n28"]);
-    assert!(ws.read("a/_CLOSETS.md").contains("## Recently Archived\n- [[n02]] — "));
-    assert!(ws.read("a/_CLOSETS-archive.md").starts_with("# Closets archive: a\n"));
+    assert!(
+        ws.read("a/_CLOSETS.md")
+            .contains("## Recently Archived\n- [[n02]] — ")
+    );
+    assert!(
+        ws.read("a/_CLOSETS-archive.md")
+            .starts_with("# Closets archive: a\n")
+    );
 
     ws.write("a/n00.md", "---\ndate: 2026-03-01\n---\nI sold boat 0.\n");
     let report = build(&workspace, &hub, BUILD, now()).expect("it builds");
@@ -207,7 +268,12 @@ fn pagination_keeps_thirty_and_promotes_what_is_touched() {
     let archive = File::parse(ws.read("a/_CLOSETS-archive.md"));
     let names: Vec<&str> = archive.entries().map(|it| it.name.as_str()).collect();
     assert_eq!(names, ["n31", "n02", "n30", "n01", "n29", "n28"]);
-    assert!(build(&workspace, &hub, BUILD, now()).expect("it builds").changes.is_empty());
+    assert!(
+        build(&workspace, &hub, BUILD, now())
+            .expect("it builds")
+            .changes
+            .is_empty()
+    );
     assert_eq!(check(&workspace, &hub).expect("it looks"), []);
 }
 
@@ -215,12 +281,18 @@ fn pagination_keeps_thirty_and_promotes_what_is_touched() {
 fn the_memory_hub_is_kept_whole() {
     let ws = TestWorkspace::empty();
     for at in 0..35 {
-        ws.write(&format!("memory/n{at:02}.md"), format!("I have plan {at}.\n"));
+        ws.write(
+            &format!("memory/n{at:02}.md"),
+            format!("I have plan {at}.\n"),
+        );
     }
     let (workspace, hub) = hub(&ws, "memory");
     let report = build(&workspace, &hub, BUILD, now()).expect("it builds");
     assert_eq!(report.archived, 0);
-    assert!(ws.read("memory/_CLOSETS.md").contains("<!-- memex-closets:1.1 -->"));
+    assert!(
+        ws.read("memory/_CLOSETS.md")
+            .contains("<!-- memex-closets:1.1 -->")
+    );
     assert!(!ws.exists("memory/_CLOSETS-archive.md"));
 }
 
@@ -229,7 +301,10 @@ fn w1_the_link_to_an_archive_names_the_file() {
     let ws = TestWorkspace::files("//- working/legal/x.md\nx\n");
     let (_, hub) = hub(&ws, "working/legal");
     assert_eq!(archive_link(&hub), "working/legal/_CLOSETS-archive");
-    assert_eq!(format!("{}.md", archive_link(&hub)), hub.closets_archive().as_str());
+    assert_eq!(
+        format!("{}.md", archive_link(&hub)),
+        hub.closets_archive().as_str()
+    );
 }
 
 #[test]
@@ -251,12 +326,25 @@ fn unknown_parts_of_a_file_stay() {
     let (workspace, hub) = hub(&ws, "a");
     build(&workspace, &hub, BUILD, now()).expect("it builds");
     let after = ws.read("a/_CLOSETS.md");
-    for kept in ["Prose.\r\n", "owner: me\r\n", "```\r\n## [[fake]]\r\n```\r\n", "## Notes\r\nkeep"] {
+    for kept in [
+        "Prose.\r\n",
+        "owner: me\r\n",
+        "```\r\n## [[fake]]\r\n```\r\n",
+        "## Notes\r\nkeep",
+    ] {
         assert!(after.contains(kept), "{kept:?}\n{after:?}");
     }
-    assert!(after.contains("# Mine\r\n\r\n<!-- memex-closets:1.0 -->\r\n"), "{after:?}");
+    assert!(
+        after.contains("# Mine\r\n\r\n<!-- memex-closets:1.0 -->\r\n"),
+        "{after:?}"
+    );
     assert!(!after.replace("\r\n", "").contains('\n'), "{after:?}");
-    assert!(build(&workspace, &hub, BUILD, now()).expect("it builds").changes.is_empty());
+    assert!(
+        build(&workspace, &hub, BUILD, now())
+            .expect("it builds")
+            .changes
+            .is_empty()
+    );
 }
 
 #[test]
@@ -292,9 +380,18 @@ fn listed(name: &str, text: &str) -> Listed {
 #[test]
 fn a_question_is_answered_by_field() {
     let all = [
-        listed("a", "---\ndate: 2026-01-05\n---\nI am allergic to coffee.\n"),
-        listed("b", "---\ndate: 2026-03-05\n---\nWe switched from Jira to Linear.\n"),
-        listed("c", "---\ndate: 2025-06-05\n---\nDinner with my friend Mike about boats.\n"),
+        listed(
+            "a",
+            "---\ndate: 2026-01-05\n---\nI am allergic to coffee.\n",
+        ),
+        listed(
+            "b",
+            "---\ndate: 2026-03-05\n---\nWe switched from Jira to Linear.\n",
+        ),
+        listed(
+            "c",
+            "---\ndate: 2025-06-05\n---\nDinner with my friend Mike about boats.\n",
+        ),
     ];
     let today = Date::new(2026, 3, 20).ok();
     let best = |question: &str| {
@@ -303,22 +400,51 @@ fn a_question_is_answered_by_field() {
         reasons(hit, &all, question, None, today);
         (all[hit.at].name.clone(), hit.fields.first().map(|it| it.0))
     };
-    assert_eq!(best("what about Mike?"), ("c".to_owned(), Some(Field::People)));
+    assert_eq!(
+        best("what about Mike?"),
+        ("c".to_owned(), Some(Field::People))
+    );
     assert_eq!(best("when did I switch to Linear?").0, "b");
     assert_eq!(best("what am I allergic to").0, "a");
-    assert_eq!(best("what happened this month"), ("b".to_owned(), Some(Field::Dates)));
+    assert_eq!(
+        best("what happened this month"),
+        ("b".to_owned(), Some(Field::Dates))
+    );
     assert_eq!(best("in January"), ("a".to_owned(), Some(Field::Dates)));
 }
 
 /// Text that tries to be something else.
 fn hostile() -> impl Strategy<Value = String> {
     let piece = prop_oneof![
-        Just("## [[evil]]\n"), Just("- status: archived\n"), Just("<!-- forge aa bb -->"),
-        Just("<!--"), Just("-->"), Just("[[x]]"), Just("]]"), Just("|"), Just("\n\n"), Just("\r\n"),
-        Just("\"; \"b"), Just("I am "), Just("We switched from A to B. "), Just("; "), Just(", "),
-        Just("`"), Just("```\n"), Just("\\"), Just("**User:** "), Just("**Assistant:** "),
-        Just("on 2026-03-01 "), Just("yesterday "), Just("<script>"), Just("\u{202e}"), Just("日本語。"),
-        Just("Ärger mit Ärzten "), Just("[a](b) "), Just("my friend Zoe said "), Just("# T\n"),
+        Just("## [[evil]]\n"),
+        Just("- status: archived\n"),
+        Just("<!-- forge aa bb -->"),
+        Just("<!--"),
+        Just("-->"),
+        Just("[[x]]"),
+        Just("]]"),
+        Just("|"),
+        Just("\n\n"),
+        Just("\r\n"),
+        Just("\"; \"b"),
+        Just("I am "),
+        Just("We switched from A to B. "),
+        Just("; "),
+        Just(", "),
+        Just("`"),
+        Just("```\n"),
+        Just("\\"),
+        Just("**User:** "),
+        Just("**Assistant:** "),
+        Just("on 2026-03-01 "),
+        Just("yesterday "),
+        Just("<script>"),
+        Just("\u{202e}"),
+        Just("日本語。"),
+        Just("Ärger mit Ärzten "),
+        Just("[a](b) "),
+        Just("my friend Zoe said "),
+        Just("# T\n"),
     ];
     prop_oneof![
         proptest::collection::vec(piece, 0..60).prop_map(|all| all.concat()),
