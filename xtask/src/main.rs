@@ -18,7 +18,7 @@ Commands:
       Measure what a hook costs, against `true` and `node`
   bench recall [SET]...
       Measure how well questions find their documents, by mode
-  bench closets [longmemeval|locomo]...
+  bench closets [longmemeval|locomo]... [--groups N] [--misses]
       Measure how well closets alone find files, beside full text
   bench embed
       Measure the built-in model

@@ -8,11 +8,12 @@ use std::path::Path;
 use std::sync::Mutex;
 
 use anyhow::{Result, bail};
-use forge::document;
 use forge::embed::{self, Embedder};
 use forge::index::terms::Terms;
 use forge::routing::closets::ask::{Listed, ask};
-use forge::routing::closets::{self, Context};
+use forge::routing::closets::build::{self, Build};
+use forge::workspace::Workspace;
+use jiff::Timestamp;
 
 use super::recall;
 
@@ -38,9 +39,11 @@ pub(crate) fn run(rest: &[&str]) -> Result<()> {
     };
     let mut sets = Vec::new();
     let mut most = usize::MAX;
+    let mut misses = false;
     let mut words = rest.iter();
     while let Some(word) = words.next() {
         match *word {
+            "--misses" => misses = true,
             "--groups" => most = words.next().and_then(|n| n.parse().ok()).unwrap_or(most),
             name => sets.push(name),
         }
@@ -57,7 +60,7 @@ pub(crate) fn run(rest: &[&str]) -> Result<()> {
         // Questions come sorted by kind, so a part is taken evenly.
         let step = groups.len().div_ceil(most.max(1)).max(1);
         groups = groups.into_iter().step_by(step).collect();
-        measure(set, &groups)?;
+        measure(set, &groups, misses)?;
     }
     Ok(())
 }
@@ -69,8 +72,7 @@ const SYSTEMS: [&str; 4] = [
     "full text, BM25",
 ];
 
-fn measure(set: &str, groups: &[Group]) -> Result<()> {
-    let show = std::env::var_os("CLOSETS_SHOW").is_some();
+fn measure(set: &str, groups: &[Group], show: bool) -> Result<()> {
     let model = Remembered {
         model: embed::builtin(),
         known: Mutex::new(HashMap::new()),
@@ -78,27 +80,32 @@ fn measure(set: &str, groups: &[Group]) -> Result<()> {
     let mut scores: [Vec<Score>; 4] = Default::default();
     let mut kinds: HashMap<String, Vec<f64>> = HashMap::new();
     let (mut text_size, mut entry_size, mut files) = (0, 0, 0);
+    let mut building = 0.0;
     for group in groups {
-        let mut listed = Vec::new();
+        let folder = tempfile::tempdir()?;
+        std::fs::create_dir(folder.path().join("knowledge"))?;
         for (id, text) in &group.files {
-            let document = document::parse(text.clone());
-            let context = Context {
-                name: id,
-                archived: false,
-            };
-            let entry = closets::extract(&document, &context);
+            std::fs::write(folder.path().join(format!("knowledge/{id}.md")), text)?;
             text_size += text.chars().count();
-            let lines: usize = entry.lines().iter().map(|l| l.chars().count() + 1).sum();
-            entry_size += lines + id.chars().count() + 45;
-            files += 1;
-            listed.push(Listed {
-                name: id.clone(),
-                path: None,
-                hub: String::new(),
-                archived: false,
-                entry,
-            });
         }
+        files += group.files.len();
+        let workspace = Workspace::open(folder.path())?;
+        let begin = cpu_seconds();
+        let hubs = build::hubs(&workspace)?;
+        for hub in &hubs {
+            let options = Build {
+                force: false,
+                dry_run: false,
+            };
+            build::build(&workspace, hub, options, Timestamp::UNIX_EPOCH)?;
+            for path in [hub.closets(), hub.closets_archive()] {
+                entry_size += workspace
+                    .read_text(&path)
+                    .map_or(0, |text| text.chars().count());
+            }
+        }
+        building += cpu_seconds() - begin;
+        let listed = build::listed(&workspace, &hubs)?;
         // Names of files are ids here and must not help.
         let mut nameless = listed.clone();
         nameless.iter_mut().for_each(|it| it.name.clear());
@@ -136,10 +143,14 @@ fn measure(set: &str, groups: &[Group]) -> Result<()> {
         }
     }
     println!(
-        "{set}: n = {}, {files} files, {text_size} characters; entries {entry_size} = {:.1} % ({:.0} a file)",
+        "{set}: n = {}, {files} files, {text_size} characters; closets {entry_size} = {:.1} % ({:.0} a file)",
         scores[0].len(),
         100.0 * entry_size as f64 / text_size as f64,
         entry_size as f64 / files as f64,
+    );
+    println!(
+        "  built with {building:.1} s of processor time: {:.0} MB a minute",
+        text_size as f64 / 1e6 / (building / 60.0).max(1e-9)
     );
     println!(
         "  {:22} any@1   any@5   frac@5 (95 %)         all@5   ndcg@10",
@@ -188,6 +199,23 @@ fn vectors_only(
         .collect();
     scored.sort_by(|a, b| b.0.total_cmp(&a.0));
     scored.iter().map(|it| listed[it.1].name.clone()).collect()
+}
+
+/// What this process has used of the processor, which other work on the
+/// machine does not change.
+fn cpu_seconds() -> f64 {
+    #[cfg(unix)]
+    {
+        let mut time = libc::timespec {
+            tv_sec: 0,
+            tv_nsec: 0,
+        };
+        // SAFETY: it writes into the value that it is given and nothing else.
+        unsafe { libc::clock_gettime(libc::CLOCK_PROCESS_CPUTIME_ID, &mut time) };
+        time.tv_sec as f64 + time.tv_nsec as f64 / 1e9
+    }
+    #[cfg(not(unix))]
+    0.0
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -405,7 +433,8 @@ fn locomo(data: &Path) -> Result<Vec<Group>> {
         });
         let body = text(&value["text"]).replace('\n', "\n\n");
         let group = &mut groups.last_mut().expect("one was pushed").1;
-        group.files.push((text(&value["id"]), front + &body));
+        let id = text(&value["id"]).replace('/', "-");
+        group.files.push((id, front + &body));
     }
     for value in recall::lines(&data.join("locomo/dev-queries"))? {
         let conversation = text(&value["conv"]);
@@ -413,7 +442,7 @@ fn locomo(data: &Path) -> Result<Vec<Group>> {
             .as_array()
             .into_iter()
             .flatten()
-            .map(text)
+            .map(|id| text(id).replace('/', "-"))
             .collect();
         let group = groups.iter_mut().find(|group| group.0 == conversation);
         if let (Some(group), false) = (group, gold.is_empty()) {

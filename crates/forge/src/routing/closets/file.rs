@@ -19,6 +19,7 @@ pub struct File {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[expect(clippy::large_enum_variant, reason = "nearly every part is an entry")]
 pub enum Part {
     /// Title, marker and whatever stands before the first entry.
     Head(String),

@@ -148,9 +148,7 @@ fn in_sentence(text: &str, trust: f32, found: &mut Names) {
         let label = at == 0 && tokens[end - 1].ends_with(':') && given;
         let evidence = if honorific || relation || (said && (given || !first)) || label {
             2.0
-        } else if given && (end > at + 1 || !ambiguous) && !first && !title {
-            1.0
-        } else if given && end == at + 2 && !title {
+        } else if given && !title && (end == at + 2 || !first && (end > at + 1 || !ambiguous)) {
             1.0
         } else if given && !ambiguous && !title {
             0.5
