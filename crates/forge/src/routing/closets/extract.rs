@@ -61,7 +61,7 @@ pub fn extract(document: &Document, context: &Context) -> Entry {
 /// a short file to be found.
 fn size(document: &Document) -> usize {
     let length = document.body.len();
-    (length * 2 / 17).clamp(500, 1450).min(LONGEST_ENTRY)
+    (length * 23 / 200).clamp(490, 1420).min(LONGEST_ENTRY)
 }
 
 /// Heading, stamp and line ends of an entry.
