@@ -21,6 +21,8 @@ Commands:
       Measure the server: start, searches on one connection, memory
   bench recall [SET]...
       Measure how well questions find their documents, by mode
+  bench closets [longmemeval|locomo]... [--groups N] [--misses]
+      Measure how well closets alone find files, beside full text
   bench embed
       Measure the built-in model
   soak kills [--count N] [--seed N]
@@ -40,6 +42,7 @@ fn main() -> ExitCode {
         ["bench", "hooks", rest @ ..] => bench::hooks::run(rest),
         ["bench", "mcp", rest @ ..] => bench::mcp::run(rest),
         ["bench", "recall", rest @ ..] => bench::recall::run(rest),
+        ["bench", "closets", rest @ ..] => bench::closets::run(rest),
         ["bench", "embed"] => bench_embed::run(),
         ["soak", "kills", rest @ ..] => soak::kills(rest),
         ["soak", "writers", rest @ ..] => soak::writers(rest),

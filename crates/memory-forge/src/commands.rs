@@ -4,13 +4,16 @@
 //! it is handed [`Settings`] and [`Ui`].
 
 pub(crate) mod audit;
+pub(crate) mod closets;
 pub(crate) mod completion;
 pub(crate) mod config;
 pub(crate) mod doctor;
 pub(crate) mod forget;
+pub(crate) mod graph;
 pub(crate) mod hook;
 pub(crate) mod index;
 pub(crate) mod init;
+pub(crate) mod links;
 pub(crate) mod man;
 pub(crate) mod mcp;
 pub(crate) mod mind;
@@ -52,6 +55,9 @@ fn dispatch(command: Command, settings: &Settings, ui: &mut Ui) -> Result<Exit, 
         Command::Mind(args) => mind::run(args, settings, ui),
         Command::Sources(args) => sources::run(args, settings, ui),
         Command::Mcp(args) => mcp::run(args, settings, ui),
+        Command::Closets(args) => closets::run(args, settings, ui),
+        Command::Links(args) => links::run(args, settings, ui),
+        Command::Graph(args) => graph::run(args, settings, ui),
         Command::Setup(args) => setup::run(args, settings, ui),
         Command::Uninstall(args) => uninstall::run(args, settings, ui),
         Command::Status(args) => status::run(args, settings, ui),

@@ -63,7 +63,7 @@ pub(crate) struct Stats {
 impl Stats {
     pub(crate) fn gather(workspace: &Workspace, index: &Index) -> Result<Stats, CommandError> {
         let catalogue = index.catalogue()?;
-        let differences = refresh::differences(&workspace.scan(), &catalogue, false);
+        let differences = refresh::differences(&forge::routing::scan(workspace), &catalogue, false);
         let mut stats = Stats {
             counts: index.counts()?,
             kinds: BTreeMap::new(),

@@ -4,7 +4,7 @@ use std::process::Stdio;
 
 use crate::harness::ws;
 
-const COMMANDS: [&str; 20] = [
+const COMMANDS: &[&str] = &[
     "init",
     "index",
     "search",
@@ -18,6 +18,9 @@ const COMMANDS: [&str; 20] = [
     "mind",
     "sources",
     "mcp",
+    "closets",
+    "links",
+    "graph",
     "setup",
     "uninstall",
     "status",
@@ -121,9 +124,10 @@ fn errors_in_the_request_exit_with_2_and_say_what_to_do() {
     );
     check(
         &["man", "fly"],
-        "error: There is no command `fly`\n\n\
-         hint: The commands are init, index, search, save, forget, restore, stats, preview, audit, \
-         doctor, mind, mcp, setup, uninstall, status, config, hook, completion, man\n",
+        &format!(
+            "error: There is no command `fly`\n\nhint: The commands are {}\n",
+            COMMANDS.join(", ")
+        ),
     );
 }
 

@@ -4,10 +4,12 @@
 
 mod audit;
 mod bad_input;
+mod closets;
 mod config;
 mod doctor;
 mod forget;
 mod frame;
+mod graph;
 mod harness;
 mod hooks;
 mod index;
@@ -15,6 +17,7 @@ mod init;
 mod mcp;
 mod mcp_client;
 mod mcp_limits;
+mod links;
 mod mind;
 mod save;
 mod search;
