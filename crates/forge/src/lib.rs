@@ -19,5 +19,6 @@ pub mod recall;
 pub mod knowledge;
 pub mod mind;
 pub mod graph;
+pub mod upkeep;
 pub mod audit;
 pub mod doctor;
