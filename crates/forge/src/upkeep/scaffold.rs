@@ -8,7 +8,7 @@ use super::day;
 use crate::document::inert_line;
 use crate::routing::layout::{self, StateFile};
 use crate::routing::manifest::{self, Manifest, Mode, SUMMARY_FORMAT, VERSION, link};
-use crate::workspace::{Error, Proposal, RelPath, Workspace};
+use crate::workspace::{Error, Proposal, Workspace};
 
 /// What a workspace still lacks. `about` answers "What are you working on?".
 /// A manifest without a marker gets one; a managed one is left alone.
@@ -94,19 +94,4 @@ fn text(file: StateFile, about: &str, day: &str) -> String {
         StateFile::Glossary => "# Glossary\n\n| Term | Meaning |\n|---|---|\n".to_owned(),
         StateFile::Ideas => "---\ntags: [inbox]\n---\n\n# Ideas\n".to_owned(),
     }
-}
-
-/// The files that a new workspace begins with, for messages.
-pub fn usual_files() -> Vec<RelPath> {
-    let names = [
-        "memory/status.md",
-        "memory/session-log.md",
-        "memory/decisions.md",
-        "memory/glossary.md",
-        "scratch/ideas.md",
-    ];
-    names
-        .iter()
-        .filter_map(|name| RelPath::new(name).ok())
-        .collect()
 }

@@ -6,10 +6,12 @@ use std::fmt::Display;
 
 use jiff::Timestamp;
 
-use super::{propose, resummarize};
+use super::{day, propose, resummarize};
+use crate::document::Edit;
 use crate::routing::bulk::{Run, Skill, Status, Who};
+use crate::routing::closets::build::{self, Build};
 use crate::routing::hubs::{self, Hub};
-use crate::routing::manifest::{self, Age, Manifest, Mode, SUMMARY_FORMAT, VERSION};
+use crate::routing::manifest::{self, Age, Manifest, Mode, New, Part, SUMMARY_FORMAT, VERSION};
 use crate::workspace::{Error, Proposal, Workspace};
 
 /// Why a workspace is not current.
@@ -65,15 +67,6 @@ impl Plan {
     }
 }
 
-/// What reindexing a hub did.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Reindexed {
-    pub files: usize,
-    pub refreshed: usize,
-    /// Files that could not be used.
-    pub failed: usize,
-}
-
 /// What an upgrade did.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Done {
@@ -81,6 +74,8 @@ pub struct Done {
     pub hubs: usize,
     pub files: usize,
     pub partial: bool,
+    /// What a person should know.
+    pub remarks: Vec<String>,
 }
 
 /// Looks at the signals. Takes no lock and writes nothing. `force` plans all
@@ -149,15 +144,9 @@ pub fn plan(workspace: &Workspace, force: bool) -> Result<Plan, Error> {
     })
 }
 
-/// Carries out a plan. `reindex` builds the closets of a hub. After an error
-/// the lock stays and what was done stays done; the next run goes on.
-pub fn run(
-    workspace: &Workspace,
-    plan: &Plan,
-    now: Timestamp,
-    who: &Who,
-    reindex: &mut dyn FnMut(&Hub) -> Result<Reindexed, Error>,
-) -> Result<Done, Error> {
+/// Carries out a plan. After an error the lock stays and what was done stays
+/// done; the next run goes on.
+pub fn run(workspace: &Workspace, plan: &Plan, now: Timestamp, who: &Who) -> Result<Done, Error> {
     let run = Run::begin(workspace, Skill::Upgrade, now, who)?;
     let mut done = Done::default();
     if plan.resummarize {
@@ -166,15 +155,20 @@ pub fn run(
         done.summaries = summaries.changes();
         done.partial |= !summaries.lost.is_empty();
     }
-    for hub in &plan.hubs {
-        let built = reindex(hub)?;
-        done.hubs += 1;
-        done.files += built.files;
-        done.partial |= built.failed > 0;
-    }
+    let archives = reindex(workspace, plan, now, who, &mut done)?;
     if let Some(manifest) = Manifest::load(workspace)? {
         let mut last = Proposal::default();
-        let edits = manifest.set_version().into_iter().collect();
+        let row = |target: &String| {
+            let new = New {
+                target,
+                text: "Closets of files that were not touched for long",
+                note: &day(now),
+                ..New::default()
+            };
+            manifest.list(Part::Tier3, &new)
+        };
+        let mut edits: Vec<Edit> = archives.iter().filter_map(row).collect();
+        edits.extend(manifest.set_version());
         propose(&mut last, &manifest::path(), manifest.text(), edits)?;
         last.apply(workspace, "Upgrade the workspace", now)?;
     }
@@ -198,6 +192,45 @@ pub fn run(
     };
     run.finish(&counts, status)?;
     Ok(done)
+}
+
+/// Builds closets; gives the archives that are new and want a row.
+fn reindex(
+    workspace: &Workspace,
+    plan: &Plan,
+    now: Timestamp,
+    who: &Who,
+    done: &mut Done,
+) -> Result<Vec<String>, Error> {
+    let mut archives = Vec::new();
+    if plan.hubs.is_empty() {
+        return Ok(archives);
+    }
+    let run = Run::begin(workspace, Skill::Reindex, now, who)?;
+    let (mut refreshed, mut skipped) = (0, 0);
+    for hub in &plan.hubs {
+        let wanted = Build {
+            force: false,
+            dry_run: false,
+        };
+        let report = build::build(workspace, hub, wanted, now)?;
+        if report.new_archive {
+            archives.push(build::archive_link(hub));
+        }
+        done.hubs += 1;
+        done.files += report.files;
+        refreshed += report.refreshed;
+        skipped += report.skipped;
+        done.remarks.extend(report.remarks);
+    }
+    let counts: [(&str, &dyn Display); 4] = [
+        ("hubs", &done.hubs),
+        ("files", &done.files),
+        ("refreshed", &refreshed),
+        ("skipped", &skipped),
+    ];
+    run.finish(&counts, Status::Ok)?;
+    Ok(archives)
 }
 
 /// `<!-- memex-closets:1.0 -->`

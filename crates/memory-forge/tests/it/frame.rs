@@ -4,7 +4,7 @@ use std::process::Stdio;
 
 use crate::harness::ws;
 
-const COMMANDS: [&str; 20] = [
+const COMMANDS: [&str; 24] = [
     "init",
     "index",
     "search",
@@ -18,6 +18,10 @@ const COMMANDS: [&str; 20] = [
     "mind",
     "links",
     "graph",
+    "manifest",
+    "domain",
+    "archive",
+    "upgrade",
     "setup",
     "uninstall",
     "status",
