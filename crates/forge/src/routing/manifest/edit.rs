@@ -95,7 +95,8 @@ impl Manifest {
         if !is_path || !link(target).starts_with("[[") {
             return None;
         }
-        let same = |entry: &Entry| super::key(&entry.target) == super::key(target);
+        let wanted = super::key(&super::target_of(&link(target)));
+        let same = |entry: &Entry| super::key(&entry.target) == wanted;
         if self.part(Part::Tier2).any(same) {
             return None;
         }
