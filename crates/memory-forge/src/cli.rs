@@ -83,6 +83,7 @@ pub(crate) enum Command {
     Audit(commands::audit::AuditArgs),
     Doctor(commands::doctor::DoctorArgs),
     Mind(commands::mind::MindArgs),
+    Closets(commands::closets::ClosetsArgs),
     Links(commands::links::LinksArgs),
     Graph(commands::graph::GraphArgs),
     Manifest(commands::manifest::ManifestArgs),

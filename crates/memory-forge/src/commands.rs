@@ -5,6 +5,7 @@
 
 pub(crate) mod archive;
 pub(crate) mod audit;
+pub(crate) mod closets;
 pub(crate) mod completion;
 pub(crate) mod config;
 pub(crate) mod doctor;
@@ -54,6 +55,7 @@ fn dispatch(command: Command, settings: &Settings, ui: &mut Ui) -> Result<Exit, 
         Command::Audit(args) => audit::run(args, settings, ui),
         Command::Doctor(args) => doctor::run(args, settings, ui),
         Command::Mind(args) => mind::run(args, settings, ui),
+        Command::Closets(args) => closets::run(args, settings, ui),
         Command::Links(args) => links::run(args, settings, ui),
         Command::Graph(args) => graph::run(args, settings, ui),
         Command::Manifest(args) => manifest::run(args, settings, ui),

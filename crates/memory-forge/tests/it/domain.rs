@@ -26,7 +26,7 @@ See [[interviews]] and [the same](../../interviews.md).
 //- interviews.md
 # Interviews
 
-Back to [lease](working/legal/lease.md).
+Back to [lease](./working/legal/lease.md).
 ";
 
 #[test]

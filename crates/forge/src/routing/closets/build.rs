@@ -8,11 +8,13 @@ use std::time::UNIX_EPOCH;
 use jiff::Timestamp;
 use jiff::civil::Date;
 
+use super::ask::Listed;
 use super::file::{Block, File, Stamp, source_hash};
 use super::merge::merge;
 use super::{Context, Entry, MANY_ARCHIVED, PRIMARY, RECENT, extract};
 use crate::document::{self, Document, own_date};
-use crate::routing::hubs::Hub;
+use crate::routing::hubs::{self, Hub};
+use crate::routing::manifest::{self, Manifest, New, Part};
 use crate::workspace::{Error, RelPath, Role, Workspace, role};
 
 /// What a build did, or would do.
@@ -68,6 +70,169 @@ struct Member {
     fresh: Option<Entry>,
 }
 
+/// The hubs that have closets: those of the manifest and `memory/`, or
+/// `knowledge/` where there is no manifest.
+pub fn hubs(workspace: &Workspace) -> Result<Vec<Hub>, Error> {
+    let known = hubs::hubs(workspace)?;
+    let folder = RelPath::new("knowledge")?;
+    if !known.is_empty() || !workspace.absolute(&folder).is_dir() {
+        return Ok(known);
+    }
+    let members = workspace
+        .scan()
+        .files
+        .into_iter()
+        .filter(|found| found.role == Role::Knowledge && found.path.starts_with("knowledge"))
+        .map(|found| found.path)
+        .collect();
+    Ok(vec![Hub {
+        name: "knowledge".to_owned(),
+        folder,
+        index: None,
+        members,
+    }])
+}
+
+/// Every entry of these hubs as it stands in their files.
+pub fn listed(workspace: &Workspace, hubs: &[Hub]) -> Result<Vec<Listed>, Error> {
+    let mut listed = Vec::new();
+    for hub in hubs {
+        let by_name: HashMap<String, &RelPath> = names(hub)
+            .into_iter()
+            .map(|name| name.to_lowercase())
+            .zip(&hub.members)
+            .collect();
+        for (archived, path) in [(false, hub.closets()), (true, hub.closets_archive())] {
+            let text = match workspace.read_text(&path) {
+                Ok(text) => text,
+                Err(error) if error.is_not_found() => continue,
+                Err(error) => return Err(error),
+            };
+            listed.extend(File::parse(text).entries().map(|block| Listed {
+                name: block.name.clone(),
+                path: by_name
+                    .get(&block.name.to_lowercase())
+                    .map(|path| path.as_str().to_owned()),
+                hub: hub.name.clone(),
+                archived,
+                entry: block.entry.clone(),
+            }));
+        }
+    }
+    Ok(listed)
+}
+
+/// Lists new archives in the manifest's Tier 3, where there is a manifest.
+pub fn list_archives(workspace: &Workspace, made: &[&Hub], now: Timestamp) -> Result<(), Error> {
+    let path = manifest::path();
+    if made.is_empty() || !workspace.absolute(&path).is_file() {
+        return Ok(());
+    }
+    let today = now.to_zoned(jiff::tz::TimeZone::UTC).date().to_string();
+    workspace.change("closets archives in the manifest", now, |change| {
+        for hub in made {
+            let Some(text) = change.read_text(&path)? else {
+                return Ok(());
+            };
+            let manifest = Manifest::parse(text);
+            // The name that another tool gave it leads nowhere, but lists it.
+            let old = format!("{}-CLOSETS-archive", hub.folder.file_name());
+            if manifest.part(Part::Tier3).any(|entry| entry.target == old) {
+                continue;
+            }
+            let new = New {
+                target: &archive_link(hub),
+                text: &format!("Older closet entries of {}", hub.name),
+                note: &today,
+                ..New::default()
+            };
+            if let Some(edit) = manifest.list(Part::Tier3, &new)
+                && let Ok(text) = manifest.edited(vec![edit])
+            {
+                change.write(&path, text);
+            }
+        }
+        Ok(())
+    })?;
+    Ok(())
+}
+
+/// How entries and documents of a hub stand to one another.
+pub(super) struct Matched {
+    /// For each entry, in the order of the files.
+    pub(super) of_entries: Vec<Found>,
+    /// Documents without an entry.
+    pub(super) missing: Vec<RelPath>,
+    pub(super) unreadable: Vec<(RelPath, String)>,
+}
+
+/// What an entry describes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Found {
+    /// A document as it is now.
+    Current,
+    /// A document as it was.
+    Stale,
+    /// A document that another entry describes.
+    Twice,
+    Nothing,
+}
+
+pub(super) fn matched<'a>(
+    workspace: &Workspace,
+    hub: &Hub,
+    files: impl Iterator<Item = &'a File>,
+) -> Matched {
+    let mut members = Vec::new();
+    let mut unreadable = Vec::new();
+    for (path, name) in hub.members.iter().zip(names(hub)) {
+        // Only the hash is asked for, so that looking is quick.
+        let hash = match workspace.read_text(path) {
+            Ok(text) => source_hash(&text),
+            Err(error) => {
+                unreadable.push((path.clone(), error.reason()));
+                String::new()
+            }
+        };
+        members.push(Member {
+            path: path.clone(),
+            name,
+            hash,
+            mtime_ns: 0,
+            date: None,
+            fresh: None,
+        });
+    }
+    let by_stem = by_stem(&members);
+    let mut taken = vec![false; members.len()];
+    let mut of_entries = Vec::new();
+    for block in files.flat_map(File::entries) {
+        of_entries.push(match member_of(block, &members, &by_stem) {
+            None => Found::Nothing,
+            Some(at) if std::mem::replace(&mut taken[at], true) => Found::Twice,
+            Some(at) => {
+                let member = &members[at];
+                let source = block.stamp.as_ref().map(|stamp| &stamp.source);
+                match source == Some(&member.hash) || member.hash.is_empty() {
+                    true => Found::Current,
+                    false => Found::Stale,
+                }
+            }
+        });
+    }
+    let missing = members
+        .iter()
+        .zip(&taken)
+        .filter(|(member, taken)| !**taken && !member.hash.is_empty())
+        .map(|(member, _)| member.path.clone())
+        .collect();
+    Matched {
+        of_entries,
+        missing,
+        unreadable,
+    }
+}
+
 /// Brings the closets of one hub up to date.
 pub fn build(
     workspace: &Workspace,
@@ -88,29 +253,13 @@ pub fn build(
     let (mut members, problems) = survey(workspace, hub, &primary, &archive, build.force);
     let mut report = Report::default();
     if build.dry_run {
-        weave(
-            workspace,
-            hub,
-            &mut members,
-            primary,
-            archive,
-            build.force,
-            &mut report,
-        )?;
+        weave(workspace, hub, &mut members, primary, archive, build.force, &mut report)?;
     } else {
         workspace.change(&format!("closets of {}", hub.name), now, |change| {
             report = Report::default();
             let primary = change.read_text(&hub.closets())?;
             let archive = change.read_text(&hub.closets_archive())?;
-            weave(
-                workspace,
-                hub,
-                &mut members,
-                primary,
-                archive,
-                build.force,
-                &mut report,
-            )?;
+            weave(workspace, hub, &mut members, primary, archive, build.force, &mut report)?;
             for (path, _, text) in &report.changes {
                 change.write(path, text.clone());
             }
@@ -137,12 +286,7 @@ fn survey(
     let known: HashMap<(&str, &str), ()> = files
         .iter()
         .flat_map(File::entries)
-        .filter_map(|block| {
-            Some((
-                (stem(&block.name), block.stamp.as_ref()?.source.as_str()),
-                (),
-            ))
-        })
+        .filter_map(|block| Some(((stem(&block.name), block.stamp.as_ref()?.source.as_str()), ())))
         .collect();
     let names = names(hub);
     let mut members = Vec::new();
@@ -218,12 +362,21 @@ fn stem(name: &str) -> &str {
     name.rsplit('/').next().unwrap_or(name)
 }
 
+fn by_stem(members: &[Member]) -> HashMap<String, Vec<usize>> {
+    let mut by_stem: HashMap<String, Vec<usize>> = HashMap::new();
+    for (at, member) in members.iter().enumerate() {
+        for name in [stem(&member.name), member.path.stem()] {
+            let same = by_stem.entry(name.to_lowercase()).or_default();
+            if !same.contains(&at) {
+                same.push(at);
+            }
+        }
+    }
+    by_stem
+}
+
 /// The member that an entry describes.
-fn member_of(
-    block: &Block,
-    members: &[Member],
-    by_stem: &HashMap<String, Vec<usize>>,
-) -> Option<usize> {
+fn member_of(block: &Block, members: &[Member], by_stem: &HashMap<String, Vec<usize>>) -> Option<usize> {
     let name = block.name.to_lowercase();
     let same: Vec<usize> = by_stem
         .get(stem(&name))?
@@ -259,17 +412,9 @@ fn weave(
         None => File::new(&format!("Closets: {}", hub.name), hub.is_memory()),
     };
     let archive_known = archive_text.as_ref().map(|text| File::parse(text.clone()));
-    let mut archive =
-        archive_known.unwrap_or_else(|| File::new(&format!("Closets archive: {}", hub.name), true));
-    let mut by_stem: HashMap<String, Vec<usize>> = HashMap::new();
-    for (at, member) in members.iter().enumerate() {
-        for name in [stem(&member.name), member.path.stem()] {
-            let same = by_stem.entry(name.to_lowercase()).or_default();
-            if !same.contains(&at) {
-                same.push(at);
-            }
-        }
-    }
+    let mut archive = archive_known
+        .unwrap_or_else(|| File::new(&format!("Closets archive: {}", hub.name), true));
+    let by_stem = by_stem(members);
     // The block of each member with the file it stands in, and the member of
     // each block in the order of the files.
     let mut blocks: Vec<Option<(bool, Block)>> = vec![None; members.len()];
@@ -283,11 +428,7 @@ fn weave(
                 None if block.is_refined() => report.remarks.push(format!(
                     "`{}` line {}: [[{}]] describes a file that is not there; the entry was \
                      edited by hand and is kept",
-                    if in_primary {
-                        hub.closets()
-                    } else {
-                        hub.closets_archive()
-                    },
+                    if in_primary { hub.closets() } else { hub.closets_archive() },
                     block.line,
                     block.name
                 )),
@@ -300,10 +441,7 @@ fn weave(
     let mut done: Vec<Block> = Vec::with_capacity(members.len());
     for (member, known) in members.iter_mut().zip(&blocks) {
         let current = known.as_ref().is_some_and(|(_, block)| {
-            block
-                .stamp
-                .as_ref()
-                .is_some_and(|stamp| stamp.source == member.hash)
+            block.stamp.as_ref().is_some_and(|stamp| stamp.source == member.hash)
         });
         match known {
             Some((_, block)) if current && !force => {
@@ -313,12 +451,7 @@ fn weave(
             _ => {
                 report.refreshed += 1;
                 let newline = primary.newline();
-                done.push(refreshed(
-                    workspace,
-                    member,
-                    known.as_ref().map(|it| &it.1),
-                    newline,
-                )?);
+                done.push(refreshed(workspace, member, known.as_ref().map(|it| &it.1), newline)?);
             }
         }
     }
@@ -335,10 +468,7 @@ fn weave(
     let to_primary: Vec<usize> = (0..members.len())
         .filter(|at| keep[*at] && was_in(*at) != Some(true))
         .collect();
-    report.promoted = to_primary
-        .iter()
-        .filter(|at| was_in(**at).is_some())
-        .count();
+    report.promoted = to_primary.iter().filter(|at| was_in(**at).is_some()).count();
     report.demoted = to_archive.len();
     let [of_primary, of_archive] = assigned;
     let stays = |block: Block, at: Option<usize>, here: bool| match at {
@@ -371,15 +501,20 @@ fn weave(
     if report.archived > MANY_ARCHIVED {
         report.remarks.push(format!(
             "`{}` holds {} entries; `memory-forge consolidate` finds what can be merged",
-            hub.closets_archive(),
-            report.archived
+            hub.closets_archive(), report.archived
         ));
+    }
+    for (file, path) in [(&primary, hub.closets()), (&archive, hub.closets_archive())] {
+        // A fence or a comment that nobody closed would swallow the entries.
+        if File::parse(file.render()).entries().count() != file.entries().count() {
+            return Err(Error::Refused(format!(
+                "`{path}` has a code fence or a comment that is never closed; close it and try again"
+            )));
+        }
     }
     let mut change = |path: RelPath, before: Option<String>, after: String| {
         if before.as_deref() != Some(after.as_str()) {
-            report
-                .changes
-                .push((path, before.unwrap_or_default(), after));
+            report.changes.push((path, before.unwrap_or_default(), after));
         }
     };
     if primary_text.is_some() || !members.is_empty() {
@@ -403,8 +538,9 @@ fn refreshed(
     newline: &str,
 ) -> Result<Block, Error> {
     let mut document = None;
-    let read =
-        || -> Result<Document, Error> { Ok(document::parse(workspace.read_text(&member.path)?)) };
+    let read = || -> Result<Document, Error> {
+        Ok(document::parse(workspace.read_text(&member.path)?))
+    };
     let fresh = match member.fresh.take() {
         Some(fresh) => fresh,
         None => {
@@ -436,13 +572,7 @@ fn sort_by_age(order: &mut [usize], members: &[Member]) {
     const ONE_CHECKOUT_NS: i64 = 600 * 1_000_000_000;
     let times = members.iter().map(|it| it.mtime_ns);
     let spread = times.clone().max().unwrap_or(0) - times.min().unwrap_or(0);
-    let time = |at: usize| {
-        if spread > ONE_CHECKOUT_NS {
-            members[at].mtime_ns
-        } else {
-            0
-        }
-    };
+    let time = |at: usize| if spread > ONE_CHECKOUT_NS { members[at].mtime_ns } else { 0 };
     order.sort_by(|a, b| {
         time(*b)
             .cmp(&time(*a))
@@ -462,27 +592,13 @@ fn primary_members(members: &[Member], hub: &Hub) -> Vec<bool> {
 }
 
 fn recent_line(block: &Block, members: &[Member]) -> String {
-    let subjects = block
-        .entry
-        .subjects
-        .iter()
-        .take(3)
-        .cloned()
-        .collect::<Vec<_>>()
-        .join(", ");
+    let subjects = block.entry.subjects.iter().take(3).cloned().collect::<Vec<_>>().join(", ");
     let member = members.iter().find(|it| it.name == block.name);
     let touched = member.and_then(|it| {
         let modified = Timestamp::from_nanosecond(i128::from(it.mtime_ns)).ok()?;
-        Some(
-            it.date
-                .unwrap_or(modified.to_zoned(jiff::tz::TimeZone::UTC).date()),
-        )
+        Some(it.date.unwrap_or(modified.to_zoned(jiff::tz::TimeZone::UTC).date()))
     });
-    let subjects = if subjects.is_empty() {
-        block.entry.status.clone()
-    } else {
-        subjects
-    };
+    let subjects = if subjects.is_empty() { block.entry.status.clone() } else { subjects };
     match touched {
         Some(day) => format!("- [[{}]] — {subjects}, last touched {day}", block.name),
         None => format!("- [[{}]] — {subjects}", block.name),
