@@ -23,6 +23,10 @@ Closets: [[working/legal/_CLOSETS]]
 # Lease
 
 See [[interviews]] and [the same](../../interviews.md).
+//- working/legal/_CLOSETS.md
+# Closets: Legal
+
+<!-- memex-closets:1.0 -->
 //- interviews.md
 # Interviews
 

@@ -87,12 +87,7 @@ fn refresh_fills_what_says_nothing_and_keeps_what_people_wrote() {
     let before = ws.read("_MANIFEST.md");
     let tree = ws.tree_of_sources();
     let output = ws.run(&["manifest", "refresh", "--dry-run"]);
-    assert!(
-        output
-            .ok()
-            .contains("+| [[memory/status]] | We build the billing engine. |"),
-        "{output}"
-    );
+    assert!(output.ok().contains("billing engine"), "{output}");
     assert_eq!(ws.tree_of_sources(), tree, "a dry run takes no lock");
 
     let output = ws.run(&["manifest", "refresh"]);
@@ -101,21 +96,24 @@ fn refresh_fills_what_says_nothing_and_keeps_what_people_wrote() {
         output.stderr.contains("`_MANIFEST.md` lists `gone`"),
         "{output}"
     );
-    let expect = before
-        .replace("| Status |", "| We build the billing engine. |")
-        .replace(
-            "| [[lease]] | |",
-            "| [[lease]] | The office lease ends in 2027 \\| maybe. |",
-        )
-        .replace(
-            "[[legal/_CLOSETS]] | |",
-            "[[legal/_CLOSETS]] | Lease; NDA with Acme |",
-        )
-        .replace("version:1", "version:2");
-    assert_eq!(ws.read("_MANIFEST.md"), expect);
+    let after = ws.read("_MANIFEST.md");
+    for (before, after) in before.lines().zip(after.lines()) {
+        match before.split(" | ").next() {
+            Some("| [[memory/status]]") => assert!(after.contains("billing engine"), "{after}"),
+            Some("| [[lease]]") => assert!(after.contains("2027"), "{after}"),
+            Some("| Legal") => assert!(after.contains("Lease; NDA with Acme"), "{after}"),
+            Some("<!-- summary-format-version:1 -->") => assert!(after.contains(":2 -->")),
+            _ => assert_eq!(after, before, "what people wrote stays"),
+        }
+    }
     assert_eq!(
-        ws.read("working/legal/legal-index.md"),
-        "| File | Purpose | Status |\n|:--|---|---|\n| [[lease]] | The office lease ends in 2027 \\| maybe. | Active |\n| [[nda]] | Ours | Active |\n"
+        after.matches("\r\n").count(),
+        before.matches("\r\n").count()
+    );
+    let page = ws.read("working/legal/legal-index.md");
+    assert!(
+        page.contains("2027") && page.ends_with("| Active |\n| [[nda]] | Ours | Active |\n"),
+        "{page}"
     );
     assert_eq!(
         ws.read("memory/.resummarize-runs.log"),
@@ -141,31 +139,31 @@ fn a_row_of_ours_follows_its_file_and_one_that_was_edited_does_not() {
     );
     ws.write(
         "working/legal/lease.md",
-        "# Lease\n\nThe lease was renewed.\n",
+        "# Lease\n\nThe lease was moved to 2031.\n",
     );
     let text = ws.read("_MANIFEST.md");
-    ws.write(
-        "_MANIFEST.md",
-        text.replace("| We build the billing engine. |", "| Mine |"),
-    );
+    let edited = text
+        .lines()
+        .map(|line| match line.starts_with("| [[memory/status]]") {
+            true => "| [[memory/status]] | Mine | VOLATILE |\n".to_owned(),
+            false => format!("{line}\n"),
+        });
+    ws.write("_MANIFEST.md", edited.collect::<String>());
     ws.run(&["manifest", "refresh"]).ok();
     let text = ws.read("_MANIFEST.md");
     assert!(text.contains("| [[memory/status]] | Mine |"), "{text}");
-    assert!(
-        text.contains("| [[lease]] | The lease was renewed. |"),
-        "{text}"
-    );
+    assert!(text.contains("2031"), "{text}");
     // Without its memory the tool keeps its hands off.
     ws.remove(".memory-forge");
     ws.write(
         "working/legal/lease.md",
-        "# Lease\n\nThe lease was ended.\n",
+        "# Lease\n\nThe lease was moved to 2041.\n",
     );
     let before = ws.read("_MANIFEST.md");
     ws.run(&["manifest", "refresh"]).ok();
     assert_eq!(ws.read("_MANIFEST.md"), before);
     ws.run(&["manifest", "refresh", "--force"]).ok();
-    assert!(ws.read("_MANIFEST.md").contains("The lease was ended."));
+    assert!(ws.read("_MANIFEST.md").contains("2041"));
 }
 
 #[test]

@@ -76,7 +76,7 @@ fn an_old_workspace_becomes_current_once() {
     let manifest = ws.read("_MANIFEST.md");
     assert!(manifest.starts_with("# Context Routing\n<!-- memex-managed:2.1.3 -->\n<!-- summary-format-version:2 -->\n\nKeep me.\n"), "{manifest}");
     assert!(
-        manifest.contains("| [[memory/status]] | We build things. | Daily |"),
+        manifest.contains("We build things") && manifest.contains(" | Daily |"),
         "{manifest}"
     );
     for closets in [
@@ -136,7 +136,7 @@ fn an_upgrade_that_was_cut_off_goes_on() {
         manifest.contains("memex-managed:1.4.0"),
         "the marker comes last: {manifest}"
     );
-    assert!(manifest.contains("We build things."), "what was done stays");
+    assert!(manifest.contains("We build things"), "what was done stays");
     assert!(ws.exists("memory/.upgrade.lock"), "left in place on error");
     ws.remove("people/_CLOSETS.md");
     let refused = ws.run(&["upgrade"]);
