@@ -23,6 +23,7 @@ mod save;
 mod search;
 mod setup;
 mod soak;
+mod spec_manifest;
 mod spec_state_files;
 mod stats;
 mod tidy;
