@@ -152,7 +152,7 @@ impl Manifest {
         linked(&document, &parts, &sheets, &mut entries);
         let marker =
             marker(&document, MARKER).or_else(|| marker(&document, "memory-forge-managed"));
-        let format = marker_of_format(&document);
+        let format = marker(&document, FORMAT);
         let mut manifest = Manifest {
             document,
             marker,
@@ -597,18 +597,12 @@ fn folders_of_root(workspace: &Workspace) -> Vec<RelPath> {
     folders
 }
 
-fn marker_of_format(document: &Document) -> Option<Marker> {
-    marker(document, FORMAT)
-}
-
 /// A comment `<!-- name -->` or `<!-- name:value -->` outside of code.
 fn marker(document: &Document, name: &str) -> Option<Marker> {
     let text = &document.text;
     for (at, _) in text.match_indices("<!--") {
         let inside = at + 4;
-        let Some(end) = text[inside..].find("-->").map(|end| inside + end) else {
-            return None;
-        };
+        let end = inside + text[inside..].find("-->")?;
         let comment = &text[inside..end];
         let start = inside + (comment.len() - comment.trim_start().len());
         let Some(rest) = text[start..end].strip_prefix(name) else {

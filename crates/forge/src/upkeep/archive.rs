@@ -85,10 +85,9 @@ fn statuses(text: &str, is: impl Fn(&str) -> bool) -> Vec<Edit> {
     for section in document.sections.iter().filter(|it| it.level == 2) {
         let links = document.links.iter();
         let mut heading = links.filter(|link| section.heading.contains(&link.span.start));
-        let Some(link) = heading.next().filter(|link| is(&link.target)) else {
+        if !heading.next().is_some_and(|link| is(&link.target)) {
             continue;
-        };
-        let _ = link;
+        }
         let own = document.str(&section.own);
         let mut at = section.own.start;
         let mut last = section.own.start;
