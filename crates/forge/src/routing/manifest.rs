@@ -150,9 +150,9 @@ impl Manifest {
             }
         }
         linked(&document, &parts, &sheets, &mut entries);
+        let format = marker(&document, FORMAT);
         let marker =
             marker(&document, MARKER).or_else(|| marker(&document, "memory-forge-managed"));
-        let format = marker(&document, FORMAT);
         let mut manifest = Manifest {
             document,
             marker,
