@@ -20,5 +20,6 @@ pub mod knowledge;
 pub mod mind;
 pub mod federation;
 pub mod graph;
+pub mod upkeep;
 pub mod audit;
 pub mod doctor;

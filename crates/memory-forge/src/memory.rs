@@ -10,6 +10,7 @@ use forge::index::Index;
 use forge::knowledge::fresh::{self, Fresh, Opening};
 use forge::knowledge::{refresh, state};
 use forge::recall::{self, Answer, Ask};
+use forge::routing::bulk::Who;
 use forge::workspace::{RelPath, RootHints, Workspace, discover};
 use jiff::Timestamp;
 
@@ -44,6 +45,14 @@ pub(crate) fn workspace(settings: &Settings, ui: &mut Ui) -> Result<Workspace, C
         ui.warn(&problem.to_string());
     }
     Ok(workspace)
+}
+
+/// Who holds the lock of a bulk run.
+pub(crate) fn who() -> Who {
+    Who {
+        pid: std::process::id(),
+        agent: "memory-forge".to_owned(),
+    }
 }
 
 /// A file that was named on the command line, as the workspace names it.

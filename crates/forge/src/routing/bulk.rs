@@ -323,7 +323,6 @@ mod tests {
                 .collect();
             tries
                 .into_iter()
-                .filter(|_| true)
                 .map(|t| t.join().unwrap())
                 .filter(|won| *won)
                 .count()

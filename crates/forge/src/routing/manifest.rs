@@ -126,10 +126,12 @@ impl Manifest {
         let document = document::parse(text);
         let parts = parts(&document);
         let mut sheets = Vec::new();
-        for (section, part) in document.sections.iter().zip(&parts) {
-            let Some(part) = *part else { continue };
+        for (section, place) in document.sections.iter().zip(&parts) {
+            let Some(Place { part, inner }) = *place else {
+                continue;
+            };
             let domain = match part {
-                Part::Tier2 if part_of(&section.title).is_none() => section.title.clone(),
+                Part::Tier2 if inner => section.title.clone(),
                 _ => String::new(),
             };
             for table in document.tables(&section.own) {
@@ -148,9 +150,9 @@ impl Manifest {
             }
         }
         linked(&document, &parts, &sheets, &mut entries);
+        let format = marker(&document, FORMAT);
         let marker =
             marker(&document, MARKER).or_else(|| marker(&document, "memory-forge-managed"));
-        let format = marker_of_format(&document);
         let mut manifest = Manifest {
             document,
             marker,
@@ -162,6 +164,33 @@ impl Manifest {
         let hubs = manifest.hub_rows();
         manifest.folders = hubs.iter().map(|hub| named_folder(hub)).collect();
         manifest
+    }
+
+    /// Reads a hub page: each of its tables lists files.
+    pub fn parse_page(text: impl Into<String>) -> Manifest {
+        let document = document::parse(text);
+        let sheets: Vec<Sheet> = document
+            .tables(&document.body)
+            .into_iter()
+            .map(|table| Sheet {
+                columns: columns(&document, Part::Tier2, &table.header),
+                domain: String::new(),
+                part: Part::Tier2,
+                table,
+            })
+            .collect();
+        let rows = sheets.iter().enumerate();
+        let rows =
+            rows.flat_map(|(at, sheet)| (0..sheet.table.rows.len()).map(move |row| (at, row)));
+        let entries = rows.map(|(at, row)| sheets[at].entry(&document, at, row));
+        Manifest {
+            entries: entries.collect(),
+            marker: None,
+            format: None,
+            folders: Vec::new(),
+            sheets,
+            document,
+        }
     }
 
     /// The same with folders as they are on disk, where domains may lie in a
@@ -204,15 +233,11 @@ impl Manifest {
 
     pub fn mode(&self) -> Mode {
         let tiers = [Part::Tier1, Part::Tier2, Part::Tier3, Part::HubMap];
+        let parts = parts(&self.document);
+        let mut listed = parts.iter().flatten().map(|place| place.part);
         match self.marker {
             Some(_) => Mode::Full,
-            None if parts(&self.document)
-                .iter()
-                .flatten()
-                .any(|p| tiers.contains(p)) =>
-            {
-                Mode::Compatible
-            }
+            None if listed.any(|part| tiers.contains(&part)) => Mode::Compatible,
             None => Mode::Absent,
         }
     }
@@ -339,32 +364,49 @@ fn key(target: &str) -> String {
     target.trim_start_matches("./").to_lowercase()
 }
 
-/// The part that each section belongs to: by its own title or by that of a
-/// section around it.
-fn parts(document: &Document) -> Vec<Option<Part>> {
-    let mut parts: Vec<Option<Part>> = Vec::with_capacity(document.sections.len());
+/// Where a section stands in a manifest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Place {
+    part: Part,
+    /// Below the heading that names the part. A domain may be called anything,
+    /// also after another part.
+    inner: bool,
+}
+
+fn parts(document: &Document) -> Vec<Option<Place>> {
+    let mut parts: Vec<Option<Place>> = Vec::with_capacity(document.sections.len());
     for section in &document.sections {
-        let around = section.parent.and_then(|parent| parts[parent]);
-        parts.push(part_of(&section.title).or(around));
+        let around: Option<Place> = section.parent.and_then(|parent| parts[parent]);
+        let own = || {
+            let part = part_of(&section.title)?;
+            Some(Place { part, inner: false })
+        };
+        let place = match around {
+            Some(Place { part, .. }) => Some(Place { part, inner: true }),
+            None => own(),
+        };
+        parts.push(place);
     }
     parts
 }
 
 fn part_of(title: &str) -> Option<Part> {
     let title = title.to_lowercase().replace(['-', '_'], " ");
-    let title = title.trim();
+    // A sign may stand before the words.
+    let title = title
+        .trim_start_matches(|c: char| !c.is_alphanumeric())
+        .trim_end();
     let tier = |n: &str| {
-        let at = title.find("tier")?;
-        title[at + 4..].trim_start().strip_prefix(n)
+        let rest = title.strip_prefix("tier")?.trim_start().strip_prefix(n)?;
+        (!rest.starts_with(|c: char| c.is_alphanumeric())).then_some(())
     };
-    let ends = |rest: &str| !rest.starts_with(|c: char| c.is_alphanumeric());
-    if tier("1").is_some_and(ends) {
+    if tier("1").is_some() {
         Some(Part::Tier1)
-    } else if tier("2").is_some_and(ends) {
+    } else if tier("2").is_some() {
         Some(Part::Tier2)
-    } else if tier("3").is_some_and(ends) {
+    } else if tier("3").is_some() {
         Some(Part::Tier3)
-    } else if title.starts_with("hub map") || title == "hubs" {
+    } else if title == "hub map" || title.starts_with("hub map ") || title == "hubs" {
         Some(Part::HubMap)
     } else if title == "config" || title == "configuration" {
         Some(Part::Config)
@@ -445,11 +487,16 @@ impl Sheet {
 
 /// Links of tiers that stand outside of tables: `Closets: [[legal/_CLOSETS]]`,
 /// or a list of files.
-fn linked(document: &Document, parts: &[Option<Part>], sheets: &[Sheet], entries: &mut Vec<Entry>) {
+fn linked(
+    document: &Document,
+    parts: &[Option<Place>],
+    sheets: &[Sheet],
+    entries: &mut Vec<Entry>,
+) {
     let tiers = [Part::Tier1, Part::Tier2, Part::Tier3];
     let mut links = document.links.iter().peekable();
-    for (section, part) in document.sections.iter().zip(parts) {
-        let Some(part) = part.filter(|part| tiers.contains(part)) else {
+    for (section, place) in document.sections.iter().zip(parts) {
+        let Some(Place { part, inner }) = place.filter(|it| tiers.contains(&it.part)) else {
             continue;
         };
         while links
@@ -465,9 +512,9 @@ fn linked(document: &Document, parts: &[Option<Part>], sheets: &[Sheet], entries
             }
             entries.push(Entry {
                 part,
-                name: match part_of(&section.title) {
-                    None => section.title.clone(),
-                    Some(_) => String::new(),
+                name: match inner {
+                    true => section.title.clone(),
+                    false => String::new(),
                 },
                 target: target_of(&link.target),
                 text: String::new(),
@@ -550,18 +597,12 @@ fn folders_of_root(workspace: &Workspace) -> Vec<RelPath> {
     folders
 }
 
-fn marker_of_format(document: &Document) -> Option<Marker> {
-    marker(document, FORMAT)
-}
-
 /// A comment `<!-- name -->` or `<!-- name:value -->` outside of code.
 fn marker(document: &Document, name: &str) -> Option<Marker> {
     let text = &document.text;
     for (at, _) in text.match_indices("<!--") {
         let inside = at + 4;
-        let Some(end) = text[inside..].find("-->").map(|end| inside + end) else {
-            return None;
-        };
+        let end = inside + text[inside..].find("-->")?;
         let comment = &text[inside..end];
         let start = inside + (comment.len() - comment.trim_start().len());
         let Some(rest) = text[start..end].strip_prefix(name) else {

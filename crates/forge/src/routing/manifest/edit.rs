@@ -31,6 +31,25 @@ impl Manifest {
             .set_cell(row, sheet.columns.text?, &cell_text(text))
     }
 
+    /// Whether a row has a cell for a summary at all.
+    pub fn has_text(&self, entry: &Entry) -> bool {
+        let sheet = entry.row.map(|(sheet, _)| &self.sheets[sheet]);
+        sheet.is_some_and(|sheet| sheet.columns.text.is_some())
+    }
+
+    /// Sets the cell below a heading such as `Status`.
+    pub fn set_under(&self, entry: &Entry, heading: &str, text: &str) -> Option<Edit> {
+        let (sheet, row) = entry.row?;
+        let table = &self.sheets[sheet].table;
+        let named = |cell: &crate::document::Cell| {
+            let title = self.document.str(&cell.text);
+            title.trim_matches(['*', '`']).eq_ignore_ascii_case(heading)
+        };
+        let column = table.header.cells.iter().position(named)?;
+        let row = &table.rows[row];
+        self.document.set_cell(row, column, &cell_text(text))
+    }
+
     /// Lists something, or brings the row that lists it already up to date.
     pub fn list(&self, part: Part, new: &New<'_>) -> Option<Edit> {
         // Compared as it will be read again.
@@ -76,17 +95,14 @@ impl Manifest {
         if !is_path || !link(target).starts_with("[[") {
             return None;
         }
-        let same = |entry: &Entry| super::key(&entry.target) == super::key(target);
+        let wanted = super::key(&super::target_of(&link(target)));
+        let same = |entry: &Entry| super::key(&entry.target) == wanted;
         if self.part(Part::Tier2).any(same) {
             return None;
         }
         let title = cell_text(name);
         let body = format!("Closets: {}", link(target));
-        let parts = super::parts(&self.document);
-        let tier = (0..parts.len()).find(|&at| {
-            let title = &self.document.sections[at].title;
-            super::part_of(title) == Some(Part::Tier2)
-        });
+        let tier = self.heading_of(Part::Tier2);
         Some(match tier {
             Some(tier) => {
                 let level = self.document.sections[tier].level + 1;
@@ -155,6 +171,13 @@ impl Manifest {
         }
     }
 
+    /// The section that names a part.
+    fn heading_of(&self, part: Part) -> Option<usize> {
+        let wanted = super::Place { part, inner: false };
+        let parts = super::parts(&self.document);
+        parts.iter().position(|place| *place == Some(wanted))
+    }
+
     /// A part that is not there yet, with its first row.
     fn start_table(&self, part: Part, new: &New<'_>) -> Edit {
         let row = match part {
@@ -169,9 +192,7 @@ impl Manifest {
             Part::Config => "| Key | Value | Remark |",
         };
         let body = format!("{header}\n|---|---|---|\n| {} |", row.join(" | "));
-        let titled = |title: &str| super::part_of(title) == Some(part);
-        let sections = &self.document.sections;
-        match sections.iter().position(|section| titled(&section.title)) {
+        match self.heading_of(part) {
             Some(section) => self.document.append_to_section(section, &body),
             None => self.document.append_section(2, heading(part), &body),
         }

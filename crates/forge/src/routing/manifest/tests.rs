@@ -218,7 +218,7 @@ fn markers_are_set_where_they_are_or_below_the_title() {
     check("# R\n\ntext\n", &format!("# R\n{both}\ntext\n"));
     check(
         "# R",
-        &format!("# R\n<!-- memex-managed:2.1.3 -->\n\n<!-- summary-format-version:2 -->\n"),
+        "# R\n<!-- memex-managed:2.1.3 -->\n\n<!-- summary-format-version:2 -->\n",
     );
     check("text\r\n", &(both.replace('\n', "\r\n") + "text\r\n"));
     check(
