@@ -14,9 +14,9 @@ pub mod index;
 
 pub mod routing;
 
+pub mod mind;
 pub mod recall;
 pub mod knowledge;
-pub mod mind;
 pub mod federation;
 pub mod audit;
 pub mod doctor;

@@ -291,12 +291,7 @@ fn present(
 }
 
 fn of_state(workspace: &Workspace, ask: &Ask) -> Result<Answer, CommandError> {
-    let (index, catalogue) = state::index(workspace)?;
-    let ask = Ask {
-        mode: recall::Mode::Text,
-        ..ask.clone()
-    };
-    Ok(recall::ask(&index, &catalogue, None, &ask)?)
+    Ok(state::ask(workspace, ask)?)
 }
 
 /// A file that is there and cannot be found must not go unnoticed.
