@@ -10,6 +10,7 @@ pub mod secrets;
 pub mod embed;
 
 pub mod workspace;
+pub mod links;
 pub mod index;
 
 pub mod routing;
@@ -18,5 +19,6 @@ pub mod mind;
 pub mod recall;
 pub mod knowledge;
 pub mod federation;
+pub mod graph;
 pub mod audit;
 pub mod doctor;

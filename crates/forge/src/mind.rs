@@ -189,6 +189,23 @@ impl From<workspace::PathError> for Error {
     }
 }
 
+/// At most so many characters, cut between words.
+pub(crate) fn cut(text: &str, most: usize) -> String {
+    values::cut(text, most)
+}
+
+/// The items of a list as somebody wrote it, one line each.
+pub fn list_items(text: &str) -> Vec<String> {
+    let items = values::items(text).into_iter();
+    items
+        .filter(|it| !values::is_unset(it))
+        .map(|it| values::plain(&it))
+        .collect()
+}
+
+pub(crate) use decisions::supersede::content_words;
+pub(crate) use values::first_date;
+
 fn modified(path: &Path) -> Option<Timestamp> {
     let time = std::fs::metadata(path).ok()?.modified().ok()?;
     Timestamp::try_from(time).ok()

@@ -14,7 +14,7 @@ use super::{Error, File, Layout, Mind, outline};
 use crate::document::{self, Document, Edit, inert_line};
 
 mod forms;
-pub(super) mod supersede;
+pub(crate) mod supersede;
 
 pub use supersede::{Decided, Supersession};
 

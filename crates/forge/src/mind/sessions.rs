@@ -280,6 +280,16 @@ fn highest(document: &Document) -> usize {
 }
 
 impl Session {
+    /// What it says, a bullet each; continued ones on one line.
+    pub fn points(&self) -> Vec<String> {
+        let body: Vec<&str> = self.text.lines().skip(1).collect();
+        values::items(&body.join("\n"))
+            .into_iter()
+            .filter(|it| !is_unset(it) && it != "---")
+            .map(|it| values::plain(&it))
+            .collect()
+    }
+
     /// One line on what it was about: its summary, else what was completed,
     /// else how many files changed, else its first line.
     pub fn gist(&self) -> Option<String> {

@@ -409,6 +409,12 @@ fn rest_of_clause(text: &str, from: usize, at_least: usize) -> String {
     text[from..(from + end).max(at_least)].to_owned()
 }
 
+/// The words of a text that say what it is about.
+pub(crate) fn content_words(text: &str) -> HashSet<String> {
+    let terms = tokens(text).into_iter().map(|it| it.term);
+    terms.filter(|it| is_content(it)).collect()
+}
+
 struct Token {
     start: usize,
     end: usize,
