@@ -107,6 +107,12 @@ pub fn ask(
     let slots = index.slots()?;
     let (allowed, undated) = allowed_files(catalogue, ask);
     let allow = |file: u32| allowed.get(file as usize).copied().unwrap_or(false);
+    // The catalogue may know of files that were archived since they were read.
+    let archived: HashSet<u32> = catalogue
+        .iter()
+        .filter(|entry| entry.scope == ARCHIVE)
+        .map(|entry| entry.id)
+        .collect();
     let counts = index.counts()?;
     // One file may hold more passages than the pool, and hide all others.
     let everything = counts.chunks.max(POOL);
@@ -153,9 +159,12 @@ pub fn ask(
     let by_chunk: HashMap<u32, Evidence> = ranked.into_iter().collect();
     let ideal = text_hits.ideal;
     for batch in ids.chunks(256) {
-        for passage in index.passages(batch)? {
+        for mut passage in index.passages(batch)? {
             if !question.allows(&passage.text) {
                 continue;
+            }
+            if archived.contains(&passage.file) {
+                passage.scope = ARCHIVE.to_owned();
             }
             let evidence = by_chunk[&passage.chunk];
             hits.push(hit(passage, evidence, ideal, &question));
@@ -200,6 +209,9 @@ pub fn ask(
         undated,
     })
 }
+
+/// The scope of what is kept for reference only.
+const ARCHIVE: &str = "archive";
 
 /// Two answers as one, best first; the scores of both are relative to what
 /// each could find, and so comparable.
@@ -303,7 +315,7 @@ fn hit(passage: Passage, evidence: Evidence, ideal: f32, question: &Question) ->
 /// that an index built in another order answers the same.
 pub(crate) fn sort(hits: &mut [Hit]) {
     hits.sort_by(|a, b| {
-        let archived = |h: &Hit| h.passage.scope == "archive";
+        let archived = |h: &Hit| h.passage.scope == ARCHIVE;
         archived(a)
             .cmp(&archived(b))
             .then(b.score.total_cmp(&a.score))

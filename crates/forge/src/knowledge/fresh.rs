@@ -7,6 +7,7 @@ use jiff::Timestamp;
 
 use super::refresh::{self, Error, Refresh};
 use crate::index::{Entry, Index, Note};
+use crate::routing::{self, manifest::Manifest};
 use crate::workspace::{Lock, Scan, Workspace};
 
 /// An index to ask, and what is to be said about it.
@@ -53,16 +54,35 @@ impl Fresh {
             _ => None,
         })
     }
+
+    /// What the manifest lists in Tier 3 is archived. That is looked up anew at
+    /// each opening, since a row can change while the file it names does not.
+    fn with_retired(mut self, manifest: Option<&Manifest>) -> Fresh {
+        let retired = manifest.map(Manifest::retired).unwrap_or_default();
+        if !retired.is_empty() {
+            for entry in &mut self.catalogue {
+                if entry.scope == "knowledge" && retired.holds(&entry.path) {
+                    entry.scope = "archive".to_owned();
+                }
+            }
+        }
+        self
+    }
 }
 
 /// Opens the index and brings it up to date. Where it cannot be kept, it is
 /// made in memory: a search is answered as long as the files can be read.
 pub fn fresh(workspace: &Workspace, opening: &mut Opening) -> Result<Fresh, Error> {
+    let manifest = Manifest::read(workspace);
     // One look at the files serves all that follows.
-    let scan = workspace.scan();
+    let scan = routing::scan_by(workspace, manifest.as_ref());
+    Ok(in_step(workspace, &scan, opening)?.with_retired(manifest.as_ref()))
+}
+
+fn in_step(workspace: &Workspace, scan: &Scan, opening: &mut Opening) -> Result<Fresh, Error> {
     let mut damage = None;
     if !opening.force {
-        match unchanged(workspace, &scan) {
+        match unchanged(workspace, scan) {
             Ok(Some(fresh)) => return Ok(fresh),
             Ok(None) => {}
             Err(Error::Index(e)) if e.is_damage() => damage = Some(e.to_string()),
@@ -70,16 +90,16 @@ pub fn fresh(workspace: &Workspace, opening: &mut Opening) -> Result<Fresh, Erro
             Err(e) => return Err(e),
         }
     }
-    if let Some(fresh) = nothing(workspace, &scan)? {
+    if let Some(fresh) = nothing(workspace, scan)? {
         return Ok(fresh);
     }
     let lock = match workspace.lock_index(opening.wait) {
         Ok(lock) => lock,
-        Err(e) if e.is_locked() => return behind(workspace, &scan, e.into()),
-        Err(e) => return in_memory(workspace, &scan, opening, e.to_string()),
+        Err(e) if e.is_locked() => return behind(workspace, scan, e.into()),
+        Err(e) => return in_memory(workspace, scan, opening, e.to_string()),
     };
-    kept(workspace, &scan, lock, damage, opening)
-        .or_else(|e| in_memory(workspace, &scan, opening, e.to_string()))
+    kept(workspace, scan, lock, damage, opening)
+        .or_else(|e| in_memory(workspace, scan, opening, e.to_string()))
 }
 
 /// The index in its file, brought up to date under the lock.
@@ -128,12 +148,14 @@ fn kept(
 
 /// Throws an index away that proved to be damaged while it was asked.
 pub fn rebuilt(workspace: &Workspace, opening: &mut Opening, why: String) -> Result<Fresh, Error> {
-    let scan = workspace.scan();
-    match workspace.lock_index(opening.wait) {
+    let manifest = Manifest::read(workspace);
+    let scan = routing::scan_by(workspace, manifest.as_ref());
+    let fresh = match workspace.lock_index(opening.wait) {
         Ok(lock) => kept(workspace, &scan, lock, Some(why), opening)
             .or_else(|e| in_memory(workspace, &scan, opening, e.to_string())),
         Err(_) => in_memory(workspace, &scan, opening, why),
-    }
+    };
+    Ok(fresh?.with_retired(manifest.as_ref()))
 }
 
 fn run(

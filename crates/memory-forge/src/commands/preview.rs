@@ -6,6 +6,7 @@ use clap::Args;
 use forge::document;
 use forge::index::Sizes;
 use forge::index::chunk::chunks;
+use forge::routing::manifest::Manifest;
 use forge::workspace::{Role, role};
 
 use crate::memory;
@@ -40,7 +41,8 @@ pub(crate) fn run(
         &document,
         Sizes::up_to(workspace.config().index.chunk_tokens),
     );
-    let role = role(&path, &[]);
+    let domains = Manifest::read(&workspace).map(|it| it.domains());
+    let role = role(&path, &domains.unwrap_or_default());
     if args.json {
         ui.json(&serde_json::json!({
             "version": 1,

@@ -62,7 +62,7 @@ struct Stats {
 impl Stats {
     fn gather(workspace: &Workspace, index: &Index) -> Result<Stats, CommandError> {
         let catalogue = index.catalogue()?;
-        let differences = refresh::differences(&workspace.scan(), &catalogue, false);
+        let differences = refresh::differences(&forge::routing::scan(workspace), &catalogue, false);
         let mut stats = Stats {
             counts: index.counts()?,
             kinds: BTreeMap::new(),
