@@ -93,15 +93,8 @@ impl Files {
 
 /// Where ideas are, or would be made: by the manifest, by custom, by name.
 pub(super) fn ideas(workspace: &Workspace) -> RelPath {
-    let told = configured(workspace)
-        .into_iter()
-        .find(|(key, _)| key == "ideas")
-        .map(|(_, path)| path);
-    let usual = ["scratch/ideas.md", "ideas.md"].map(known);
-    let there = |path: &&RelPath| workspace.absolute(path).is_file();
-    told.or_else(|| usual.iter().find(there).cloned())
-        .or_else(|| by_name(workspace, "ideas.md"))
-        .unwrap_or_else(|| usual[0].clone())
+    let manifest = Manifest::read(workspace);
+    layout::resolve(workspace, manifest.as_ref(), StateFile::Ideas)
 }
 
 fn known(path: &str) -> RelPath {
