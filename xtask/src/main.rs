@@ -18,6 +18,8 @@ Commands:
       Measure what a hook costs, against `true` and `node`
   bench recall [SET]...
       Measure how well questions find their documents, by mode
+  bench closets [longmemeval|locomo]...
+      Measure how well closets alone find files, beside full text
   bench embed
       Measure the built-in model
   soak kills [--count N] [--seed N]
@@ -34,6 +36,7 @@ fn main() -> ExitCode {
         ["bench", "speed", rest @ ..] => bench::speed::run(rest),
         ["bench", "hooks", rest @ ..] => bench::hooks::run(rest),
         ["bench", "recall", rest @ ..] => bench::recall::run(rest),
+        ["bench", "closets", rest @ ..] => bench::closets::run(rest),
         ["bench", "embed"] => bench_embed::run(),
         ["soak", "kills", rest @ ..] => soak::kills(rest),
         ["soak", "writers", rest @ ..] => soak::writers(rest),

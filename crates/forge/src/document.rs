@@ -16,11 +16,12 @@ mod normal;
 mod plain;
 mod tables;
 mod walk;
+pub mod when;
 
 #[cfg(test)]
 mod tests;
 
-pub use dates::DateMention;
+pub use dates::{DateMention, own_date};
 pub use edit::{Edit, EditError, apply};
 pub use front_matter::{FrontMatter, Value};
 pub use inert::{inert_block, inert_line};

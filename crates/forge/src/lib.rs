@@ -20,5 +20,7 @@ pub mod recall;
 pub mod knowledge;
 pub mod federation;
 pub mod graph;
+pub mod session;
+pub mod lint;
 pub mod audit;
 pub mod doctor;

@@ -9,6 +9,7 @@ pub mod closets;
 pub mod hubs;
 pub mod layout;
 pub mod manifest;
+pub mod summary;
 
 /// Every Markdown file of the workspace, the manifest's domains included. This
 /// is the one way to scan: [`Workspace::scan`] does not read a file and so

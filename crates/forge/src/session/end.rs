@@ -10,6 +10,7 @@ use super::{Untracked, day, days_since, is_skipped};
 use crate::links::{self, Vault};
 use crate::mind::{Error, File, Layout, Mind, Record, Recorded, Written};
 use crate::routing::bulk::{Skill, last_ok};
+use crate::routing::closets::build::{Build, build};
 use crate::routing::hubs::{Hub, hubs_of};
 use crate::routing::manifest::{self, Manifest, Mode, New, Part};
 use crate::workspace::{self, RelPath, Role, Tree, Workspace};
@@ -132,17 +133,28 @@ fn keep_maps(
 
 /// The closets of hubs in which something was touched, and those of the state.
 fn refresh_closets(
-    _workspace: &Workspace,
+    workspace: &Workspace,
     hubs: &[Hub],
-    _now: Timestamp,
+    now: Timestamp,
     ended: &mut Ended,
 ) -> Result<(), workspace::Error> {
+    let how = Build {
+        force: false,
+        dry_run: false,
+    };
     for hub in hubs {
-        let own = hub.members.iter();
-        let touched = own.filter(|it| ended.touched.contains(it)).count();
-        if touched > 0 && !hub.is_memory() {
-            ended.hubs.push((hub.name.clone(), touched));
+        let touched = hub.members.iter().any(|it| ended.touched.contains(it));
+        // Those of the state are a part of a managed workspace only once it
+        // has them.
+        let state = hub.is_memory() && workspace.absolute(&hub.closets()).is_file();
+        if !touched && !state {
+            continue;
         }
+        let report = build(workspace, hub, how, now)?;
+        if !report.changes.is_empty() {
+            ended.hubs.push((hub.name.clone(), report.refreshed));
+        }
+        ended.notes.extend(report.remarks);
     }
     Ok(())
 }

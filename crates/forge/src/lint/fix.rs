@@ -1,0 +1,172 @@
+//! Repairs. Those that lose nothing are one change: marks on superseded
+//! decisions, entries of files that are gone, summaries that are missing. Rows
+//! of the manifest are taken out one by one, each by its own yes.
+
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
+
+use super::checks::{Registered, is_dead, lacks_summary};
+use super::{Level, Survey, day_of};
+use crate::document::{self, Document, Edit};
+use crate::links::NoteLink;
+use crate::mind::{File, annotated};
+use crate::routing::manifest::{self, Entry, Manifest, Part};
+use crate::routing::summary::summary;
+use crate::workspace::{Error, Proposal, Receipt, RelPath, Workspace};
+
+/// A row to take out, if a person says so.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Removal {
+    pub level: Level,
+    pub question: String,
+    part: Part,
+    target: String,
+}
+
+/// The safe repairs, and what to ask about.
+pub fn fixes(survey: &Survey<'_>, now: Timestamp) -> Result<(Proposal, Vec<Removal>), Error> {
+    let workspace = survey.workspace;
+    let mut proposal = Proposal::default();
+    let decisions = survey.mind.file(File::Decisions);
+    if let Ok(text) = workspace.read_text(&decisions)
+        && let Ok((after, marked)) = annotated(&decisions, text.clone(), day_of(now))
+        && marked > 0
+    {
+        proposal.add(decisions, Some(text), after);
+    }
+    drop_dead(survey, &mut proposal)?;
+    let mut removals = Vec::new();
+    if let Some(manifest) = &survey.manifest {
+        fill_summaries(survey, manifest, &mut proposal);
+        let dead = manifest.entries().iter().filter(|it| is_dead(survey, it));
+        removals.extend(dead.filter(|it| it.is_row()).map(|it| Removal {
+            level: match it.part {
+                Part::Tier3 => Level::Info,
+                _ => Level::Warn,
+            },
+            question: format!("Drop the row of [[{}]] from the manifest?", it.target),
+            part: it.part,
+            target: it.target.clone(),
+        }));
+    }
+    Ok((proposal, removals))
+}
+
+/// Takes rows out of the manifest that were agreed to.
+pub fn remove(
+    workspace: &Workspace,
+    removals: &[Removal],
+    now: Timestamp,
+) -> Result<Receipt, Error> {
+    workspace.change("Drop rows of the manifest", now, |change| {
+        let path = manifest::path();
+        let Some(text) = change.read_text(&path)? else {
+            return Ok(());
+        };
+        let manifest = Manifest::parse(text);
+        let agreed = |entry: &&Entry| {
+            let same = |it: &Removal| it.part == entry.part && it.target == entry.target;
+            removals.iter().any(same)
+        };
+        let rows = manifest.entries().iter().filter(agreed);
+        let edits: Vec<Edit> = rows.filter_map(|it| manifest.unlist(it)).collect();
+        if let Ok(after) = manifest.edited(edits) {
+            change.write(&path, after);
+        }
+        Ok(())
+    })
+}
+
+/// Whether a link of a list is one of its entries: the heading of a closet, or
+/// the first link in a row or an item of a hub page.
+pub(super) fn registers(
+    survey: &Survey<'_>,
+    list: &RelPath,
+    link: &NoteLink,
+    is_closets: bool,
+) -> bool {
+    match survey.workspace.read_text(list) {
+        Ok(text) => entry_of(&document::parse(text), link, is_closets).is_some(),
+        Err(_) => false,
+    }
+}
+
+/// The bytes of the entry that a link stands for.
+pub(super) fn entry_of(
+    document: &Document,
+    link: &NoteLink,
+    is_closets: bool,
+) -> Option<std::ops::Range<usize>> {
+    let at = link.span.start;
+    let section = document.sections.iter().find(|it| it.heading.contains(&at));
+    if let Some(section) = section {
+        return (is_closets && section.level > 1).then(|| section.span.clone());
+    }
+    let start = document.text[..at].rfind('\n').map_or(0, |at| at + 1);
+    let end = document.text[at..].find('\n').map_or(document.text.len(), |end| at + end + 1);
+    let before = document.text[start..at].trim();
+    let row = before == "|" && !is_closets;
+    let recent = is_closets && before == "-" && {
+        let section = document.sections.iter().rev().find(|it| it.heading.start < at);
+        section.is_some_and(|it| it.title.eq_ignore_ascii_case("Recently Archived"))
+    };
+    (row || recent).then_some(start..end)
+}
+
+fn drop_dead(survey: &Survey<'_>, proposal: &mut Proposal) -> Result<(), Error> {
+    let mut lists: BTreeMap<RelPath, bool> = BTreeMap::new();
+    for hub in survey.hubs.iter().filter(|it| !it.is_memory()) {
+        for (list, _, _) in Registered::of(survey, hub).dead {
+            let is_closets = hub.index.as_ref() != Some(&list);
+            lists.insert(list, is_closets);
+        }
+    }
+    for (list, is_closets) in lists {
+        let text = survey.workspace.read_text(&list)?;
+        let document = document::parse(text.clone());
+        let index = survey.vault.position(&list);
+        let note = index.and_then(|it| survey.vault.file(it).note.as_ref());
+        let (Some(index), Some(note)) = (index, note) else {
+            continue;
+        };
+        let mut edits: Vec<Edit> = Vec::new();
+        for link in &note.links {
+            let missing = survey.vault.resolve(index, link).file().is_none();
+            if let Some(span) = entry_of(&document, link, is_closets)
+                && missing
+                && link.is_wiki()
+                && !edits.iter().any(|it| it.span.contains(&span.start))
+            {
+                edits.push(Edit {
+                    span,
+                    text: String::new(),
+                });
+            }
+        }
+        if let Ok(after) = document::apply(&text, edits) {
+            proposal.add(list, Some(text), after);
+        }
+    }
+    Ok(())
+}
+
+fn fill_summaries(survey: &Survey<'_>, manifest: &Manifest, proposal: &mut Proposal) {
+    let mut edits = Vec::new();
+    for entry in manifest.entries().iter().filter(|it| lacks_summary(it)) {
+        let found = survey.vault.names.resolve(&entry.target, manifest::FILE).file();
+        let Some(file) = found.map(|it| survey.vault.file(it)) else {
+            continue;
+        };
+        let Ok(text) = survey.workspace.read_text(&file.path) else {
+            continue;
+        };
+        let said = summary(&document::parse(text));
+        if !said.is_empty() {
+            edits.extend(manifest.set_text(entry, &said));
+        }
+    }
+    if let Ok(after) = manifest.edited(edits) {
+        proposal.add(manifest::path(), Some(manifest.text().to_owned()), after);
+    }
+}
