@@ -22,5 +22,6 @@ pub mod federation;
 pub mod graph;
 pub mod session;
 pub mod lint;
+pub mod consolidate;
 pub mod audit;
 pub mod doctor;

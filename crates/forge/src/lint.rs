@@ -105,6 +105,14 @@ pub fn lint(survey: &Survey<'_>, now: Timestamp) -> Report {
     Report { checks }
 }
 
+/// What no list of its hub knows, and edges of the graph without a page.
+pub fn orphans_of(survey: &Survey<'_>) -> Vec<String> {
+    checks::orphans(survey)
+        .into_iter()
+        .map(|it| it.message)
+        .collect()
+}
+
 /// Findings of one check that are shown.
 const SHOWN: usize = 20;
 

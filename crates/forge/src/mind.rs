@@ -203,7 +203,9 @@ pub fn list_items(text: &str) -> Vec<String> {
         .collect()
 }
 
-pub(crate) use decisions::supersede::content_words;
+pub use decisions::condense::Condensed;
+pub(crate) use decisions::condense::condensed;
+pub(crate) use decisions::supersede::{annotated, content_words};
 pub(crate) use values::first_date;
 
 fn modified(path: &Path) -> Option<Timestamp> {

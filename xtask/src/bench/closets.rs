@@ -122,7 +122,10 @@ fn measure(set: &str, groups: &[Group]) -> Result<()> {
                     }
                 }
             }
-            kinds.entry(question.kind.clone()).or_default().push(score.frac5);
+            kinds
+                .entry(question.kind.clone())
+                .or_default()
+                .push(score.frac5);
             scores[0].push(score);
             scores[1].push(Score::of(&found(None), &question.gold));
             let vectors = vectors_only(&nameless, &listed, &question.text, &model);
@@ -166,7 +169,10 @@ fn measure(set: &str, groups: &[Group]) -> Result<()> {
         }
         println!("{tune:?} {}", summary(&all));
     }
-    println!("  {:22} any@1   any@5   frac@5 (95 %)         all@5   ndcg@10", "");
+    println!(
+        "  {:22} any@1   any@5   frac@5 (95 %)         all@5   ndcg@10",
+        ""
+    );
     for (name, scores) in SYSTEMS.iter().zip(&scores) {
         println!("  {name:22} {}", summary(scores));
     }
@@ -174,7 +180,11 @@ fn measure(set: &str, groups: &[Group]) -> Result<()> {
     kinds.sort_by(|a, b| a.0.cmp(&b.0));
     for (kind, fracs) in kinds {
         let mean = fracs.iter().sum::<f64>() / fracs.len() as f64;
-        println!("    frac@5 {kind:28} n = {:3}  {:.1}", fracs.len(), 100.0 * mean);
+        println!(
+            "    frac@5 {kind:28} n = {:3}  {:.1}",
+            fracs.len(),
+            100.0 * mean
+        );
     }
     Ok(())
 }
@@ -198,7 +208,10 @@ fn vectors_only(
                 best = best.max(dot(&query, &vector));
                 whole.iter_mut().zip(&vector).for_each(|(w, v)| *w += v);
             }
-            (best + dot(&query, &whole) / dot(&whole, &whole).sqrt().max(1e-6), at)
+            (
+                best + dot(&query, &whole) / dot(&whole, &whole).sqrt().max(1e-6),
+                at,
+            )
         })
         .collect();
     scored.sort_by(|a, b| b.0.total_cmp(&a.0));
@@ -259,7 +272,9 @@ fn interval(scores: &[Score]) -> (f64, f64) {
     }
     let mut state = 42u64;
     let mut draw = || {
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
         (state >> 33) as usize % scores.len()
     };
     let mut means: Vec<f64> = (0..10_000)
@@ -308,7 +323,8 @@ impl FullText {
                     .iter()
                     .map(|term| {
                         let count = self.counts[at].get(term).copied().unwrap_or(0.0);
-                        let holding = self.counts.iter().filter(|c| c.contains_key(term)).count() as f64;
+                        let holding =
+                            self.counts.iter().filter(|c| c.contains_key(term)).count() as f64;
                         let idf = (1.0 + (n - holding + 0.5) / (holding + 0.5)).ln();
                         idf * count * 2.2 / (count + 1.2 * (0.25 + 0.75 * self.lengths[at] / mean))
                     })
@@ -412,7 +428,9 @@ fn locomo(data: &Path) -> Result<Vec<Group>> {
         let date = text(&value["date"]);
         let spoken = date.split(" on ").last().unwrap_or_default();
         let day = forge::document::when::find(spoken, None);
-        let front = day.first().map_or(String::new(), |day| format!("---\ndate: {}\n---\n\n", day.from));
+        let front = day.first().map_or(String::new(), |day| {
+            format!("---\ndate: {}\n---\n\n", day.from)
+        });
         let body = text(&value["text"]).replace('\n', "\n\n");
         let group = &mut groups.last_mut().expect("one was pushed").1;
         group.files.push((text(&value["id"]), front + &body));

@@ -5,7 +5,9 @@ use std::collections::HashSet;
 
 use jiff::Timestamp;
 
+use super::fix::entry_of;
 use super::{Finding, Level, Survey};
+use crate::document;
 use crate::links::{Resolution, fold};
 use crate::mind::{File, Layout, cut};
 use crate::routing::hubs::Hub;
@@ -53,7 +55,10 @@ fn status_freshness(survey: &Survey<'_>, now: Timestamp) -> Vec<Finding> {
         Err(error) => return vec![warn(error.to_string(), "repair the file")],
     };
     match state.updated {
-        None => vec![warn(format!("{path} has no date of its last update"), update)],
+        None => vec![warn(
+            format!("{path} has no date of its last update"),
+            update,
+        )],
         Some(on) => {
             let days = days_since(on, day(now));
             match days > STALE_DAYS {
@@ -118,6 +123,13 @@ fn orphan_files(survey: &Survey<'_>, _: Timestamp) -> Vec<Finding> {
     found
 }
 
+pub(super) fn orphans(survey: &Survey<'_>) -> Vec<Finding> {
+    let now = Timestamp::UNIX_EPOCH;
+    let mut found = orphan_files(survey, now);
+    found.extend(typed_edges(survey, now));
+    found
+}
+
 /// What the lists of a hub name: its closets, their archive, its hub page.
 pub(super) struct Registered {
     pub(super) lists: Vec<RelPath>,
@@ -142,13 +154,17 @@ impl Registered {
                 continue;
             };
             let is_closets = hub.index.as_ref() != Some(&list);
+            let mut document = None;
             for link in &note.links {
                 match survey.vault.resolve(index, link) {
                     Resolution::Missing => {
                         // Entries are headings and rows; people and places in
                         // their fields need no page.
-                        if link.is_wiki() && super::fix::registers(survey, &list, link, is_closets)
-                        {
+                        let document = document.get_or_insert_with(|| {
+                            let text = survey.workspace.read_text(&list);
+                            document::parse(text.unwrap_or_default())
+                        });
+                        if link.is_wiki() && entry_of(document, link, is_closets).is_some() {
                             let target = link.target.clone();
                             registered.dead.push((list.clone(), link.line, target));
                         }
@@ -230,7 +246,10 @@ fn closets_coverage(survey: &Survey<'_>, _: Timestamp) -> Vec<Finding> {
 /// From version 2.1 on the state files are a hub as well.
 fn keeps_memory_closets(survey: &Survey<'_>) -> bool {
     let version = survey.manifest.as_ref().and_then(|it| it.version());
-    let mut parts = version.unwrap_or("").split('.').map(|it| it.parse::<u32>().unwrap_or(0));
+    let mut parts = version
+        .unwrap_or("")
+        .split('.')
+        .map(|it| it.parse::<u32>().unwrap_or(0));
     let version = (parts.next().unwrap_or(0), parts.next().unwrap_or(0));
     survey.mind.layout() == Layout::Manifest && version >= (2, 1)
 }
@@ -242,7 +261,12 @@ fn typed_edges(survey: &Survey<'_>, _: Timestamp) -> Vec<Finding> {
         .map(|edge| {
             let (from, to) = (graph.node(edge.from), graph.node(edge.to));
             warn(
-                format!("{} {} -> {} leads nowhere", from.id, edge.kind.name(), to.name),
+                format!(
+                    "{} {} -> {} leads nowhere",
+                    from.id,
+                    edge.kind.name(),
+                    to.name
+                ),
                 "correct the front matter, or write the page",
             )
         })
@@ -306,7 +330,10 @@ pub(super) fn is_dead(survey: &Survey<'_>, entry: &Entry) -> bool {
 
 fn is_folder(survey: &Survey<'_>, target: &str) -> bool {
     let target = fold(target.trim_end_matches('/'));
-    survey.hubs.iter().any(|it| fold(it.folder.as_str()) == target)
+    survey
+        .hubs
+        .iter()
+        .any(|it| fold(it.folder.as_str()) == target)
 }
 
 pub(super) fn lacks_summary(entry: &Entry) -> bool {

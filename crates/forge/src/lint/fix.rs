@@ -7,12 +7,12 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 
 use super::checks::{Registered, is_dead, lacks_summary};
-use super::{Level, Survey, day_of};
+use super::{Level, Survey};
 use crate::document::{self, Document, Edit};
 use crate::links::NoteLink;
 use crate::mind::{File, annotated};
 use crate::routing::manifest::{self, Entry, Manifest, Part};
-use crate::routing::summary::summary;
+use crate::session::day;
 use crate::workspace::{Error, Proposal, Receipt, RelPath, Workspace};
 
 /// A row to take out, if a person says so.
@@ -30,7 +30,7 @@ pub fn fixes(survey: &Survey<'_>, now: Timestamp) -> Result<(Proposal, Vec<Remov
     let mut proposal = Proposal::default();
     let decisions = survey.mind.file(File::Decisions);
     if let Ok(text) = workspace.read_text(&decisions)
-        && let Ok((after, marked)) = annotated(&decisions, text.clone(), day_of(now))
+        && let Ok((after, marked)) = annotated(&decisions, text.clone(), day(now))
         && marked > 0
     {
         proposal.add(decisions, Some(text), after);
@@ -78,21 +78,8 @@ pub fn remove(
     })
 }
 
-/// Whether a link of a list is one of its entries: the heading of a closet, or
-/// the first link in a row or an item of a hub page.
-pub(super) fn registers(
-    survey: &Survey<'_>,
-    list: &RelPath,
-    link: &NoteLink,
-    is_closets: bool,
-) -> bool {
-    match survey.workspace.read_text(list) {
-        Ok(text) => entry_of(&document::parse(text), link, is_closets).is_some(),
-        Err(_) => false,
-    }
-}
-
-/// The bytes of the entry that a link stands for.
+/// The bytes of the entry of a list that a link stands for: a closet by its
+/// heading, a row of a hub page by its first link. Other links are no entries.
 pub(super) fn entry_of(
     document: &Document,
     link: &NoteLink,
@@ -104,11 +91,17 @@ pub(super) fn entry_of(
         return (is_closets && section.level > 1).then(|| section.span.clone());
     }
     let start = document.text[..at].rfind('\n').map_or(0, |at| at + 1);
-    let end = document.text[at..].find('\n').map_or(document.text.len(), |end| at + end + 1);
+    let end = document.text[at..]
+        .find('\n')
+        .map_or(document.text.len(), |end| at + end + 1);
     let before = document.text[start..at].trim();
     let row = before == "|" && !is_closets;
     let recent = is_closets && before == "-" && {
-        let section = document.sections.iter().rev().find(|it| it.heading.start < at);
+        let section = document
+            .sections
+            .iter()
+            .rev()
+            .find(|it| it.heading.start < at);
         section.is_some_and(|it| it.title.eq_ignore_ascii_case("Recently Archived"))
     };
     (row || recent).then_some(start..end)
@@ -154,14 +147,19 @@ fn drop_dead(survey: &Survey<'_>, proposal: &mut Proposal) -> Result<(), Error> 
 fn fill_summaries(survey: &Survey<'_>, manifest: &Manifest, proposal: &mut Proposal) {
     let mut edits = Vec::new();
     for entry in manifest.entries().iter().filter(|it| lacks_summary(it)) {
-        let found = survey.vault.names.resolve(&entry.target, manifest::FILE).file();
+        let found = survey
+            .vault
+            .names
+            .resolve(&entry.target, manifest::FILE)
+            .file();
         let Some(file) = found.map(|it| survey.vault.file(it)) else {
             continue;
         };
         let Ok(text) = survey.workspace.read_text(&file.path) else {
             continue;
         };
-        let said = summary(&document::parse(text));
+        let document = document::parse(text);
+        let said = document.title().unwrap_or(file.path.stem()).to_owned();
         if !said.is_empty() {
             edits.extend(manifest.set_text(entry, &said));
         }

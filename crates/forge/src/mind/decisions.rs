@@ -13,6 +13,7 @@ use super::values::{self, edited, indented, marker, plain};
 use super::{Error, File, Layout, Mind, outline};
 use crate::document::{self, Document, Edit, inert_line};
 
+pub(crate) mod condense;
 mod forms;
 pub(crate) mod supersede;
 
@@ -118,7 +119,10 @@ impl Mind<'_> {
                 Form::Line => {
                     id = date.to_string();
                     let like = existing.iter().rev().find(|it| it.form == Form::Line);
-                    let bullet = like.is_some_and(|it| marker(it.text.trim()).is_some());
+                    let outer = |it: &&Decision| !document.str(&it.span).starts_with([' ', '\t']);
+                    let outer = existing.iter().rev().filter(outer);
+                    let outer = outer.into_iter().find(|it| it.form == Form::Line);
+                    let bullet = outer.is_some_and(|it| marker(it.text.trim()).is_some());
                     let bullet_mark = if bullet { "- " } else { "" };
                     let line = format!("{bullet_mark}**{date}** - {}", new.line());
                     append_line(document, like, &line, !bullet)

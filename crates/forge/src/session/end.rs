@@ -166,7 +166,10 @@ fn list_archive(
     state: &RelPath,
     now: Timestamp,
 ) -> Result<bool, Error> {
-    let target = archive.as_str().strip_suffix(".md").unwrap_or(archive.as_str());
+    let target = archive
+        .as_str()
+        .strip_suffix(".md")
+        .unwrap_or(archive.as_str());
     // Beside the state, its name is enough.
     let target = match archive.parent() == state.parent() {
         true => archive.stem(),
@@ -232,7 +235,9 @@ fn consolidate_nag(workspace: &Workspace, mind: &Mind<'_>, now: Timestamp) -> Op
     let written = Timestamp::try_from(written.modified().ok()?).ok().map(day);
     let logged = mind.sessions().unwrap_or_default().into_iter();
     let decided = mind.decisions().unwrap_or_default().into_iter();
-    let dates = logged.filter_map(|it| it.date).chain(decided.filter_map(|it| it.date));
+    let dates = logged
+        .filter_map(|it| it.date)
+        .chain(decided.filter_map(|it| it.date));
     let oldest: Date = dates.chain(written).min()?;
     if days_since(oldest, today) < NAG_DAYS {
         return None;
@@ -315,7 +320,9 @@ impl Ended {
         }
         if !self.hubs.is_empty() {
             let hubs = self.hubs.iter();
-            let hubs: Vec<String> = hubs.map(|(hub, files)| format!("{hub} ({files})")).collect();
+            let hubs: Vec<String> = hubs
+                .map(|(hub, files)| format!("{hub} ({files})"))
+                .collect();
             lines.push(format!("- Hubs: {}", hubs.join(", ")));
         }
         if self.manifest {
@@ -331,7 +338,10 @@ impl Ended {
                 lines.push(format!("- Wikilinks: {count} broken"));
                 lines.extend(broken.iter().take(5).map(|it| format!("  {it}")));
                 if count > 5 {
-                    lines.push(format!("  and {} more: `memory-forge links check`", count - 5));
+                    lines.push(format!(
+                        "  and {} more: `memory-forge links check`",
+                        count - 5
+                    ));
                 }
             }
         }
@@ -349,7 +359,11 @@ impl Ended {
         }
         lines.push(format!("- Ideas inbox: {}", self.ideas));
         lines.extend(self.notes.iter().map(|it| format!("- Note: {it}")));
-        lines.extend(self.incomplete.iter().map(|it| format!("[INCOMPLETE] {it}")));
+        lines.extend(
+            self.incomplete
+                .iter()
+                .map(|it| format!("[INCOMPLETE] {it}")),
+        );
         lines.join("\n") + "\n"
     }
 }

@@ -263,7 +263,10 @@ fn unclean(tree: &Tree, mind: &Mind<'_>) -> Option<RelPath> {
 /// written, but the log is.
 pub(super) fn closed_at(mind: &Mind<'_>) -> Option<Timestamp> {
     let status = mind.modified(File::State)?;
-    Some(mind.modified(File::SessionLog).map_or(status, |it| it.max(status)))
+    Some(
+        mind.modified(File::SessionLog)
+            .map_or(status, |it| it.max(status)),
+    )
 }
 
 impl Briefing {

@@ -239,7 +239,8 @@ fn end(args: EndArgs, settings: &Settings, ui: &mut Ui) -> Result<Exit, CommandE
 fn read(path: &std::path::Path, settings: &Settings) -> Result<String, CommandError> {
     const MOST: u64 = 1 << 20;
     let mut text = String::new();
-    let cannot = |error| CommandError::failure(format!("Cannot read `{}`: {error}", path.display()));
+    let cannot =
+        |error| CommandError::failure(format!("Cannot read `{}`: {error}", path.display()));
     match path.as_os_str() == "-" {
         true => std::io::stdin().lock().take(MOST).read_to_string(&mut text),
         false => std::fs::File::open(settings.cwd()?.join(path))
@@ -303,7 +304,8 @@ impl Said {
                 Value::Null => Some(Vec::new()),
                 _ => None,
             };
-            let texts = texts.ok_or_else(|| wrong(format!("`{key}` is no text or list of texts")))?;
+            let texts =
+                texts.ok_or_else(|| wrong(format!("`{key}` is no text or list of texts")))?;
             let one = || (!texts.is_empty()).then(|| texts.join(" "));
             match key.as_str() {
                 "title" | "summary" => said.title = one(),
@@ -384,7 +386,11 @@ impl Said {
                 next: None,
                 priorities: list(&self.next),
             },
-            decisions: self.decisions.iter().map(|it| NewDecision::said(it)).collect(),
+            decisions: self
+                .decisions
+                .iter()
+                .map(|it| NewDecision::said(it))
+                .collect(),
             session,
             refresh_date: false,
             annotate: false,

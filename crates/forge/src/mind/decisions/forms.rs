@@ -139,11 +139,12 @@ pub(super) fn lines(document: &Document) -> Vec<Decision> {
             continue;
         }
         let indent = text.len() - text.trim_start().len();
-        if indent > 1 {
-            continue;
-        }
         let text = text.trim_start();
         let length = marker(text);
+        // Further in stand the decisions of a week that were gathered.
+        if indent > 4 || indent > 1 && length.is_none() {
+            continue;
+        }
         let body = length.map_or(text, |length| text[length.min(text.len())..].trim_start());
         let number = length.and_then(|length| {
             text[..length]
@@ -172,7 +173,9 @@ pub(super) fn lines(document: &Document) -> Vec<Decision> {
             found.push(entry(None, Some(date), fact, struck, Form::Line));
             continue;
         }
-        let Some(number) = number else { continue };
+        let Some(number) = number.filter(|_| indent <= 1) else {
+            continue;
+        };
         if !is_unset(body) && below_decisions(document, span.start) {
             let struck = body.starts_with("~~");
             let title = body.strip_prefix("~~").unwrap_or(body);
@@ -202,7 +205,11 @@ fn dated(line: &str) -> Option<(Date, &str, bool)> {
     };
     let rest = line.strip_prefix("**")?;
     let date = rest.get(..10)?.parse().ok()?;
-    let (_, fact) = rest[10..].split_once("**")?;
+    let (more, fact) = rest[10..].split_once("**")?;
+    // `**2026-03-02–2026-03-05** - topic` stands over several.
+    if more.starts_with('–') {
+        return None;
+    }
     let fact = fact
         .trim_start()
         .trim_start_matches(['-', '–', '—', ':'])
@@ -219,13 +226,13 @@ fn dated(line: &str) -> Option<(Date, &str, bool)> {
 }
 
 /// The day of `(superseded 2026-04-01)` at the end of an entry.
-fn annotated_on(line: &str) -> Option<Date> {
+pub(super) fn annotated_on(line: &str) -> Option<Date> {
     let (_, rest) = line.trim_end().rsplit_once("(superseded ")?;
     let inside = rest.strip_suffix(')')?;
     inside.get(..10)?.parse().ok()
 }
 
-fn without_annotation(fact: &str) -> &str {
+pub(super) fn without_annotation(fact: &str) -> &str {
     match annotated_on(fact) {
         Some(_) => fact
             .rsplit_once("(superseded ")

@@ -125,7 +125,7 @@ impl Mind<'_> {
 }
 
 /// The text with every unmarked supersession marked, and how many there were.
-pub(in crate::mind) fn annotated(
+pub(crate) fn annotated(
     path: &impl ToString,
     text: String,
     today: Date,
@@ -184,9 +184,9 @@ fn successors(all: &[Decision]) -> Vec<Option<usize>> {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Found {
-    older: usize,
-    newer: usize,
+pub(super) struct Found {
+    pub(super) older: usize,
+    pub(super) newer: usize,
     word: &'static str,
 }
 
@@ -208,7 +208,7 @@ struct Object {
 
 /// Every supersession that is said in words, marked or not, in the order of
 /// the decisions that say it.
-fn find(all: &[Decision]) -> Vec<Found> {
+pub(super) fn find(all: &[Decision]) -> Vec<Found> {
     let words: Vec<Words> = all.iter().map(|it| Words::of(&said(it))).collect();
     let mut with: HashMap<&str, Vec<usize>> = HashMap::new();
     for (at, words) in words.iter().enumerate() {
@@ -323,6 +323,11 @@ impl Words {
                 names.insert(token.term.clone());
             }
         }
+        // `…; replaces old (was 2026-01-03)` has taken in what it ended.
+        let taken_in = text.rsplit_once("(was ").is_some_and(|(_, rest)| {
+            let day = rest.get(..10).and_then(|it| it.parse::<Date>().ok());
+            day.is_some() && text.contains("; replaces ")
+        });
         let mut objects = Vec::new();
         let mut ended = HashSet::new();
         let lower = text.to_lowercase();
@@ -380,6 +385,9 @@ impl Words {
                     .filter(|it| is_content(it))
                     .collect();
                 ended.extend(after.iter().map(|it| it.term.clone()));
+                if taken_in {
+                    continue;
+                }
                 objects.push(Object {
                     word,
                     text: rest_of_clause(text, end, to),

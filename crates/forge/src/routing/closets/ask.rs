@@ -38,7 +38,8 @@ const K1: f32 = 1.2;
 const B: f32 = 0.3;
 /// What the vectors can add where the best text match counts as 1.
 const VECTORS: f32 = 0.6;
-pub static TUNE: std::sync::Mutex<[f32; 6]> = std::sync::Mutex::new([1.2, 0.3, 0.6, 0.15, 1.0, 0.0]);
+pub static TUNE: std::sync::Mutex<[f32; 6]> =
+    std::sync::Mutex::new([1.2, 0.3, 0.6, 0.15, 1.0, 0.0]);
 /// What a date of the question adds when the entry has it too.
 const ON_DATE: f32 = 0.15;
 
@@ -225,7 +226,11 @@ fn vector_scores(
                 whole.iter_mut().zip(&vector).for_each(|(w, v)| *w += v);
             }
             let length = dot(&whole, &whole).sqrt();
-            let whole = if length > 0.0 { dot(&query, &whole) / length } else { 0.0 };
+            let whole = if length > 0.0 {
+                dot(&query, &whole) / length
+            } else {
+                0.0
+            };
             TUNE.lock().unwrap()[4] * whole + best
         })
         .collect()
