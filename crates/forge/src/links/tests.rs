@@ -353,7 +353,7 @@ fn there_and_back_is_the_same_bytes() {
         [r]: sub/plan.md
         //- sub/plan.md
         # Part
-        [up](../a.md) [[a]] [[./b]] [b](./b.md)
+        [up](../a.md) [[a]] [[./b]] [b](b.md)
         //- sub/b.md
         [[./plan]] [p](plan.md)
         ";
