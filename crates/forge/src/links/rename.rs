@@ -182,13 +182,19 @@ impl<'a> After<'a> {
             let new = resolve_in(&self.names, self.path(from), from, link);
             let was_clear = matches!(self.vault.resolve(from, link), Resolution::File(_));
             let is_clear = matches!(new, Resolution::File(_));
+            let old = self.vault.file(from).path.as_str();
+            let by_path = self.by_path(&self.vault.names, old, link, file);
             // Obsidian finds by name what others find by its path alone.
-            let lost = self.by_path(
-                &self.vault.names,
-                self.vault.file(from).path.as_str(),
-                link,
-                file,
-            ) && !self.by_path(&self.names, self.path(from), link, file);
+            let lost = by_path && !self.by_path(&self.names, self.path(from), link, file);
+            // From another folder the way is another one, and a shorter one
+            // must be taken: the way back leads to the same bytes.
+            let relative = by_path && !link.target.starts_with('/')
+                || link.target.starts_with("./")
+                || link.target.starts_with("../");
+            if relative && folder_of(old) != folder_of(self.path(from)) {
+                let written = self.written(from, file, link);
+                return (written != link.target).then_some(written);
+            }
             let same = new.file() == Some(file) && (is_clear || !was_clear) && !lost;
             (!same).then(|| self.written(from, file, link))
         };

@@ -156,7 +156,7 @@ fn a_rename_takes_its_links_along_and_comes_back_with_one_undo() {
     +[[words]], [[plan#Gone]], [[Roadmpa]], [b](missing.md) and the Glossary.
     ✓ Renamed; rewrote 1 link in 1 file
     --- stderr
-    `memory-forge doctor --undo 1` takes it back, byte for byte
+    `memory-forge doctor --undo 0001` takes it back, byte for byte
     ");
     assert!(!ws.exists("work/Glossary.md"));
     assert_eq!(
@@ -173,7 +173,7 @@ fn a_rename_that_cannot_be_is_refused() {
     let before = ws.tree_of_sources();
     let refused = |old: &str, new: &str, expect: &str| {
         let output = ws.run(&["links", "rename", old, new, "--yes"]);
-        assert_ne!(output.code, Some(0), "{output}");
+        assert_ne!(output.status, Some(0), "{output}");
         assert!(output.stderr.contains(expect), "{output}");
     };
     refused("nope", "x", "There is no file `nope`");
