@@ -255,7 +255,7 @@ impl<'a> Nearest<'a> {
             if name.len().abs_diff(wanted.len()) > most || apart(&counts, their) > 2 * most {
                 continue;
             }
-            let distance = strsim::generic_levenshtein(name, &wanted);
+            let distance = strsim::generic_damerau_levenshtein(name, &wanted);
             if distance <= most {
                 best = Some((distance, *file));
             }
