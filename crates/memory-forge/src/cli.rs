@@ -88,6 +88,7 @@ pub(crate) enum Command {
     Lint(commands::lint::LintArgs),
     Consolidate(commands::consolidate::ConsolidateArgs),
     Sources(commands::sources::SourcesArgs),
+    Closets(commands::closets::ClosetsArgs),
     Links(commands::links::LinksArgs),
     Graph(commands::graph::GraphArgs),
     Setup(commands::setup::SetupArgs),

@@ -4,6 +4,7 @@
 //! it is handed [`Settings`] and [`Ui`].
 
 pub(crate) mod audit;
+pub(crate) mod closets;
 pub(crate) mod completion;
 pub(crate) mod config;
 pub(crate) mod consolidate;
@@ -60,6 +61,7 @@ fn dispatch(command: Command, settings: &Settings, ui: &mut Ui) -> Result<Exit, 
         Command::Lint(args) => lint::run(args, settings, ui),
         Command::Consolidate(args) => consolidate::run(args, settings, ui),
         Command::Sources(args) => sources::run(args, settings, ui),
+        Command::Closets(args) => closets::run(args, settings, ui),
         Command::Links(args) => links::run(args, settings, ui),
         Command::Graph(args) => graph::run(args, settings, ui),
         Command::Setup(args) => setup::run(args, settings, ui),

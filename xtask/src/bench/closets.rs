@@ -92,6 +92,7 @@ fn measure(set: &str, groups: &[Group]) -> Result<()> {
             files += 1;
             listed.push(Listed {
                 name: id.clone(),
+                path: None,
                 hub: String::new(),
                 archived: false,
                 entry,

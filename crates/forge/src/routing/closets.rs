@@ -5,6 +5,7 @@
 
 pub mod ask;
 pub mod build;
+pub mod check;
 mod extract;
 pub mod file;
 mod merge;

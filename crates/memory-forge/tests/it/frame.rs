@@ -5,6 +5,7 @@ use std::process::Stdio;
 use crate::harness::ws;
 
 const COMMANDS: [&str; 25] = [
+const COMMANDS: [&str; 21] = [
     "init",
     "index",
     "search",
@@ -21,6 +22,7 @@ const COMMANDS: [&str; 25] = [
     "lint",
     "consolidate",
     "sources",
+    "closets",
     "links",
     "graph",
     "setup",

@@ -15,7 +15,9 @@ use crate::index::terms::Terms;
 pub struct Listed {
     /// As the heading names the file.
     pub name: String,
-    /// The folder of the hub.
+    /// The file that it describes, where it is there.
+    pub path: Option<String>,
+    /// The name of the hub.
     pub hub: String,
     /// Whether it stands in the archive of its hub.
     pub archived: bool,
@@ -40,6 +42,9 @@ const B: f32 = 0.3;
 const VECTORS: f32 = 0.6;
 pub static TUNE: std::sync::Mutex<[f32; 6]> =
     std::sync::Mutex::new([1.2, 0.3, 0.6, 0.15, 1.0, 0.0]);
+pub static TUNE: std::sync::Mutex<[f32; 6]> = std::sync::Mutex::new([1.2, 0.3, 0.6, 0.15, 1.0, 0.0]);
+/// How many entries get vectors.
+const POOL: usize = 60;
 /// What a date of the question adds when the entry has it too.
 const ON_DATE: f32 = 0.15;
 
@@ -59,7 +64,9 @@ pub fn ask(
     let whens = when::find(question, now);
     let by_text = text_scores(listed, &wanted, field, &mut terms);
     let best = by_text.iter().copied().fold(0.0, f32::max);
-    let by_vector = embedder.map(|embedder| vector_scores(listed, question, field, embedder));
+    let near_enough = pool(&by_text);
+    let by_vector =
+        embedder.map(|embedder| vector_scores(listed, &near_enough, question, field, embedder));
     let (near, far) = by_vector.as_ref().map_or((0.0, 0.0), |scores| {
         (
             scores.iter().copied().fold(0.0, f32::max),
@@ -98,13 +105,22 @@ pub fn ask(
 }
 
 /// Fills in which fields of a hit answer the question, and with what.
-pub fn reasons(hit: &mut Hit, listed: &[Listed], question: &str, now: Option<Date>) {
+pub fn reasons(
+    hit: &mut Hit,
+    listed: &[Listed],
+    question: &str,
+    only: Option<Field>,
+    now: Option<Date>,
+) {
     let mut terms = Terms::default();
     let wanted = content(&mut terms, question);
     let whens = when::find(question, now);
     let entry = &listed[hit.at].entry;
     let mut found: Vec<(usize, Field, Vec<String>)> = Vec::new();
     for field in Field::ALL {
+        if only.is_some_and(|only| only != field) {
+            continue;
+        }
         let mut most = 0;
         let mut values = Vec::new();
         for value in entry.values(field) {
@@ -206,9 +222,23 @@ fn text_scores(
         .collect()
 }
 
+/// The entries that get vectors: all of a few, the best by words of many,
+/// since each one costs some ten milliseconds.
+fn pool(by_text: &[f32]) -> Vec<bool> {
+    let mut order: Vec<usize> = (0..by_text.len()).collect();
+    order.sort_by(|a, b| by_text[*b].total_cmp(&by_text[*a]).then(a.cmp(b)));
+    let mut near_enough = vec![false; by_text.len()];
+    order
+        .into_iter()
+        .take(POOL)
+        .for_each(|at| near_enough[at] = true);
+    near_enough
+}
+
 /// Likeness of the whole entry and of its best piece, added.
 fn vector_scores(
     listed: &[Listed],
+    near_enough: &[bool],
     question: &str,
     only: Option<Field>,
     embedder: &dyn Embedder,
@@ -217,7 +247,11 @@ fn vector_scores(
     let dot = |a: &[f32], b: &[f32]| -> f32 { a.iter().zip(b).map(|(a, b)| a * b).sum() };
     listed
         .iter()
-        .map(|it| {
+        .zip(near_enough)
+        .map(|(it, near_enough)| {
+            if !near_enough {
+                return 0.0;
+            }
             let mut whole = vec![0f32; query.len()];
             let mut best = 0f32;
             for piece in pieces(&it.entry, only) {

@@ -8,11 +8,13 @@ use std::time::UNIX_EPOCH;
 use jiff::Timestamp;
 use jiff::civil::Date;
 
+use super::ask::Listed;
 use super::file::{Block, File, Stamp, source_hash};
 use super::merge::merge;
 use super::{Context, Entry, MANY_ARCHIVED, PRIMARY, RECENT, extract};
 use crate::document::{self, Document, own_date};
-use crate::routing::hubs::Hub;
+use crate::routing::hubs::{self, Hub};
+use crate::routing::manifest::{self, Manifest, New, Part};
 use crate::workspace::{Error, RelPath, Role, Workspace, role};
 
 /// What a build did, or would do.
@@ -66,6 +68,169 @@ struct Member {
     date: Option<Date>,
     /// Made when it was needed.
     fresh: Option<Entry>,
+}
+
+/// The hubs that have closets: those of the manifest and `memory/`, or
+/// `knowledge/` where there is no manifest.
+pub fn hubs(workspace: &Workspace) -> Result<Vec<Hub>, Error> {
+    let known = hubs::hubs(workspace)?;
+    let folder = RelPath::new("knowledge")?;
+    if !known.is_empty() || !workspace.absolute(&folder).is_dir() {
+        return Ok(known);
+    }
+    let members = workspace
+        .scan()
+        .files
+        .into_iter()
+        .filter(|found| found.role == Role::Knowledge && found.path.starts_with("knowledge"))
+        .map(|found| found.path)
+        .collect();
+    Ok(vec![Hub {
+        name: "knowledge".to_owned(),
+        folder,
+        index: None,
+        members,
+    }])
+}
+
+/// Every entry of these hubs as it stands in their files.
+pub fn listed(workspace: &Workspace, hubs: &[Hub]) -> Result<Vec<Listed>, Error> {
+    let mut listed = Vec::new();
+    for hub in hubs {
+        let by_name: HashMap<String, &RelPath> = names(hub)
+            .into_iter()
+            .map(|name| name.to_lowercase())
+            .zip(&hub.members)
+            .collect();
+        for (archived, path) in [(false, hub.closets()), (true, hub.closets_archive())] {
+            let text = match workspace.read_text(&path) {
+                Ok(text) => text,
+                Err(error) if error.is_not_found() => continue,
+                Err(error) => return Err(error),
+            };
+            listed.extend(File::parse(text).entries().map(|block| Listed {
+                name: block.name.clone(),
+                path: by_name
+                    .get(&block.name.to_lowercase())
+                    .map(|path| path.as_str().to_owned()),
+                hub: hub.name.clone(),
+                archived,
+                entry: block.entry.clone(),
+            }));
+        }
+    }
+    Ok(listed)
+}
+
+/// Lists new archives in the manifest's Tier 3, where there is a manifest.
+pub fn list_archives(workspace: &Workspace, made: &[&Hub], now: Timestamp) -> Result<(), Error> {
+    let path = manifest::path();
+    if made.is_empty() || !workspace.absolute(&path).is_file() {
+        return Ok(());
+    }
+    let today = now.to_zoned(jiff::tz::TimeZone::UTC).date().to_string();
+    workspace.change("closets archives in the manifest", now, |change| {
+        for hub in made {
+            let Some(text) = change.read_text(&path)? else {
+                return Ok(());
+            };
+            let manifest = Manifest::parse(text);
+            // The name that another tool gave it leads nowhere, but lists it.
+            let old = format!("{}-CLOSETS-archive", hub.folder.file_name());
+            if manifest.part(Part::Tier3).any(|entry| entry.target == old) {
+                continue;
+            }
+            let new = New {
+                target: &archive_link(hub),
+                text: &format!("Older closet entries of {}", hub.name),
+                note: &today,
+                ..New::default()
+            };
+            if let Some(edit) = manifest.list(Part::Tier3, &new)
+                && let Ok(text) = manifest.edited(vec![edit])
+            {
+                change.write(&path, text);
+            }
+        }
+        Ok(())
+    })?;
+    Ok(())
+}
+
+/// How entries and documents of a hub stand to one another.
+pub(super) struct Matched {
+    /// For each entry, in the order of the files.
+    pub(super) of_entries: Vec<Found>,
+    /// Documents without an entry.
+    pub(super) missing: Vec<RelPath>,
+    pub(super) unreadable: Vec<(RelPath, String)>,
+}
+
+/// What an entry describes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Found {
+    /// A document as it is now.
+    Current,
+    /// A document as it was.
+    Stale,
+    /// A document that another entry describes.
+    Twice,
+    Nothing,
+}
+
+pub(super) fn matched<'a>(
+    workspace: &Workspace,
+    hub: &Hub,
+    files: impl Iterator<Item = &'a File>,
+) -> Matched {
+    let mut members = Vec::new();
+    let mut unreadable = Vec::new();
+    for (path, name) in hub.members.iter().zip(names(hub)) {
+        // Only the hash is asked for, so that looking is quick.
+        let hash = match workspace.read_text(path) {
+            Ok(text) => source_hash(&text),
+            Err(error) => {
+                unreadable.push((path.clone(), error.reason()));
+                String::new()
+            }
+        };
+        members.push(Member {
+            path: path.clone(),
+            name,
+            hash,
+            mtime_ns: 0,
+            date: None,
+            fresh: None,
+        });
+    }
+    let by_stem = by_stem(&members);
+    let mut taken = vec![false; members.len()];
+    let mut of_entries = Vec::new();
+    for block in files.flat_map(File::entries) {
+        of_entries.push(match member_of(block, &members, &by_stem) {
+            None => Found::Nothing,
+            Some(at) if std::mem::replace(&mut taken[at], true) => Found::Twice,
+            Some(at) => {
+                let member = &members[at];
+                let source = block.stamp.as_ref().map(|stamp| &stamp.source);
+                match source == Some(&member.hash) || member.hash.is_empty() {
+                    true => Found::Current,
+                    false => Found::Stale,
+                }
+            }
+        });
+    }
+    let missing = members
+        .iter()
+        .zip(&taken)
+        .filter(|(member, taken)| !**taken && !member.hash.is_empty())
+        .map(|(member, _)| member.path.clone())
+        .collect();
+    Matched {
+        of_entries,
+        missing,
+        unreadable,
+    }
 }
 
 /// Brings the closets of one hub up to date.
@@ -218,6 +383,19 @@ fn stem(name: &str) -> &str {
     name.rsplit('/').next().unwrap_or(name)
 }
 
+fn by_stem(members: &[Member]) -> HashMap<String, Vec<usize>> {
+    let mut by_stem: HashMap<String, Vec<usize>> = HashMap::new();
+    for (at, member) in members.iter().enumerate() {
+        for name in [stem(&member.name), member.path.stem()] {
+            let same = by_stem.entry(name.to_lowercase()).or_default();
+            if !same.contains(&at) {
+                same.push(at);
+            }
+        }
+    }
+    by_stem
+}
+
 /// The member that an entry describes.
 fn member_of(
     block: &Block,
@@ -270,6 +448,9 @@ fn weave(
             }
         }
     }
+    let mut archive = archive_known
+        .unwrap_or_else(|| File::new(&format!("Closets archive: {}", hub.name), true));
+    let by_stem = by_stem(members);
     // The block of each member with the file it stands in, and the member of
     // each block in the order of the files.
     let mut blocks: Vec<Option<(bool, Block)>> = vec![None; members.len()];
