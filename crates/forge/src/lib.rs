@@ -23,5 +23,6 @@ pub mod graph;
 pub mod session;
 pub mod lint;
 pub mod consolidate;
+pub mod upkeep;
 pub mod audit;
 pub mod doctor;

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use forge::embed::{self, Embedder};
 use forge::knowledge::fresh::{self, Fresh, Opening, Remark};
 use forge::knowledge::refresh;
+use forge::routing::bulk::Who;
 use forge::workspace::{RelPath, RootHints, Workspace, discover};
 
 use crate::report::CommandError;
@@ -40,6 +41,14 @@ pub(crate) fn workspace(settings: &Settings, ui: &mut Ui) -> Result<Workspace, C
         ui.warn(&problem.to_string());
     }
     Ok(workspace)
+}
+
+/// Who holds the lock of a bulk run.
+pub(crate) fn who() -> Who {
+    Who {
+        pid: std::process::id(),
+        agent: "memory-forge".to_owned(),
+    }
 }
 
 /// A file that was named on the command line, as the workspace names it.

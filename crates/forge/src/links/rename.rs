@@ -3,6 +3,7 @@
 //! Each link of the vault is followed before and after the move; only those
 //! that would lead elsewhere are written anew, in the form their author chose.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use super::names::{Names, Resolution, fold, joined, name_in};
@@ -76,26 +77,47 @@ pub fn rename(
     from: &RelPath,
     to: &RelPath,
 ) -> Result<Renaming, Error> {
-    let Some(moved) = vault.position(from) else {
-        return Err(Error::Missing {
-            name: from.to_string(),
-        });
-    };
-    if vault.position(to).is_some() || workspace.absolute(to).symlink_metadata().is_ok() {
-        return Err(Error::Exists { path: to.clone() });
-    }
-    if to.as_str().contains(['[', ']', '|', '#', '^']) {
-        return Err(Error::Unlinkable { path: to.clone() });
-    }
-    let after = After::new(vault, moved, to);
-    let mut renaming = Renaming {
+    let moves = vec![Move {
         from: from.clone(),
         to: to.clone(),
+    }];
+    rename_all(workspace, vault, moves)
+}
+
+/// Several files at once; each link is written anew once, for the vault as it
+/// will be in the end. There must be at least one.
+pub fn rename_all(
+    workspace: &Workspace,
+    vault: &Vault,
+    moves: Vec<Move>,
+) -> Result<Renaming, Error> {
+    let mut moved: BTreeMap<u32, &RelPath> = BTreeMap::new();
+    let mut taken = BTreeSet::new();
+    for Move { from, to } in &moves {
+        let Some(index) = vault.position(from) else {
+            return Err(Error::Missing {
+                name: from.to_string(),
+            });
+        };
+        let there = vault.position(to).is_some()
+            || workspace.absolute(to).symlink_metadata().is_ok()
+            || !taken.insert(to);
+        if there || moved.insert(index, to).is_some() {
+            return Err(Error::Exists { path: to.clone() });
+        }
+        if to.as_str().contains(['[', ']', '|', '#', '^']) {
+            return Err(Error::Unlinkable { path: to.clone() });
+        }
+    }
+    let after = After::new(vault, moved);
+    let first = moves.first().ok_or(Error::Missing {
+        name: String::new(),
+    })?;
+    let mut renaming = Renaming {
+        from: first.from.clone(),
+        to: first.to.clone(),
         proposal: Proposal {
-            moves: vec![Move {
-                from: from.clone(),
-                to: to.clone(),
-            }],
+            moves: moves.clone(),
             files: Vec::new(),
         },
         links: 0,
@@ -123,7 +145,7 @@ pub fn rename(
         edits.dedup();
         renaming.links += edits.len();
         let changed = document::apply(&text, edits).map_err(|_| changed(workspace, &file.path))?;
-        let path = if index == moved { to } else { &file.path };
+        let path = after.moved.get(&index).copied().unwrap_or(&file.path);
         renaming.proposal.add(path.clone(), Some(text), changed);
     }
     Ok(renaming)
@@ -138,16 +160,15 @@ fn changed(workspace: &Workspace, path: &RelPath) -> Error {
 /// The vault as it will be.
 struct After<'a> {
     vault: &'a Vault,
-    moved: u32,
-    to: &'a RelPath,
+    moved: BTreeMap<u32, &'a RelPath>,
     names: Names,
 }
 
 impl<'a> After<'a> {
-    fn new(vault: &'a Vault, moved: u32, to: &'a RelPath) -> After<'a> {
-        let paths = (0..).zip(&vault.files).map(|(index, file)| match index {
-            index if index == moved => to.as_str(),
-            _ => file.path.as_str(),
+    fn new(vault: &'a Vault, moved: BTreeMap<u32, &'a RelPath>) -> After<'a> {
+        let paths = (0..).zip(&vault.files).map(|(index, file)| {
+            let path = moved.get(&index).copied().unwrap_or(&file.path);
+            path.as_str()
         });
         let mut names = Names::new(paths);
         for (index, _, note) in vault.notes() {
@@ -158,16 +179,15 @@ impl<'a> After<'a> {
         After {
             vault,
             moved,
-            to,
             names,
         }
     }
 
     fn path(&self, file: u32) -> &str {
-        if file == self.moved {
-            return self.to.as_str();
+        match self.moved.get(&file) {
+            Some(to) => to.as_str(),
+            None => self.vault.file(file).path.as_str(),
         }
-        self.vault.file(file).path.as_str()
     }
 
     /// The links of a note that must be written anew, with their new target.
@@ -213,7 +233,8 @@ impl<'a> After<'a> {
     /// as a folder, leads there from its new place too.
     fn unlisted(&self, from: u32, link: &NoteLink) -> Option<String> {
         let old = self.vault.file(from).path.as_str();
-        let relative = from == self.moved && !link.is_wiki() && !link.target.starts_with('/');
+        let relative =
+            self.moved.contains_key(&from) && !link.is_wiki() && !link.target.starts_with('/');
         let url = link.target.contains("://") || link.target.starts_with("mailto:");
         if !relative || url || link.target.starts_with('~') {
             return None;
@@ -226,7 +247,7 @@ impl<'a> After<'a> {
                 .files
                 .iter()
                 .any(|file| file.path.starts_with(&full));
-        let mut new = relative_path(folder_of(self.to.as_str()), &full);
+        let mut new = relative_path(folder_of(self.path(from)), &full);
         if link.target.ends_with('/') && !new.ends_with('/') {
             new.push('/');
         }

@@ -171,6 +171,33 @@ impl Manifest {
         manifest
     }
 
+    /// Reads a hub page: each of its tables lists files.
+    pub fn parse_page(text: impl Into<String>) -> Manifest {
+        let document = document::parse(text);
+        let sheets: Vec<Sheet> = document
+            .tables(&document.body)
+            .into_iter()
+            .map(|table| Sheet {
+                columns: columns(&document, Part::Tier2, &table.header),
+                domain: String::new(),
+                part: Part::Tier2,
+                table,
+            })
+            .collect();
+        let rows = sheets.iter().enumerate();
+        let rows =
+            rows.flat_map(|(at, sheet)| (0..sheet.table.rows.len()).map(move |row| (at, row)));
+        let entries = rows.map(|(at, row)| sheets[at].entry(&document, at, row));
+        Manifest {
+            entries: entries.collect(),
+            marker: None,
+            format: None,
+            folders: Vec::new(),
+            sheets,
+            document,
+        }
+    }
+
     /// The same with folders as they are on disk, where domains may lie in a
     /// folder that the Hub Map does not name.
     fn settled(mut self, workspace: &Workspace) -> Manifest {

@@ -580,6 +580,8 @@ impl Workspace {
                 });
             }
         }
+        // The manifest makes a workspace of what it lists, so it comes last.
+        files.sort_by_key(|file| file.path.file_name() == "_MANIFEST.md");
         Ok(files)
     }
 

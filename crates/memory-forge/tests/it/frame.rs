@@ -6,6 +6,7 @@ use crate::harness::ws;
 
 const COMMANDS: [&str; 25] = [
 const COMMANDS: [&str; 21] = [
+const COMMANDS: [&str; 24] = [
     "init",
     "index",
     "search",
@@ -25,6 +26,10 @@ const COMMANDS: [&str; 21] = [
     "closets",
     "links",
     "graph",
+    "manifest",
+    "domain",
+    "archive",
+    "upgrade",
     "setup",
     "uninstall",
     "status",

@@ -31,6 +31,25 @@ impl Manifest {
             .set_cell(row, sheet.columns.text?, &cell_text(text))
     }
 
+    /// Whether a row has a cell for a summary at all.
+    pub fn has_text(&self, entry: &Entry) -> bool {
+        let sheet = entry.row.map(|(sheet, _)| &self.sheets[sheet]);
+        sheet.is_some_and(|sheet| sheet.columns.text.is_some())
+    }
+
+    /// Sets the cell below a heading such as `Status`.
+    pub fn set_under(&self, entry: &Entry, heading: &str, text: &str) -> Option<Edit> {
+        let (sheet, row) = entry.row?;
+        let table = &self.sheets[sheet].table;
+        let named = |cell: &crate::document::Cell| {
+            let title = self.document.str(&cell.text);
+            title.trim_matches(['*', '`']).eq_ignore_ascii_case(heading)
+        };
+        let column = table.header.cells.iter().position(named)?;
+        let row = &table.rows[row];
+        self.document.set_cell(row, column, &cell_text(text))
+    }
+
     /// Lists something, or brings the row that lists it already up to date.
     pub fn list(&self, part: Part, new: &New<'_>) -> Option<Edit> {
         // Compared as it will be read again.
