@@ -10,7 +10,7 @@ mod fix;
 #[cfg(test)]
 mod tests;
 
-pub use fix::{Removal, fixes, remove};
+pub use fix::{Fixes, Removal, fixes, remove};
 
 use jiff::Timestamp;
 

@@ -11,9 +11,10 @@ use super::{Level, Survey};
 use crate::document::{self, Document, Edit};
 use crate::links::NoteLink;
 use crate::mind::{File, annotated};
-use crate::routing::manifest::{self, Entry, Manifest, Part};
+use crate::routing::manifest::{self, Entry, Manifest, Part, SUMMARY_FORMAT};
 use crate::session::day;
-use crate::workspace::{Error, Proposal, Receipt, RelPath, Workspace};
+use crate::upkeep::resummarize;
+use crate::workspace::{Error, Proposal, Proposed, Receipt, RelPath, Workspace};
 
 /// A row to take out, if a person says so.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -24,33 +25,85 @@ pub struct Removal {
     target: String,
 }
 
-/// The safe repairs, and what to ask about.
-pub fn fixes(survey: &Survey<'_>, now: Timestamp) -> Result<(Proposal, Vec<Removal>), Error> {
+/// What can be done about the findings.
+#[derive(Debug, Default)]
+pub struct Fixes {
+    /// Repairs that lose nothing.
+    pub safe: Proposal,
+    /// What to ask about, one by one.
+    pub removals: Vec<Removal>,
+    summaries: Option<resummarize::Plan>,
+}
+
+impl Fixes {
+    /// Carries the safe repairs out and gives the ids of the changes: one,
+    /// unless a page gets both a summary and loses a row.
+    pub fn apply(self, workspace: &Workspace, now: Timestamp) -> Result<Vec<String>, Error> {
+        const WHAT: &str = "Repair by `lint --fix`";
+        let mut changes = Vec::new();
+        let mut all = self.safe;
+        match self.summaries {
+            Some(plan) if !meets(&all, &plan) => {
+                all.files.extend(plan.proposal.files.iter().cloned());
+                changes.extend(all.apply(workspace, WHAT, now)?.id);
+                plan.remember(workspace)?;
+            }
+            plan => {
+                changes.extend(all.apply(workspace, WHAT, now)?.id);
+                if plan.is_some() {
+                    let plan = resummarize::plan(workspace, false)?;
+                    changes.extend(plan.proposal.apply(workspace, WHAT, now)?.id);
+                    plan.remember(workspace)?;
+                }
+            }
+        }
+        Ok(changes)
+    }
+
+    /// What would change, file by file.
+    pub fn files(&self) -> impl Iterator<Item = &Proposed> {
+        let summaries = self.summaries.iter().flat_map(|it| &it.proposal.files);
+        self.safe.files.iter().chain(summaries)
+    }
+}
+
+fn meets(proposal: &Proposal, plan: &resummarize::Plan) -> bool {
+    let mut files = plan.proposal.files.iter();
+    files.any(|it| proposal.after(&it.path).is_some())
+}
+
+/// Plans the repairs.
+pub fn fixes(survey: &Survey<'_>, now: Timestamp) -> Result<Fixes, Error> {
     let workspace = survey.workspace;
-    let mut proposal = Proposal::default();
+    let mut fixes = Fixes::default();
     let decisions = survey.mind.file(File::Decisions);
     if let Ok(text) = workspace.read_text(&decisions)
         && let Ok((after, marked)) = annotated(&decisions, text.clone(), day(now))
         && marked > 0
     {
-        proposal.add(decisions, Some(text), after);
+        fixes.safe.add(decisions, Some(text), after);
     }
-    drop_dead(survey, &mut proposal)?;
-    let mut removals = Vec::new();
-    if let Some(manifest) = &survey.manifest {
-        fill_summaries(survey, manifest, &mut proposal);
-        let dead = manifest.entries().iter().filter(|it| is_dead(survey, it));
-        removals.extend(dead.filter(|it| it.is_row()).map(|it| Removal {
-            level: match it.part {
-                Part::Tier3 => Level::Info,
-                _ => Level::Warn,
-            },
-            question: format!("Drop the row of [[{}]] from the manifest?", it.target),
-            part: it.part,
-            target: it.target.clone(),
-        }));
+    drop_dead(survey, &mut fixes.safe)?;
+    let Some(manifest) = &survey.manifest else {
+        return Ok(fixes);
+    };
+    // Summaries of an older format are for `manifest refresh` or `upgrade`.
+    let current = manifest.summary_format().is_some_and(|it| it >= SUMMARY_FORMAT);
+    if current && manifest.entries().iter().any(lacks_summary) {
+        let plan = resummarize::plan(workspace, false)?;
+        fixes.summaries = Some(plan).filter(|it| !it.proposal.is_empty());
     }
-    Ok((proposal, removals))
+    let dead = manifest.entries().iter().filter(|it| is_dead(survey, it));
+    fixes.removals.extend(dead.filter(|it| it.is_row()).map(|it| Removal {
+        level: match it.part {
+            Part::Tier3 => Level::Info,
+            _ => Level::Warn,
+        },
+        question: format!("Drop the row of [[{}]] from the manifest?", it.target),
+        part: it.part,
+        target: it.target.clone(),
+    }));
+    Ok(fixes)
 }
 
 /// Takes rows out of the manifest that were agreed to.
@@ -142,29 +195,4 @@ fn drop_dead(survey: &Survey<'_>, proposal: &mut Proposal) -> Result<(), Error> 
         }
     }
     Ok(())
-}
-
-fn fill_summaries(survey: &Survey<'_>, manifest: &Manifest, proposal: &mut Proposal) {
-    let mut edits = Vec::new();
-    for entry in manifest.entries().iter().filter(|it| lacks_summary(it)) {
-        let found = survey
-            .vault
-            .names
-            .resolve(&entry.target, manifest::FILE)
-            .file();
-        let Some(file) = found.map(|it| survey.vault.file(it)) else {
-            continue;
-        };
-        let Ok(text) = survey.workspace.read_text(&file.path) else {
-            continue;
-        };
-        let document = document::parse(text);
-        let said = document.title().unwrap_or(file.path.stem()).to_owned();
-        if !said.is_empty() {
-            edits.extend(manifest.set_text(entry, &said));
-        }
-    }
-    if let Ok(after) = manifest.edited(edits) {
-        proposal.add(manifest::path(), Some(manifest.text().to_owned()), after);
-    }
 }

@@ -12,7 +12,8 @@ use crate::mind::{Error, File, Layout, Mind, Record, Recorded, Written};
 use crate::routing::bulk::{Skill, last_ok};
 use crate::routing::closets::build::{Build, build};
 use crate::routing::hubs::{Hub, hubs_of};
-use crate::routing::manifest::{self, Manifest, Mode, New, Part};
+use crate::routing::manifest::{self, Manifest, Mode, New, Part, SUMMARY_FORMAT};
+use crate::upkeep::resummarize;
 use crate::workspace::{self, RelPath, Role, Tree, Workspace};
 
 #[derive(Debug, Clone)]
@@ -113,10 +114,19 @@ fn keep_maps(
         let hubs = hubs_of(workspace, manifest);
         refresh_closets(workspace, &hubs, now, ended)?;
     }
+    let current = manifest.summary_format() >= Some(SUMMARY_FORMAT);
+    if manifest.mode() == Mode::Full && current {
+        let plan = resummarize::plan(workspace, false)?;
+        let receipt = plan
+            .proposal
+            .apply(workspace, "Summaries of the session", now)?;
+        plan.remember(workspace)?;
+        ended.manifest |= !receipt.files.is_empty();
+    }
     ended.untracked = Untracked::of(tree, manifest).at_least(3);
     let (archive, state) = (mind.file(File::Archive), mind.file(File::State));
     if mind.layout() == Layout::Manifest && workspace.absolute(&archive).is_file() {
-        ended.manifest = list_archive(workspace, &archive, &state, now)?;
+        ended.manifest |= list_archive(workspace, &archive, &state, now)?;
     }
     // What was written just now may link as well.
     let vault = match ended.linked + ended.hubs.len() {

@@ -52,7 +52,7 @@ impl Plan {
     }
 
     /// Remembers what was written. Called after the proposal was applied.
-    fn remember(&self, workspace: &Workspace) -> Result<(), Error> {
+    pub(crate) fn remember(&self, workspace: &Workspace) -> Result<(), Error> {
         if self.remembered == self.known {
             return Ok(());
         }
@@ -143,7 +143,7 @@ impl Look<'_> {
         let text = self.workspace.read_text(&path).ok()?;
         let document = document::parse(text);
         let title = document.title().unwrap_or_default().to_owned();
-        self.row(page, list, entry, &short(&summary(&document)), &title)
+        self.row(page, list, entry, &short(&summary(&document, path.stem())), &title)
     }
 
     /// The edit that gives a row its summary, unless it should stay.

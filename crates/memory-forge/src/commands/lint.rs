@@ -73,18 +73,15 @@ fn fix(
     settings: &Settings,
     ui: &mut Ui,
 ) -> Result<Vec<String>, CommandError> {
-    let (proposal, removals) = lint::fixes(survey, settings.now)?;
-    let mut changes = Vec::new();
-    if !proposal.is_empty() {
-        if !args.json {
-            for file in &proposal.files {
-                let before = file.before.as_deref().unwrap_or("");
-                ui.diff(file.path.as_str(), before, &file.after)?;
-            }
+    let mut fixes = lint::fixes(survey, settings.now)?;
+    let removals = std::mem::take(&mut fixes.removals);
+    if !args.json {
+        for file in fixes.files() {
+            let before = file.before.as_deref().unwrap_or("");
+            ui.diff(file.path.as_str(), before, &file.after)?;
         }
-        let receipt = proposal.apply(survey.workspace, "Repair by `lint --fix`", settings.now)?;
-        changes.extend(receipt.id);
     }
+    let mut changes = fixes.apply(survey.workspace, settings.now)?;
     let mut agreed = Vec::new();
     for removal in removals {
         // Where nobody can answer, the answer is no.

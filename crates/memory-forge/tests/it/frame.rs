@@ -4,9 +4,7 @@ use std::process::Stdio;
 
 use crate::harness::ws;
 
-const COMMANDS: [&str; 25] = [
-const COMMANDS: [&str; 21] = [
-const COMMANDS: [&str; 24] = [
+const COMMANDS: [&str; 30] = [
     "init",
     "index",
     "search",

@@ -40,8 +40,6 @@ const K1: f32 = 1.2;
 const B: f32 = 0.3;
 /// What the vectors can add where the best text match counts as 1.
 const VECTORS: f32 = 0.6;
-pub static TUNE: std::sync::Mutex<[f32; 6]> =
-    std::sync::Mutex::new([1.2, 0.3, 0.6, 0.15, 1.0, 0.0]);
 pub static TUNE: std::sync::Mutex<[f32; 6]> = std::sync::Mutex::new([1.2, 0.3, 0.6, 0.15, 1.0, 0.0]);
 /// How many entries get vectors.
 const POOL: usize = 60;
@@ -260,11 +258,7 @@ fn vector_scores(
                 whole.iter_mut().zip(&vector).for_each(|(w, v)| *w += v);
             }
             let length = dot(&whole, &whole).sqrt();
-            let whole = if length > 0.0 {
-                dot(&query, &whole) / length
-            } else {
-                0.0
-            };
+            let whole = if length > 0.0 { dot(&query, &whole) / length } else { 0.0 };
             TUNE.lock().unwrap()[4] * whole + best
         })
         .collect()

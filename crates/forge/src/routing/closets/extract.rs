@@ -94,19 +94,12 @@ fn status(document: &Document, context: &Context) -> String {
         .map(|status| status.trim().to_lowercase())
         .filter(|status| {
             (1..=20).contains(&status.len())
-                && status
-                    .bytes()
-                    .all(|b| b.is_ascii_alphanumeric() || b == b'-')
+                && status.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-')
         });
     let replaced = front.is_some_and(|front| {
-        [
-            "superseded-by",
-            "superseded_by",
-            "replaced-by",
-            "replaced_by",
-        ]
-        .iter()
-        .any(|key| front.list(key).iter().any(|by| !by.trim().is_empty()))
+        ["superseded-by", "superseded_by", "replaced-by", "replaced_by"]
+            .iter()
+            .any(|key| front.list(key).iter().any(|by| !by.trim().is_empty()))
     });
     match by_front {
         Some(status) => status,
@@ -192,11 +185,7 @@ impl Pool {
         if spoken && !question && sentence.place != Place::Heading {
             let fact = is_fact(&lower, sentence.voice);
             if decides || fact {
-                let field = if decides {
-                    Field::Decisions
-                } else {
-                    Field::Claims
-                };
+                let field = if decides { Field::Decisions } else { Field::Claims };
                 if text.chars().count() <= LONGEST_VALUE {
                     self.offer(field, text, if decides { 1.15 } else { 1.1 }, at, at);
                 }
@@ -254,11 +243,7 @@ impl Pool {
                 tells.push((id, weight + if capital { 0.15 } else { 0.0 }));
             }
         }
-        if tells.is_empty()
-            || !self
-                .offered
-                .insert(format!("{}{}", field.name(), text.to_lowercase()))
-        {
+        if tells.is_empty() || !self.offered.insert(format!("{}{}", field.name(), text.to_lowercase())) {
             return;
         }
         self.candidates.push(Candidate {
@@ -390,21 +375,8 @@ fn is_fact(lower: &str, voice: Voice) -> bool {
             word.bytes().any(|b| b.is_ascii_digit())
                 || matches!(
                     word,
-                    "not"
-                        | "never"
-                        | "must"
-                        | "only"
-                        | "always"
-                        | "nie"
-                        | "kein"
-                        | "keine"
-                        | "nicht"
-                        | "jamais"
-                        | "nunca"
-                        | "mai"
-                        | "muss"
-                        | "siempre"
-                        | "sempre"
+                    "not" | "never" | "must" | "only" | "always" | "nie" | "kein" | "keine"
+                        | "nicht" | "jamais" | "nunca" | "mai" | "muss" | "siempre" | "sempre"
                 )
         })
     };
@@ -439,15 +411,11 @@ fn phrases(text: &str) -> Vec<&str> {
         run.clear();
     };
     let mut at = 0;
-    while let Some(skip) = text[at..].find(|c: char| c.is_alphanumeric() || c == '$' || c == '€')
-    {
+    while let Some(skip) = text[at..].find(|c: char| c.is_alphanumeric() || c == '$' || c == '€') {
         let start = at + skip;
         let rest = &text[start..];
         let mut length = rest
-            .find(|c: char| {
-                c.is_whitespace()
-                    || matches!(c, ',' | ';' | '(' | ')' | '"' | '“' | '”' | '—' | '–')
-            })
+            .find(|c: char| c.is_whitespace() || matches!(c, ',' | ';' | '(' | ')' | '"' | '“' | '”' | '—' | '–'))
             .unwrap_or(rest.len());
         let word = rest[..length].trim_end_matches(|c: char| !c.is_alphanumeric() && c != '%');
         length = length.max(1);
@@ -477,15 +445,8 @@ fn phrases(text: &str) -> Vec<&str> {
 fn subject(text: &str) -> String {
     let plain = prose::plain(text).replace([',', ';', '"'], " ");
     let plain = plain.split_whitespace().collect::<Vec<_>>().join(" ");
-    let plain =
-        inert(plain.trim_matches(|c: char| {
-            !c.is_alphanumeric() && !matches!(c, '$' | '€' | '%' | '+' | '#')
-        }));
-    if plain.chars().count() > 80 {
-        String::new()
-    } else {
-        plain
-    }
+    let plain = inert(plain.trim_matches(|c: char| !c.is_alphanumeric() && !matches!(c, '$' | '€' | '%' | '+' | '#')));
+    if plain.chars().count() > 80 { String::new() } else { plain }
 }
 
 /// A claim stands in quotation marks, decisions are kept apart by semicolons.
