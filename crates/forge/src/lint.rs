@@ -7,9 +7,6 @@
 mod checks;
 mod fix;
 
-#[cfg(test)]
-mod tests;
-
 pub use fix::{Fixes, Removal, fixes, remove};
 
 use jiff::Timestamp;

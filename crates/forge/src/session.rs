@@ -9,9 +9,6 @@ mod end;
 mod start;
 mod untracked;
 
-#[cfg(test)]
-mod tests;
-
 pub use blockers::{StaleBlocker, stale};
 pub use end::{Ended, Ending, end};
 pub use start::{Briefing, LastSession, Start, start};

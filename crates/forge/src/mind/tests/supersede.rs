@@ -141,3 +141,54 @@ proptest! {
         }
     }
 }
+
+/// Decisions of one week about few things, and others.
+fn long_file() -> impl Strategy<Value = String> {
+    let fact = "(Printer|Paper|Jira|MySQL|tea)( paper| board| tea|)( instead of Jira| instead of MySQL| no longer tea|)( [a-z]{3,6}|)( ~~x~~|)";
+    let entry = (fact, 1..28u8, prop::bool::ANY, 0..8u8).prop_map(|(fact, day, bullet, more)| {
+        let mark = if bullet { "- " } else { "" };
+        let more = match more {
+            0 => "\n",
+            1 => "\n  more of it",
+            _ => "",
+        };
+        format!("{mark}**2026-01-{day:02}** - {fact}{more}")
+    });
+    (
+        prop::collection::vec(entry, 0..24),
+        prop_oneof![Just("\n"), Just("\r\n")],
+    )
+        .prop_map(|(lines, end)| {
+            let text = format!("# Decisions\n\n{}\n", lines.join("\n"));
+            text.replace('\n', end)
+        })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(256))]
+
+    #[test]
+    fn gathering_twice_is_gathering_once_and_loses_no_word(text in long_file()) {
+        let before = crate::mind::decisions::read(&document::parse(text.clone()));
+        if let Ok((once, done)) = crate::mind::condensed(&"d.md", text.clone()) {
+            let (twice, again) = crate::mind::condensed(&"d.md", once.clone()).unwrap();
+            prop_assert!(again.is_nothing(), "{:?}\n{}\n{}", again, once, twice);
+            prop_assert_eq!(&twice, &once);
+            let words = |text: &str| -> Vec<String> {
+                let mut words: Vec<String> = text
+                    .split(|c: char| !c.is_alphanumeric())
+                    .map(str::to_owned)
+                    .collect();
+                words.sort();
+                words
+            };
+            // The days of marks on what was taken in say what its new line says.
+            let after = words(&once);
+            for word in words(&text) {
+                prop_assert!(after.binary_search(&word).is_ok(), "{} is gone from\n{}", word, once);
+            }
+            let left = crate::mind::decisions::read(&document::parse(once.clone())).len();
+            prop_assert_eq!(left + done.pairs, before.len(), "{}", once);
+        }
+    }
+}
