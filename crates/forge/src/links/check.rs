@@ -95,7 +95,8 @@ pub fn check(vault: &Vault) -> Report {
             report.links += 1;
             let found = vault.resolve(index, link);
             if closets {
-                if found == Resolution::Missing && link.is_wiki() {
+                // People in a field need no page.
+                if found == Resolution::Missing && link.is_wiki() && link.leads {
                     report.closets.push(Closet {
                         path: file.path.clone(),
                         line: Some(link.line),

@@ -59,6 +59,8 @@ pub struct NoteLink {
     pub line: usize,
     /// The key of the front matter in whose value it stands.
     pub key: Option<String>,
+    /// Whether its heading or item begins with it, as entries of an index do.
+    pub leads: bool,
 }
 
 impl NoteLink {
@@ -353,11 +355,15 @@ fn note_link(
         .filter(|_| !target.is_empty());
     let key = keys
         .iter()
+        .filter(|_| link.span.start < document.body.start)
         .find(|(_, span)| span.contains(&link.span.start))
         .map(|(key, _)| key.clone());
+    let line = document.line_of(link.span.start);
+    let before = &document.text[document.line_starts[line - 1]..link.span.start];
     Some(NoteLink {
         kind: link.kind,
-        line: document.line_of(link.span.start),
+        line,
+        leads: before.trim_matches(['#', '-', '*', ' ', '\t']).is_empty(),
         span: link.span.clone(),
         target,
         fragment,

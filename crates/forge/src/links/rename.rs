@@ -335,6 +335,7 @@ impl<'a> After<'a> {
                     at: None,
                     line: 0,
                     key: None,
+                    leads: false,
                 };
                 found.push((
                     key.as_str(),

@@ -1,5 +1,8 @@
 //! Links between files: checked, proposed, added, and kept when a file moves.
 
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
 use crate::harness::{json, ws};
 use testkit::TestWorkspace;
 
@@ -189,4 +192,45 @@ fn a_rename_that_cannot_be_is_refused() {
         (&"work/x.md".into(), &false.into())
     );
     assert_eq!(ws.tree_of_sources(), before);
+}
+
+/// Obsidian's own help: what is reported there is missing there. Its archive
+/// has no attachments, and one page links to an example that does not exist.
+#[test]
+fn the_help_of_obsidian_has_no_false_alarm() {
+    let data = std::env::var_os("MEMORY_FORGE_BENCH_DATA").map_or_else(
+        || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/bench"),
+        PathBuf::from,
+    );
+    let archive = data.join("md/obsidian-help-en.tar.gz");
+    if !archive.is_file() {
+        testkit::skip("md/obsidian-help-en.tar.gz is not here");
+        return;
+    }
+    let ws = ws("");
+    let unpacked = Command::new("tar")
+        .arg("-xzf")
+        .arg(&archive)
+        .arg("-C")
+        .arg(ws.root())
+        .status();
+    if !unpacked.is_ok_and(|status| status.success()) {
+        testkit::skip("there is no tar here");
+        return;
+    }
+    let output = ws.run(&["links", "check", "--json"]);
+    let value: serde_json::Value = serde_json::from_str(&output.stdout).unwrap();
+    assert_eq!(value["notes"], 173);
+    let troubles = value["troubles"].as_array().expect("a list");
+    for trouble in troubles {
+        let link = trouble["link"].as_str().expect("a text");
+        let target = link.split('#').next().unwrap_or(link);
+        let attachment = [".svg", ".png", ".jpg", ".jpeg", ".mp4", ".ogg"]
+            .iter()
+            .any(|ending| target.ends_with(ending));
+        assert!(
+            attachment || matches!(target, "Example" | "Example.md"),
+            "{trouble}"
+        );
+    }
 }
