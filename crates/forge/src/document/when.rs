@@ -295,7 +295,10 @@ impl Reader<'_> {
         };
         let numbered = day(self.word(at + 1)).is_some() || year(self.word(at + 1)).is_some();
         let led = at > 0;
-        !words::is_common_word(&token.word) || numbered || led || token.capital && !(token.apart)
+        !words::is_common_word(&token.word)
+            || numbered
+            || led
+            || token.capital && !token.apart && token.word != "mars"
     }
 
     /// `yesterday`, `last Thursday`, `on Friday`.
@@ -321,7 +324,8 @@ impl Reader<'_> {
     fn near_unit(&self) -> Option<Read> {
         let anchor = self.anchor?;
         if let Some(step) = words::near(self.word(0)) {
-            if let Some(unit) = words::unit(self.word(1)) {
+            // `the past two months` is no month.
+            if let Some(unit) = words::unit(self.word(1)).filter(|_| !self.word(1).ends_with('s')) {
                 let (from, to) = calendar(anchor, unit, step)?;
                 return Some((2, from, to, true));
             }

@@ -37,22 +37,40 @@ pub fn of_entry(entry: &Entry, title: Option<&str>) -> String {
         .filter(|it| title.as_deref() != Some(it.to_lowercase().as_str()))
         .collect();
     let first = |list: &[String], most: usize| -> Vec<String> {
-        list.iter().filter(|it| it.chars().count() <= most).take(1).cloned().collect()
+        list.iter()
+            .filter(|it| it.chars().count() <= most)
+            .take(1)
+            .cloned()
+            .collect()
     };
     let sure: Vec<String> = first(&claims, 90)
         .into_iter()
-        .chain(decisions.iter().find(|it| it.chars().count() <= 90).map(|it| (*it).clone()))
+        .chain(
+            decisions
+                .iter()
+                .find(|it| it.chars().count() <= 90)
+                .map(|it| (*it).clone()),
+        )
         .chain(entry.people.iter().take(3).cloned())
         .chain(dates.iter().take(2).cloned())
         .collect();
     let reserved: usize = sure.iter().map(|it| it.chars().count() + 2).sum();
+    let said = sure.join(" ").to_lowercase();
     for subject in subjects {
+        if said.contains(&subject.to_lowercase()) {
+            continue;
+        }
         line.add_within(subject, LONGEST.saturating_sub(reserved));
     }
     for value in &sure {
         line.add_within(value, LONGEST);
     }
-    for value in claims.iter().chain(decisions).chain(&entry.people).chain(&dates) {
+    for value in claims
+        .iter()
+        .chain(decisions)
+        .chain(&entry.people)
+        .chain(&dates)
+    {
         line.add_within(value, LONGEST);
     }
     line.text
@@ -98,11 +116,21 @@ mod tests {
             We switched from Stripe to Adyen on 2026-03-12. Maria Lopez owns the ledger.\n\n\
             I am allergic to penicillin.\n\n- dunning emails\n- SEPA mandates\n";
         let summary = summary(&parse(text), "billing");
-        for wanted in ["Stripe", "Adyen", "2026-03-12", "Maria Lopez", "penicillin", "SEPA"] {
+        for wanted in [
+            "Stripe",
+            "Adyen",
+            "2026-03-12",
+            "Maria Lopez",
+            "penicillin",
+            "SEPA",
+        ] {
             assert!(summary.contains(wanted), "{wanted}: {summary}");
         }
         assert!(summary.chars().count() <= LONGEST, "{summary}");
-        assert!(!summary.to_lowercase().contains("in this document"), "{summary}");
+        assert!(
+            !summary.to_lowercase().contains("in this document"),
+            "{summary}"
+        );
     }
 
     #[test]

@@ -147,9 +147,7 @@ fn hubs(workspace: &Workspace, only: Option<&str>) -> Result<Vec<Hub>, CommandEr
     };
     let names: Vec<String> = hubs.iter().map(|hub| format!("`{}`", hub.name)).collect();
     let wanted = only.trim_end_matches('/');
-    hubs.retain(|hub| {
-        hub.name.eq_ignore_ascii_case(wanted) || hub.folder.as_str() == wanted
-    });
+    hubs.retain(|hub| hub.name.eq_ignore_ascii_case(wanted) || hub.folder.as_str() == wanted);
     if hubs.is_empty() {
         let hint = match names.is_empty() {
             true => "there are none yet; `memory-forge init` makes a start".to_owned(),
@@ -189,7 +187,10 @@ fn build_all(
         };
         let begun = Run::begin(workspace, Skill::Reindex, settings.now, &who)?;
         if let Some(old) = &begun.took_over {
-            ui.note(&format!("Took over a lock that was left behind: {}", printable(old)));
+            ui.note(&format!(
+                "Took over a lock that was left behind: {}",
+                printable(old)
+            ));
         }
         run = Some(begun);
     }
@@ -292,7 +293,10 @@ fn report_build(
         }
         ui.line(&line)?;
     }
-    let counts: Vec<String> = counts.iter().map(|(name, n)| format!("{name}={n}")).collect();
+    let counts: Vec<String> = counts
+        .iter()
+        .map(|(name, n)| format!("{name}={n}"))
+        .collect();
     ui.line(&counts.join(" "))
 }
 
@@ -348,10 +352,15 @@ fn show(
     }
     let today = settings.now.to_zoned(TimeZone::UTC).date();
     let field = args.field.map(FieldName::field);
-    let (first, rest): (Vec<Listed>, Vec<Listed>) =
-        listed.into_iter().partition(|it| !it.archived);
+    let (first, rest): (Vec<Listed>, Vec<Listed>) = listed.into_iter().partition(|it| !it.archived);
     let answer = |listed: &[Listed]| -> Vec<Hit> {
-        let mut hits = ask::ask(listed, &args.query, field, Some(embed::builtin()), Some(today));
+        let mut hits = ask::ask(
+            listed,
+            &args.query,
+            field,
+            Some(embed::builtin()),
+            Some(today),
+        );
         hits.iter_mut()
             .take(args.limit * 2)
             .for_each(|hit| ask::reasons(hit, listed, &args.query, field, Some(today)));
@@ -372,7 +381,10 @@ fn show(
         }
     }
     if args.json {
-        let results: Vec<Value> = hits.iter().map(|hit| hit_json(hit, &from[hit.at])).collect();
+        let results: Vec<Value> = hits
+            .iter()
+            .map(|hit| hit_json(hit, &from[hit.at]))
+            .collect();
         ui.json(&json!({ "version": 1, "query": args.query, "results": results }))?;
         return Ok(Exit::Success);
     }
@@ -388,11 +400,24 @@ fn show(
         ))?;
         for (field, values) in &hit.fields {
             let values: Vec<&str> = values.iter().take(4).map(String::as_str).collect();
-            ui.line(&format!("  {}: {}", field.name(), printable(&values.join("; "))))?;
+            ui.line(&format!(
+                "  {}: {}",
+                field.name(),
+                printable(&values.join("; "))
+            ))?;
         }
         if hit.fields.is_empty() {
-            let subjects: Vec<&str> = it.entry.subjects.iter().take(6).map(String::as_str).collect();
-            ui.line(&format!("  like it by meaning: {}", printable(&subjects.join(", "))))?;
+            let subjects: Vec<&str> = it
+                .entry
+                .subjects
+                .iter()
+                .take(6)
+                .map(String::as_str)
+                .collect();
+            ui.line(&format!(
+                "  like it by meaning: {}",
+                printable(&subjects.join(", "))
+            ))?;
         }
     }
     if hits.is_empty() && !(first.is_empty() && rest.is_empty()) {

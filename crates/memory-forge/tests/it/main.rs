@@ -4,6 +4,7 @@
 
 mod audit;
 mod bad_input;
+mod closets;
 mod config;
 mod consolidate;
 mod doctor;

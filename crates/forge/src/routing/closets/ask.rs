@@ -39,8 +39,7 @@ const WEIGHTS: [f32; 7] = [1.0, 1.2, 1.0, 1.0, 0.4, 0.2, 1.0];
 const K1: f32 = 1.2;
 const B: f32 = 0.3;
 /// What the vectors can add where the best text match counts as 1.
-const VECTORS: f32 = 0.6;
-pub static TUNE: std::sync::Mutex<[f32; 6]> = std::sync::Mutex::new([1.2, 0.3, 0.6, 0.15, 1.0, 0.0]);
+const VECTORS: f32 = 1.4;
 /// How many entries get vectors.
 const POOL: usize = 60;
 /// What a date of the question adds when the entry has it too.
@@ -56,7 +55,6 @@ pub fn ask(
     embedder: Option<&dyn Embedder>,
     now: Option<Date>,
 ) -> Vec<Hit> {
-    let tune = *TUNE.lock().unwrap();
     let mut terms = Terms::default();
     let wanted: Vec<String> = content(&mut terms, question);
     let whens = when::find(question, now);
@@ -78,11 +76,11 @@ pub fn ask(
             && near > far
             && near > 0.2
         {
-            score += tune[2] * (scores[at] - far) / (near - far);
+            score += VECTORS * (scores[at] - far) / (near - far);
         }
         let dated = on_date(&it.entry, &whens);
         if dated && field.is_none_or(|field| field == Field::Dates) {
-            score += tune[3];
+            score += ON_DATE;
         }
         if score <= 0.0 {
             continue;
@@ -137,7 +135,15 @@ pub fn reasons(
             found.push((most, field, values.into_iter().map(|v| v.1).collect()));
         }
     }
-    found.sort_by_key(|it| std::cmp::Reverse(it.0));
+    // Of two that answer alike, the field that says more about why.
+    let telling = |field: Field| match field {
+        Field::People => 0,
+        Field::Decisions => 1,
+        Field::Claims => 2,
+        Field::Dates => 3,
+        Field::Subjects | Field::Status => 4,
+    };
+    found.sort_by_key(|it| (std::cmp::Reverse(it.0), telling(it.1)));
     hit.fields = found.into_iter().map(|it| (it.1, it.2)).collect();
 }
 
@@ -208,12 +214,11 @@ fn text_scores(
         .collect();
     (0..listed.len())
         .map(|row| {
-            let tune = *TUNE.lock().unwrap();
-            let norm = tune[0] * (1.0 - tune[1] + tune[1] * lengths[row] / mean);
+            let norm = K1 * (1.0 - B + B * lengths[row] / mean);
             (0..wanted.len())
                 .map(|at| {
                     let count = counts[row * wanted.len() + at];
-                    idf[at] * count * (tune[0] + 1.0) / (count + norm)
+                    idf[at] * count * (K1 + 1.0) / (count + norm)
                 })
                 .sum()
         })
@@ -258,8 +263,12 @@ fn vector_scores(
                 whole.iter_mut().zip(&vector).for_each(|(w, v)| *w += v);
             }
             let length = dot(&whole, &whole).sqrt();
-            let whole = if length > 0.0 { dot(&query, &whole) / length } else { 0.0 };
-            TUNE.lock().unwrap()[4] * whole + best
+            let whole = if length > 0.0 {
+                dot(&query, &whole) / length
+            } else {
+                0.0
+            };
+            whole + best
         })
         .collect()
 }

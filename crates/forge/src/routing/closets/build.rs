@@ -108,14 +108,16 @@ pub fn listed(workspace: &Workspace, hubs: &[Hub]) -> Result<Vec<Listed>, Error>
                 Err(error) if error.is_not_found() => continue,
                 Err(error) => return Err(error),
             };
-            listed.extend(File::parse(text).entries().map(|block| Listed {
-                name: block.name.clone(),
-                path: by_name
-                    .get(&block.name.to_lowercase())
-                    .map(|path| path.as_str().to_owned()),
-                hub: hub.name.clone(),
-                archived,
-                entry: block.entry.clone(),
+            listed.extend(File::parse(text).entries().map(|block| {
+                Listed {
+                    name: block.name.clone(),
+                    path: by_name
+                        .get(&block.name.to_lowercase())
+                        .map(|path| path.as_str().to_owned()),
+                    hub: hub.name.clone(),
+                    archived,
+                    entry: block.entry.clone(),
+                }
             }));
         }
     }
@@ -253,13 +255,29 @@ pub fn build(
     let (mut members, problems) = survey(workspace, hub, &primary, &archive, build.force);
     let mut report = Report::default();
     if build.dry_run {
-        weave(workspace, hub, &mut members, primary, archive, build.force, &mut report)?;
+        weave(
+            workspace,
+            hub,
+            &mut members,
+            primary,
+            archive,
+            build.force,
+            &mut report,
+        )?;
     } else {
         workspace.change(&format!("closets of {}", hub.name), now, |change| {
             report = Report::default();
             let primary = change.read_text(&hub.closets())?;
             let archive = change.read_text(&hub.closets_archive())?;
-            weave(workspace, hub, &mut members, primary, archive, build.force, &mut report)?;
+            weave(
+                workspace,
+                hub,
+                &mut members,
+                primary,
+                archive,
+                build.force,
+                &mut report,
+            )?;
             for (path, _, text) in &report.changes {
                 change.write(path, text.clone());
             }
@@ -286,7 +304,12 @@ fn survey(
     let known: HashMap<(&str, &str), ()> = files
         .iter()
         .flat_map(File::entries)
-        .filter_map(|block| Some(((stem(&block.name), block.stamp.as_ref()?.source.as_str()), ())))
+        .filter_map(|block| {
+            Some((
+                (stem(&block.name), block.stamp.as_ref()?.source.as_str()),
+                (),
+            ))
+        })
         .collect();
     let names = names(hub);
     let mut members = Vec::new();
@@ -376,7 +399,11 @@ fn by_stem(members: &[Member]) -> HashMap<String, Vec<usize>> {
 }
 
 /// The member that an entry describes.
-fn member_of(block: &Block, members: &[Member], by_stem: &HashMap<String, Vec<usize>>) -> Option<usize> {
+fn member_of(
+    block: &Block,
+    members: &[Member],
+    by_stem: &HashMap<String, Vec<usize>>,
+) -> Option<usize> {
     let name = block.name.to_lowercase();
     let same: Vec<usize> = by_stem
         .get(stem(&name))?
@@ -412,8 +439,8 @@ fn weave(
         None => File::new(&format!("Closets: {}", hub.name), hub.is_memory()),
     };
     let archive_known = archive_text.as_ref().map(|text| File::parse(text.clone()));
-    let mut archive = archive_known
-        .unwrap_or_else(|| File::new(&format!("Closets archive: {}", hub.name), true));
+    let mut archive =
+        archive_known.unwrap_or_else(|| File::new(&format!("Closets archive: {}", hub.name), true));
     let by_stem = by_stem(members);
     // The block of each member with the file it stands in, and the member of
     // each block in the order of the files.
@@ -428,7 +455,11 @@ fn weave(
                 None if block.is_refined() => report.remarks.push(format!(
                     "`{}` line {}: [[{}]] describes a file that is not there; the entry was \
                      edited by hand and is kept",
-                    if in_primary { hub.closets() } else { hub.closets_archive() },
+                    if in_primary {
+                        hub.closets()
+                    } else {
+                        hub.closets_archive()
+                    },
                     block.line,
                     block.name
                 )),
@@ -441,7 +472,10 @@ fn weave(
     let mut done: Vec<Block> = Vec::with_capacity(members.len());
     for (member, known) in members.iter_mut().zip(&blocks) {
         let current = known.as_ref().is_some_and(|(_, block)| {
-            block.stamp.as_ref().is_some_and(|stamp| stamp.source == member.hash)
+            block
+                .stamp
+                .as_ref()
+                .is_some_and(|stamp| stamp.source == member.hash)
         });
         match known {
             Some((_, block)) if current && !force => {
@@ -451,7 +485,12 @@ fn weave(
             _ => {
                 report.refreshed += 1;
                 let newline = primary.newline();
-                done.push(refreshed(workspace, member, known.as_ref().map(|it| &it.1), newline)?);
+                done.push(refreshed(
+                    workspace,
+                    member,
+                    known.as_ref().map(|it| &it.1),
+                    newline,
+                )?);
             }
         }
     }
@@ -468,7 +507,10 @@ fn weave(
     let to_primary: Vec<usize> = (0..members.len())
         .filter(|at| keep[*at] && was_in(*at) != Some(true))
         .collect();
-    report.promoted = to_primary.iter().filter(|at| was_in(**at).is_some()).count();
+    report.promoted = to_primary
+        .iter()
+        .filter(|at| was_in(**at).is_some())
+        .count();
     report.demoted = to_archive.len();
     let [of_primary, of_archive] = assigned;
     let stays = |block: Block, at: Option<usize>, here: bool| match at {
@@ -501,12 +543,23 @@ fn weave(
     if report.archived > MANY_ARCHIVED {
         report.remarks.push(format!(
             "`{}` holds {} entries; `memory-forge consolidate` finds what can be merged",
-            hub.closets_archive(), report.archived
+            hub.closets_archive(),
+            report.archived
         ));
+    }
+    for (file, path) in [(&primary, hub.closets()), (&archive, hub.closets_archive())] {
+        // A fence or a comment that nobody closed would swallow the entries.
+        if File::parse(file.render()).entries().count() != file.entries().count() {
+            return Err(Error::Refused(format!(
+                "`{path}` has a code fence or a comment that is never closed; close it and try again"
+            )));
+        }
     }
     let mut change = |path: RelPath, before: Option<String>, after: String| {
         if before.as_deref() != Some(after.as_str()) {
-            report.changes.push((path, before.unwrap_or_default(), after));
+            report
+                .changes
+                .push((path, before.unwrap_or_default(), after));
         }
     };
     if primary_text.is_some() || !members.is_empty() {
@@ -530,9 +583,8 @@ fn refreshed(
     newline: &str,
 ) -> Result<Block, Error> {
     let mut document = None;
-    let read = || -> Result<Document, Error> {
-        Ok(document::parse(workspace.read_text(&member.path)?))
-    };
+    let read =
+        || -> Result<Document, Error> { Ok(document::parse(workspace.read_text(&member.path)?)) };
     let fresh = match member.fresh.take() {
         Some(fresh) => fresh,
         None => {
@@ -564,7 +616,13 @@ fn sort_by_age(order: &mut [usize], members: &[Member]) {
     const ONE_CHECKOUT_NS: i64 = 600 * 1_000_000_000;
     let times = members.iter().map(|it| it.mtime_ns);
     let spread = times.clone().max().unwrap_or(0) - times.min().unwrap_or(0);
-    let time = |at: usize| if spread > ONE_CHECKOUT_NS { members[at].mtime_ns } else { 0 };
+    let time = |at: usize| {
+        if spread > ONE_CHECKOUT_NS {
+            members[at].mtime_ns
+        } else {
+            0
+        }
+    };
     order.sort_by(|a, b| {
         time(*b)
             .cmp(&time(*a))
@@ -584,13 +642,27 @@ fn primary_members(members: &[Member], hub: &Hub) -> Vec<bool> {
 }
 
 fn recent_line(block: &Block, members: &[Member]) -> String {
-    let subjects = block.entry.subjects.iter().take(3).cloned().collect::<Vec<_>>().join(", ");
+    let subjects = block
+        .entry
+        .subjects
+        .iter()
+        .take(3)
+        .cloned()
+        .collect::<Vec<_>>()
+        .join(", ");
     let member = members.iter().find(|it| it.name == block.name);
     let touched = member.and_then(|it| {
         let modified = Timestamp::from_nanosecond(i128::from(it.mtime_ns)).ok()?;
-        Some(it.date.unwrap_or(modified.to_zoned(jiff::tz::TimeZone::UTC).date()))
+        Some(
+            it.date
+                .unwrap_or(modified.to_zoned(jiff::tz::TimeZone::UTC).date()),
+        )
     });
-    let subjects = if subjects.is_empty() { block.entry.status.clone() } else { subjects };
+    let subjects = if subjects.is_empty() {
+        block.entry.status.clone()
+    } else {
+        subjects
+    };
     match touched {
         Some(day) => format!("- [[{}]] — {subjects}, last touched {day}", block.name),
         None => format!("- [[{}]] — {subjects}", block.name),

@@ -68,9 +68,13 @@ impl Finding {
             Kind::NoMarker => "missing memex-closets version marker".to_owned(),
             Kind::Missing => format!("no entry for `{entry}`"),
             Kind::Stale => format!("closet entry [[{entry}]] is older than its file"),
-            Kind::Unstamped => format!("closet entry [[{entry}]] does not say which text it describes"),
+            Kind::Unstamped => {
+                format!("closet entry [[{entry}]] does not say which text it describes")
+            }
             Kind::Orphan => format!("closet entry [[{entry}]] points to missing file"),
-            Kind::Twice => format!("closet entry [[{entry}]] describes a file that has one already"),
+            Kind::Twice => {
+                format!("closet entry [[{entry}]] describes a file that has one already")
+            }
             Kind::TooLong => format!("closet entry [[{entry}]] is too long: {}", self.detail),
             Kind::Unreadable => format!("`{entry}` cannot be read: {}", self.detail),
         }
@@ -97,7 +101,9 @@ pub fn check(workspace: &Workspace, hub: &Hub) -> Result<Vec<Finding>, Error> {
             Err(error) => return Err(error),
         }
     }
-    let has_primary = files.first().is_some_and(|(path, _)| *path == hub.closets());
+    let has_primary = files
+        .first()
+        .is_some_and(|(path, _)| *path == hub.closets());
     if !has_primary && !hub.members.is_empty() {
         add(Kind::NoFile, &hub.closets(), None, &hub.name, String::new());
         return Ok(findings);
@@ -133,7 +139,13 @@ pub fn check(workspace: &Workspace, hub: &Hub) -> Result<Vec<Finding>, Error> {
         }
     }
     for path in matched.missing {
-        add(Kind::Missing, &hub.closets(), None, path.as_str(), String::new());
+        add(
+            Kind::Missing,
+            &hub.closets(),
+            None,
+            path.as_str(),
+            String::new(),
+        );
     }
     Ok(findings)
 }

@@ -30,6 +30,9 @@ const MOST_DECISIONS: usize = 4;
 const LONGEST_VALUE: usize = 240;
 /// A longer sentence is also offered in pieces.
 const LONG: usize = 110;
+/// A whole sentence carries small words that tell nothing, and yet says more
+/// than the phrases in it: it is worth this many times what its words are.
+const FACT: f32 = 2.8;
 /// What a phrase may have.
 const PHRASE_WORDS: usize = 4;
 
@@ -58,7 +61,7 @@ pub fn extract(document: &Document, context: &Context) -> Entry {
 /// a short file to be found.
 fn size(document: &Document) -> usize {
     let length = document.body.len();
-    (length / 8).clamp(520, 1450).min(LONGEST_ENTRY)
+    (length * 2 / 17).clamp(500, 1450).min(LONGEST_ENTRY)
 }
 
 /// Heading, stamp and line ends of an entry.
@@ -94,12 +97,19 @@ fn status(document: &Document, context: &Context) -> String {
         .map(|status| status.trim().to_lowercase())
         .filter(|status| {
             (1..=20).contains(&status.len())
-                && status.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-')
+                && status
+                    .bytes()
+                    .all(|b| b.is_ascii_alphanumeric() || b == b'-')
         });
     let replaced = front.is_some_and(|front| {
-        ["superseded-by", "superseded_by", "replaced-by", "replaced_by"]
-            .iter()
-            .any(|key| front.list(key).iter().any(|by| !by.trim().is_empty()))
+        [
+            "superseded-by",
+            "superseded_by",
+            "replaced-by",
+            "replaced_by",
+        ]
+        .iter()
+        .any(|key| front.list(key).iter().any(|by| !by.trim().is_empty()))
     });
     match by_front {
         Some(status) => status,
@@ -183,26 +193,31 @@ impl Pool {
         let at = at + 1;
         let decides = spoken && !question && decides(&lower);
         if spoken && !question && sentence.place != Place::Heading {
-            let fact = is_fact(&lower, sentence.voice);
-            if decides || fact {
-                let field = if decides { Field::Decisions } else { Field::Claims };
+            let stated = stated(&lower, sentence);
+            if decides || stated > 0.0 {
+                let field = if decides {
+                    Field::Decisions
+                } else {
+                    Field::Claims
+                };
+                let worth = FACT * if decides { 1.0 } else { stated };
                 if text.chars().count() <= LONGEST_VALUE {
-                    self.offer(field, text, if decides { 1.15 } else { 1.1 }, at, at);
+                    self.offer(field, text, worth, at, at);
                 }
                 if text.chars().count() > LONG {
                     for clause in prose::clauses(text) {
                         let clause = without_throat_clearing(clause);
                         let length = clause.chars().count();
                         if (12..=LONGEST_VALUE).contains(&length) && length < text.len() {
-                            self.offer(Field::Claims, clause, 1.0, at, at);
+                            self.offer(Field::Claims, clause, worth * 0.95, at, at);
                         }
                     }
                 }
             }
         }
         let factor = match (sentence.voice, sentence.place) {
-            (Voice::Assistant, Place::Running) => 0.4,
-            (Voice::Assistant, _) => 0.5,
+            (Voice::Assistant, Place::Running) => 0.25,
+            (Voice::Assistant, _) => 0.35,
             (_, Place::Heading) => 1.5,
             _ => 1.0,
         };
@@ -243,7 +258,11 @@ impl Pool {
                 tells.push((id, weight + if capital { 0.15 } else { 0.0 }));
             }
         }
-        if tells.is_empty() || !self.offered.insert(format!("{}{}", field.name(), text.to_lowercase())) {
+        if tells.is_empty()
+            || !self
+                .offered
+                .insert(format!("{}{}", field.name(), text.to_lowercase()))
+        {
             return;
         }
         self.candidates.push(Candidate {
@@ -259,22 +278,33 @@ impl Pool {
     /// Takes what tells most for its length until the room is full. What a
     /// candidate adds only falls as others are taken, so that the best one by
     /// an old figure that is still best by a new one is the best of all.
-    fn fill(self, room: usize, entry: &mut Entry) {
+    fn fill(mut self, room: usize, entry: &mut Entry) {
         let mut covered = vec![0u8; self.counts.len()];
+        // Names stand in a field of their own.
+        for name in &entry.people {
+            for term in self.terms.of(name) {
+                if let Some(id) = self.ids.get(&term) {
+                    covered[*id] = 1;
+                }
+            }
+        }
         let mut used = HashSet::new();
         let mut taken: Vec<usize> = Vec::new();
         let mut left = room;
         let mut decisions = 0;
+        let counts = &self.counts;
         let gain = |candidate: &Candidate, covered: &[u8]| {
             let told: f32 = candidate
                 .tells
                 .iter()
                 .map(|(id, weight)| {
-                    let often = 1.0 + 0.25 * (self.counts[*id] as f32).ln();
+                    let often = 1.0 + 0.25 * (counts[*id] as f32).ln();
                     weight * often * [1.0, 0.25, 0.08][covered[*id] as usize]
                 })
                 .sum();
-            candidate.factor * told / (candidate.text.chars().count() as f32 + 4.0)
+            // Each value also costs a reader the start of a new thought, so that
+            // a phrase is better than its words one by one.
+            candidate.factor * told / (candidate.text.chars().count() as f32 + 8.0)
         };
         let mut heap: BinaryHeap<Ranked> = self
             .candidates
@@ -294,8 +324,10 @@ impl Pool {
                 heap.push(Ranked(now, at));
                 continue;
             }
-            if now < 0.002 {
-                break;
+            // A phrase whose words are all there already tells nothing.
+            let told = candidate.tells.iter().all(|(id, _)| covered[*id] > 0);
+            if told && candidate.field == Field::Subjects {
+                continue;
             }
             left -= cost;
             decisions += (candidate.field == Field::Decisions) as usize;
@@ -356,32 +388,39 @@ fn without_throat_clearing(text: &str) -> &str {
 
 fn decides(lower: &str) -> bool {
     words::DECISIONS.iter().any(|verb| {
-        memchr::memmem::find_iter(lower.as_bytes(), verb.as_bytes())
-            .any(|at| !lower[..at].ends_with(char::is_alphanumeric))
+        memchr::memmem::find_iter(lower.as_bytes(), verb.as_bytes()).any(|at| {
+            // `picked up` and `dropped by` decide nothing.
+            let behind = &lower[at + verb.len()..];
+            let another = [" up", " off", " by", " out", " in "];
+            !lower[..at].ends_with(char::is_alphanumeric)
+                && !another.iter().any(|it| behind.starts_with(it))
+        })
     })
 }
 
-/// Whether a sentence in lower case states something about its speaker, or
-/// something that can be counted, denied or required.
-fn is_fact(lower: &str, voice: Voice) -> bool {
-    let mut tokens = lower
-        .split(|c: char| !c.is_alphanumeric() && c != '\'' && c != '’')
-        .filter(|word| !word.is_empty());
-    let personal = tokens
-        .clone()
-        .any(|word| has(words::FIRST_PERSON, &word.replace('’', "'")));
-    let mut stated = || {
-        tokens.any(|word| {
-            word.bytes().any(|b| b.is_ascii_digit())
-                || matches!(
-                    word,
-                    "not" | "never" | "must" | "only" | "always" | "nie" | "kein" | "keine"
-                        | "nicht" | "jamais" | "nunca" | "mai" | "muss" | "siempre" | "sempre"
-                )
-        })
+/// How much a sentence in lower case is a fact that its speaker states: about
+/// himself, or something counted, denied or required. From 0 to 1.
+fn stated(lower: &str, sentence: &Sentence) -> f32 {
+    if lower.split(' ').count() < 3 || words::INTRODUCTIONS.iter().any(|it| lower.starts_with(it)) {
+        return 0.0;
+    }
+    let words = || {
+        lower
+            .split(|c: char| !c.is_alphanumeric() && c != '\'' && c != '’')
+            .filter(|word| !word.is_empty())
     };
-    let enough = lower.split(' ').count() >= 3;
-    enough && (personal || voice == Voice::User && lower.len() > 20 || stated())
+    if words().any(|word| has(words::FIRST_PERSON, &word.replace('’', "'"))) {
+        return 1.0;
+    }
+    let firm =
+        words().any(|word| word.bytes().any(|b| b.is_ascii_digit()) || has(words::FIRM, word));
+    match (firm, sentence.voice, sentence.place) {
+        // What a user pastes is mostly not about himself.
+        (_, Voice::User, Place::Item) => 0.0,
+        (true, _, _) => 0.7,
+        (false, Voice::User, _) => 0.6,
+        (false, _, _) => 0.0,
+    }
 }
 
 /// Runs of words that tell something, at most four long.
@@ -411,11 +450,15 @@ fn phrases(text: &str) -> Vec<&str> {
         run.clear();
     };
     let mut at = 0;
-    while let Some(skip) = text[at..].find(|c: char| c.is_alphanumeric() || c == '$' || c == '€') {
+    while let Some(skip) = text[at..].find(|c: char| c.is_alphanumeric() || c == '$' || c == '€')
+    {
         let start = at + skip;
         let rest = &text[start..];
         let mut length = rest
-            .find(|c: char| c.is_whitespace() || matches!(c, ',' | ';' | '(' | ')' | '"' | '“' | '”' | '—' | '–'))
+            .find(|c: char| {
+                c.is_whitespace()
+                    || matches!(c, ',' | ';' | '(' | ')' | '"' | '“' | '”' | '—' | '–')
+            })
             .unwrap_or(rest.len());
         let word = rest[..length].trim_end_matches(|c: char| !c.is_alphanumeric() && c != '%');
         length = length.max(1);
@@ -445,8 +488,15 @@ fn phrases(text: &str) -> Vec<&str> {
 fn subject(text: &str) -> String {
     let plain = prose::plain(text).replace([',', ';', '"'], " ");
     let plain = plain.split_whitespace().collect::<Vec<_>>().join(" ");
-    let plain = inert(plain.trim_matches(|c: char| !c.is_alphanumeric() && !matches!(c, '$' | '€' | '%' | '+' | '#')));
-    if plain.chars().count() > 80 { String::new() } else { plain }
+    let plain =
+        inert(plain.trim_matches(|c: char| {
+            !c.is_alphanumeric() && !matches!(c, '$' | '€' | '%' | '+' | '#')
+        }));
+    if plain.chars().count() > 80 {
+        String::new()
+    } else {
+        plain
+    }
 }
 
 /// A claim stands in quotation marks, decisions are kept apart by semicolons.

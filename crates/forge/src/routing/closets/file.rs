@@ -66,7 +66,10 @@ impl Stamp {
     }
 
     fn read(line: &str) -> Option<Stamp> {
-        let inner = line.trim().strip_prefix("<!-- forge ")?.strip_suffix("-->")?;
+        let inner = line
+            .trim()
+            .strip_prefix("<!-- forge ")?
+            .strip_suffix("-->")?;
         let mut words = inner.split_ascii_whitespace();
         let (source, fields) = (words.next()?, words.next()?);
         let hex = |word: &str| word.bytes().all(|b| b.is_ascii_hexdigit());
@@ -91,7 +94,13 @@ impl Block {
     }
 
     /// The same with other fields; its own further lines stay.
-    pub(super) fn with_fields(&self, name: &str, entry: Entry, stamp: Stamp, newline: &str) -> Block {
+    pub(super) fn with_fields(
+        &self,
+        name: &str,
+        entry: Entry,
+        stamp: Stamp,
+        newline: &str,
+    ) -> Block {
         Block::with_lines(name, entry, stamp, self.others.clone(), newline)
     }
 
@@ -178,7 +187,9 @@ fn field(line: &str) -> Option<(Field, Vec<String>)> {
         Field::Dates => outside_brackets(written),
         Field::Status => vec![written.to_owned()],
     };
-    values.iter_mut().for_each(|value| *value = value.trim().to_owned());
+    values
+        .iter_mut()
+        .for_each(|value| *value = value.trim().to_owned());
     values.retain(|value| !value.is_empty());
     Some((field, values))
 }
@@ -188,7 +199,11 @@ fn people(written: &str) -> Vec<String> {
     for part in written.split([',', ';']) {
         let name = part.trim().trim_start_matches("[[").trim_end_matches("]]");
         let name = name.split('|').next().unwrap_or(name);
-        out.push(name.chars().filter(|c| !matches!(c, '[' | ']' | '<')).collect());
+        out.push(
+            name.chars()
+                .filter(|c| !matches!(c, '[' | ']' | '<'))
+                .collect(),
+        );
     }
     out
 }
@@ -203,7 +218,12 @@ fn claims(written: &str) -> Vec<String> {
             .clone()
             .all(|gap| gap.chars().all(|c| c.is_whitespace() || ",;|".contains(c)));
     if quoted {
-        return pieces.iter().skip(1).step_by(2).map(|it| (*it).to_owned()).collect();
+        return pieces
+            .iter()
+            .skip(1)
+            .step_by(2)
+            .map(|it| (*it).to_owned())
+            .collect();
     }
     written
         .split("; ")
@@ -245,7 +265,11 @@ impl File {
             rest(&document, at..span.start, &mut parts);
             let part = match entry_name(document.str(&section.heading)) {
                 Some(name) => Part::Entry(Block::read(&document, &span, &name)),
-                None if section.title.trim().eq_ignore_ascii_case("recently archived") => {
+                None if section
+                    .title
+                    .trim()
+                    .eq_ignore_ascii_case("recently archived") =>
+                {
                     Part::Recent(document.str(&span).trim_end().to_owned())
                 }
                 None => Part::Other(document.str(&span).trim_end().to_owned()),
@@ -367,7 +391,10 @@ impl File {
 
     /// Sets or removes the section of what was archived last.
     pub(super) fn set_recent(&mut self, lines: &[String]) {
-        let at = self.parts.iter().position(|it| matches!(it, Part::Recent(_)));
+        let at = self
+            .parts
+            .iter()
+            .position(|it| matches!(it, Part::Recent(_)));
         if lines.is_empty() {
             self.parts.retain(|it| !matches!(it, Part::Recent(_)));
             return;
@@ -421,7 +448,11 @@ fn rest(document: &Document, span: Range<usize>, parts: &mut Vec<Part>) {
 
 /// The name in `## [[name]]`.
 fn entry_name(heading: &str) -> Option<String> {
-    let text = heading.trim().trim_start_matches('#').trim_end_matches('#').trim();
+    let text = heading
+        .trim()
+        .trim_start_matches('#')
+        .trim_end_matches('#')
+        .trim();
     let inner = text.strip_prefix("[[")?.strip_suffix("]]")?;
     let name = inner.split('|').next().unwrap_or(inner).trim();
     let name = name.strip_suffix(".md").unwrap_or(name);

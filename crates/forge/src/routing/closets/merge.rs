@@ -59,7 +59,10 @@ fn stands(field: Field, value: &str, text: &str, words: &HashSet<&str>) -> bool 
     if field == Field::Dates {
         let quoted = value.split('"').nth(1).map(comparable);
         return quoted.is_some_and(|words| !words.is_empty() && text.contains(&words))
-            || value.split(" (").next().is_some_and(|day| text.contains(&comparable(day)));
+            || value
+                .split(" (")
+                .next()
+                .is_some_and(|day| text.contains(&comparable(day)));
     }
     let telling: Vec<&str> = wanted
         .split(|c: char| !c.is_alphanumeric())
@@ -89,7 +92,11 @@ fn comparable(text: &str) -> String {
 fn shorten(entry: &mut Entry, kept: &[usize; 5], name: &str) {
     let length = |entry: &Entry| {
         let lines = entry.lines();
-        overhead(name) + lines.iter().map(|line| line.chars().count() + 1).sum::<usize>()
+        overhead(name)
+            + lines
+                .iter()
+                .map(|line| line.chars().count() + 1)
+                .sum::<usize>()
     };
     while length(entry) > LONGEST_ENTRY {
         let longest = |least: &dyn Fn(usize) -> usize| {

@@ -11,7 +11,14 @@ use crate::document::{Document, LinkKind};
 const MOST: usize = 8;
 const LONGEST: usize = 40;
 const KEYS: [&str; 9] = [
-    "people", "person", "attendees", "participants", "author", "authors", "owner", "with",
+    "people",
+    "person",
+    "attendees",
+    "participants",
+    "author",
+    "authors",
+    "owner",
+    "with",
     "speakers",
 ];
 
@@ -34,7 +41,11 @@ pub(super) fn people(document: &Document, sentences: &[Sentence]) -> Vec<String>
     }
     for sentence in sentences {
         // An assistant names people of the world at large.
-        let trust = if sentence.voice == Voice::Assistant { 0.3 } else { 1.0 };
+        let trust = if sentence.voice == Voice::Assistant {
+            0.3
+        } else {
+            1.0
+        };
         in_sentence(&sentence.text, trust, &mut found);
     }
     found.best()
@@ -108,7 +119,12 @@ fn in_sentence(text: &str, trust: f32, found: &mut Names) {
             at += 1;
             continue;
         }
-        let first = at == 0 || ends_clause(tokens[at - 1]);
+        // `meine Schwester Ana`: the relation is no part of the name.
+        if has(words::RELATIONS, &lower[at]) && at + 1 < tokens.len() {
+            at += 1;
+            continue;
+        }
+        let first = at == 0 || ends_sentence(tokens[at - 1]);
         let before = if at > 0 { lower[at - 1].as_str() } else { "" };
         let mut end = at + 1;
         while end < tokens.len()
@@ -142,7 +158,11 @@ fn in_sentence(text: &str, trust: f32, found: &mut Names) {
             0.0
         };
         // Behind a relation or a verb, one more capital word may be a place.
-        let take = if given || honorific || relation || said { end } else { at + 1 };
+        let take = if given || honorific || relation || said {
+            end
+        } else {
+            at + 1
+        };
         if evidence > 0.0 && !(has(words::HONORIFICS, &lower[at]) && end == at + 1) {
             let from = at + (has(words::HONORIFICS, &lower[at]) && end > at + 1) as usize;
             let name: Vec<&str> = tokens[from..take].iter().map(|t| bare(t)).collect();
@@ -176,6 +196,10 @@ fn is_calendar(word: &str) -> bool {
     has(CALENDAR, word)
 }
 
+fn ends_sentence(token: &str) -> bool {
+    token.ends_with(['.', '!', '?', ':', '"', '”']) && token.len() > 1
+}
+
 fn ends_clause(token: &str) -> bool {
     token.ends_with([',', '.', '!', '?', ';', ':', ')', '"', '”']) && token.len() > 1
 }
@@ -195,22 +219,34 @@ mod tests {
     #[test]
     fn names_and_not_sentence_starts() {
         check("Running helps. Weather was bad. Paris is nice.", &[]);
-        check("We met Alice and Bob Miller today.", &["Alice", "Bob Miller"]);
+        check(
+            "We met Alice and Bob Miller today.",
+            &["Alice", "Bob Miller"],
+        );
         check("I told my sister Xiomara about it.", &["Xiomara"]);
-        check("Then Okonkwo said no. Dr. Zhivago agreed.", &["Okonkwo", "Zhivago"]);
+        check(
+            "Then Okonkwo said no. Dr. Zhivago agreed.",
+            &["Okonkwo", "Zhivago"],
+        );
         check("We went to New York in May with Google Maps.", &[]);
         check("On Monday, Emma's plan won.", &["Emma"]);
     }
 
     #[test]
     fn front_matter_and_links_name_people() {
-        check("---\npeople: [\"[[Alice]]\", Bob]\n---\nText\n", &["Alice", "Bob"]);
+        check(
+            "---\npeople: [\"[[Alice]]\", Bob]\n---\nText\n",
+            &["Alice", "Bob"],
+        );
         check("See [[people/Carla Diaz]].", &["Carla Diaz"]);
     }
 
     #[test]
     fn other_languages() {
-        check("Gestern sagte ich meiner Schwester Anneliese alles.", &["Anneliese"]);
+        check(
+            "Gestern sagte ich meiner Schwester Anneliese alles.",
+            &["Anneliese"],
+        );
         check("Ayer mi hermana Lucía dijo que sí.", &["Lucía"]);
     }
 }

@@ -97,7 +97,9 @@ fn is_chat(document: &Document) -> bool {
 /// `**User:** text`, `## Assistant`, `Human: text`: who speaks, and the rest.
 fn turn(line: &str) -> Option<(Voice, &str)> {
     let name = line.trim_start_matches(|c: char| c.is_whitespace() || "#>*_-[".contains(c));
-    let end = name.find(|c: char| !c.is_alphabetic()).unwrap_or(name.len());
+    let end = name
+        .find(|c: char| !c.is_alphabetic())
+        .unwrap_or(name.len());
     let (name, rest) = name.split_at(end);
     if !(2..=12).contains(&name.len()) {
         return None;
@@ -152,7 +154,8 @@ pub(super) fn plain(text: &str) -> String {
         let next = at + c.len_utf8();
         match c {
             '*' | '`' => at = next,
-            '_' if !out.ends_with(char::is_alphanumeric)
+            '_' if space
+                || !out.ends_with(char::is_alphanumeric)
                 || !text[next..].starts_with(char::is_alphanumeric) =>
             {
                 at = next;
@@ -222,7 +225,9 @@ fn split(text: &str) -> Vec<Range<usize>> {
         let ends = wide
             || behind.is_empty()
             || behind.starts_with(' ')
-                && (c != '.' || (!is_abbreviation(&text[start..at]) && !behind[1..].starts_with(char::is_lowercase)));
+                && (c != '.'
+                    || (!is_abbreviation(&text[start..at])
+                        && !behind[1..].starts_with(char::is_lowercase)));
         if ends {
             spans.push(start..end);
             start = end;
@@ -242,15 +247,40 @@ fn is_abbreviation(text: &str) -> bool {
     initial
         || matches!(
             lower.as_str(),
-            "mr" | "mrs" | "ms" | "dr" | "prof" | "st" | "vs" | "etc" | "e.g" | "i.e" | "no" | "jr"
-                | "sr" | "approx" | "z.b" | "bzw" | "ca" | "nr" | "sra" | "mme"
+            "mr" | "mrs"
+                | "ms"
+                | "dr"
+                | "prof"
+                | "st"
+                | "vs"
+                | "etc"
+                | "e.g"
+                | "i.e"
+                | "no"
+                | "jr"
+                | "sr"
+                | "approx"
+                | "z.b"
+                | "bzw"
+                | "ca"
+                | "nr"
+                | "sra"
+                | "mme"
         ) && lower != "no"
 }
 
 /// Pieces of a long sentence at which it can be cut and still be read.
 pub(super) fn clauses(sentence: &str) -> Vec<&str> {
     const CUTS: [&str; 9] = [
-        "; ", " - ", " — ", " – ", ", and ", ", but ", ", so ", ", which ", ", because ",
+        "; ",
+        " - ",
+        " — ",
+        " – ",
+        ", and ",
+        ", but ",
+        ", so ",
+        ", which ",
+        ", because ",
     ];
     let mut out = Vec::new();
     let mut rest = sentence;
@@ -288,8 +318,10 @@ mod tests {
             "User: I moved. Then\nI slept.\nAssistant: Nice.\n",
         ] {
             let found = said(text);
-            let spoken: Vec<&(Voice, String)> =
-                found.iter().filter(|it| it.1.contains(' ') || it.1 == "Nice.").collect();
+            let spoken: Vec<&(Voice, String)> = found
+                .iter()
+                .filter(|it| it.1.contains(' ') || it.1 == "Nice.")
+                .collect();
             assert_eq!(spoken[0], &(Voice::User, "I moved.".to_owned()), "{text}");
             assert_eq!(spoken[1], &(Voice::User, "Then I slept.".to_owned()));
             assert_eq!(spoken[2], &(Voice::Assistant, "Nice.".to_owned()));
@@ -306,7 +338,10 @@ mod tests {
 
     #[test]
     fn marks_go_and_words_stay() {
-        assert_eq!(plain("**a** `b` [c](d) [[e|f]] snake_case _g_"), "a b c f snake_case g");
+        assert_eq!(
+            plain("**a** `b` [c](d) [[e|f]] snake_case _g_"),
+            "a b c f snake_case g"
+        );
         assert_eq!(plain("![x](y) [[z"), "x z");
     }
 }

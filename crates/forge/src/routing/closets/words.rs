@@ -26,7 +26,7 @@ without won would wouldn yes yet you your yours yourself yourselves able actuall
 along anyway came come comes coming despite especially feel feels felt find found good great look \
 looks looking lately mean means okay oh hey hi hello hope new nice old part people possible pretty \
 probably recently second simply time times today together two three usually various \
-wondering worry yeah yep \
+wondering worry yeah yep e.g i.e eg ie \
 der die das den dem des ein eine einen einem einer eines und oder aber nicht ist sind war waren ich \
 du er sie es wir ihr mein meine meinen meiner dein sein seine ihre uns euch mir dir ihm mich dich \
 sich auf aus bei bis durch für gegen in mit nach ohne um unter von vor zu zum zur über auch als am \
@@ -59,7 +59,8 @@ remember keep mind note day days week weeks month months year years ago last nex
 minutes morning evening night weekend wanted trying tried thought thinking wonder mentioned \
 talk talking discuss discussed hear heard call called set sets week's unique perfect ideal simple \
 easy quick quickly hard difficult able ready feeling life world place places area areas person \
-number numbers amount level levels case cases form forms support process quality value values";
+number numbers amount level levels case cases form forms support process quality value values document documents \
+article section";
 
 pub(super) struct Lexicon {
     flat: HashMap<&'static str, f32>,
@@ -86,7 +87,17 @@ pub(super) fn weight(word: &str) -> f32 {
         return *weight;
     }
     if word.bytes().any(|b| b.is_ascii_digit()) {
-        return if word.len() == 1 { 0.35 } else { 0.7 };
+        let plain = word.bytes().any(|b| b.is_ascii_alphabetic()) || word.len() > 4;
+        return if plain { 0.7 } else { 0.4 };
+    }
+    // A compound tells what its parts tell, though no list has it.
+    if head.contains(['-', '/', '_']) {
+        let parts: Vec<f32> = head
+            .split(['-', '/', '_'])
+            .filter(|part| !part.is_empty())
+            .map(weight)
+            .collect();
+        return parts.iter().sum::<f32>() / parts.len().max(1) as f32;
     }
     if head.chars().count() < 2 {
         return 0.0;
@@ -103,26 +114,86 @@ pub(super) fn is_empty_word(word: &str) -> bool {
 
 /// Verbs and phrases that report a decision or its reversal, folded to lower
 /// case; a trailing `*` stands for any ending.
-pub(super) const DECISIONS: [&str; 75] = [
-    "switched", "switching from", "rejected", "abandoned", "dropped", "picked", "decided",
-    "decision:", "replaced", "replaces", "replacing", "chose", "chosen", "opted for", "went with",
-    "going with", "settled on", "moved from", "migrated", "reverted", "rolled back", "gave up",
-    "given up", "no longer", "stopped using", "stopped", "quit", "cancelled", "canceled",
-    "deprecated", "superseded", "supersedes", "instead of", "rather than", "agreed to",
-    "agreed on", "ruled out", "approved", "vetoed", "we will use", "changed my mind",
+pub(super) const DECISIONS: [&str; 74] = [
+    "switched",
+    "switching from",
+    "rejected",
+    "abandoned",
+    "dropped",
+    "picked",
+    "decided",
+    "decision:",
+    "replaced",
+    "replaces",
+    "replacing",
+    "chose",
+    "chosen",
+    "opted for",
+    "going with",
+    "settled on",
+    "moved from",
+    "migrated",
+    "reverted",
+    "rolled back",
+    "gave up",
+    "given up",
+    "no longer",
+    "stopped using",
+    "stopped",
+    "quit",
+    "cancelled",
+    "canceled",
+    "deprecated",
+    "superseded",
+    "supersedes",
+    "instead of",
+    "rather than",
+    "agreed to",
+    "agreed on",
+    "ruled out",
+    "approved",
+    "vetoed",
+    "we will use",
+    "changed my mind",
     "changed our mind",
     // German
-    "entschieden", "beschlossen", "verworfen", "gewechselt", "umgestiegen", "ersetzt",
-    "aufgegeben", "abgelehnt", "statt ",
+    "entschieden",
+    "beschlossen",
+    "verworfen",
+    "gewechselt",
+    "umgestiegen",
+    "ersetzt",
+    "aufgegeben",
+    "abgelehnt",
+    "statt ",
     // French
-    "décidé", "abandonné", "remplacé", "rejeté", "choisi", "au lieu de", "plutôt que",
+    "décidé",
+    "abandonné",
+    "remplacé",
+    "rejeté",
+    "choisi",
+    "au lieu de",
+    "plutôt que",
     // Spanish
-    "decidido", "decidimos", "decidí", "abandonado", "reemplaz", "rechaz", "elegimos",
-    "en lugar de", "cambiamos",
+    "decidido",
+    "decidimos",
+    "decidí",
+    "abandonado",
+    "reemplaz",
+    "rechaz",
+    "elegimos",
+    "en lugar de",
+    "cambiamos",
     // Italian
-    "deciso", "abbandonato", "sostituito", "scelto", "invece di",
+    "deciso",
+    "abbandonato",
+    "sostituito",
+    "scelto",
+    "invece di",
     // Portuguese
-    "decidiu", "substituí", "em vez de",
+    "decidiu",
+    "substituí",
+    "em vez de",
 ];
 
 /// Words of the first person, with which people state facts about themselves.
@@ -134,16 +205,70 @@ yo mi mis me nosotros nuestro nuestra soy tengo vivo trabajo estoy \
 io mio mia miei mie noi nostro nostra sono ho \
 eu meu minha meus minhas nós nosso nossa sou tenho moro";
 
+/// Words with which something is denied or required.
+pub(super) const FIRM: &str = "not never must only always cannot nie kein keine nicht muss jamais \
+    nunca mai siempre sempre";
+
+/// Sentences that begin so introduce others and state nothing.
+pub(super) const INTRODUCTIONS: [&str; 10] = [
+    "in this document",
+    "in this article",
+    "in this note",
+    "in this section",
+    "in this guide",
+    "this document",
+    "this article",
+    "this section",
+    "here's a ",
+    "here is a ",
+];
+
 /// Openings of a sentence that say nothing themselves.
 pub(super) const THROAT_CLEARING: [&str; 44] = [
-    "by the way, ", "btw, ", "also, ", "actually, ", "oh, and ", "oh, ", "well, ", "so, ", "so ",
-    "and ", "but ", "speaking of which, ", "anyway, ", "in fact, ", "of course, ", "yes, ", "yeah, ",
-    "no, ", "okay, ", "ok, ", "hi, ", "hey, ", "hi! ", "thanks! ", "thanks, ", "thank you, ",
-    "that's great! ", "great! ", "sure, ", "i think ", "i was thinking, ", "i was wondering, ",
-    "just to let you know, ", "for what it's worth, ", "as i said, ", "to be honest, ",
-    "i should mention that ", "i should mention, ", "i forgot to mention, ",
-    "i also wanted to mention that ", "it should be noted that ", "please note that ",
-    "note that ", "übrigens, ",
+    "by the way, ",
+    "btw, ",
+    "also, ",
+    "actually, ",
+    "oh, and ",
+    "oh, ",
+    "well, ",
+    "so, ",
+    "so ",
+    "and ",
+    "but ",
+    "speaking of which, ",
+    "anyway, ",
+    "in fact, ",
+    "of course, ",
+    "yes, ",
+    "yeah, ",
+    "no, ",
+    "okay, ",
+    "ok, ",
+    "hi, ",
+    "hey, ",
+    "hi! ",
+    "thanks! ",
+    "thanks, ",
+    "thank you, ",
+    "that's great! ",
+    "great! ",
+    "sure, ",
+    "i think ",
+    "i was thinking, ",
+    "i was wondering, ",
+    "just to let you know, ",
+    "for what it's worth, ",
+    "as i said, ",
+    "to be honest, ",
+    "i should mention that ",
+    "i should mention, ",
+    "i forgot to mention, ",
+    "i also wanted to mention that ",
+    "it should be noted that ",
+    "please note that ",
+    "note that ",
+    "übrigens, ",
 ];
 
 /// Words before a name that make it a person's.
