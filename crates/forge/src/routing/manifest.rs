@@ -133,10 +133,12 @@ impl Manifest {
         let document = document::parse(text);
         let parts = parts(&document);
         let mut sheets = Vec::new();
-        for (section, part) in document.sections.iter().zip(&parts) {
-            let Some(part) = *part else { continue };
+        for (section, place) in document.sections.iter().zip(&parts) {
+            let Some(Place { part, inner }) = *place else {
+                continue;
+            };
             let domain = match part {
-                Part::Tier2 if part_of(&section.title).is_none() => section.title.clone(),
+                Part::Tier2 if inner => section.title.clone(),
                 _ => String::new(),
             };
             for table in document.tables(&section.own) {
@@ -238,15 +240,11 @@ impl Manifest {
 
     pub fn mode(&self) -> Mode {
         let tiers = [Part::Tier1, Part::Tier2, Part::Tier3, Part::HubMap];
+        let parts = parts(&self.document);
+        let mut listed = parts.iter().flatten().map(|place| place.part);
         match self.marker {
             Some(_) => Mode::Full,
-            None if parts(&self.document)
-                .iter()
-                .flatten()
-                .any(|p| tiers.contains(p)) =>
-            {
-                Mode::Compatible
-            }
+            None if listed.any(|part| tiers.contains(&part)) => Mode::Compatible,
             None => Mode::Absent,
         }
     }
@@ -373,32 +371,49 @@ fn key(target: &str) -> String {
     target.trim_start_matches("./").to_lowercase()
 }
 
-/// The part that each section belongs to: by its own title or by that of a
-/// section around it.
-fn parts(document: &Document) -> Vec<Option<Part>> {
-    let mut parts: Vec<Option<Part>> = Vec::with_capacity(document.sections.len());
+/// Where a section stands in a manifest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Place {
+    part: Part,
+    /// Below the heading that names the part. A domain may be called anything,
+    /// also after another part.
+    inner: bool,
+}
+
+fn parts(document: &Document) -> Vec<Option<Place>> {
+    let mut parts: Vec<Option<Place>> = Vec::with_capacity(document.sections.len());
     for section in &document.sections {
-        let around = section.parent.and_then(|parent| parts[parent]);
-        parts.push(part_of(&section.title).or(around));
+        let around: Option<Place> = section.parent.and_then(|parent| parts[parent]);
+        let own = || {
+            let part = part_of(&section.title)?;
+            Some(Place { part, inner: false })
+        };
+        let place = match around {
+            Some(Place { part, .. }) => Some(Place { part, inner: true }),
+            None => own(),
+        };
+        parts.push(place);
     }
     parts
 }
 
 fn part_of(title: &str) -> Option<Part> {
     let title = title.to_lowercase().replace(['-', '_'], " ");
-    let title = title.trim();
+    // A sign may stand before the words.
+    let title = title
+        .trim_start_matches(|c: char| !c.is_alphanumeric())
+        .trim_end();
     let tier = |n: &str| {
-        let at = title.find("tier")?;
-        title[at + 4..].trim_start().strip_prefix(n)
+        let rest = title.strip_prefix("tier")?.trim_start().strip_prefix(n)?;
+        (!rest.starts_with(|c: char| c.is_alphanumeric())).then_some(())
     };
-    let ends = |rest: &str| !rest.starts_with(|c: char| c.is_alphanumeric());
-    if tier("1").is_some_and(ends) {
+    if tier("1").is_some() {
         Some(Part::Tier1)
-    } else if tier("2").is_some_and(ends) {
+    } else if tier("2").is_some() {
         Some(Part::Tier2)
-    } else if tier("3").is_some_and(ends) {
+    } else if tier("3").is_some() {
         Some(Part::Tier3)
-    } else if title.starts_with("hub map") || title == "hubs" {
+    } else if title == "hub map" || title.starts_with("hub map ") || title == "hubs" {
         Some(Part::HubMap)
     } else if title == "config" || title == "configuration" {
         Some(Part::Config)
@@ -479,11 +494,16 @@ impl Sheet {
 
 /// Links of tiers that stand outside of tables: `Closets: [[legal/_CLOSETS]]`,
 /// or a list of files.
-fn linked(document: &Document, parts: &[Option<Part>], sheets: &[Sheet], entries: &mut Vec<Entry>) {
+fn linked(
+    document: &Document,
+    parts: &[Option<Place>],
+    sheets: &[Sheet],
+    entries: &mut Vec<Entry>,
+) {
     let tiers = [Part::Tier1, Part::Tier2, Part::Tier3];
     let mut links = document.links.iter().peekable();
-    for (section, part) in document.sections.iter().zip(parts) {
-        let Some(part) = part.filter(|part| tiers.contains(part)) else {
+    for (section, place) in document.sections.iter().zip(parts) {
+        let Some(Place { part, inner }) = place.filter(|it| tiers.contains(&it.part)) else {
             continue;
         };
         while links
@@ -499,9 +519,9 @@ fn linked(document: &Document, parts: &[Option<Part>], sheets: &[Sheet], entries
             }
             entries.push(Entry {
                 part,
-                name: match part_of(&section.title) {
-                    None => section.title.clone(),
-                    Some(_) => String::new(),
+                name: match inner {
+                    true => section.title.clone(),
+                    false => String::new(),
                 },
                 target: target_of(&link.target),
                 text: String::new(),

@@ -18,11 +18,9 @@ use crate::document::{self, Edit, content_hash};
 use crate::routing::bulk::{Run, Skill, Status, Who};
 use crate::routing::hubs::{self, Hub};
 use crate::routing::manifest::{self, Entry, Manifest, Part, SUMMARY_FORMAT};
-use crate::routing::summary::summary;
+use crate::routing::summary::{LONGEST, summary};
 use crate::workspace::{Error, Proposal, Receipt, RelPath, Workspace};
 
-/// No summary is longer, in characters.
-pub const LONGEST: usize = 250;
 const MEMORY: &str = "summaries.json";
 
 /// What would be renewed.
@@ -143,7 +141,13 @@ impl Look<'_> {
         let text = self.workspace.read_text(&path).ok()?;
         let document = document::parse(text);
         let title = document.title().unwrap_or_default().to_owned();
-        self.row(page, list, entry, &short(&summary(&document, path.stem())), &title)
+        self.row(
+            page,
+            list,
+            entry,
+            &short(&summary(&document, path.stem())),
+            &title,
+        )
     }
 
     /// The edit that gives a row its summary, unless it should stay.

@@ -6,12 +6,11 @@ use std::fmt::Display;
 
 use jiff::Timestamp;
 
-use super::{day, propose, resummarize};
-use crate::document::Edit;
+use super::{propose, resummarize};
 use crate::routing::bulk::{Run, Skill, Status, Who};
 use crate::routing::closets::build::{self, Build};
 use crate::routing::hubs::{self, Hub};
-use crate::routing::manifest::{self, Age, Manifest, Mode, New, Part, SUMMARY_FORMAT, VERSION};
+use crate::routing::manifest::{self, Age, Manifest, Mode, SUMMARY_FORMAT, VERSION};
 use crate::workspace::{Error, Proposal, Workspace};
 
 /// Why a workspace is not current.
@@ -155,20 +154,10 @@ pub fn run(workspace: &Workspace, plan: &Plan, now: Timestamp, who: &Who) -> Res
         done.summaries = summaries.changes();
         done.partial |= !summaries.lost.is_empty();
     }
-    let archives = reindex(workspace, plan, now, who, &mut done)?;
+    reindex(workspace, plan, now, who, &mut done)?;
     if let Some(manifest) = Manifest::load(workspace)? {
         let mut last = Proposal::default();
-        let row = |target: &String| {
-            let new = New {
-                target,
-                text: "Closets of files that were not touched for long",
-                note: &day(now),
-                ..New::default()
-            };
-            manifest.list(Part::Tier3, &new)
-        };
-        let mut edits: Vec<Edit> = archives.iter().filter_map(row).collect();
-        edits.extend(manifest.set_version());
+        let edits = manifest.set_version().into_iter().collect();
         propose(&mut last, &manifest::path(), manifest.text(), edits)?;
         last.apply(workspace, "Upgrade the workspace", now)?;
     }
@@ -194,17 +183,17 @@ pub fn run(workspace: &Workspace, plan: &Plan, now: Timestamp, who: &Who) -> Res
     Ok(done)
 }
 
-/// Builds closets; gives the archives that are new and want a row.
+/// Builds closets, and lists archives that are new.
 fn reindex(
     workspace: &Workspace,
     plan: &Plan,
     now: Timestamp,
     who: &Who,
     done: &mut Done,
-) -> Result<Vec<String>, Error> {
+) -> Result<(), Error> {
     let mut archives = Vec::new();
     if plan.hubs.is_empty() {
-        return Ok(archives);
+        return Ok(());
     }
     let run = Run::begin(workspace, Skill::Reindex, now, who)?;
     let (mut refreshed, mut skipped) = (0, 0);
@@ -215,7 +204,7 @@ fn reindex(
         };
         let report = build::build(workspace, hub, wanted, now)?;
         if report.new_archive {
-            archives.push(build::archive_link(hub));
+            archives.push(hub);
         }
         done.hubs += 1;
         done.files += report.files;
@@ -229,8 +218,8 @@ fn reindex(
         ("refreshed", &refreshed),
         ("skipped", &skipped),
     ];
-    run.finish(&counts, Status::Ok)?;
-    Ok(archives)
+    build::list_archives(workspace, &archives, now)?;
+    run.finish(&counts, Status::Ok)
 }
 
 /// `<!-- memex-closets:1.0 -->`

@@ -27,7 +27,7 @@ fn workspace(decisions: &str) -> TestWorkspace {
         //- garden/tomato.md
         ---
         type: reference
-        people: [\"[[Ann]]\"]
+        people: [Ann]
         ---
         # Tomato
         //- garden/tomatos.md

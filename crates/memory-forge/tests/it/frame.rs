@@ -131,9 +131,10 @@ fn errors_in_the_request_exit_with_2_and_say_what_to_do() {
     );
     check(
         &["man", "fly"],
-        "error: There is no command `fly`\n\n\
-         hint: The commands are init, index, search, save, forget, restore, stats, preview, audit, \
-         doctor, mind, closets, links, graph, setup, uninstall, status, config, hook, completion, man\n",
+        &format!(
+            "error: There is no command `fly`\n\nhint: The commands are {}\n",
+            COMMANDS.join(", ")
+        ),
     );
 }
 

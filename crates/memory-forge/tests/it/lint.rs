@@ -1,6 +1,6 @@
 //! `lint`: the nine checks, their report and their repairs.
 
-use crate::harness::{json, ws};
+use crate::harness::ws;
 use testkit::TestWorkspace;
 
 const CLEAN: &str = "
@@ -204,7 +204,6 @@ fn a_memory_without_a_manifest_is_linted_too() {
     let ws = ws("//- .mind/STATE.md\n# Project State\n\n## Last Updated\n2026-02-28\n");
     assert!(ws.run(&["lint"]).ok().contains("All checks passed."));
     assert!(crate::harness::ws("").run(&["lint"]).fails(1).contains("hint: `memory-forge init`"));
-    let _ = json;
 }
 
 #[test]
@@ -222,8 +221,10 @@ fn our_examples_are_clean() {
         assert!(graph.ok().contains("no danglers"), "{name}: {graph}");
         assert_eq!(ws.tree_of_sources(), tree);
         let closets = ws.run(&["closets", "build"]);
-        closets.ok();
-        assert_eq!(ws.tree_of_sources(), tree, "{name}: closets are as they would be built: {closets}");
+        assert!(closets.ok().contains("refreshed=0"), "{name}: {closets}");
+        for file in tree.lines().filter(|it| it.contains("_CLOSETS")) {
+            assert!(ws.tree().contains(file), "{name}: {file} was rebuilt");
+        }
     }
 }
 

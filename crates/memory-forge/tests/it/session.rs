@@ -138,6 +138,9 @@ fn everything_that_can_be_wrong_fits_into_twenty_lines() {
         ws.write(&format!("kitchen/n{n}.md"), "# N\n");
     }
     ws.write("loose.md", "# Loose\n");
+    for path in ["kitchen/n1.md", "kitchen/n2.md", "kitchen/n3.md", "loose.md"] {
+        age(&ws, path, 600);
+    }
     let output = ws.run(&["session", "start", "what", "about", "the", "Garden?"]);
     let text = output.ok();
     for expect in [

@@ -95,17 +95,14 @@ impl Manifest {
         if !is_path || !link(target).starts_with("[[") {
             return None;
         }
-        let same = |entry: &Entry| super::key(&entry.target) == super::key(target);
+        let wanted = super::key(&super::target_of(&link(target)));
+        let same = |entry: &Entry| super::key(&entry.target) == wanted;
         if self.part(Part::Tier2).any(same) {
             return None;
         }
         let title = cell_text(name);
         let body = format!("Closets: {}", link(target));
-        let parts = super::parts(&self.document);
-        let tier = (0..parts.len()).find(|&at| {
-            let title = &self.document.sections[at].title;
-            super::part_of(title) == Some(Part::Tier2)
-        });
+        let tier = self.heading_of(Part::Tier2);
         Some(match tier {
             Some(tier) => {
                 let level = self.document.sections[tier].level + 1;
@@ -174,6 +171,13 @@ impl Manifest {
         }
     }
 
+    /// The section that names a part.
+    fn heading_of(&self, part: Part) -> Option<usize> {
+        let wanted = super::Place { part, inner: false };
+        let parts = super::parts(&self.document);
+        parts.iter().position(|place| *place == Some(wanted))
+    }
+
     /// A part that is not there yet, with its first row.
     fn start_table(&self, part: Part, new: &New<'_>) -> Edit {
         let row = match part {
@@ -188,9 +192,7 @@ impl Manifest {
             Part::Config => "| Key | Value | Remark |",
         };
         let body = format!("{header}\n|---|---|---|\n| {} |", row.join(" | "));
-        let titled = |title: &str| super::part_of(title) == Some(part);
-        let sections = &self.document.sections;
-        match sections.iter().position(|section| titled(&section.title)) {
+        match self.heading_of(part) {
             Some(section) => self.document.append_to_section(section, &body),
             None => self.document.append_section(2, heading(part), &body),
         }
