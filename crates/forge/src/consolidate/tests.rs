@@ -68,7 +68,10 @@ fn the_same_links_in_front_are_a_sign() {
         .iter()
         .map(|(path, text)| (path.as_str(), text.as_str()))
         .collect();
-    check(&files, &["a/first.md, b/other.md (4 of 5 top links in common)"]);
+    check(
+        &files,
+        &["a/first.md, b/other.md (4 of 5 top links in common)"],
+    );
 }
 
 #[test]
@@ -78,8 +81,14 @@ fn ten_thousand_names_are_not_compared_with_each_other() {
     let mut vault = Vault::default();
     for n in 0..10_000usize {
         let pick = |by: usize| words[(n / by) % words.len()];
-        let letters: String = (0..4).map(|at| (b'a' + ((n >> (at * 4)) & 15) as u8) as char).collect();
-        let name = format!("meeting-{}-{}-{letters}{letters}{letters}.md", pick(1), pick(7));
+        let letters: String = (0..4)
+            .map(|at| (b'a' + ((n >> (at * 4)) & 15) as u8) as char)
+            .collect();
+        let name = format!(
+            "meeting-{}-{}-{letters}{letters}{letters}.md",
+            pick(1),
+            pick(7)
+        );
         vault.files.push(crate::links::File {
             path: RelPath::new(&name).unwrap(),
             role: crate::workspace::Role::Knowledge,

@@ -333,7 +333,10 @@ pub(super) fn is_dead(survey: &Survey<'_>, entry: &Entry) -> bool {
 fn is_folder(survey: &Survey<'_>, target: &str) -> bool {
     let target = fold(target.trim_end_matches('/'));
     if let Some(folder) = target.strip_suffix("/_closets") {
-        let hub = survey.hubs.iter().find(|it| fold(it.folder.as_str()) == folder);
+        let hub = survey
+            .hubs
+            .iter()
+            .find(|it| fold(it.folder.as_str()) == folder);
         return hub.is_some_and(|it| survey.workspace.absolute(&it.folder).is_dir());
     }
     survey

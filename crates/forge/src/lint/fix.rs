@@ -88,21 +88,25 @@ pub fn fixes(survey: &Survey<'_>, now: Timestamp) -> Result<Fixes, Error> {
         return Ok(fixes);
     };
     // Summaries of an older format are for `manifest refresh` or `upgrade`.
-    let current = manifest.summary_format().is_some_and(|it| it >= SUMMARY_FORMAT);
+    let current = manifest
+        .summary_format()
+        .is_some_and(|it| it >= SUMMARY_FORMAT);
     if current && manifest.entries().iter().any(lacks_summary) {
         let plan = resummarize::plan(workspace, false)?;
         fixes.summaries = Some(plan).filter(|it| !it.proposal.is_empty());
     }
     let dead = manifest.entries().iter().filter(|it| is_dead(survey, it));
-    fixes.removals.extend(dead.filter(|it| it.is_row()).map(|it| Removal {
-        level: match it.part {
-            Part::Tier3 => Level::Info,
-            _ => Level::Warn,
-        },
-        question: format!("Drop the row of [[{}]] from the manifest?", it.target),
-        part: it.part,
-        target: it.target.clone(),
-    }));
+    fixes
+        .removals
+        .extend(dead.filter(|it| it.is_row()).map(|it| Removal {
+            level: match it.part {
+                Part::Tier3 => Level::Info,
+                _ => Level::Warn,
+            },
+            question: format!("Drop the row of [[{}]] from the manifest?", it.target),
+            part: it.part,
+            target: it.target.clone(),
+        }));
     Ok(fixes)
 }
 

@@ -60,10 +60,9 @@ impl Untracked {
             }
             let Some(folder) = folder_of(path, &domains) else {
                 let stem = fold(found.path.stem());
+                let whole = fold(path.strip_suffix(".md").unwrap_or(path));
                 let known = OF_A_REPOSITORY.contains(&stem.as_ref())
-                    || listed
-                        .iter()
-                        .any(|it| *it == stem || fold(path).starts_with(it));
+                    || listed.iter().any(|it| **it == *stem || **it == *whole);
                 if !known {
                     loose.push(found.path.clone());
                 }

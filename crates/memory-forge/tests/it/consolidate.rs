@@ -43,7 +43,9 @@ fn workspace(decisions: &str) -> TestWorkspace {
 
 #[test]
 fn the_report_has_its_headings_and_merges_nothing() {
-    let ws = workspace("# Decisions\n\n**2026-01-04** - Seeds from Bloom\n**2026-02-01** - Dropped Bloom\n");
+    let ws = workspace(
+        "# Decisions\n\n**2026-01-04** - Seeds from Bloom\n**2026-02-01** - Dropped Bloom\n",
+    );
     let output = ws.run(&["consolidate"]);
     assert_eq!(
         output.ok(),
@@ -65,13 +67,19 @@ DECISIONS COMPRESSION
 Last run: never
 "
     );
-    assert!(ws.read("memory/.graph.md").starts_with("# Memex Typed-Edge Graph\n"));
+    assert!(
+        ws.read("memory/.graph.md")
+            .starts_with("# Memex Typed-Edge Graph\n")
+    );
     assert!(!ws.exists("memory/.consolidate.lock"));
     assert_eq!(
         ws.read("memory/.consolidate-runs.log"),
         "2026-03-01T09:00:00Z  dedup=1 contradictions=1 orphans=1 decisions-compressed=0  status=ok\n"
     );
-    assert!(ws.read("memory/decisions.md").contains("\n**2026-01-04** - Seeds from Bloom\n"));
+    assert!(
+        ws.read("memory/decisions.md")
+            .contains("\n**2026-01-04** - Seeds from Bloom\n")
+    );
 }
 
 #[test]
@@ -83,12 +91,18 @@ fn a_second_run_of_the_day_wants_a_yes_and_changes_nothing() {
         "~~**2026-01-04** - Seeds from Bloom~~ (superseded 2026-02-01)\n**2026-02-01** - Dropped Bloom\n"
     );
     let refused = ws.run(&["consolidate", "--fix"]);
-    assert!(refused.fails(2).contains("ran less than a day ago"), "{refused}");
+    assert!(
+        refused.fails(2).contains("ran less than a day ago"),
+        "{refused}"
+    );
     let decisions = ws.read("memory/decisions.md");
     let graph = ws.read("memory/.graph.md");
     let again = ws.run(&["consolidate", "--fix", "--force"]);
     assert!(again.ok().contains("No contradictions."), "{again}");
-    assert!(again.ok().contains("Last run: 2026-03-01T09:00:00Z"), "{again}");
+    assert!(
+        again.ok().contains("Last run: 2026-03-01T09:00:00Z"),
+        "{again}"
+    );
     assert_eq!(ws.read("memory/decisions.md"), decisions);
     assert_eq!(ws.read("memory/.graph.md"), graph);
 }
@@ -96,16 +110,30 @@ fn a_second_run_of_the_day_wants_a_yes_and_changes_nothing() {
 #[test]
 fn a_lock_keeps_others_out() {
     let ws = workspace("");
-    ws.write("memory/.consolidate.lock", "2026-03-01T08:50:00Z  pid=1  agent=x\n");
+    ws.write(
+        "memory/.consolidate.lock",
+        "2026-03-01T08:50:00Z  pid=1  agent=x\n",
+    );
     let output = ws.run(&["consolidate", "--force"]);
-    assert!(output.fails(1).contains("Consolidate already running (lock at memory/.consolidate.lock)."), "{output}");
+    assert!(
+        output
+            .fails(1)
+            .contains("Consolidate already running (lock at memory/.consolidate.lock)."),
+        "{output}"
+    );
 }
 
 #[test]
 fn w8_a_log_with_either_set_of_counts_is_a_run() {
-    for counts in ["dedup=1 contradictions=2 orphans=3", "dedup=1 decisions-contradictions=2 orphans=3 decisions-compressed=4"] {
+    for counts in [
+        "dedup=1 contradictions=2 orphans=3",
+        "dedup=1 decisions-contradictions=2 orphans=3 decisions-compressed=4",
+    ] {
         let ws = workspace("");
-        ws.write("memory/.consolidate-runs.log", format!("2026-02-01T09:00:00Z  {counts}  status=ok\n"));
+        ws.write(
+            "memory/.consolidate-runs.log",
+            format!("2026-02-01T09:00:00Z  {counts}  status=ok\n"),
+        );
         let value = json(&ws.run(&["consolidate", "--json"]));
         assert_eq!(value["last_run"], "2026-02-01T09:00:00Z", "{counts}");
     }
@@ -115,7 +143,10 @@ fn w8_a_log_with_either_set_of_counts_is_a_run() {
 fn long() -> String {
     let mut text = String::from("# Decisions\n\n");
     for n in 0..56 {
-        text.push_str(&format!("**2025-10-{:02}** - Fact number{n} of thing{n}\n", n % 28 + 1));
+        text.push_str(&format!(
+            "**2025-10-{:02}** - Fact number{n} of thing{n}\n",
+            n % 28 + 1
+        ));
     }
     text.push_str("**2026-01-05** - Printer paper is A5\n**2026-01-06** - Printer paper comes from Ahlstrom\n**2026-01-08** - Printer paper weighs 120 grams\n");
     text.push_str("**2026-01-20** - Tickets live in Jira | board 7\n**2026-02-01** - Tickets live in the repository instead of Jira\n");
@@ -126,7 +157,11 @@ fn long() -> String {
 fn long_decisions_are_gathered_in_their_own_words() {
     let ws = workspace(&long());
     let dry = ws.run(&["consolidate"]);
-    assert!(dry.ok().contains("1 pairs can be joined, 3 decisions can be gathered in 1 weeks."), "{dry}");
+    assert!(
+        dry.ok()
+            .contains("1 pairs can be joined, 3 decisions can be gathered in 1 weeks."),
+        "{dry}"
+    );
     assert_eq!(ws.read("memory/decisions.md"), long());
     ws.run(&["consolidate", "--fix", "--force"]).ok();
     let text = ws.read("memory/decisions.md");
@@ -141,15 +176,24 @@ fn long_decisions_are_gathered_in_their_own_words() {
     assert_eq!(found["results"][0]["path"], "memory/decisions.md");
     let shown = ws.run(&["mind", "show", "decisions", "--json"]);
     assert!(shown.ok().contains("comes from Ahlstrom"), "{shown}");
-    ws.run(&["mind", "decide", "Ink", "--decision", "Black"]).ok();
-    assert!(ws.read("memory/decisions.md").ends_with("\n**2026-03-01** - Ink: Black\n"));
+    ws.run(&["mind", "decide", "Ink", "--decision", "Black"])
+        .ok();
+    assert!(
+        ws.read("memory/decisions.md")
+            .ends_with("\n**2026-03-01** - Ink: Black\n")
+    );
 }
 
 #[test]
 fn a_file_that_is_full_is_a_warning() {
-    let lines: Vec<String> = (0..95).map(|n| format!("**2025-10-01** - Word{n}")).collect();
+    let lines: Vec<String> = (0..95)
+        .map(|n| format!("**2025-10-01** - Word{n}"))
+        .collect();
     let ws = workspace(&(lines.join("\n") + "\n"));
     let output = ws.run(&["consolidate"]);
     output.fails(1);
-    assert!(output.stdout.contains("WARNING: 95 lines of at most 100"), "{output}");
+    assert!(
+        output.stdout.contains("WARNING: 95 lines of at most 100"),
+        "{output}"
+    );
 }

@@ -86,7 +86,10 @@ fn broken() -> TestWorkspace {
         "memory/decisions.md",
         "# Decisions\n\n**2026-02-01** - Seeds come from Bloom\n**2026-02-20** - Seeds from the cooperative instead of Bloom\n",
     );
-    ws.write("garden/peas.md", "---\nsupersedes: \"[[lentils]]\"\n---\n# Peas\n");
+    ws.write(
+        "garden/peas.md",
+        "---\nsupersedes: \"[[lentils]]\"\n---\n# Peas\n",
+    );
     ws.write(
         "garden/_CLOSETS.md",
         "# Closets: garden\n\n<!-- memex-closets:1.0 -->\n\n## [[gone]]\n- subjects: gone\n\n## [[beans]]\n- subjects: beans\n",
@@ -94,8 +97,14 @@ fn broken() -> TestWorkspace {
     ws.write("kitchen/soup.md", "# Soup\n");
     let manifest = ws.read("_MANIFEST.md");
     let manifest = manifest
-        .replace("<!-- summary-format-version:2 -->", "<!-- summary-format-version:1 -->")
-        .replace("| [[status]] | Where we are | VOLATILE |\n", "| [[status]] | Where we are | VOLATILE |\n| [[contacts]] | People | STABLE |\n")
+        .replace(
+            "<!-- summary-format-version:2 -->",
+            "<!-- summary-format-version:1 -->",
+        )
+        .replace(
+            "| [[status]] | Where we are | VOLATILE |\n",
+            "| [[status]] | Where we are | VOLATILE |\n| [[contacts]] | People | STABLE |\n",
+        )
         + "| Shed | [[shed/_CLOSETS]] | Tools |\n\n## Tier 3 - Archive\n| File | Reason | Date |\n|---|---|---|\n| [[lost]] | Old | 2026-01-01 |\n";
     ws.write("_MANIFEST.md", manifest);
     ws
@@ -137,18 +146,31 @@ fn w5_closets_only_hubs_are_checked() {
     let output = ws.run(&["lint"]);
     output.fails(1);
     assert!(
-        output.stdout.contains("[WARN] Garden has no garden/_CLOSETS.md"),
+        output
+            .stdout
+            .contains("[WARN] Garden has no garden/_CLOSETS.md"),
         "{output}"
     );
     ws.remove("memory/_CLOSETS.md");
     let output = ws.run(&["lint"]);
-    assert!(output.stdout.contains("[WARN] memory has no memory/_CLOSETS.md"), "{output}");
+    assert!(
+        output
+            .stdout
+            .contains("[WARN] memory has no memory/_CLOSETS.md"),
+        "{output}"
+    );
     // Without a marker nothing of that is a duty.
     let manifest = ws.read("_MANIFEST.md");
-    ws.write("_MANIFEST.md", manifest.replace("<!-- memex-managed:2.1.3 -->\n", ""));
+    ws.write(
+        "_MANIFEST.md",
+        manifest.replace("<!-- memex-managed:2.1.3 -->\n", ""),
+    );
     let output = ws.run(&["lint"]);
     assert!(output.stdout.contains("CLOSETS COVERAGE: PASS"), "{output}");
-    assert!(output.stdout.contains("SUMMARY FORMAT VERSION: PASS"), "{output}");
+    assert!(
+        output.stdout.contains("SUMMARY FORMAT VERSION: PASS"),
+        "{output}"
+    );
 }
 
 #[test]
@@ -157,7 +179,9 @@ fn repairs_are_one_change_that_can_be_undone() {
     let manifest = ws.read("_MANIFEST.md");
     ws.write(
         "_MANIFEST.md",
-        manifest.replace("format-version:1", "format-version:2").replace("| Where we are |", "| |"),
+        manifest
+            .replace("format-version:1", "format-version:2")
+            .replace("| Where we are |", "| |"),
     );
     let tree = ws.tree_of_sources();
     let output = ws.run(&["lint", "--fix"]);
@@ -174,8 +198,14 @@ fn repairs_are_one_change_that_can_be_undone() {
     );
     let manifest = ws.read("_MANIFEST.md");
     assert!(!manifest.contains("| [[status]] | |"), "{manifest}");
-    assert!(manifest.contains("[[contacts]]"), "rows are dropped after a yes alone");
-    assert!(output.stderr.contains("Drop the row of [[contacts]]"), "{output}");
+    assert!(
+        manifest.contains("[[contacts]]"),
+        "rows are dropped after a yes alone"
+    );
+    assert!(
+        output.stderr.contains("Drop the row of [[contacts]]"),
+        "{output}"
+    );
     let fixed = ws.tree_of_sources();
     ws.run(&["lint", "--fix"]).fails(1);
     assert_eq!(ws.tree_of_sources(), fixed, "twice is once");
@@ -203,7 +233,12 @@ fn a_yes_drops_rows_of_files_that_are_gone() {
 fn a_memory_without_a_manifest_is_linted_too() {
     let ws = ws("//- .mind/STATE.md\n# Project State\n\n## Last Updated\n2026-02-28\n");
     assert!(ws.run(&["lint"]).ok().contains("All checks passed."));
-    assert!(crate::harness::ws("").run(&["lint"]).fails(1).contains("hint: `memory-forge init`"));
+    assert!(
+        crate::harness::ws("")
+            .run(&["lint"])
+            .fails(1)
+            .contains("hint: `memory-forge init`")
+    );
 }
 
 #[test]
@@ -216,7 +251,12 @@ fn our_examples_are_clean() {
         let lint = ws.run(&["lint"]);
         assert!(lint.ok().contains("All checks passed."), "{name}: {lint}");
         let links = ws.run(&["links", "check"]);
-        assert!(links.ok().contains("CLEAN - zero broken wikilinks, closets valid"), "{name}: {links}");
+        assert!(
+            links
+                .ok()
+                .contains("CLEAN - zero broken wikilinks, closets valid"),
+            "{name}: {links}"
+        );
         let graph = ws.run(&["graph", "check"]);
         assert!(graph.ok().contains("no danglers"), "{name}: {graph}");
         assert_eq!(ws.tree_of_sources(), tree);
@@ -232,7 +272,11 @@ fn copy(from: &std::path::Path, ws: &TestWorkspace, to: &str) {
     for entry in std::fs::read_dir(from).unwrap() {
         let entry = entry.unwrap();
         let name = entry.file_name().into_string().unwrap();
-        let to = if to.is_empty() { name } else { format!("{to}/{name}") };
+        let to = if to.is_empty() {
+            name
+        } else {
+            format!("{to}/{name}")
+        };
         match entry.path().is_dir() {
             true => copy(&entry.path(), ws, &to),
             false => ws.write(&to, std::fs::read(entry.path()).unwrap()),

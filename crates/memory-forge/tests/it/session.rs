@@ -82,7 +82,11 @@ const WORKSPACE: &str = "
 
 fn workspace() -> TestWorkspace {
     let ws = ws(WORKSPACE);
-    for path in ["memory/status.md", "memory/session-log.md", "memory/decisions.md"] {
+    for path in [
+        "memory/status.md",
+        "memory/session-log.md",
+        "memory/decisions.md",
+    ] {
         age(&ws, path, 0);
     }
     age(&ws, "garden/beans.md", 600);
@@ -138,7 +142,12 @@ fn everything_that_can_be_wrong_fits_into_twenty_lines() {
         ws.write(&format!("kitchen/n{n}.md"), "# N\n");
     }
     ws.write("loose.md", "# Loose\n");
-    for path in ["kitchen/n1.md", "kitchen/n2.md", "kitchen/n3.md", "loose.md"] {
+    for path in [
+        "kitchen/n1.md",
+        "kitchen/n2.md",
+        "kitchen/n3.md",
+        "loose.md",
+    ] {
         age(&ws, path, 600);
     }
     let output = ws.run(&["session", "start", "what", "about", "the", "Garden?"]);
@@ -154,7 +163,10 @@ fn everything_that_can_be_wrong_fits_into_twenty_lines() {
     ] {
         assert!(text.contains(expect), "{expect}\n{text}");
     }
-    assert!(text.lines().filter(|it| !it.is_empty()).count() <= 20, "{text}");
+    assert!(
+        text.lines().filter(|it| !it.is_empty()).count() <= 20,
+        "{text}"
+    );
     let value = json(&ws.run(&["session", "start", "--json", "garden"]));
     assert_eq!(value["domains"][0]["closets"], "garden/_CLOSETS.md");
     assert_eq!(value["notes"][0], "memory/decisions.md is missing.");
@@ -171,8 +183,12 @@ fn w3_both_spellings_of_the_sections_are_read_and_kept() {
     ws.write("memory/status.md", &other);
     let text = ws.run(&["session", "start"]).ok().to_owned();
     assert!(text.contains("**In flight:** Order the seeds\n"), "{text}");
-    assert!(text.contains("**Blocked:** Waiting for the water meter\n"), "{text}");
-    ws.run(&["session", "update", "--in-progress", "Sow", "--blocked", ""]).ok();
+    assert!(
+        text.contains("**Blocked:** Waiting for the water meter\n"),
+        "{text}"
+    );
+    ws.run(&["session", "update", "--in-progress", "Sow", "--blocked", ""])
+        .ok();
     let after = ws.read("memory/status.md");
     assert!(after.contains("## What's In Progress\n- Sow\n"), "{after}");
     assert!(after.contains("## What's Blocked\nNone\n"), "{after}");
@@ -201,7 +217,15 @@ fn an_update_leaves_the_log_alone_and_marks_what_it_ends() {
     );
     let log = ws.read("memory/session-log.md");
     let output = ws.run(&[
-        "session", "update", "--focus", "Water", "--next", "Dig", "--next", "Wait", "--decision",
+        "session",
+        "update",
+        "--focus",
+        "Water",
+        "--next",
+        "Dig",
+        "--next",
+        "Wait",
+        "--decision",
         "Order seeds from the cooperative instead of Bloom",
     ]);
     assert_eq!(
@@ -216,13 +240,26 @@ fn an_update_leaves_the_log_alone_and_marks_what_it_ends() {
     let status = ws.read("memory/status.md");
     assert!(status.contains("Last updated: 2026-03-01\n"), "{status}");
     assert!(status.contains("## Active Focus\nWater\n"), "{status}");
-    assert!(status.ends_with("## Next Priorities\n1. Dig\n2. Wait\n"), "{status}");
+    assert!(
+        status.ends_with("## Next Priorities\n1. Dig\n2. Wait\n"),
+        "{status}"
+    );
     assert_eq!(ws.read("memory/session-log.md"), log);
 }
 
 const END: [&str; 12] = [
-    "session", "end", "--title", "Third", "--did", "Dug a bed.", "--did", "Talked to the shed.",
-    "--decision", "Water in the evening", "--next", "Plant",
+    "session",
+    "end",
+    "--title",
+    "Third",
+    "--did",
+    "Dug a bed.",
+    "--did",
+    "Talked to the shed.",
+    "--decision",
+    "Water in the evening",
+    "--next",
+    "Plant",
 ];
 
 #[test]
@@ -231,10 +268,16 @@ fn an_end_writes_everything_once() {
     age(&ws, "memory/status.md", 300);
     age(&ws, "memory/session-log.md", 300);
     ws.write("garden/shed.md", "# Shed\nPoles.\n");
-    ws.write("garden/beans.md", "# Beans\nThey climb. The Shed holds the poles.\n");
+    ws.write(
+        "garden/beans.md",
+        "# Beans\nThey climb. The Shed holds the poles.\n",
+    );
     let output = ws.run(&END);
     let text = output.ok();
-    assert!(text.starts_with("Session closed.\n- Status: updated memory/status.md\n"), "{text}");
+    assert!(
+        text.starts_with("Session closed.\n- Status: updated memory/status.md\n"),
+        "{text}"
+    );
     for line in [
         "- Session log: added \"2026-03-01 - Third\"\n",
         "- Decisions: 1 added\n",
@@ -252,12 +295,22 @@ fn an_end_writes_everything_once() {
         log.starts_with("# Session Log\n\n---\n\n## 2026-03-01 - Third\n- Dug a bed.\n- Talked to the shed.\n\n---\n\n## 2026-02-27 - Second\n"),
         "{log}"
     );
-    assert!(ws.read("garden/beans.md").contains("The [[shed|Shed]] holds"), "{}", ws.read("garden/beans.md"));
+    assert!(
+        ws.read("garden/beans.md")
+            .contains("The [[shed|Shed]] holds"),
+        "{}",
+        ws.read("garden/beans.md")
+    );
     assert!(ws.read("garden/_CLOSETS.md").contains("## [[shed]]"));
     let tree = ws.tree_of_sources();
     let again = ws.run(&END);
     assert!(again.ok().contains("- Status: unchanged"), "{again}");
-    assert!(again.ok().contains("\"2026-03-01 - Third\" is there already"), "{again}");
+    assert!(
+        again
+            .ok()
+            .contains("\"2026-03-01 - Third\" is there already"),
+        "{again}"
+    );
     assert!(again.ok().contains("0 added, 1 there already"), "{again}");
     assert_eq!(ws.tree_of_sources(), tree, "twice is once");
 }
@@ -276,14 +329,19 @@ fn the_eleventh_entry_goes_to_the_archive_word_for_word() {
     let ws = workspace();
     let mut log = String::from("# Session Log\n\n---\n");
     for n in (1..=10).rev() {
-        log.push_str(&format!("\n## 2026-02-{n:02} - Day {n}\n\n- Did `{n}` things | ok.\n\n---\n"));
+        log.push_str(&format!(
+            "\n## 2026-02-{n:02} - Day {n}\n\n- Did `{n}` things | ok.\n\n---\n"
+        ));
     }
     ws.write("memory/session-log.md", &log);
     ws.write(
         "memory/session-log-archive.md",
         "# Session Log - Archive\n\n## 2025-12-01 - Before\n\n- Old.\n\n---\n",
     );
-    let text = ws.run(&["session", "end", "--title", "New", "--did", "X."]).ok().to_owned();
+    let text = ws
+        .run(&["session", "end", "--title", "New", "--did", "X."])
+        .ok()
+        .to_owned();
     assert!(text.contains("; 1 moved to the archive"), "{text}");
     let archive = ws.read("memory/session-log-archive.md");
     assert!(
@@ -292,7 +350,11 @@ fn the_eleventh_entry_goes_to_the_archive_word_for_word() {
     );
     let log = ws.read("memory/session-log.md");
     assert_eq!(log.matches("\n## ").count(), 10);
-    assert!(ws.read("_MANIFEST.md").contains("| [[session-log-archive]] |"), "Tier 3 knows it");
+    assert!(
+        ws.read("_MANIFEST.md")
+            .contains("| [[session-log-archive]] |"),
+        "Tier 3 knows it"
+    );
     assert!(ws.run(&["links", "check"]).ok().contains("CLEAN"));
 }
 
@@ -305,9 +367,18 @@ fn what_happened_may_come_as_json_or_as_markdown() {
         let ws = workspace();
         let output = ws.feed(input, &[], &["session", "end", "--from", "-"]);
         assert!(output.ok().starts_with("Session closed."), "{output}");
-        assert!(ws.read("memory/session-log.md").contains("## 2026-03-01 - Third\n- Dug a bed.\n"));
-        assert!(ws.read("memory/decisions.md").contains("**2026-03-01** - Water at night\n"));
-        assert!(ws.read("memory/status.md").ends_with("## Next Priorities\n1. Plant\n"));
+        assert!(
+            ws.read("memory/session-log.md")
+                .contains("## 2026-03-01 - Third\n- Dug a bed.\n")
+        );
+        assert!(
+            ws.read("memory/decisions.md")
+                .contains("**2026-03-01** - Water at night\n")
+        );
+        assert!(
+            ws.read("memory/status.md")
+                .ends_with("## Next Priorities\n1. Plant\n")
+        );
     }
     let ws = workspace();
     let wrong = ws.feed(r#"{"titel": "x"}"#, &[], &["session", "end", "--from", "-"]);
@@ -317,10 +388,18 @@ fn what_happened_may_come_as_json_or_as_markdown() {
 #[test]
 fn a_long_file_of_decisions_is_spoken_of() {
     let ws = workspace();
-    let lines: Vec<String> = (0..94).map(|n| format!("**2026-01-01** - Fact {n}")).collect();
+    let lines: Vec<String> = (0..94)
+        .map(|n| format!("**2026-01-01** - Fact {n}"))
+        .collect();
     ws.write("memory/decisions.md", lines.join("\n") + "\n");
-    let text = ws.run(&["session", "end", "--title", "T", "--decision", "One more"]).ok().to_owned();
-    assert!(text.contains("memory/decisions.md has 95 lines of at most 100"), "{text}");
+    let text = ws
+        .run(&["session", "end", "--title", "T", "--decision", "One more"])
+        .ok()
+        .to_owned();
+    assert!(
+        text.contains("memory/decisions.md has 95 lines of at most 100"),
+        "{text}"
+    );
 }
 
 #[test]
@@ -328,13 +407,25 @@ fn with_mind_alone_the_state_is_kept_there() {
     let ws = ws("//- .mind/STATE.md\n# Project State\n\n## Current Phase\nBuild\n");
     let text = ws.run(&["session", "start"]).ok().to_owned();
     assert!(text.starts_with("**Status:** Build\n"), "{text}");
-    let end = ["session", "end", "--title", "Login", "--did", "Built it.", "--decision", "Use cookies"];
+    let end = [
+        "session",
+        "end",
+        "--title",
+        "Login",
+        "--did",
+        "Built it.",
+        "--decision",
+        "Use cookies",
+    ];
     ws.run(&end).ok();
     let tree = ws.tree_of_sources();
     ws.run(&end).ok();
     assert_eq!(ws.tree_of_sources(), tree);
     assert!(ws.read(".mind/SESSION-LOG.md").contains("## Session 1 — "));
-    assert!(ws.read(".mind/DECISIONS.md").contains("## DEC-001: Use cookies\n"));
+    assert!(
+        ws.read(".mind/DECISIONS.md")
+            .contains("## DEC-001: Use cookies\n")
+    );
 }
 
 #[test]
@@ -360,6 +451,12 @@ fn a_superseded_decision_ranks_below_and_says_what_replaced_it() {
     let line = |at: usize| results[at]["lines"].to_string();
     assert!(results.len() >= 2, "{answer}");
     assert!(line(0).contains('5'), "{answer}");
-    let old = results.iter().find(|it| it["standing"].is_string()).expect("one is superseded");
-    assert_eq!(old["standing"], "Superseded by memory/decisions.md:5", "{answer}");
+    let old = results
+        .iter()
+        .find(|it| it["standing"].is_string())
+        .expect("one is superseded");
+    assert_eq!(
+        old["standing"], "Superseded by memory/decisions.md:5",
+        "{answer}"
+    );
 }
