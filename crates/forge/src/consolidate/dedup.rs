@@ -47,7 +47,7 @@ const DISTANCE: usize = 2;
 const TOP: usize = 5;
 const FEWEST: usize = 3;
 /// A piece that more names share than this tells nothing about them.
-const COMMON: usize = 500;
+const COMMON: usize = 200;
 
 pub(super) fn candidates(vault: &Vault) -> Vec<Candidate> {
     let mut found = by_name(vault);
@@ -121,33 +121,51 @@ fn near(names: &[&String]) -> Vec<(usize, usize, usize)> {
             pieces.entry(key).or_default().push(at);
         }
     }
-    let mut found = BTreeSet::new();
+    let letters: Vec<u32> = chars.iter().map(|it| letters(it)).collect();
+    // By which name another one was looked at last.
+    let mut looked: Vec<usize> = vec![usize::MAX; chars.len()];
+    let mut found = Vec::new();
     for (at, name) in chars.iter().enumerate() {
+        looked[at] = at;
         // Two letters of four are another word.
         let most = DISTANCE.min(name.len().saturating_sub(1) / 2);
         for other in name.len()..=name.len() + most {
             for (piece, (from, to)) in thirds(other).into_iter().enumerate() {
+                let length = to - from;
                 for from in from.saturating_sub(DISTANCE)..=from + DISTANCE {
-                    let to = from + (to - thirds(other)[piece].0);
-                    let Some(part) = name.get(from..to) else {
+                    let Some(part) = name.get(from..from + length) else {
                         continue;
                     };
                     let same = pieces.get(&(other, piece, part));
-                    for &candidate in same.into_iter().flatten().take(COMMON) {
-                        let pair = (at.min(candidate), at.max(candidate));
-                        if candidate == at || found.contains(&(pair.0, pair.1, 1)) {
+                    let same = same.filter(|it| it.len() <= COMMON);
+                    for &candidate in same.into_iter().flatten() {
+                        // Of two of one length the first has seen the pair.
+                        let known =
+                            looked[candidate] == at || other == name.len() && candidate < at;
+                        if known {
+                            continue;
+                        }
+                        looked[candidate] = at;
+                        let differ = (letters[at] ^ letters[candidate]).count_ones() as usize;
+                        if differ > 2 * most {
                             continue;
                         }
                         let distance = strsim::generic_levenshtein(name, &chars[candidate]);
                         if (1..=most).contains(&distance) {
-                            found.insert((pair.0, pair.1, distance));
+                            found.push((at.min(candidate), at.max(candidate), distance));
                         }
                     }
                 }
             }
         }
     }
-    found.into_iter().collect()
+    found.sort_unstable();
+    found
+}
+
+/// Which letters a name has. Each change of a name changes two at most.
+fn letters(name: &[char]) -> u32 {
+    name.iter().fold(0, |all, c| all | 1 << (*c as u32 % 32))
 }
 
 fn thirds(length: usize) -> [(usize, usize); 3] {

@@ -99,6 +99,11 @@ fn decision_consistency(survey: &Survey<'_>, _: Timestamp) -> Vec<Finding> {
 }
 
 fn orphan_files(survey: &Survey<'_>, _: Timestamp) -> Vec<Finding> {
+    unlisted(survey)
+}
+
+/// Files that no list of their hub names, and entries of files that are gone.
+fn unlisted(survey: &Survey<'_>) -> Vec<Finding> {
     let mut found = Vec::new();
     for hub in survey.hubs.iter().filter(|it| !it.is_memory()) {
         let registered = Registered::of(survey, hub);
@@ -124,9 +129,8 @@ fn orphan_files(survey: &Survey<'_>, _: Timestamp) -> Vec<Finding> {
 }
 
 pub(super) fn orphans(survey: &Survey<'_>) -> Vec<Finding> {
-    let now = Timestamp::UNIX_EPOCH;
-    let mut found = orphan_files(survey, now);
-    found.extend(typed_edges(survey, now));
+    let mut found = unlisted(survey);
+    found.extend(danglers(survey));
     found
 }
 
@@ -255,6 +259,10 @@ fn keeps_memory_closets(survey: &Survey<'_>) -> bool {
 }
 
 fn typed_edges(survey: &Survey<'_>, _: Timestamp) -> Vec<Finding> {
+    danglers(survey)
+}
+
+fn danglers(survey: &Survey<'_>) -> Vec<Finding> {
     let graph = &survey.graph;
     graph
         .dangling()

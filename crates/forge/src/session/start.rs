@@ -210,7 +210,7 @@ fn look_around(
     let hubs = hubs_of(workspace, manifest);
     let prompt = words_of(ask.prompt);
     for hub in hubs.iter().filter(|hub| !hub.is_memory()) {
-        let names = [&hub.name, hub.folder.file_name()].map(|it| words_of(it));
+        let names = [hub.name.as_str(), hub.folder.file_name()].map(words_of);
         let named = |name: &Vec<String>| {
             !name.is_empty() && prompt.windows(name.len()).any(|it| it == &name[..])
         };

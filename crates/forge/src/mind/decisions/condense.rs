@@ -35,10 +35,19 @@ const CLUSTER: usize = 3;
 /// The text with what can be gathered gathered. Doing it again finds nothing.
 pub(crate) fn condensed(path: &impl ToString, text: String) -> Result<(String, Condensed), Error> {
     let mut done = Condensed::default();
-    let (after, pairs) = pairs(path, &text)?;
-    done.pairs = pairs;
-    let (after, clusters, gathered) = clusters(path, &after)?;
-    (done.clusters, done.gathered) = (clusters, gathered);
+    let mut after = text.clone();
+    // What was joined may leave something else to join: until nothing is left.
+    loop {
+        let (joined, pairs) = pairs(path, &after)?;
+        let (gathered, weeks, count) = clusters(path, &joined)?;
+        after = gathered;
+        done.pairs += pairs;
+        done.clusters += weeks;
+        done.gathered += count;
+        if pairs + weeks == 0 {
+            break;
+        }
+    }
     let before = facts(&text);
     let whole = before.iter().all(|fact| after.contains(fact.as_str()));
     match whole {

@@ -260,7 +260,10 @@ pub(super) fn find(all: &[Decision]) -> Vec<Found> {
             }
             let best = candidates
                 .into_iter()
-                .filter_map(|older| Some((score(&words[older], own, object)?, older)))
+                .filter_map(|older| match day {
+                    Some(_) => Some((shared(&words[older], own), older)).filter(|it| it.0 > 0),
+                    None => Some((score(&words[older], own, object)?, older)),
+                })
                 .max();
             if let Some((_, older)) = best {
                 add(older);
@@ -280,9 +283,13 @@ fn score(older: &Words, newer: &Words, object: &Object) -> Option<usize> {
     let by_name = named
         .iter()
         .any(|term| older.names.contains(*term) || newer.names.contains(*term));
-    let shared = older.kept.intersection(&newer.all).count();
+    let shared = shared(older, newer);
     (by_name && !named.is_empty() || !named.is_empty() && shared >= 2)
         .then_some(named.len() * 4 + shared)
+}
+
+fn shared(older: &Words, newer: &Words) -> usize {
+    older.kept.intersection(&newer.all).count()
 }
 
 fn is_later(older: &Decision, newer: &Decision) -> bool {
