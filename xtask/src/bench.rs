@@ -4,6 +4,7 @@
 pub(crate) mod closets;
 pub(crate) mod hooks;
 pub(crate) mod mcp;
+pub(crate) mod links;
 pub(crate) mod recall;
 pub(crate) mod speed;
 

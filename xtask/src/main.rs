@@ -23,6 +23,8 @@ Commands:
       Measure how well questions find their documents, by mode
   bench closets [longmemeval|locomo]... [--groups N] [--misses]
       Measure how well closets alone find files, beside full text
+  bench links [--runs N]
+      Measure `links check` against reading the files, and `links suggest` on 10,000 notes
   bench embed
       Measure the built-in model
   soak kills [--count N] [--seed N]
@@ -43,6 +45,7 @@ fn main() -> ExitCode {
         ["bench", "mcp", rest @ ..] => bench::mcp::run(rest),
         ["bench", "recall", rest @ ..] => bench::recall::run(rest),
         ["bench", "closets", rest @ ..] => bench::closets::run(rest),
+        ["bench", "links", rest @ ..] => bench::links::run(rest),
         ["bench", "embed"] => bench_embed::run(),
         ["soak", "kills", rest @ ..] => soak::kills(rest),
         ["soak", "writers", rest @ ..] => soak::writers(rest),

@@ -7,7 +7,7 @@
 use std::collections::HashMap;
 
 use crate::document::Value;
-use crate::links::{self, NAMING_KEYS, Note, Resolution, Vault, fold, name_in};
+use crate::links::{self, NAMING_KEYS, Note, Resolution, Vault, fold, name_in, naming_key};
 use crate::workspace::{RelPath, Role};
 
 mod export;
@@ -208,7 +208,7 @@ pub fn build(vault: &Vault) -> Graph {
             let typed = link
                 .key
                 .as_deref()
-                .is_some_and(|key| is_naming(key).is_some());
+                .is_some_and(|key| naming_key(key).is_some());
             let local = !link.target.is_empty() && !typed;
             if let Some(file) = local.then(|| vault.resolve(index, link).file()).flatten()
                 && file != index
@@ -223,20 +223,14 @@ pub fn build(vault: &Vault) -> Graph {
     graph
 }
 
-/// The key as it is written in the contract: `superseded_by` counts too.
-fn is_naming(key: &str) -> Option<&'static str> {
-    let key = key.to_ascii_lowercase().replace('_', "-");
-    NAMING_KEYS.into_iter().find(|it| *it == key)
-}
-
 /// Everything that a key names, in brackets or without.
 fn names_under(note: &Note, key: &str) -> Vec<String> {
     let linked = note.links.iter().filter(|link| {
-        link.key.as_deref().and_then(is_naming) == Some(key) && !link.target.is_empty()
+        link.key.as_deref().and_then(naming_key) == Some(key) && !link.target.is_empty()
     });
     let mut names: Vec<String> = linked.map(|link| link.target.clone()).collect();
     let spelled = note.front_matter.iter().flatten().map(|(name, _)| name);
-    for spelled in spelled.filter(|name| is_naming(name) == Some(key)) {
+    for spelled in spelled.filter(|name| naming_key(name) == Some(key)) {
         for text in note.plain_names(spelled) {
             // Notes may have commas in their names, people do not.
             let parts = match key {

@@ -17,6 +17,6 @@ mod tests;
 pub use check::{Broken, Closet, Report, Trouble, check};
 pub use mentions::{Applied, Mention, apply, suggest};
 pub use names::{Names, Resolution, fold, name_in};
-pub use notes::{Heading, NAMING_KEYS, Note, NoteLink, Places};
+pub use notes::{Heading, NAMING_KEYS, Note, NoteLink, Places, naming_key};
 pub use rename::{Error, Renaming, destination, rename, rename_all};
 pub use vault::{File, Vault};

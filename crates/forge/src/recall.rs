@@ -94,7 +94,7 @@ const POOL: usize = 200;
 /// A phrase may stand deep in the list of its words.
 const PHRASE_POOL: usize = 5000;
 /// A passage that is no longer valid keeps this share of its score.
-const OUTDATED: f32 = 0.5;
+pub(crate) const OUTDATED: f32 = 0.5;
 
 /// Ranks passages for a question.
 pub fn ask(
@@ -313,7 +313,7 @@ fn hit(passage: Passage, evidence: Evidence, ideal: f32, question: &Question) ->
 
 /// Best first; archived text last; equal scores in the order of the files, so
 /// that an index built in another order answers the same.
-fn sort(hits: &mut [Hit]) {
+pub(crate) fn sort(hits: &mut [Hit]) {
     hits.sort_by(|a, b| {
         let archived = |h: &Hit| h.passage.scope == ARCHIVE;
         archived(a)

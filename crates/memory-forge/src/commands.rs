@@ -8,14 +8,17 @@ pub(crate) mod audit;
 pub(crate) mod closets;
 pub(crate) mod completion;
 pub(crate) mod config;
+pub(crate) mod consolidate;
 pub(crate) mod doctor;
 pub(crate) mod domain;
 pub(crate) mod forget;
 pub(crate) mod graph;
 pub(crate) mod hook;
+pub(crate) mod idea;
 pub(crate) mod index;
 pub(crate) mod init;
 pub(crate) mod links;
+pub(crate) mod lint;
 pub(crate) mod man;
 pub(crate) mod mcp;
 pub(crate) mod manifest;
@@ -24,6 +27,7 @@ pub(crate) mod preview;
 pub(crate) mod restore;
 pub(crate) mod save;
 pub(crate) mod search;
+pub(crate) mod session;
 pub(crate) mod setup;
 pub(crate) mod sources;
 pub(crate) mod stats;
@@ -57,6 +61,10 @@ fn dispatch(command: Command, settings: &Settings, ui: &mut Ui) -> Result<Exit, 
         Command::Audit(args) => audit::run(args, settings, ui),
         Command::Doctor(args) => doctor::run(args, settings, ui),
         Command::Mind(args) => mind::run(args, settings, ui),
+        Command::Session(args) => session::run(args, settings, ui),
+        Command::Idea(args) => idea::run(args, settings, ui),
+        Command::Lint(args) => lint::run(args, settings, ui),
+        Command::Consolidate(args) => consolidate::run(args, settings, ui),
         Command::Sources(args) => sources::run(args, settings, ui),
         Command::Mcp(args) => mcp::run(args, settings, ui),
         Command::Closets(args) => closets::run(args, settings, ui),

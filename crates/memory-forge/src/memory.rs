@@ -254,12 +254,7 @@ fn answer(fresh: &Fresh, ask: &Ask) -> Result<Answer, forge::index::Error> {
 }
 
 fn of_state(workspace: &Workspace, ask: &Ask) -> Result<Answer, CommandError> {
-    let (index, catalogue) = state::index(workspace)?;
-    let ask = Ask {
-        mode: recall::Mode::Text,
-        ..ask.clone()
-    };
-    Ok(recall::ask(&index, &catalogue, None, &ask)?)
+    Ok(state::ask(workspace, ask)?)
 }
 
 fn up_to_date(

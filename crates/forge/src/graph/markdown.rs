@@ -27,7 +27,7 @@ pub fn render_markdown(graph: &Graph) -> String {
         graph.notes,
         typed.len()
     );
-    out.push_str("\n## Edge counts\n\n| Edge type | Count |\n|---|---|\n");
+    out.push_str("\n## Edge counts\n| Edge type | Count |\n|---|---|\n");
     for kind in EdgeKind::ALL {
         let count = typed.iter().filter(|edge| edge.kind == kind).count();
         if count > 0 {
@@ -41,7 +41,9 @@ pub fn render_markdown(graph: &Graph) -> String {
     });
     out.push_str("\n## Typed edges\n");
     for same in typed.chunk_by(|a, b| a.from == b.from) {
-        let _ = writeln!(out, "\n### {}\n", link(graph.node(same[0].from)));
+        let _ = writeln!(out, "\n### {}", link(graph.node(same[0].from)));
+        let mut same = same.to_vec();
+        same.sort_by_key(|edge| (edge.kind, edge.to));
         for edge in same {
             let to = link(graph.node(edge.to));
             let _ = writeln!(out, "- `{}` → {to}", edge.kind.name());
@@ -75,7 +77,7 @@ fn groups(out: &mut String, title: &str, graph: &Graph, key: impl Fn(&Node) -> O
     }
     let _ = writeln!(out, "\n## {title}");
     for (key, notes) in groups {
-        let _ = writeln!(out, "\n### {key}\n\n{}", notes.join(", "));
+        let _ = writeln!(out, "\n### {key}\n{}", notes.join(", "));
     }
 }
 

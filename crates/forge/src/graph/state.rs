@@ -10,7 +10,9 @@ impl Graph {
     pub fn with_state(self, vault: &Vault, mind: &Mind<'_>) -> Graph {
         let notes = self.notes;
         let mut builder = Builder::from(self);
-        for decision in mind.decisions().unwrap_or_default() {
+        let decisions = mind.decisions().unwrap_or_default();
+        let mut replaced = Vec::new();
+        for decision in &decisions {
             let id = match &decision.id {
                 Some(id) if id.starts_with("DEC-") => id.clone(),
                 _ => format!("decision:{}", decision.line),
@@ -39,12 +41,14 @@ impl Graph {
                 };
                 builder.edge(node, maker, EdgeKind::MadeBy);
             }
-            if let Some(newer) = successor(&decision.text)
-                && let Some(newer) = builder.by_id.get(newer).copied()
-            {
+            replaced.extend(successor(&decision.text).map(|newer| (node, newer)));
+            builder.links_in(vault, node, &decision.text);
+        }
+        // The newer one may stand further down.
+        for (node, newer) in replaced {
+            if let Some(newer) = builder.by_id.get(newer).copied() {
                 builder.edge(node, newer, EdgeKind::SupersededBy);
             }
-            builder.links_in(vault, node, &decision.text);
         }
         let tasks = mind.progress().ok().flatten().unwrap_or_default().tasks;
         for (number, task) in (1..).zip(&tasks) {

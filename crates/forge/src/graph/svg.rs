@@ -74,8 +74,10 @@ fn layout(graph: &Graph, degrees: &[usize]) -> Vec<Point> {
             forces[b].1 += dy * pull;
         }
         let heat = 40.0 * (1.0 - f64::from(round) / f64::from(rounds)) + 0.5;
-        for (place, force) in places.iter_mut().zip(forces) {
-            let (fx, fy) = (force.0 - place.0 * 0.06, force.1 - place.1 * 0.06);
+        for (index, (place, force)) in places.iter_mut().zip(forces).enumerate() {
+            // What nothing holds would be pushed far out.
+            let inwards = if degrees[index] == 0 { 0.3 } else { 0.06 };
+            let (fx, fy) = (force.0 - place.0 * inwards, force.1 - place.1 * inwards);
             let size = (fx * fx + fy * fy).sqrt().max(0.001);
             let step = size.min(heat) / size;
             place.0 += fx * step;

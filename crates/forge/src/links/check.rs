@@ -95,7 +95,8 @@ pub fn check(vault: &Vault) -> Report {
             report.links += 1;
             let found = vault.resolve(index, link);
             if closets {
-                if found == Resolution::Missing && link.is_wiki() {
+                // People in a field need no page.
+                if found == Resolution::Missing && link.is_wiki() && link.leads {
                     report.closets.push(Closet {
                         path: file.path.clone(),
                         line: Some(link.line),
@@ -255,7 +256,7 @@ impl<'a> Nearest<'a> {
             if name.len().abs_diff(wanted.len()) > most || apart(&counts, their) > 2 * most {
                 continue;
             }
-            let distance = strsim::generic_levenshtein(name, &wanted);
+            let distance = strsim::generic_damerau_levenshtein(name, &wanted);
             if distance <= most {
                 best = Some((distance, *file));
             }

@@ -17,6 +17,12 @@ pub const NAMING_KEYS: [&str; 6] = [
     "blocked-by",
 ];
 
+/// The key of [`NAMING_KEYS`] that is meant: `superseded_by` counts too.
+pub fn naming_key(key: &str) -> Option<&'static str> {
+    let key = key.to_ascii_lowercase().replace('_', "-");
+    NAMING_KEYS.into_iter().find(|it| *it == key)
+}
+
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Note {
     pub title: Option<String>,
@@ -53,6 +59,8 @@ pub struct NoteLink {
     pub line: usize,
     /// The key of the front matter in whose value it stands.
     pub key: Option<String>,
+    /// Whether its heading or item begins with it, as entries of an index do.
+    pub leads: bool,
 }
 
 impl NoteLink {
@@ -89,7 +97,7 @@ impl Note {
                     title: section.title.clone(),
                 })
                 .collect(),
-            blocks: document.block_ids.iter().map(|it| it.id.clone()).collect(),
+            blocks: blocks(&document),
             anchors: anchors(&document),
             links,
             closets_marker: document.text.contains("<!-- memex-closets:"),
@@ -232,6 +240,21 @@ fn aliases(document: &Document) -> Vec<String> {
     aliases
 }
 
+/// The ids of blocks, also those that stand right behind an embed, without
+/// the space that a block of text needs.
+fn blocks(document: &Document) -> Vec<String> {
+    let mut ids: Vec<String> = document.block_ids.iter().map(|it| it.id.clone()).collect();
+    for at in memchr::memmem::find_iter(document.text.as_bytes(), "]]^") {
+        let rest = &document.text[at + 3..];
+        let id = rest.lines().next().unwrap_or("").trim_end();
+        let plain = |it: u8| it.is_ascii_alphanumeric() || it == b'-';
+        if !id.is_empty() && id.bytes().all(plain) && !document.in_code(at) {
+            ids.push(id.to_owned());
+        }
+    }
+    ids
+}
+
 /// Values of `id` and `name` in HTML.
 fn anchors(document: &Document) -> Vec<String> {
     let text = &document.text;
@@ -300,6 +323,13 @@ fn note_link(
         target = name.to_owned();
         fragment = part;
     }
+    if wiki && label_first {
+        // There `#from,1:#to` is a part of a note, and `name.*` are many notes.
+        fragment = fragment.map(|it| it.split([',', ':']).next().unwrap_or("").to_owned());
+        if target.ends_with('*') {
+            return None;
+        }
+    }
     if wiki && fragment.is_none() {
         // `[[note^block]]` and `[[^block]]` leave out the `#`.
         if let Some((name, block)) = target.split_once('^')
@@ -313,7 +343,10 @@ fn note_link(
             target = name.trim_end().to_owned();
         }
     }
-    // `[[##part]]` is what a search through all headings leaves behind.
+    // `[x]([[note]])` is a wikilink in brackets.
+    if !wiki && target.contains("[[") {
+        return None;
+    }
     if target.is_empty() && fragment.as_deref().is_none_or(str::is_empty) {
         return None;
     }
@@ -322,11 +355,15 @@ fn note_link(
         .filter(|_| !target.is_empty());
     let key = keys
         .iter()
+        .filter(|_| link.span.start < document.body.start)
         .find(|(_, span)| span.contains(&link.span.start))
         .map(|(key, _)| key.clone());
+    let line = document.line_of(link.span.start);
+    let before = &document.text[document.line_starts[line - 1]..link.span.start];
     Some(NoteLink {
         kind: link.kind,
-        line: document.line_of(link.span.start),
+        line,
+        leads: before.trim_matches(['#', '-', '*', ' ', '\t']).is_empty(),
         span: link.span.clone(),
         target,
         fragment,

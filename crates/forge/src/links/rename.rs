@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use super::names::{Names, Resolution, fold, joined, name_in};
-use super::notes::{NAMING_KEYS, Note, NoteLink};
+use super::notes::{Note, NoteLink, naming_key};
 use super::vault::{Vault, is_local, resolve_in};
 use crate::document::{self, Edit, LinkKind, percent_decoded};
 use crate::workspace::{self, Move, PathError, Proposal, RelPath, Workspace};
@@ -202,13 +202,31 @@ impl<'a> After<'a> {
             let new = resolve_in(&self.names, self.path(from), from, link);
             let was_clear = matches!(self.vault.resolve(from, link), Resolution::File(_));
             let is_clear = matches!(new, Resolution::File(_));
-            let same = new.file() == Some(file) && (is_clear || !was_clear);
+            let old = self.vault.file(from).path.as_str();
+            let by_path = self.by_path(&self.vault.names, old, link, file);
+            // Obsidian finds by name what others find by its path alone.
+            let lost = by_path && !self.by_path(&self.names, self.path(from), link, file);
+            // From another folder the way is another one, and a shorter one
+            // must be taken: the way back leads to the same bytes.
+            let relative = by_path && !link.target.starts_with('/')
+                || link.target.starts_with("./")
+                || link.target.starts_with("../");
+            if relative && folder_of(old) != folder_of(self.path(from)) {
+                let written = self.written(from, file, link);
+                return (written != link.target).then_some(written);
+            }
+            let same = new.file() == Some(file) && (is_clear || !was_clear) && !lost;
             (!same).then(|| self.written(from, file, link))
         };
         let links = note.links.iter();
         links
             .filter_map(|link| Some((link, rewrite(link)?)))
             .collect()
+    }
+
+    /// Whether one of Markdown's own links leads to the file by its path.
+    fn by_path(&self, names: &Names, from: &str, link: &NoteLink, file: u32) -> bool {
+        !link.is_wiki() && names.resolve_path(&link.target, from).file() == Some(file)
     }
 
     /// A link of the moved file to something that is not in the listing, such
@@ -246,10 +264,8 @@ impl<'a> After<'a> {
             _ => path,
         };
         let here = self.path(from);
-        let by_path = !link.is_wiki() && {
-            let old = self.vault.file(from).path.as_str();
-            self.vault.names.resolve_path(author, old).file() == Some(file)
-        };
+        let old = self.vault.file(from).path.as_str();
+        let by_path = self.by_path(&self.vault.names, old, link, file);
         if let Some(_root) = author.strip_prefix('/') {
             return format!("/{path}");
         }
@@ -298,10 +314,11 @@ impl<'a> After<'a> {
     }
 
     /// Names without brackets in front matter: key, old and new name.
-    fn plain_rewrites(&self, from: u32, note: &Note) -> Vec<(&'static str, String, String)> {
+    fn plain_rewrites<'n>(&self, from: u32, note: &'n Note) -> Vec<(&'n str, String, String)> {
         let old = self.vault.file(from).path.as_str();
         let mut found = Vec::new();
-        for key in NAMING_KEYS {
+        let keys = note.front_matter.iter().flatten().map(|(key, _)| key);
+        for key in keys.filter(|key| naming_key(key).is_some()) {
             for text in note.plain_names(key) {
                 let name = name_in(text);
                 let Some(file) = self.vault.names.resolve(name, old).file() else {
@@ -318,8 +335,13 @@ impl<'a> After<'a> {
                     at: None,
                     line: 0,
                     key: None,
+                    leads: false,
                 };
-                found.push((key, name.to_owned(), self.written(from, file, &link)));
+                found.push((
+                    key.as_str(),
+                    name.to_owned(),
+                    self.written(from, file, &link),
+                ));
             }
         }
         found

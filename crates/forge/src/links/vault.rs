@@ -133,7 +133,7 @@ pub(super) fn is_local(path: &str, link: &NoteLink) -> bool {
                 .all(|it| it.is_ascii_alphanumeric() || b"+-.".contains(&it))
             && (rest.starts_with("//") || !link.is_wiki())
     });
-    if url || target.starts_with('~') || target.starts_with("//") {
+    if url || target.contains("://") || target.starts_with('~') || target.starts_with("//") {
         return false;
     }
     let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
@@ -151,7 +151,7 @@ pub(super) fn is_local(path: &str, link: &NoteLink) -> bool {
     link.is_wiki() || !folders.any(hidden)
 }
 
-/// How many of the notes must have Dendron's fields for its order to hold.
+/// The fields that Dendron gives to every note.
 const DENDRON: [&str; 3] = ["id", "desc", "created"];
 
 fn read_notes(workspace: &Workspace, files: &mut [File], problems: &mut Vec<ScanProblem>) {

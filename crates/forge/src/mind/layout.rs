@@ -91,6 +91,12 @@ impl Files {
     }
 }
 
+/// Where ideas are, or would be made: by the manifest, by custom, by name.
+pub(super) fn ideas(workspace: &Workspace) -> RelPath {
+    let manifest = Manifest::read(workspace);
+    layout::resolve(workspace, manifest.as_ref(), StateFile::Ideas)
+}
+
 fn known(path: &str) -> RelPath {
     RelPath::new(path).expect("a relative path without anything odd in it")
 }

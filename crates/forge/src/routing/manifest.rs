@@ -105,6 +105,13 @@ struct Columns {
     note: Option<usize>,
 }
 
+impl Entry {
+    /// Whether it is a row of a table, and not a line or an item.
+    pub fn is_row(&self) -> bool {
+        self.row.is_some()
+    }
+}
+
 impl Manifest {
     /// The manifest of a workspace; none where it has none that can be read.
     pub fn read(workspace: &Workspace) -> Option<Manifest> {

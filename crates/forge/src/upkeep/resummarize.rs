@@ -50,7 +50,7 @@ impl Plan {
     }
 
     /// Remembers what was written. Called after the proposal was applied.
-    fn remember(&self, workspace: &Workspace) -> Result<(), Error> {
+    pub(crate) fn remember(&self, workspace: &Workspace) -> Result<(), Error> {
         if self.remembered == self.known {
             return Ok(());
         }
