@@ -23,7 +23,7 @@ pub use dates::DateMention;
 pub use edit::{Edit, EditError, apply};
 pub use front_matter::{FrontMatter, Value};
 pub use inert::{inert_block, inert_line};
-pub use links::{Link, LinkKind};
+pub use links::{Link, LinkKind, percent_decoded};
 pub use normal::{content_hash, normalise};
 
 /// Reads a text. Never fails and never panics; time grows with the length of

@@ -6,7 +6,10 @@ pub mod entry;
 pub mod forget;
 pub mod fresh;
 pub mod past;
-pub mod proposal;
+/// Changes that are shown first; they belong to the workspace.
+pub mod proposal {
+    pub use crate::workspace::{Proposal, Proposed};
+}
 pub mod readme;
 pub mod refresh;
 pub mod save;

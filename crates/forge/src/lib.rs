@@ -10,10 +10,12 @@ pub mod secrets;
 pub mod embed;
 
 pub mod workspace;
+pub mod links;
 pub mod index;
 
 pub mod recall;
 pub mod knowledge;
 pub mod mind;
+pub mod graph;
 pub mod audit;
 pub mod doctor;

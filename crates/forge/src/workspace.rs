@@ -17,6 +17,7 @@ pub mod git;
 mod lock;
 mod outside;
 mod path;
+mod proposal;
 mod role;
 mod root;
 mod scan;
@@ -32,6 +33,7 @@ pub use config::{
 pub use lock::Lock;
 pub use outside::{BACKUP_SUFFIX, Backup, OutsideChange, OutsideFile, change_outside};
 pub use path::{PathError, RelPath, slug};
+pub use proposal::{Move, Proposal, Proposed};
 pub use role::{Role, role};
 pub use root::{FoundBy, Root, RootHints, discover};
 pub use scan::{Found, Scan, ScanProblem, Tree};
