@@ -2,6 +2,7 @@
 //! They never judge by a single run.
 
 pub(crate) mod hooks;
+pub(crate) mod links;
 pub(crate) mod recall;
 pub(crate) mod speed;
 

@@ -18,6 +18,8 @@ Commands:
       Measure what a hook costs, against `true` and `node`
   bench recall [SET]...
       Measure how well questions find their documents, by mode
+  bench links [--runs N]
+      Measure `links check` against reading the files, and `links suggest` on 10,000 notes
   bench embed
       Measure the built-in model
   soak kills [--count N] [--seed N]
@@ -34,6 +36,7 @@ fn main() -> ExitCode {
         ["bench", "speed", rest @ ..] => bench::speed::run(rest),
         ["bench", "hooks", rest @ ..] => bench::hooks::run(rest),
         ["bench", "recall", rest @ ..] => bench::recall::run(rest),
+        ["bench", "links", rest @ ..] => bench::links::run(rest),
         ["bench", "embed"] => bench_embed::run(),
         ["soak", "kills", rest @ ..] => soak::kills(rest),
         ["soak", "writers", rest @ ..] => soak::writers(rest),

@@ -83,6 +83,8 @@ pub(crate) enum Command {
     Audit(commands::audit::AuditArgs),
     Doctor(commands::doctor::DoctorArgs),
     Mind(commands::mind::MindArgs),
+    Links(commands::links::LinksArgs),
+    Graph(commands::graph::GraphArgs),
     Setup(commands::setup::SetupArgs),
     Uninstall(commands::uninstall::UninstallArgs),
     Status(commands::status::StatusArgs),

@@ -8,9 +8,11 @@ pub(crate) mod completion;
 pub(crate) mod config;
 pub(crate) mod doctor;
 pub(crate) mod forget;
+pub(crate) mod graph;
 pub(crate) mod hook;
 pub(crate) mod index;
 pub(crate) mod init;
+pub(crate) mod links;
 pub(crate) mod man;
 pub(crate) mod mind;
 pub(crate) mod preview;
@@ -48,6 +50,8 @@ fn dispatch(command: Command, settings: &Settings, ui: &mut Ui) -> Result<Exit, 
         Command::Audit(args) => audit::run(args, settings, ui),
         Command::Doctor(args) => doctor::run(args, settings, ui),
         Command::Mind(args) => mind::run(args, settings, ui),
+        Command::Links(args) => links::run(args, settings, ui),
+        Command::Graph(args) => graph::run(args, settings, ui),
         Command::Setup(args) => setup::run(args, settings, ui),
         Command::Uninstall(args) => uninstall::run(args, settings, ui),
         Command::Status(args) => status::run(args, settings, ui),

@@ -4,7 +4,7 @@ use std::process::Stdio;
 
 use crate::harness::ws;
 
-const COMMANDS: [&str; 18] = [
+const COMMANDS: [&str; 20] = [
     "init",
     "index",
     "search",
@@ -16,6 +16,8 @@ const COMMANDS: [&str; 18] = [
     "audit",
     "doctor",
     "mind",
+    "links",
+    "graph",
     "setup",
     "uninstall",
     "status",
@@ -121,7 +123,7 @@ fn errors_in_the_request_exit_with_2_and_say_what_to_do() {
         &["man", "fly"],
         "error: There is no command `fly`\n\n\
          hint: The commands are init, index, search, save, forget, restore, stats, preview, audit, \
-         doctor, mind, setup, uninstall, status, config, hook, completion, man\n",
+         doctor, mind, links, graph, setup, uninstall, status, config, hook, completion, man\n",
     );
 }
 
