@@ -362,7 +362,8 @@ fn is_delimiter(line: &str) -> bool {
 
 /// Where nothing may be linked, sorted and disjoint.
 fn closed_ranges(document: &Document, tables: &Tables) -> Vec<Range<usize>> {
-    let mut closed = vec![0..document.body.start];
+    let mut closed = Vec::new();
+    closed.push(0..document.body.start);
     closed.extend(document.code.iter().map(|code| code.span.clone()));
     closed.extend(document.inline_code.iter().cloned());
     closed.extend(document.links.iter().map(|link| link.span.clone()));

@@ -1,7 +1,8 @@
 //! What links need to know of one note: its names, the places in it that can
 //! be linked to, and the links that it holds. The text itself is not kept.
 
-use std::collections::HashSet;
+use std::cell::OnceCell;
+use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
 use super::names::fold;
@@ -142,7 +143,11 @@ impl Note {
         if parts.len() > 1 {
             return false;
         }
-        places.headings.contains(&heading_key(end)) || places.anchors.contains(fold(end).as_ref())
+        places.headings.contains(&heading_key(end))
+            || places
+                .anchors
+                .get_or_init(|| self.anchors())
+                .contains(fold(end).as_ref())
     }
 
     /// `#a#b#c`: headings that follow each other, each deeper than the last.
@@ -163,8 +168,19 @@ impl Note {
 
     /// What [`Note::has`] looks things up in.
     pub fn places(&self) -> Places {
+        let headings = self.headings.iter();
+        Places {
+            headings: headings.map(|it| heading_key(&it.title)).collect(),
+            blocks: self.blocks.iter().map(|id| fold(id).into_owned()).collect(),
+            anchors: OnceCell::new(),
+        }
+    }
+
+    /// Ids in HTML, and headings as URLs name them, the second of two with a
+    /// number behind it.
+    fn anchors(&self) -> HashSet<String> {
         let mut anchors: HashSet<String> = self.anchors.iter().cloned().collect();
-        let mut seen = std::collections::HashMap::new();
+        let mut seen = HashMap::new();
         for heading in &self.headings {
             let slug = slug(&heading.title);
             let times = seen.entry(slug.clone()).or_insert(0);
@@ -174,15 +190,7 @@ impl Note {
             *times += 1;
             anchors.insert(slug);
         }
-        Places {
-            headings: self
-                .headings
-                .iter()
-                .map(|it| heading_key(&it.title))
-                .collect(),
-            blocks: self.blocks.iter().map(|id| fold(id).into_owned()).collect(),
-            anchors,
-        }
+        anchors
     }
 }
 
@@ -191,8 +199,8 @@ impl Note {
 pub struct Places {
     headings: HashSet<String>,
     blocks: HashSet<String>,
-    /// Headings as GitHub and others name them in a URL, and ids in HTML.
-    anchors: HashSet<String>,
+    /// Computed at the first link that no heading answers.
+    anchors: OnceCell<HashSet<String>>,
 }
 
 /// A heading as Obsidian compares it: what may not stand in a link is a space.

@@ -357,7 +357,7 @@ fn plain_edit(text: &str, key: &str, old: &str, new: String) -> Option<Edit> {
     let edge = |char: Option<char>| {
         char.is_none_or(|it| it.is_whitespace() || matches!(it, '"' | '\'' | ',' | '[' | ']' | '#'))
     };
-    let mut places = memchr::memmem::find_iter(text[value..lines.end].as_bytes(), old);
+    let mut places = memchr::memmem::find_iter(&text.as_bytes()[value..lines.end], old);
     let start = places.find(|at| {
         let start = value + at;
         edge(text[..start].chars().next_back()) && edge(text[start + old.len()..].chars().next())
