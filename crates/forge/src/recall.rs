@@ -104,6 +104,7 @@ pub fn ask(
     ask: &Ask,
 ) -> Result<Answer, Error> {
     let question = Question::read(ask.question);
+    let _one_state = index.snapshot()?;
     let slots = index.slots()?;
     let (allowed, undated) = allowed_files(catalogue, ask);
     let allow = |file: u32| allowed.get(file as usize).copied().unwrap_or(false);

@@ -196,6 +196,13 @@ impl Index {
         &self.path
     }
 
+    /// While this is held, all questions see one state of the index, whoever
+    /// writes meanwhile; and the file is locked once, not for each of them.
+    pub fn snapshot(&self) -> Result<impl Sized + '_, Error> {
+        let transaction = self.db.unchecked_transaction();
+        transaction.map_err(|e| sqlite(&self.path, e))
+    }
+
     pub fn counts(&self) -> Result<Counts, Error> {
         self.read(|db| {
             let files =
@@ -393,6 +400,9 @@ impl Index {
                 "pragma synchronous = normal; pragma wal_autocheckpoint = 512;
                  pragma temp_store = memory;",
             )?;
+            // A server asks often, and pages that it has need no reading; this
+            // is the most that is kept, in KiB.
+            db.execute_batch("pragma cache_size = -32768;")?;
             Ok(db)
         };
         let opened = open().and_then(|db| Ok((Witness::of(&db, path)?, db)));
