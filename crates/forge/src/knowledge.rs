@@ -5,6 +5,7 @@ pub mod describe;
 pub mod entry;
 pub mod forget;
 pub mod fresh;
+pub mod maps;
 pub mod past;
 /// Changes that are shown first; they belong to the workspace.
 pub mod proposal {

@@ -73,6 +73,20 @@ pub struct Answer {
     pub undated: usize,
 }
 
+impl Answer {
+    /// Of whoever has nothing to be asked.
+    pub fn nothing() -> Answer {
+        Answer {
+            hits: Vec::new(),
+            mode: Mode::Text,
+            mode_note: None,
+            embedded: (0, 0),
+            more: 0,
+            undated: 0,
+        }
+    }
+}
+
 #[derive(Debug, Clone)]
 pub struct Hit {
     pub passage: Passage,

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use forge::embed::{self, Embedder};
 use forge::index::Index;
 use forge::knowledge::fresh::{self, Fresh, Opening};
-use forge::knowledge::{refresh, state};
+use forge::knowledge::{maps, refresh, state};
 use forge::recall::{self, Answer, Ask};
 use forge::routing::bulk::Who;
 use forge::workspace::{RelPath, RootHints, Workspace, discover};
@@ -155,6 +155,8 @@ pub(crate) type Watch<'a> = &'a mut dyn FnMut(&'static str, usize, usize);
 pub(crate) enum Asked {
     Index,
     State,
+    /// Manifest and closets.
+    Maps,
     Both,
 }
 
@@ -218,8 +220,10 @@ impl Memory {
         now: Timestamp,
         watch: Watch,
     ) -> Result<(Answer, Vec<Remark>), CommandError> {
-        if asked == Asked::State {
-            return Ok((of_state(&self.workspace, ask)?, Vec::new()));
+        match asked {
+            Asked::State => return Ok((of_state(&self.workspace, ask)?, Vec::new())),
+            Asked::Maps => return of_maps(&self.workspace, ask),
+            Asked::Index | Asked::Both => {}
         }
         let (fresh, mut remarks) = self.refreshed(now, false, watch)?;
         remarks.extend(unusable(fresh));
@@ -255,6 +259,17 @@ fn answer(fresh: &Fresh, ask: &Ask) -> Result<Answer, forge::index::Error> {
 
 fn of_state(workspace: &Workspace, ask: &Ask) -> Result<Answer, CommandError> {
     Ok(state::ask(workspace, ask)?)
+}
+
+fn of_maps(workspace: &Workspace, ask: &Ask) -> Result<(Answer, Vec<Remark>), CommandError> {
+    let mut notes = Vec::new();
+    let answer = maps::ask(workspace, ask, &mut notes)?;
+    let mut remarks: Vec<Remark> = notes.into_iter().map(Remark::Warning).collect();
+    if answer.is_none() {
+        let none = "There is no manifest and there are no closets yet; `memory-forge closets build` writes them";
+        remarks.push(Remark::Note(none.to_owned()));
+    }
+    Ok((answer.unwrap_or_else(Answer::nothing), remarks))
 }
 
 fn up_to_date(

@@ -93,12 +93,7 @@ pub fn read(value: &str) -> Option<(Date, Date)> {
             Some((first, first.last_of_month()))
         }
         (Some(month), Some(day)) => {
-            let day = Date::new(
-                year,
-                i8::try_from(month?).ok()?,
-                i8::try_from(day?).ok()?,
-            )
-            .ok()?;
+            let day = Date::new(year, i8::try_from(month?).ok()?, i8::try_from(day?).ok()?).ok()?;
             Some((day, day))
         }
     }
@@ -127,7 +122,9 @@ fn tokens(text: &str) -> Vec<Token> {
             // A date in digits is one word.
             let joins = c.is_alphanumeric()
                 || (c == '-' || c == '/')
-                    && text[start..next].bytes().all(|b| b.is_ascii_digit() || b == b'-' || b == b'/')
+                    && text[start..next]
+                        .bytes()
+                        .all(|b| b.is_ascii_digit() || b == b'-' || b == b'/')
                     && text[next + 1..].starts_with(|c: char| c.is_ascii_digit());
             if !joins {
                 break;
@@ -345,7 +342,8 @@ impl Reader<'_> {
                 return Some((2, first, to, true));
             }
             if matches!(self.word(1), "weekend" | "wochenende") {
-                let saturday = on_weekday(anchor, Weekday::Saturday, if step < 0 { -1 } else { 1 })?;
+                let saturday =
+                    on_weekday(anchor, Weekday::Saturday, if step < 0 { -1 } else { 1 })?;
                 return Some((2, saturday, saturday.tomorrow().ok()?, true));
             }
         }
@@ -491,7 +489,10 @@ mod tests {
         check("letzten Donnerstag", &["2026-03-12 letzten Donnerstag"]);
         check("am 3. März 2025", &["2025-03-03 3. März 2025"]);
         check("il y a deux semaines", &["2026-03-02 il y a deux semaines"]);
-        check("la semaine dernière", &["2026-03-09..2026-03-15 semaine dernière"]);
+        check(
+            "la semaine dernière",
+            &["2026-03-09..2026-03-15 semaine dernière"],
+        );
         check("hace dos semanas", &["2026-03-02 hace dos semanas"]);
         check("el 3 de abril de 2025", &["2025-04-03 3 de abril de 2025"]);
         check("due settimane fa", &["2026-03-02 due settimane fa"]);
@@ -501,7 +502,10 @@ mod tests {
     #[test]
     fn words_that_are_months_only_by_chance() {
         check("You may march on. March on! May I?", &[]);
-        check("They mars it. And may 3 people come?", &["2026-05-03 may 3"]);
+        check(
+            "They mars it. And may 3 people come?",
+            &["2026-05-03 may 3"],
+        );
     }
 
     #[test]

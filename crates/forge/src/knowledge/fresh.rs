@@ -55,18 +55,23 @@ impl Fresh {
         })
     }
 
-    /// What the manifest lists in Tier 3 is archived. That is looked up anew at
-    /// each opening, since a row can change while the file it names does not.
     fn with_retired(mut self, manifest: Option<&Manifest>) -> Fresh {
-        let retired = manifest.map(Manifest::retired).unwrap_or_default();
-        if !retired.is_empty() {
-            for entry in &mut self.catalogue {
-                if entry.scope == "knowledge" && retired.holds(&entry.path) {
-                    entry.scope = "archive".to_owned();
-                }
-            }
-        }
+        retire(&mut self.catalogue, manifest);
         self
+    }
+}
+
+/// What the manifest lists in Tier 3 is archived. That is looked up anew at
+/// each opening, since a row can change while the file it names does not.
+pub fn retire(catalogue: &mut [Entry], manifest: Option<&Manifest>) {
+    let retired = manifest.map(Manifest::retired).unwrap_or_default();
+    if retired.is_empty() {
+        return;
+    }
+    for entry in catalogue {
+        if entry.scope == "knowledge" && retired.holds(&entry.path) {
+            entry.scope = "archive".to_owned();
+        }
     }
 }
 

@@ -93,6 +93,8 @@ pub(crate) enum Scope {
     Knowledge,
     /// The state of the current work
     State,
+    /// The manifest and the closets of every hub
+    Closets,
     /// What agents remembered for themselves
     Agents,
     /// What was put away
@@ -111,13 +113,14 @@ impl Scope {
             Scope::State => vec!["state"],
             Scope::Agents => vec!["agents"],
             Scope::Archive => vec!["archive"],
-            Scope::All | Scope::Sources => Vec::new(),
+            Scope::Closets | Scope::All | Scope::Sources => Vec::new(),
         }
     }
 
     fn asked(self) -> Asked {
         match self {
             Scope::State => Asked::State,
+            Scope::Closets => Asked::Maps,
             Scope::All => Asked::Both,
             Scope::Knowledge | Scope::Agents | Scope::Archive | Scope::Sources => Asked::Index,
         }

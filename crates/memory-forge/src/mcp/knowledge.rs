@@ -59,6 +59,7 @@ pub(super) fn search(call: &mut Call, arguments: &Arguments) -> Result<Reply, Co
     };
     let asked = match scope {
         "state" => Asked::State,
+        "closets" => Asked::Maps,
         "all" => Asked::Both,
         _ => Asked::Index,
     };

@@ -115,6 +115,7 @@ pub(super) fn update_state(call: &mut Call, arguments: &Arguments) -> Result<Rep
         active: arguments.texts("active_work"),
         blocked: arguments.texts("blockers"),
         next: arguments.owned("next_action"),
+        ..StateChange::default()
     };
     let now = call.now;
     written(call, File::State, |mind| {
@@ -169,7 +170,7 @@ pub(super) fn save_session(call: &mut Call, arguments: &Arguments) -> Result<Rep
         decisions: list("decisions"),
         blockers: list("blockers"),
         next: arguments.owned("next"),
-        captured: None,
+        ..NewSession::default()
     };
     let now = call.now;
     written(call, File::SessionLog, |mind| {

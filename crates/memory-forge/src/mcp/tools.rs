@@ -92,7 +92,7 @@ const MAX_TOKENS: Field = field(
     "",
 );
 
-pub(crate) const SCOPES: [&str; 5] = ["knowledge", "state", "agents", "archive", "all"];
+pub(crate) const SCOPES: [&str; 6] = ["knowledge", "state", "closets", "agents", "archive", "all"];
 
 /// Every tool there is, in the order in which they are listed.
 pub(crate) static ALL: [Spec; 12] = [

@@ -70,8 +70,26 @@ pub(super) fn month(word: &str) -> Option<i8> {
 pub(super) fn is_common_word(word: &str) -> bool {
     matches!(
         word,
-        "may" | "march" | "mar" | "mars" | "mai" | "jan" | "jun" | "dec" | "nov" | "oct" | "ene"
-            | "avr" | "abr" | "set" | "dez" | "sept" | "sep" | "august" | "april" | "june"
+        "may"
+            | "march"
+            | "mar"
+            | "mars"
+            | "mai"
+            | "jan"
+            | "jun"
+            | "dec"
+            | "nov"
+            | "oct"
+            | "ene"
+            | "avr"
+            | "abr"
+            | "set"
+            | "dez"
+            | "sept"
+            | "sep"
+            | "august"
+            | "april"
+            | "june"
     )
 }
 
@@ -92,8 +110,8 @@ pub(super) fn unit(word: &str) -> Option<Unit> {
         | "settimana" | "settimane" => Unit::Week,
         "month" | "months" | "monat" | "monate" | "monaten" | "mois" | "mes" | "meses" | "mese"
         | "mesi" | "mês" => Unit::Month,
-        "year" | "years" | "jahr" | "jahre" | "jahren" | "an" | "ans" | "année" | "años" | "año"
-        | "anno" | "anni" | "ano" | "anos" => Unit::Year,
+        "year" | "years" | "jahr" | "jahre" | "jahren" | "an" | "ans" | "année" | "años"
+        | "año" | "anno" | "anni" | "ano" | "anos" => Unit::Year,
         _ => return None,
     })
 }

@@ -147,10 +147,15 @@ impl Block {
             text: text.to_owned(),
             line: document.line_of(span.start),
         };
-        let mut at = span.start;
-        for (number, line) in text.split_inclusive('\n').enumerate() {
-            let start = at;
-            at += line.len();
+        let end = span.start + text.len();
+        // Where lines begin is for the document to say: a lone CR ends one too.
+        let starts = &document.line_starts[block.line - 1..];
+        let ends = starts[1..].iter().copied().chain([end]);
+        for (number, (start, next)) in starts.iter().copied().zip(ends).enumerate() {
+            if start >= end {
+                break;
+            }
+            let line = &document.text[start.max(span.start)..next.min(end)];
             let line = line.trim_end_matches(['\n', '\r']);
             if number == 0 || line.trim().is_empty() && !document.in_code(start) {
                 continue;
