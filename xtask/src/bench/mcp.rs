@@ -14,7 +14,7 @@ use super::speed::process::Arena;
 use super::speed::tree::{Kind, Tree};
 
 /// Files of the generated tree that make about ten thousand passages.
-const FILES: usize = 900;
+const FILES: usize = 1_120;
 /// Searches whose times are reported.
 const SEARCHES: usize = 1_000;
 
