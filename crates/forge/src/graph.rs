@@ -20,7 +20,7 @@ mod walk;
 mod tests;
 
 pub use export::{dot, graphml};
-pub use markdown::{PATH as GRAPH_FILE, render_markdown};
+pub use markdown::{PATH as GRAPH_FILE, refresh, render_markdown};
 pub use svg::{MOST_NODES, svg};
 pub use walk::{Filter, Step};
 

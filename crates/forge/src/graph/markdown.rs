@@ -4,11 +4,34 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
+use jiff::Timestamp;
+
 use super::{Edge, EdgeKind, Graph, Node};
 use crate::document::inert_line;
+use crate::links::Vault;
+use crate::routing::manifest::Manifest;
+use crate::workspace::{self, RelPath, Workspace};
 
 /// Where the graph is written.
 pub const PATH: &str = "memory/.graph.md";
+
+/// Draws the file anew where a workspace has a manifest and its notes have typed
+/// edges, and says whether that changed it.
+pub fn refresh(workspace: &Workspace, now: Timestamp) -> Result<bool, workspace::Error> {
+    if Manifest::read(workspace).is_none() {
+        return Ok(false);
+    }
+    let graph = super::build(&Vault::read(workspace));
+    if graph.typed().next().is_none() {
+        return Ok(false);
+    }
+    let path = RelPath::new(PATH)?;
+    let receipt = workspace.change("Write the graph", now, |change| {
+        change.write(&path, render_markdown(&graph));
+        Ok(())
+    })?;
+    Ok(!receipt.files.is_empty())
+}
 
 pub fn render_markdown(graph: &Graph) -> String {
     let typed: Vec<&Edge> = graph

@@ -106,6 +106,8 @@ pub fn check(vault: &Vault) -> Report {
                 continue;
             }
             let trouble = match &found {
+                // People need no page (W-14).
+                Resolution::Missing if link.names("people") => None,
                 Resolution::Missing if is_folder(&folders, path, link) => None,
                 Resolution::Missing => Some(Trouble::Missing {
                     nearest: nearest.to(&link.target),

@@ -7,7 +7,7 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-use unicode_normalization::UnicodeNormalization;
+use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfc_quick};
 
 /// Every way in which a set of files can be named. Files are numbers, in the
 /// order in which they were given.
@@ -183,7 +183,12 @@ pub fn fold(name: &str) -> Cow<'_, str> {
         }
         return Cow::Owned(name.to_ascii_lowercase());
     }
-    Cow::Owned(name.nfc().flat_map(char::to_lowercase).collect())
+    // Nearly all text is composed already, and looking costs less than composing.
+    match is_nfc_quick(name.chars()) {
+        // Letter by letter, as below: a whole word would end in another sigma.
+        IsNormalized::Yes => Cow::Owned(name.chars().flat_map(char::to_lowercase).collect()),
+        _ => Cow::Owned(name.nfc().flat_map(char::to_lowercase).collect()),
+    }
 }
 
 /// The target of a reference as people write it into front matter: `note`,

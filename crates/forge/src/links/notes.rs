@@ -65,6 +65,12 @@ pub struct NoteLink {
 }
 
 impl NoteLink {
+    /// Whether it stands in the value of this key of the front matter.
+    pub fn names(&self, key: &str) -> bool {
+        let under = self.key.as_deref().and_then(naming_key);
+        under == Some(key)
+    }
+
     /// Whether Obsidian's rules decide where it leads.
     pub fn is_wiki(&self) -> bool {
         matches!(self.kind, LinkKind::Wiki | LinkKind::Embed)

@@ -3,6 +3,7 @@
 
 use clap::{Args, Subcommand, ValueEnum};
 use forge::embed;
+use forge::graph::{self, GRAPH_FILE};
 use forge::routing::bulk::{self, Run, Skill, Status, Who};
 use forge::routing::closets::ask::{self, Hit, Listed};
 use forge::routing::closets::build::{self, Build, Report};
@@ -216,6 +217,9 @@ fn build_all(
             .map(|(hub, _)| *hub)
             .collect();
         build::list_archives(workspace, &made, settings.now)?;
+        if graph::refresh(workspace, settings.now)? {
+            ui.note(&format!("{GRAPH_FILE} was drawn anew"));
+        }
     }
     let sum = |of: fn(&Report) -> usize| done.iter().map(|(_, report)| of(report)).sum::<usize>();
     let counts = [
