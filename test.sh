@@ -14,8 +14,9 @@ cargo fmt --all --check
 echo "== cargo clippy --workspace --all-targets -- -D warnings"
 cargo clippy --workspace --all-targets -- -D warnings
 
-echo "== scripts/clients.sh"
+echo "== scripts/clients.sh, scripts/mcp-tools.sh"
 ./scripts/clients.sh
+./scripts/mcp-tools.sh
 
 # Property tests draw the same cases on every machine here, so that a change is
 # judged by itself; CONTRIBUTING.md says how to look for new ones.

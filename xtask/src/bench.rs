@@ -1,7 +1,10 @@
 //! Benchmarks: each prints what it measured, on what, and with which inputs.
 //! They never judge by a single run.
 
+pub(crate) mod closets;
 pub(crate) mod hooks;
+pub(crate) mod mcp;
+pub(crate) mod links;
 pub(crate) mod recall;
 pub(crate) mod speed;
 

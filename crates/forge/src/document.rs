@@ -14,17 +14,20 @@ mod lines;
 mod links;
 mod normal;
 mod plain;
+mod tables;
 mod walk;
+pub mod when;
 
 #[cfg(test)]
 mod tests;
 
-pub use dates::DateMention;
+pub use dates::{DateMention, own_date};
 pub use edit::{Edit, EditError, apply};
 pub use front_matter::{FrontMatter, Value};
 pub use inert::{inert_block, inert_line};
-pub use links::{Link, LinkKind};
+pub use links::{Link, LinkKind, percent_decoded};
 pub use normal::{content_hash, normalise};
+pub use tables::{Cell, Row, Table, cell_shown, cell_text};
 
 /// Reads a text. Never fails and never panics; time grows with the length of
 /// the text, also for texts written to make parsers slow.

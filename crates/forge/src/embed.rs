@@ -20,12 +20,23 @@ pub trait Embedder: Send + Sync {
     fn embed(&self, text: &str) -> Vec<f32>;
 }
 
+/// How many words are more common than this one, by the order of the encoder's
+/// vocabulary; none for a word that is not in it, which is a rare one. The
+/// word is in lower case.
+pub fn commoner_words(word: &str) -> Option<usize> {
+    encoder().word_rank(word)
+}
+
 /// The encoder inside the binary. `embed/MODEL.md` tells where it comes from.
 ///
 /// It reads the first 126 tokens of a text (some 90 words) and ignores the
 /// rest, so longer texts are for the caller to cut. The same text gives the
 /// same bits on every processor.
 pub fn builtin() -> &'static dyn Embedder {
+    encoder()
+}
+
+fn encoder() -> &'static minilm::MiniLm {
     static ENCODER: LazyLock<minilm::MiniLm> = LazyLock::new(minilm::MiniLm::builtin);
-    &*ENCODER
+    &ENCODER
 }

@@ -5,8 +5,12 @@ pub mod describe;
 pub mod entry;
 pub mod forget;
 pub mod fresh;
+pub mod maps;
 pub mod past;
-pub mod proposal;
+/// Changes that are shown first; they belong to the workspace.
+pub mod proposal {
+    pub use crate::workspace::{Proposal, Proposed};
+}
 pub mod readme;
 pub mod refresh;
 pub mod save;

@@ -10,13 +10,19 @@ pub mod secrets;
 pub mod embed;
 
 pub mod workspace;
+pub mod links;
 pub mod index;
 
 pub mod routing;
 
+pub mod mind;
 pub mod recall;
 pub mod knowledge;
-pub mod mind;
 pub mod federation;
+pub mod graph;
+pub mod upkeep;
+pub mod session;
+pub mod lint;
+pub mod consolidate;
 pub mod audit;
 pub mod doctor;

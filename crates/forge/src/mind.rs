@@ -19,10 +19,12 @@ mod checkpoint;
 mod compress;
 mod decisions;
 mod health;
+mod ideas;
 mod layout;
 mod nudge;
 mod outline;
 mod progress;
+mod record;
 mod sessions;
 mod state;
 mod tracking;
@@ -31,10 +33,12 @@ mod values;
 pub use briefing::{Briefing, BriefingAsk, MAX_BYTES, MAX_TOKENS, Source};
 pub use checkpoint::Checkpoint;
 pub use compress::{Compression, Rotation, Store};
-pub use decisions::{Decision, NewDecision};
+pub use decisions::{Decided, Decision, NewDecision, Supersession};
 pub use health::{FileInfo, Finding, Health, Severity};
+pub use ideas::{Idea, IdeaKept, NewIdea};
 pub use layout::{File, Layout};
 pub use progress::{Bucket, Progress, TaskEntry};
+pub use record::{Logged, Record, Recorded, Written};
 pub use sessions::{Captured, NewSession, Session};
 pub use state::{SetOutcome, State, StateChange};
 pub use tracking::{HOOK_FAILURES, Log};
@@ -184,6 +188,25 @@ impl From<workspace::PathError> for Error {
         Error::Workspace(error.into())
     }
 }
+
+/// At most so many characters, cut between words.
+pub(crate) fn cut(text: &str, most: usize) -> String {
+    values::cut(text, most)
+}
+
+/// The items of a list as somebody wrote it, one line each.
+pub fn list_items(text: &str) -> Vec<String> {
+    let items = values::items(text).into_iter();
+    items
+        .filter(|it| !values::is_unset(it))
+        .map(|it| values::plain(&it))
+        .collect()
+}
+
+pub use decisions::condense::Condensed;
+pub(crate) use decisions::condense::condensed;
+pub(crate) use decisions::supersede::{annotated, content_words};
+pub(crate) use values::first_date;
 
 fn modified(path: &Path) -> Option<Timestamp> {
     let time = std::fs::metadata(path).ok()?.modified().ok()?;

@@ -9,7 +9,9 @@ use jiff::civil::Date;
 
 use crate::embed::Embedder;
 use crate::index::terms::fold;
-use crate::index::{Entry, Error, Index, Kind, Packed, Passage, Slots, TermMatch, TextHits};
+use crate::index::{
+    Counts, Entry, Error, Index, Kind, Packed, Passage, Slots, TermMatch, TextHits,
+};
 
 pub mod context;
 mod fuse;
@@ -73,6 +75,20 @@ pub struct Answer {
     pub undated: usize,
 }
 
+impl Answer {
+    /// Of whoever has nothing to be asked.
+    pub fn nothing() -> Answer {
+        Answer {
+            hits: Vec::new(),
+            mode: Mode::Text,
+            mode_note: None,
+            embedded: (0, 0),
+            more: 0,
+            undated: 0,
+        }
+    }
+}
+
 #[derive(Debug, Clone)]
 pub struct Hit {
     pub passage: Passage,
@@ -91,10 +107,14 @@ pub struct Hit {
 
 /// How many passages each side brings to the fusion.
 const POOL: usize = 200;
+/// The same where each file counts once.
+const UNIQUE_POOL: usize = 1000;
+/// How many passages are read at a time.
+const BATCH: usize = 128;
 /// A phrase may stand deep in the list of its words.
 const PHRASE_POOL: usize = 5000;
 /// A passage that is no longer valid keeps this share of its score.
-const OUTDATED: f32 = 0.5;
+pub(crate) const OUTDATED: f32 = 0.5;
 
 /// Ranks passages for a question.
 pub fn ask(
@@ -103,13 +123,38 @@ pub fn ask(
     embedder: Option<&dyn Embedder>,
     ask: &Ask,
 ) -> Result<Answer, Error> {
+    let _one_state = index.snapshot()?;
+    let counts = index.counts()?;
+    // One file may hold more passages than the pool, and hide all others: then
+    // the question is asked again of all there are.
+    let wide = ask.unique && counts.chunks > UNIQUE_POOL;
+    let answer = ask_in(index, catalogue, embedder, ask, UNIQUE_POOL, counts)?;
+    match wide && answer.hits.len() < ask.limit {
+        true => ask_in(index, catalogue, embedder, ask, counts.chunks, counts),
+        false => Ok(answer),
+    }
+}
+
+/// Ranks passages; `unique_pool` is how many each side brings where a file
+/// counts once.
+fn ask_in(
+    index: &Index,
+    catalogue: &[Entry],
+    embedder: Option<&dyn Embedder>,
+    ask: &Ask,
+    unique_pool: usize,
+    counts: Counts,
+) -> Result<Answer, Error> {
     let question = Question::read(ask.question);
     let slots = index.slots()?;
     let (allowed, undated) = allowed_files(catalogue, ask);
     let allow = |file: u32| allowed.get(file as usize).copied().unwrap_or(false);
-    let counts = index.counts()?;
-    // One file may hold more passages than the pool, and hide all others.
-    let everything = counts.chunks.max(POOL);
+    // The catalogue may know of files that were archived since they were read.
+    let archived: HashSet<u32> = catalogue
+        .iter()
+        .filter(|entry| entry.scope == ARCHIVE)
+        .map(|entry| entry.id)
+        .collect();
 
     let mut mode = ask.mode;
     let mut mode_note = None;
@@ -118,7 +163,7 @@ pub fn ask(
         match embedder {
             Some(embedder) if counts.embedded > 0 => {
                 let query = Packed::from(&embedder.embed(&question.plain));
-                let pool = if ask.unique { everything } else { POOL };
+                let pool = if ask.unique { unique_pool } else { POOL };
                 vector_hits = index.vector_hits(&slots, &query, &allow, pool)?;
             }
             _ => {
@@ -130,7 +175,8 @@ pub fn ask(
     let mut text_hits = TextHits::default();
     if mode != Mode::Vector {
         let pool = match (ask.unique, question.phrases.is_empty()) {
-            (true, _) => everything,
+            (true, true) => unique_pool,
+            (true, false) => unique_pool.max(PHRASE_POOL),
             (false, true) => POOL,
             (false, false) => PHRASE_POOL,
         };
@@ -147,25 +193,26 @@ pub fn ask(
             PHRASE_POOL
         });
     }
-    let ids: Vec<u32> = ranked.iter().map(|(chunk, _)| *chunk).collect();
     let needed = head_size(ask, &question);
     let mut hits: Vec<Hit> = Vec::new();
-    let by_chunk: HashMap<u32, Evidence> = ranked.into_iter().collect();
+    let mut files = HashSet::new();
     let ideal = text_hits.ideal;
-    for batch in ids.chunks(256) {
-        for passage in index.passages(batch)? {
+    for batch in ranked.chunks(BATCH) {
+        let ids: Vec<u32> = batch.iter().map(|(chunk, _)| *chunk).collect();
+        let by_chunk: HashMap<u32, Evidence> = batch.iter().copied().collect();
+        for mut passage in index.passages(&ids)? {
             if !question.allows(&passage.text) {
                 continue;
             }
+            if archived.contains(&passage.file) {
+                passage.scope = ARCHIVE.to_owned();
+            }
+            files.insert(passage.file);
             let evidence = by_chunk[&passage.chunk];
             hits.push(hit(passage, evidence, ideal, &question));
         }
         let at_hand = match ask.unique {
-            true => hits
-                .iter()
-                .map(|h| h.passage.file)
-                .collect::<HashSet<_>>()
-                .len(),
+            true => files.len(),
             false => hits.len(),
         };
         if at_hand >= needed {
@@ -200,6 +247,9 @@ pub fn ask(
         undated,
     })
 }
+
+/// The scope of what is kept for reference only.
+const ARCHIVE: &str = "archive";
 
 /// Two answers as one, best first; the scores of both are relative to what
 /// each could find, and so comparable.
@@ -301,9 +351,9 @@ fn hit(passage: Passage, evidence: Evidence, ideal: f32, question: &Question) ->
 
 /// Best first; archived text last; equal scores in the order of the files, so
 /// that an index built in another order answers the same.
-fn sort(hits: &mut [Hit]) {
+pub(crate) fn sort(hits: &mut [Hit]) {
     hits.sort_by(|a, b| {
-        let archived = |h: &Hit| h.passage.scope == "archive";
+        let archived = |h: &Hit| h.passage.scope == ARCHIVE;
         archived(a)
             .cmp(&archived(b))
             .then(b.score.total_cmp(&a.score))

@@ -17,6 +17,7 @@ pub mod git;
 mod lock;
 mod outside;
 mod path;
+mod proposal;
 mod role;
 mod root;
 mod scan;
@@ -34,6 +35,7 @@ pub use outside::{
     BACKUP_SUFFIX, Backup, OutsideChange, OutsideFile, change_outside, lock_outside,
 };
 pub use path::{PathError, RelPath, slug};
+pub use proposal::{Move, Proposal, Proposed};
 pub use role::{Role, role};
 pub use root::{FoundBy, Root, RootHints, discover};
 pub use scan::{Found, Scan, ScanProblem, Tree};

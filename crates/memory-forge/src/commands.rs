@@ -3,25 +3,37 @@
 //! A command never reads the environment and never decides about colours;
 //! it is handed [`Settings`] and [`Ui`].
 
+pub(crate) mod archive;
 pub(crate) mod audit;
+pub(crate) mod closets;
 pub(crate) mod completion;
 pub(crate) mod config;
+pub(crate) mod consolidate;
 pub(crate) mod doctor;
+pub(crate) mod domain;
 pub(crate) mod forget;
+pub(crate) mod graph;
 pub(crate) mod hook;
+pub(crate) mod idea;
 pub(crate) mod index;
 pub(crate) mod init;
+pub(crate) mod links;
+pub(crate) mod lint;
 pub(crate) mod man;
+pub(crate) mod mcp;
+pub(crate) mod manifest;
 pub(crate) mod mind;
 pub(crate) mod preview;
 pub(crate) mod restore;
 pub(crate) mod save;
 pub(crate) mod search;
+pub(crate) mod session;
 pub(crate) mod setup;
 pub(crate) mod sources;
 pub(crate) mod stats;
 pub(crate) mod status;
 pub(crate) mod uninstall;
+pub(crate) mod upgrade;
 
 use crate::cli::Command;
 use crate::report::{CommandError, Exit};
@@ -49,7 +61,19 @@ fn dispatch(command: Command, settings: &Settings, ui: &mut Ui) -> Result<Exit, 
         Command::Audit(args) => audit::run(args, settings, ui),
         Command::Doctor(args) => doctor::run(args, settings, ui),
         Command::Mind(args) => mind::run(args, settings, ui),
+        Command::Session(args) => session::run(args, settings, ui),
+        Command::Idea(args) => idea::run(args, settings, ui),
+        Command::Lint(args) => lint::run(args, settings, ui),
+        Command::Consolidate(args) => consolidate::run(args, settings, ui),
         Command::Sources(args) => sources::run(args, settings, ui),
+        Command::Mcp(args) => mcp::run(args, settings, ui),
+        Command::Closets(args) => closets::run(args, settings, ui),
+        Command::Links(args) => links::run(args, settings, ui),
+        Command::Graph(args) => graph::run(args, settings, ui),
+        Command::Manifest(args) => manifest::run(args, settings, ui),
+        Command::Domain(args) => domain::run(args, settings, ui),
+        Command::Archive(args) => archive::run(args, settings, ui),
+        Command::Upgrade(args) => upgrade::run(args, settings, ui),
         Command::Setup(args) => setup::run(args, settings, ui),
         Command::Uninstall(args) => uninstall::run(args, settings, ui),
         Command::Status(args) => status::run(args, settings, ui),

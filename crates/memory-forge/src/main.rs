@@ -4,6 +4,7 @@
 mod cli;
 mod commands;
 mod hooks;
+mod mcp;
 mod memory;
 mod report;
 mod settings;

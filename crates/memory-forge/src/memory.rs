@@ -1,13 +1,18 @@
 //! Opening what every command works on: the workspace, and an index that is
-//! up to date. What a person should know about either goes to standard error.
+//! up to date. Commands ask once and the server many times, through one door;
+//! what a person should know about either is told as remarks.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
 
 use forge::embed::{self, Embedder};
-use forge::knowledge::fresh::{self, Fresh, Opening, Remark};
-use forge::knowledge::refresh;
+use forge::index::Index;
+use forge::knowledge::fresh::{self, Fresh, Opening};
+use forge::knowledge::{maps, refresh, state};
+use forge::recall::{self, Answer, Ask};
+use forge::routing::bulk::Who;
 use forge::workspace::{RelPath, RootHints, Workspace, discover};
+use jiff::Timestamp;
 
 use crate::report::CommandError;
 use crate::settings::Settings;
@@ -40,6 +45,14 @@ pub(crate) fn workspace(settings: &Settings, ui: &mut Ui) -> Result<Workspace, C
         ui.warn(&problem.to_string());
     }
     Ok(workspace)
+}
+
+/// Who holds the lock of a bulk run.
+pub(crate) fn who() -> Who {
+    Who {
+        pid: std::process::id(),
+        agent: "memory-forge".to_owned(),
+    }
 }
 
 /// A file that was named on the command line, as the workspace names it.
@@ -107,50 +120,194 @@ pub(crate) fn document_in(
     Ok(found.or(named).unwrap_or(&from_here).clone())
 }
 
-/// An index in step with the files.
-pub(crate) fn fresh_index(
+/// The memory of a workspace, brought up to date for a command.
+pub(crate) fn in_step(
     workspace: &Workspace,
     settings: &Settings,
     ui: &mut Ui,
-    force: bool,
-) -> Result<Fresh, CommandError> {
-    let bar = ui.progress("Reading", 0);
-    let mut opening = Opening {
-        now: settings.now,
-        wait: WAIT,
-        force,
-        progress: &mut |done, total| bar.set(done as u64, total as u64),
-    };
-    let fresh = fresh::fresh(workspace, &mut opening)?;
-    drop(bar);
-    remarks(&fresh, ui);
-    Ok(fresh)
+) -> Result<Memory, CommandError> {
+    let mut memory = Memory::of(workspace.clone());
+    let (_, remarks) = memory.refreshed(settings.now, false, &mut ui.watch())?;
+    ui.remarks(&remarks);
+    Ok(memory)
 }
 
-/// The same after the index proved to be damaged while it was asked.
-pub(crate) fn rebuilt_index(
+/// What should be known about an answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Remark {
+    Note(String),
+    Warning(String),
+}
+
+impl Remark {
+    pub(crate) fn text(&self) -> &str {
+        match self {
+            Remark::Note(text) | Remark::Warning(text) => text,
+        }
+    }
+}
+
+/// Told how far the work is: what is done, how much of it, of how much.
+pub(crate) type Watch<'a> = &'a mut dyn FnMut(&'static str, usize, usize);
+
+/// Which documents a question is asked of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Asked {
+    Index,
+    State,
+    /// Manifest and closets.
+    Maps,
+    Both,
+}
+
+/// A workspace with its index, which stays open from one question to the next
+/// and is in step with the files at each.
+pub(crate) struct Memory {
+    pub(crate) workspace: Workspace,
+    fresh: Option<Fresh>,
+}
+
+impl Memory {
+    pub(crate) fn of(workspace: Workspace) -> Memory {
+        Memory {
+            workspace,
+            fresh: None,
+        }
+    }
+
+    /// The index in step with the files, and what is to be said about it.
+    pub(crate) fn refreshed(
+        &mut self,
+        now: Timestamp,
+        force: bool,
+        watch: Watch,
+    ) -> Result<(&mut Fresh, Vec<Remark>), CommandError> {
+        let before = self.fresh.take();
+        let fresh = up_to_date(&self.workspace, before, now, force, watch)?;
+        let remarks = remarks(&fresh);
+        Ok((self.fresh.insert(fresh), remarks))
+    }
+
+    /// Embeds what has no vector yet; see [`embed`].
+    pub(crate) fn embed(
+        &mut self,
+        budget: Option<Duration>,
+        watch: Watch,
+    ) -> Result<(), CommandError> {
+        match &mut self.fresh {
+            Some(fresh) => embed(&self.workspace, fresh, budget, watch),
+            None => Ok(()),
+        }
+    }
+
+    /// The index as it was last asked.
+    pub(crate) fn index(&self) -> Option<&Index> {
+        self.fresh.as_ref().map(|fresh| &fresh.index)
+    }
+
+    /// Lets others at the index, which stays open.
+    pub(crate) fn release(&mut self) {
+        if let Some(fresh) = &mut self.fresh {
+            fresh.lock = None;
+        }
+    }
+
+    /// Answers from the files as they are now.
+    pub(crate) fn ask(
+        &mut self,
+        ask: &Ask,
+        asked: Asked,
+        now: Timestamp,
+        watch: Watch,
+    ) -> Result<(Answer, Vec<Remark>), CommandError> {
+        match asked {
+            Asked::State => return Ok((of_state(&self.workspace, ask)?, Vec::new())),
+            Asked::Maps => return of_maps(&self.workspace, ask),
+            Asked::Index | Asked::Both => {}
+        }
+        let (fresh, mut remarks) = self.refreshed(now, false, watch)?;
+        remarks.extend(unusable(fresh));
+        if ask.mode != recall::Mode::Text {
+            let budget = self.workspace.config().search.embed_budget_ms;
+            self.embed(Some(Duration::from_millis(budget)), watch)?;
+        }
+        let fresh = self.fresh.as_ref().expect("it was refreshed above");
+        let answer = match answer(fresh, ask) {
+            Err(forge::index::Error::Damaged { why, .. }) => {
+                // The damaged file must not be open while it is replaced.
+                self.fresh = None;
+                let fresh = rebuilt(&self.workspace, now, why)?;
+                remarks.extend(self::remarks(&fresh));
+                answer(self.fresh.insert(fresh), ask)?
+            }
+            other => other?,
+        };
+        self.release();
+        match asked {
+            Asked::Both => {
+                let state = of_state(&self.workspace, ask)?;
+                Ok((recall::join(answer, state, ask.limit), remarks))
+            }
+            _ => Ok((answer, remarks)),
+        }
+    }
+}
+
+fn answer(fresh: &Fresh, ask: &Ask) -> Result<Answer, forge::index::Error> {
+    recall::ask(&fresh.index, &fresh.catalogue, Some(embed::builtin()), ask)
+}
+
+fn of_state(workspace: &Workspace, ask: &Ask) -> Result<Answer, CommandError> {
+    Ok(state::ask(workspace, ask)?)
+}
+
+fn of_maps(workspace: &Workspace, ask: &Ask) -> Result<(Answer, Vec<Remark>), CommandError> {
+    let mut notes = Vec::new();
+    let answer = maps::ask(workspace, ask, &mut notes)?;
+    let mut remarks: Vec<Remark> = notes.into_iter().map(Remark::Warning).collect();
+    if answer.is_none() {
+        let none = "There is no manifest and there are no closets yet; `memory-forge closets build` writes them";
+        remarks.push(Remark::Note(none.to_owned()));
+    }
+    Ok((answer.unwrap_or_else(Answer::nothing), remarks))
+}
+
+fn up_to_date(
     workspace: &Workspace,
-    settings: &Settings,
-    ui: &mut Ui,
-    why: String,
+    before: Option<Fresh>,
+    now: Timestamp,
+    force: bool,
+    watch: Watch,
 ) -> Result<Fresh, CommandError> {
     let mut opening = Opening {
-        now: settings.now,
+        now,
+        wait: WAIT,
+        force,
+        progress: &mut |done, total| watch("Reading", done, total),
+    };
+    Ok(match before {
+        Some(before) => fresh::again(workspace, before, &mut opening)?,
+        None => fresh::fresh(workspace, &mut opening)?,
+    })
+}
+
+/// A new index after the old one proved to be damaged while it was asked.
+fn rebuilt(workspace: &Workspace, now: Timestamp, why: String) -> Result<Fresh, CommandError> {
+    let mut opening = Opening {
+        now,
         wait: WAIT,
         force: true,
         progress: &mut |_, _| {},
     };
-    let fresh = fresh::rebuilt(workspace, &mut opening, why)?;
-    remarks(&fresh, ui);
-    Ok(fresh)
+    Ok(fresh::rebuilt(workspace, &mut opening, why)?)
 }
 
 /// Embeds what has no vector yet, for at most `budget`; `None` means to the end.
-pub(crate) fn embed_pending(
+fn embed(
     workspace: &Workspace,
     fresh: &mut Fresh,
-    ui: &mut Ui,
     budget: Option<Duration>,
+    watch: Watch,
 ) -> Result<(), CommandError> {
     let counts = fresh.index.counts()?;
     let model: &dyn Embedder = embed::builtin();
@@ -169,27 +326,49 @@ pub(crate) fn embed_pending(
             Err(e) => return Err(e.into()),
         },
     };
-    let bar = ui.progress("Embedding", 0);
     let start = Instant::now();
     refresh::embed(&mut fresh.index, model, &mut |done, waiting| {
-        bar.set(done as u64, waiting as u64);
+        watch("Embedding", done, waiting);
         budget.is_none_or(|b| start.elapsed() < b)
     })?;
     Ok(())
 }
 
-fn remarks(fresh: &Fresh, ui: &mut Ui) {
-    for remark in &fresh.remarks {
-        match remark {
-            Remark::Rebuilt(why) => ui.note(&format!("The index was built anew: {why}")),
-            Remark::Beside { newer, path } => ui.warn(&format!(
-                "The index was made by a newer version (format {newer}) and is left alone; using `{path}`"
-            )),
-            Remark::Behind { files } => ui.warn(&format!(
-                "Another process is updating the index; {files} changed file(s) may be answered from older text"
-            )),
-            Remark::InMemory(why) => ui.warn(&format!("The index is kept in memory for this run: {why}")),
-            Remark::Unreadable(what) => ui.warn(what),
+fn remarks(fresh: &Fresh) -> Vec<Remark> {
+    use fresh::Remark as Found;
+    let remark = |found: &Found| match found {
+        Found::Rebuilt(why) => Remark::Note(format!("The index was built anew: {why}")),
+        Found::Beside { newer, path } => Remark::Warning(format!(
+            "The index was made by a newer version (format {newer}) and is left alone; using `{path}`"
+        )),
+        Found::Behind { files } => Remark::Warning(format!(
+            "Another process is updating the index; {files} changed file(s) may be answered from older text"
+        )),
+        Found::InMemory(why) => {
+            Remark::Warning(format!("The index is kept in memory for this run: {why}"))
         }
+        Found::Unreadable(what) => Remark::Warning(what.clone()),
+    };
+    fresh.remarks.iter().map(remark).collect()
+}
+
+/// A file that is there and cannot be found must not go unnoticed.
+fn unusable(fresh: &Fresh) -> Vec<Remark> {
+    const MOST: usize = 3;
+    let unusable = || fresh.catalogue.iter().filter(|e| e.problem.is_some());
+    let named = unusable().take(MOST).map(|entry| {
+        let why = entry.problem.as_deref().unwrap_or_default();
+        Remark::Warning(format!("`{}` is not in the index: {why}", entry.path))
+    });
+    let mut remarks: Vec<Remark> = named.collect();
+    let more = unusable().count().saturating_sub(MOST);
+    if more > 0 {
+        remarks.push(Remark::Warning(format!(
+            "{more} more file(s) are not in the index; `memory-forge index` names them"
+        )));
     }
+    if fresh.catalogue.is_empty() {
+        remarks.push(Remark::Note(NO_KNOWLEDGE.to_owned()));
+    }
+    remarks
 }

@@ -96,6 +96,20 @@ impl CommandError {
         CommandError::failure(format!("Cannot write to standard output: {error}"))
     }
 
+    pub(crate) fn is_usage(&self) -> bool {
+        self.kind == Kind::Usage
+    }
+
+    /// The message and the advice, each on its own line.
+    pub(crate) fn told(&self) -> String {
+        let mut told = self.message.clone();
+        for hint in &self.hints {
+            told.push('\n');
+            told.push_str(hint);
+        }
+        told
+    }
+
     pub(crate) fn is_closed_output(&self) -> bool {
         self.kind == Kind::ClosedOutput
     }

@@ -55,6 +55,7 @@ pub(crate) struct Process {
     project_root: Option<OsString>,
     claude_project_dir: Option<OsString>,
     now_override: Option<OsString>,
+    mcp_token: Option<OsString>,
     in_claude: bool,
     in_gemini: bool,
     no_color: bool,
@@ -90,6 +91,7 @@ impl Process {
             project_root: var("MEMORY_FORGE_PROJECT_ROOT"),
             claude_project_dir: var("CLAUDE_PROJECT_DIR"),
             now_override: var("MEMORY_FORGE_NOW"),
+            mcp_token: var("MEMORY_FORGE_MCP_TOKEN"),
             in_claude: var("CLAUDECODE").is_some(),
             in_gemini: var("GEMINI_PROJECT_DIR").is_some(),
             no_color: var("NO_COLOR").is_some(),
@@ -180,6 +182,9 @@ pub(crate) struct Settings {
     cwd: Option<PathBuf>,
     /// The moment at which the program started, or `MEMORY_FORGE_NOW`.
     pub(crate) now: Timestamp,
+    now_is_fixed: bool,
+    /// `MEMORY_FORGE_MCP_TOKEN`, which a server on HTTP asks for.
+    pub(crate) mcp_token: Option<String>,
     pub(crate) quiet: bool,
     pub(crate) verbose: bool,
     pub(crate) color_stdout: bool,
@@ -205,6 +210,11 @@ impl Settings {
             binary: process.binary.clone(),
             cwd: process.cwd.clone(),
             now: now(process.now_override.as_ref())?,
+            now_is_fixed: process.now_override.is_some(),
+            mcp_token: process
+                .mcp_token
+                .as_ref()
+                .map(|token| token.to_string_lossy().into_owned()),
             quiet: flags.quiet,
             verbose: flags.verbose,
             color_stdout: process.color(flags.color, process.stdout_terminal),
@@ -216,6 +226,14 @@ impl Settings {
             stdin_terminal: process.stdin_terminal,
             stderr_terminal: process.stderr_terminal,
         })
+    }
+
+    /// This very moment, for what runs longer than a command.
+    pub(crate) fn moment(&self) -> Timestamp {
+        match self.now_is_fixed {
+            true => self.now,
+            false => Timestamp::now(),
+        }
     }
 
     /// The current directory. It fails where the directory was deleted under

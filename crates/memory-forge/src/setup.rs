@@ -24,7 +24,7 @@ pub(crate) use plan::{Ask, Plan, install, uninstall};
 pub(crate) use stub::tokens as stub_tokens;
 
 /// Whether `setup` writes the server's entry unless told otherwise.
-pub(crate) const MCP_BY_DEFAULT: bool = false;
+pub(crate) const MCP_BY_DEFAULT: bool = true;
 
 /// The agent clients that can be set up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, ValueEnum)]

@@ -10,6 +10,7 @@ use anstyle::{AnsiColor, Style};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use similar::{ChangeTag, TextDiff};
 
+use crate::memory::Remark;
 use crate::report::CommandError;
 use crate::settings::Settings;
 
@@ -98,6 +99,15 @@ impl Ui {
         self.say(&format!("{style}warning:{style:#} {text}"));
     }
 
+    pub(crate) fn remarks(&mut self, remarks: &[Remark]) {
+        for remark in remarks {
+            match remark {
+                Remark::Note(text) => self.note(text),
+                Remark::Warning(text) => self.warn(text),
+            }
+        }
+    }
+
     /// Asks before something is changed. `yes` is the command's `--yes`.
     /// Where nobody can answer, the safe answer is to refuse and say so.
     pub(crate) fn confirm(&mut self, question: &str, yes: bool) -> Result<bool, CommandError> {
@@ -125,17 +135,24 @@ impl Ui {
 
     /// A progress bar on standard error, shown on a terminal only.
     pub(crate) fn progress(&self, what: &str, total: u64) -> Progress {
-        let target = if self.live {
-            ProgressDrawTarget::stderr()
-        } else {
-            ProgressDrawTarget::hidden()
-        };
-        let bar = ProgressBar::with_draw_target(Some(total), target);
-        let style = ProgressStyle::with_template("{msg} [{bar:32}] {pos}/{len} {eta}")
-            .expect("the template is a constant and valid");
-        bar.set_style(style.progress_chars("=> "));
-        bar.set_message(what.to_owned());
-        Progress { bar }
+        Progress::begin(what, total, self.live)
+    }
+
+    /// Progress of work in several stages, each with a bar of its own.
+    pub(crate) fn watch(&self) -> impl FnMut(&'static str, usize, usize) + use<> {
+        let live = self.live;
+        let mut stage: Option<(&'static str, Progress)> = None;
+        move |what, done, total| {
+            if !live {
+                return;
+            }
+            if stage.as_ref().is_none_or(|(now, _)| *now != what) {
+                stage = Some((what, Progress::begin(what, 0, live)));
+            }
+            if let Some((_, bar)) = &stage {
+                bar.set(done as u64, total as u64);
+            }
+        }
     }
 
     /// Shows on standard output what would change in a file.
@@ -171,6 +188,20 @@ pub(crate) struct Progress {
 }
 
 impl Progress {
+    fn begin(what: &str, total: u64, live: bool) -> Progress {
+        let target = if live {
+            ProgressDrawTarget::stderr()
+        } else {
+            ProgressDrawTarget::hidden()
+        };
+        let bar = ProgressBar::with_draw_target(Some(total), target);
+        let style = ProgressStyle::with_template("{msg} [{bar:32}] {pos}/{len} {eta}")
+            .expect("the template is a constant and valid");
+        bar.set_style(style.progress_chars("=> "));
+        bar.set_message(what.to_owned());
+        Progress { bar }
+    }
+
     pub(crate) fn set(&self, position: u64, total: u64) {
         self.bar.set_length(total);
         self.bar.set_position(position);

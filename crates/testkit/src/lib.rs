@@ -2,8 +2,10 @@
 //! which programs run without network, global git configuration or real time.
 //! It must never be a dependency of shipped code.
 
+pub mod fetched;
 pub mod fixture;
 pub mod git;
+pub mod mcp_tools;
 pub mod output;
 pub mod skip;
 pub mod spec;

@@ -216,7 +216,7 @@ fn load(data: &Path, set: &str) -> Result<BTreeMap<String, Group>> {
     Ok(groups)
 }
 
-fn lines(stem: &Path) -> Result<Vec<Value>> {
+pub(super) fn lines(stem: &Path) -> Result<Vec<Value>> {
     let path = PathBuf::from(format!("{}.jsonl.gz", stem.display()));
     let output = Command::new("gzip")
         .arg("-dc")

@@ -4,9 +4,9 @@
 //! all of them alike. It never edits anything but its own trees.
 
 mod machine;
-mod process;
+pub(crate) mod process;
 mod report;
-mod tree;
+pub(crate) mod tree;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -86,7 +86,7 @@ fn parse(arguments: &[&str]) -> Result<Options> {
 }
 
 /// Cargo puts this program and the one it measures side by side.
-fn target_directory() -> Result<PathBuf> {
+pub(crate) fn target_directory() -> Result<PathBuf> {
     let here = std::env::current_exe().context("Cannot find this program's own file")?;
     Ok(here
         .ancestors()

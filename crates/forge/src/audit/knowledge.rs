@@ -10,22 +10,24 @@ use super::{Finding, Kind, Level, hidden};
 use crate::document::content_hash;
 use crate::index::Index;
 use crate::knowledge::refresh::differences;
+use crate::routing;
 use crate::tokens::{Tokenizer, thousands};
-use crate::workspace::{Found, Workspace};
+use crate::workspace::{Found, Role, Scan, Workspace};
 
 /// Where `doctor` keeps what it took out of files that agents load.
 const LEGACY: &str = "knowledge/legacy";
 /// The list of forgotten files is no knowledge of its own.
 const FORGOTTEN: &str = "knowledge/_FORGOTTEN.md";
 
-/// Looks at every file of `knowledge/` and gives their number.
+/// Looks at every file of `knowledge/` and of the manifest's domains, and gives
+/// their number.
 pub(super) fn check(
     workspace: &Workspace,
     plain: &Loads,
     judge: Tokenizer,
     findings: &mut Vec<Finding>,
 ) -> usize {
-    let scan = workspace.scan();
+    let scan = routing::scan(workspace);
     for problem in &scan.problems {
         let message = format!("`{}` {}", problem.path, problem.message);
         findings.push(Finding::new(
@@ -35,15 +37,18 @@ pub(super) fn check(
             message,
         ));
     }
-    let knowledge = |f: &&Found| f.path.starts_with("knowledge") && f.path.as_str() != FORGOTTEN;
+    let knowledge = |f: &&Found| {
+        (f.path.starts_with("knowledge") || f.role == Role::Knowledge)
+            && f.path.as_str() != FORGOTTEN
+    };
     let files: Vec<&Found> = scan.files.iter().filter(knowledge).collect();
-    not_indexed(workspace, files.len(), findings);
+    not_indexed(workspace, &scan, files.len(), findings);
     read(workspace, &files, plain, judge, findings);
     files.len()
 }
 
 /// What a search would have to read first, and what it never finds.
-fn not_indexed(workspace: &Workspace, files: usize, findings: &mut Vec<Finding>) {
+fn not_indexed(workspace: &Workspace, scan: &Scan, files: usize, findings: &mut Vec<Finding>) {
     let advice = "Run `memory-forge index`; a search does it by itself";
     let mut say = |level, file: &str, what: &str, advice: &str| {
         let message = format!("{file}: {what}");
@@ -68,7 +73,7 @@ fn not_indexed(workspace: &Workspace, files: usize, findings: &mut Vec<Finding>)
         Ok(catalogue) => catalogue,
         Err(e) => return say(Level::Notice, "knowledge/", &e.to_string(), advice),
     };
-    let differences = differences(&workspace.scan(), &catalogue, false);
+    let differences = differences(scan, &catalogue, false);
     let unusable = |path: &str, why: &str| {
         let what = format!("not indexed: {why}");
         (

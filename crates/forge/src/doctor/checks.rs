@@ -9,6 +9,7 @@ use crate::index::{Entry, Index};
 use crate::knowledge::{forget, readme, refresh};
 use crate::mind::HOOK_FAILURES;
 use crate::recall::{self, Ask, Mode};
+use crate::routing;
 use crate::secrets;
 use crate::tokens::{Tokenizer, thousands};
 use crate::workspace::git::{self, Ignored};
@@ -20,7 +21,7 @@ use crate::workspace::{
 pub fn diagnose(workspace: &Workspace) -> Diagnosis {
     let mut out = Findings::default();
     settings(workspace, &mut out);
-    let scan = workspace.scan();
+    let scan = routing::scan(workspace);
     for problem in &scan.problems {
         let (path, message) = (&problem.path, &problem.message);
         out.of("knowledge")
@@ -234,7 +235,7 @@ fn behind(
     index: &Index,
     catalogue: &[Entry],
 ) -> Result<usize, crate::index::Error> {
-    let differences = refresh::differences(&workspace.scan(), catalogue, false);
+    let differences = refresh::differences(&routing::scan(workspace), catalogue, false);
     let mut behind = differences.gone.len();
     for file in &differences.to_read {
         let known = index.hash_of(file.path.as_str())?;

@@ -6,7 +6,31 @@ use std::ops::Range;
 
 use jiff::civil::Date;
 
-use super::Code;
+use super::{Code, Document};
+
+/// The document's own date: from its front matter, else from its file's name.
+pub fn own_date(document: &Document, stem: &str) -> Option<Date> {
+    let front = document.front_matter.as_ref();
+    ["date", "updated", "modified", "last_updated", "created"]
+        .iter()
+        .filter_map(|key| front?.text(key))
+        .chain([stem.rsplit('/').next().unwrap_or(stem)])
+        .find_map(leading_date)
+}
+
+fn leading_date(text: &str) -> Option<Date> {
+    let text = text.trim();
+    let iso = text.get(..10)?;
+    if let Ok(date) = iso.parse() {
+        return Some(date);
+    }
+    // 2026/05/30 and 2026_05_30 are common in exports.
+    let separated =
+        iso.as_bytes()[4] == iso.as_bytes()[7] && matches!(iso.as_bytes()[4], b'/' | b'_' | b'.');
+    separated
+        .then(|| iso.replace(['/', '_', '.'], "-").parse().ok())
+        .flatten()
+}
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DateMention {

@@ -173,6 +173,30 @@ impl Document {
         }
     }
 
+    /// Adds a section behind everything that another one encloses.
+    pub fn append_subsection(&self, section: usize, level: u8, title: &str, body: &str) -> Edit {
+        let span = self.sections[section].span.clone();
+        let end = self.core(&span).map_or(span.end, |core| core.end);
+        let newline = self.newline();
+        let mut text = String::new();
+        if let Some(close) = self.closer(end) {
+            text.push_str(newline);
+            text.push_str(&close);
+        }
+        let marks = "#".repeat(usize::from(level.clamp(1, 6)));
+        let title = heading_text(title);
+        text.push_str(&format!("{newline}{newline}{marks} {title}"));
+        let body = self.prepared(body);
+        if !body.is_empty() {
+            text.push_str(&format!("{newline}{newline}{body}"));
+        }
+        text.push_str(&self.tail(&span, end));
+        Edit {
+            span: end..end,
+            text,
+        }
+    }
+
     /// Ticks a task or takes the tick away.
     pub fn set_task(&self, task: usize, done: bool) -> Edit {
         let task = &self.tasks[task];

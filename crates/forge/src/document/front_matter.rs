@@ -64,6 +64,17 @@ impl FrontMatter {
         }
     }
 
+    /// Where each entry stands in the document's `text`, whole lines. Goes by
+    /// lines, so that it also works where the YAML as a whole is broken.
+    pub fn spans(&self, text: &str) -> Vec<(String, Range<usize>)> {
+        let shift =
+            |lines: Range<usize>| self.yaml.start + lines.start..self.yaml.start + lines.end;
+        edit::entries(&text[self.yaml.clone()])
+            .into_iter()
+            .map(|entry| (entry.key, shift(entry.lines)))
+            .collect()
+    }
+
     /// A value of one line as it is written, where YAML's reading of it loses
     /// something, as with numbers.
     pub(super) fn plain_source<'a>(&self, text: &'a str, key: &str) -> Option<&'a str> {

@@ -391,7 +391,8 @@ fn is_url(destination: &str) -> bool {
     })
 }
 
-fn percent_decoded(text: &str) -> Cow<'_, str> {
+/// A path of a link with `%20` and the like as the characters they stand for.
+pub fn percent_decoded(text: &str) -> Cow<'_, str> {
     if !text.contains('%') {
         return Cow::Borrowed(text);
     }

@@ -58,6 +58,10 @@ impl MiniLm {
         MiniLm::with_level(Level::best())
     }
 
+    pub(super) fn word_rank(&self, word: &str) -> Option<usize> {
+        self.tokenizer.rank(word)
+    }
+
     pub(super) fn with_level(level: Level) -> MiniLm {
         let model = Container::new(&MODEL.0);
         MiniLm {

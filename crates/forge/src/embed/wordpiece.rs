@@ -16,6 +16,8 @@ const END: u16 = 102;
 
 /// With the two marks at the ends.
 pub(super) const MAX_TOKENS: usize = 128;
+/// `the`, the most common word.
+const FIRST_WORD: usize = 1996;
 /// A longer word is unknown as a whole.
 const MAX_WORD: usize = 100;
 /// The mark of a piece that continues a word.
@@ -70,6 +72,13 @@ impl WordPiece {
         ids.truncate(MAX_TOKENS - 1);
         ids.push(END);
         ids
+    }
+
+    /// The place of a whole word behind the marks and single characters with
+    /// which the vocabulary begins; common words come first.
+    pub(super) fn rank(&self, word: &str) -> Option<usize> {
+        let id = self.id(b"", word.as_bytes())?;
+        usize::from(id).checked_sub(FIRST_WORD)
     }
 
     fn normal<'a>(&'a self, text: &'a str) -> impl Iterator<Item = char> + 'a {

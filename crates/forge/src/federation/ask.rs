@@ -2,14 +2,13 @@
 
 use std::path::Path;
 
-use crate::document;
 use crate::embed::Embedder;
-use crate::index::{Change, Entry, Index, Sizes, Stamp};
-use crate::knowledge::describe::describe;
-use crate::knowledge::refresh;
-use crate::knowledge::{forget, refresh::Error as RefreshError};
+use crate::index::Index;
+use crate::knowledge::{forget, fresh, maps, refresh};
 use crate::recall::{self, Answer, Ask, Mode};
-use crate::workspace::{RelPath, Role, Workspace};
+use crate::routing;
+use crate::routing::manifest::Manifest;
+use crate::workspace::Workspace;
 
 use super::Source;
 
@@ -60,7 +59,7 @@ fn one(source: &Source, embedder: &dyn Embedder, ask: &Ask) -> Result<Answered, 
     }
     let workspace = Workspace::open(&source.path).map_err(|e| e.to_string())?;
     let mut notes = Vec::new();
-    let routing = routing_answer(&workspace, ask, &mut notes).map_err(|e| e.to_string())?;
+    let routing = maps::ask(&workspace, ask, &mut notes).map_err(|e| e.to_string())?;
     let indexed = match indexed_answer(&workspace, embedder, ask, &mut notes) {
         Ok(answer) => answer,
         Err(error) => {
@@ -83,73 +82,21 @@ fn one(source: &Source, embedder: &dyn Embedder, ask: &Ask) -> Result<Answered, 
     Ok(Answered { answer, notes })
 }
 
-/// By manifest and closets, which are few and small: their index is made anew
-/// and lives in memory.
-fn routing_answer(
-    workspace: &Workspace,
-    ask: &Ask,
-    notes: &mut Vec<String>,
-) -> Result<Option<Answer>, RefreshError> {
-    let sizes = Sizes::up_to(workspace.config().index.chunk_tokens);
-    let mut changes = Vec::new();
-    for path in routing_files(workspace) {
-        let text = match workspace.read_text(&path) {
-            Ok(text) => text,
-            Err(error) => {
-                notes.push(format!("{path}: {}", error.reason()));
-                continue;
-            }
-        };
-        let stamp = Stamp {
-            size: text.len() as u64,
-            mtime_ns: 0,
-            recorded_ns: 0,
-        };
-        let hash = document::content_hash(&text);
-        let document = document::parse(text);
-        let put = describe(&path, Role::Routing, stamp, hash, &document, sizes);
-        changes.push(Change::Put(Box::new(put)));
-    }
-    if changes.is_empty() {
-        return Ok(None);
-    }
-    let mut index = Index::in_memory()?;
-    index.apply(changes)?;
-    let catalogue = index.catalogue()?;
-    let ask = Ask {
-        mode: Mode::Text,
-        scopes: Vec::new(),
-        kinds: Vec::new(),
-        since: None,
-        ..ask.clone()
-    };
-    Ok(Some(recall::ask(&index, &catalogue, None, &ask)?))
-}
-
-/// The manifest and every closets file, archives included, as the vault has
-/// them.
-fn routing_files(workspace: &Workspace) -> Vec<RelPath> {
-    let named = |path: &RelPath| {
-        let name = path.as_str().rsplit('/').next().unwrap_or_default();
-        path.as_str() == "_MANIFEST.md" || matches!(name, "_CLOSETS.md" | "_CLOSETS-archive.md")
-    };
-    let tree = workspace.tree();
-    let paths = tree.files.into_iter().map(|found| found.path);
-    paths.filter(named).collect()
-}
-
 fn indexed_answer(
     workspace: &Workspace,
     embedder: &dyn Embedder,
     ask: &Ask,
     notes: &mut Vec<String>,
-) -> Result<Option<Answer>, RefreshError> {
+) -> Result<Option<Answer>, refresh::Error> {
     let Some(index) = Index::open_read_only(&workspace.derived())? else {
         return Ok(None);
     };
-    let catalogue: Vec<Entry> = index.catalogue()?;
+    let manifest = Manifest::read(workspace);
+    let mut catalogue = index.catalogue()?;
+    fresh::retire(&mut catalogue, manifest.as_ref());
     let forgotten = forget::forgotten(workspace)?;
-    let behind = refresh::differences(&workspace.scan(), &catalogue, false);
+    let scan = routing::scan_by(workspace, manifest.as_ref());
+    let behind = refresh::differences(&scan, &catalogue, false);
     let behind = behind.to_read.len() + behind.gone.len();
     if behind > 0 {
         notes.push(format!(

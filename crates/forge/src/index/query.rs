@@ -343,7 +343,9 @@ impl Index {
         let mut damaged = false;
         self.read(|db| {
             let mut statement = db.prepare_cached(
-                "select p.list from segment s join post p on p.segment = s.id and p.term = ?1 order by s.id",
+                // `cross` fixes the order of the tables: left to itself, the
+                // planner reads every list there is.
+                "select p.list from segment s cross join post p on p.segment = s.id and p.term = ?1 order by s.id",
             )?;
             let mut rows = statement.query([term])?;
             while let Some(row) = rows.next()? {
@@ -369,7 +371,7 @@ impl Index {
         let folded = fold(&prefix.0);
         let mut terms: Vec<String> = self.read(|db| {
             let mut statement = db.prepare_cached(
-                "select distinct p.term from segment s join post p on p.segment = s.id
+                "select distinct p.term from segment s cross join post p on p.segment = s.id
                  and p.term >= ?1 and p.term < ?2 limit ?3",
             )?;
             let end = format!("{folded}{}", char::MAX);

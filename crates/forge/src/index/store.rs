@@ -43,6 +43,31 @@ create table usage(path text primary key, last text not null, count integer not 
 pub struct Index {
     pub(super) db: Connection,
     pub(super) path: PathBuf,
+    opened: Witness,
+}
+
+/// By what an open index notices that others changed or replaced it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+struct Witness {
+    /// Counts the commits of all other connections.
+    commits: i64,
+    /// Device and number of the file, where the system has them.
+    file: (u64, u64),
+}
+
+impl Witness {
+    fn of(db: &Connection, path: &Path) -> rusqlite::Result<Witness> {
+        #[cfg(unix)]
+        let file = {
+            use std::os::unix::fs::MetadataExt;
+            // A file that is gone is not the one that was opened.
+            path.metadata().map_or((0, 0), |it| (it.dev(), it.ino()))
+        };
+        #[cfg(not(unix))]
+        let file = (0, u64::from(path.is_file()));
+        let commits = db.query_row("pragma data_version", [], |row| row.get(0))?;
+        Ok(Witness { commits, file })
+    }
 }
 
 /// An index and what had to be done to open it.
@@ -143,7 +168,11 @@ impl Index {
             Ok(db)
         };
         let db = open().map_err(|e| sqlite(&path, e))?;
-        Ok(Some(Index { db, path }))
+        Ok(Some(Index {
+            db,
+            path,
+            opened: Witness::default(),
+        }))
     }
 
     /// Throws a damaged index away and begins anew. The caller holds the lock.
@@ -157,13 +186,21 @@ impl Index {
     pub fn in_memory() -> Result<Index, Error> {
         let path = PathBuf::from(":memory:");
         let db = Connection::open_in_memory().map_err(|e| sqlite(&path, e))?;
-        let index = Index { db, path };
+        let opened = Witness::default();
+        let index = Index { db, path, opened };
         index.prepare()?;
         Ok(index)
     }
 
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// While this is held, all questions see one state of the index, whoever
+    /// writes meanwhile; and the file is locked once, not for each of them.
+    pub fn snapshot(&self) -> Result<impl Sized + '_, Error> {
+        let transaction = self.db.unchecked_transaction();
+        transaction.map_err(|e| sqlite(&self.path, e))
     }
 
     pub fn counts(&self) -> Result<Counts, Error> {
@@ -363,12 +400,22 @@ impl Index {
                 "pragma synchronous = normal; pragma wal_autocheckpoint = 512;
                  pragma temp_store = memory;",
             )?;
+            // A server asks often, and pages that it has need no reading; this
+            // is the most that is kept, in KiB.
+            db.execute_batch("pragma cache_size = -32768;")?;
             Ok(db)
         };
-        Ok(Index {
-            db: open().map_err(|e| sqlite(path, e))?,
-            path: path.to_owned(),
-        })
+        let opened = open().and_then(|db| Ok((Witness::of(&db, path)?, db)));
+        let (opened, db) = opened.map_err(|e| sqlite(path, e))?;
+        let path = path.to_owned();
+        Ok(Index { db, path, opened })
+    }
+
+    /// Whether the file is still the one that was opened, and nobody else has
+    /// written to it since. An index in memory is nobody else's.
+    pub fn is_as_opened(&self) -> bool {
+        self.opened == Witness::default()
+            || Witness::of(&self.db, &self.path).is_ok_and(|now| now == self.opened)
     }
 
     fn create(path: &Path) -> Result<Index, Error> {

@@ -1,8 +1,6 @@
 //! What the index keeps of a document: its names, date, standing and passages.
 
-use jiff::civil::Date;
-
-use crate::document::{Document, FrontMatter};
+use crate::document::{Document, FrontMatter, own_date};
 use crate::index::chunk::{Sizes, chunks};
 use crate::index::{Kind, Put, Stamp, Standing};
 use crate::workspace::{RelPath, Role};
@@ -49,7 +47,7 @@ pub fn describe(
         kind: if named { Kind::Skill } else { Kind::Knowledge },
         title,
         names: names(path, front),
-        date: date(stem, front).map(|d| d.to_string()),
+        date: own_date(document, stem).map(|d| d.to_string()),
         importance: front
             .and_then(|f| f.int("importance"))
             .filter(|i| (1..=10).contains(i))
@@ -102,29 +100,6 @@ fn names(path: &RelPath, front: Option<&FrontMatter>) -> String {
         }
     }
     names
-}
-
-/// The document's own date: from its front matter, else from its file name.
-fn date(stem: &str, front: Option<&FrontMatter>) -> Option<Date> {
-    ["date", "updated", "modified", "last_updated", "created"]
-        .iter()
-        .filter_map(|key| front?.text(key))
-        .chain([stem])
-        .find_map(leading_date)
-}
-
-fn leading_date(text: &str) -> Option<Date> {
-    let text = text.trim();
-    let iso = text.get(..10)?;
-    if let Ok(date) = iso.parse() {
-        return Some(date);
-    }
-    // 2026/05/30 and 2026_05_30 are common in exports.
-    let separated =
-        iso.as_bytes()[4] == iso.as_bytes()[7] && matches!(iso.as_bytes()[4], b'/' | b'_' | b'.');
-    separated
-        .then(|| iso.replace(['/', '_', '.'], "-").parse().ok())
-        .flatten()
 }
 
 fn standing(front: Option<&FrontMatter>) -> Standing {

@@ -7,6 +7,7 @@ use jiff::Timestamp;
 
 use super::refresh::{self, Error, Refresh};
 use crate::index::{Entry, Index, Note};
+use crate::routing::{self, manifest::Manifest};
 use crate::workspace::{Lock, Scan, Workspace};
 
 /// An index to ask, and what is to be said about it.
@@ -53,16 +54,40 @@ impl Fresh {
             _ => None,
         })
     }
+
+    fn with_retired(mut self, manifest: Option<&Manifest>) -> Fresh {
+        retire(&mut self.catalogue, manifest);
+        self
+    }
+}
+
+/// What the manifest lists in Tier 3 is archived. That is looked up anew at
+/// each opening, since a row can change while the file it names does not.
+pub fn retire(catalogue: &mut [Entry], manifest: Option<&Manifest>) {
+    let retired = manifest.map(Manifest::retired).unwrap_or_default();
+    if retired.is_empty() {
+        return;
+    }
+    for entry in catalogue {
+        if entry.scope == "knowledge" && retired.holds(&entry.path) {
+            entry.scope = "archive".to_owned();
+        }
+    }
 }
 
 /// Opens the index and brings it up to date. Where it cannot be kept, it is
 /// made in memory: a search is answered as long as the files can be read.
 pub fn fresh(workspace: &Workspace, opening: &mut Opening) -> Result<Fresh, Error> {
+    let manifest = Manifest::read(workspace);
     // One look at the files serves all that follows.
-    let scan = workspace.scan();
+    let scan = routing::scan_by(workspace, manifest.as_ref());
+    Ok(in_step(workspace, &scan, opening)?.with_retired(manifest.as_ref()))
+}
+
+fn in_step(workspace: &Workspace, scan: &Scan, opening: &mut Opening) -> Result<Fresh, Error> {
     let mut damage = None;
     if !opening.force {
-        match unchanged(workspace, &scan) {
+        match unchanged(workspace, scan) {
             Ok(Some(fresh)) => return Ok(fresh),
             Ok(None) => {}
             Err(Error::Index(e)) if e.is_damage() => damage = Some(e.to_string()),
@@ -70,16 +95,49 @@ pub fn fresh(workspace: &Workspace, opening: &mut Opening) -> Result<Fresh, Erro
             Err(e) => return Err(e),
         }
     }
-    if let Some(fresh) = nothing(workspace, &scan)? {
+    if let Some(fresh) = nothing(workspace, scan)? {
         return Ok(fresh);
     }
     let lock = match workspace.lock_index(opening.wait) {
         Ok(lock) => lock,
-        Err(e) if e.is_locked() => return behind(workspace, &scan, e.into()),
-        Err(e) => return in_memory(workspace, &scan, opening, e.to_string()),
+        Err(e) if e.is_locked() => return behind(workspace, scan, e.into()),
+        Err(e) => return in_memory(workspace, scan, opening, e.to_string()),
     };
-    kept(workspace, &scan, lock, damage, opening)
-        .or_else(|e| in_memory(workspace, &scan, opening, e.to_string()))
+    kept(workspace, scan, lock, damage, opening)
+        .or_else(|e| in_memory(workspace, scan, opening, e.to_string()))
+}
+
+/// The same for one that has been open since it was last asked: where neither
+/// the files nor the index itself changed meanwhile, nothing is read again.
+pub fn again(workspace: &Workspace, before: Fresh, opening: &mut Opening) -> Result<Fresh, Error> {
+    let behind = |remark: &Remark| matches!(remark, Remark::Behind { .. });
+    let usable = !opening.force
+        && !before.remarks.iter().any(behind)
+        && before.index.is_as_opened()
+        && (before.in_memory().is_some() || manifest_is_there(workspace));
+    if usable {
+        let differences = refresh::differences(&workspace.scan(), &before.catalogue, false);
+        if differences.none() {
+            let kept = before.remarks.into_iter();
+            let mut remarks: Vec<Remark> = kept
+                .filter(|remark| matches!(remark, Remark::InMemory(_) | Remark::Beside { .. }))
+                .collect();
+            remarks.extend(unreadable(differences.problems));
+            return Ok(Fresh {
+                refresh: None,
+                lock: None,
+                remarks,
+                ..before
+            });
+        }
+    }
+    drop(before);
+    fresh(workspace, opening)
+}
+
+fn manifest_is_there(workspace: &Workspace) -> bool {
+    let manifest = workspace.derived().join("manifest.json");
+    manifest.symlink_metadata().is_ok()
 }
 
 /// The index in its file, brought up to date under the lock.
@@ -128,12 +186,14 @@ fn kept(
 
 /// Throws an index away that proved to be damaged while it was asked.
 pub fn rebuilt(workspace: &Workspace, opening: &mut Opening, why: String) -> Result<Fresh, Error> {
-    let scan = workspace.scan();
-    match workspace.lock_index(opening.wait) {
+    let manifest = Manifest::read(workspace);
+    let scan = routing::scan_by(workspace, manifest.as_ref());
+    let fresh = match workspace.lock_index(opening.wait) {
         Ok(lock) => kept(workspace, &scan, lock, Some(why), opening)
             .or_else(|e| in_memory(workspace, &scan, opening, e.to_string())),
         Err(_) => in_memory(workspace, &scan, opening, why),
-    }
+    };
+    Ok(fresh?.with_retired(manifest.as_ref()))
 }
 
 fn run(
@@ -189,8 +249,7 @@ fn unchanged(workspace: &Workspace, scan: &Scan) -> Result<Option<Fresh>, Error>
     let catalogue = index.catalogue()?;
     let differences = refresh::differences(scan, &catalogue, false);
     // A manifest that somebody removed is written again.
-    let manifest = workspace.derived().join("manifest.json");
-    if !differences.none() || manifest.symlink_metadata().is_err() {
+    if !differences.none() || !manifest_is_there(workspace) {
         return Ok(None);
     }
     Ok(Some(Fresh {

@@ -4,6 +4,7 @@ use super::describe::{describe, unusable};
 use super::refresh::Error;
 use crate::document;
 use crate::index::{Change, Entry, Index, Sizes, Stamp};
+use crate::routing::manifest::{self, Manifest};
 use crate::workspace::{RelPath, Role, Workspace, git, role};
 
 pub struct Past {
@@ -22,14 +23,27 @@ pub fn at(
     progress: &mut dyn FnMut(usize, usize),
 ) -> Result<Past, Error> {
     let rev = git::tree_at(workspace.root(), rev)?;
-    let files: Vec<(RelPath, Role, String)> = git::files_at(workspace.root(), &rev, "")?
+    let all = git::files_at(workspace.root(), &rev, "")?;
+    // Domains are those that the manifest had then.
+    let manifest = all.iter().find(|(path, _)| path == manifest::FILE);
+    let manifest = match manifest {
+        Some((_, blob)) => git::blobs(workspace.root(), &[blob.as_str()])?.pop(),
+        None => None,
+    };
+    let domains = manifest
+        .and_then(|bytes| String::from_utf8(bytes).ok())
+        .map(|text| Manifest::parse(text).domains())
+        .unwrap_or_default();
+    let files: Vec<(RelPath, Role, String)> = all
         .into_iter()
         .filter(|(path, _)| path.ends_with(".md"))
         .filter_map(|(path, blob)| {
             let path = RelPath::new(&path).ok()?;
-            let role = role(&path, &[]);
+            let role = role(&path, &domains);
+            let inside = path.starts_with("knowledge")
+                || domains.iter().any(|domain| path.starts_with(domain));
             let wanted = matches!(role, Role::Knowledge | Role::Archive | Role::Agent)
-                && (path.as_str().starts_with("knowledge/") || role == Role::Agent)
+                && (inside || role == Role::Agent)
                 || path.as_str() == "knowledge/README.md";
             wanted.then_some((path, role, blob))
         })

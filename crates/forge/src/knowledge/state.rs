@@ -1,20 +1,35 @@
 //! State files as something to search: few and small, so their index is made
-//! anew each time and lives in memory.
+//! anew each time and lives in memory. A decision that was replaced stands
+//! below the others and says what replaced it.
+
+use std::ops::Range;
 
 use super::describe::describe;
 use super::refresh::Error;
-use crate::document;
-use crate::index::{Change, Entry, Index, Sizes, Stamp};
+use crate::document::{self, Document};
+use crate::index::chunk::{self, Chunk};
+use crate::index::{Change, Index, Sizes, Stamp};
+use crate::mind::{Decided, File, Mind};
+use crate::recall::{self, Answer, Ask, Mode};
 use crate::workspace::{RelPath, Role, Workspace, role};
 
 /// Folders that may hold state; the role decides about each file. What was
 /// archived beside the state it came from is found with it.
 const FOLDERS: [&str; 3] = [".mind", "memory", "scratch"];
 
-pub fn index(workspace: &Workspace) -> Result<(Index, Vec<Entry>), Error> {
+/// Passages that are ranked before those of replaced decisions are lowered.
+const POOL: usize = 200;
+
+/// Asks the state files, by full text.
+pub fn ask(workspace: &Workspace, ask: &Ask<'_>) -> Result<Answer, Error> {
+    let mind = Mind::open(workspace);
+    let decisions = mind.file(File::Decisions);
+    // A file that cannot be read is left out below, as the others are.
+    let decided = mind.decided().unwrap_or_default();
+    let mut ended: Vec<((usize, usize), String)> = Vec::new();
     let sizes = Sizes::up_to(workspace.config().index.chunk_tokens);
     let mut changes = Vec::new();
-    for path in paths(workspace) {
+    for path in paths(workspace, &mind) {
         let Ok(text) = workspace.read_text(&path) else {
             continue;
         };
@@ -24,23 +39,45 @@ pub fn index(workspace: &Workspace) -> Result<(Index, Vec<Entry>), Error> {
             recorded_ns: 0,
         };
         let hash = document::content_hash(&text);
-        let put = describe(
-            &path,
-            Role::State,
-            stamp,
-            hash,
-            &document::parse(text),
-            sizes,
-        );
+        let document = document::parse(text);
+        let mut put = describe(&path, Role::State, stamp, hash, &document, sizes);
+        if path == decisions && !decided.is_empty() {
+            put.chunks = one_each(&document, &decided, sizes);
+            for it in &decided {
+                if let Some(by) = &it.ended {
+                    ended.push((document.lines_of(&it.span), by.clone()));
+                }
+            }
+        }
         changes.push(Change::Put(Box::new(put)));
     }
     let mut index = Index::in_memory()?;
     index.apply(changes)?;
     let catalogue = index.catalogue()?;
-    Ok((index, catalogue))
+    let wide = Ask {
+        mode: Mode::Text,
+        limit: ask.limit.max(POOL),
+        ..ask.clone()
+    };
+    let mut answer = recall::ask(&index, &catalogue, None, &wide)?;
+    for hit in &mut answer.hits {
+        let (first, last) = hit.passage.lines;
+        let inside = |(from, to): &(usize, usize)| *from <= first && last <= *to;
+        if hit.passage.path == decisions.as_str()
+            && let Some((_, by)) = ended.iter().find(|(lines, _)| inside(lines))
+        {
+            hit.replaced_by = Some(by.clone());
+            hit.score *= recall::OUTDATED;
+        }
+    }
+    recall::sort(&mut answer.hits);
+    let beyond = answer.hits.len().saturating_sub(ask.limit);
+    answer.hits.truncate(ask.limit);
+    answer.more += beyond;
+    Ok(answer)
 }
 
-fn paths(workspace: &Workspace) -> Vec<RelPath> {
+fn paths(workspace: &Workspace, mind: &Mind<'_>) -> Vec<RelPath> {
     let mut paths = Vec::new();
     for folder in FOLDERS {
         paths.extend(
@@ -50,5 +87,56 @@ fn paths(workspace: &Workspace) -> Vec<RelPath> {
                 .filter(|path| matches!(role(path, &[]), Role::State | Role::Archive)),
         );
     }
+    // A manifest may have its files elsewhere.
+    let which = [
+        File::State,
+        File::Decisions,
+        File::SessionLog,
+        File::Archive,
+    ];
+    paths.extend(which.map(|which| mind.file(which)));
+    paths.push(mind.ideas_file());
+    paths.sort();
+    paths.dedup();
     paths
+}
+
+/// Passages that hold one decision each, and the rest of the file.
+fn one_each(document: &Document, decided: &[Decided], sizes: Sizes) -> Vec<Chunk> {
+    let mut chunks = Vec::new();
+    let mut at = document.body.start;
+    for it in decided {
+        if it.span.start < at {
+            continue;
+        }
+        piece(document, at..it.span.start, sizes, &mut chunks);
+        piece(document, it.span.clone(), sizes, &mut chunks);
+        at = it.span.end;
+    }
+    piece(document, at..document.text.len(), sizes, &mut chunks);
+    chunks
+}
+
+/// The passages of a part of the file, with the headings around it.
+fn piece(document: &Document, span: Range<usize>, sizes: Sizes, chunks: &mut Vec<Chunk>) {
+    let text = document.str(&span);
+    if text.trim().is_empty() {
+        return;
+    }
+    let section = document
+        .sections
+        .partition_point(|it| it.heading.start < span.start)
+        .saturating_sub(1);
+    let around = match document.sections[section].span.end > span.start {
+        true => document.heading_path(section),
+        false => Vec::new(),
+    };
+    let above = document.line_of(span.start) - 1;
+    for mut chunk in chunk::chunks(&document::parse(text.to_owned()), sizes) {
+        let mut headings: Vec<String> = around.iter().map(|it| (*it).to_owned()).collect();
+        headings.append(&mut chunk.headings);
+        chunk.headings = headings;
+        chunk.lines = (chunk.lines.0 + above, chunk.lines.1 + above);
+        chunks.push(chunk);
+    }
 }

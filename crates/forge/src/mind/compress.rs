@@ -63,7 +63,7 @@ impl Compression {
 }
 
 /// Entries that a workspace's log keeps.
-const DATED_SESSIONS: usize = 10;
+pub(super) const DATED_SESSIONS: usize = 10;
 
 const SESSIONS: &str = "Archived Sessions";
 const DECISIONS: &str = "Archived Decisions";
@@ -175,7 +175,7 @@ impl Mind<'_> {
         Ok(plan)
     }
 
-    fn compress_sessions(
+    pub(super) fn compress_sessions(
         &self,
         text: String,
         keep: usize,

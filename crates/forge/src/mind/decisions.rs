@@ -13,7 +13,11 @@ use super::values::{self, edited, indented, marker, plain};
 use super::{Error, File, Layout, Mind, outline};
 use crate::document::{self, Document, Edit, inert_line};
 
+pub(crate) mod condense;
 mod forms;
+pub(crate) mod supersede;
+
+pub use supersede::{Decided, Supersession};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Decision {
@@ -27,6 +31,8 @@ pub struct Decision {
     pub status: Option<String>,
     /// Struck out, or with a status that says so: it binds nobody.
     pub superseded: bool,
+    /// The day that the entry gives for it.
+    pub superseded_on: Option<Date>,
     /// The entry as it stands in the file.
     pub text: String,
     pub line: usize,
@@ -66,75 +72,110 @@ impl Mind<'_> {
     /// Writes a decision down and gives its id: `DEC-007`, or what the file's
     /// own form has in its place.
     pub fn decide(&self, new: &NewDecision, now: Timestamp) -> Result<String, Error> {
-        let new = new.inert()?;
         self.rewrite(
             File::Decisions,
             "Record a decision",
             now,
             |change, before| {
-                let path = self.files.path(File::Decisions);
-                let text = before.unwrap_or_else(|| match self.files.layout {
-                    Layout::Mind => "# Decision Log\n".to_owned(),
-                    Layout::Manifest => "# Decisions\n".to_owned(),
-                });
                 let archive = match self.files.layout {
                     Layout::Mind => change.read_text(self.files.path(File::Archive))?,
                     Layout::Manifest => None,
                 };
-                let archive = document::parse(archive.unwrap_or_default());
-                let date = values::date(now);
-                let mut id = String::new();
-                let count = |text: &str| read(&document::parse(text.to_owned())).len();
-                let known = count(&text);
-                let after = edited(path, text, |document| {
-                    let existing = read(document);
-                    match form_of(document, &existing, self.files.layout) {
-                        Form::Block => {
-                            let number = highest(document).max(highest(&archive)) + 1;
-                            id = format!("DEC-{number:03}");
-                            let title = format!("{id}: {}", new.title);
-                            values::add_entry(
-                                document,
-                                first_if_newest(document),
-                                &title,
-                                &new.block(date),
-                            )
-                        }
-                        Form::Line => {
-                            id = date.to_string();
-                            let like = existing.iter().rev().find(|it| it.form == Form::Line);
-                            let bullet = like.is_some_and(|it| marker(it.text.trim()).is_some());
-                            let line = format!(
-                                "{}**{date}** - {}",
-                                if bullet { "- " } else { "" },
-                                new.line()
-                            );
-                            append_line(document, like, &line, !bullet)
-                        }
-                        Form::Item => {
-                            let like = existing.iter().rev().find(|it| it.form == Form::Item);
-                            let last = existing
-                                .iter()
-                                .filter_map(|it| it.id.as_deref()?.parse().ok());
-                            id = (last.max().unwrap_or(0usize) + 1).to_string();
-                            let line = format!("{id}. **{}** ({date}): {}", new.title, new.tail());
-                            append_line(document, like, &line, false)
-                        }
-                    }
-                })?;
-                if count(&after) != known + 1 {
-                    return Err(Error::Unsafe {
-                        path: path.to_string(),
-                        why: "the new decision would not be read as one",
-                    });
-                }
-                Ok((after, id))
+                self.with_decision(before, archive.unwrap_or_default(), new, now)
             },
         )
+    }
+
+    /// The text of the file with one decision more, and its id. The archive
+    /// may hold higher ids.
+    pub(super) fn with_decision(
+        &self,
+        before: Option<String>,
+        archive: String,
+        new: &NewDecision,
+        now: Timestamp,
+    ) -> Result<(String, String), Error> {
+        let new = new.inert()?;
+        let path = self.files.path(File::Decisions);
+        let text = before.unwrap_or_else(|| match self.files.layout {
+            Layout::Mind => "# Decision Log\n".to_owned(),
+            Layout::Manifest => "# Decisions\n".to_owned(),
+        });
+        let archive = document::parse(archive);
+        let date = values::date(now);
+        let mut id = String::new();
+        let count = |text: &str| read(&document::parse(text.to_owned())).len();
+        let known = count(&text);
+        let after = edited(path, text, |document| {
+            let existing = read(document);
+            match form_of(document, &existing, self.files.layout) {
+                Form::Block => {
+                    let number = highest(document).max(highest(&archive)) + 1;
+                    id = format!("DEC-{number:03}");
+                    let title = format!("{id}: {}", new.title);
+                    let first = first_if_newest(document);
+                    values::add_entry(document, first, &title, &new.block(date))
+                }
+                Form::Line => {
+                    id = date.to_string();
+                    let like = existing.iter().rev().find(|it| it.form == Form::Line);
+                    let outer = |it: &&Decision| !document.str(&it.span).starts_with([' ', '\t']);
+                    let outer = existing.iter().rev().filter(outer);
+                    let outer = outer.into_iter().find(|it| it.form == Form::Line);
+                    let bullet = outer.is_some_and(|it| marker(it.text.trim()).is_some());
+                    let bullet_mark = if bullet { "- " } else { "" };
+                    let line = format!("{bullet_mark}**{date}** - {}", new.line());
+                    append_line(document, like, &line, !bullet)
+                }
+                Form::Item => {
+                    let like = existing.iter().rev().find(|it| it.form == Form::Item);
+                    let last = existing
+                        .iter()
+                        .filter_map(|it| it.id.as_deref()?.parse().ok());
+                    id = (last.max().unwrap_or(0usize) + 1).to_string();
+                    let line = format!("{id}. **{}** ({date}): {}", new.title, new.tail());
+                    append_line(document, like, &line, false)
+                }
+            }
+        })?;
+        if count(&after) != known + 1 {
+            return Err(Error::Unsafe {
+                path: path.to_string(),
+                why: "the new decision would not be read as one",
+            });
+        }
+        Ok((after, id))
     }
 }
 
 impl NewDecision {
+    /// A decision said in a sentence, with the beginning of it as its title.
+    pub fn said(text: &str) -> NewDecision {
+        NewDecision {
+            title: values::cut(&plain(text), 80),
+            decision: text.to_owned(),
+            ..NewDecision::default()
+        }
+    }
+
+    /// Whether an entry says this already. One that was ended may be decided
+    /// anew, though not on the same day.
+    pub(super) fn is(&self, entry: &Decision, today: Date) -> Result<bool, Error> {
+        let new = self.inert()?;
+        if entry.superseded && entry.date != Some(today) {
+            return Ok(false);
+        }
+        let said = entry.decision.as_deref().unwrap_or(&entry.title);
+        Ok(match entry.form {
+            Form::Block => entry.title == plain(&new.title) && said == plain(&new.decision),
+            Form::Line => said == plain(&new.line()),
+            Form::Item => {
+                said.starts_with(&plain(&format!("**{}** (", new.title)))
+                    && said.ends_with(&plain(&format!("): {}", new.tail())))
+            }
+        })
+    }
+
     /// The same with values that cannot become structure.
     fn inert(&self) -> Result<NewDecision, Error> {
         let line = |text: &Option<String>| {
@@ -178,7 +219,8 @@ impl NewDecision {
 
     fn line(&self) -> String {
         let tail = self.tail();
-        match plain(&self.decision) == plain(&self.title) {
+        let title = plain(&self.title);
+        match plain(&self.decision).starts_with(title.trim_end_matches('…')) {
             true => tail,
             false => format!("{}: {tail}", self.title),
         }

@@ -27,6 +27,9 @@ pub struct Session {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct NewSession {
     pub summary: String,
+    /// What was done, a sentence each. A dated log has them as they are, with
+    /// the summary as their title.
+    pub did: Vec<String>,
     pub completed: Vec<String>,
     pub decisions: Vec<String>,
     pub blockers: Vec<String>,
@@ -62,64 +65,81 @@ impl Mind<'_> {
             return Err(Error::Empty { what: "summary" });
         }
         self.rewrite(File::SessionLog, "Log a session", now, |change, before| {
-            let path = self.files.path(File::SessionLog);
-            let text = before.unwrap_or_else(|| match self.files.layout {
-                Layout::Mind => "# Session Log\n".to_owned(),
-                Layout::Manifest => "# Session Log\n\n---\n".to_owned(),
-            });
             let archive = change.read_text(self.files.path(File::Archive))?;
-            let archive = document::parse(archive.unwrap_or_default());
-            let mut number = 0;
-            let known = read(&document::parse(text.clone()), self.files.layout).len();
-            let after = edited(path, text, |document| {
-                let existing = in_order(document);
-                let dated = match existing.last() {
-                    Some(last) => last.number.is_none(),
-                    None => self.files.layout == Layout::Manifest && highest(document) == 0,
-                };
-                number = match dated {
-                    true => existing.len() + 1,
-                    false => highest(document).max(highest(&archive)) + 1,
-                };
-                let newest_first = newest_first(&existing, self.files.layout);
-                let first = existing.first().map(|session| session.span.start);
-                if dated {
-                    let title = new.dated_title(now);
-                    let body = format!("{}\n\n---", new.body());
-                    return match (newest_first, first) {
-                        (true, Some(at)) => values::add_entry(document, Some(at), &title, &body),
-                        _ => values::append_entry(document, 2, &title, &body),
-                    };
-                }
-                let title = match new.captured {
-                    Some(_) => format!("Session {number} — {} (auto-captured)", values::date(now)),
-                    None => format!("Session {number} — {}", values::date_time(now)),
-                };
-                let before = first.filter(|_| newest_first);
-                values::add_entry(document, before, &title, &new.body())
-            })?;
-            if read(&document::parse(after.clone()), self.files.layout).len() != known + 1 {
-                return Err(Error::Unsafe {
-                    path: path.to_string(),
-                    why: "the new entry would not be read as one",
-                });
-            }
-            Ok((after, number))
+            self.with_session(before, archive.unwrap_or_default(), new, now)
         })
+    }
+
+    /// The text of the log with one entry more, and its number. The archive
+    /// may hold higher ones.
+    pub(super) fn with_session(
+        &self,
+        before: Option<String>,
+        archive: String,
+        new: &NewSession,
+        now: Timestamp,
+    ) -> Result<(String, usize), Error> {
+        let path = self.files.path(File::SessionLog);
+        let text = before.unwrap_or_else(|| match self.files.layout {
+            Layout::Mind => "# Session Log\n".to_owned(),
+            Layout::Manifest => "# Session Log\n\n---\n".to_owned(),
+        });
+        let archive = document::parse(archive);
+        let mut number = 0;
+        let known = read(&document::parse(text.clone()), self.files.layout).len();
+        let after = edited(path, text, |document| {
+            let existing = in_order(document);
+            let dated = match existing.last() {
+                Some(last) => last.number.is_none(),
+                None => self.files.layout == Layout::Manifest && highest(document) == 0,
+            };
+            number = match dated {
+                true => existing.len() + 1,
+                false => highest(document).max(highest(&archive)) + 1,
+            };
+            let newest_first = newest_first(&existing, self.files.layout);
+            let first = existing.first().map(|session| session.span.start);
+            if dated {
+                let title = new.dated_title(now);
+                let body = format!("{}\n\n---", new.body(true));
+                return match (newest_first, first) {
+                    (true, Some(at)) => values::add_entry(document, Some(at), &title, &body),
+                    _ => values::append_entry(document, 2, &title, &body),
+                };
+            }
+            let title = match new.captured {
+                Some(_) => format!("Session {number} — {} (auto-captured)", values::date(now)),
+                None => format!("Session {number} — {}", values::date_time(now)),
+            };
+            let before = first.filter(|_| newest_first);
+            values::add_entry(document, before, &title, &new.body(false))
+        })?;
+        if read(&document::parse(after.clone()), self.files.layout).len() != known + 1 {
+            return Err(Error::Unsafe {
+                path: path.to_string(),
+                why: "the new entry would not be read as one",
+            });
+        }
+        Ok((after, number))
     }
 }
 
 impl NewSession {
-    fn body(&self) -> String {
+    /// What stands below the heading. Where the heading says what it was about,
+    /// plain bullets of what was done are enough.
+    fn body(&self, titled: bool) -> String {
         if let Some(captured) = &self.captured {
             return captured.body();
+        }
+        if titled && !self.did.is_empty() {
+            return values::bullets(&self.did);
         }
         let mut lines = vec![format!(
             "- **Summary:** {}",
             values::indented(&self.summary)
         )];
         for (label, values) in [
-            ("Completed", &self.completed),
+            ("Completed", &[&self.completed[..], &self.did[..]].concat()),
             ("Decisions", &self.decisions),
             ("Blockers", &self.blockers),
         ] {
@@ -144,6 +164,8 @@ impl NewSession {
     fn dated_title(&self, now: Timestamp) -> String {
         let what = match &self.captured {
             Some(_) => "auto-captured".to_owned(),
+            // Below bullets the summary stands nowhere else.
+            None if !self.did.is_empty() => inert_line(&self.summary),
             None => values::cut(&inert_line(&self.summary), 60),
         };
         format!("{} - {what}", values::date(now))
@@ -258,6 +280,16 @@ fn highest(document: &Document) -> usize {
 }
 
 impl Session {
+    /// What it says, a bullet each; continued ones on one line.
+    pub fn points(&self) -> Vec<String> {
+        let body: Vec<&str> = self.text.lines().skip(1).collect();
+        values::items(&body.join("\n"))
+            .into_iter()
+            .filter(|it| !is_unset(it) && it != "---")
+            .map(|it| values::plain(&it))
+            .collect()
+    }
+
     /// One line on what it was about: its summary, else what was completed,
     /// else how many files changed, else its first line.
     pub fn gist(&self) -> Option<String> {

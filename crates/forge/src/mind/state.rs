@@ -30,7 +30,10 @@ pub struct StateChange {
     pub status: Option<String>,
     pub active: Option<Vec<String>>,
     pub blocked: Option<Vec<String>>,
+    /// The first thing to do; others that are listed behind it stay.
     pub next: Option<String>,
+    /// Everything that is to do next, in place of what is listed.
+    pub priorities: Option<Vec<String>>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -170,22 +173,60 @@ impl Mind<'_> {
     /// is none.
     pub fn set(&self, change: &StateChange, now: Timestamp) -> Result<SetOutcome, Error> {
         self.rewrite(File::State, "Set the state", now, |_, before| {
-            let created = before.is_none();
-            let path = self.files.path(File::State);
-            let mut text = before.unwrap_or_else(|| blank(self.files.layout));
-            for (part, body) in change.bodies(self.files.layout) {
-                text = edited(path, text, |document| {
-                    put(document, part, &body, self.files.layout)
-                })?;
-            }
-            let today = values::date(now).to_string();
-            text = edited(path, text, |document| {
-                put_date(document, &today, self.files.layout)
-            })?;
-            let phase = State::read(&document::parse(text.clone()), None).phase;
-            Ok((text, SetOutcome { created, phase }))
+            self.with_state(before, change, now)
         })
     }
+
+    /// The text of the state file after a change.
+    pub(super) fn with_state(
+        &self,
+        before: Option<String>,
+        change: &StateChange,
+        now: Timestamp,
+    ) -> Result<(String, SetOutcome), Error> {
+        let created = before.is_none();
+        let path = self.files.path(File::State);
+        let mut text = before.unwrap_or_else(|| blank(self.files.layout));
+        for (part, body) in change.bodies(self.files.layout) {
+            text = edited(path, text, |document| {
+                put(document, part, &body, self.files.layout)
+            })?;
+        }
+        if let Some(list) = change.list_of_next() {
+            text = edited(path, text, |document| match Part::Next.find(document) {
+                Some(section) => document.replace_section(section, &list),
+                None => {
+                    let title = Part::Next.title(self.files.layout);
+                    values::append_entry(document, 2, title, &list)
+                }
+            })?;
+        }
+        let today = values::date(now).to_string();
+        text = edited(path, text, |document| {
+            put_date(document, &today, self.files.layout)
+        })?;
+        let phase = State::read(&document::parse(text.clone()), None).phase;
+        Ok((text, SetOutcome { created, phase }))
+    }
+}
+
+/// A file without the date of its last change, by which two are compared.
+pub(super) fn without_date(text: &str) -> String {
+    let document = document::parse(text.to_owned());
+    let mut dated: Vec<std::ops::Range<usize>> = Vec::new();
+    if let Some(section) = Part::Updated.find(&document) {
+        dated.push(document.sections[section].own.clone());
+    } else if let Some(span) = label_line(&document, "last updated") {
+        dated.push(span);
+    }
+    let mut out = String::with_capacity(text.len());
+    let mut at = 0;
+    for span in dated {
+        out.push_str(&text[at..span.start]);
+        at = span.end;
+    }
+    out.push_str(&text[at..]);
+    out
 }
 
 impl StateChange {
@@ -219,6 +260,19 @@ impl StateChange {
             bodies.push((Part::Next, or_unset(next)));
         }
         bodies
+    }
+
+    fn list_of_next(&self) -> Option<String> {
+        let lines: Vec<String> = (self.priorities.as_ref()?.iter())
+            .map(|it| inert_line(it))
+            .filter(|it| !it.is_empty())
+            .enumerate()
+            .map(|(at, it)| format!("{}. {it}", at + 1))
+            .collect();
+        Some(match lines.is_empty() {
+            true => "None".to_owned(),
+            false => lines.join("\n"),
+        })
     }
 }
 

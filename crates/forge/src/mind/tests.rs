@@ -8,6 +8,7 @@ mod defects;
 mod formats;
 mod properties;
 mod small_files;
+mod supersede;
 
 /// A workspace with these files, opened.
 struct Fixture {

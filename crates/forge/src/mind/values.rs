@@ -186,7 +186,7 @@ pub(super) fn milliseconds(now: Timestamp) -> String {
 }
 
 /// The first ISO date of a text.
-pub(super) fn first_date(text: &str) -> Option<Date> {
+pub(crate) fn first_date(text: &str) -> Option<Date> {
     let bytes = text.as_bytes();
     (0..bytes.len().saturating_sub(9))
         .filter(|at| bytes[*at].is_ascii_digit() && bytes[at + 4] == b'-' && bytes[at + 7] == b'-')

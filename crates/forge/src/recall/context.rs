@@ -11,10 +11,36 @@ use crate::index::Standing;
 
 /// Renders the pieces of an answer; empty when there are none.
 pub fn render(answer: &Answer, pieces: &[Piece], left_out: &[usize]) -> String {
+    rendered(answer, pieces, left_out, &source)
+}
+
+/// The same for a reader who sees nothing but this text: each source with its
+/// span of lines, its headings and its date.
+pub fn render_in_full(answer: &Answer, pieces: &[Piece], left_out: &[usize]) -> String {
+    rendered(answer, pieces, left_out, &|hit| {
+        let (first, last) = hit.passage.lines;
+        let mut source = format!("{}:{first}-{last}", hit.passage.path);
+        if hit.passage.headings.len() > 1 {
+            let headings = crate::document::inert_line(&hit.passage.headings.join(" > "));
+            let _ = write!(source, " | Section: {headings}");
+        }
+        if let Some(date) = &hit.passage.date {
+            let _ = write!(source, " | Date: {}", crate::document::inert_line(date));
+        }
+        source
+    })
+}
+
+fn rendered(
+    answer: &Answer,
+    pieces: &[Piece],
+    left_out: &[usize],
+    place: &dyn Fn(&Hit) -> String,
+) -> String {
     if pieces.is_empty() {
         return String::new();
     }
-    let mark = mark(pieces);
+    let mark = mark(pieces.iter().map(|piece| piece.text.as_str()));
     let mut out = String::from("## Relevant Knowledge\n\n");
     let _ = writeln!(
         out,
@@ -23,7 +49,7 @@ pub fn render(answer: &Answer, pieces: &[Piece], left_out: &[usize]) -> String {
     for piece in pieces {
         let hit = &answer.hits[piece.hit];
         let _ = writeln!(out, "### {}", name(hit));
-        let _ = writeln!(out, "_Source: {} | Relevance: {}_", source(hit), level(hit));
+        let _ = writeln!(out, "_Source: {} | Relevance: {}_", place(hit), level(hit));
         if let Some(note) = standing(hit) {
             let _ = writeln!(out, "_{note}_");
         }
@@ -108,10 +134,11 @@ fn name(hit: &Hit) -> String {
     }
 }
 
-fn mark(pieces: &[Piece]) -> String {
+/// A mark for a fence around texts that none of them can contain.
+pub fn mark<'a>(texts: impl Iterator<Item = &'a str>) -> String {
     let mut hasher = blake3::Hasher::new();
-    for piece in pieces {
-        hasher.update(piece.text.as_bytes());
+    for text in texts {
+        hasher.update(text.as_bytes());
         hasher.update(&[0]);
     }
     hasher.finalize().to_hex()[..16].to_owned()

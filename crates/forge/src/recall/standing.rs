@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use super::Hit;
 use crate::index::{Entry, Error, Index, Standing};
+use crate::links::{Names, name_in};
 
 /// Lowers outdated hits and lifts what replaced them at least to the place
 /// that the outdated one had earned.
@@ -56,16 +57,12 @@ pub(super) fn apply(
 /// Path of an outdated document → path of the one that finally replaced it.
 fn replacements(index: &Index, catalogue: &[Entry]) -> Result<HashMap<String, String>, Error> {
     let mut direct: HashMap<String, String> = HashMap::new();
-    let mut names: Option<HashMap<String, &str>> = None;
+    let mut names: Option<Names> = None;
     let mut resolve = |name: &str, near: &str| -> Option<String> {
-        let names = names.get_or_insert_with(|| names_of(catalogue));
-        let beside = near
-            .rsplit_once('/')
-            .map(|(dir, _)| format!("{dir}/{}", key(name)));
-        beside
-            .and_then(|b| names.get(b.as_str()))
-            .or_else(|| names.get(key(name).as_str()))
-            .map(|p| (*p).to_owned())
+        let paths = || catalogue.iter().map(|entry| entry.path.as_str());
+        let names = names.get_or_insert_with(|| Names::new(paths()));
+        let file = names.resolve(name_in(name), near).file()?;
+        Some(catalogue[file as usize].path.clone())
     };
     for entry in catalogue {
         if let Standing::SupersededBy(name) = &entry.standing
@@ -98,25 +95,4 @@ fn replacements(index: &Index, catalogue: &[Entry]) -> Result<HashMap<String, St
         }
     }
     Ok(last)
-}
-
-/// Every way to name a document: path, path without ending, file name.
-fn names_of(catalogue: &[Entry]) -> HashMap<String, &str> {
-    let mut names: HashMap<String, &str> = HashMap::new();
-    for entry in catalogue {
-        let full = key(&entry.path);
-        let short = full.strip_prefix("knowledge/").unwrap_or(&full).to_owned();
-        let stem = full.rsplit('/').next().unwrap_or(&full).to_owned();
-        for name in [full, short, stem] {
-            names.entry(name).or_insert(&entry.path);
-        }
-    }
-    names
-}
-
-fn key(name: &str) -> String {
-    let name = name.trim().trim_start_matches("[[").trim_end_matches("]]");
-    let name = name.split(['|', '#']).next().unwrap_or(name).trim();
-    let name = name.trim_start_matches("./");
-    name.strip_suffix(".md").unwrap_or(name).to_lowercase()
 }

@@ -1,6 +1,10 @@
 //! Hubs: the folders of the manifest's Hub Map, and which files belong to them.
 
-use crate::workspace::RelPath;
+use std::collections::BTreeSet;
+
+use super::manifest::Manifest;
+use crate::document;
+use crate::workspace::{Error, RelPath, Role, Workspace, role};
 
 /// A folder of documents that is described by a closets file, a hub page, or
 /// both.
@@ -19,7 +23,7 @@ pub struct Hub {
 impl Hub {
     /// The hub of the state files, which is kept whole.
     pub fn is_memory(&self) -> bool {
-        self.folder.as_str() == "memory"
+        self.folder.as_str() == MEMORY
     }
 
     pub fn closets(&self) -> RelPath {
@@ -33,4 +37,133 @@ impl Hub {
     fn file(&self, name: &str) -> RelPath {
         self.folder.join(name).expect("a plain name in a folder")
     }
+}
+
+const MEMORY: &str = "memory";
+
+/// The hubs of a workspace in the order of the Hub Map, and `memory/` at the
+/// end. Without a manifest there are none.
+pub fn hubs(workspace: &Workspace) -> Result<Vec<Hub>, Error> {
+    match Manifest::load(workspace)? {
+        Some(manifest) => Ok(hubs_of(workspace, &manifest)),
+        None => Ok(Vec::new()),
+    }
+}
+
+/// As [`hubs`], for whoever has read the manifest.
+pub fn hubs_of(workspace: &Workspace, manifest: &Manifest) -> Vec<Hub> {
+    let domains = manifest.domains();
+    let files: Vec<RelPath> = workspace
+        .scan_with(&domains)
+        .files
+        .into_iter()
+        .filter(|found| found.role == Role::Knowledge)
+        .map(|found| found.path)
+        .collect();
+    let mut hubs: Vec<Hub> = Vec::new();
+    for (entry, folder) in manifest.hub_map() {
+        let Some(folder) = folder else { continue };
+        let listed = hubs.iter().any(|hub| hub.folder == *folder);
+        if listed || !domains.iter().any(|it| it == folder.as_str()) {
+            continue;
+        }
+        let name = match entry.name.is_empty() {
+            true => folder.file_name().to_owned(),
+            false => entry.name.clone(),
+        };
+        hubs.push(Hub {
+            index: index_of(workspace, &entry.target, folder),
+            members: members(&files, folder, &domains),
+            folder: folder.clone(),
+            name,
+        });
+    }
+    for hub in &mut hubs {
+        add_linked(workspace, hub, &domains);
+    }
+    hubs.extend(memory(workspace));
+    hubs
+}
+
+/// Documents of the folder that are in no hub further inside. Files are sorted,
+/// so those of a folder stand together.
+fn members(files: &[RelPath], folder: &RelPath, domains: &[String]) -> Vec<RelPath> {
+    let inner: Vec<&String> = domains
+        .iter()
+        .filter(|it| it.as_str() != folder.as_str())
+        .filter(|it| RelPath::new(it).is_ok_and(|it| it.starts_with(folder.as_str())))
+        .collect();
+    let prefix = format!("{folder}/");
+    let first = files.partition_point(|path| path.as_str() < prefix.as_str());
+    files[first..]
+        .iter()
+        .take_while(|path| path.as_str().starts_with(&prefix))
+        .filter(|path| !inner.iter().any(|it| path.starts_with(it)))
+        .cloned()
+        .collect()
+}
+
+/// The hub page: what the Hub Map names, else `<folder>-index.md`.
+fn index_of(workspace: &Workspace, target: &str, folder: &RelPath) -> Option<RelPath> {
+    let stem = target.rsplit('/').next().unwrap_or(target);
+    let stem = match stem.ends_with("-index") {
+        true => stem.to_owned(),
+        false => format!("{}-index", folder.file_name()),
+    };
+    let name = format!("{stem}.md");
+    let beside = folder.parent().and_then(|parent| parent.join(&name).ok());
+    let named = RelPath::new(&format!("{target}.md")).ok();
+    let named = named.filter(|_| target.ends_with("-index"));
+    [
+        named,
+        folder.join(&name).ok(),
+        beside,
+        RelPath::new(&name).ok(),
+    ]
+    .into_iter()
+    .flatten()
+    .find(|path| workspace.absolute(path).is_file())
+}
+
+/// Documents that the hub page leads to although they lie elsewhere.
+fn add_linked(workspace: &Workspace, hub: &mut Hub, domains: &[String]) {
+    let Some(text) = hub
+        .index
+        .as_ref()
+        .and_then(|it| workspace.read_text(it).ok())
+    else {
+        return;
+    };
+    let mut members: BTreeSet<RelPath> = hub.members.drain(..).collect();
+    for link in document::parse(text).links {
+        let target = link.target.trim_end_matches(".md");
+        let Ok(path) = RelPath::new(&format!("{target}.md")) else {
+            continue;
+        };
+        let belongs = matches!(role(&path, domains), Role::Untracked | Role::Knowledge);
+        let elsewhere = !domains.iter().any(|domain| path.starts_with(domain));
+        if belongs && elsewhere && workspace.absolute(&path).is_file() {
+            members.insert(path);
+        }
+    }
+    hub.members = members.into_iter().collect();
+}
+
+/// The folder of the state files is a hub, whether the Hub Map says so or not.
+fn memory(workspace: &Workspace) -> Option<Hub> {
+    let folder = RelPath::new(MEMORY).ok()?;
+    if !workspace.absolute(&folder).is_dir() {
+        return None;
+    }
+    let mut members = workspace.markdown_in(MEMORY);
+    members.retain(|path| {
+        let kept = !matches!(role(path, &[]), Role::Routing | Role::Archive);
+        kept && !path.file_name().starts_with('.')
+    });
+    Some(Hub {
+        name: MEMORY.to_owned(),
+        folder,
+        index: None,
+        members,
+    })
 }

@@ -1,1 +1,637 @@
-//! `_MANIFEST.md`: the map of the workspace.
+//! `_MANIFEST.md`: the map of the workspace, in every shape in which it exists.
+//!
+//! Reading never fails: what is not understood is left alone. Changes are
+//! edits of rows and lines ([`edit`]); nothing here writes a file.
+
+use std::ops::Range;
+
+use crate::document::{self, Document, Row, Table, cell_shown};
+use crate::workspace::{Error, RelPath, Workspace, slug};
+
+mod edit;
+#[cfg(test)]
+mod tests;
+
+pub use edit::{New, link};
+
+pub const FILE: &str = "_MANIFEST.md";
+
+/// The version of the format that is written, and that of its summaries.
+pub const VERSION: &str = "2.1.3";
+pub const SUMMARY_FORMAT: u32 = 2;
+
+/// The marker of a manifest that is kept by a tool. Ours is that of the tools
+/// before us, so that both see the same workspace.
+const MARKER: &str = "memex-managed";
+const FORMAT: &str = "summary-format-version";
+
+/// How much a tool may do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mode {
+    /// There is a marker: everything is kept up to date.
+    Full,
+    /// Tiers and no marker: what is there is used, and nothing is required.
+    Compatible,
+    /// No manifest, or a file of that name which is none.
+    Absent,
+}
+
+/// How a marker's version compares with [`VERSION`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Age {
+    Older,
+    Current,
+    Newer,
+}
+
+/// The tables of a manifest, by what they list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Part {
+    Tier1,
+    Tier2,
+    Tier3,
+    HubMap,
+    Config,
+}
+
+/// One thing that the manifest lists.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Entry {
+    pub part: Part,
+    /// The domain that it belongs to, in Tier 2 and in the Hub Map; the key in
+    /// the Config table.
+    pub name: String,
+    /// What the cell leads to: without brackets, alias, heading and `.md`.
+    pub target: String,
+    /// Summary, purpose or reason.
+    pub text: String,
+    /// Volatility, freshness or date.
+    pub note: String,
+    /// Which row of which table; none for what stands in a list or a line.
+    row: Option<(usize, usize)>,
+}
+
+#[derive(Debug, Clone)]
+pub struct Manifest {
+    document: Document,
+    marker: Option<Marker>,
+    format: Option<Marker>,
+    sheets: Vec<Sheet>,
+    entries: Vec<Entry>,
+    /// The folder of each row of the Hub Map, in its order.
+    folders: Vec<Option<RelPath>>,
+}
+
+/// `<!-- name:value -->`
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Marker {
+    value: Range<usize>,
+}
+
+/// A table with the meaning of its columns.
+#[derive(Debug, Clone)]
+struct Sheet {
+    part: Part,
+    domain: String,
+    table: Table,
+    columns: Columns,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+struct Columns {
+    name: Option<usize>,
+    target: Option<usize>,
+    text: Option<usize>,
+    note: Option<usize>,
+}
+
+impl Entry {
+    /// Whether it is a row of a table, and not a line or an item.
+    pub fn is_row(&self) -> bool {
+        self.row.is_some()
+    }
+}
+
+impl Manifest {
+    /// The manifest of a workspace; none where it has none that can be read.
+    pub fn read(workspace: &Workspace) -> Option<Manifest> {
+        Manifest::load(workspace).ok().flatten()
+    }
+
+    /// As [`Manifest::read`], for whoever is going to change it: a file that
+    /// cannot be read is an error.
+    pub fn load(workspace: &Workspace) -> Result<Option<Manifest>, Error> {
+        match workspace.read_text(&path()) {
+            Ok(text) => Ok(Some(Manifest::parse(text).settled(workspace))),
+            Err(e) if e.is_not_found() => Ok(None),
+            Err(e) => Err(e),
+        }
+    }
+
+    /// Reads a text. Folders are as the text names them.
+    pub fn parse(text: impl Into<String>) -> Manifest {
+        let document = document::parse(text);
+        let parts = parts(&document);
+        let mut sheets = Vec::new();
+        for (section, place) in document.sections.iter().zip(&parts) {
+            let Some(Place { part, inner }) = *place else {
+                continue;
+            };
+            let domain = match part {
+                Part::Tier2 if inner => section.title.clone(),
+                _ => String::new(),
+            };
+            for table in document.tables(&section.own) {
+                sheets.push(Sheet {
+                    columns: columns(&document, part, &table.header),
+                    domain: domain.clone(),
+                    part,
+                    table,
+                });
+            }
+        }
+        let mut entries = Vec::new();
+        for (at, sheet) in sheets.iter().enumerate() {
+            for (row, _) in sheet.table.rows.iter().enumerate() {
+                entries.push(sheet.entry(&document, at, row));
+            }
+        }
+        linked(&document, &parts, &sheets, &mut entries);
+        let format = marker(&document, FORMAT);
+        let marker =
+            marker(&document, MARKER).or_else(|| marker(&document, "memory-forge-managed"));
+        let mut manifest = Manifest {
+            document,
+            marker,
+            format,
+            sheets,
+            entries,
+            folders: Vec::new(),
+        };
+        let hubs = manifest.hub_rows();
+        manifest.folders = hubs.iter().map(|hub| named_folder(hub)).collect();
+        manifest
+    }
+
+    /// Reads a hub page: each of its tables lists files.
+    pub fn parse_page(text: impl Into<String>) -> Manifest {
+        let document = document::parse(text);
+        let sheets: Vec<Sheet> = document
+            .tables(&document.body)
+            .into_iter()
+            .map(|table| Sheet {
+                columns: columns(&document, Part::Tier2, &table.header),
+                domain: String::new(),
+                part: Part::Tier2,
+                table,
+            })
+            .collect();
+        let rows = sheets.iter().enumerate();
+        let rows =
+            rows.flat_map(|(at, sheet)| (0..sheet.table.rows.len()).map(move |row| (at, row)));
+        let entries = rows.map(|(at, row)| sheets[at].entry(&document, at, row));
+        Manifest {
+            entries: entries.collect(),
+            marker: None,
+            format: None,
+            folders: Vec::new(),
+            sheets,
+            document,
+        }
+    }
+
+    /// The same with folders as they are on disk, where domains may lie in a
+    /// folder that the Hub Map does not name.
+    fn settled(mut self, workspace: &Workspace) -> Manifest {
+        let there = |path: &RelPath| workspace.absolute(path).is_dir();
+        let mut parents: Vec<RelPath> = self
+            .folders
+            .iter()
+            .flatten()
+            .filter(|folder| there(folder))
+            .filter_map(RelPath::parent)
+            .collect();
+        parents.dedup();
+        let mut below_root: Option<Vec<RelPath>> = None;
+        for folder in self.folders.iter_mut().flatten() {
+            if there(folder) {
+                continue;
+            }
+            let inside = |parents: &[RelPath]| {
+                let joined = parents.iter().filter_map(|p| p.join(folder.as_str()).ok());
+                joined.into_iter().find(there)
+            };
+            let found = inside(&parents)
+                .or_else(|| inside(below_root.get_or_insert_with(|| folders_of_root(workspace))));
+            if let Some(found) = found {
+                *folder = found;
+            }
+        }
+        self
+    }
+
+    pub fn document(&self) -> &Document {
+        &self.document
+    }
+
+    pub fn text(&self) -> &str {
+        &self.document.text
+    }
+
+    pub fn mode(&self) -> Mode {
+        let tiers = [Part::Tier1, Part::Tier2, Part::Tier3, Part::HubMap];
+        let parts = parts(&self.document);
+        let mut listed = parts.iter().flatten().map(|place| place.part);
+        match self.marker {
+            Some(_) => Mode::Full,
+            None if listed.any(|part| tiers.contains(&part)) => Mode::Compatible,
+            None => Mode::Absent,
+        }
+    }
+
+    /// The marker's version; empty when it has none.
+    pub fn version(&self) -> Option<&str> {
+        let marker = self.marker.as_ref()?;
+        Some(self.document.str(&marker.value))
+    }
+
+    pub fn age(&self) -> Option<Age> {
+        let number = |text: &str| -> Vec<u64> {
+            let parts = text.trim().split('.').map(|part| part.parse().unwrap_or(0));
+            let mut parts: Vec<u64> = parts.collect();
+            while parts.last() == Some(&0) {
+                parts.pop();
+            }
+            parts
+        };
+        Some(match number(self.version()?).cmp(&number(VERSION)) {
+            std::cmp::Ordering::Less => Age::Older,
+            std::cmp::Ordering::Equal => Age::Current,
+            std::cmp::Ordering::Greater => Age::Newer,
+        })
+    }
+
+    pub fn summary_format(&self) -> Option<u32> {
+        let marker = self.format.as_ref()?;
+        self.document.str(&marker.value).trim().parse().ok()
+    }
+
+    pub fn entries(&self) -> &[Entry] {
+        &self.entries
+    }
+
+    pub fn part(&self, part: Part) -> impl Iterator<Item = &Entry> {
+        self.entries.iter().filter(move |entry| entry.part == part)
+    }
+
+    /// What the Config table says, keys in lower case with dashes.
+    pub fn config(&self, key: &str) -> Option<&str> {
+        let entry = self.part(Part::Config).find(|entry| entry.name == key)?;
+        Some(&entry.target)
+    }
+
+    /// The rows of the Hub Map with their folders. Where there is no Hub Map,
+    /// the domains of Tier 2 stand in for it.
+    pub fn hub_map(&self) -> Vec<(&Entry, Option<&RelPath>)> {
+        let folders = self.folders.iter().map(Option::as_ref);
+        self.hub_rows().into_iter().zip(folders).collect()
+    }
+
+    /// The folders of the Hub Map that hold knowledge.
+    pub fn domains(&self) -> Vec<String> {
+        let mut domains: Vec<String> = Vec::new();
+        for folder in self.folders.iter().flatten() {
+            let first = folder.components().next().unwrap_or_default();
+            let own = first.starts_with('.') || ["memory", "scratch"].contains(&first);
+            if !own && !domains.iter().any(|it| it == folder.as_str()) {
+                domains.push(folder.to_string());
+            }
+        }
+        domains
+    }
+
+    /// What Tier 3 lists.
+    pub fn retired(&self) -> Retired {
+        let targets = self.part(Part::Tier3).map(|entry| key(&entry.target));
+        Retired {
+            targets: targets.filter(|target| !target.is_empty()).collect(),
+        }
+    }
+
+    fn hub_rows(&self) -> Vec<&Entry> {
+        let rows: Vec<&Entry> = self.part(Part::HubMap).collect();
+        if !rows.is_empty() {
+            return rows;
+        }
+        let leads = |entry: &&Entry| entry.row.is_none() && is_hub_link(&entry.target);
+        let mut seen: Vec<&str> = Vec::new();
+        let mut rows = Vec::new();
+        for entry in self.part(Part::Tier2).filter(leads) {
+            if !seen.contains(&entry.name.as_str()) {
+                seen.push(&entry.name);
+                rows.push(entry);
+            }
+        }
+        rows
+    }
+}
+
+/// Files that the manifest keeps for reference only.
+#[derive(Debug, Clone, Default)]
+pub struct Retired {
+    targets: std::collections::HashSet<String>,
+}
+
+impl Retired {
+    pub fn is_empty(&self) -> bool {
+        self.targets.is_empty()
+    }
+
+    /// Whether a row of Tier 3 names this file: by its whole path, or by the
+    /// end of it.
+    pub fn holds(&self, path: &str) -> bool {
+        if self.targets.is_empty() {
+            return false;
+        }
+        let path = key(path);
+        let ends = path.match_indices('/').map(|(at, _)| &path[at + 1..]);
+        std::iter::once(path.as_str())
+            .chain(ends)
+            .any(|end| self.targets.contains(end))
+    }
+}
+
+pub fn path() -> RelPath {
+    RelPath::new(FILE).expect("a constant that is a valid path")
+}
+
+/// The name under which targets and paths are compared.
+fn key(target: &str) -> String {
+    let target = target.strip_suffix(".md").unwrap_or(target);
+    target.trim_start_matches("./").to_lowercase()
+}
+
+/// Where a section stands in a manifest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Place {
+    part: Part,
+    /// Below the heading that names the part. A domain may be called anything,
+    /// also after another part.
+    inner: bool,
+}
+
+fn parts(document: &Document) -> Vec<Option<Place>> {
+    let mut parts: Vec<Option<Place>> = Vec::with_capacity(document.sections.len());
+    for section in &document.sections {
+        let around: Option<Place> = section.parent.and_then(|parent| parts[parent]);
+        let own = || {
+            let part = part_of(&section.title)?;
+            Some(Place { part, inner: false })
+        };
+        let place = match around {
+            Some(Place { part, .. }) => Some(Place { part, inner: true }),
+            None => own(),
+        };
+        parts.push(place);
+    }
+    parts
+}
+
+fn part_of(title: &str) -> Option<Part> {
+    let title = title.to_lowercase().replace(['-', '_'], " ");
+    // A sign may stand before the words.
+    let title = title
+        .trim_start_matches(|c: char| !c.is_alphanumeric())
+        .trim_end();
+    let tier = |n: &str| {
+        let rest = title.strip_prefix("tier")?.trim_start().strip_prefix(n)?;
+        (!rest.starts_with(|c: char| c.is_alphanumeric())).then_some(())
+    };
+    if tier("1").is_some() {
+        Some(Part::Tier1)
+    } else if tier("2").is_some() {
+        Some(Part::Tier2)
+    } else if tier("3").is_some() {
+        Some(Part::Tier3)
+    } else if title == "hub map" || title.starts_with("hub map ") || title == "hubs" {
+        Some(Part::HubMap)
+    } else if title == "config" || title == "configuration" {
+        Some(Part::Config)
+    } else {
+        None
+    }
+}
+
+/// Which column means what. Older manifests say Purpose for Summary and
+/// Freshness for Volatility.
+fn columns(document: &Document, part: Part, header: &Row) -> Columns {
+    let titles: Vec<String> = header
+        .cells
+        .iter()
+        .map(|cell| {
+            document
+                .str(&cell.text)
+                .trim_matches(['*', '`', ' '])
+                .to_lowercase()
+        })
+        .collect();
+    let find = |words: &[&str]| {
+        let named = |title: &String| words.iter().any(|word| title.contains(word));
+        titles.iter().position(named)
+    };
+    let text = find(&[
+        "summary",
+        "purpose",
+        "reason",
+        "description",
+        "content",
+        "what",
+    ]);
+    let note = find(&["volatil", "fresh", "date", "archived", "updated"]);
+    match part {
+        Part::Config => Columns {
+            name: Some(0),
+            target: Some(1),
+            ..Columns::default()
+        },
+        Part::HubMap => Columns {
+            name: find(&["domain", "area"]),
+            target: find(&["hub", "index", "closet", "file"]).or(Some(1)),
+            text,
+            note,
+        },
+        _ => Columns {
+            name: find(&["domain", "area"]),
+            target: find(&["file", "path", "document", "note", "page"]).or(Some(0)),
+            text,
+            note,
+        },
+    }
+}
+
+impl Sheet {
+    fn entry(&self, document: &Document, sheet: usize, row: usize) -> Entry {
+        let cells = &self.table.rows[row].cells;
+        let cell = |column: Option<usize>| {
+            let cell = column.and_then(|column| cells.get(column));
+            cell.map_or("", |cell| document.str(&cell.text))
+        };
+        let name = match (self.part, self.columns.name) {
+            (Part::Config, name) => config_key(cell(name)),
+            (_, Some(_)) => target_of(&cell_shown(cell(self.columns.name))),
+            (_, None) => self.domain.clone(),
+        };
+        Entry {
+            part: self.part,
+            name,
+            target: target_of(&cell_shown(cell(self.columns.target))),
+            text: cell_shown(cell(self.columns.text)),
+            note: cell_shown(cell(self.columns.note)),
+            row: Some((sheet, row)),
+        }
+    }
+}
+
+/// Links of tiers that stand outside of tables: `Closets: [[legal/_CLOSETS]]`,
+/// or a list of files.
+fn linked(
+    document: &Document,
+    parts: &[Option<Place>],
+    sheets: &[Sheet],
+    entries: &mut Vec<Entry>,
+) {
+    let tiers = [Part::Tier1, Part::Tier2, Part::Tier3];
+    let mut links = document.links.iter().peekable();
+    for (section, place) in document.sections.iter().zip(parts) {
+        let Some(Place { part, inner }) = place.filter(|it| tiers.contains(&it.part)) else {
+            continue;
+        };
+        while links
+            .next_if(|l| l.span.start < section.own.start)
+            .is_some()
+        {}
+        while let Some(link) = links.next_if(|link| link.span.start < section.own.end) {
+            let in_table = sheets
+                .iter()
+                .any(|s| s.table.span.contains(&link.span.start));
+            if in_table || link.target.is_empty() || link.target.contains("://") {
+                continue;
+            }
+            entries.push(Entry {
+                part,
+                name: match inner {
+                    true => section.title.clone(),
+                    false => String::new(),
+                },
+                target: target_of(&link.target),
+                text: String::new(),
+                note: String::new(),
+                row: None,
+            });
+        }
+    }
+}
+
+/// What a cell leads to: `[[a/b|alias]]`, `[text](a/b.md)`, `` `a/b` `` or
+/// plain text.
+fn target_of(cell: &str) -> String {
+    let cell = cell.trim();
+    let wiki = cell
+        .split_once("[[")
+        .and_then(|(_, rest)| rest.split_once("]]"))
+        .map(|(inside, _)| inside.split(['|', '#', '^']).next().unwrap_or(inside));
+    let inline = || {
+        let (_, rest) = cell.split_once("](")?;
+        let (inside, _) = rest.split_once(')')?;
+        Some(
+            inside
+                .split('#')
+                .next()
+                .unwrap_or(inside)
+                .trim_matches(['<', '>']),
+        )
+    };
+    let target = wiki.or_else(inline).unwrap_or(cell);
+    let target = target
+        .trim()
+        .trim_matches(['`', '*'])
+        .trim_end_matches('\\');
+    let target = target.strip_suffix(".md").unwrap_or(target);
+    target
+        .trim_start_matches("./")
+        .trim_end_matches('/')
+        .trim()
+        .to_owned()
+}
+
+fn config_key(cell: &str) -> String {
+    let name = cell.trim_matches(['`', '*', ' ']).to_lowercase();
+    name.trim_end_matches(".md").replace([' ', '_'], "-")
+}
+
+fn is_hub_link(target: &str) -> bool {
+    target.ends_with("_CLOSETS") || target.ends_with("-index")
+}
+
+/// The folder that a row of the Hub Map means by its own words.
+fn named_folder(hub: &Entry) -> Option<RelPath> {
+    let target = hub.target.as_str();
+    let by_name = || slug(&hub.name).ok();
+    let folder = match target.rsplit_once('/') {
+        Some((folder, name)) if is_hub_link(name) => Some(folder.to_owned()),
+        _ if target == "_CLOSETS" || target.is_empty() => by_name(),
+        _ => match target.strip_suffix("-index") {
+            Some(stem) => Some(stem.to_owned()),
+            None => Some(target.to_owned()),
+        },
+    };
+    folder.and_then(|folder| RelPath::new(&folder).ok())
+}
+
+/// Folders right below the root in which domains may lie.
+fn folders_of_root(workspace: &Workspace) -> Vec<RelPath> {
+    let Ok(entries) = std::fs::read_dir(workspace.root()) else {
+        return Vec::new();
+    };
+    let mut folders: Vec<RelPath> = entries
+        .flatten()
+        .filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()))
+        .filter_map(|entry| entry.file_name().into_string().ok())
+        .filter(|name| !name.starts_with('.') && name != "node_modules")
+        .filter_map(|name| RelPath::new(&name).ok())
+        .collect();
+    folders.sort();
+    folders
+}
+
+/// A comment `<!-- name -->` or `<!-- name:value -->` outside of code.
+fn marker(document: &Document, name: &str) -> Option<Marker> {
+    let text = &document.text;
+    for (at, _) in text.match_indices("<!--") {
+        let inside = at + 4;
+        let end = inside + text[inside..].find("-->")?;
+        let comment = &text[inside..end];
+        let start = inside + (comment.len() - comment.trim_start().len());
+        let Some(rest) = text[start..end].strip_prefix(name) else {
+            continue;
+        };
+        if document.in_code(at) {
+            continue;
+        }
+        let after = start + name.len();
+        match rest.strip_prefix(':') {
+            Some(value) => {
+                let from = after + 1 + (value.len() - value.trim_start().len());
+                let value = from..(from + value.trim().len());
+                return Some(Marker { value });
+            }
+            None if rest.trim().is_empty() => {
+                return Some(Marker {
+                    value: after..after,
+                });
+            }
+            None => {}
+        }
+    }
+    None
+}

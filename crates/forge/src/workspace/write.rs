@@ -238,6 +238,28 @@ impl Workspace {
             .map_err(|e| Error::io("remove", &target, e))
     }
 
+    /// Makes a file of the machine's that says who is at work. It is created
+    /// exclusively, and where one is there already, `may_replace` sees its bytes
+    /// and the seconds of its time, and has the last word.
+    pub fn claim_machine(
+        &self,
+        path: &RelPath,
+        bytes: &[u8],
+        may_replace: impl FnOnce(&[u8], i64) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        let (target, _lock) = self.prepare_machine(path)?;
+        let io = |e| Error::io("write", &target, e);
+        if let Some(there) = self.disk.read(&target).map_err(io)? {
+            let modified = fs::metadata(&target).and_then(|meta| meta.modified());
+            let since = modified
+                .ok()
+                .and_then(|time| time.duration_since(std::time::UNIX_EPOCH).ok());
+            may_replace(&there, since.map_or(0, |it| it.as_secs() as i64))?;
+            self.disk.remove_file(&target).map_err(io)?;
+        }
+        self.disk.write_new(&target, bytes).map_err(io)
+    }
+
     /// Lines are cut at line ends, so no character is cut in two.
     fn cut_machine(
         &self,
@@ -264,13 +286,13 @@ impl Workspace {
     /// The lock for the machine's files, and a check that this is one of them.
     fn prepare_machine(&self, path: &RelPath) -> Result<(PathBuf, Lock), Error> {
         let target = self.absolute(path);
-        let ours = path
+        let in_mind = path
             .as_str()
             .strip_prefix(".mind/")
             .is_some_and(|name| name.starts_with('.') || name.starts_with("checkpoints/"));
-        if !ours {
+        if !in_mind && !is_of_bulk_run(path) {
             return Err(Error::Refused(format!(
-                "`{path}` is not one of the files that hooks keep"
+                "`{path}` is not one of the files that hooks and bulk runs keep"
             )));
         }
         self.prepare_derived()?;
@@ -279,12 +301,17 @@ impl Workspace {
         self.disk
             .step(Op::Lock)
             .map_err(|e| Error::io("lock", &lock_path, e))?;
-        let lock = Lock::take(&lock_path, "`.mind`", LOCK_WAIT)?;
-        self.sweep_machine()?;
+        let folder = path.components().next().unwrap_or_default();
+        let lock = Lock::take(&lock_path, &format!("`{folder}`"), LOCK_WAIT)?;
+        if in_mind {
+            self.sweep_machine()?;
+        }
         for folder in self.missing_folders(path) {
             self.create_dir(&self.absolute(&folder))?;
         }
-        self.keep_machine_files_out_of_git()?;
+        if in_mind {
+            self.keep_machine_files_out_of_git()?;
+        }
         Ok((target, lock))
     }
 
@@ -553,6 +580,8 @@ impl Workspace {
                 });
             }
         }
+        // The manifest makes a workspace of what it lists, so it comes last.
+        files.sort_by_key(|file| file.path.file_name() == "_MANIFEST.md");
         Ok(files)
     }
 
@@ -563,6 +592,18 @@ impl Workspace {
             .map_err(|e| Error::io("lock", &path, e))?;
         Lock::take(&path, "`.memory-forge`", LOCK_WAIT)
     }
+}
+
+/// Locks and logs of bulk runs, whose names other tools know.
+fn is_of_bulk_run(path: &RelPath) -> bool {
+    let skill = path.as_str().strip_prefix("memory/.").and_then(|name| {
+        let lock = name.strip_suffix(".lock");
+        lock.or_else(|| name.strip_suffix("-runs.log"))
+    });
+    matches!(
+        skill,
+        Some("consolidate" | "reindex" | "resummarize" | "upgrade")
+    )
 }
 
 /// Several files that are to change together.

@@ -153,7 +153,7 @@ fn fix(
         }
     }
     if let Some(id) = &change {
-        memory::fresh_index(workspace, settings, ui, false)?;
+        memory::in_step(workspace, settings, ui)?;
         if !args.json {
             report(&repair.steps, ui)?;
         }
@@ -241,7 +241,7 @@ fn undo(
     let undone = workspace
         .undo(id, settings.now)
         .map_err(|error| cannot_undo(workspace, error))?;
-    memory::fresh_index(workspace, settings, ui, false)?;
+    memory::in_step(workspace, settings, ui)?;
     let files: Vec<&str> = undone.files.iter().map(|path| path.as_str()).collect();
     if args.json {
         ui.json(&serde_json::json!({

@@ -62,7 +62,8 @@ pub(crate) fn run(
         .hint("Run `memory-forge forget --help` to see what it takes"));
     }
     let workspace = memory::workspace(settings, ui)?;
-    let fresh = memory::fresh_index(&workspace, settings, ui, false)?;
+    let memory = memory::in_step(&workspace, settings, ui)?;
+    let index = memory.index().expect("it was just brought up to date");
     let wanted = Wanted {
         paths: args
             .paths
@@ -73,9 +74,9 @@ pub(crate) fn run(
         max_files: args.max_files,
         max_age_days: args.max_age,
     };
-    let chosen = forget::choose(&workspace, &fresh.index, &wanted, settings.now)?;
+    let chosen = forget::choose(&workspace, index, &wanted, settings.now)?;
     // The list is about to change, and nobody should wait for it.
-    drop(fresh);
+    drop(memory);
     if chosen.is_empty() {
         return nothing(&args, ui);
     }

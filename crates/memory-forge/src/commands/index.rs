@@ -3,9 +3,10 @@
 
 use clap::Args;
 use forge::index::Counts;
+use forge::knowledge::fresh::Fresh;
 use forge::knowledge::refresh::Outcome;
 
-use crate::memory;
+use crate::memory::{self, Memory};
 use crate::report::{CommandError, Exit};
 use crate::settings::Settings;
 use crate::ui::{Ui, printable, style};
@@ -43,33 +44,24 @@ pub(crate) struct IndexArgs {
 }
 
 pub(crate) fn run(args: IndexArgs, settings: &Settings, ui: &mut Ui) -> Result<Exit, CommandError> {
-    let workspace = memory::workspace(settings, ui)?;
-    let mut fresh = memory::fresh_index(&workspace, settings, ui, args.force)?;
+    let mut memory = Memory::of(memory::workspace(settings, ui)?);
+    let mut watch = ui.watch();
+    let (fresh, remarks) = memory.refreshed(settings.now, args.force, &mut watch)?;
+    ui.remarks(&remarks);
     if let Some(why) = fresh.in_memory() {
         return Err(
             CommandError::failure(format!("The index could not be kept: {why}"))
                 .hint("Searches are still answered, from memory"),
         );
     }
+    let files = outcomes(fresh);
     if !args.no_vectors {
-        memory::embed_pending(&workspace, &mut fresh, ui, None)?;
+        memory.embed(None, &mut watch)?;
     }
-    fresh.index.settle();
-    let files = match fresh.refresh {
-        Some(refresh) => refresh.files,
-        None => fresh
-            .catalogue
-            .iter()
-            .map(|e| {
-                let outcome = e
-                    .problem
-                    .clone()
-                    .map_or(Outcome::Unchanged, Outcome::Skipped);
-                (e.path.clone(), outcome)
-            })
-            .collect(),
-    };
-    let counts = fresh.index.counts()?;
+    drop(watch);
+    let index = memory.index().expect("it was refreshed above");
+    index.settle();
+    let counts = index.counts()?;
     if args.json {
         ui.json(&json(&files, counts))?;
     } else {
@@ -90,6 +82,21 @@ pub(crate) fn run(args: IndexArgs, settings: &Settings, ui: &mut Ui) -> Result<E
         ));
     }
     Ok(Exit::Success)
+}
+
+/// What became of every file, also where nothing had to be done.
+pub(crate) fn outcomes(fresh: &Fresh) -> Vec<(String, Outcome)> {
+    if let Some(refresh) = &fresh.refresh {
+        return refresh.files.clone();
+    }
+    let unchanged = fresh.catalogue.iter().map(|entry| {
+        let outcome = match &entry.problem {
+            Some(why) => Outcome::Skipped(why.clone()),
+            None => Outcome::Unchanged,
+        };
+        (entry.path.clone(), outcome)
+    });
+    unchanged.collect()
 }
 
 /// More unchanged files than this are counted instead of listed.
@@ -128,7 +135,7 @@ fn show(files: &[(String, Outcome)], all: bool, ui: &mut Ui) -> Result<(), Comma
     ))
 }
 
-fn count(files: &[(String, Outcome)], outcome: &Outcome) -> usize {
+pub(crate) fn count(files: &[(String, Outcome)], outcome: &Outcome) -> usize {
     files.iter().filter(|(_, o)| o == outcome).count()
 }
 

@@ -248,6 +248,7 @@ pub(crate) fn run(args: MindArgs, settings: &Settings, ui: &mut Ui) -> Result<Ex
         MindCommand::Log(args) => {
             let new = NewSession {
                 summary: args.summary,
+                did: Vec::new(),
                 completed: args.completed,
                 decisions: args.decision,
                 blockers: args.blocker,
@@ -317,6 +318,7 @@ impl SetArgs {
             active: list(self.active),
             blocked: list(self.blocked),
             next: self.next,
+            priorities: None,
         };
         match change.is_empty() {
             true => Err(CommandError::usage("Nothing to set").hint(

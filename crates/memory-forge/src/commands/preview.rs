@@ -6,6 +6,8 @@ use clap::Args;
 use forge::document;
 use forge::index::Sizes;
 use forge::index::chunk::chunks;
+use forge::routing::closets::{self, Context};
+use forge::routing::manifest::Manifest;
 use forge::workspace::{Role, role};
 
 use crate::memory;
@@ -13,7 +15,8 @@ use crate::report::{CommandError, Exit};
 use crate::settings::Settings;
 use crate::ui::{Ui, printable, style};
 
-/// Show how a file is cut into passages, and what was odd about it
+/// Show how a file is cut into passages, what its closet entry would say, and
+/// what was odd about it
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -40,7 +43,13 @@ pub(crate) fn run(
         &document,
         Sizes::up_to(workspace.config().index.chunk_tokens),
     );
-    let role = role(&path, &[]);
+    let domains = Manifest::read(&workspace).map(|it| it.domains());
+    let role = role(&path, &domains.unwrap_or_default());
+    let context = Context {
+        name: path.stem(),
+        archived: role == Role::Archive,
+    };
+    let entry = closets::extract(&document, &context);
     if args.json {
         ui.json(&serde_json::json!({
             "version": 1,
@@ -50,6 +59,9 @@ pub(crate) fn run(
             "passages": passages.iter().map(|p| serde_json::json!({
                 "lines": [p.lines.0, p.lines.1], "headings": p.headings, "tokens": p.tokens, "text": p.text,
             })).collect::<Vec<_>>(),
+            "closet": closets::Field::ALL.iter().map(|field| {
+                (field.name(), serde_json::json!(entry.values(*field)))
+            }).collect::<std::collections::BTreeMap<_, _>>(),
             "problems": document.problems.iter().map(|p| serde_json::json!({
                 "line": p.line, "message": p.message,
             })).collect::<Vec<_>>(),
@@ -76,6 +88,11 @@ pub(crate) fn run(
             ui.line(&format!("    {}", printable(line)))?;
         }
         ui.line("")?;
+    }
+    let heading = style::HEADING;
+    ui.line(&format!("{heading}Closet entry{heading:#}"))?;
+    for line in entry.lines() {
+        ui.line(&format!("    {}", printable(&line)))?;
     }
     for problem in &document.problems {
         ui.warn(&format!(

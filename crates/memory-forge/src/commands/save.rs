@@ -125,9 +125,9 @@ pub(crate) fn run(args: SaveArgs, settings: &Settings, ui: &mut Ui) -> Result<Ex
         }
         SaveKind::Context => {
             let saved = save::context(&workspace, &note, settings.now)?;
-            let mut fresh = memory::fresh_index(&workspace, settings, ui, false)?;
+            let mut memory = memory::in_step(&workspace, settings, ui)?;
             let budget = Duration::from_millis(workspace.config().search.embed_budget_ms);
-            memory::embed_pending(&workspace, &mut fresh, ui, Some(budget))?;
+            memory.embed(Some(budget), &mut ui.watch())?;
             (saved, "Indexed: a search finds it from now on")
         }
     };

@@ -1,19 +1,16 @@
 //! `search`: a question to the memory, answered with passages and their
 //! places. It refreshes the index first and never changes a Markdown file.
 
-use std::time::Duration;
-
 use clap::{Args, ValueEnum};
-use forge::index::{Index, Standing};
-use forge::knowledge::fresh::Fresh;
-use forge::knowledge::{forget, state};
+use forge::index::Standing;
+use forge::knowledge::forget;
 use forge::recall::pack::{self, Packing};
 use forge::recall::{self, Answer, Ask, Hit, context, snippet};
 use forge::tokens::Tokenizer;
 use forge::workspace::{SearchMode, Workspace};
 use jiff::civil::Date;
 
-use crate::memory;
+use crate::memory::{self, Asked, Memory};
 use crate::report::{CommandError, Exit};
 use crate::settings::Settings;
 use crate::ui::{Ui, printable, style};
@@ -96,6 +93,8 @@ pub(crate) enum Scope {
     Knowledge,
     /// The state of the current work
     State,
+    /// The manifest and the closets of every hub
+    Closets,
     /// What agents remembered for themselves
     Agents,
     /// What was put away
@@ -114,7 +113,16 @@ impl Scope {
             Scope::State => vec!["state"],
             Scope::Agents => vec!["agents"],
             Scope::Archive => vec!["archive"],
-            Scope::All | Scope::Sources => Vec::new(),
+            Scope::Closets | Scope::All | Scope::Sources => Vec::new(),
+        }
+    }
+
+    fn asked(self) -> Asked {
+        match self {
+            Scope::State => Asked::State,
+            Scope::Closets => Asked::Maps,
+            Scope::All => Asked::Both,
+            Scope::Knowledge | Scope::Agents | Scope::Archive | Scope::Sources => Asked::Index,
         }
     }
 }
@@ -167,7 +175,8 @@ pub(crate) fn run(
             .hint("Say what to look for: `memory-forge search retry policy`"));
     }
     let since = args.since.as_deref().map(parse_since).transpose()?;
-    let workspace = memory::workspace(settings, ui)?;
+    let mut memory = Memory::of(memory::workspace(settings, ui)?);
+    let workspace = memory.workspace.clone();
     let limit = args
         .limit
         .map_or(workspace.config().search.limit, |n| n as usize);
@@ -194,9 +203,14 @@ pub(crate) fn run(
     if args.scope == Scope::Sources {
         return sources::run(&args, &ask, &workspace, settings, ui);
     }
-    let (answer, index) = match &args.as_of {
-        Some(rev) => (past(&workspace, rev, &ask, ui)?, None),
-        None => present(&workspace, &ask, args.scope, settings, ui)?,
+    let answer = match &args.as_of {
+        Some(rev) => past(&workspace, rev, &ask, ui)?,
+        None => {
+            let asked = memory.ask(&ask, args.scope.asked(), settings.now, &mut ui.watch());
+            let (answer, remarks) = asked?;
+            ui.remarks(&remarks);
+            answer
+        }
     };
     if answer.undated > 0 {
         ui.note(&format!(
@@ -210,7 +224,7 @@ pub(crate) fn run(
     let packing = args
         .budget
         .map(|budget| fit(&args, &answer, budget as usize));
-    if let Some(index) = index {
+    if let Some(index) = memory.index() {
         index.touch(&used(&answer, packing.as_ref()), &settings.now.to_string());
     }
     if args.json {
@@ -237,7 +251,7 @@ pub(crate) fn run(
 }
 
 /// The files that are shown, each once: only those count as used.
-fn used<'a>(answer: &'a Answer, packing: Option<&Packing>) -> Vec<&'a str> {
+pub(crate) fn used<'a>(answer: &'a Answer, packing: Option<&Packing>) -> Vec<&'a str> {
     let shown: Vec<&Hit> = match packing {
         Some(packing) => packing.pieces.iter().map(|p| &answer.hits[p.hit]).collect(),
         None => answer.hits.iter().collect(),
@@ -251,80 +265,12 @@ fn used<'a>(answer: &'a Answer, packing: Option<&Packing>) -> Vec<&'a str> {
 /// Passages that are ranked when a budget says how many are shown.
 const BUDGET_LIMIT: usize = 40;
 
-fn configured_mode(workspace: &Workspace) -> recall::Mode {
+pub(crate) fn configured_mode(workspace: &Workspace) -> recall::Mode {
     match workspace.config().search.mode {
         SearchMode::Hybrid => recall::Mode::Hybrid,
         SearchMode::Text => recall::Mode::Text,
         SearchMode::Vector => recall::Mode::Vector,
     }
-}
-
-/// Asks the files as they are now. The index comes back for its statistics.
-fn present(
-    workspace: &Workspace,
-    ask: &Ask,
-    scope: Scope,
-    settings: &Settings,
-    ui: &mut Ui,
-) -> Result<(Answer, Option<Index>), CommandError> {
-    if scope == Scope::State {
-        return Ok((of_state(workspace, ask)?, None));
-    }
-    let mut fresh = memory::fresh_index(workspace, settings, ui, false)?;
-    say_unusable(&fresh, ui);
-    if ask.mode != recall::Mode::Text {
-        let budget = Duration::from_millis(workspace.config().search.embed_budget_ms);
-        memory::embed_pending(workspace, &mut fresh, ui, Some(budget))?;
-    }
-    let answer = match answer(&fresh, ask) {
-        Err(forge::index::Error::Damaged { why, .. }) => {
-            fresh = memory::rebuilt_index(workspace, settings, ui, why)?;
-            answer(&fresh, ask)?
-        }
-        other => other?,
-    };
-    let answer = match scope {
-        Scope::All => recall::join(answer, of_state(workspace, ask)?, ask.limit),
-        _ => answer,
-    };
-    Ok((answer, Some(fresh.index)))
-}
-
-fn of_state(workspace: &Workspace, ask: &Ask) -> Result<Answer, CommandError> {
-    let (index, catalogue) = state::index(workspace)?;
-    let ask = Ask {
-        mode: recall::Mode::Text,
-        ..ask.clone()
-    };
-    Ok(recall::ask(&index, &catalogue, None, &ask)?)
-}
-
-/// A file that is there and cannot be found must not go unnoticed.
-fn say_unusable(fresh: &Fresh, ui: &mut Ui) {
-    const MOST: usize = 3;
-    let unusable = || fresh.catalogue.iter().filter(|e| e.problem.is_some());
-    for entry in unusable().take(MOST) {
-        let why = entry.problem.as_deref().unwrap_or_default();
-        ui.warn(&format!("`{}` is not in the index: {why}", entry.path));
-    }
-    let more = unusable().count().saturating_sub(MOST);
-    if more > 0 {
-        ui.warn(&format!(
-            "{more} more file(s) are not in the index; `memory-forge index` names them"
-        ));
-    }
-    if fresh.catalogue.is_empty() {
-        ui.note(memory::NO_KNOWLEDGE);
-    }
-}
-
-fn answer(fresh: &Fresh, ask: &Ask) -> Result<Answer, forge::index::Error> {
-    recall::ask(
-        &fresh.index,
-        &fresh.catalogue,
-        Some(forge::embed::builtin()),
-        ask,
-    )
 }
 
 /// Asks the files as they were at a revision, by full text: the vectors of the
@@ -561,7 +507,7 @@ fn why(hit: &Hit) -> String {
 
 /// Rounded after it was made longer: `0.74` would else be written as
 /// `0.7400000095367432`.
-fn thousandths(value: f32) -> f64 {
+pub(crate) fn thousandths(value: f32) -> f64 {
     (f64::from(value) * 1000.0).round() / 1000.0
 }
 

@@ -35,7 +35,7 @@ pub(crate) struct SetupArgs {
     #[arg(long, value_name = "SET", default_value = "default")]
     pub(crate) hooks: HookSet,
 
-    /// Add the MCP server
+    /// Add the MCP server; this is the default
     #[arg(long, overrides_with = "no_mcp")]
     pub(crate) mcp: bool,
 
@@ -259,7 +259,7 @@ fn costs(ask: &Ask, ui: &mut Ui) -> Result<(), CommandError> {
             }
         }
     }
-    if events.is_empty() && !ask.stub {
+    if events.is_empty() && !ask.stub && !ask.mcp {
         return Ok(());
     }
     ui.line("\nCost to the model (tokens by estimate):")?;
@@ -271,6 +271,13 @@ fn costs(ask: &Ask, ui: &mut Ui) -> Result<(), CommandError> {
             "  {:<17} ~{} tokens a session",
             "lines in the file",
             setup::stub_tokens()
+        ))?;
+    }
+    if ask.mcp {
+        ui.line(&format!(
+            "  {:<17} ~{} tokens where a client loads all tools at its start",
+            "MCP server",
+            crate::mcp::tools::estimate()
         ))?;
     }
     Ok(())

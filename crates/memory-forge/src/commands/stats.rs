@@ -40,13 +40,14 @@ pub(crate) fn run(args: StatsArgs, settings: &Settings, ui: &mut Ui) -> Result<E
         ui.json(&stats.json())?;
         return Ok(Exit::Success);
     }
-    stats.show(ui)
+    ui.print(&stats.text())?;
+    Ok(Exit::Success)
 }
 
 /// Files named in a list at most.
 const MOST: usize = 10;
 
-struct Stats {
+pub(crate) struct Stats {
     counts: Counts,
     kinds: BTreeMap<&'static str, usize>,
     scopes: BTreeMap<String, usize>,
@@ -60,9 +61,9 @@ struct Stats {
 }
 
 impl Stats {
-    fn gather(workspace: &Workspace, index: &Index) -> Result<Stats, CommandError> {
+    pub(crate) fn gather(workspace: &Workspace, index: &Index) -> Result<Stats, CommandError> {
         let catalogue = index.catalogue()?;
-        let differences = refresh::differences(&workspace.scan(), &catalogue, false);
+        let differences = refresh::differences(&forge::routing::scan(workspace), &catalogue, false);
         let mut stats = Stats {
             counts: index.counts()?,
             kinds: BTreeMap::new(),
@@ -96,7 +97,13 @@ impl Stats {
         found
     }
 
-    fn show(&self, ui: &mut Ui) -> Result<Exit, CommandError> {
+    /// The screen that the command shows.
+    pub(crate) fn text(&self) -> String {
+        let mut text = String::new();
+        let mut line = |line: &str| {
+            text.push_str(line);
+            text.push('\n');
+        };
         let kinds: Vec<String> = self
             .kinds
             .iter()
@@ -108,70 +115,70 @@ impl Stats {
             .map(|(scope, n)| format!("{n} {scope}"))
             .collect();
         let c = &self.counts;
-        ui.line(&format!("Files:        {} ({})", c.files, kinds.join(", ")))?;
-        ui.line(&format!("Scopes:       {}", scopes.join(", ")))?;
+        line(&format!("Files:        {} ({})", c.files, kinds.join(", ")));
+        line(&format!("Scopes:       {}", scopes.join(", ")));
         let model = self.model.as_deref().unwrap_or("none yet");
-        ui.line(&format!(
+        line(&format!(
             "Passages:     {}, {} with a vector (model: {model})",
             c.chunks, c.embedded
-        ))?;
-        ui.line(&format!(
+        ));
+        line(&format!(
             "Index size:   {} bytes",
             thousands(self.bytes as usize)
-        ))?;
-        ui.line(&format!(
+        ));
+        line(&format!(
             "Last indexed: {}",
             self.last_indexed.as_deref().unwrap_or("never")
-        ))?;
+        ));
         if self.changed > 0 {
-            ui.line(&format!(
+            line(&format!(
                 "Changed since: {} file(s); the next search reads them",
                 self.changed
-            ))?;
+            ));
         }
         let found = self.most_found();
-        ui.line(&format!(
+        line(&format!(
             "\nUse: {} of {} files were never found by a search",
             self.never_found(),
             self.usage.len()
-        ))?;
+        ));
         for usage in found.iter().take(MOST) {
             let last = usage
                 .last
                 .as_deref()
                 .and_then(|l| l.get(..10))
                 .unwrap_or("never");
-            ui.line(&format!(
+            line(&format!(
                 "  {:>5}×  {} (last {last})",
                 usage.count,
                 printable(&usage.path)
-            ))?;
+            ));
         }
         if found.len() > MOST {
-            ui.line(&format!(
+            line(&format!(
                 "  and {} more; `--json` lists all",
                 found.len() - MOST
-            ))?;
+            ));
         }
         if !self.forgotten.is_empty() {
-            ui.line(&format!(
+            line(&format!(
                 "\nForgotten: {} (`memory-forge restore` brings them back)",
                 self.forgotten.len()
-            ))?;
+            ));
             for f in self.forgotten.iter().take(MOST) {
-                ui.line(&format!("  {}", printable(&f.path)))?;
+                line(&format!("  {}", printable(&f.path)));
             }
         }
         if !self.skipped.is_empty() {
-            ui.line(&format!("\nSkipped: {}", self.skipped.len()))?;
+            line(&format!("\nSkipped: {}", self.skipped.len()));
             for (path, why) in self.skipped.iter().take(MOST) {
-                ui.line(&format!("  {}: {}", printable(path), printable(why)))?;
+                line(&format!("  {}: {}", printable(path), printable(why)));
             }
         }
-        Ok(Exit::Success)
+        text
     }
 
-    fn json(&self) -> serde_json::Value {
+    pub(crate) fn json(&self) -> serde_json::Value {
         serde_json::json!({
             "version": 1,
             "index": {

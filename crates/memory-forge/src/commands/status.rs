@@ -371,7 +371,7 @@ fn index_state(workspace: &Workspace) -> Result<Option<IndexState>, CommandError
         return Ok(None);
     };
     let catalogue = index.catalogue()?;
-    let differences = refresh::differences(&workspace.scan(), &catalogue, false);
+    let differences = refresh::differences(&forge::routing::scan(workspace), &catalogue, false);
     Ok(Some(IndexState {
         files: index.counts()?.files,
         changed: differences.to_read.len() + differences.gone.len(),

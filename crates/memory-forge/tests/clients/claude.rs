@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use crate::project::{
     NUDGE, PHASE, Project, RESTORED, STUB, WORK, counts, goes_without_a_trace, is_briefed,
+    searches_the_memory,
 };
 
 fn claude() -> Option<Project> {
@@ -315,4 +316,25 @@ fn claude_loads_agents_md_where_audit_says_so() {
     both_load(&project, &["/AGENTS.md", "docs/one.md"]);
     project.memory_forge(&["setup", "claude", "--yes"]);
     both_load(&project, &["/AGENTS.md", "docs/one.md"]);
+}
+
+/// A server in a project's file waits for a yes, which this setting gives. By
+/// default the model has to look for tools before it can call one.
+#[test]
+fn claude_searches_the_memory() {
+    let Some(project) = claude() else { return };
+    let project = project.env("ENABLE_TOOL_SEARCH", "false");
+    let settings = r#"{"enableAllProjectMcpServers": true}"#;
+    searches_the_memory(
+        &project,
+        "claude",
+        &[
+            "-p",
+            "When is high water?",
+            "--settings",
+            settings,
+            "--allowedTools",
+            "mcp__memory-forge__search_knowledge",
+        ],
+    );
 }

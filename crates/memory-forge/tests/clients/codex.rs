@@ -2,6 +2,7 @@
 
 use crate::project::{
     NUDGE, Project, RESTORED, STUB, WORK, counts, goes_without_a_trace, is_briefed,
+    searches_the_memory,
 };
 
 /// Each hook that ran, as `hook: event outcome`. One whose answer has a key
@@ -132,4 +133,14 @@ fn codex_starts_after_an_uninstall_and_nothing_is_left() {
     let output = project.run(&["debug", "prompt-input", "Hello"]);
     assert!(output.stdout.contains("No tabs."), "{output}");
     assert!(!output.stdout.contains(STUB), "{output}");
+}
+
+#[test]
+fn codex_searches_the_memory() {
+    let Some(project) = codex() else { return };
+    searches_the_memory(
+        &project,
+        "codex",
+        &["exec", UNTRUSTED, "When is high water?"],
+    );
 }

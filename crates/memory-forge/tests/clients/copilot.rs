@@ -1,6 +1,9 @@
 //! Copilot CLI: its own hooks and Claude Code's, instructions, a checkpoint.
 
-use crate::project::{NUDGE, PHASE, Project, STUB, WORK, counts, goes_without_a_trace, is_briefed};
+use crate::project::{
+    NUDGE, PHASE, Project, STUB, WORK, counts, goes_without_a_trace, is_briefed,
+    searches_the_memory,
+};
 
 fn copilot() -> Option<Project> {
     let project = Project::with("copilot")?
@@ -83,4 +86,14 @@ fn copilot_lists_the_stub_and_starts_after_an_uninstall() {
     assert!(text.contains("No tabs."), "{text}");
     assert!(!text.contains(PHASE) && !text.contains(STUB), "{text}");
     assert_eq!(project.ws.tree_of_sources(), before);
+}
+
+#[test]
+fn copilot_searches_the_memory() {
+    let Some(project) = copilot() else { return };
+    searches_the_memory(
+        &project,
+        "copilot",
+        &["-p", "When is high water?", "--allow-tool", "memory-forge"],
+    );
 }

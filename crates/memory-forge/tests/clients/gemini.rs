@@ -2,6 +2,7 @@
 
 use crate::project::{
     NUDGE, PHASE, Project, STUB, WORK, counts, goes_without_a_trace, is_briefed, program,
+    searches_the_memory,
 };
 
 fn gemini() -> Option<Project> {
@@ -85,4 +86,21 @@ fn gemini_starts_after_an_uninstall_and_nothing_is_left() {
     assert!(text.contains("No tabs."), "{text}");
     assert!(!text.contains(PHASE) && !text.contains(STUB), "{text}");
     assert_eq!(project.ws.tree_of_sources(), before);
+}
+
+#[test]
+fn gemini_searches_the_memory() {
+    let Some(project) = gemini() else { return };
+    searches_the_memory(
+        &project,
+        "gemini",
+        &[
+            "-p",
+            "When is high water?",
+            MODEL[0],
+            MODEL[1],
+            "--approval-mode",
+            "yolo",
+        ],
+    );
 }

@@ -2,6 +2,7 @@
 
 use crate::project::{
     BRIEFING, PHASE, Project, RESTORED, WORK, counts, goes_without_a_trace, is_briefed,
+    searches_the_memory,
 };
 
 fn opencode() -> Option<Project> {
@@ -122,4 +123,10 @@ fn opencode_takes_the_configuration_and_starts_after_an_uninstall() {
     assert!(output.stdout.contains("skipper"), "{output}");
     assert!(!output.stdout.contains("memory-forge.js"), "{output}");
     assert_eq!(project.ws.read("AGENTS.md"), "# House rules\n\nNo tabs.\n");
+}
+
+#[test]
+fn opencode_searches_the_memory() {
+    let Some(project) = opencode() else { return };
+    searches_the_memory(&project, "opencode", &["run", "When is high water?"]);
 }

@@ -49,23 +49,7 @@ const MEMORY: &str = "
 
 /// A client's program, or a note that the running test is skipped.
 pub(crate) fn program(name: &str) -> Option<PathBuf> {
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).with_file_name("clients");
-    let list = fs::read_to_string(folder.join("paths.env")).unwrap_or_default();
-    for line in list.lines() {
-        if let Some((found, path)) = line.split_once('=')
-            && found == name
-        {
-            return Some(PathBuf::from(path));
-        }
-        if let Some((found, why)) = line.split_once('!')
-            && found == name
-        {
-            testkit::skip(format!("no {name}: {why}"));
-            return None;
-        }
-    }
-    testkit::skip(format!("no {name}: run `scripts/clients.sh` first"));
-    None
+    testkit::fetched::program(env!("CARGO_TARGET_TMPDIR"), "clients", name)
 }
 
 /// A project in which a client can be set up and run.
@@ -236,6 +220,35 @@ pub(crate) fn is_briefed(question: &Request) -> String {
         assert!(text.contains(mark), "{mark}:\n{text}");
     }
     text
+}
+
+/// The client starts the server that `setup` told it of, and the model's call
+/// of a tool comes back to the model with what our server found.
+#[track_caller]
+pub(crate) fn searches_the_memory(project: &Project, client: &str, arguments: &[&str]) {
+    project.ws.add(
+        "
+        //- knowledge/tides.md
+        # Tides
+
+        High water at the old pier comes with the seventh bell.
+    ",
+    );
+    project.memory_forge(&["setup", client, "--mcp", "--yes"]);
+    project.model.forget();
+    let query = serde_json::json!({"query": "high water at the pier"});
+    project.model.will_call("search_knowledge", query);
+    let output = project.run(arguments);
+    let questions = project.model.questions();
+    let came_back = questions.iter().any(|question| {
+        let text = question.text();
+        text.contains("with the seventh bell") && text.contains("knowledge/tides.md")
+    });
+    let last = questions.last().map(|question| &question.body["tools"]);
+    assert!(
+        came_back,
+        "nothing came back from the server\n{output}\noffered: {last:?}"
+    );
 }
 
 /// What the client keeps in its own files is not compared.

@@ -1,6 +1,7 @@
 //! A stand-in for the model's side of the protocols that clients speak:
 //! Anthropic Messages, OpenAI Responses and Chat Completions, and Gemini. It
 //! answers everything with one short sentence and keeps what it was asked.
+//! Told to, it first calls a tool where one of that name is offered.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -44,6 +45,14 @@ fn collect(value: &Value, text: &mut String) {
 pub(crate) struct StandIn {
     address: SocketAddr,
     seen: Arc<Mutex<Vec<Request>>>,
+    wish: Arc<Mutex<Option<Wish>>>,
+}
+
+/// A tool that the model wants to call, and has not called yet.
+struct Wish {
+    /// As our server names it; clients put their own words before.
+    name: &'static str,
+    arguments: Value,
 }
 
 impl StandIn {
@@ -51,15 +60,25 @@ impl StandIn {
         let listener = TcpListener::bind("127.0.0.1:0").expect("the loopback has a free port");
         let address = listener.local_addr().expect("it is bound");
         let seen = Arc::new(Mutex::new(Vec::new()));
-        let kept = Arc::clone(&seen);
+        let wish = Arc::default();
+        let (kept, wished) = (Arc::clone(&seen), Arc::clone(&wish));
         std::thread::spawn(move || {
             for stream in listener.incoming().flatten() {
-                let kept = Arc::clone(&kept);
+                let (kept, wished) = (Arc::clone(&kept), Arc::clone(&wished));
                 // A client that hangs up in the middle is its own affair.
-                std::thread::spawn(move || drop(serve(stream, &kept)));
+                std::thread::spawn(move || drop(serve(stream, &kept, &wished)));
             }
         });
-        StandIn { address, seen }
+        StandIn {
+            address,
+            seen,
+            wish,
+        }
+    }
+
+    /// The next answer that can be is a call of this tool.
+    pub(crate) fn will_call(&self, name: &'static str, arguments: Value) {
+        *lock(&self.wish) = Some(Wish { name, arguments });
     }
 
     pub(crate) fn url(&self) -> String {
@@ -79,11 +98,15 @@ impl StandIn {
     }
 }
 
-fn lock(seen: &Mutex<Vec<Request>>) -> MutexGuard<'_, Vec<Request>> {
-    seen.lock().expect("no thread panics while it holds this")
+fn lock<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
+    shared.lock().expect("no thread panics while it holds this")
 }
 
-fn serve(mut stream: TcpStream, seen: &Mutex<Vec<Request>>) -> std::io::Result<()> {
+fn serve(
+    mut stream: TcpStream,
+    seen: &Mutex<Vec<Request>>,
+    wish: &Mutex<Option<Wish>>,
+) -> std::io::Result<()> {
     stream.set_read_timeout(Some(Duration::from_secs(30)))?;
     let mut reader = BufReader::new(stream.try_clone()?);
     let mut line = String::new();
@@ -117,7 +140,8 @@ fn serve(mut stream: TcpStream, seen: &Mutex<Vec<Request>>) -> std::io::Result<(
         path: path.clone(),
         body: body.clone(),
     });
-    let (status, kind, text) = answer(&path, &body, length);
+    let call = called(&path, &body, &mut lock(wish));
+    let (status, kind, text) = answer(&path, &body, length, call.as_ref());
     write!(
         stream,
         "HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{text}",
@@ -158,16 +182,54 @@ fn protocol(path: &str) -> Option<Protocol> {
 
 type Answer = (&'static str, &'static str, String);
 
+/// A call of a tool that the client offers, in the client's own words.
+struct Call {
+    name: String,
+    /// The group that the tool is in, where the client has groups.
+    group: Option<String>,
+    arguments: Value,
+}
+
+/// The wished call, once the client offers its tool.
+fn called(path: &str, body: &Value, wish: &mut Option<Wish>) -> Option<Call> {
+    protocol(path)?;
+    let wished = wish.as_ref()?.name;
+    let tools = body["tools"].as_array()?;
+    // Plain tools, tools inside of a group, and Gemini's and Chat's wrappings.
+    let inside = |tool: &Value| -> Vec<(Option<String>, Value)> {
+        for key in ["tools", "functionDeclarations"] {
+            if let Some(members) = tool[key].as_array() {
+                let group = tool["name"].as_str().map(str::to_owned);
+                let member = |member: &Value| (group.clone(), member.clone());
+                return members.iter().map(member).collect();
+            }
+        }
+        let function = tool.get("function").unwrap_or(tool);
+        vec![(None, function.clone())]
+    };
+    let mut offered = tools.iter().flat_map(inside);
+    let (group, name) = offered.find_map(|(group, tool)| {
+        let name = tool["name"].as_str()?;
+        name.ends_with(wished).then(|| (group, name.to_owned()))
+    })?;
+    let arguments = wish.take()?.arguments;
+    Some(Call {
+        name,
+        group,
+        arguments,
+    })
+}
+
 /// Tokens are counted by length, so that long conversations are told from
 /// short ones: clients compact by what they are told here.
-fn answer(path: &str, body: &Value, length: usize) -> Answer {
+fn answer(path: &str, body: &Value, length: usize, call: Option<&Call>) -> Answer {
     let stream = body["stream"] == true;
     let tokens = length / 4;
     match protocol(path) {
-        Some(Protocol::Messages) => messages(stream, tokens),
-        Some(Protocol::Responses) => responses(stream, tokens),
-        Some(Protocol::Chat) => chat(stream, tokens),
-        Some(Protocol::Gemini { stream }) => gemini(stream, tokens),
+        Some(Protocol::Messages) => messages(stream, tokens, call),
+        Some(Protocol::Responses) => responses(stream, tokens, call),
+        Some(Protocol::Chat) => chat(stream, tokens, call),
+        Some(Protocol::Gemini { stream }) => gemini(stream, tokens, call),
         None if path.contains("count_tokens") => whole(&json!({"input_tokens": tokens})),
         None if path.contains(":countTokens") => whole(&json!({"totalTokens": tokens})),
         None => ("404 Not Found", "application/json", "{}".to_owned()),
@@ -187,35 +249,63 @@ fn events(events: &[Value]) -> Answer {
     ("200 OK", "text/event-stream", text.collect())
 }
 
-fn messages(stream: bool, tokens: usize) -> Answer {
+fn messages(stream: bool, tokens: usize, call: Option<&Call>) -> Answer {
     let mut message = json!({
         "id": "msg_1", "type": "message", "role": "assistant", "model": "stand-in",
         "content": [], "stop_reason": null, "stop_sequence": null,
         "usage": {"input_tokens": tokens, "output_tokens": 1},
     });
+    let (block, empty, delta, reason) = match call {
+        None => (
+            json!({"type": "text", "text": ANSWER}),
+            json!({"type": "text", "text": ""}),
+            json!({"type": "text_delta", "text": ANSWER}),
+            "end_turn",
+        ),
+        Some(call) => {
+            let block = |input: &Value| json!({"type": "tool_use", "id": "toolu_1", "name": call.name, "input": input});
+            let json = call.arguments.to_string();
+            (
+                block(&call.arguments),
+                block(&json!({})),
+                json!({"type": "input_json_delta", "partial_json": json}),
+                "tool_use",
+            )
+        }
+    };
     if !stream {
-        message["content"] = json!([{"type": "text", "text": ANSWER}]);
-        message["stop_reason"] = json!("end_turn");
+        message["content"] = json!([block]);
+        message["stop_reason"] = json!(reason);
         return whole(&message);
     }
     events(&[
         json!({"type": "message_start", "message": message}),
-        json!({"type": "content_block_start", "index": 0,
-            "content_block": {"type": "text", "text": ""}}),
-        json!({"type": "content_block_delta", "index": 0,
-            "delta": {"type": "text_delta", "text": ANSWER}}),
+        json!({"type": "content_block_start", "index": 0, "content_block": empty}),
+        json!({"type": "content_block_delta", "index": 0, "delta": delta}),
         json!({"type": "content_block_stop", "index": 0}),
         json!({"type": "message_delta", "usage": {"output_tokens": 5},
-            "delta": {"stop_reason": "end_turn", "stop_sequence": null}}),
+            "delta": {"stop_reason": reason, "stop_sequence": null}}),
         json!({"type": "message_stop"}),
     ])
 }
 
-fn responses(stream: bool, tokens: usize) -> Answer {
-    let item = json!({
-        "type": "message", "id": "m1", "status": "completed", "role": "assistant",
-        "content": [{"type": "output_text", "text": ANSWER, "annotations": []}],
-    });
+fn responses(stream: bool, tokens: usize, call: Option<&Call>) -> Answer {
+    let item = match call {
+        None => json!({
+            "type": "message", "id": "m1", "status": "completed", "role": "assistant",
+            "content": [{"type": "output_text", "text": ANSWER, "annotations": []}],
+        }),
+        Some(call) => {
+            let mut item = json!({
+                "type": "function_call", "id": "f1", "status": "completed", "call_id": "call_1",
+                "name": call.name, "arguments": call.arguments.to_string(),
+            });
+            if let Some(group) = &call.group {
+                item["namespace"] = json!(group);
+            }
+            item
+        }
+    };
     let response = json!({
         "id": "r1", "object": "response", "status": "completed", "model": "stand-in",
         "output": [item],
@@ -231,33 +321,44 @@ fn responses(stream: bool, tokens: usize) -> Answer {
     let mut started = response.clone();
     started["status"] = json!("in_progress");
     started["output"] = json!([]);
-    let mut empty = item.clone();
-    empty["content"] = json!([]);
-    events(&[
-        json!({"type": "response.created", "response": started}),
-        json!({"type": "response.output_item.added", "output_index": 0, "item": empty}),
-        json!({"type": "response.output_text.delta", "item_id": "m1", "output_index": 0,
-            "content_index": 0, "delta": ANSWER}),
-        json!({"type": "response.output_item.done", "output_index": 0, "item": item}),
-        json!({"type": "response.completed", "response": response}),
-    ])
+    let mut parts = vec![json!({"type": "response.created", "response": started})];
+    if call.is_none() {
+        let mut empty = item.clone();
+        empty["content"] = json!([]);
+        parts.push(json!({"type": "response.output_item.added", "output_index": 0, "item": empty}));
+        parts.push(
+            json!({"type": "response.output_text.delta", "item_id": "m1", "output_index": 0,
+                "content_index": 0, "delta": ANSWER}),
+        );
+    }
+    parts.push(json!({"type": "response.output_item.done", "output_index": 0, "item": item}));
+    parts.push(json!({"type": "response.completed", "response": response}));
+    events(&parts)
 }
 
-fn chat(stream: bool, tokens: usize) -> Answer {
+fn chat(stream: bool, tokens: usize, call: Option<&Call>) -> Answer {
     let usage = json!({"prompt_tokens": tokens, "completion_tokens": 5,
         "total_tokens": tokens + 5});
     let part = |object: &str, choice: Value, usage: Value| {
         json!({"id": "c1", "object": object, "created": 1, "model": "stand-in",
             "choices": [choice], "usage": usage})
     };
+    let (message, reason) = match call {
+        None => (json!({"role": "assistant", "content": ANSWER}), "stop"),
+        Some(call) => {
+            let function = json!({"name": call.name, "arguments": call.arguments.to_string()});
+            let call =
+                json!({"index": 0, "id": "call_1", "type": "function", "function": function});
+            let message = json!({"role": "assistant", "content": null, "tool_calls": [call]});
+            (message, "tool_calls")
+        }
+    };
     if !stream {
-        let message = json!({"role": "assistant", "content": ANSWER});
-        let choice = json!({"index": 0, "message": message, "finish_reason": "stop"});
+        let choice = json!({"index": 0, "message": message, "finish_reason": reason});
         return whole(&part("chat.completion", choice, usage));
     }
-    let delta = json!({"role": "assistant", "content": ANSWER});
-    let first = json!({"index": 0, "delta": delta, "finish_reason": null});
-    let last = json!({"index": 0, "delta": {}, "finish_reason": "stop"});
+    let first = json!({"index": 0, "delta": message, "finish_reason": null});
+    let last = json!({"index": 0, "delta": {}, "finish_reason": reason});
     let (status, kind, text) = events(&[
         part("chat.completion.chunk", first, Value::Null),
         part("chat.completion.chunk", last, usage),
@@ -265,8 +366,12 @@ fn chat(stream: bool, tokens: usize) -> Answer {
     (status, kind, format!("{text}data: [DONE]\n\n"))
 }
 
-fn gemini(stream: bool, tokens: usize) -> Answer {
-    let content = json!({"role": "model", "parts": [{"text": ANSWER}]});
+fn gemini(stream: bool, tokens: usize, call: Option<&Call>) -> Answer {
+    let part = match call {
+        None => json!({"text": ANSWER}),
+        Some(call) => json!({"functionCall": {"name": call.name, "args": call.arguments}}),
+    };
+    let content = json!({"role": "model", "parts": [part]});
     let response = json!({
         "candidates": [{"content": content, "finishReason": "STOP", "index": 0}],
         "usageMetadata": {

@@ -4,7 +4,7 @@ use std::process::Stdio;
 
 use crate::harness::ws;
 
-const COMMANDS: [&str; 19] = [
+const COMMANDS: &[&str] = &[
     "init",
     "index",
     "search",
@@ -16,7 +16,19 @@ const COMMANDS: [&str; 19] = [
     "audit",
     "doctor",
     "mind",
+    "session",
+    "idea",
+    "lint",
+    "consolidate",
     "sources",
+    "mcp",
+    "closets",
+    "links",
+    "graph",
+    "manifest",
+    "domain",
+    "archive",
+    "upgrade",
     "setup",
     "uninstall",
     "status",
@@ -120,9 +132,10 @@ fn errors_in_the_request_exit_with_2_and_say_what_to_do() {
     );
     check(
         &["man", "fly"],
-        "error: There is no command `fly`\n\n\
-         hint: The commands are init, index, search, save, forget, restore, stats, preview, audit, \
-         doctor, mind, setup, uninstall, status, config, hook, completion, man\n",
+        &format!(
+            "error: There is no command `fly`\n\nhint: The commands are {}\n",
+            COMMANDS.join(", ")
+        ),
     );
 }
 

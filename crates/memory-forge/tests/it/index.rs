@@ -562,7 +562,8 @@ fn a_run_that_is_killed_anywhere_is_repaired_by_the_next() {
     let expect = ask();
     for round in 0..30u64 {
         match round % 5 {
-            0 => ws.remove(".memory-forge"),
+            // On a busy machine the run before was killed before it made one.
+            0 if ws.exists(".memory-forge") => ws.remove(".memory-forge"),
             1 => ws.write("knowledge/f3.md", format!("# Other {round}\n")),
             _ => {}
         }

@@ -83,6 +83,18 @@ fn nothing_opens_a_socket() {
         &["std::net", "TcpStream", "UdpSocket", "UnixStream"],
     );
     assert_none(&broken, "nothing goes over a network");
+    let listeners = rust_files("crates/serve/src");
+    let words = [
+        "connect(",
+        "TcpSocket",
+        "UdpSocket",
+        "UnixStream",
+        "UNSPECIFIED",
+    ];
+    assert_none(
+        &lines_with(&listeners, &words),
+        "it listens, on the loopback, and asks nobody",
+    );
 }
 
 #[test]

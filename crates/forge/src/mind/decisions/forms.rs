@@ -33,6 +33,7 @@ pub(in crate::mind) fn blocks(document: &Document) -> Vec<Decision> {
             rationale: None,
             status: None,
             superseded: document.str(&section.heading).contains("~~"),
+            superseded_on: None,
             text: document.str(&section.span).trim().to_owned(),
             line: document.line_of(section.heading.start),
             form: Form::Block,
@@ -63,6 +64,9 @@ pub(in crate::mind) fn blocks(document: &Document) -> Vec<Decision> {
             .any(|word| status.starts_with(word))
         };
         decision.superseded |= decision.status.as_ref().is_some_and(void);
+        if decision.superseded {
+            decision.superseded_on = decision.status.as_deref().and_then(values::first_date);
+        }
         if decision.date.is_none() {
             decision.date = values::first_date(&section.title);
         }
@@ -135,11 +139,12 @@ pub(super) fn lines(document: &Document) -> Vec<Decision> {
             continue;
         }
         let indent = text.len() - text.trim_start().len();
-        if indent > 1 {
-            continue;
-        }
         let text = text.trim_start();
         let length = marker(text);
+        // Further in stand the decisions of a week that were gathered.
+        if indent > 4 || indent > 1 && length.is_none() {
+            continue;
+        }
         let body = length.map_or(text, |length| text[length.min(text.len())..].trim_start());
         let number = length.and_then(|length| {
             text[..length]
@@ -148,7 +153,8 @@ pub(super) fn lines(document: &Document) -> Vec<Decision> {
                 .parse::<usize>()
                 .ok()
         });
-        let entry = |id: Option<String>, date, title: &str, superseded, form| Decision {
+        let ended = annotated_on(body);
+        let entry = |id: Option<String>, date, title: &str, struck: bool, form| Decision {
             id,
             title: plain(title),
             date,
@@ -156,7 +162,8 @@ pub(super) fn lines(document: &Document) -> Vec<Decision> {
             decision: Some(plain(title)),
             rationale: None,
             status: None,
-            superseded,
+            superseded: struck || ended.is_some(),
+            superseded_on: ended,
             text: text.to_owned(),
             line: document.line_of(span.start),
             form,
@@ -166,11 +173,18 @@ pub(super) fn lines(document: &Document) -> Vec<Decision> {
             found.push(entry(None, Some(date), fact, struck, Form::Line));
             continue;
         }
-        let Some(number) = number else { continue };
+        let Some(number) = number.filter(|_| indent <= 1) else {
+            continue;
+        };
         if !is_unset(body) && below_decisions(document, span.start) {
             let struck = body.starts_with("~~");
-            let date = values::first_date(body);
-            let title = body.trim_matches('~');
+            let title = body.strip_prefix("~~").unwrap_or(body);
+            let title = match struck {
+                true => title.split_once("~~").map_or(title, |(title, _)| title),
+                false => title,
+            };
+            let title = without_annotation(title);
+            let date = values::first_date(title);
             found.push(entry(
                 Some(number.to_string()),
                 date,
@@ -191,7 +205,11 @@ fn dated(line: &str) -> Option<(Date, &str, bool)> {
     };
     let rest = line.strip_prefix("**")?;
     let date = rest.get(..10)?.parse().ok()?;
-    let (_, fact) = rest[10..].split_once("**")?;
+    let (more, fact) = rest[10..].split_once("**")?;
+    // `**2026-03-02–2026-03-05** - topic` stands over several.
+    if more.starts_with('–') {
+        return None;
+    }
     let fact = fact
         .trim_start()
         .trim_start_matches(['-', '–', '—', ':'])
@@ -199,8 +217,28 @@ fn dated(line: &str) -> Option<(Date, &str, bool)> {
     // `~~fact~~ (superseded 2026-04-01)` strikes the fact alone as well.
     let struck = struck || fact.starts_with("~~");
     let fact = fact.strip_prefix("~~").unwrap_or(fact);
-    let fact = fact.split_once("~~").map_or(fact, |(fact, _)| fact);
+    let fact = match struck {
+        true => fact.split_once("~~").map_or(fact, |(fact, _)| fact),
+        false => fact,
+    };
+    let fact = without_annotation(fact);
     (!fact.is_empty()).then_some((date, fact, struck))
+}
+
+/// The day of `(superseded 2026-04-01)` at the end of an entry.
+pub(super) fn annotated_on(line: &str) -> Option<Date> {
+    let (_, rest) = line.trim_end().rsplit_once("(superseded ")?;
+    let inside = rest.strip_suffix(')')?;
+    inside.get(..10)?.parse().ok()
+}
+
+pub(super) fn without_annotation(fact: &str) -> &str {
+    match annotated_on(fact) {
+        Some(_) => fact
+            .rsplit_once("(superseded ")
+            .map_or(fact, |(fact, _)| fact.trim_end()),
+        None => fact,
+    }
 }
 
 fn below_decisions(document: &Document, at: usize) -> bool {

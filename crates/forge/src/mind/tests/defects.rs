@@ -307,6 +307,7 @@ fn m23_text_from_outside_never_becomes_structure() {
         active: Some(vec!["a\n- b".into(), hostile.into()]),
         blocked: Some(vec!["## Current Phase".into()]),
         next: Some("real\n\n## Current Phase\nevil".into()),
+        priorities: None,
     };
     mind.set(&change, now()).unwrap();
     mind.set(&change, now()).unwrap();

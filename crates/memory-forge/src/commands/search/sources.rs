@@ -75,14 +75,7 @@ fn joined(found: &[FromSource], limit: usize) -> Answer {
         .iter()
         .filter_map(|one| one.answer.as_ref().ok())
         .map(|answered| answered.answer.clone());
-    let first = answers.next().unwrap_or(Answer {
-        hits: Vec::new(),
-        mode: recall::Mode::Text,
-        mode_note: None,
-        embedded: (0, 0),
-        more: 0,
-        undated: 0,
-    });
+    let first = answers.next().unwrap_or_else(Answer::nothing);
     // Each workspace brings as many as were asked for: a loud one must not
     // hide the others.
     answers.fold(first, |all, one| {

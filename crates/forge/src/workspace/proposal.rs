@@ -3,12 +3,21 @@
 
 use jiff::Timestamp;
 
-use crate::workspace::{Error, Receipt, RelPath, Workspace};
+use super::{Error, Receipt, RelPath, Workspace};
 
 /// Files with their text before and after, in the order in which to show them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Proposal {
+    /// Come first: the files below are named as they are after them.
+    pub moves: Vec<Move>,
     pub files: Vec<Proposed>,
+}
+
+/// A file that gets another path, whatever its bytes are.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Move {
+    pub from: RelPath,
+    pub to: RelPath,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -32,7 +41,7 @@ impl Proposal {
     }
 
     pub fn is_empty(&self) -> bool {
-        self.files.is_empty()
+        self.files.is_empty() && self.moves.is_empty()
     }
 
     /// The text that a file would have, when it is among those to change.
@@ -49,6 +58,15 @@ impl Proposal {
         now: Timestamp,
     ) -> Result<Receipt, Error> {
         workspace.change(what, now, |change| {
+            for Move { from, to } in &self.moves {
+                let Some(bytes) = change.read(from)? else {
+                    return Err(Error::ChangedSince {
+                        path: workspace.absolute(from),
+                    });
+                };
+                change.create(to, bytes)?;
+                change.remove(from);
+            }
             for file in &self.files {
                 let current = change.read(&file.path)?;
                 if current.as_deref() != file.before.as_deref().map(str::as_bytes) {

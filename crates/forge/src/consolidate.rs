@@ -1,0 +1,196 @@
+//! What a workspace gathers over weeks and nobody looks for: notes that are
+//! nearly the same, decisions that contradict each other, what is linked from
+//! nowhere, and a file of decisions that grows too long. Duplicates are only
+//! ever named; nothing is merged and nothing paraphrased.
+
+mod dedup;
+
+#[cfg(test)]
+mod tests;
+
+pub use dedup::{Candidate, Why};
+
+use jiff::Timestamp;
+
+use crate::graph::render_markdown;
+use crate::links;
+use crate::lint::{Survey, orphans_of};
+use crate::mind::{Condensed, Error, File, Supersession, annotated, condensed, cut};
+use crate::routing::bulk::Logged;
+use crate::session::day;
+use crate::workspace::{Proposal, RelPath};
+
+#[derive(Debug, Clone, Default)]
+pub struct Report {
+    pub duplicates: Vec<Candidate>,
+    pub contradictions: Vec<Supersession>,
+    /// Links that lead nowhere, edges without a page, files in no list.
+    pub orphans: Vec<String>,
+    pub decisions: DecisionFile,
+    /// What compression would do, or did.
+    pub condensed: Condensed,
+    pub last_run: Option<Logged>,
+}
+
+/// The file of decisions and its length.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct DecisionFile {
+    pub path: Option<RelPath>,
+    pub lines: usize,
+}
+
+/// Lines from which decisions are compressed, and from which that is urgent.
+const COMPRESS: usize = 60;
+const URGENT: usize = 95;
+const GRAPH: &str = "memory/.graph.md";
+
+/// Looks at everything. The proposal holds the graph, and with `fix` the marks
+/// on contradicted decisions and their compression.
+pub fn consolidate(
+    survey: &Survey<'_>,
+    fix: bool,
+    now: Timestamp,
+) -> Result<(Report, Proposal), Error> {
+    let mut report = Report {
+        duplicates: dedup::candidates(&survey.vault),
+        contradictions: survey.mind.supersessions()?,
+        orphans: orphans(survey),
+        ..Report::default()
+    };
+    let mut proposal = Proposal::default();
+    let path = survey.mind.file(File::Decisions);
+    if let Ok(text) = survey.workspace.read_text(&path) {
+        report.decisions = DecisionFile {
+            path: Some(path.clone()),
+            lines: text.lines().count(),
+        };
+        let mut after = text.clone();
+        if report.decisions.lines >= COMPRESS {
+            let (shorter, done) = condensed(&path, after.clone())?;
+            report.condensed = done;
+            after = shorter;
+        }
+        let (after, _) = annotated(&path, after, day(now))?;
+        if fix {
+            proposal.add(path, Some(text), after);
+        }
+    }
+    rewrite_graph(survey, &mut proposal);
+    Ok((report, proposal))
+}
+
+fn orphans(survey: &Survey<'_>) -> Vec<String> {
+    let mut found = Vec::new();
+    for it in links::check(&survey.vault).missing() {
+        found.push(format!(
+            "{}:{} [[{}]] leads nowhere",
+            it.path, it.line, it.link
+        ));
+    }
+    found.extend(orphans_of(survey));
+    found
+}
+
+/// The graph is a picture of the front matter and is drawn anew.
+fn rewrite_graph(survey: &Survey<'_>, proposal: &mut Proposal) {
+    let Ok(path) = RelPath::new(GRAPH) else {
+        return;
+    };
+    if survey.manifest.is_none() || survey.graph.typed().next().is_none() {
+        return;
+    }
+    let before = survey.workspace.read_text(&path).ok();
+    proposal.add(path, before, render_markdown(&survey.graph));
+}
+
+/// Lines of a part that are shown.
+const SHOWN: usize = 20;
+
+impl Report {
+    pub fn is_urgent(&self) -> bool {
+        self.decisions.lines >= URGENT
+    }
+
+    /// Under the headings that other tools know.
+    pub fn render(&self, fixed: bool) -> String {
+        let mut out = String::from("Memex Consolidate Report\n\n");
+        let duplicates: Vec<String> = self.duplicates.iter().map(Candidate::line).collect();
+        part(&mut out, "DEDUP", &duplicates, "No duplicate candidates.");
+        let said = |text: &str| cut(text, 80);
+        let contradictions: Vec<String> = self
+            .contradictions
+            .iter()
+            .map(|it| {
+                let (older, newer) = (&it.older, &it.newer);
+                format!(
+                    "line {} \"{}\" is superseded by line {} \"{}\"{}",
+                    older.line,
+                    said(&older.title),
+                    newer.line,
+                    said(newer.decision.as_deref().unwrap_or(&newer.title)),
+                    if fixed { " (marked)" } else { "" },
+                )
+            })
+            .collect();
+        let none = "No contradictions.";
+        part(&mut out, "DECISIONS CONTRADICTIONS", &contradictions, none);
+        part(&mut out, "ORPHANS", &self.orphans, "No orphans.");
+        part(
+            &mut out,
+            "DECISIONS COMPRESSION",
+            &self.compression(fixed),
+            "",
+        );
+        let last = self.last_run.as_ref().map(|it| it.when.to_string());
+        out.push_str(&format!(
+            "Last run: {}\n",
+            last.as_deref().unwrap_or("never")
+        ));
+        out
+    }
+
+    fn compression(&self, fixed: bool) -> Vec<String> {
+        let DecisionFile { path, lines } = &self.decisions;
+        let Some(path) = path else {
+            return vec!["There is no file of decisions.".to_owned()];
+        };
+        if *lines < COMPRESS {
+            return vec![format!(
+                "{path} has {lines} lines; nothing to do below {COMPRESS}."
+            )];
+        }
+        let Condensed {
+            pairs,
+            clusters,
+            gathered,
+        } = self.condensed;
+        let verb = if fixed { "were" } else { "can be" };
+        let mut said = vec![match self.condensed.is_nothing() {
+            true => format!("{path} has {lines} lines; nothing can be gathered."),
+            false => format!(
+                "{path} has {lines} lines; {pairs} pairs {verb} joined, {gathered} decisions {verb} gathered in {clusters} weeks."
+            ),
+        }];
+        if self.is_urgent() && !fixed {
+            said.push(format!(
+                "WARNING: {lines} lines of at most 100; run `memory-forge consolidate --fix`."
+            ));
+        }
+        said
+    }
+}
+
+fn part(out: &mut String, title: &str, lines: &[String], none: &str) {
+    out.push_str(&format!("{title}\n"));
+    if lines.is_empty() {
+        out.push_str(&format!("  {none}\n"));
+    }
+    for line in lines.iter().take(SHOWN) {
+        out.push_str(&format!("  {line}\n"));
+    }
+    if lines.len() > SHOWN {
+        let more = lines.len() - SHOWN;
+        out.push_str(&format!("  and {more} more; `--json` lists them all\n"));
+    }
+    out.push('\n');
+}

@@ -1,0 +1,228 @@
+//! Notes that may be the same: names that differ by two letters at most, or
+//! the same links in front. Grouped by parts of names and by sets of links, so
+//! that ten thousand notes are not compared with each other.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use crate::links::{Vault, fold};
+use crate::workspace::{RelPath, Role};
+
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Candidate {
+    pub files: Vec<RelPath>,
+    pub why: Why,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Why {
+    /// Names that are so many letters apart.
+    Name(usize),
+    /// So many of the most used links in common, of so many.
+    Links(usize, usize),
+}
+
+impl Candidate {
+    pub fn line(&self) -> String {
+        const MOST: usize = 4;
+        let mut names: Vec<&str> = self.files.iter().map(RelPath::as_str).collect();
+        let more = names.len().saturating_sub(MOST);
+        names.truncate(MOST);
+        let more = match more {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        let why = match self.why {
+            Why::Name(0) => "the same name".to_owned(),
+            Why::Name(1) => "names 1 letter apart".to_owned(),
+            Why::Name(n) => format!("names {n} letters apart"),
+            Why::Links(shared, of) => format!("{shared} of {of} top links in common"),
+        };
+        format!("{}{more} ({why})", names.join(", "))
+    }
+}
+
+/// Letters that two names may differ by.
+const DISTANCE: usize = 2;
+/// Links of a note that are looked at, and the fewest that tell anything.
+const TOP: usize = 5;
+const FEWEST: usize = 3;
+/// A piece that more names share than this tells nothing about them.
+const COMMON: usize = 200;
+
+pub(super) fn candidates(vault: &Vault) -> Vec<Candidate> {
+    let mut found = by_name(vault);
+    let known: BTreeSet<Vec<RelPath>> = found.iter().map(|it| it.files.clone()).collect();
+    let linked = by_links(vault).into_iter();
+    found.extend(linked.filter(|it| !known.contains(&it.files)));
+    found
+}
+
+fn is_document(path: &RelPath, role: Role) -> bool {
+    let own = ["readme", "index", "skill", "changelog", "license"];
+    matches!(role, Role::Knowledge | Role::Untracked)
+        && path.as_str().ends_with(".md")
+        && !own.contains(&fold(path.stem()).as_ref())
+}
+
+/// A name without its digits, and the digits: `2026-03-01-call` and
+/// `2026-03-08-call` are a series and no duplicates.
+fn parts(stem: &str) -> (String, String) {
+    let stem = fold(stem);
+    let digits = stem.chars().filter(char::is_ascii_digit).collect();
+    let letters = stem.chars().filter(|c| !c.is_ascii_digit()).collect();
+    (letters, digits)
+}
+
+fn by_name(vault: &Vault) -> Vec<Candidate> {
+    // Letters → digits → files.
+    let mut names: BTreeMap<String, BTreeMap<String, Vec<RelPath>>> = BTreeMap::new();
+    for file in &vault.files {
+        if is_document(&file.path, file.role) {
+            let (letters, digits) = parts(file.path.stem());
+            let same = names.entry(letters).or_default().entry(digits);
+            same.or_default().push(file.path.clone());
+        }
+    }
+    let mut found = Vec::new();
+    for same in names.values().flat_map(BTreeMap::values) {
+        if same.len() > 1 {
+            found.push(Candidate {
+                files: same.clone(),
+                why: Why::Name(0),
+            });
+        }
+    }
+    let letters: Vec<&String> = names.keys().collect();
+    for (a, b, distance) in near(&letters) {
+        let (a, b) = (&names[letters[a]], &names[letters[b]]);
+        for (digits, files) in a {
+            if let Some(others) = b.get(digits) {
+                let mut files: Vec<RelPath> = files.iter().chain(others).cloned().collect();
+                files.sort();
+                found.push(Candidate {
+                    files,
+                    why: Why::Name(distance),
+                });
+            }
+        }
+    }
+    found.sort();
+    found
+}
+
+/// Pairs of names with few letters between them. Of three pieces of a name two
+/// changes leave one as it is, at most two letters away from its place.
+fn near(names: &[&String]) -> Vec<(usize, usize, usize)> {
+    let chars: Vec<Vec<char>> = names.iter().map(|it| it.chars().collect()).collect();
+    let mut pieces: HashMap<(usize, usize, &[char]), Vec<usize>> = HashMap::new();
+    for (at, name) in chars.iter().enumerate() {
+        for (piece, (from, to)) in thirds(name.len()).into_iter().enumerate() {
+            let key = (name.len(), piece, &name[from..to]);
+            pieces.entry(key).or_default().push(at);
+        }
+    }
+    let letters: Vec<u32> = chars.iter().map(|it| letters(it)).collect();
+    // By which name another one was looked at last.
+    let mut looked: Vec<usize> = vec![usize::MAX; chars.len()];
+    let mut found = Vec::new();
+    for (at, name) in chars.iter().enumerate() {
+        looked[at] = at;
+        // Two letters of four are another word.
+        let most = DISTANCE.min(name.len().saturating_sub(1) / 2);
+        for other in name.len()..=name.len() + most {
+            for (piece, (from, to)) in thirds(other).into_iter().enumerate() {
+                let length = to - from;
+                for from in from.saturating_sub(DISTANCE)..=from + DISTANCE {
+                    let Some(part) = name.get(from..from + length) else {
+                        continue;
+                    };
+                    let same = pieces.get(&(other, piece, part));
+                    let same = same.filter(|it| it.len() <= COMMON);
+                    for &candidate in same.into_iter().flatten() {
+                        // Of two of one length the first has seen the pair.
+                        let known =
+                            looked[candidate] == at || other == name.len() && candidate < at;
+                        if known {
+                            continue;
+                        }
+                        looked[candidate] = at;
+                        let differ = (letters[at] ^ letters[candidate]).count_ones() as usize;
+                        if differ > 2 * most {
+                            continue;
+                        }
+                        let distance = strsim::generic_levenshtein(name, &chars[candidate]);
+                        if (1..=most).contains(&distance) {
+                            found.push((at.min(candidate), at.max(candidate), distance));
+                        }
+                    }
+                }
+            }
+        }
+    }
+    found.sort_unstable();
+    found
+}
+
+/// Which letters a name has. Each change of a name changes two at most.
+fn letters(name: &[char]) -> u32 {
+    name.iter().fold(0, |all, c| all | 1 << (*c as u32 % 32))
+}
+
+fn thirds(length: usize) -> [(usize, usize); 3] {
+    let (a, b) = (length / 3, length * 2 / 3);
+    [(0, a), (a, b), (b, length)]
+}
+
+/// Notes whose most used links are the same, four of five at least.
+fn by_links(vault: &Vault) -> Vec<Candidate> {
+    let mut groups: HashMap<Vec<u32>, Vec<(u32, usize)>> = HashMap::new();
+    for (index, file, note) in vault.notes() {
+        if !is_document(&file.path, file.role) {
+            continue;
+        }
+        let mut counts: BTreeMap<u32, usize> = BTreeMap::new();
+        for link in &note.links {
+            if let Some(target) = vault.resolve(index, link).file()
+                && target != index
+            {
+                *counts.entry(target).or_default() += 1;
+            }
+        }
+        let mut top: Vec<(u32, usize)> = counts.into_iter().collect();
+        top.sort_by_key(|(target, count)| (usize::MAX - count, *target));
+        top.truncate(TOP);
+        let mut top: Vec<u32> = top.into_iter().map(|(target, _)| target).collect();
+        top.sort_unstable();
+        if top.len() < FEWEST {
+            continue;
+        }
+        // Four of five is eighty percent; less than five must all be there.
+        if top.len() == TOP {
+            for left_out in 0..TOP {
+                let mut key = top.clone();
+                key.remove(left_out);
+                groups.entry(key).or_default().push((index, TOP));
+            }
+        }
+        let count = top.len();
+        groups.entry(top).or_default().push((index, count));
+    }
+    let mut best: BTreeMap<Vec<RelPath>, (usize, usize)> = BTreeMap::new();
+    for (key, mut members) in groups {
+        members.sort_unstable();
+        members.dedup();
+        if members.len() < 2 {
+            continue;
+        }
+        let files = members.iter().map(|(it, _)| vault.file(*it).path.clone());
+        let of = members.iter().map(|(_, count)| *count).max().unwrap_or(TOP);
+        let shared = best.entry(files.collect()).or_insert((0, of));
+        *shared = (shared.0.max(key.len()), of);
+    }
+    best.into_iter()
+        .map(|(files, (shared, of))| Candidate {
+            files,
+            why: Why::Links(shared, of),
+        })
+        .collect()
+}

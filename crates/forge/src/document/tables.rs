@@ -1,0 +1,299 @@
+//! Tables as rows and cells, and edits of single cells and rows. What an edit
+//! does not name keeps its bytes: padding, alignment and line ends are the
+//! author's.
+
+use std::ops::Range;
+
+use super::{BlockKind, Document, Edit, inert_line, lines};
+
+/// A table that stands by itself, not inside a list or a quote.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Table {
+    /// Whole lines.
+    pub span: Range<usize>,
+    pub header: Row,
+    /// Without the header and the line of dashes below it.
+    pub rows: Vec<Row>,
+    /// The line of dashes, where rows may follow.
+    rule: Range<usize>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Row {
+    /// The whole line, line end included.
+    pub span: Range<usize>,
+    pub cells: Vec<Cell>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Cell {
+    /// The text without the spaces around it.
+    pub text: Range<usize>,
+    /// Everything between the bars.
+    room: Range<usize>,
+}
+
+impl Document {
+    /// The tables in a span, in text order.
+    pub fn tables(&self, within: &Range<usize>) -> Vec<Table> {
+        self.blocks
+            .iter()
+            .filter(|block| block.kind == BlockKind::Table)
+            .filter(|block| within.start <= block.span.start && block.span.end <= within.end)
+            .filter_map(|block| self.table(&block.span))
+            .collect()
+    }
+
+    fn table(&self, span: &Range<usize>) -> Option<Table> {
+        let mut at = span.start;
+        let mut rows = lines::split(self.str(span)).map(|line| {
+            at += line.len();
+            self.row(at - line.len()..at)
+        });
+        let header = rows.next()?;
+        let rule = rows.next()?.span;
+        Some(Table {
+            span: span.clone(),
+            header,
+            rule,
+            rows: rows.collect(),
+        })
+    }
+
+    fn row(&self, span: Range<usize>) -> Row {
+        let line = lines::without_end(&self.text, span.clone());
+        let text = self.str(&line);
+        let inner = text.trim();
+        let start = line.start + (text.len() - text.trim_start().len());
+        let mut bars = bars(inner).into_iter().map(|bar| start + bar).peekable();
+        let mut from = start;
+        bars.next_if_eq(&start).inspect(|bar| from = bar + 1);
+        let end = start + inner.len();
+        let mut cells = Vec::new();
+        for bar in bars {
+            cells.push(self.cell(from..bar));
+            from = bar + 1;
+        }
+        // A row may go without its last bar.
+        if from < end {
+            cells.push(self.cell(from..end));
+        }
+        Row { span, cells }
+    }
+
+    fn cell(&self, room: Range<usize>) -> Cell {
+        let text = self.str(&room);
+        let start = room.start + (text.len() - text.trim_start().len());
+        let end = room.start + text.trim_end().len();
+        let text = if start < end {
+            start..end
+        } else {
+            room.start..room.start
+        };
+        Cell { text, room }
+    }
+
+    /// Gives a cell new Markdown, which must be one line; see [`cell_text`].
+    /// Cells that the row does not have yet are added. Nothing when it says
+    /// that already.
+    pub fn set_cell(&self, row: &Row, column: usize, text: &str) -> Option<Edit> {
+        let Some(cell) = row.cells.get(column) else {
+            let line = lines::without_end(&self.text, row.span.clone());
+            let end = line.start + self.str(&line).trim_end().len();
+            let closed = bars(self.str(&(line.start..end)))
+                .last()
+                .is_some_and(|bar| line.start + bar + 1 == end);
+            let gap = " |".repeat(column - row.cells.len());
+            let open = if closed { "" } else { " |" };
+            return (!text.is_empty()).then(|| Edit {
+                span: end..end,
+                text: format!("{open}{gap} {text} |"),
+            });
+        };
+        if self.str(&cell.text) == text {
+            return None;
+        }
+        // An empty cell has no padding to keep.
+        let (span, text) = match cell.text.is_empty() {
+            true => (cell.room.clone(), format!(" {text} ")),
+            false => (cell.text.clone(), text.to_owned()),
+        };
+        Some(Edit { span, text })
+    }
+
+    /// Adds a row behind the last one. Cells are Markdown of one line each.
+    pub fn add_row(&self, table: &Table, cells: &[&str]) -> Edit {
+        let last = table.rows.last().map_or(&table.rule, |row| &row.span);
+        let ended = self.str(last).ends_with(['\n', '\r']);
+        let newline = self.newline();
+        let row = format!("| {} |", cells.join(" | "));
+        Edit {
+            span: last.end..last.end,
+            text: match ended {
+                true => row + newline,
+                false => newline.to_owned() + &row,
+            },
+        }
+    }
+
+    /// Takes a row out with its line.
+    pub fn remove_row(&self, row: &Row) -> Edit {
+        Edit {
+            span: row.span.clone(),
+            text: String::new(),
+        }
+    }
+}
+
+/// `text` as it can stand in a cell: one line that neither ends the cell nor
+/// becomes structure of its own.
+pub fn cell_text(text: &str) -> String {
+    inert_line(text)
+}
+
+/// The Markdown of a cell as a reader sees it: bars without their backslash.
+pub fn cell_shown(text: &str) -> String {
+    text.replace("\\|", "|").replace("\\[[", "[[")
+}
+
+/// Where bars end cells. One behind a backslash does not, and neither does the
+/// one before an alias in a link: parsers disagree there and people forget.
+fn bars(line: &str) -> Vec<usize> {
+    let bytes = line.as_bytes();
+    let mut bars = Vec::new();
+    let mut at = 0;
+    let mut escaped = false;
+    let mut no_link_before = 0;
+    while at < bytes.len() {
+        match bytes[at] {
+            b'\\' => escaped = !escaped,
+            b'[' if !escaped && at >= no_link_before && bytes[at..].starts_with(b"[[") => {
+                match link_end(&line[at..]) {
+                    Ok(len) => {
+                        at += len;
+                        continue;
+                    }
+                    // Nothing up to there closes a link, so it is not looked
+                    // for again.
+                    Err(len) => no_link_before = at + len,
+                }
+            }
+            b'|' if !escaped => bars.push(at),
+            _ => {}
+        }
+        if bytes[at] != b'\\' {
+            escaped = false;
+        }
+        at += 1;
+    }
+    bars
+}
+
+/// The length of the link that begins here, or how far no link ends.
+fn link_end(text: &str) -> Result<usize, usize> {
+    let inside = &text[2..];
+    let stop = inside.find(['[', ']']).unwrap_or(inside.len());
+    let is_link = stop > 0 && inside[stop..].starts_with("]]");
+    // Two bars are two cells and no alias.
+    let bars = inside[..stop].matches('|').count();
+    match is_link && bars <= 1 {
+        true => Ok(2 + stop + 2),
+        false => Err(2 + stop),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::document::{apply, parse};
+
+    fn cells(line: &str) -> Vec<String> {
+        let document = parse(format!("| h |\n|---|\n{line}\n"));
+        let table = document.tables(&document.body).remove(0);
+        let row = &table.rows[0];
+        row.cells
+            .iter()
+            .map(|cell| document.str(&cell.text).to_owned())
+            .collect()
+    }
+
+    #[test]
+    fn cells_of_a_row() {
+        let check = |line: &str, expect: &[&str]| assert_eq!(cells(line), expect, "{line}");
+        check("| a | b |", &["a", "b"]);
+        check("|a|b", &["a", "b"]);
+        check("a | b", &["a", "b"]);
+        check("| a |  | c |", &["a", "", "c"]);
+        check("| a \\| b | c |", &["a \\| b", "c"]);
+        check("| [[a|b]] | c |", &["[[a|b]]", "c"]);
+        check("| [[a\\|b]] | c |", &["[[a\\|b]]", "c"]);
+        check("| [[a | b | c]] |", &["[[a", "b", "c]]"]);
+        check("| [[ | b ]] [[c]] |", &["[[ | b ]] [[c]]"]);
+        check("| größe | 漢 |", &["größe", "漢"]);
+    }
+
+    const TEXT: &str = "| A | B |\r\n|:--|--:|\r\n| x  |y|\r\n| z |\r\n";
+
+    fn edited(f: impl Fn(&Document, &Table) -> Option<Edit>) -> String {
+        let document = parse(TEXT);
+        let table = document.tables(&document.body).remove(0);
+        let edit = f(&document, &table);
+        apply(TEXT, edit.into_iter().collect()).unwrap()
+    }
+
+    #[test]
+    fn a_cell_changes_and_nothing_else() {
+        let set = |row: usize, column: usize, text: &str| {
+            edited(|d, t| d.set_cell(&t.rows[row], column, text))
+        };
+        assert_eq!(set(0, 0, "new"), TEXT.replace("| x  |", "| new  |"));
+        assert_eq!(set(0, 1, "new"), TEXT.replace("|y|", "|new|"));
+        assert_eq!(set(0, 1, "y"), TEXT);
+        assert_eq!(set(1, 1, "new"), TEXT.replace("| z |", "| z | new |"));
+        assert_eq!(set(1, 2, "new"), TEXT.replace("| z |", "| z | | new |"));
+    }
+
+    #[test]
+    fn rows_come_and_go() {
+        assert_eq!(
+            edited(|d, t| Some(d.add_row(t, &["n", "m"]))),
+            format!("{TEXT}| n | m |\r\n")
+        );
+        assert_eq!(
+            edited(|d, t| Some(d.remove_row(&t.rows[0]))),
+            TEXT.replace("| x  |y|\r\n", "")
+        );
+        let open = "| A |\n|---|";
+        let document = parse(open);
+        let table = document.tables(&document.body).remove(0);
+        let edit = document.add_row(&table, &["n"]);
+        assert_eq!(apply(open, vec![edit]).unwrap(), "| A |\n|---|\n| n |");
+    }
+
+    proptest! {
+        /// Whatever is put into a cell, the table keeps its shape and every
+        /// other cell its text.
+        #[test]
+        fn hostile_text_never_makes_structure(text in r"([\\|\[\]#`<>!\-*_^@$&\n\r\t ]|[[:any:]]){0,20}") {
+            let document = parse(TEXT);
+            let table = document.tables(&document.body).remove(0);
+            let cell = cell_text(&text);
+            let after = match document.set_cell(&table.rows[0], 0, &cell) {
+                Some(edit) => apply(TEXT, vec![edit]).unwrap(),
+                None => TEXT.to_owned(),
+            };
+            let read = parse(after.clone());
+            let tables = read.tables(&read.body);
+            prop_assert_eq!(tables.len(), 1, "{}", &after);
+            prop_assert_eq!(tables[0].rows.len(), 2, "{}", &after);
+            let row = &tables[0].rows[0];
+            prop_assert_eq!(row.cells.len(), 2, "{}", &after);
+            prop_assert_eq!(read.str(&row.cells[0].text), cell.trim());
+            prop_assert_eq!(read.str(&row.cells[1].text), "y");
+            // Twice is once.
+            prop_assert!(read.set_cell(row, 0, cell.trim()).is_none());
+        }
+    }
+}

@@ -1,0 +1,533 @@
+//! When a text says something happens: absolute dates, months, years, weekdays
+//! and phrases such as "two weeks ago", as days from and to. A phrase that
+//! needs a day to count from is left out where there is none.
+
+use std::ops::Range;
+
+use jiff::ToSpan;
+use jiff::civil::{Date, Weekday};
+
+mod words;
+
+/// A stretch of time that a text names.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct When {
+    pub span: Range<usize>,
+    /// First and last day, both included.
+    pub from: Date,
+    pub to: Date,
+    /// Whether it was counted from the day that was given, wholly or in part.
+    pub relative: bool,
+}
+
+impl When {
+    pub fn overlaps(&self, from: Date, to: Date) -> bool {
+        self.from <= to && from <= self.to
+    }
+
+    /// The stretch as short as it can be written: a day, a month, a year, or
+    /// first and last day.
+    pub fn written(&self) -> String {
+        let (from, to) = (self.from, self.to);
+        if from == to {
+            return from.to_string();
+        }
+        if from.day() == 1 && to == from.last_of_month() {
+            return format!("{:04}-{:02}", from.year(), from.month());
+        }
+        if from.month() == 1 && from.day() == 1 && to == from.last_of_year() {
+            return format!("{:04}", from.year());
+        }
+        format!("{from}..{to}")
+    }
+}
+
+/// Every stretch of time in `text`, in order and without overlaps. `anchor` is
+/// the day on which the text was written.
+pub fn find(text: &str, anchor: Option<Date>) -> Vec<When> {
+    let tokens = tokens(text);
+    let mut found = Vec::new();
+    let mut at = 0;
+    while at < tokens.len() {
+        let here = Reader {
+            text,
+            tokens: &tokens[at..],
+            anchor,
+        };
+        match here.phrase() {
+            Some((length, from, to, relative)) => {
+                let span = tokens[at].span.start..tokens[at + length - 1].span.end;
+                found.push(When {
+                    span,
+                    from,
+                    to,
+                    relative,
+                });
+                at += length;
+            }
+            None => at += 1,
+        }
+    }
+    found
+}
+
+/// The stretch that a written value such as `2026-03`, `2026` or
+/// `2026-03-01..2026-03-07` stands for.
+pub fn read(value: &str) -> Option<(Date, Date)> {
+    let value = value.trim();
+    if let Some((from, to)) = value.split_once("..") {
+        return Some((read(from)?.0, read(to)?.1));
+    }
+    let mut parts = value.splitn(3, '-').map(|part| part.parse::<i16>().ok());
+    let year = parts.next()??;
+    if !(1000..=9999).contains(&year) || !value.starts_with(|c: char| c.is_ascii_digit()) {
+        return None;
+    }
+    match (parts.next(), parts.next()) {
+        (None, _) => {
+            let first = Date::new(year, 1, 1).ok()?;
+            Some((first, first.last_of_year()))
+        }
+        (Some(month), None) => {
+            let first = Date::new(year, i8::try_from(month?).ok()?, 1).ok()?;
+            Some((first, first.last_of_month()))
+        }
+        (Some(month), Some(day)) => {
+            let day = Date::new(year, i8::try_from(month?).ok()?, i8::try_from(day?).ok()?).ok()?;
+            Some((day, day))
+        }
+    }
+}
+
+struct Token {
+    span: Range<usize>,
+    /// Lower case.
+    word: String,
+    /// A sentence or a clause ended before it.
+    apart: bool,
+    capital: bool,
+}
+
+fn tokens(text: &str) -> Vec<Token> {
+    let mut tokens = Vec::new();
+    let mut apart = true;
+    let mut chars = text.char_indices().peekable();
+    while let Some((start, c)) = chars.next() {
+        if !c.is_alphanumeric() {
+            apart |= matches!(c, '.' | '!' | '?' | ';' | ':' | '\n' | '(' | ')' | '"');
+            continue;
+        }
+        let mut end = start + c.len_utf8();
+        while let Some((next, c)) = chars.peek().copied() {
+            // A date in digits is one word.
+            let joins = c.is_alphanumeric()
+                || (c == '-' || c == '/')
+                    && text[start..next]
+                        .bytes()
+                        .all(|b| b.is_ascii_digit() || b == b'-' || b == b'/')
+                    && text[next + 1..].starts_with(|c: char| c.is_ascii_digit());
+            if !joins {
+                break;
+            }
+            end = next + c.len_utf8();
+            chars.next();
+        }
+        tokens.push(Token {
+            word: text[start..end].to_lowercase(),
+            capital: c.is_uppercase(),
+            span: start..end,
+            apart,
+        });
+        apart = false;
+    }
+    tokens
+}
+
+struct Reader<'a> {
+    text: &'a str,
+    tokens: &'a [Token],
+    anchor: Option<Date>,
+}
+
+/// How many tokens, first day, last day, and whether the anchor was used.
+type Read = (usize, Date, Date, bool);
+
+impl Reader<'_> {
+    fn word(&self, at: usize) -> &str {
+        match self.tokens.get(at) {
+            Some(token) if at == 0 || !token.apart || self.after_abbreviation(at) => &token.word,
+            _ => "",
+        }
+    }
+
+    /// `Sept. 2025`: the full stop ends no sentence.
+    fn after_abbreviation(&self, at: usize) -> bool {
+        let before = &self.tokens[at - 1];
+        before.word.len() <= 4
+            && words::month(&before.word).is_some()
+            && self.text[before.span.end..self.tokens[at].span.start] == *". "
+    }
+
+    fn phrase(&self) -> Option<Read> {
+        self.digits()
+            .or_else(|| self.ago())
+            .or_else(|| self.day_and_month())
+            .or_else(|| self.month())
+            .or_else(|| self.named_day())
+            .or_else(|| self.near_unit())
+            .or_else(|| self.year())
+    }
+
+    /// `2026-03-01`, `2026/03/01`, `2026-03`.
+    fn digits(&self) -> Option<Read> {
+        let word = self.word(0);
+        if !word.contains(['-', '/']) {
+            return None;
+        }
+        let (from, to) = read(&word.replace('/', "-"))?;
+        (word.len() >= 7).then_some((1, from, to, false))
+    }
+
+    /// `two weeks ago`, `vor zwei Wochen`, `il y a deux semaines`, `in 3 days`.
+    fn ago(&self) -> Option<Read> {
+        let anchor = self.anchor?;
+        let before = words::ago_before(|at| self.word(at));
+        let (skip, sign) = before.unwrap_or((0, 0));
+        let (more, count) = self.count(skip)?;
+        let unit = words::unit(self.word(skip + more))?;
+        let mut length = skip + more + 1;
+        let sign = match sign {
+            0 if words::is_ago(self.word(length)) => {
+                length += 1;
+                -1
+            }
+            0 if self.word(length) == "from" && self.word(length + 1) == "now" => {
+                length += 2;
+                1
+            }
+            0 => return None,
+            sign => sign,
+        };
+        let (from, to) = shifted(anchor, unit, sign * count)?;
+        Some((length, from, to, true))
+    }
+
+    fn count(&self, at: usize) -> Option<(usize, i64)> {
+        let word = self.word(at);
+        if let Some(number) = words::number(word) {
+            let of = matches!(self.word(at + 1), "couple" | "few") as usize;
+            let number = match self.word(at + of) {
+                "couple" => 2,
+                "few" => 3,
+                _ => number,
+            };
+            let of = of + (of > 0 && self.word(at + of + 1) == "of") as usize;
+            return Some((1 + of, number));
+        }
+        word.parse().ok().filter(|n| *n < 1000).map(|n| (1, n))
+    }
+
+    /// `3 March 2026`, `March 3rd`, `3. März`, `le 3 mars`.
+    fn day_and_month(&self) -> Option<Read> {
+        let ordinal = |at: usize| day(self.word(at));
+        let (length, day, month) = if let Some(month) = words::month(self.word(0)) {
+            if !self.is_name_of_month(0) {
+                return None;
+            }
+            (2, ordinal(1)?, month)
+        } else {
+            let day = ordinal(0)?;
+            let mut at = 1;
+            // `3. März`: the full stop belongs to the number.
+            let dotted = self.tokens.get(1).is_some_and(|t| {
+                t.apart && self.text[self.tokens[0].span.end..t.span.start] == *". "
+            });
+            if matches!(self.word(at), "of" | "de" | "di") {
+                at += 1;
+            }
+            let word = match self.tokens.get(at) {
+                Some(token) if dotted => token.word.as_str(),
+                _ => self.word(at),
+            };
+            (at + 1, day, words::month(word)?)
+        };
+        let of = matches!(self.word(length), "of" | "de" | "del") as usize;
+        if let Some(year) = year(self.word(length + of)) {
+            let date = Date::new(year, month, day).ok()?;
+            return Some((length + of + 1, date, date, false));
+        }
+        let anchor = self.anchor?;
+        let date = nearest(anchor, |year| Date::new(year, month, day).ok())?;
+        Some((length, date, date, true))
+    }
+
+    /// `March 2026`, `in March`, `last March`.
+    fn month(&self) -> Option<Read> {
+        let (skip, step) = match words::near(self.word(0)) {
+            Some(step) if words::month(self.word(1)).is_some() => (1, Some(step)),
+            _ => (0, None),
+        };
+        let month = words::month(self.word(skip))?;
+        if !self.is_name_of_month(skip) {
+            return None;
+        }
+        let of = matches!(self.word(skip + 1), "of" | "de" | "del") as usize;
+        let first = |year| Date::new(year, month, 1).ok();
+        if let Some(year) = year(self.word(skip + 1 + of)) {
+            let first = first(year)?;
+            return Some((skip + 2 + of, first, first.last_of_month(), false));
+        }
+        let anchor = self.anchor?;
+        let first = match step {
+            Some(-1) if month >= anchor.month() => first(anchor.year() - 1)?,
+            Some(1) if month <= anchor.month() => first(anchor.year() + 1)?,
+            Some(_) => first(anchor.year())?,
+            None => nearest(anchor, first)?,
+        };
+        Some((skip + 1, first, first.last_of_month(), true))
+    }
+
+    /// `may`, `march` and `mars` are words of their own: in small letters, or
+    /// where a sentence begins, only a number beside them makes them a month.
+    fn is_name_of_month(&self, at: usize) -> bool {
+        let Some(token) = self.tokens.get(at) else {
+            return false;
+        };
+        let numbered = day(self.word(at + 1)).is_some() || year(self.word(at + 1)).is_some();
+        let led = at > 0;
+        !words::is_common_word(&token.word)
+            || numbered
+            || led
+            || token.capital && !token.apart && token.word != "mars"
+    }
+
+    /// `yesterday`, `last Thursday`, `on Friday`.
+    fn named_day(&self) -> Option<Read> {
+        let anchor = self.anchor?;
+        if let Some(days) = words::day_near(self.word(0)) {
+            let day = anchor.checked_add(days.days()).ok()?;
+            return Some((1, day, day, true));
+        }
+        let (skip, step) = match words::near(self.word(0)) {
+            Some(step) => (1, Some(step)),
+            None => (0, None),
+        };
+        let weekday = words::weekday(self.word(skip))?;
+        let after = words::near(self.word(skip + 1)).filter(|_| skip == 0);
+        let length = skip + 1 + after.is_some() as usize;
+        let step = step.or(after).unwrap_or(-1);
+        let day = on_weekday(anchor, weekday, step)?;
+        Some((length, day, day, true))
+    }
+
+    /// `last week`, `this month`, `la semaine dernière`, `last summer`.
+    fn near_unit(&self) -> Option<Read> {
+        let anchor = self.anchor?;
+        if let Some(step) = words::near(self.word(0)) {
+            // `the past two months` is no month.
+            if let Some(unit) = words::unit(self.word(1)).filter(|_| !self.word(1).ends_with('s')) {
+                let (from, to) = calendar(anchor, unit, step)?;
+                return Some((2, from, to, true));
+            }
+            if let Some(month) = words::season(self.word(1)) {
+                let first = Date::new(anchor.year(), month, 1).ok()?;
+                let first = match step {
+                    -1 if first.last_of_month() >= anchor => {
+                        Date::new(anchor.year() - 1, month, 1).ok()?
+                    }
+                    1 if first <= anchor => Date::new(anchor.year() + 1, month, 1).ok()?,
+                    _ => first,
+                };
+                let to = first.checked_add(2.months()).ok()?.last_of_month();
+                return Some((2, first, to, true));
+            }
+            if matches!(self.word(1), "weekend" | "wochenende") {
+                let saturday =
+                    on_weekday(anchor, Weekday::Saturday, if step < 0 { -1 } else { 1 })?;
+                return Some((2, saturday, saturday.tomorrow().ok()?, true));
+            }
+        }
+        // The languages that put the word behind: `la semana pasada`.
+        let unit = words::unit(self.word(0))?;
+        let step = words::near_behind(self.word(1))?;
+        let (from, to) = calendar(anchor, unit, step)?;
+        Some((2, from, to, true))
+    }
+
+    /// `in 2024`, `2024`: only what is nothing else.
+    fn year(&self) -> Option<Read> {
+        let year = year(self.word(0))?;
+        let before = self.text[..self.tokens[0].span.start].chars().next_back();
+        let after = self.text[self.tokens[0].span.end..].chars().next();
+        let alone = |c: Option<char>| {
+            c.is_none_or(|c| !matches!(c, '$' | '€' | '£' | '#' | '-' | '/' | '_' | '%' | ':'))
+        };
+        let led = matches!(before, None | Some(' ' | '(' | '\n'));
+        let first = Date::new(year, 1, 1).ok()?;
+        (led && alone(before) && alone(after) && (1900..=2099).contains(&year))
+            .then(|| (1, first, first.last_of_year(), false))
+    }
+}
+
+fn day(word: &str) -> Option<i8> {
+    let digits = word.bytes().take_while(u8::is_ascii_digit).count();
+    let suffix = &word[digits..];
+    let ordinal = matches!(suffix, "" | "st" | "nd" | "rd" | "th" | "er" | "º" | "ª");
+    (ordinal && (1..=2).contains(&digits))
+        .then(|| word[..digits].parse().ok())
+        .flatten()
+        .filter(|day| (1..=31).contains(day))
+}
+
+fn year(word: &str) -> Option<i16> {
+    (word.len() == 4 && word.bytes().all(|b| b.is_ascii_digit()))
+        .then(|| word.parse().ok())
+        .flatten()
+        .filter(|year| (1900..=2100).contains(year))
+}
+
+/// Of this year's, the last and the next one, the nearest; the past wins.
+fn nearest(anchor: Date, make: impl Fn(i16) -> Option<Date>) -> Option<Date> {
+    let distance = |date: &Date| {
+        let days = (*date - anchor).get_days();
+        if days > 0 { days * 2 } else { -days }
+    };
+    (-1..=1)
+        .filter_map(|step| make(anchor.year() + step))
+        .min_by_key(distance)
+}
+
+fn on_weekday(anchor: Date, weekday: Weekday, step: i64) -> Option<Date> {
+    let ahead = i64::from(anchor.weekday().until(weekday));
+    let days = match step {
+        1.. => match ahead {
+            0 => 7,
+            ahead => ahead,
+        },
+        0 => ahead,
+        _ => match ahead {
+            0 => -7,
+            ahead => ahead - 7,
+        },
+    };
+    anchor.checked_add(days.days()).ok()
+}
+
+/// The day, or the calendar unit for the long ones, that many units away.
+fn shifted(anchor: Date, unit: words::Unit, count: i64) -> Option<(Date, Date)> {
+    let day = match unit {
+        words::Unit::Day => anchor.checked_add(count.days()),
+        words::Unit::Week => anchor.checked_add((count * 7).days()),
+        words::Unit::Month => anchor.checked_add(count.months()),
+        words::Unit::Year => anchor.checked_add(count.years()),
+    }
+    .ok()?;
+    match unit {
+        words::Unit::Day | words::Unit::Week => Some((day, day)),
+        words::Unit::Month => Some((day.first_of_month(), day.last_of_month())),
+        words::Unit::Year => Some((day.first_of_year(), day.last_of_year())),
+    }
+}
+
+/// The whole week, month or year `step` away from the anchor's own.
+fn calendar(anchor: Date, unit: words::Unit, step: i64) -> Option<(Date, Date)> {
+    let (day, _) = shifted(anchor, unit, step)?;
+    match unit {
+        words::Unit::Day => Some((day, day)),
+        words::Unit::Week => {
+            let back = i64::from(day.weekday().since(Weekday::Monday));
+            let monday = day.checked_sub(back.days()).ok()?;
+            Some((monday, monday.checked_add(6.days()).ok()?))
+        }
+        words::Unit::Month => Some((day.first_of_month(), day.last_of_month())),
+        words::Unit::Year => Some((day.first_of_year(), day.last_of_year())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Counted from Monday, 16 March 2026.
+    #[track_caller]
+    fn check(text: &str, expect: &[&str]) {
+        let anchor = Date::new(2026, 3, 16).ok();
+        let found: Vec<String> = find(text, anchor)
+            .iter()
+            .map(|it| format!("{} {}", it.written(), &text[it.span.clone()]))
+            .collect();
+        assert_eq!(found, expect, "{text:?}");
+    }
+
+    #[test]
+    fn absolute_dates_months_and_years() {
+        check("on 2026-03-01.", &["2026-03-01 2026-03-01"]);
+        check("March 3, 2025", &["2025-03-03 March 3, 2025"]);
+        check("since 3 May 2024", &["2024-05-03 3 May 2024"]);
+        check("in Sept. 2025", &["2025-09 Sept. 2025"]);
+        check("back in 2019, twice", &["2019 2019"]);
+        check("it costs $2000 and port 2049/tcp", &[]);
+    }
+
+    #[test]
+    fn relative_dates_are_counted_from_the_anchor() {
+        check("last Thursday we met", &["2026-03-12 last Thursday"]);
+        check("two weeks ago", &["2026-03-02 two weeks ago"]);
+        check("a couple of days ago", &["2026-03-14 a couple of days ago"]);
+        check("Yesterday.", &["2026-03-15 Yesterday"]);
+        check("last week", &["2026-03-09..2026-03-15 last week"]);
+        check("next month", &["2026-04 next month"]);
+        check("in March and in May", &["2026-03 March", "2026-05 May"]);
+        check("on the 3rd of April", &["2026-04-03 3rd of April"]);
+        check("in 3 days", &["2026-03-19 in 3 days"]);
+        check("last summer", &["2025-06-01..2025-08-31 last summer"]);
+    }
+
+    #[test]
+    fn other_languages() {
+        check("vor zwei Wochen", &["2026-03-02 vor zwei Wochen"]);
+        check("letzten Donnerstag", &["2026-03-12 letzten Donnerstag"]);
+        check("am 3. März 2025", &["2025-03-03 3. März 2025"]);
+        check("il y a deux semaines", &["2026-03-02 il y a deux semaines"]);
+        check(
+            "la semaine dernière",
+            &["2026-03-09..2026-03-15 semaine dernière"],
+        );
+        check("hace dos semanas", &["2026-03-02 hace dos semanas"]);
+        check("el 3 de abril de 2025", &["2025-04-03 3 de abril de 2025"]);
+        check("due settimane fa", &["2026-03-02 due settimane fa"]);
+        check("há duas semanas", &["2026-03-02 há duas semanas"]);
+    }
+
+    #[test]
+    fn words_that_are_months_only_by_chance() {
+        check("You may march on. March on! May I?", &[]);
+        check(
+            "They mars it. And may 3 people come?",
+            &["2026-05-03 may 3"],
+        );
+    }
+
+    #[test]
+    fn without_an_anchor_only_absolute_dates_count() {
+        assert_eq!(find("yesterday, last May, two weeks ago", None), []);
+        assert_eq!(find("on 2026-03-01", None).len(), 1);
+    }
+
+    #[test]
+    fn what_is_written_is_read_again() {
+        for text in ["2026-03-01", "2026-03", "2026", "2026-03-09..2026-03-15"] {
+            let (from, to) = read(text).expect("a stretch");
+            let when = When {
+                span: 0..0,
+                from,
+                to,
+                relative: false,
+            };
+            assert_eq!(when.written(), text);
+        }
+        for text in ["", "x", "26-03", "2026-13", "2026-02-30", "-2026"] {
+            assert_eq!(read(text), None, "{text}");
+        }
+    }
+}

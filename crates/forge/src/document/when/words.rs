@@ -1,0 +1,176 @@
+//! The words of time in six languages, as tables.
+
+use jiff::civil::Weekday;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Unit {
+    Day,
+    Week,
+    Month,
+    Year,
+}
+
+/// One row a month; the first is January.
+const MONTHS: [&str; 12] = [
+    "january jan januar jänner janvier enero ene gennaio janeiro",
+    "february feb februar février fevrier febrero febbraio fevereiro fev",
+    "march mar märz maerz mars marzo março",
+    "april apr avril avr abril aprile abr",
+    "may mai mayo maggio maio",
+    "june jun juni juin junio giugno junho",
+    "july jul juli juillet julio luglio julho",
+    "august aug août aout agosto",
+    "september sep sept septembre septiembre settembre setembro",
+    "october oct oktober okt octobre octubre ottobre outubro",
+    "november nov novembre noviembre novembro",
+    "december dec dezember dez décembre decembre diciembre dicembre dezembro",
+];
+
+/// One row a day; the first is Monday.
+const WEEKDAYS: [&str; 7] = [
+    "monday mondays montag lundi lunes lunedì",
+    "tuesday tuesdays dienstag mardi martes martedì",
+    "wednesday wednesdays mittwoch mercredi miércoles mercoledì",
+    "thursday thursdays donnerstag jeudi jueves giovedì",
+    "friday fridays freitag vendredi viernes venerdì",
+    "saturday saturdays samstag sonnabend samedi sábado sabato",
+    "sunday sundays sonntag dimanche domingo domenica",
+];
+
+const NUMBERS: [&str; 13] = [
+    "",
+    "a an one ein eine einem einer einen un une una uno um uma",
+    "two zwei deux dos due dois duas",
+    "three drei trois tres tre três",
+    "four vier quatre cuatro quattro quatro",
+    "five fünf cinq cinco cinque",
+    "six sechs seis sei",
+    "seven sieben sept siete sette sete",
+    "eight acht huit ocho otto oito",
+    "nine neun neuf nueve nove",
+    "ten zehn dix diez dieci dez",
+    "eleven elf onze once undici",
+    "twelve zwölf douze doce dodici doze",
+];
+
+fn row(table: &[&str], word: &str) -> Option<usize> {
+    if word.is_empty() {
+        return None;
+    }
+    table
+        .iter()
+        .position(|row| row.split(' ').any(|known| known == word))
+}
+
+pub(super) fn month(word: &str) -> Option<i8> {
+    row(&MONTHS, word).map(|at| at as i8 + 1)
+}
+
+/// Months that are something else in some of the languages.
+pub(super) fn is_common_word(word: &str) -> bool {
+    matches!(
+        word,
+        "may"
+            | "march"
+            | "mar"
+            | "mars"
+            | "mai"
+            | "jan"
+            | "jun"
+            | "dec"
+            | "nov"
+            | "oct"
+            | "ene"
+            | "avr"
+            | "abr"
+            | "set"
+            | "dez"
+            | "sept"
+            | "sep"
+            | "august"
+            | "april"
+            | "june"
+    )
+}
+
+pub(super) fn weekday(word: &str) -> Option<Weekday> {
+    let at = row(&WEEKDAYS, word)?;
+    Weekday::from_monday_zero_offset(at as i8).ok()
+}
+
+pub(super) fn number(word: &str) -> Option<i64> {
+    row(&NUMBERS, word).map(|at| at as i64)
+}
+
+pub(super) fn unit(word: &str) -> Option<Unit> {
+    Some(match word {
+        "day" | "days" | "tag" | "tage" | "tagen" | "jour" | "jours" | "día" | "días" | "dia"
+        | "dias" | "giorno" | "giorni" => Unit::Day,
+        "week" | "weeks" | "woche" | "wochen" | "semaine" | "semaines" | "semana" | "semanas"
+        | "settimana" | "settimane" => Unit::Week,
+        "month" | "months" | "monat" | "monate" | "monaten" | "mois" | "mes" | "meses" | "mese"
+        | "mesi" | "mês" => Unit::Month,
+        "year" | "years" | "jahr" | "jahre" | "jahren" | "an" | "ans" | "année" | "años"
+        | "año" | "anno" | "anni" | "ano" | "anos" => Unit::Year,
+        _ => return None,
+    })
+}
+
+/// The word before a unit or a day that moves it: last, this, next.
+pub(super) fn near(word: &str) -> Option<i64> {
+    Some(match word {
+        "last" | "past" | "previous" | "letzte" | "letzten" | "letzter" | "letztes" | "vorige"
+        | "vorigen" | "voriges" => -1,
+        "this" | "diese" | "diesen" | "dieses" | "cette" | "ce" | "esta" | "este" | "questa"
+        | "questo" => 0,
+        "next" | "coming" | "nächste" | "nächsten" | "nächster" | "nächstes" => 1,
+        _ => return None,
+    })
+}
+
+/// The word behind a unit that moves it.
+pub(super) fn near_behind(word: &str) -> Option<i64> {
+    Some(match word {
+        "dernier" | "dernière" | "passé" | "passée" | "pasado" | "pasada" | "scorso" | "scorsa"
+        | "passado" | "passada" => -1,
+        "prochain" | "prochaine" | "próximo" | "próxima" | "prossimo" | "prossima" => 1,
+        _ => return None,
+    })
+}
+
+/// Words before a number that point back or ahead: how many words, and where.
+pub(super) fn ago_before<'a>(word: impl Fn(usize) -> &'a str) -> Option<(usize, i64)> {
+    match (word(0), word(1), word(2)) {
+        ("il", "y", "a") => Some((3, -1)),
+        ("vor" | "hace" | "há", _, _) => Some((1, -1)),
+        ("in" | "dans" | "tra" | "fra" | "dentro", _, _) => Some((1, 1)),
+        _ => None,
+    }
+}
+
+pub(super) fn is_ago(word: &str) -> bool {
+    matches!(word, "ago" | "earlier" | "back" | "fa" | "atrás")
+}
+
+/// Days that are named by how far they are.
+pub(super) fn day_near(word: &str) -> Option<i64> {
+    Some(match word {
+        "today" | "tonight" | "heute" | "aujourd" | "hoy" | "oggi" | "hoje" => 0,
+        "yesterday" | "gestern" | "ayer" | "ieri" | "ontem" => -1,
+        "tomorrow" | "demain" | "domani" | "amanhã" => 1,
+        "vorgestern" | "anteayer" | "anteontem" => -2,
+        "übermorgen" => 2,
+        _ => return None,
+    })
+}
+
+/// The first month of a season of the northern half.
+pub(super) fn season(word: &str) -> Option<i8> {
+    Some(match word {
+        "spring" | "frühling" | "frühjahr" => 3,
+        "summer" | "sommer" => 6,
+        "autumn" | "fall" | "herbst" => 9,
+        "winter" => 12,
+        _ => return None,
+    })
+}

@@ -1,0 +1,379 @@
+//! The graph of a workspace: notes with the typed edges of their front matter
+//! and their links, and where the work stands, decisions and tasks.
+//!
+//! Everything is derived from Markdown and can be built again at any time.
+//! Nothing here writes a file or asks a model.
+
+use std::collections::HashMap;
+
+use crate::document::Value;
+use crate::links::{self, NAMING_KEYS, Note, Resolution, Vault, fold, name_in, naming_key};
+use crate::workspace::{RelPath, Role};
+
+mod export;
+mod markdown;
+mod state;
+mod svg;
+mod walk;
+
+#[cfg(test)]
+mod tests;
+
+pub use export::{dot, graphml};
+pub use markdown::{PATH as GRAPH_FILE, refresh, render_markdown};
+pub use svg::{MOST_NODES, svg};
+pub use walk::{Filter, Step};
+
+/// Nodes in the order of their ids, edges in that of their nodes.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Graph {
+    pub nodes: Vec<Node>,
+    pub edges: Vec<Edge>,
+    /// Markdown files that were looked at.
+    pub notes: usize,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Node {
+    /// The path of a file, `DEC-007`, `person:Alice`, `task:3` or `missing:x`.
+    pub id: String,
+    /// What people call it: for a note the shortest name that links can use.
+    pub name: String,
+    pub kind: Kind,
+    pub path: Option<RelPath>,
+    pub title: Option<String>,
+    /// `type`, `status` and `date` of the front matter, or of the entry.
+    pub type_name: Option<String>,
+    pub status: Option<String>,
+    pub date: Option<String>,
+    /// Whether it is a note with front matter.
+    pub has_front_matter: bool,
+}
+
+/// The labels that graph databases get as well.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Kind {
+    Project,
+    Task,
+    Agent,
+    Person,
+    Decision,
+    /// A file of the project that is no knowledge.
+    Artifact,
+    Knowledge,
+    /// Named somewhere, and nowhere to be found.
+    Missing,
+}
+
+impl Kind {
+    pub const ALL: [Kind; 8] = [
+        Kind::Project,
+        Kind::Task,
+        Kind::Agent,
+        Kind::Person,
+        Kind::Decision,
+        Kind::Artifact,
+        Kind::Knowledge,
+        Kind::Missing,
+    ];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Kind::Project => "Project",
+            Kind::Task => "Task",
+            Kind::Agent => "Agent",
+            Kind::Person => "Person",
+            Kind::Decision => "Decision",
+            Kind::Artifact => "Artifact",
+            Kind::Knowledge => "Knowledge",
+            Kind::Missing => "Missing",
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Edge {
+    pub from: u32,
+    pub to: u32,
+    pub kind: EdgeKind,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum EdgeKind {
+    People,
+    Projects,
+    Supersedes,
+    SupersededBy,
+    Blocks,
+    BlockedBy,
+    MadeBy,
+    Links,
+}
+
+impl EdgeKind {
+    pub const ALL: [EdgeKind; 8] = [
+        EdgeKind::People,
+        EdgeKind::Projects,
+        EdgeKind::Supersedes,
+        EdgeKind::SupersededBy,
+        EdgeKind::Blocks,
+        EdgeKind::BlockedBy,
+        EdgeKind::MadeBy,
+        EdgeKind::Links,
+    ];
+
+    /// The key of the front matter, where there is one.
+    pub fn name(self) -> &'static str {
+        match self {
+            EdgeKind::People => "people",
+            EdgeKind::Projects => "projects",
+            EdgeKind::Supersedes => "supersedes",
+            EdgeKind::SupersededBy => "superseded-by",
+            EdgeKind::Blocks => "blocks",
+            EdgeKind::BlockedBy => "blocked-by",
+            EdgeKind::MadeBy => "made-by",
+            EdgeKind::Links => "links",
+        }
+    }
+
+    /// The relation in a graph database, and whether it leads the other way.
+    pub fn relation(self) -> (&'static str, bool) {
+        match self {
+            EdgeKind::People => ("KNOWS", false),
+            EdgeKind::Projects => ("PART_OF", false),
+            EdgeKind::Supersedes => ("SUPERSEDES", false),
+            EdgeKind::SupersededBy => ("SUPERSEDES", true),
+            EdgeKind::Blocks => ("BLOCKED_BY", true),
+            EdgeKind::BlockedBy => ("BLOCKED_BY", false),
+            EdgeKind::MadeBy => ("MADE_BY", false),
+            EdgeKind::Links => ("LINKS_TO", false),
+        }
+    }
+
+    /// Whether somebody said what the edge means.
+    pub fn is_typed(self) -> bool {
+        self != EdgeKind::Links
+    }
+
+    pub fn of(name: &str) -> Option<EdgeKind> {
+        EdgeKind::ALL.into_iter().find(|it| it.name() == name)
+    }
+}
+
+impl Graph {
+    pub fn node(&self, index: u32) -> &Node {
+        &self.nodes[index as usize]
+    }
+
+    /// The node with this id.
+    pub fn position(&self, id: &str) -> Option<u32> {
+        let found = self.nodes.binary_search_by(|node| node.id.as_str().cmp(id));
+        found.ok().map(|index| index as u32)
+    }
+
+    /// Typed edges to notes that are not there. People need no page.
+    pub fn dangling(&self) -> impl Iterator<Item = &Edge> {
+        self.edges
+            .iter()
+            .filter(|edge| edge.kind.is_typed() && self.node(edge.to).kind == Kind::Missing)
+    }
+
+    pub fn typed(&self) -> impl Iterator<Item = &Edge> {
+        self.edges.iter().filter(|edge| edge.kind.is_typed())
+    }
+
+    pub fn with_front_matter(&self) -> usize {
+        self.nodes
+            .iter()
+            .filter(|node| node.has_front_matter)
+            .count()
+    }
+}
+
+/// The graph of all notes. What `.mind` knows can be added to it.
+pub fn build(vault: &Vault) -> Graph {
+    let mut builder = Builder::default();
+    let mut notes = 0;
+    for (index, _, note) in vault.notes() {
+        notes += 1;
+        let from = builder.file(vault, index);
+        for key in NAMING_KEYS {
+            let kind = EdgeKind::of(key).unwrap_or(EdgeKind::Links);
+            for name in names_under(note, key) {
+                let to = builder.named(vault, index, &name, kind);
+                builder.edge(from, to, kind);
+            }
+        }
+        for link in &note.links {
+            let typed = link
+                .key
+                .as_deref()
+                .is_some_and(|key| naming_key(key).is_some());
+            let local = !link.target.is_empty() && !typed;
+            if let Some(file) = local.then(|| vault.resolve(index, link).file()).flatten()
+                && file != index
+            {
+                let to = builder.file(vault, file);
+                builder.edge(from, to, EdgeKind::Links);
+            }
+        }
+    }
+    let mut graph = builder.finish();
+    graph.notes = notes;
+    graph
+}
+
+/// Everything that a key names, in brackets or without.
+fn names_under(note: &Note, key: &str) -> Vec<String> {
+    let linked = note.links.iter().filter(|link| {
+        link.key.as_deref().and_then(naming_key) == Some(key) && !link.target.is_empty()
+    });
+    let mut names: Vec<String> = linked.map(|link| link.target.clone()).collect();
+    let spelled = note.front_matter.iter().flatten().map(|(name, _)| name);
+    for spelled in spelled.filter(|name| naming_key(name) == Some(key)) {
+        for text in note.plain_names(spelled) {
+            // Notes may have commas in their names, people do not.
+            let parts = match key {
+                "people" => text.split(',').collect(),
+                _ => vec![text],
+            };
+            names.extend(parts.into_iter().map(|it| name_in(it).to_owned()));
+        }
+    }
+    names.retain(|name| !name.is_empty());
+    names
+}
+
+/// Collects nodes by their ids; their order is settled at the end.
+#[derive(Default)]
+struct Builder {
+    nodes: Vec<Node>,
+    by_id: HashMap<String, u32>,
+    edges: Vec<Edge>,
+}
+
+impl Builder {
+    /// Takes a graph up again, to add to it.
+    fn from(graph: Graph) -> Builder {
+        let ids = graph.nodes.iter().map(|node| node.id.clone());
+        Builder {
+            by_id: ids.zip(0..).collect(),
+            nodes: graph.nodes,
+            edges: graph.edges,
+        }
+    }
+
+    fn add(&mut self, node: Node) -> u32 {
+        let next = self.nodes.len() as u32;
+        let index = *self.by_id.entry(node.id.clone()).or_insert(next);
+        if index == next {
+            self.nodes.push(node);
+        }
+        index
+    }
+
+    fn file(&mut self, vault: &Vault, index: u32) -> u32 {
+        let file = vault.file(index);
+        if let Some(known) = self.by_id.get(file.path.as_str()) {
+            return *known;
+        }
+        let note = file.note.as_ref();
+        let field = |key: &str| {
+            let entries = note?.front_matter.as_deref()?;
+            let (_, value) = entries.iter().find(|(name, _)| name == key)?;
+            match value {
+                Value::Null | Value::List(_) | Value::Map(_) => None,
+                value => Some(value.to_string().trim().to_owned()).filter(|it| !it.is_empty()),
+            }
+        };
+        let type_name = field("type");
+        let kind = match type_name.as_deref().map(fold).as_deref() {
+            Some("decision") => Kind::Decision,
+            Some("project") => Kind::Project,
+            Some("person") => Kind::Person,
+            Some("task") => Kind::Task,
+            Some("agent") => Kind::Agent,
+            _ if note.is_some() && file.role == Role::Knowledge => Kind::Knowledge,
+            _ => Kind::Artifact,
+        };
+        self.add(Node {
+            id: file.path.to_string(),
+            name: vault.link_name(index).to_owned(),
+            kind,
+            path: Some(file.path.clone()),
+            title: note.and_then(|note| note.title.clone()),
+            type_name,
+            status: field("status"),
+            date: field("date"),
+            has_front_matter: note.is_some_and(|note| note.front_matter.is_some()),
+        })
+    }
+
+    /// The node that a name in the front matter of `from` means.
+    fn named(&mut self, vault: &Vault, from: u32, name: &str, kind: EdgeKind) -> u32 {
+        let path = vault.file(from).path.as_str();
+        match vault.names.resolve(name, path) {
+            Resolution::Missing if kind == EdgeKind::People => self.person(name),
+            Resolution::Missing => self.plain("missing", name, Kind::Missing),
+            found => match found.file() {
+                Some(file) => self.file(vault, file),
+                None => self.plain("missing", name, Kind::Missing),
+            },
+        }
+    }
+
+    fn person(&mut self, name: &str) -> u32 {
+        self.plain("person", name, Kind::Person)
+    }
+
+    /// Something that has no file. One name is one node, whatever its case.
+    fn plain(&mut self, what: &str, name: &str, kind: Kind) -> u32 {
+        let name = name.strip_suffix(".md").unwrap_or(name);
+        self.add(Node {
+            id: format!("{what}:{}", links::fold(name)),
+            name: name.to_owned(),
+            kind,
+            path: None,
+            title: None,
+            type_name: None,
+            status: None,
+            date: None,
+            has_front_matter: false,
+        })
+    }
+
+    fn edge(&mut self, from: u32, to: u32, kind: EdgeKind) {
+        if from != to {
+            self.edges.push(Edge { from, to, kind });
+        }
+    }
+
+    fn finish(self) -> Graph {
+        let mut order: Vec<u32> = (0..self.nodes.len() as u32).collect();
+        order.sort_by(|a, b| self.nodes[*a as usize].id.cmp(&self.nodes[*b as usize].id));
+        let mut place = vec![0u32; order.len()];
+        for (new, old) in (0..).zip(&order) {
+            place[*old as usize] = new;
+        }
+        let mut nodes: Vec<Option<Node>> = self.nodes.into_iter().map(Some).collect();
+        let mut edges: Vec<Edge> = self
+            .edges
+            .into_iter()
+            .map(|edge| Edge {
+                from: place[edge.from as usize],
+                to: place[edge.to as usize],
+                kind: edge.kind,
+            })
+            .collect();
+        edges.sort_unstable();
+        edges.dedup();
+        Graph {
+            nodes: order
+                .into_iter()
+                .filter_map(|old| nodes[old as usize].take())
+                .collect(),
+            edges,
+            notes: 0,
+        }
+    }
+}

@@ -1,0 +1,138 @@
+//! The graph in the formats of other programs.
+
+use std::fmt::Write;
+
+use super::{EdgeKind, Graph, Kind};
+
+/// Graphviz.
+pub fn dot(graph: &Graph) -> String {
+    let mut out = String::from(
+        "digraph memory {\n  graph [overlap=false, splines=true];\n  \
+         node [shape=box, style=\"rounded,filled\", fontname=\"Helvetica\", fillcolor=\"#f4f4f4\"];\n  \
+         edge [fontname=\"Helvetica\", fontsize=10];\n",
+    );
+    for (index, node) in graph.nodes.iter().enumerate() {
+        let style = match node.kind {
+            Kind::Missing => ", style=\"rounded,dashed\"",
+            _ => "",
+        };
+        let _ = writeln!(
+            out,
+            "  n{index} [label={}, tooltip={}, fillcolor=\"{}\"{style}];",
+            quoted(&node.name),
+            quoted(&node.id),
+            colour(node.kind)
+        );
+    }
+    for edge in &graph.edges {
+        let (from, to) = (edge.from, edge.to);
+        let _ = match edge.kind {
+            EdgeKind::Links => writeln!(out, "  n{from} -> n{to} [color=\"#bbbbbb\"];"),
+            kind => writeln!(out, "  n{from} -> n{to} [label={}];", quoted(kind.name())),
+        };
+    }
+    out.push_str("}\n");
+    out
+}
+
+/// GraphML, as yEd, Gephi and networkx read it.
+pub fn graphml(graph: &Graph) -> String {
+    let mut out = String::from(
+        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n\
+         <graphml xmlns=\"http://graphml.graphdrawing.org/xmlns\">\n",
+    );
+    for (id, name) in [
+        ("name", "name"),
+        ("kind", "kind"),
+        ("type", "type"),
+        ("status", "status"),
+        ("date", "date"),
+        ("title", "title"),
+    ] {
+        let _ = writeln!(
+            out,
+            "  <key id=\"{id}\" for=\"node\" attr.name=\"{name}\" attr.type=\"string\"/>"
+        );
+    }
+    for (id, name) in [("edge", "edge"), ("relation", "relation")] {
+        let _ = writeln!(
+            out,
+            "  <key id=\"{id}\" for=\"edge\" attr.name=\"{name}\" attr.type=\"string\"/>"
+        );
+    }
+    out.push_str("  <graph id=\"memory\" edgedefault=\"directed\">\n");
+    for node in &graph.nodes {
+        let _ = writeln!(out, "    <node id=\"{}\">", escaped(&node.id));
+        let data = [
+            ("name", Some(node.name.as_str())),
+            ("kind", Some(node.kind.name())),
+            ("type", node.type_name.as_deref()),
+            ("status", node.status.as_deref()),
+            ("date", node.date.as_deref()),
+            ("title", node.title.as_deref()),
+        ];
+        for (key, value) in data {
+            if let Some(value) = value {
+                let _ = writeln!(out, "      <data key=\"{key}\">{}</data>", escaped(value));
+            }
+        }
+        out.push_str("    </node>\n");
+    }
+    for edge in &graph.edges {
+        let (from, to) = (graph.node(edge.from), graph.node(edge.to));
+        let _ = writeln!(
+            out,
+            "    <edge source=\"{}\" target=\"{}\">\n      <data key=\"edge\">{}</data>\n      \
+             <data key=\"relation\">{}</data>\n    </edge>",
+            escaped(&from.id),
+            escaped(&to.id),
+            edge.kind.name(),
+            edge.kind.relation().0,
+        );
+    }
+    out.push_str("  </graph>\n</graphml>\n");
+    out
+}
+
+pub(super) fn colour(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Project => "#f6c344",
+        Kind::Task => "#8fd19e",
+        Kind::Agent => "#9ad0d3",
+        Kind::Person => "#f4a6a0",
+        Kind::Decision => "#b7a3e3",
+        Kind::Artifact => "#cfd4da",
+        Kind::Knowledge => "#8ab6f9",
+        Kind::Missing => "#ffffff",
+    }
+}
+
+fn quoted(text: &str) -> String {
+    let mut out = String::from("\"");
+    for char in text.chars() {
+        match char {
+            '"' => out.push_str("\\\""),
+            '\\' => out.push_str("\\\\"),
+            c if c.is_control() => out.push(' '),
+            c => out.push(c),
+        }
+    }
+    out.push('"');
+    out
+}
+
+/// Text for XML: what XML cannot hold at all becomes a space.
+pub(super) fn escaped(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for char in text.chars() {
+        match char {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '"' => out.push_str("&quot;"),
+            c if c.is_control() || matches!(c, '\u{fffe}' | '\u{ffff}') => out.push(' '),
+            c => out.push(c),
+        }
+    }
+    out
+}

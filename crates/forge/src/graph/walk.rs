@@ -1,0 +1,167 @@
+//! Questions to the graph: which nodes and edges, what is around a node, and
+//! how one leads to another. Always answered in the same order.
+
+use std::collections::{HashSet, VecDeque};
+
+use super::{Edge, EdgeKind, Graph, Kind};
+use crate::links::fold;
+
+/// What a node or an edge must be like; what is not set does not matter.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Filter {
+    pub kind: Option<Kind>,
+    pub type_name: Option<String>,
+    pub status: Option<String>,
+    /// Dates as `2026-03-01`, both included.
+    pub since: Option<String>,
+    pub until: Option<String>,
+    pub edges: Vec<EdgeKind>,
+}
+
+/// An edge on a way, and whether it is walked against its direction.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Step {
+    pub edge: Edge,
+    pub against: bool,
+}
+
+impl Filter {
+    /// Whether a node fits; notes without a type count as `other`.
+    pub fn fits(&self, graph: &Graph, node: u32) -> bool {
+        let node = graph.node(node);
+        let same = |wanted: &Option<String>, have: &str| {
+            wanted.as_deref().is_none_or(|it| fold(it) == fold(have))
+        };
+        let date = node.date.as_deref().unwrap_or("");
+        self.kind.is_none_or(|kind| kind == node.kind)
+            && same(
+                &self.type_name,
+                node.type_name.as_deref().unwrap_or("other"),
+            )
+            && same(&self.status, node.status.as_deref().unwrap_or(""))
+            && self
+                .since
+                .as_deref()
+                .is_none_or(|it| !date.is_empty() && date >= it)
+            && self
+                .until
+                .as_deref()
+                .is_none_or(|it| !date.is_empty() && (date <= it || date.starts_with(it)))
+    }
+
+    fn takes(&self, edge: &Edge) -> bool {
+        self.edges.is_empty() || self.edges.contains(&edge.kind)
+    }
+}
+
+impl Graph {
+    /// The nodes that fit, those without any page left out unless asked for.
+    pub fn select(&self, filter: &Filter) -> Vec<u32> {
+        (0..self.nodes.len() as u32)
+            .filter(|index| filter.fits(self, *index))
+            .filter(|index| filter.kind.is_some() || self.node(*index).kind != Kind::Missing)
+            .collect()
+    }
+
+    /// The edges of the right kind that begin at a node that fits.
+    pub fn select_edges(&self, filter: &Filter) -> Vec<Edge> {
+        let fits = |edge: &&Edge| filter.takes(edge) && filter.fits(self, edge.from);
+        self.edges.iter().filter(fits).copied().collect()
+    }
+
+    /// The nodes within `depth` steps of a node, itself included.
+    pub fn around(&self, node: u32, depth: usize, filter: &Filter) -> Vec<u32> {
+        let neighbours = self.neighbours(filter, false);
+        let mut seen = HashSet::from([node]);
+        let mut reach = vec![node];
+        for _ in 0..depth {
+            let mut next = Vec::new();
+            for at in &reach {
+                for (to, _) in &neighbours[*at as usize] {
+                    if seen.insert(*to) {
+                        next.push(*to);
+                    }
+                }
+            }
+            if next.is_empty() {
+                break;
+            }
+            reach = next;
+        }
+        let mut seen: Vec<u32> = seen.into_iter().collect();
+        seen.sort_unstable();
+        seen
+    }
+
+    /// The graph of these nodes alone.
+    pub fn part(&self, nodes: &[u32]) -> Graph {
+        let mut place = vec![None; self.nodes.len()];
+        for (new, old) in (0u32..).zip(nodes) {
+            place[*old as usize] = Some(new);
+        }
+        let edges = self.edges.iter().filter_map(|edge| {
+            Some(Edge {
+                from: place[edge.from as usize]?,
+                to: place[edge.to as usize]?,
+                kind: edge.kind,
+            })
+        });
+        Graph {
+            edges: edges.collect(),
+            nodes: nodes.iter().map(|it| self.node(*it).clone()).collect(),
+            notes: self.notes,
+        }
+    }
+
+    /// The shortest way from one node to another, or none. Edges are walked
+    /// both ways unless `directed`.
+    pub fn path(&self, from: u32, to: u32, filter: &Filter, directed: bool) -> Option<Vec<Step>> {
+        let neighbours = self.neighbours(filter, directed);
+        let mut came: Vec<Option<Step>> = vec![None; self.nodes.len()];
+        let mut queue = VecDeque::from([from]);
+        let mut seen = HashSet::from([from]);
+        while let Some(at) = queue.pop_front() {
+            if at == to {
+                break;
+            }
+            for (next, step) in &neighbours[at as usize] {
+                if seen.insert(*next) {
+                    came[*next as usize] = Some(*step);
+                    queue.push_back(*next);
+                }
+            }
+        }
+        let mut steps = Vec::new();
+        let mut at = to;
+        while at != from {
+            let step = came[at as usize]?;
+            at = if step.against {
+                step.edge.to
+            } else {
+                step.edge.from
+            };
+            steps.push(step);
+        }
+        steps.reverse();
+        Some(steps)
+    }
+
+    /// For each node what one step leads to; typed edges first.
+    fn neighbours(&self, filter: &Filter, directed: bool) -> Vec<Vec<(u32, Step)>> {
+        let mut neighbours = vec![Vec::new(); self.nodes.len()];
+        for edge in self.edges.iter().filter(|edge| filter.takes(edge)) {
+            let step = |against| Step {
+                edge: *edge,
+                against,
+            };
+            neighbours[edge.from as usize].push((edge.to, step(false)));
+            if !directed {
+                neighbours[edge.to as usize].push((edge.from, step(true)));
+            }
+        }
+        for list in &mut neighbours {
+            list.sort_by_key(|(to, step)| (!step.edge.kind.is_typed(), *to, step.against));
+        }
+        neighbours
+    }
+}

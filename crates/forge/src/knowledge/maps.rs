@@ -1,0 +1,62 @@
+//! Manifest and closets as something to search: few and small, so their index
+//! is made anew each time and lives in memory.
+
+use super::describe::describe;
+use super::refresh::Error;
+use crate::document;
+use crate::index::{Change, Index, Sizes, Stamp};
+use crate::recall::{self, Answer, Ask, Mode};
+use crate::workspace::{RelPath, Role, Workspace};
+
+/// Asks the maps of a workspace by full text; none where it has none. Files
+/// that cannot be read are added to `notes`.
+pub fn ask(
+    workspace: &Workspace,
+    ask: &Ask<'_>,
+    notes: &mut Vec<String>,
+) -> Result<Option<Answer>, Error> {
+    let sizes = Sizes::up_to(workspace.config().index.chunk_tokens);
+    let mut changes = Vec::new();
+    for path in files(workspace) {
+        let text = match workspace.read_text(&path) {
+            Ok(text) => text,
+            Err(error) => {
+                notes.push(format!("{path}: {}", error.reason()));
+                continue;
+            }
+        };
+        let stamp = Stamp {
+            size: text.len() as u64,
+            mtime_ns: 0,
+            recorded_ns: 0,
+        };
+        let hash = document::content_hash(&text);
+        let document = document::parse(text);
+        let put = describe(&path, Role::Routing, stamp, hash, &document, sizes);
+        changes.push(Change::Put(Box::new(put)));
+    }
+    if changes.is_empty() {
+        return Ok(None);
+    }
+    let mut index = Index::in_memory()?;
+    index.apply(changes)?;
+    let catalogue = index.catalogue()?;
+    let ask = Ask {
+        mode: Mode::Text,
+        scopes: Vec::new(),
+        kinds: Vec::new(),
+        since: None,
+        ..ask.clone()
+    };
+    Ok(Some(recall::ask(&index, &catalogue, None, &ask)?))
+}
+
+/// The manifest and every closets file, archives included.
+fn files(workspace: &Workspace) -> Vec<RelPath> {
+    let named = |path: &RelPath| {
+        let name = path.as_str().rsplit('/').next().unwrap_or_default();
+        path.as_str() == "_MANIFEST.md" || matches!(name, "_CLOSETS.md" | "_CLOSETS-archive.md")
+    };
+    let paths = workspace.tree().files.into_iter().map(|found| found.path);
+    paths.filter(named).collect()
+}

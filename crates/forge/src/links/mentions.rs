@@ -1,0 +1,448 @@
+//! Where a text speaks of a note without linking to it.
+//!
+//! One automaton holds every name, so a text is read once however many notes
+//! there are. A name that several notes share is nobody's.
+
+use std::collections::{HashMap, HashSet};
+use std::num::NonZero;
+use std::ops::Range;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+
+use aho_corasick::{AhoCorasick, MatchKind};
+use unicode_normalization::UnicodeNormalization;
+
+use super::check::is_closets;
+use super::names::{fold, last};
+use super::notes::{comments, covering};
+use super::vault::Vault;
+use crate::document::{self, BlockKind, Document, Edit};
+use crate::workspace::{Proposal, RelPath, Role, Workspace};
+
+/// A note's name, title or alias in plain text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Mention {
+    pub path: RelPath,
+    pub line: usize,
+    /// The words as they stand there.
+    pub text: String,
+    /// What a link to the note is called, in the note's own case.
+    pub name: String,
+    /// The note itself.
+    pub note: RelPath,
+    /// Whether it is the file's name but for case, and long enough to be meant.
+    pub exact: bool,
+    in_table: bool,
+    span: Range<usize>,
+}
+
+impl Mention {
+    /// The link that would stand there, with the words as they are.
+    pub fn link(&self) -> String {
+        if self.text == self.name {
+            return format!("[[{}]]", self.name);
+        }
+        // A bare bar would end the table's cell.
+        let bar = if self.in_table { "\\|" } else { "|" };
+        format!("[[{}{bar}{}]]", self.name, self.text)
+    }
+}
+
+/// What [`apply`] would do.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Applied {
+    pub proposal: Proposal,
+    pub linked: usize,
+    /// What is only proposed, and a person must decide.
+    pub left: Vec<Mention>,
+}
+
+/// The shortest name that is looked for, and the longest that is never linked
+/// without being asked for each time.
+const SHORTEST: usize = 3;
+
+/// Every mention in the files `only`, or in all where there are none of those.
+pub fn suggest(workspace: &Workspace, vault: &Vault, only: &[RelPath]) -> Vec<Mention> {
+    let found = in_texts(workspace, vault, only, |_, mentions| mentions);
+    found.into_iter().flatten().collect()
+}
+
+/// Links for mentions: of exact file names, or of `all` names. Names of three
+/// letters stay proposals.
+pub fn apply(workspace: &Workspace, vault: &Vault, only: &[RelPath], all: bool) -> Applied {
+    let mut applied = Applied::default();
+    let found = in_texts(workspace, vault, only, |text, mentions| {
+        let (taken, left): (Vec<Mention>, Vec<Mention>) = mentions
+            .into_iter()
+            .partition(|it| it.text.chars().count() > SHORTEST && (it.exact || all));
+        let edits = taken.iter().map(|it| Edit {
+            span: it.span.clone(),
+            text: it.link(),
+        });
+        // The spans are of this text, sorted and disjoint.
+        let after = document::apply(text, edits.collect()).unwrap_or_else(|_| text.to_owned());
+        let changed = taken
+            .first()
+            .map(|it| (it.path.clone(), text.to_owned(), after));
+        (changed, taken.len(), left)
+    });
+    for (changed, linked, left) in found {
+        if let Some((path, before, after)) = changed {
+            applied.proposal.add(path, Some(before), after);
+            applied.linked += linked;
+        }
+        applied.left.extend(left);
+    }
+    applied
+}
+
+/// Calls `f` with the text and the mentions of each file that has any.
+fn in_texts<T: Send>(
+    workspace: &Workspace,
+    vault: &Vault,
+    only: &[RelPath],
+    f: impl Fn(&str, Vec<Mention>) -> T + Sync,
+) -> Vec<T> {
+    let Some(wanted) = Wanted::of(vault) else {
+        return Vec::new();
+    };
+    let only: HashSet<&RelPath> = only.iter().collect();
+    let sources: Vec<u32> = vault
+        .notes()
+        .filter(|(_, file, _)| only.is_empty() || only.contains(&file.path))
+        .filter(|(_, file, _)| !is_closets(&file.path))
+        .map(|(index, _, _)| index)
+        .collect();
+    let next = AtomicUsize::new(0);
+    let work = || {
+        let mut found = Vec::new();
+        loop {
+            let at = next.fetch_add(1, Ordering::Relaxed);
+            let Some(&index) = sources.get(at) else {
+                return found;
+            };
+            let Ok(text) = workspace.read_text(&vault.file(index).path) else {
+                continue;
+            };
+            let document = document::parse(text);
+            let mentions = wanted.mentions(vault, index, &document);
+            if !mentions.is_empty() {
+                found.push((at, f(&document.text, mentions)));
+            }
+        }
+    };
+    let threads = thread::available_parallelism()
+        .map_or(2, NonZero::get)
+        .clamp(1, 8);
+    let mut found = Vec::new();
+    thread::scope(|scope| {
+        let others: Vec<_> = (1..threads).map(|_| scope.spawn(work)).collect();
+        found = work();
+        for other in others {
+            match other.join() {
+                Ok(part) => found.extend(part),
+                Err(panic) => std::panic::resume_unwind(panic),
+            }
+        }
+    });
+    found.sort_by_key(|(at, _)| *at);
+    found.into_iter().map(|(_, it)| it).collect()
+}
+
+/// The names that are looked for.
+struct Wanted {
+    automaton: AhoCorasick,
+    /// Folded name → note, none where several notes have it.
+    notes: HashMap<String, Option<u32>>,
+}
+
+impl Wanted {
+    /// None where there is nothing to look for.
+    fn of(vault: &Vault) -> Option<Wanted> {
+        let mut stems: HashMap<String, Option<u32>> = HashMap::new();
+        let mut others: HashMap<String, Option<u32>> = HashMap::new();
+        for (index, file, note) in vault.notes() {
+            // Everyone speaks of Claude, and nobody means `CLAUDE.md`.
+            let routing = file.path.file_name().starts_with('_');
+            if matches!(file.role, Role::Autoload | Role::Derived) || routing {
+                continue;
+            }
+            note_names(stem(&file.path), index, &mut stems);
+            for name in note.title.iter().chain(&note.aliases) {
+                note_names(name, index, &mut others);
+            }
+        }
+        for (name, note) in stems {
+            others.insert(name, note);
+        }
+        let patterns: HashSet<String> = others
+            .iter()
+            .filter(|(_, note)| note.is_some())
+            .flat_map(|(name, _)| spellings(name))
+            .collect();
+        if patterns.is_empty() {
+            return None;
+        }
+        let mut patterns: Vec<String> = patterns.into_iter().collect();
+        patterns.sort_unstable();
+        let automaton = AhoCorasick::builder()
+            .match_kind(MatchKind::Standard)
+            .ascii_case_insensitive(true)
+            .build(&patterns)
+            .ok()?;
+        Some(Wanted {
+            automaton,
+            notes: others,
+        })
+    }
+
+    fn mentions(&self, vault: &Vault, from: u32, document: &Document) -> Vec<Mention> {
+        let text = &document.text[..document.body.end];
+        let mut found: Vec<(Range<usize>, u32)> = Vec::new();
+        for found_at in self.automaton.find_overlapping_iter(text) {
+            let span = found_at.start()..found_at.end();
+            if span.start < document.body.start || !is_word(text, &span) {
+                continue;
+            }
+            let name = fold(&text[span.clone()]);
+            if let Some(Some(note)) = self.notes.get(name.as_ref())
+                && *note != from
+            {
+                found.push((span, *note));
+            }
+        }
+        if found.is_empty() {
+            return Vec::new();
+        }
+        let table = Tables::of(document);
+        let closed = closed_ranges(document, &table);
+        let mut told = linked_lines(vault, from);
+        // Of two that overlap the one that begins first, and the longer one.
+        found.sort_by_key(|(span, _)| (span.start, usize::MAX - span.end));
+        let mut end = 0;
+        let mut mentions = Vec::new();
+        for (span, note) in found {
+            let free = span.start >= end && !touches(&closed, &span);
+            let line = document.line_of(span.start);
+            if !free || !told.insert((line, note)) {
+                continue;
+            }
+            end = span.end;
+            let words = &text[span.clone()];
+            let file = vault.file(note);
+            mentions.push(Mention {
+                path: vault.file(from).path.clone(),
+                line,
+                text: words.to_owned(),
+                name: vault.link_name(note).to_owned(),
+                note: file.path.clone(),
+                exact: fold(words) == fold(stem(&file.path)) && words.chars().count() > SHORTEST,
+                in_table: table.rows.contains(&line),
+                span,
+            });
+        }
+        mentions
+    }
+}
+
+fn stem(path: &RelPath) -> &str {
+    let name = last(path.as_str());
+    name.strip_suffix(".md").unwrap_or(name)
+}
+
+/// Adds a name with hyphens for spaces and spaces for hyphens.
+fn note_names(name: &str, note: u32, names: &mut HashMap<String, Option<u32>>) {
+    let name = fold(name.trim());
+    let usable = name.chars().count() >= SHORTEST
+        && !name.contains(['[', ']', '|', '#', '^', '\n', '\r'])
+        && name.chars().any(char::is_alphabetic);
+    if !usable {
+        return;
+    }
+    let mut forms = vec![name.replace('-', " "), name.replace(' ', "-")];
+    forms.push(name.into_owned());
+    forms.sort();
+    forms.dedup();
+    for form in forms {
+        let slot = names.entry(form).or_insert(Some(note));
+        if *slot != Some(note) {
+            *slot = None;
+        }
+    }
+}
+
+/// The automaton knows upper case in ASCII only; other alphabets get their
+/// spellings one by one.
+fn spellings(name: &str) -> Vec<String> {
+    let mut spellings = vec![name.to_owned()];
+    if !name.is_ascii() {
+        let mut chars = name.chars();
+        let first: String = chars
+            .next()
+            .into_iter()
+            .flat_map(char::to_uppercase)
+            .collect();
+        spellings.push(format!("{first}{}", chars.as_str()));
+        spellings.push(name.to_uppercase());
+        let apart: Vec<String> = spellings.iter().map(|it| it.nfd().collect()).collect();
+        spellings.extend(apart);
+    }
+    spellings
+}
+
+/// Whether a span is whole words, and not part of a path, a tag or brackets.
+fn is_word(text: &str, span: &Range<usize>) -> bool {
+    let before = text[..span.start].chars().next_back();
+    let after = text[span.end..].chars().next();
+    let next = text[span.end..].chars().nth(1);
+    let first = text[span.clone()].chars().next();
+    let end = text[span.clone()].chars().next_back();
+    // Scripts without spaces between words have no edges to look for.
+    let dense = |c: Option<char>| c.is_some_and(|c| matches!(c, '\u{3040}'..='\u{9fff}'));
+    let within = |c: char| c.is_alphanumeric() || c == '_';
+    let opens = before.is_none_or(|c| {
+        !(within(c) && !(dense(first) || dense(before)))
+            && !matches!(c, '-' | '/' | '\\' | '#' | '@' | '[' | '$' | '.' | '{')
+    });
+    let closes = after.is_none_or(|c| match c {
+        '-' | '.' | ':' | '\'' | '’' => {
+            c == ':' || c == '\'' || c == '’' || !next.is_some_and(char::is_alphanumeric)
+        }
+        '/' | '\\' | ']' | '}' | '(' | '=' => false,
+        c => !within(c) || dense(end) || dense(after),
+    });
+    opens && closes
+}
+
+/// Lines of the file that link to a note already.
+fn linked_lines(vault: &Vault, from: u32) -> HashSet<(usize, u32)> {
+    let note = vault.file(from).note.iter();
+    note.flat_map(|note| &note.links)
+        .filter_map(|link| Some((link.line, vault.resolve(from, link).file()?)))
+        .collect()
+}
+
+/// Which lines are tables' headers and rows.
+#[derive(Default)]
+struct Tables {
+    headers: Vec<Range<usize>>,
+    rows: HashSet<usize>,
+}
+
+impl Tables {
+    /// Goes by the line of dashes, so that tables in quotes and lists count.
+    fn of(document: &Document) -> Tables {
+        let mut tables = Tables::default();
+        let starts = &document.line_starts;
+        let line = |number: usize| {
+            let end = starts.get(number).copied().unwrap_or(document.text.len());
+            starts[number - 1]..end
+        };
+        let mut number = document.line_of(document.body.start) + 1;
+        while number <= starts.len() {
+            if !is_delimiter(&document.text[line(number)]) || document.in_code(line(number).start) {
+                number += 1;
+                continue;
+            }
+            tables.headers.push(line(number - 1));
+            tables.rows.insert(number - 1);
+            number += 1;
+            while number <= starts.len() && document.text[line(number)].contains('|') {
+                tables.rows.insert(number);
+                number += 1;
+            }
+        }
+        tables
+    }
+}
+
+fn is_delimiter(line: &str) -> bool {
+    line.contains('|') && line.contains('-') && line.bytes().all(|it| b"|:- \t>\r\n".contains(&it))
+}
+
+/// Where nothing may be linked, sorted and disjoint.
+fn closed_ranges(document: &Document, tables: &Tables) -> Vec<Range<usize>> {
+    let mut closed = Vec::new();
+    closed.push(0..document.body.start);
+    closed.extend(document.code.iter().map(|code| code.span.clone()));
+    closed.extend(document.inline_code.iter().cloned());
+    closed.extend(document.links.iter().map(|link| link.span.clone()));
+    closed.extend(document.comments.iter().cloned());
+    closed.extend(comments(document));
+    closed.extend(tables.headers.iter().cloned());
+    let html = document
+        .blocks
+        .iter()
+        .filter(|it| it.kind == BlockKind::Html);
+    closed.extend(html.map(|block| block.span.clone()));
+    closed.extend(
+        document
+            .sections
+            .iter()
+            .map(|section| section.heading.clone()),
+    );
+    closed.extend(definitions(document));
+    closed.extend(tags(document));
+    closed.retain(|range| !range.is_empty());
+    closed.sort_by_key(|range| range.start);
+    let mut disjoint: Vec<Range<usize>> = Vec::with_capacity(closed.len());
+    for range in closed {
+        match disjoint.last_mut() {
+            Some(last) if range.start < last.end => last.end = last.end.max(range.end),
+            _ => disjoint.push(range),
+        }
+    }
+    disjoint
+}
+
+/// Definitions of links and footnotes: what stands there is an address.
+fn definitions(document: &Document) -> impl Iterator<Item = Range<usize>> {
+    let lines = document.line_starts.windows(2).map(|pair| pair[0]..pair[1]);
+    lines.filter(|line| {
+        let text = document.text[line.clone()].trim_start();
+        text.starts_with('[') && !text.starts_with("[[") && text.contains("]:")
+    })
+}
+
+/// HTML within a line: its attributes are no text.
+fn tags(document: &Document) -> Vec<Range<usize>> {
+    const LONGEST: usize = 2_000;
+    let bytes = document.text.as_bytes();
+    let mut found = Vec::new();
+    let mut done = document.body.start;
+    let mut comments_end = true;
+    for open in memchr::memchr_iter(b'<', bytes) {
+        let named = bytes
+            .get(open + 1)
+            .is_some_and(|it| it.is_ascii_alphabetic() || matches!(it, b'/' | b'!'));
+        if open < done || !named {
+            continue;
+        }
+        let end = bytes.len().min(open + LONGEST);
+        let comment = bytes[open..].starts_with(b"<!--");
+        let close = match comment {
+            // Once none is closed any more, none behind it is either.
+            true if comments_end => {
+                let close = memchr::memmem::find(&bytes[open..], b"-->");
+                comments_end = close.is_some();
+                close.map(|it| it + 3)
+            }
+            true => None,
+            false => memchr::memchr(b'>', &bytes[open..end]).map(|it| it + 1),
+        };
+        if let Some(close) = close {
+            done = open + close;
+            found.push(open..done);
+        }
+    }
+    found
+}
+
+/// Whether a span shares a byte with one of the ranges.
+fn touches(ranges: &[Range<usize>], span: &Range<usize>) -> bool {
+    let index = ranges.partition_point(|range| range.start < span.end);
+    covering(ranges, span.start).is_some()
+        || ranges[..index]
+            .last()
+            .is_some_and(|range| range.end > span.start)
+}

@@ -1,0 +1,236 @@
+//! From the words of a link to the file that they mean, by Obsidian's rules.
+//!
+//! A name leads to the one file that has it, wherever it lies; a path is as
+//! long as its author wrote it and counts from the right. Case and the form of
+//! accents never matter. Looks at names only and opens nothing.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+
+use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfc_quick};
+
+/// Every way in which a set of files can be named. Files are numbers, in the
+/// order in which they were given.
+#[derive(Debug, Clone, Default)]
+pub struct Names {
+    /// Folded, with their endings.
+    paths: Vec<String>,
+    /// Folded file names, of notes also without `.md`.
+    by_name: HashMap<String, Vec<u32>>,
+    aliases: HashMap<String, Vec<u32>>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Resolution {
+    File(u32),
+    /// Several files fit equally well. The first is the one that is opened.
+    Ambiguous(Vec<u32>),
+    Missing,
+}
+
+impl Resolution {
+    /// The file that a click would open.
+    pub fn file(&self) -> Option<u32> {
+        match self {
+            Resolution::File(file) => Some(*file),
+            Resolution::Ambiguous(files) => files.first().copied(),
+            Resolution::Missing => None,
+        }
+    }
+}
+
+impl Names {
+    /// The paths are relative to the root, with `/`.
+    pub fn new<'a>(paths: impl IntoIterator<Item = &'a str>) -> Names {
+        let mut names = Names::default();
+        for path in paths {
+            names.add(path);
+        }
+        names
+    }
+
+    fn add(&mut self, path: &str) {
+        let file = self.paths.len() as u32;
+        let path = fold(path).into_owned();
+        let (folder, name) = path.rsplit_once('/').unwrap_or(("", &path));
+        if let Some(stem) = name.strip_suffix(".md") {
+            self.by_name.entry(stem.to_owned()).or_default().push(file);
+            // Older manifests name the archive of a hub's closets by the hub.
+            if stem == "_closets-archive" && !folder.is_empty() {
+                let hub = last(folder);
+                let alias = format!("{hub}-closets-archive");
+                self.aliases.entry(alias).or_default().push(file);
+            }
+        }
+        self.by_name.entry(name.to_owned()).or_default().push(file);
+        self.paths.push(path);
+    }
+
+    /// Lets a file be found by another name, where no file has that name.
+    pub fn add_alias(&mut self, alias: &str, file: u32) {
+        let files = self.aliases.entry(fold(alias.trim()).into_owned());
+        let files = files.or_default();
+        if files.last() != Some(&file) {
+            files.push(file);
+        }
+    }
+
+    /// The file that `target` means in a link of the file `from`. `target` is
+    /// the link without its fragment and label; empty, it is `from` itself.
+    pub fn resolve(&self, target: &str, from: &str) -> Resolution {
+        let target = fold(target.trim());
+        let from = fold(from);
+        let folder = from.rsplit_once('/').map_or("", |(folder, _)| folder);
+        if let Some(path) = target.strip_prefix('/') {
+            return self.exactly(path);
+        }
+        if target.starts_with("./") || target.starts_with("../") {
+            return match joined(folder, &target) {
+                Some(path) => self.exactly(&path),
+                None => Resolution::Missing,
+            };
+        }
+        let found = self.by_suffix(&target, folder);
+        if found != Resolution::Missing {
+            return found;
+        }
+        match self.aliases.get(target.as_ref()).map(Vec::as_slice) {
+            Some([file]) => Resolution::File(*file),
+            Some(files) => Resolution::Ambiguous(files.to_vec()),
+            None => Resolution::Missing,
+        }
+    }
+
+    /// The file at `path` from the folder of `from`, or from the root where it
+    /// begins with `/`: how Markdown's own links lead.
+    pub fn resolve_path(&self, path: &str, from: &str) -> Resolution {
+        let path = fold(path.trim());
+        let from = fold(from);
+        let folder = from.rsplit_once('/').map_or("", |(folder, _)| folder);
+        match path.strip_prefix('/') {
+            Some(path) => self.exactly(path.trim_end_matches('/')),
+            None => match joined(folder, &path) {
+                Some(path) => self.exactly(&path),
+                None => Resolution::Missing,
+            },
+        }
+    }
+
+    /// The notes and files that have this name, wherever they lie.
+    pub fn named(&self, name: &str) -> &[u32] {
+        self.by_name
+            .get(fold(name.trim()).as_ref())
+            .map_or(&[], Vec::as_slice)
+    }
+
+    fn exactly(&self, path: &str) -> Resolution {
+        let candidates = self.by_name.get(last(path)).into_iter().flatten();
+        let mut fit = candidates.filter(|file| fits(&self.paths[**file as usize], path, true));
+        match fit.next() {
+            Some(file) => Resolution::File(*file),
+            None => Resolution::Missing,
+        }
+    }
+
+    fn by_suffix(&self, target: &str, folder: &str) -> Resolution {
+        let Some(candidates) = self.by_name.get(last(target)) else {
+            return Resolution::Missing;
+        };
+        let path = |file: u32| self.paths[file as usize].as_str();
+        let mut fit: Vec<u32> = candidates
+            .iter()
+            .copied()
+            .filter(|file| fits(path(*file), target, false))
+            .collect();
+        // `[[LICENSE]]` is the note, where there is one beside the plain file.
+        if fit.len() > 1 && fit.iter().any(|file| is_note_for(path(*file), target)) {
+            fit.retain(|file| is_note_for(path(*file), target));
+        }
+        if let [file] = fit[..] {
+            return Resolution::File(file);
+        }
+        if let Some(exact) = fit.iter().find(|file| fits(path(**file), target, true)) {
+            return Resolution::File(*exact);
+        }
+        let below = |file: u32| {
+            folder.is_empty()
+                || path(file)
+                    .strip_prefix(folder)
+                    .is_some_and(|rest| rest.starts_with('/'))
+        };
+        fit.sort_by_key(|file| (!below(*file), path(*file).len(), *file));
+        match fit[..] {
+            [] => Resolution::Missing,
+            [first, second, ..] => {
+                let beside = path(first).rsplit_once('/').map_or("", |(it, _)| it) == folder;
+                if beside || below(first) && !below(second) {
+                    Resolution::File(first)
+                } else {
+                    Resolution::Ambiguous(fit)
+                }
+            }
+            [file] => Resolution::File(file),
+        }
+    }
+}
+
+/// A name in the form in which names are compared: one way to write accents,
+/// no upper case.
+pub fn fold(name: &str) -> Cow<'_, str> {
+    if name.is_ascii() {
+        if !name.bytes().any(|byte| byte.is_ascii_uppercase()) {
+            return Cow::Borrowed(name);
+        }
+        return Cow::Owned(name.to_ascii_lowercase());
+    }
+    // Nearly all text is composed already, and looking costs less than composing.
+    match is_nfc_quick(name.chars()) {
+        // Letter by letter, as below: a whole word would end in another sigma.
+        IsNormalized::Yes => Cow::Owned(name.chars().flat_map(char::to_lowercase).collect()),
+        _ => Cow::Owned(name.nfc().flat_map(char::to_lowercase).collect()),
+    }
+}
+
+/// The target of a reference as people write it into front matter: `note`,
+/// `[[note]]`, `[[note#part|label]]`, `./note.md`.
+pub fn name_in(text: &str) -> &str {
+    let text = text.trim();
+    let text = text.strip_prefix("[[").unwrap_or(text);
+    let text = text.strip_suffix("]]").unwrap_or(text);
+    text.split(['|', '#']).next().unwrap_or(text).trim()
+}
+
+/// Whether a folded path is what the folded `target` means, as a whole or, if
+/// not `exactly`, from the right.
+fn fits(path: &str, target: &str, exactly: bool) -> bool {
+    let ends = |path: &str| match path.strip_suffix(target) {
+        Some("") => true,
+        Some(rest) => !exactly && rest.ends_with('/'),
+        None => false,
+    };
+    ends(path) || path.strip_suffix(".md").is_some_and(ends)
+}
+
+fn is_note_for(path: &str, target: &str) -> bool {
+    path.strip_suffix(".md")
+        .is_some_and(|it| it.ends_with(target))
+}
+
+/// `path` seen from `folder`, without dots; none where it leads out.
+pub(super) fn joined(folder: &str, path: &str) -> Option<String> {
+    let mut parts: Vec<&str> = folder.split('/').filter(|part| !part.is_empty()).collect();
+    for part in path.split('/') {
+        match part {
+            "" | "." => {}
+            ".." => {
+                parts.pop()?;
+            }
+            part => parts.push(part),
+        }
+    }
+    Some(parts.join("/"))
+}
+
+pub(super) fn last(path: &str) -> &str {
+    path.rsplit_once('/').map_or(path, |(_, name)| name)
+}

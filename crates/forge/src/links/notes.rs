@@ -1,0 +1,438 @@
+//! What links need to know of one note: its names, the places in it that can
+//! be linked to, and the links that it holds. The text itself is not kept.
+
+use std::cell::OnceCell;
+use std::collections::{HashMap, HashSet};
+use std::ops::Range;
+
+use super::names::fold;
+use crate::document::{self, Document, Link, LinkKind, Value};
+
+/// The keys of front matter whose values are notes, with or without brackets.
+pub const NAMING_KEYS: [&str; 6] = [
+    "people",
+    "projects",
+    "supersedes",
+    "superseded-by",
+    "blocks",
+    "blocked-by",
+];
+
+/// The key of [`NAMING_KEYS`] that is meant: `superseded_by` counts too.
+pub fn naming_key(key: &str) -> Option<&'static str> {
+    let key = key.to_ascii_lowercase().replace('_', "-");
+    NAMING_KEYS.into_iter().find(|it| *it == key)
+}
+
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Note {
+    pub title: Option<String>,
+    pub aliases: Vec<String>,
+    pub headings: Vec<Heading>,
+    /// `^id` at the end of a block, without the caret.
+    pub blocks: Vec<String>,
+    /// Ids in HTML, which Markdown's own links can lead to.
+    pub anchors: Vec<String>,
+    /// In text order, those in front matter first.
+    pub links: Vec<NoteLink>,
+    /// None where there is no front matter.
+    pub front_matter: Option<Vec<(String, Value)>>,
+    /// Whether it carries the version marker of closets.
+    pub closets_marker: bool,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Heading {
+    pub level: u8,
+    pub title: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NoteLink {
+    pub kind: LinkKind,
+    /// As [`Link::target`], the file alone.
+    pub target: String,
+    pub fragment: Option<String>,
+    pub span: Range<usize>,
+    /// Where the target stands in the text, as its author wrote it. None where
+    /// it could not be found there, and for links into the same note.
+    pub at: Option<Range<usize>>,
+    pub line: usize,
+    /// The key of the front matter in whose value it stands.
+    pub key: Option<String>,
+    /// Whether its heading or item begins with it, as entries of an index do.
+    pub leads: bool,
+}
+
+impl NoteLink {
+    /// Whether it stands in the value of this key of the front matter.
+    pub fn names(&self, key: &str) -> bool {
+        let under = self.key.as_deref().and_then(naming_key);
+        under == Some(key)
+    }
+
+    /// Whether Obsidian's rules decide where it leads.
+    pub fn is_wiki(&self) -> bool {
+        matches!(self.kind, LinkKind::Wiki | LinkKind::Embed)
+    }
+}
+
+impl Note {
+    /// `label_first` is for vaults in which `[[label|note]]` is the custom.
+    pub(super) fn read(text: String, label_first: bool) -> Note {
+        let document = document::parse(text);
+        let comments = comments(&document);
+        let keys = document
+            .front_matter
+            .as_ref()
+            .map(|it| it.spans(&document.text))
+            .unwrap_or_default();
+        let links = document
+            .links
+            .iter()
+            .filter(|link| !matches!(link.kind, LinkKind::Auto))
+            .filter(|link| covering(&comments, link.span.start).is_none())
+            .filter_map(|link| note_link(&document, link, &keys, label_first))
+            .collect();
+        let headings = document.sections.iter().filter(|section| section.level > 0);
+        Note {
+            title: document.title().map(str::to_owned),
+            aliases: aliases(&document),
+            headings: headings
+                .map(|section| Heading {
+                    level: section.level,
+                    title: section.title.clone(),
+                })
+                .collect(),
+            blocks: blocks(&document),
+            anchors: anchors(&document),
+            links,
+            closets_marker: document.text.contains("<!-- memex-closets:"),
+            front_matter: document.front_matter.map(|it| it.entries),
+        }
+    }
+
+    /// What a key of the front matter names without brackets.
+    pub fn plain_names(&self, key: &str) -> Vec<&str> {
+        let entries = self.front_matter.as_deref().unwrap_or_default();
+        let Some((_, value)) = entries.iter().find(|(name, _)| name == key) else {
+            return Vec::new();
+        };
+        let values = match value {
+            Value::List(values) => values.as_slice(),
+            value => std::slice::from_ref(value),
+        };
+        let texts = values.iter().filter_map(|value| match value {
+            Value::Text(text) if !text.contains("[[") => Some(text.trim()),
+            _ => None,
+        });
+        texts.filter(|text| !text.is_empty()).collect()
+    }
+
+    /// Whether the part of a link behind `#` names something in this note.
+    pub fn has(&self, fragment: &str, places: &Places) -> bool {
+        let fragment = fragment.trim();
+        let parts: Vec<&str> = fragment
+            .split('#')
+            .map(str::trim)
+            .filter(|part| !part.is_empty())
+            .collect();
+        let Some(end) = parts.last() else {
+            return true;
+        };
+        if let Some(block) = end.strip_prefix('^') {
+            return places.blocks.contains(fold(block).as_ref());
+        }
+        if parts.len() > 1 && self.has_chain(&parts) {
+            return true;
+        }
+        if parts.len() > 1 {
+            return false;
+        }
+        places.headings.contains(&heading_key(end))
+            || places
+                .anchors
+                .get_or_init(|| self.anchors())
+                .contains(fold(end).as_ref())
+    }
+
+    /// `#a#b#c`: headings that follow each other, each deeper than the last.
+    fn has_chain(&self, parts: &[&str]) -> bool {
+        let parts: Vec<String> = parts.iter().map(|part| heading_key(part)).collect();
+        let mut shallowest = vec![u8::MAX; parts.len()];
+        for heading in &self.headings {
+            let key = heading_key(&heading.title);
+            for index in (0..parts.len()).rev() {
+                let follows = index == 0 || shallowest[index - 1] < heading.level;
+                if follows && parts[index] == key {
+                    shallowest[index] = shallowest[index].min(heading.level);
+                }
+            }
+        }
+        shallowest.last().is_some_and(|level| *level != u8::MAX)
+    }
+
+    /// What [`Note::has`] looks things up in.
+    pub fn places(&self) -> Places {
+        let headings = self.headings.iter();
+        Places {
+            headings: headings.map(|it| heading_key(&it.title)).collect(),
+            blocks: self.blocks.iter().map(|id| fold(id).into_owned()).collect(),
+            anchors: OnceCell::new(),
+        }
+    }
+
+    /// Ids in HTML, and headings as URLs name them, the second of two with a
+    /// number behind it.
+    fn anchors(&self) -> HashSet<String> {
+        let mut anchors: HashSet<String> = self.anchors.iter().cloned().collect();
+        let mut seen = HashMap::new();
+        for heading in &self.headings {
+            let slug = slug(&heading.title);
+            let times = seen.entry(slug.clone()).or_insert(0);
+            if *times > 0 {
+                anchors.insert(format!("{slug}-{times}"));
+            }
+            *times += 1;
+            anchors.insert(slug);
+        }
+        anchors
+    }
+}
+
+/// The places of one note by their folded names.
+#[derive(Debug, Clone, Default)]
+pub struct Places {
+    headings: HashSet<String>,
+    blocks: HashSet<String>,
+    /// Computed at the first link that no heading answers.
+    anchors: OnceCell<HashSet<String>>,
+}
+
+/// A heading as Obsidian compares it: what may not stand in a link is a space.
+fn heading_key(title: &str) -> String {
+    let mut key = String::with_capacity(title.len());
+    for char in fold(title).chars() {
+        let blank = char.is_whitespace() || char.is_ascii_punctuation() && !"-_'".contains(char);
+        if !blank {
+            key.push(char);
+        } else if !key.is_empty() && !key.ends_with(' ') {
+            key.push(' ');
+        }
+    }
+    key.truncate(key.trim_end().len());
+    key
+}
+
+/// A heading as GitHub names it in a URL.
+fn slug(title: &str) -> String {
+    fold(title)
+        .chars()
+        .filter_map(|char| match char {
+            ' ' => Some('-'),
+            '-' | '_' => Some(char),
+            char if char.is_alphanumeric() => Some(char),
+            _ => None,
+        })
+        .collect()
+}
+
+fn aliases(document: &Document) -> Vec<String> {
+    let Some(front_matter) = &document.front_matter else {
+        return Vec::new();
+    };
+    let mut aliases = Vec::new();
+    for key in ["aliases", "alias"] {
+        let values = match front_matter.get(key) {
+            Some(Value::List(values)) => values.iter().map(ToString::to_string).collect(),
+            Some(Value::Text(text)) => text.split(',').map(str::to_owned).collect(),
+            _ => Vec::new(),
+        };
+        aliases.extend(values.iter().map(|it| it.trim().to_owned()));
+    }
+    aliases.retain(|alias| !alias.is_empty());
+    aliases
+}
+
+/// The ids of blocks, also those that stand right behind an embed, without
+/// the space that a block of text needs.
+fn blocks(document: &Document) -> Vec<String> {
+    let mut ids: Vec<String> = document.block_ids.iter().map(|it| it.id.clone()).collect();
+    for at in memchr::memmem::find_iter(document.text.as_bytes(), "]]^") {
+        let rest = &document.text[at + 3..];
+        let id = rest.lines().next().unwrap_or("").trim_end();
+        let plain = |it: u8| it.is_ascii_alphanumeric() || it == b'-';
+        if !id.is_empty() && id.bytes().all(plain) && !document.in_code(at) {
+            ids.push(id.to_owned());
+        }
+    }
+    ids
+}
+
+/// Values of `id` and `name` in HTML.
+fn anchors(document: &Document) -> Vec<String> {
+    let text = &document.text;
+    let mut found = Vec::new();
+    for mark in ["id=", "name="] {
+        for at in memchr::memmem::find_iter(text.as_bytes(), mark) {
+            let rest = &text[at + mark.len()..];
+            let Some(quote) = rest.chars().next().filter(|it| matches!(it, '"' | '\'')) else {
+                continue;
+            };
+            if let Some(end) = rest[1..].bytes().take(200).position(|it| it == quote as u8) {
+                found.push(fold(&rest[1..1 + end]).into_owned());
+            }
+        }
+    }
+    found
+}
+
+/// Obsidian's comments, `%% … %%`, outside of code; one that is never closed
+/// hides nothing.
+pub(super) fn comments(document: &Document) -> Vec<Range<usize>> {
+    let mut found = Vec::new();
+    let mut open: Option<usize> = None;
+    for at in memchr::memmem::find_iter(document.text[document.body.clone()].as_bytes(), "%%") {
+        let at = document.body.start + at;
+        if document.in_code(at) {
+            continue;
+        }
+        match open.take() {
+            Some(start) => found.push(start..at + 2),
+            None => open = Some(at),
+        }
+    }
+    found
+}
+
+/// The range of a sorted, disjoint list that holds `at`.
+pub(super) fn covering(ranges: &[Range<usize>], at: usize) -> Option<&Range<usize>> {
+    let index = ranges.partition_point(|range| range.start <= at);
+    ranges[..index].last().filter(|range| at < range.end)
+}
+
+fn note_link(
+    document: &Document,
+    link: &Link,
+    keys: &[(String, Range<usize>)],
+    label_first: bool,
+) -> Option<NoteLink> {
+    let mut target = link.target.clone();
+    let mut fragment = link.fragment.clone();
+    let wiki = matches!(link.kind, LinkKind::Wiki | LinkKind::Embed);
+    let source = document.str(&link.span);
+    let mut at = if wiki {
+        place_in(source, &target, |before| {
+            before.trim_start_matches('!').trim_end() == "[["
+        })
+    } else {
+        destination_in(source, link)
+    };
+    if wiki && label_first && source.contains('|') {
+        let (name, part) = match link.label.split_once('#') {
+            Some((name, part)) => (name.trim(), Some(part.trim().to_owned())),
+            None => (link.label.as_str(), None),
+        };
+        at = place_in(source, name, |before| before.trim_end().ends_with('|'));
+        target = name.to_owned();
+        fragment = part;
+    }
+    if wiki && label_first {
+        // There `#from,1:#to` is a part of a note, and `name.*` are many notes.
+        fragment = fragment.map(|it| it.split([',', ':']).next().unwrap_or("").to_owned());
+        if target.ends_with('*') {
+            return None;
+        }
+    }
+    if wiki && fragment.is_none() {
+        // `[[note^block]]` and `[[^block]]` leave out the `#`.
+        if let Some((name, block)) = target.split_once('^')
+            && !block.is_empty()
+            && block
+                .bytes()
+                .all(|it| it.is_ascii_alphanumeric() || it == b'-')
+        {
+            at = at.map(|range| range.start..range.start + name.trim_end().len());
+            fragment = Some(format!("^{block}"));
+            target = name.trim_end().to_owned();
+        }
+    }
+    // `[x]([[note]])` is a wikilink in brackets.
+    if !wiki && target.contains("[[") {
+        return None;
+    }
+    if target.is_empty() && fragment.as_deref().is_none_or(str::is_empty) {
+        return None;
+    }
+    let at = at
+        .map(|range| link.span.start + range.start..link.span.start + range.end)
+        .filter(|_| !target.is_empty());
+    let key = keys
+        .iter()
+        .filter(|_| link.span.start < document.body.start)
+        .find(|(_, span)| span.contains(&link.span.start))
+        .map(|(key, _)| key.clone());
+    let line = document.line_of(link.span.start);
+    let before = &document.text[document.line_starts[line - 1]..link.span.start];
+    Some(NoteLink {
+        kind: link.kind,
+        line,
+        leads: before.trim_matches(['#', '-', '*', ' ', '\t']).is_empty(),
+        span: link.span.clone(),
+        target,
+        fragment,
+        at,
+        key,
+    })
+}
+
+/// Where `wanted` stands in `source`, behind something that `fits`.
+fn place_in(source: &str, wanted: &str, fits: impl Fn(&str) -> bool) -> Option<Range<usize>> {
+    if wanted.is_empty() {
+        return None;
+    }
+    let mut places = memchr::memmem::find_iter(source.as_bytes(), wanted);
+    let start = places.find(|start| fits(&source[..*start]))?;
+    Some(start..start + wanted.len())
+}
+
+/// Where the path of a link of Markdown's own stands in it.
+fn destination_in(source: &str, link: &Link) -> Option<Range<usize>> {
+    if link.kind == LinkKind::Import {
+        return source[1..]
+            .starts_with(&link.target)
+            .then(|| 1..1 + link.target.len());
+    }
+    if !matches!(link.kind, LinkKind::Inline | LinkKind::Image) {
+        return None;
+    }
+    // The last `](` that leads where the link does: a title may hold another.
+    let mut before = source.len();
+    while let Some(open) = source[..before].rfind("](") {
+        before = open;
+        let start = open + 2;
+        let rest = &source[start..];
+        let start = start + (rest.len() - rest.trim_start().len());
+        let pointed = source[start..].starts_with('<');
+        let start = start + usize::from(pointed);
+        let rest = &source[start..];
+        let end = if pointed {
+            rest.find(['#', '>', '\n'])
+        } else {
+            rest.find(|c: char| {
+                c == '#' || c == ')' && !link.target.contains(')') || c.is_whitespace()
+            })
+        };
+        let raw = &rest[..end.unwrap_or(rest.len())];
+        if document::percent_decoded(raw) == link.target {
+            return Some(start..start + raw.len());
+        }
+        // Brackets of its own, as in `(a_(b).md)`.
+        if let Some(raw) = raw.get(..link.target.len())
+            && raw == link.target
+        {
+            return Some(start..start + raw.len());
+        }
+    }
+    None
+}

@@ -1,0 +1,437 @@
+//! A file gets another path, and every link goes on leading where it led.
+//!
+//! Each link of the vault is followed before and after the move; only those
+//! that would lead elsewhere are written anew, in the form their author chose.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
+
+use super::names::{Names, Resolution, fold, joined, name_in};
+use super::notes::{Note, NoteLink, naming_key};
+use super::vault::{Vault, is_local, resolve_in};
+use crate::document::{self, Edit, LinkKind, percent_decoded};
+use crate::workspace::{self, Move, PathError, Proposal, RelPath, Workspace};
+
+/// What a rename would do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Renaming {
+    pub from: RelPath,
+    pub to: RelPath,
+    pub proposal: Proposal,
+    /// Links that are written anew.
+    pub links: usize,
+    /// File and line of links that must change and could not be.
+    pub left_alone: Vec<(RelPath, usize)>,
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    #[error("There is no file `{name}`")]
+    Missing { name: String },
+    #[error("`{name}` may be {}", several(files))]
+    Ambiguous { name: String, files: Vec<RelPath> },
+    #[error("`{path}` exists already; choose another name")]
+    Exists { path: RelPath },
+    #[error("No link can hold `{path}`: `[`, `]`, `|`, `#` and `^` have a meaning there")]
+    Unlinkable { path: RelPath },
+    #[error(transparent)]
+    Path(#[from] PathError),
+    #[error(transparent)]
+    Workspace(#[from] workspace::Error),
+}
+
+fn several(files: &[RelPath]) -> String {
+    let names: Vec<String> = files.iter().map(|it| format!("`{it}`")).collect();
+    names.join(" or ")
+}
+
+/// The path that `text` means for a file that lies at `from`. A bare name
+/// stays in the folder, a folder keeps the name, and the ending stays.
+pub fn destination(vault: &Vault, from: &RelPath, text: &str) -> Result<RelPath, Error> {
+    let folder = RelPath::new(text).ok().filter(|path| {
+        vault
+            .files
+            .iter()
+            .any(|file| file.path != *path && file.path.starts_with(path.as_str()))
+    });
+    let path = match folder {
+        _ if text.ends_with('/') => RelPath::new(text)?.join(from.file_name())?,
+        Some(folder) => folder.join(from.file_name())?,
+        None if text.contains('/') => RelPath::new(text)?,
+        None => match from.parent() {
+            Some(folder) => folder.join(text)?,
+            None => RelPath::new(text)?,
+        },
+    };
+    match from.file_name().rsplit_once('.') {
+        Some((_, ending)) if !path.as_str().ends_with(&format!(".{ending}")) => {
+            Ok(RelPath::new(&format!("{path}.{ending}"))?)
+        }
+        _ => Ok(path),
+    }
+}
+
+pub fn rename(
+    workspace: &Workspace,
+    vault: &Vault,
+    from: &RelPath,
+    to: &RelPath,
+) -> Result<Renaming, Error> {
+    let moves = vec![Move {
+        from: from.clone(),
+        to: to.clone(),
+    }];
+    rename_all(workspace, vault, moves)
+}
+
+/// Several files at once; each link is written anew once, for the vault as it
+/// will be in the end. There must be at least one.
+pub fn rename_all(
+    workspace: &Workspace,
+    vault: &Vault,
+    moves: Vec<Move>,
+) -> Result<Renaming, Error> {
+    let mut moved: BTreeMap<u32, &RelPath> = BTreeMap::new();
+    let mut taken = BTreeSet::new();
+    for Move { from, to } in &moves {
+        let Some(index) = vault.position(from) else {
+            return Err(Error::Missing {
+                name: from.to_string(),
+            });
+        };
+        let there = vault.position(to).is_some()
+            || workspace.absolute(to).symlink_metadata().is_ok()
+            || !taken.insert(to);
+        if there || moved.insert(index, to).is_some() {
+            return Err(Error::Exists { path: to.clone() });
+        }
+        if to.as_str().contains(['[', ']', '|', '#', '^']) {
+            return Err(Error::Unlinkable { path: to.clone() });
+        }
+    }
+    let after = After::new(vault, moved);
+    let first = moves.first().ok_or(Error::Missing {
+        name: String::new(),
+    })?;
+    let mut renaming = Renaming {
+        from: first.from.clone(),
+        to: first.to.clone(),
+        proposal: Proposal {
+            moves: moves.clone(),
+            files: Vec::new(),
+        },
+        links: 0,
+        left_alone: Vec::new(),
+    };
+    for (index, file, note) in vault.notes() {
+        let wanted = after.rewrites(index, note);
+        let names = after.plain_rewrites(index, note);
+        if wanted.is_empty() && names.is_empty() {
+            continue;
+        }
+        let text = workspace.read_text(&file.path)?;
+        let mut edits = Vec::new();
+        for (link, new) in wanted {
+            let before = edits.len();
+            after.edit(&text, link, &new, &mut edits);
+            if edits.len() == before && !edits.iter().any(|it: &Edit| it.text.contains(&new)) {
+                renaming.left_alone.push((file.path.clone(), link.line));
+            }
+        }
+        for (key, old, new) in names {
+            edits.extend(plain_edit(&text, key, &old, new));
+        }
+        edits.sort_by_key(|edit| edit.span.start);
+        edits.dedup();
+        renaming.links += edits.len();
+        let changed = document::apply(&text, edits).map_err(|_| changed(workspace, &file.path))?;
+        let path = after.moved.get(&index).copied().unwrap_or(&file.path);
+        renaming.proposal.add(path.clone(), Some(text), changed);
+    }
+    Ok(renaming)
+}
+
+fn changed(workspace: &Workspace, path: &RelPath) -> Error {
+    Error::Workspace(workspace::Error::ChangedSince {
+        path: workspace.absolute(path),
+    })
+}
+
+/// The vault as it will be.
+struct After<'a> {
+    vault: &'a Vault,
+    moved: BTreeMap<u32, &'a RelPath>,
+    names: Names,
+}
+
+impl<'a> After<'a> {
+    fn new(vault: &'a Vault, moved: BTreeMap<u32, &'a RelPath>) -> After<'a> {
+        let paths = (0..).zip(&vault.files).map(|(index, file)| {
+            let path = moved.get(&index).copied().unwrap_or(&file.path);
+            path.as_str()
+        });
+        let mut names = Names::new(paths);
+        for (index, _, note) in vault.notes() {
+            for alias in &note.aliases {
+                names.add_alias(alias, index);
+            }
+        }
+        After {
+            vault,
+            moved,
+            names,
+        }
+    }
+
+    fn path(&self, file: u32) -> &str {
+        match self.moved.get(&file) {
+            Some(to) => to.as_str(),
+            None => self.vault.file(file).path.as_str(),
+        }
+    }
+
+    /// The links of a note that must be written anew, with their new target.
+    fn rewrites<'n>(&self, from: u32, note: &'n Note) -> Vec<(&'n NoteLink, String)> {
+        let rewrite = |link: &NoteLink| {
+            if link.target.is_empty() {
+                return None;
+            }
+            let Some(file) = self.vault.resolve(from, link).file() else {
+                return self.unlisted(from, link);
+            };
+            let new = resolve_in(&self.names, self.path(from), from, link);
+            let was_clear = matches!(self.vault.resolve(from, link), Resolution::File(_));
+            let is_clear = matches!(new, Resolution::File(_));
+            let old = self.vault.file(from).path.as_str();
+            let by_path = self.by_path(&self.vault.names, old, link, file);
+            // Obsidian finds by name what others find by its path alone.
+            let lost = by_path && !self.by_path(&self.names, self.path(from), link, file);
+            // From another folder the way is another one, and a shorter one
+            // must be taken: the way back leads to the same bytes.
+            let relative = by_path && !link.target.starts_with('/')
+                || link.target.starts_with("./")
+                || link.target.starts_with("../");
+            if relative && folder_of(old) != folder_of(self.path(from)) {
+                let written = self.written(from, file, link);
+                return (written != link.target).then_some(written);
+            }
+            let same = new.file() == Some(file) && (is_clear || !was_clear) && !lost;
+            (!same).then(|| self.written(from, file, link))
+        };
+        let links = note.links.iter();
+        links
+            .filter_map(|link| Some((link, rewrite(link)?)))
+            .collect()
+    }
+
+    /// Whether one of Markdown's own links leads to the file by its path.
+    fn by_path(&self, names: &Names, from: &str, link: &NoteLink, file: u32) -> bool {
+        !link.is_wiki() && names.resolve_path(&link.target, from).file() == Some(file)
+    }
+
+    /// A link of the moved file to something that is not in the listing, such
+    /// as a folder, leads there from its new place too.
+    fn unlisted(&self, from: u32, link: &NoteLink) -> Option<String> {
+        let old = self.vault.file(from).path.as_str();
+        let relative =
+            self.moved.contains_key(&from) && !link.is_wiki() && !link.target.starts_with('/');
+        let url = link.target.contains("://") || link.target.starts_with("mailto:");
+        if !relative || url || link.target.starts_with('~') {
+            return None;
+        }
+        let full = joined(folder_of(old), &link.target)?;
+        // What is nowhere stays as its author wrote it.
+        let known = !is_local(old, link)
+            || self
+                .vault
+                .files
+                .iter()
+                .any(|file| file.path.starts_with(&full));
+        let mut new = relative_path(folder_of(self.path(from)), &full);
+        if link.target.ends_with('/') && !new.ends_with('/') {
+            new.push('/');
+        }
+        (known && new != link.target).then_some(new)
+    }
+
+    /// How the author of `link` would name `file` now.
+    fn written(&self, from: u32, file: u32, link: &NoteLink) -> String {
+        let author = link.target.as_str();
+        let path = self.path(file);
+        let ending = author.len() > 3 && fold(author).ends_with(".md");
+        let path = match path.strip_suffix(".md") {
+            Some(stem) if !ending => stem,
+            _ => path,
+        };
+        let here = self.path(from);
+        let old = self.vault.file(from).path.as_str();
+        let by_path = self.by_path(&self.vault.names, old, link, file);
+        if let Some(_root) = author.strip_prefix('/') {
+            return format!("/{path}");
+        }
+        if author.starts_with("./") || author.starts_with("../") || by_path {
+            let relative = relative_path(folder_of(here), path);
+            let dotted = author.starts_with("./") || link.is_wiki();
+            return match relative.starts_with("..") || !dotted {
+                true => relative,
+                false => format!("./{relative}"),
+            };
+        }
+        self.shortest(path, author.matches('/').count() + 1, file, here)
+    }
+
+    /// The end of `path` with at least `parts` parts that means `file` alone.
+    fn shortest(&self, path: &str, parts: usize, file: u32, here: &str) -> String {
+        let all: Vec<&str> = path.split('/').collect();
+        (parts.min(all.len())..=all.len())
+            .map(|count| all[all.len() - count..].join("/"))
+            .find(|name| self.names.resolve(name, here) == Resolution::File(file))
+            .unwrap_or_else(|| format!("/{path}"))
+    }
+
+    fn edit(&self, text: &str, link: &NoteLink, new: &str, edits: &mut Vec<Edit>) {
+        if link.kind == LinkKind::Reference {
+            for span in definitions(text, &link.target) {
+                let new = encoded(text, &span, new);
+                edits.push(Edit { span, text: new });
+            }
+            return;
+        }
+        let Some(span) = link.at.clone() else { return };
+        let Some(old) = text.get(span.clone()) else {
+            return;
+        };
+        if link.is_wiki() && old == link.target {
+            let text = new.to_owned();
+            edits.push(Edit { span, text });
+        } else if !link.is_wiki() && percent_decoded(old) == link.target {
+            let new = match link.kind {
+                LinkKind::Import => new.replace(' ', "\\ "),
+                _ => encoded(text, &span, new),
+            };
+            edits.push(Edit { span, text: new });
+        }
+    }
+
+    /// Names without brackets in front matter: key, old and new name.
+    fn plain_rewrites<'n>(&self, from: u32, note: &'n Note) -> Vec<(&'n str, String, String)> {
+        let old = self.vault.file(from).path.as_str();
+        let mut found = Vec::new();
+        let keys = note.front_matter.iter().flatten().map(|(key, _)| key);
+        for key in keys.filter(|key| naming_key(key).is_some()) {
+            for text in note.plain_names(key) {
+                let name = name_in(text);
+                let Some(file) = self.vault.names.resolve(name, old).file() else {
+                    continue;
+                };
+                if self.names.resolve(name, self.path(from)).file() == Some(file) {
+                    continue;
+                }
+                let link = NoteLink {
+                    kind: LinkKind::Wiki,
+                    target: name.to_owned(),
+                    fragment: None,
+                    span: 0..0,
+                    at: None,
+                    line: 0,
+                    key: None,
+                    leads: false,
+                };
+                found.push((
+                    key.as_str(),
+                    name.to_owned(),
+                    self.written(from, file, &link),
+                ));
+            }
+        }
+        found
+    }
+}
+
+/// The edit that replaces a whole name in the lines of a key.
+fn plain_edit(text: &str, key: &str, old: &str, new: String) -> Option<Edit> {
+    let document = document::parse(text);
+    let spans = document.front_matter.as_ref()?.spans(text);
+    let (_, lines) = spans.into_iter().find(|(name, _)| name == key)?;
+    let value = lines.start + text[lines.clone()].find(':')? + 1;
+    let edge = |char: Option<char>| {
+        char.is_none_or(|it| it.is_whitespace() || matches!(it, '"' | '\'' | ',' | '[' | ']' | '#'))
+    };
+    let mut places = memchr::memmem::find_iter(&text.as_bytes()[value..lines.end], old);
+    let start = places.find(|at| {
+        let start = value + at;
+        edge(text[..start].chars().next_back()) && edge(text[start + old.len()..].chars().next())
+    })? + value;
+    Some(Edit {
+        span: start..start + old.len(),
+        text: new,
+    })
+}
+
+/// Where definitions `[label]: target` have their target.
+fn definitions(text: &str, target: &str) -> Vec<Range<usize>> {
+    let mut found = Vec::new();
+    let mut at = 0;
+    for line in text.split_inclusive('\n') {
+        let start = at;
+        at += line.len();
+        let Some(colon) = line.find("]:") else {
+            continue;
+        };
+        if !line.trim_start_matches([' ', '>']).starts_with('[') {
+            continue;
+        }
+        let rest = &line[colon + 2..];
+        let begin = colon + 2 + (rest.len() - rest.trim_start().len());
+        let begin = begin + usize::from(line[begin..].starts_with('<'));
+        let end = line[begin..].find(|c: char| c.is_whitespace() || matches!(c, '#' | '>'));
+        let end = begin + end.unwrap_or(line.len() - begin);
+        if percent_decoded(&line[begin..end]) == target {
+            found.push(start + begin..start + end);
+        }
+    }
+    found
+}
+
+/// A path as it may stand in a link of Markdown's own, in the author's way.
+fn encoded(text: &str, span: &Range<usize>, path: &str) -> String {
+    let pointed = text[..span.start].ends_with('<');
+    let old = &text[span.clone()];
+    let was_encoded = old.contains('%');
+    let mut out = String::with_capacity(path.len());
+    for char in path.chars() {
+        let needed = match char {
+            '%' | '#' | '?' | '<' | '>' => true,
+            ' ' => !pointed,
+            '(' | ')' => !pointed && !old.contains(char),
+            char => was_encoded && !char.is_ascii(),
+        };
+        if needed {
+            let mut buffer = [0; 4];
+            for byte in char.encode_utf8(&mut buffer).bytes() {
+                out.push_str(&format!("%{byte:02X}"));
+            }
+        } else {
+            out.push(char);
+        }
+    }
+    out
+}
+
+fn folder_of(path: &str) -> &str {
+    path.rsplit_once('/').map_or("", |(folder, _)| folder)
+}
+
+/// The way from a folder to a path, both from the root.
+fn relative_path(folder: &str, path: &str) -> String {
+    let here: Vec<&str> = folder.split('/').filter(|it| !it.is_empty()).collect();
+    let there: Vec<&str> = path.split('/').collect();
+    let shared = here
+        .iter()
+        .zip(&there[..there.len() - 1])
+        .take_while(|(a, b)| a == b)
+        .count();
+    let mut parts = vec![".."; here.len() - shared];
+    parts.extend(&there[shared..]);
+    parts.join("/")
+}

@@ -1,0 +1,230 @@
+//! Every file of the workspace as links see it, read once.
+
+use std::num::NonZero;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+
+use super::names::{Names, Resolution, joined, last};
+use super::notes::{Note, NoteLink};
+use crate::document::LinkKind;
+use crate::workspace::{RelPath, Role, ScanProblem, Workspace};
+
+/// Sorted by path. Files that cannot be read are there, as names.
+#[derive(Debug, Clone, Default)]
+pub struct Vault {
+    pub files: Vec<File>,
+    pub names: Names,
+    pub problems: Vec<ScanProblem>,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct File {
+    pub path: RelPath,
+    pub role: Role,
+    pub mtime_ns: i64,
+    /// What the file holds, where it is Markdown.
+    pub note: Option<Note>,
+}
+
+impl Vault {
+    pub fn read(workspace: &Workspace) -> Vault {
+        let mut tree = workspace.tree();
+        // Memory lies in folders with a dot as well.
+        for found in workspace.scan().files {
+            if found.path.as_str().starts_with('.') {
+                tree.files.push(found);
+            }
+        }
+        let mut problems = tree.problems;
+        let mut files: Vec<File> = tree
+            .files
+            .into_iter()
+            .map(|found| File {
+                path: found.path,
+                role: found.role,
+                mtime_ns: found.mtime_ns,
+                note: None,
+            })
+            .collect();
+        files.extend(workspace.markdown_in(".mind").into_iter().map(|path| File {
+            path,
+            role: Role::State,
+            mtime_ns: 0,
+            note: None,
+        }));
+        files.sort_by(|a, b| a.path.cmp(&b.path));
+        read_notes(workspace, &mut files, &mut problems);
+        problems.sort();
+        Vault::of(files, problems)
+    }
+
+    fn of(files: Vec<File>, problems: Vec<ScanProblem>) -> Vault {
+        let mut names = Names::new(files.iter().map(|file| file.path.as_str()));
+        for (index, file) in files.iter().enumerate() {
+            for alias in file.note.iter().flat_map(|note| &note.aliases) {
+                names.add_alias(alias, index as u32);
+            }
+        }
+        Vault {
+            files,
+            names,
+            problems,
+        }
+    }
+
+    pub fn file(&self, index: u32) -> &File {
+        &self.files[index as usize]
+    }
+
+    /// The notes with their numbers.
+    pub fn notes(&self) -> impl Iterator<Item = (u32, &File, &Note)> {
+        let numbered = (0..).zip(&self.files);
+        numbered.filter_map(|(index, file)| Some((index, file, file.note.as_ref()?)))
+    }
+
+    /// The number of a file, by its path.
+    pub fn position(&self, path: &RelPath) -> Option<u32> {
+        let found = self.files.binary_search_by(|file| file.path.cmp(path));
+        found.ok().map(|index| index as u32)
+    }
+
+    /// Where a link of the file `from` leads.
+    pub fn resolve(&self, from: u32, link: &NoteLink) -> Resolution {
+        resolve_in(&self.names, self.file(from).path.as_str(), from, link)
+    }
+
+    /// The shortest name by which every file of the vault finds this one:
+    /// its name alone, or its path where others have the same name.
+    pub fn link_name(&self, index: u32) -> &str {
+        let path = self.file(index).path.as_str();
+        let path = path.strip_suffix(".md").unwrap_or(path);
+        match self.names.named(last(path)) {
+            [_] => last(path),
+            _ => path,
+        }
+    }
+}
+
+pub(super) fn resolve_in(names: &Names, path: &str, from: u32, link: &NoteLink) -> Resolution {
+    if link.target.is_empty() {
+        return Resolution::File(from);
+    }
+    match link.kind {
+        LinkKind::Wiki | LinkKind::Embed => names.resolve(&link.target, path),
+        LinkKind::Import => names.resolve_path(&link.target, path),
+        // Markdown's own links lead from the folder; Obsidian also takes them
+        // as it takes its own.
+        _ => match names.resolve_path(&link.target, path) {
+            Resolution::Missing => names.resolve(&link.target, path),
+            found => found,
+        },
+    }
+}
+
+/// Whether a link leads somewhere that a listing of files can tell about: not
+/// to the network, out of the workspace, or into a folder that is not listed.
+pub(super) fn is_local(path: &str, link: &NoteLink) -> bool {
+    let target = link.target.as_str();
+    // A name may hold a colon; what has a scheme and slashes is a URL.
+    let url = target.split_once(':').is_some_and(|(scheme, rest)| {
+        scheme.len() > 1
+            && scheme
+                .bytes()
+                .all(|it| it.is_ascii_alphanumeric() || b"+-.".contains(&it))
+            && (rest.starts_with("//") || !link.is_wiki())
+    });
+    if url || target.contains("://") || target.starts_with('~') || target.starts_with("//") {
+        return false;
+    }
+    let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
+    let Some(full) = (match target.strip_prefix('/') {
+        Some(rest) => Some(rest.to_owned()),
+        None => joined(folder, target),
+    }) else {
+        return false;
+    };
+    let hidden = |part: &str| {
+        part.starts_with('.') && part.len() > 1
+            || matches!(part, "node_modules" | "target" | "venv" | "__pycache__")
+    };
+    let mut folders = full.split('/').rev().skip(1);
+    link.is_wiki() || !folders.any(hidden)
+}
+
+/// The fields that Dendron gives to every note.
+const DENDRON: [&str; 3] = ["id", "desc", "created"];
+
+fn read_notes(workspace: &Workspace, files: &mut [File], problems: &mut Vec<ScanProblem>) {
+    let wanted: Vec<usize> = files
+        .iter()
+        .enumerate()
+        .filter(|(_, file)| is_note(&file.path))
+        .map(|(index, _)| index)
+        .collect();
+    let label_first = is_dendron(workspace, files, &wanted);
+    let next = AtomicUsize::new(0);
+    let shared: &[File] = files;
+    let work = || {
+        let mut read = Vec::new();
+        loop {
+            let at = next.fetch_add(1, Ordering::Relaxed);
+            let Some(&index) = wanted.get(at) else {
+                return read;
+            };
+            let note = workspace
+                .read_text(&shared[index].path)
+                .map(|text| Note::read(text, label_first));
+            read.push((index, note));
+        }
+    };
+    let threads = thread::available_parallelism()
+        .map_or(2, NonZero::get)
+        .clamp(1, 8);
+    let mut read = Vec::new();
+    thread::scope(|scope| {
+        let others: Vec<_> = (1..threads).map(|_| scope.spawn(work)).collect();
+        read = work();
+        for other in others {
+            match other.join() {
+                Ok(part) => read.extend(part),
+                Err(panic) => std::panic::resume_unwind(panic),
+            }
+        }
+    });
+    for (index, note) in read {
+        match note {
+            Ok(note) => files[index].note = Some(note),
+            Err(error) => problems.push(ScanProblem {
+                path: files[index].path.to_string(),
+                message: error.reason(),
+            }),
+        }
+    }
+}
+
+/// A Markdown file that people write. Those with a dot are the machine's, such
+/// as `memory/.graph.md`.
+fn is_note(path: &RelPath) -> bool {
+    path.as_str().ends_with(".md") && !path.file_name().starts_with('.')
+}
+
+/// In a vault of Dendron's a link is `[[label|note]]`, and every note carries
+/// the fields that Dendron gave it. A sample tells.
+fn is_dendron(workspace: &Workspace, files: &[File], notes: &[usize]) -> bool {
+    const SAMPLE: usize = 16;
+    let step = (notes.len() / SAMPLE).max(1);
+    let sample: Vec<usize> = notes.iter().copied().step_by(step).take(SAMPLE).collect();
+    let with_fields = sample.iter().filter(|&&index| {
+        let Ok(text) = workspace.read_text(&files[index].path) else {
+            return false;
+        };
+        let head: Vec<&str> = text.lines().take(30).collect();
+        DENDRON.iter().all(|field| {
+            head.iter().any(|line| {
+                line.strip_prefix(field)
+                    .is_some_and(|it| it.starts_with(':'))
+            })
+        })
+    });
+    with_fields.count() * 2 > sample.len()
+}

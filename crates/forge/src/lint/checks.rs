@@ -1,0 +1,370 @@
+//! The nine checks. Each gets the survey and says what it found, worst first
+//! where there is an order.
+
+use std::collections::HashSet;
+
+use jiff::Timestamp;
+
+use super::fix::entry_of;
+use super::{Finding, Level, Survey};
+use crate::document;
+use crate::links::{Resolution, fold};
+use crate::mind::{File, Layout, cut};
+use crate::routing::hubs::Hub;
+use crate::routing::manifest::{Entry, Part, SUMMARY_FORMAT};
+use crate::session::{self, Untracked, day, days_since};
+use crate::workspace::RelPath;
+
+type CheckFn = fn(&Survey<'_>, Timestamp) -> Vec<Finding>;
+
+pub(super) const ALL: [(&str, CheckFn); 9] = [
+    ("STATUS FRESHNESS", status_freshness),
+    ("DECISION CONSISTENCY", decision_consistency),
+    ("ORPHAN FILES", orphan_files),
+    ("ORPHAN FOLDERS", orphan_folders),
+    ("STALE BLOCKERS", stale_blockers),
+    ("CLOSETS COVERAGE", closets_coverage),
+    ("TYPED-EDGE GRAPH", typed_edges),
+    ("SUMMARY FORMAT VERSION", summary_format),
+    ("MANIFEST CONSISTENCY", manifest_consistency),
+];
+
+const STALE_DAYS: i64 = 3;
+
+fn warn(message: String, fix: impl Into<String>) -> Finding {
+    Finding {
+        level: Level::Warn,
+        message,
+        fix: fix.into(),
+    }
+}
+
+fn info(message: String, fix: impl Into<String>) -> Finding {
+    Finding {
+        level: Level::Info,
+        ..warn(message, fix)
+    }
+}
+
+fn status_freshness(survey: &Survey<'_>, now: Timestamp) -> Vec<Finding> {
+    let path = survey.mind.file(File::State);
+    let update = "run `memory-forge session update`";
+    let state = match survey.mind.state() {
+        Ok(Some(state)) => state,
+        Ok(None) => return vec![warn(format!("{path} is missing"), update)],
+        Err(error) => return vec![warn(error.to_string(), "repair the file")],
+    };
+    match state.updated {
+        None => vec![warn(
+            format!("{path} has no date of its last update"),
+            update,
+        )],
+        Some(on) => {
+            let days = days_since(on, day(now));
+            match days > STALE_DAYS {
+                true => vec![warn(
+                    format!("{path} was last updated {on}, {days} days ago"),
+                    update,
+                )],
+                false => Vec::new(),
+            }
+        }
+    }
+}
+
+fn decision_consistency(survey: &Survey<'_>, _: Timestamp) -> Vec<Finding> {
+    let path = survey.mind.file(File::Decisions);
+    let found = match survey.mind.supersessions() {
+        Ok(found) => found,
+        Err(error) => return vec![warn(error.to_string(), "repair the file")],
+    };
+    found
+        .iter()
+        .map(|it| {
+            let (older, newer) = (&it.older, &it.newer);
+            let said = |text: &str| cut(text, 80);
+            warn(
+                format!(
+                    "{path}:{} \"{}\" is superseded by line {} \"{}\" ({})",
+                    older.line,
+                    said(&older.title),
+                    newer.line,
+                    said(newer.decision.as_deref().unwrap_or(&newer.title)),
+                    it.word
+                ),
+                "mark it (`memory-forge lint --fix`)",
+            )
+        })
+        .collect()
+}
+
+fn orphan_files(survey: &Survey<'_>, _: Timestamp) -> Vec<Finding> {
+    unlisted(survey)
+}
+
+/// Files that no list of their hub names, and entries of files that are gone.
+fn unlisted(survey: &Survey<'_>) -> Vec<Finding> {
+    let mut found = Vec::new();
+    for hub in survey.hubs.iter().filter(|it| !it.is_memory()) {
+        let registered = Registered::of(survey, hub);
+        // A hub without any list is for the check of coverage.
+        if !registered.lists.is_empty() {
+            for path in &hub.members {
+                if !registered.files.contains(path) {
+                    found.push(warn(
+                        format!("{path} is in no list of {}", hub.name),
+                        "run `memory-forge closets build`",
+                    ));
+                }
+            }
+        }
+        for (list, line, target) in registered.dead {
+            found.push(info(
+                format!("{list}:{line} lists [[{target}]], which is not there"),
+                "drop it (`memory-forge lint --fix`)",
+            ));
+        }
+    }
+    found
+}
+
+pub(super) fn orphans(survey: &Survey<'_>) -> Vec<Finding> {
+    let mut found = unlisted(survey);
+    found.extend(danglers(survey));
+    found
+}
+
+/// What the lists of a hub name: its closets, their archive, its hub page.
+pub(super) struct Registered {
+    pub(super) lists: Vec<RelPath>,
+    pub(super) files: HashSet<RelPath>,
+    /// List, line and target of what is not there.
+    pub(super) dead: Vec<(RelPath, usize, String)>,
+}
+
+impl Registered {
+    pub(super) fn of(survey: &Survey<'_>, hub: &Hub) -> Registered {
+        let mut registered = Registered {
+            lists: Vec::new(),
+            files: HashSet::new(),
+            dead: Vec::new(),
+        };
+        let lists = [Some(hub.closets()), Some(hub.closets_archive())];
+        for list in lists.into_iter().chain([hub.index.clone()]).flatten() {
+            let Some(index) = survey.vault.position(&list) else {
+                continue;
+            };
+            let Some(note) = &survey.vault.file(index).note else {
+                continue;
+            };
+            let is_closets = hub.index.as_ref() != Some(&list);
+            let mut document = None;
+            for link in &note.links {
+                match survey.vault.resolve(index, link) {
+                    Resolution::Missing => {
+                        // Entries are headings and rows; people and places in
+                        // their fields need no page.
+                        let document = document.get_or_insert_with(|| {
+                            let text = survey.workspace.read_text(&list);
+                            document::parse(text.unwrap_or_default())
+                        });
+                        if link.is_wiki() && entry_of(document, link, is_closets).is_some() {
+                            let target = link.target.clone();
+                            registered.dead.push((list.clone(), link.line, target));
+                        }
+                    }
+                    found => {
+                        let files: Vec<u32> = match found {
+                            Resolution::File(file) => vec![file],
+                            Resolution::Ambiguous(files) => files,
+                            Resolution::Missing => Vec::new(),
+                        };
+                        let paths = files.iter().map(|it| survey.vault.file(*it).path.clone());
+                        registered.files.extend(paths);
+                    }
+                }
+            }
+            registered.lists.push(list);
+        }
+        registered
+    }
+}
+
+fn orphan_folders(survey: &Survey<'_>, _: Timestamp) -> Vec<Finding> {
+    let Some(manifest) = &survey.manifest else {
+        return Vec::new();
+    };
+    let untracked = Untracked::of(&survey.tree, manifest);
+    let one = |(folder, notes): &(String, usize)| {
+        let files = if *notes == 1 { "file" } else { "files" };
+        warn(
+            format!("{folder}/ has {notes} Markdown {files} and is not in the Hub Map"),
+            format!("run `memory-forge domain add {folder}`"),
+        )
+    };
+    untracked.folders.iter().map(one).collect()
+}
+
+fn stale_blockers(survey: &Survey<'_>, now: Timestamp) -> Vec<Finding> {
+    let Ok(Some(state)) = survey.mind.state() else {
+        return Vec::new();
+    };
+    let sessions = survey.mind.sessions().unwrap_or_default();
+    session::stale(&state, &sessions, day(now))
+        .into_iter()
+        .map(|it| {
+            let since = it.since.map(|day| format!(" since {day}"));
+            let entries = it.entries;
+            warn(
+                format!(
+                    "\"{}\" is blocked{} ({entries} log entries)",
+                    cut(&it.text, 120),
+                    since.unwrap_or_default()
+                ),
+                "resolve it, or say what it waits for (`memory-forge session update --blocked`)",
+            )
+        })
+        .collect()
+}
+
+/// Every hub of the Hub Map, whether it is a page or closets (W-5).
+fn closets_coverage(survey: &Survey<'_>, _: Timestamp) -> Vec<Finding> {
+    if !survey.is_full() {
+        return Vec::new();
+    }
+    let there = |path: &RelPath| survey.workspace.absolute(path).is_file();
+    let mut found = Vec::new();
+    for hub in &survey.hubs {
+        let closets = hub.closets();
+        let wanted = !hub.is_memory() || keeps_memory_closets(survey);
+        if wanted && !there(&closets) {
+            found.push(warn(
+                format!("{} has no {closets}", hub.name),
+                "run `memory-forge closets build`",
+            ));
+        }
+    }
+    found
+}
+
+/// From version 2.1 on the state files are a hub as well.
+fn keeps_memory_closets(survey: &Survey<'_>) -> bool {
+    let version = survey.manifest.as_ref().and_then(|it| it.version());
+    let mut parts = version
+        .unwrap_or("")
+        .split('.')
+        .map(|it| it.parse::<u32>().unwrap_or(0));
+    let version = (parts.next().unwrap_or(0), parts.next().unwrap_or(0));
+    survey.mind.layout() == Layout::Manifest && version >= (2, 1)
+}
+
+fn typed_edges(survey: &Survey<'_>, _: Timestamp) -> Vec<Finding> {
+    danglers(survey)
+}
+
+fn danglers(survey: &Survey<'_>) -> Vec<Finding> {
+    let graph = &survey.graph;
+    graph
+        .dangling()
+        .map(|edge| {
+            let (from, to) = (graph.node(edge.from), graph.node(edge.to));
+            warn(
+                format!(
+                    "{} {} -> {} leads nowhere",
+                    from.id,
+                    edge.kind.name(),
+                    to.name
+                ),
+                "correct the front matter, or write the page",
+            )
+        })
+        .collect()
+}
+
+fn summary_format(survey: &Survey<'_>, _: Timestamp) -> Vec<Finding> {
+    let Some(manifest) = survey.manifest.as_ref().filter(|_| survey.is_full()) else {
+        return Vec::new();
+    };
+    let refresh = "run `memory-forge manifest refresh`";
+    match manifest.summary_format() {
+        Some(format) if format >= SUMMARY_FORMAT => Vec::new(),
+        Some(format) => vec![warn(
+            format!("summaries have format {format}, and {SUMMARY_FORMAT} is current"),
+            refresh,
+        )],
+        None => vec![warn("summaries have no format version".to_owned(), refresh)],
+    }
+}
+
+fn manifest_consistency(survey: &Survey<'_>, _: Timestamp) -> Vec<Finding> {
+    let Some(manifest) = &survey.manifest else {
+        return Vec::new();
+    };
+    let mut found = Vec::new();
+    for entry in manifest.entries() {
+        if is_dead(survey, entry) {
+            let message = format!(
+                "{} lists [[{}]], which is not there",
+                name(entry.part),
+                entry.target
+            );
+            let fix = "restore the file, or drop the row (`memory-forge lint --fix`)";
+            found.push(match entry.part {
+                Part::Tier3 => info(message, fix),
+                _ => warn(message, fix),
+            });
+        } else if lacks_summary(entry) {
+            let row = match entry.target.is_empty() {
+                true => &entry.name,
+                false => &entry.target,
+            };
+            found.push(info(
+                format!("{} has no summary of [[{row}]]", name(entry.part)),
+                "fill it in (`memory-forge lint --fix`)",
+            ));
+        }
+    }
+    found
+}
+
+/// Whether an entry names a file that is not there.
+pub(super) fn is_dead(survey: &Survey<'_>, entry: &Entry) -> bool {
+    let names = &survey.vault.names;
+    !entry.target.is_empty()
+        && entry.part != Part::Config
+        && names.resolve(&entry.target, "_MANIFEST.md") == Resolution::Missing
+        && !is_folder(survey, &entry.target)
+}
+
+/// Whether it names the folder of a hub, or closets that are still to be
+/// built there: that is for the check of coverage.
+fn is_folder(survey: &Survey<'_>, target: &str) -> bool {
+    let target = fold(target.trim_end_matches('/'));
+    if let Some(folder) = target.strip_suffix("/_closets") {
+        let hub = survey
+            .hubs
+            .iter()
+            .find(|it| fold(it.folder.as_str()) == folder);
+        return hub.is_some_and(|it| survey.workspace.absolute(&it.folder).is_dir());
+    }
+    survey
+        .hubs
+        .iter()
+        .any(|it| fold(it.folder.as_str()) == target)
+}
+
+pub(super) fn lacks_summary(entry: &Entry) -> bool {
+    matches!(entry.part, Part::Tier1 | Part::HubMap)
+        && entry.is_row()
+        && entry.text.trim().is_empty()
+}
+
+fn name(part: Part) -> &'static str {
+    match part {
+        Part::Tier1 => "Tier 1",
+        Part::Tier2 => "Tier 2",
+        Part::Tier3 => "Tier 3",
+        Part::HubMap => "Hub Map",
+        Part::Config => "Config",
+    }
+}

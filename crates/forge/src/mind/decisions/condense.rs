@@ -1,0 +1,254 @@
+//! A long file of dated decisions made easier to read, in the words that are
+//! there: a decision takes in the one it replaced, and those of one week about
+//! one thing stand below a line of their own. No word is lost, and none is
+//! added but dates and words of theirs.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use jiff::civil::Date;
+
+use super::forms::without_annotation;
+use super::supersede::{self, content_words};
+use super::{Decision, Form, read};
+use crate::document::{self, Document, Edit};
+use crate::mind::Error;
+use crate::mind::values::{self, apply, marker};
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Condensed {
+    /// Decisions that took in the one they replaced.
+    pub pairs: usize,
+    /// Weeks that were gathered, and the decisions in them.
+    pub clusters: usize,
+    pub gathered: usize,
+}
+
+impl Condensed {
+    pub fn is_nothing(&self) -> bool {
+        self.pairs + self.clusters == 0
+    }
+}
+
+/// Decisions of a week that are worth a heading.
+const CLUSTER: usize = 3;
+
+/// The text with what can be gathered gathered. Doing it again finds nothing.
+pub(crate) fn condensed(path: &impl ToString, text: String) -> Result<(String, Condensed), Error> {
+    let mut done = Condensed::default();
+    let mut after = text.clone();
+    // What was joined may leave something else to join: until nothing is left.
+    loop {
+        let (joined, pairs) = pairs(path, &after)?;
+        let (gathered, weeks, count) = clusters(path, &joined)?;
+        after = gathered;
+        done.pairs += pairs;
+        done.clusters += weeks;
+        done.gathered += count;
+        if pairs + weeks == 0 {
+            break;
+        }
+    }
+    let before = facts(&text);
+    let whole = before.iter().all(|fact| after.contains(fact.as_str()));
+    match whole {
+        true => Ok((after, done)),
+        false => Err(Error::Unsafe {
+            path: path.to_string(),
+            why: "a decision would not be found in its own words",
+        }),
+    }
+}
+
+fn facts(text: &str) -> Vec<String> {
+    let document = document::parse(text.to_owned());
+    let lines = read(&document).into_iter();
+    lines
+        .filter(|it| it.form == Form::Line)
+        .filter_map(|it| fact(&it.text).map(str::to_owned))
+        .collect()
+}
+
+/// The words of a dated line, without marks and dates around them.
+fn fact(line: &str) -> Option<&str> {
+    let line = line.trim();
+    let line = marker(line).map_or(line, |it| line[it.min(line.len())..].trim_start());
+    let line = without_annotation(line).trim_end();
+    let whole = line.strip_prefix("~~").and_then(|it| it.strip_suffix("~~"));
+    let line = whole.unwrap_or(line);
+    let (_, rest) = line.strip_prefix("**")?.split_once("**")?;
+    let fact = rest
+        .trim_start()
+        .trim_start_matches(['-', '–', '—', ':'])
+        .trim();
+    let inner = fact.strip_prefix("~~").and_then(|it| it.strip_suffix("~~"));
+    Some(inner.unwrap_or(fact)).filter(|it| !it.is_empty())
+}
+
+/// Dated lines at the left edge that consist of one line.
+fn plain_lines(document: &Document, all: &[Decision]) -> HashSet<usize> {
+    let alone = |it: &Decision| {
+        let rest = &document.text[it.span.end..];
+        let next = rest.lines().next().unwrap_or("");
+        let goes_on = next.starts_with([' ', '\t']) && !next.trim().is_empty();
+        let outer = !document.str(&it.span).starts_with([' ', '\t']);
+        it.form == Form::Line && it.date.is_some() && outer && !goes_on && fact(&it.text).is_some()
+    };
+    (0..all.len()).filter(|at| alone(&all[*at])).collect()
+}
+
+/// `**new** - fact; replaces old (was date)` in place of both.
+fn pairs(path: &impl ToString, text: &str) -> Result<(String, usize), Error> {
+    let document = document::parse(text.to_owned());
+    let all = read(&document);
+    let plain = plain_lines(&document, &all);
+    let mut busy = HashSet::new();
+    let mut edits = Vec::new();
+    let mut count = 0;
+    for found in supersede::find(&all) {
+        let (older, newer) = (&all[found.older], &all[found.newer]);
+        let both = [found.older, found.newer];
+        let fits = both
+            .iter()
+            .all(|at| plain.contains(at) && !busy.contains(at))
+            && !newer.superseded
+            && older
+                .superseded_on
+                .is_none_or(|day| Some(day) == newer.date);
+        let (Some(old), Some(day)) = (fact(&older.text), older.date) else {
+            continue;
+        };
+        if !fits {
+            continue;
+        }
+        busy.extend(both);
+        count += 1;
+        let line = document.str(&newer.span);
+        let end = newer.span.start + line.trim_end().len();
+        edits.push(Edit {
+            span: end..end,
+            text: format!("; replaces {old} (was {day})"),
+        });
+        edits.push(Edit {
+            span: with_gap(&document, older),
+            text: String::new(),
+        });
+    }
+    Ok((apply(path, text, edits)?, count))
+}
+
+/// An entry with the blank line behind it, where one stands before it as well.
+fn with_gap(document: &Document, entry: &Decision) -> std::ops::Range<usize> {
+    let before = document.text[..entry.span.start].lines().next_back();
+    let mut lines = document.text[entry.span.end..].split_inclusive('\n');
+    let gap = match (before.map(str::trim), lines.next()) {
+        (Some("") | None, Some(next)) if next.trim().is_empty() => next.len(),
+        _ => 0,
+    };
+    entry.span.start..entry.span.end + gap
+}
+
+/// `**first–last** - topic` with the lines of a week below it, as they are.
+fn clusters(path: &impl ToString, text: &str) -> Result<(String, usize, usize), Error> {
+    let document = document::parse(text.to_owned());
+    let all = read(&document);
+    let plain = plain_lines(&document, &all);
+    let mut weeks: BTreeMap<(i16, i8), Vec<usize>> = BTreeMap::new();
+    for (at, decision) in all.iter().enumerate() {
+        if let Some(date) = decision.date.filter(|_| plain.contains(&at)) {
+            let week = date.iso_week_date();
+            weeks
+                .entry((week.year(), week.week()))
+                .or_default()
+                .push(at);
+        }
+    }
+    let words: HashMap<usize, HashSet<String>> = (plain.iter())
+        .map(|at| (*at, content_words(fact(&all[*at].text).unwrap_or(""))))
+        .collect();
+    let mut edits = Vec::new();
+    let (mut clusters, mut gathered) = (0, 0);
+    for mut left in weeks.into_values() {
+        while let Some(&first) = left.first() {
+            let alike = |at: &usize| overlap(&words[&first], &words[at]);
+            let (group, rest): (Vec<usize>, Vec<usize>) = left.iter().partition(|at| alike(at));
+            left = match group.len() >= CLUSTER {
+                true => rest,
+                false => left[1..].to_vec(),
+            };
+            if group.len() >= CLUSTER {
+                clusters += 1;
+                gathered += group.len();
+                gather(&document, &all, &group, &words, &mut edits);
+            }
+        }
+    }
+    Ok((apply(path, text, edits)?, clusters, gathered))
+}
+
+/// At least half of the words of the shorter one.
+fn overlap(a: &HashSet<String>, b: &HashSet<String>) -> bool {
+    let least = a.len().min(b.len());
+    least > 0 && a.intersection(b).count() * 2 >= least
+}
+
+fn gather(
+    document: &Document,
+    all: &[Decision],
+    group: &[usize],
+    words: &HashMap<usize, HashSet<String>>,
+    edits: &mut Vec<Edit>,
+) {
+    let nl = document.newline();
+    let dates: Vec<Date> = group.iter().filter_map(|at| all[*at].date).collect();
+    let (from, to) = (dates.iter().min(), dates.iter().max());
+    let (Some(from), Some(to)) = (from, to) else {
+        return;
+    };
+    // What they have in common, in the words and order of the first.
+    let first = fact(&all[group[0]].text).unwrap_or("");
+    let common = |word: &&str| {
+        let term = content_words(word);
+        !term.is_empty()
+            && term
+                .iter()
+                .all(|it| group.iter().all(|at| words[at].contains(it)))
+    };
+    let mut topic: Vec<&str> = first
+        .split(|c: char| !(c.is_alphanumeric() || c == '-' || c == '_'))
+        .filter(common)
+        .collect();
+    topic.dedup();
+    let topic = match topic.is_empty() {
+        true => values::cut(first, 60),
+        false => topic.join(" "),
+    };
+    let bullet = match marker(all[group[0]].text.trim()) {
+        Some(_) => "- ",
+        None => "",
+    };
+    let mut text = format!("{bullet}**{from}–{to}** - {topic}{nl}");
+    let inner = "  ";
+    let mut in_order: Vec<&Decision> = group.iter().map(|at| &all[*at]).collect();
+    in_order.sort_by_key(|it| it.span.start);
+    for it in &in_order {
+        let line = it.text.trim();
+        let line = marker(line).map_or(line, |length| line[length..].trim_start());
+        text.push_str(&format!("{inner}- {line}{nl}"));
+    }
+    let last = document.str(&in_order[0].span);
+    if !last.ends_with(['\n', '\r']) {
+        text.truncate(text.len() - nl.len());
+    }
+    for (at, it) in in_order.iter().enumerate() {
+        edits.push(match at {
+            0 => Edit {
+                span: it.span.clone(),
+                text: text.clone(),
+            },
+            _ => Edit {
+                span: with_gap(document, it),
+                text: String::new(),
+            },
+        });
+    }
+}

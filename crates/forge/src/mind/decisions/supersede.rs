@@ -1,0 +1,587 @@
+//! Which decisions were replaced by later ones, and saying so where they stand.
+//!
+//! A later decision must name what it ends: by id, by date, or by the words
+//! behind "instead of" and its like. What is merely about the same thing is
+//! left alone. Marking adds to an entry and never takes a word away.
+
+use std::collections::{HashMap, HashSet};
+use std::ops::Range;
+
+use jiff::Timestamp;
+use jiff::civil::Date;
+
+use super::{Decision, Form, id_at_start, read};
+use crate::document::{self, Document, Edit};
+use crate::mind::values::{self, apply, first_date, labelled, marker};
+use crate::mind::{Error, File, Mind};
+
+/// A decision that holds no longer, though its entry does not say so.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Supersession {
+    pub older: Decision,
+    pub newer: Decision,
+    /// The words that say it.
+    pub word: &'static str,
+}
+
+/// A decision as something to find.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Decided {
+    /// Of the file's text.
+    pub span: Range<usize>,
+    /// What replaced it, where something did.
+    pub ended: Option<String>,
+}
+
+/// What may stand before the thing that ends.
+const WORDS: [&str; 7] = [
+    "supersedes",
+    "replaces",
+    "instead of",
+    "no longer",
+    "dropped",
+    "reverses",
+    "overrides",
+];
+
+/// Words behind which something else is spoken of than what ends.
+const ENDS: [&str; 12] = [
+    "because", "since", "with", "in", "as", "so", "and", "but", "to", "after", "until", "when",
+];
+
+/// Words that many decisions share whatever they are about.
+const COMMON: [&str; 63] = [
+    "the", "and", "for", "with", "from", "that", "this", "are", "was", "were", "will", "have",
+    "has", "had", "not", "all", "any", "our", "use", "used", "using", "uses", "its", "into",
+    "than", "then", "them", "they", "their", "also", "only", "over", "per", "via", "now", "new",
+    "old", "one", "two", "more", "most", "can", "may", "must", "should", "would", "about", "after",
+    "before", "because", "since", "every", "each", "until", "when", "what", "which", "who", "but",
+    "keep", "make", "decided", "decision",
+];
+
+/// Words on either side of the trigger that are looked at.
+const REACH: usize = 6;
+
+impl Mind<'_> {
+    /// Decisions that a later one replaces in so many words, and that are not
+    /// marked as such.
+    pub fn supersessions(&self) -> Result<Vec<Supersession>, Error> {
+        let all = self.decisions()?;
+        let found = find(&all).into_iter();
+        Ok(found
+            .filter(|it| !all[it.older].superseded)
+            .map(|it| Supersession {
+                older: all[it.older].clone(),
+                newer: all[it.newer].clone(),
+                word: it.word,
+            })
+            .collect())
+    }
+
+    /// Where each decision stands in its file, and what became of it.
+    pub fn decided(&self) -> Result<Vec<Decided>, Error> {
+        let Some(document) = self.document(File::Decisions)? else {
+            return Ok(Vec::new());
+        };
+        let all = read(&document);
+        let path = self.files.path(File::Decisions);
+        let by = successors(&all);
+        let standing = all.iter().zip(by).map(|(it, by)| {
+            let ended = (it.superseded || by.is_some()).then(|| match by {
+                Some(by) => match (&all[by].id, all[by].form) {
+                    (Some(id), Form::Block) => format!("{id} ({path}:{})", all[by].line),
+                    _ => format!("{path}:{}", all[by].line),
+                },
+                None => match it.superseded_on {
+                    Some(day) => format!("a decision of {day}"),
+                    None => "a later decision".to_owned(),
+                },
+            });
+            Decided {
+                span: it.span.clone(),
+                ended,
+            }
+        });
+        let mut standing: Vec<Decided> = standing.collect();
+        standing.sort_by_key(|it| it.span.start);
+        Ok(standing)
+    }
+
+    /// Marks them. Doing it again changes nothing.
+    pub fn annotate(&self, now: Timestamp) -> Result<usize, Error> {
+        if self.supersessions()?.is_empty() {
+            return Ok(0);
+        }
+        self.rewrite(
+            File::Decisions,
+            "Mark superseded decisions",
+            now,
+            |_, before| {
+                let path = self.files.path(File::Decisions);
+                annotated(path, before.unwrap_or_default(), values::date(now))
+            },
+        )
+    }
+}
+
+/// The text with every unmarked supersession marked, and how many there were.
+pub(crate) fn annotated(
+    path: &impl ToString,
+    text: String,
+    today: Date,
+) -> Result<(String, usize), Error> {
+    let document = document::parse(text);
+    let all = read(&document);
+    let mut edits = Vec::new();
+    let mut done = HashSet::new();
+    for found in find(&all) {
+        let (older, newer) = (&all[found.older], &all[found.newer]);
+        if !older.superseded && done.insert(found.older) {
+            edits.extend(annotation(&document, older, newer, today));
+        }
+    }
+    if edits.is_empty() {
+        return Ok((document.text, 0));
+    }
+    let count = done.len();
+    let after = apply(path, &document.text, edits)?;
+    let marked = read(&document::parse(after.clone()));
+    let safe = marked.len() == all.len() && done.iter().all(|&at| marked[at].superseded);
+    match safe {
+        true => Ok((after, count)),
+        false => Err(Error::Unsafe {
+            path: path.to_string(),
+            why: "a marked decision would not be read as one",
+        }),
+    }
+}
+
+/// For each decision, the one that replaced it.
+fn successors(all: &[Decision]) -> Vec<Option<usize>> {
+    let mut by: Vec<Option<usize>> = vec![None; all.len()];
+    for found in find(all) {
+        by[found.older].get_or_insert(found.newer);
+    }
+    let by_id: HashMap<&str, usize> = ids(all);
+    for (at, decision) in all.iter().enumerate() {
+        if by[at].is_some() || !decision.superseded {
+            continue;
+        }
+        let status = decision.status.as_deref().unwrap_or("");
+        let named = mentioned_ids(status)
+            .find_map(|id| by_id.get(id.as_str()).copied())
+            .filter(|other| *other != at);
+        // One decision of that day is the one that is meant; of several, none.
+        let dated = || {
+            let day = decision.superseded_on?;
+            let mut same = (at + 1..all.len()).filter(|&it| all[it].date == Some(day));
+            let first = same.next()?;
+            same.next().is_none().then_some(first)
+        };
+        by[at] = named.or_else(dated);
+    }
+    by
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Found {
+    pub(super) older: usize,
+    pub(super) newer: usize,
+    word: &'static str,
+}
+
+/// The words of a decision, and which of them name what it ended.
+struct Words {
+    all: HashSet<String>,
+    /// Without those that stand for what it ended itself.
+    kept: HashSet<String>,
+    /// Written like a name: `MySQL`, `PR-12`.
+    names: HashSet<String>,
+    objects: Vec<Object>,
+}
+
+struct Object {
+    word: &'static str,
+    text: String,
+    terms: Vec<String>,
+}
+
+/// Every supersession that is said in words, marked or not, in the order of
+/// the decisions that say it.
+pub(super) fn find(all: &[Decision]) -> Vec<Found> {
+    let words: Vec<Words> = all.iter().map(|it| Words::of(&said(it))).collect();
+    let mut with: HashMap<&str, Vec<usize>> = HashMap::new();
+    for (at, words) in words.iter().enumerate() {
+        for word in &words.kept {
+            with.entry(word).or_default().push(at);
+        }
+    }
+    let by_id = ids(all);
+    let mut found: Vec<Found> = Vec::new();
+    for (newer, own) in words.iter().enumerate() {
+        for object in &own.objects {
+            let mut add = |older: usize| {
+                let known = found
+                    .iter()
+                    .any(|it| (it.older, it.newer) == (older, newer));
+                if !known {
+                    found.push(Found {
+                        older,
+                        newer,
+                        word: object.word,
+                    });
+                }
+            };
+            let named: Vec<usize> = mentioned_ids(&object.text)
+                .filter_map(|id| by_id.get(id.as_str()).copied())
+                .filter(|older| *older < newer)
+                .collect();
+            if !named.is_empty() {
+                named.into_iter().for_each(&mut add);
+                continue;
+            }
+            let day = first_date(&object.text);
+            let candidates: HashSet<usize> = match day {
+                Some(day) => (0..newer).filter(|&it| all[it].date == Some(day)).collect(),
+                None => object
+                    .terms
+                    .iter()
+                    .filter_map(|term| with.get(term.as_str()))
+                    // A word of every other decision tells nothing.
+                    .filter(|places| places.len() <= (all.len() / 4).max(3))
+                    .flatten()
+                    .copied()
+                    .filter(|&older| older < newer && !is_later(&all[older], &all[newer]))
+                    .collect(),
+            };
+            if let ([only], Some(_)) = (&Vec::from_iter(&candidates)[..], day) {
+                add(**only);
+                continue;
+            }
+            let best = candidates
+                .into_iter()
+                .filter_map(|older| match day {
+                    Some(_) => Some((shared(&words[older], own), older)).filter(|it| it.0 > 0),
+                    None => Some((score(&words[older], own, object)?, older)),
+                })
+                .max();
+            if let Some((_, older)) = best {
+                add(older);
+            }
+        }
+    }
+    found
+}
+
+/// How surely `older` is what `object` names; none when it is not sure.
+fn score(older: &Words, newer: &Words, object: &Object) -> Option<usize> {
+    let named: Vec<&String> = object
+        .terms
+        .iter()
+        .filter(|term| older.kept.contains(*term))
+        .collect();
+    let by_name = named
+        .iter()
+        .any(|term| older.names.contains(*term) || newer.names.contains(*term));
+    let shared = shared(older, newer);
+    (by_name && !named.is_empty() || !named.is_empty() && shared >= 2)
+        .then_some(named.len() * 4 + shared)
+}
+
+fn shared(older: &Words, newer: &Words) -> usize {
+    older.kept.intersection(&newer.all).count()
+}
+
+fn is_later(older: &Decision, newer: &Decision) -> bool {
+    matches!((older.date, newer.date), (Some(older), Some(newer)) if older > newer)
+}
+
+/// What an entry says: its title and its decision, without rationale.
+fn said(decision: &Decision) -> String {
+    match &decision.decision {
+        Some(text) if decision.form == Form::Block => {
+            // `Superseded by …` speaks of its own end; what it was before that
+            // counts as it did.
+            let status = decision.status.as_deref().unwrap_or("");
+            let status = match (decision.superseded, status.split_once("(was ")) {
+                (true, Some((_, was))) => was.strip_suffix(')').unwrap_or(was),
+                (true, None) => "",
+                (false, _) => status,
+            };
+            format!("{}. {text}. {status}", decision.title)
+        }
+        Some(text) => text.clone(),
+        None => decision.title.clone(),
+    }
+}
+
+impl Words {
+    fn of(text: &str) -> Words {
+        let tokens = tokens(text);
+        let mut names = HashSet::new();
+        for token in &tokens {
+            let written = &text[token.start..token.end];
+            let inner = written
+                .chars()
+                .skip(1)
+                .any(|c| c.is_uppercase() || c.is_ascii_digit());
+            let first = written.starts_with(char::is_uppercase) && !token.begins;
+            if inner || first {
+                names.insert(token.term.clone());
+            }
+        }
+        // `…; replaces old (was 2026-01-03)` has taken in what it ended.
+        let taken_in = text.rsplit_once("(was ").is_some_and(|(_, rest)| {
+            let day = rest.get(..10).and_then(|it| it.parse::<Date>().ok());
+            day.is_some() && text.contains("; replaces ")
+        });
+        let mut objects = Vec::new();
+        let mut ended = HashSet::new();
+        let lower = text.to_lowercase();
+        // Lower case may have another length; then places would not fit.
+        let searched = if lower.len() == text.len() {
+            &lower
+        } else {
+            text
+        };
+        for word in WORDS {
+            for (at, _) in searched.match_indices(word) {
+                let end = at + word.len();
+                let whole = !searched[..at].ends_with(char::is_alphanumeric)
+                    && !searched[end..].starts_with(char::is_alphanumeric);
+                if !whole {
+                    continue;
+                }
+                let after: Vec<&Token> = tokens
+                    .iter()
+                    .skip_while(|it| it.start < end)
+                    .take(REACH)
+                    .take_while({
+                        let mut last = end;
+                        move |it| {
+                            let gap = &text[last..it.start];
+                            last = it.end;
+                            !gap.contains(['.', ';', ':', '(', ')', '—', '–', '\n'])
+                                && !ENDS.contains(&it.term.as_str())
+                        }
+                    })
+                    .collect();
+                let passive = matches!(word, "no longer" | "dropped");
+                let before: Vec<&Token> = match passive {
+                    true => tokens
+                        .iter()
+                        .rev()
+                        .skip_while(|it| it.end > at)
+                        .take(REACH)
+                        .take_while({
+                            let mut last = at;
+                            move |it| {
+                                let gap = &text[it.end..last];
+                                last = it.start;
+                                !gap.contains(['.', ';', ':', '(', ')', '—', '–', '\n', ','])
+                            }
+                        })
+                        .collect(),
+                    false => Vec::new(),
+                };
+                let to = after.last().map_or(end, |it| it.end);
+                let terms: Vec<String> = before
+                    .iter()
+                    .chain(&after)
+                    .map(|it| it.term.clone())
+                    .filter(|it| is_content(it))
+                    .collect();
+                ended.extend(after.iter().map(|it| it.term.clone()));
+                if taken_in {
+                    continue;
+                }
+                objects.push(Object {
+                    word,
+                    text: rest_of_clause(text, end, to),
+                    terms,
+                });
+            }
+        }
+        let all: HashSet<String> = tokens
+            .into_iter()
+            .map(|it| it.term)
+            .filter(|it| is_content(it))
+            .collect();
+        let kept = all.difference(&ended).cloned().collect();
+        Words {
+            all,
+            kept,
+            names,
+            objects,
+        }
+    }
+}
+
+/// Ids and dates may stand in brackets or behind a colon: all of the clause.
+fn rest_of_clause(text: &str, from: usize, at_least: usize) -> String {
+    let rest = &text[from..];
+    let end = rest.find(['.', ';', '\n']).unwrap_or(rest.len());
+    text[from..(from + end).max(at_least)].to_owned()
+}
+
+/// The words of a text that say what it is about.
+pub(crate) fn content_words(text: &str) -> HashSet<String> {
+    let terms = tokens(text).into_iter().map(|it| it.term);
+    terms.filter(|it| is_content(it)).collect()
+}
+
+struct Token {
+    start: usize,
+    end: usize,
+    term: String,
+    /// The first word of a sentence is large whatever it is.
+    begins: bool,
+}
+
+fn tokens(text: &str) -> Vec<Token> {
+    let mut found: Vec<Token> = Vec::new();
+    let mut start: Option<usize> = None;
+    let inside = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '\'');
+    for (at, c) in text.char_indices().chain([(text.len(), ' ')]) {
+        match (start, inside(c)) {
+            (None, true) => start = Some(at),
+            (Some(from), false) => {
+                let word = text[from..at].trim_end_matches(['-', '\'']);
+                let last = found.last().map_or(0, |it| it.end);
+                let begins = found.is_empty() || text[last..from].contains(['.', ':', '?', '!']);
+                found.push(Token {
+                    start: from,
+                    end: from + word.len(),
+                    term: term(word),
+                    begins,
+                });
+                start = None;
+            }
+            _ => {}
+        }
+    }
+    found
+}
+
+fn term(word: &str) -> String {
+    let word = word.to_lowercase();
+    let word = word.strip_suffix("'s").unwrap_or(&word);
+    match word.strip_suffix('s') {
+        Some(stem) if stem.len() > 3 && !stem.ends_with('s') => stem.to_owned(),
+        _ => word.to_owned(),
+    }
+}
+
+fn is_content(term: &str) -> bool {
+    term.chars().count() > 2 && !COMMON.contains(&term)
+}
+
+fn ids(all: &[Decision]) -> HashMap<&str, usize> {
+    let mut by: HashMap<&str, usize> = HashMap::new();
+    for (at, decision) in all.iter().enumerate() {
+        if decision.form == Form::Block
+            && let Some(id) = decision.id.as_deref()
+        {
+            by.entry(id).or_insert(at);
+        }
+    }
+    by
+}
+
+/// Every `DEC-007` of a text.
+fn mentioned_ids(text: &str) -> impl Iterator<Item = String> + '_ {
+    text.char_indices()
+        .filter(|(at, c)| {
+            matches!(c, 'D' | 'd') && !text[..*at].ends_with(|c: char| c.is_alphanumeric())
+        })
+        .filter_map(|(at, _)| id_at_start(&text[at..]).map(|(id, _)| id))
+}
+
+/// The edit that marks an entry.
+fn annotation(
+    document: &Document,
+    older: &Decision,
+    newer: &Decision,
+    today: Date,
+) -> Option<Edit> {
+    let day = newer.date.unwrap_or(today);
+    if older.form == Form::Block {
+        return Some(status_of_block(document, older, newer, day));
+    }
+    let line = document.str(&older.span);
+    let text = line.trim_end();
+    let indent = text.len() - text.trim_start().len();
+    let mark = marker(text.trim_start()).unwrap_or(0);
+    let body = (indent + mark).min(text.len());
+    let body = body + (text[body..].len() - text[body..].trim_start().len());
+    let fact = &text[body..];
+    // What is struck out in part would end the strike too early.
+    let struck = match fact.contains('~') || fact.ends_with('\\') {
+        true => format!("{fact} (superseded {day})"),
+        false => format!("~~{fact}~~ (superseded {day})"),
+    };
+    Some(Edit {
+        span: older.span.start + body..older.span.start + text.len(),
+        text: struck,
+    })
+}
+
+/// `- **Status:** Superseded by DEC-009 (was Final)`.
+fn status_of_block(document: &Document, older: &Decision, newer: &Decision, day: Date) -> Edit {
+    let by = match (&newer.id, newer.form) {
+        (Some(id), Form::Block) => format!("Superseded by {id}"),
+        _ => format!("Superseded {day}"),
+    };
+    let section = document
+        .sections
+        .iter()
+        .find(|it| it.span == older.span)
+        .expect("a block is a section of the document it was read from");
+    let mut at = section.own.start;
+    let mut behind = None;
+    for line in document.str(&section.own).split_inclusive('\n') {
+        let text = line.trim_end();
+        let lead = text.len() - text.trim_start().len();
+        let mark = marker(text.trim_start()).unwrap_or(0);
+        let body = (lead + mark).min(text.len());
+        if let Some((key, value)) = labelled(&text[body..]).filter(|_| !document.in_code(at)) {
+            if key == "status" {
+                let from = at + text.len() - value.len();
+                let was = match value.is_empty() {
+                    true => String::new(),
+                    false => format!(" (was {value})"),
+                };
+                let gap = match document.text[..from].ends_with([' ', '\t']) {
+                    true => "",
+                    false => " ",
+                };
+                return Edit {
+                    span: from..at + text.len(),
+                    text: format!("{gap}{by}{was}"),
+                };
+            }
+            behind = Some((at + text.len(), &text[..body]));
+        } else if let Some((end, _)) = &mut behind
+            && text.starts_with([' ', '\t'])
+        {
+            // The field goes on.
+            *end = at + text.len();
+        }
+        at += line.len();
+    }
+    let nl = document.newline();
+    match behind {
+        Some((end, mark)) => Edit {
+            span: end..end,
+            text: format!("{nl}{mark}**Status:** {by}"),
+        },
+        None => document.append_to_section(
+            document
+                .sections
+                .iter()
+                .position(|it| it.span == older.span)
+                .expect("found above"),
+            &format!("- **Status:** {by}"),
+        ),
+    }
+}

@@ -1,0 +1,174 @@
+//! The inbox of ideas: one block each, in the order in which they came.
+//! Nothing is ever moved out of it here; where an idea belongs is a suggestion.
+
+use jiff::Timestamp;
+use jiff::civil::Date;
+
+use super::values::{self, apply, plain};
+use super::{Error, Layout, Mind};
+use crate::document::{self, Document, Edit, inert_line};
+use crate::workspace::RelPath;
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Idea {
+    pub title: String,
+    pub date: Option<Date>,
+    pub text: String,
+    /// The domain that was suggested; none for `unrouted`.
+    pub route: Option<String>,
+    pub line: usize,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct NewIdea {
+    /// The beginning of the text unless given.
+    pub title: Option<String>,
+    pub text: String,
+    /// The domain that it seems to belong to.
+    pub route: Option<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct IdeaKept {
+    pub path: RelPath,
+    pub title: String,
+    /// False when the same idea of that day is there already.
+    pub added: bool,
+    pub created: bool,
+}
+
+const ROUTE: &str = "-> Suggested route:";
+const TITLE: usize = 60;
+
+impl Mind<'_> {
+    /// Where ideas are kept, or would be.
+    pub fn ideas_file(&self) -> RelPath {
+        self.files.ideas(self.workspace)
+    }
+
+    /// Every idea in the order of the file; none where there is no file.
+    pub fn ideas(&self) -> Result<Vec<Idea>, Error> {
+        match self.workspace.read_text(&self.ideas_file()) {
+            Ok(text) => Ok(read(&document::parse(text))),
+            Err(error) if error.is_not_found() => Ok(Vec::new()),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Appends an idea to the inbox.
+    pub fn add_idea(&self, new: &NewIdea, now: Timestamp) -> Result<IdeaKept, Error> {
+        let text = inert_line(&new.text);
+        if text.is_empty() {
+            return Err(Error::Empty { what: "idea" });
+        }
+        let title = match new.title.as_deref().map(inert_line) {
+            Some(title) if !title.is_empty() => title,
+            _ => title_of(&text),
+        };
+        let title = title.trim_end_matches('#').trim().to_owned();
+        let route = new.route.as_deref().map(inert_line);
+        let route = route.filter(|it| !it.is_empty());
+        let route = route.unwrap_or_else(|| "unrouted".to_owned());
+        let path = self.ideas_file();
+        let date = values::date(now);
+        let (kept, _) = self.change("Keep an idea", now, |change| {
+            let before = change.read_text(&path)?;
+            let created = before.is_none();
+            let document = document::parse(before.unwrap_or_else(blank));
+            let known = read(&document);
+            let mut kept = IdeaKept {
+                path: path.clone(),
+                title: plain(&title),
+                added: false,
+                created,
+            };
+            let edit = append(&document, &format!("{title} - {date}"), &text, &route);
+            let after = apply(&path, &document.text, vec![edit])?;
+            let mut all = read(&document::parse(after.clone()));
+            let idea = all.pop().filter(|_| all == known);
+            let Some(idea) = idea else {
+                return Err(Error::Unsafe {
+                    path: path.to_string(),
+                    why: "the new idea would not be read as one",
+                });
+            };
+            // Compared as they are read: markup is no difference.
+            let same =
+                |it: &Idea| (it.date, &it.title, &it.text) == (idea.date, &idea.title, &idea.text);
+            if known.iter().any(same) {
+                return Ok(kept);
+            }
+            change.write(&path, after);
+            kept.added = true;
+            Ok(kept)
+        })?;
+        Ok(kept)
+    }
+}
+
+impl super::layout::Files {
+    /// A place of the manifest's, else one where ideas are already, else the
+    /// usual one of this layout.
+    fn ideas(&self, workspace: &crate::workspace::Workspace) -> RelPath {
+        let known = |path| RelPath::new(path).expect("a constant that is a valid path");
+        let resolved = super::layout::ideas(workspace);
+        let there = workspace.absolute(&resolved).is_file();
+        match self.layout {
+            Layout::Mind if !there => known(".mind/IDEAS.md"),
+            _ => resolved,
+        }
+    }
+}
+
+fn blank() -> String {
+    "---\ntags: [inbox]\n---\n# Ideas\n".to_owned()
+}
+
+/// The first sentence, or as much of it as a title has room for.
+fn title_of(text: &str) -> String {
+    let end = text.find(". ").unwrap_or(text.len());
+    let title = text[..end].trim_end_matches('.');
+    inert_line(&plain(&values::cut(title, TITLE)))
+}
+
+fn append(document: &Document, title: &str, text: &str, route: &str) -> Edit {
+    let nl = document.newline();
+    document.append_section(3, title, &format!("{text}{nl}{nl}{ROUTE} {route}"))
+}
+
+/// Headings of the third level below the title, with a date at their end.
+pub(super) fn read(document: &Document) -> Vec<Idea> {
+    let mut found = Vec::new();
+    for section in &document.sections {
+        if !(2..=4).contains(&section.level) {
+            continue;
+        }
+        let title = section.title.trim();
+        let Some(date) = title.get(title.len().saturating_sub(10)..) else {
+            continue;
+        };
+        let Ok(date) = date.parse::<Date>() else {
+            continue;
+        };
+        let title = title[..title.len() - 10].trim_end_matches([' ', '-', '–', '—']);
+        let own = document.str(&section.own);
+        let mut route = None;
+        let mut text = Vec::new();
+        for line in own.lines().map(str::trim) {
+            let arrow = line.strip_prefix("->").or_else(|| line.strip_prefix('→'));
+            match arrow.and_then(|it| it.trim().strip_prefix("Suggested route:")) {
+                Some(to) => route = Some(plain(to)),
+                None if line == "---" => {}
+                None => text.push(line),
+            }
+        }
+        found.push(Idea {
+            title: plain(title),
+            date: Some(date),
+            text: plain(&text.join("\n")),
+            route: route.filter(|it| !it.is_empty() && it != "unrouted"),
+            line: document.line_of(section.heading.start),
+        });
+    }
+    found
+}

@@ -1,0 +1,208 @@
+//! What a session leaves behind, written in one change: the state, what was
+//! decided, an entry in the log. Recording the same again changes nothing.
+
+use jiff::Timestamp;
+
+use super::archive::Archive;
+use super::compress::DATED_SESSIONS;
+use super::decisions::{self, NewDecision};
+use super::sessions::{self, NewSession};
+use super::state::{StateChange, without_date};
+use super::{Error, File, Layout, Mind, values};
+use crate::document;
+use crate::workspace::Change;
+
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Record {
+    pub state: StateChange,
+    pub decisions: Vec<NewDecision>,
+    pub session: Option<NewSession>,
+    /// Whether the state's date counts as a change of it.
+    pub refresh_date: bool,
+    /// Whether decisions that the file says were replaced are marked.
+    pub annotate: bool,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Recorded {
+    pub state: Written,
+    /// Ids of the decisions that were added, and how many were there already.
+    pub decided: Vec<String>,
+    pub known_decisions: usize,
+    pub annotated: usize,
+    /// Lines of the file of decisions now.
+    pub decision_lines: usize,
+    pub session: Option<Logged>,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Written {
+    Created,
+    Updated,
+    #[default]
+    Unchanged,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Logged {
+    /// The heading of the entry.
+    pub title: String,
+    /// False when the log has the same entry of that day.
+    pub added: bool,
+    /// How many old entries went to the archive.
+    pub archived: usize,
+}
+
+/// Fewer decisions than this are looked at by whoever wrote them.
+const WORTH_ANNOTATING: usize = 5;
+
+impl Mind<'_> {
+    pub fn record(&self, what: &str, record: &Record, now: Timestamp) -> Result<Recorded, Error> {
+        let (recorded, _) = self.change(what, now, |change| {
+            let mut recorded = Recorded {
+                state: self.record_state(change, record, now)?,
+                ..Recorded::default()
+            };
+            self.record_decisions(change, record, now, &mut recorded)?;
+            if let Some(session) = &record.session {
+                recorded.session = Some(self.record_session(change, session, now)?);
+            }
+            Ok(recorded)
+        })?;
+        Ok(recorded)
+    }
+
+    fn record_state(
+        &self,
+        change: &mut Change<'_>,
+        record: &Record,
+        now: Timestamp,
+    ) -> Result<Written, Error> {
+        let path = self.files.path(File::State);
+        let before = change.read_text(path)?;
+        if before.is_none() && record.state.is_empty() && !record.refresh_date {
+            return Ok(Written::Unchanged);
+        }
+        let (after, outcome) = self.with_state(before.clone(), &record.state, now)?;
+        let same = before
+            .as_ref()
+            .is_some_and(|before| match record.refresh_date {
+                true => *before == after,
+                false => without_date(before) == without_date(&after),
+            });
+        if same {
+            return Ok(Written::Unchanged);
+        }
+        change.write(path, after);
+        Ok(match outcome.created {
+            true => Written::Created,
+            false => Written::Updated,
+        })
+    }
+
+    fn record_decisions(
+        &self,
+        change: &mut Change<'_>,
+        record: &Record,
+        now: Timestamp,
+        recorded: &mut Recorded,
+    ) -> Result<(), Error> {
+        let path = self.files.path(File::Decisions);
+        let before = change.read_text(path)?;
+        let mut text = before.clone();
+        let archive = match self.files.layout {
+            Layout::Mind => change.read_text(self.files.path(File::Archive))?,
+            Layout::Manifest => None,
+        };
+        let archive = archive.unwrap_or_default();
+        let today = values::date(now);
+        for new in &record.decisions {
+            let existing = decisions::read(&document::parse(text.clone().unwrap_or_default()));
+            let mut known = false;
+            for entry in &existing {
+                known |= new.is(entry, today)?;
+            }
+            if known {
+                recorded.known_decisions += 1;
+                continue;
+            }
+            let (after, id) = self.with_decision(text, archive.clone(), new, now)?;
+            recorded.decided.push(id);
+            text = Some(after);
+        }
+        let Some(mut text) = text else { return Ok(()) };
+        let count = decisions::read(&document::parse(text.clone())).len();
+        if record.annotate && count >= WORTH_ANNOTATING {
+            (text, recorded.annotated) = decisions::supersede::annotated(path, text, today)?;
+        }
+        recorded.decision_lines = text.lines().count();
+        if before.as_ref() != Some(&text) {
+            change.write(path, text);
+        }
+        Ok(())
+    }
+
+    fn record_session(
+        &self,
+        change: &mut Change<'_>,
+        session: &NewSession,
+        now: Timestamp,
+    ) -> Result<Logged, Error> {
+        let (log, archive) = (
+            self.files.path(File::SessionLog),
+            self.files.path(File::Archive),
+        );
+        let layout = self.files.layout;
+        let archived = change.read_text(archive)?;
+        let before = change.read_text(log)?;
+        let known = |text: &str| sessions::read(&document::parse(text.to_owned()), layout);
+        let entries = before.as_deref().map(known).unwrap_or_default();
+        let kept = archived.clone().unwrap_or_default();
+        let (mut text, _) = self.with_session(before, kept, session, now)?;
+        // The entry that was not there before: found by taking away those that
+        // were, since a log may be in any order.
+        let mut before: Vec<&str> = entries.iter().map(|it| it.text.as_str()).collect();
+        let new = known(&text).into_iter().find(|it| {
+            let old = before.iter().position(|text| *text == it.text);
+            old.map(|at| before.swap_remove(at)).is_none()
+        });
+        let Some(new) = new else {
+            return Err(Error::Unsafe {
+                path: log.to_string(),
+                why: "the new entry would not be read as one",
+            });
+        };
+        let body = |text: &str| text.lines().skip(1).map(str::to_owned).collect::<Vec<_>>();
+        let same = |it: &&sessions::Session| {
+            it.date == new.date
+                && body(&it.text) == body(&new.text)
+                && (it.number.is_some() || it.title == new.title)
+        };
+        if let Some(same) = entries.iter().find(same) {
+            return Ok(Logged {
+                title: same.title.clone(),
+                added: false,
+                archived: 0,
+            });
+        }
+        let mut moved = 0;
+        if layout == Layout::Manifest {
+            let mut archive_text = Archive::new(archive, archived);
+            let (store, shorter) =
+                self.compress_sessions(text.clone(), DATED_SESSIONS, &mut archive_text)?;
+            if let Some(shorter) = shorter {
+                text = shorter;
+                moved = store.compressed;
+            }
+            if let Some(after) = archive_text.finish()? {
+                change.write(archive, after);
+            }
+        }
+        change.write(log, text);
+        Ok(Logged {
+            title: new.title,
+            added: true,
+            archived: moved,
+        })
+    }
+}

@@ -1,0 +1,363 @@
+//! Runs that rewrite many files: one at a time, remembered in a log, and not
+//! twice a day by accident. The names of locks and logs are a public surface,
+//! shared with other tools, and are never changed.
+
+use std::fmt::{Display, Write as _};
+
+use jiff::{SignedDuration, Timestamp};
+
+use crate::workspace::{Error, RelPath, Workspace};
+
+/// After this a lock is taken for left behind.
+const LOCK_AGE: SignedDuration = SignedDuration::from_mins(30);
+/// A run so soon after the last one is asked about.
+const COOLDOWN: SignedDuration = SignedDuration::from_hours(24);
+
+/// What runs; the names of lock and log come from it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Skill {
+    Consolidate,
+    Reindex,
+    Resummarize,
+    Upgrade,
+}
+
+impl Skill {
+    pub fn name(self) -> &'static str {
+        match self {
+            Skill::Consolidate => "consolidate",
+            Skill::Reindex => "reindex",
+            Skill::Resummarize => "resummarize",
+            Skill::Upgrade => "upgrade",
+        }
+    }
+
+    fn title(self) -> &'static str {
+        match self {
+            Skill::Consolidate => "Consolidate",
+            Skill::Reindex => "Reindex",
+            Skill::Resummarize => "Resummarize",
+            Skill::Upgrade => "Upgrade",
+        }
+    }
+
+    pub fn lock(self) -> RelPath {
+        self.file(".lock")
+    }
+
+    pub fn log(self) -> RelPath {
+        self.file("-runs.log")
+    }
+
+    fn file(self, end: &str) -> RelPath {
+        let path = format!("memory/.{}{end}", self.name());
+        RelPath::new(&path).expect("a constant name in a folder")
+    }
+}
+
+/// Who runs it, for those who find the lock.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Who {
+    pub pid: u32,
+    pub agent: String,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Status {
+    Ok,
+    /// Some of it could not be done.
+    Partial,
+}
+
+/// A run that holds its lock. Dropped without [`Run::finish`], as on an error,
+/// the lock stays: what was left half done is looked at before the next run.
+#[derive(Debug)]
+#[must_use = "the lock stays until `finish` is called"]
+pub struct Run<'a> {
+    workspace: &'a Workspace,
+    skill: Skill,
+    now: Timestamp,
+    line: String,
+    /// The lock of an earlier run that had been left behind.
+    pub took_over: Option<String>,
+}
+
+impl<'a> Run<'a> {
+    /// Takes the lock, or says who has it.
+    pub fn begin(
+        workspace: &'a Workspace,
+        skill: Skill,
+        now: Timestamp,
+        who: &Who,
+    ) -> Result<Run<'a>, Error> {
+        let line = format!(
+            "{}  pid={}  agent={}\n",
+            stamp(now),
+            who.pid,
+            word(&who.agent)
+        );
+        let mut took_over = None;
+        workspace.claim_machine(&skill.lock(), line.as_bytes(), |there, modified| {
+            let there = String::from_utf8_lossy(there).trim().to_owned();
+            let since = first(&there).or_else(|| Timestamp::from_second(modified).ok());
+            // A clock that was set back makes a lock from the future.
+            let young = since.is_none_or(|since| now.duration_since(since).abs() < LOCK_AGE);
+            if young {
+                let (title, lock) = (skill.title(), skill.lock());
+                return Err(Error::Refused(format!(
+                    "{title} already running (lock at {lock}). Wait until it is done; \
+                     a lock of more than 30 minutes is taken over, and one that was left \
+                     behind by an error may be deleted"
+                )));
+            }
+            took_over = Some(there);
+            Ok(())
+        })?;
+        Ok(Run {
+            workspace,
+            skill,
+            now,
+            line,
+            took_over,
+        })
+    }
+
+    /// Writes the log and lets the next one in.
+    pub fn finish(self, counts: &[(&str, &dyn Display)], status: Status) -> Result<(), Error> {
+        let mut line = stamp(self.now);
+        line.push(' ');
+        for (name, value) in counts {
+            let _ = write!(line, " {name}={}", word(&value.to_string()));
+        }
+        let status = match status {
+            Status::Ok => "ok",
+            Status::Partial => "partial",
+        };
+        let _ = write!(line, "  status={status}");
+        let (log, lock) = (self.skill.log(), self.skill.lock());
+        self.workspace.append_machine(&log, &line, usize::MAX, 0)?;
+        // One that was taken over in the meantime is somebody else's.
+        match self.workspace.read(&lock) {
+            Ok(there) if there == self.line.as_bytes() => self.workspace.remove_machine(&lock),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// A line of a run log.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Logged {
+    pub when: Timestamp,
+    counts: Vec<(String, String)>,
+    pub ok: bool,
+}
+
+impl Logged {
+    /// Reads a line of ours or of the tools before us; none when it is no run.
+    pub fn parse(line: &str) -> Option<Logged> {
+        let when = first(line)?;
+        let mut counts: Vec<(String, String)> = line
+            .split_whitespace()
+            .filter_map(|field| field.split_once('='))
+            .map(|(name, value)| (name.to_owned(), value.to_owned()))
+            .collect();
+        let status = counts.iter().position(|(name, _)| name == "status")?;
+        let (_, status) = counts.remove(status);
+        Some(Logged {
+            when,
+            counts,
+            ok: status == "ok",
+        })
+    }
+
+    /// A count by its name. Logs of consolidation have two sets of names.
+    pub fn count(&self, name: &str) -> Option<&str> {
+        let other = match name {
+            "contradictions" => "decisions-contradictions",
+            "compressed" => "decisions-compressed",
+            _ => name,
+        };
+        let named = |it: &&(String, String)| it.0 == name || it.0 == other;
+        self.counts.iter().find(named).map(|(_, n)| n.as_str())
+    }
+}
+
+/// The last run that went well.
+pub fn last_ok(workspace: &Workspace, skill: Skill) -> Option<Logged> {
+    let text = workspace.read_text(&skill.log()).ok()?;
+    text.lines()
+        .rev()
+        .filter_map(Logged::parse)
+        .find(|run| run.ok)
+}
+
+/// The question to ask before a run so soon after the last one.
+pub fn cooldown(workspace: &Workspace, skill: Skill, now: Timestamp) -> Option<String> {
+    let last = last_ok(workspace, skill)?.when;
+    let ago = now.duration_since(last);
+    (!ago.is_negative() && ago < COOLDOWN).then(|| {
+        let (name, when) = (skill.title(), stamp(last));
+        format!("{name} ran less than a day ago ({when}). Run it again?")
+    })
+}
+
+fn stamp(now: Timestamp) -> String {
+    now.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
+}
+
+/// The time at the beginning of a line, with or without a zone.
+fn first(line: &str) -> Option<Timestamp> {
+    let field = line.split("  ").next()?.trim();
+    let field = match field.parse::<Timestamp>() {
+        Ok(when) => return Some(when),
+        Err(_) => field,
+    };
+    let local: jiff::civil::DateTime = field.parse().ok()?;
+    Some(local.to_zoned(jiff::tz::TimeZone::UTC).ok()?.timestamp())
+}
+
+/// A value of one word, since fields are told apart by spaces.
+fn word(text: &str) -> String {
+    let shown: String = text
+        .chars()
+        .map(|c| match c.is_whitespace() || c.is_control() {
+            true => '-',
+            false => c,
+        })
+        .take(80)
+        .collect();
+    match shown.is_empty() {
+        true => "-".to_owned(),
+        false => shown,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use testkit::TestWorkspace;
+
+    use super::*;
+
+    fn at(text: &str) -> Timestamp {
+        text.parse().unwrap()
+    }
+
+    fn me() -> Who {
+        Who {
+            pid: 42,
+            agent: "a helper".to_owned(),
+        }
+    }
+
+    #[test]
+    fn a_run_locks_logs_and_lets_go() {
+        let ws = TestWorkspace::empty();
+        let workspace = Workspace::open(ws.root()).unwrap();
+        let now = at("2026-03-01T09:00:00Z");
+        let run = Run::begin(&workspace, Skill::Reindex, now, &me()).unwrap();
+        assert_eq!(
+            ws.read("memory/.reindex.lock"),
+            "2026-03-01T09:00:00Z  pid=42  agent=a-helper\n"
+        );
+        let later = at("2026-03-01T09:29:59Z");
+        let refused = Run::begin(&workspace, Skill::Reindex, later, &me()).unwrap_err();
+        assert!(
+            refused
+                .to_string()
+                .starts_with("Reindex already running (lock at memory/.reindex.lock). "),
+            "{refused}"
+        );
+        // Another kind of run is another lock.
+        drop(Run::begin(&workspace, Skill::Upgrade, now, &me()).unwrap());
+        run.finish(&[("hubs", &2), ("files", &7)], Status::Ok)
+            .unwrap();
+        assert!(!ws.exists("memory/.reindex.lock"));
+        assert!(ws.exists("memory/.upgrade.lock"), "left by an error");
+        assert_eq!(
+            ws.read("memory/.reindex-runs.log"),
+            "2026-03-01T09:00:00Z  hubs=2 files=7  status=ok\n"
+        );
+        assert!(!ws.exists(".mind"), "bulk runs need no state of hooks");
+    }
+
+    #[test]
+    fn an_old_lock_is_taken_over_and_only_its_owner_removes_it() {
+        let ws = TestWorkspace::empty();
+        let workspace = Workspace::open(ws.root()).unwrap();
+        let first = Run::begin(
+            &workspace,
+            Skill::Upgrade,
+            at("2026-03-01T09:00:00Z"),
+            &me(),
+        )
+        .unwrap();
+        let now = at("2026-03-01T09:30:00Z");
+        let second = Run::begin(&workspace, Skill::Upgrade, now, &me()).unwrap();
+        assert!(second.took_over.as_ref().unwrap().contains("09:00:00Z"));
+        first.finish(&[], Status::Partial).unwrap();
+        assert!(ws.exists("memory/.upgrade.lock"));
+        second.finish(&[], Status::Ok).unwrap();
+        assert!(!ws.exists("memory/.upgrade.lock"));
+    }
+
+    #[test]
+    fn a_lock_without_a_time_is_judged_by_its_file() {
+        let ws = TestWorkspace::files("//- memory/.upgrade.lock\nbusy\n");
+        let workspace = Workspace::open(ws.root()).unwrap();
+        let meta = std::fs::metadata(ws.path("memory/.upgrade.lock")).unwrap();
+        let written = Timestamp::try_from(meta.modified().unwrap()).unwrap();
+        let soon = written + SignedDuration::from_mins(5);
+        assert!(Run::begin(&workspace, Skill::Upgrade, soon, &me()).is_err());
+        let late = written + SignedDuration::from_mins(31);
+        drop(Run::begin(&workspace, Skill::Upgrade, late, &me()).unwrap());
+    }
+
+    #[test]
+    fn one_of_many_gets_the_lock() {
+        let ws = TestWorkspace::empty();
+        let workspace = Workspace::open(ws.root()).unwrap();
+        let now = at("2026-03-01T09:00:00Z");
+        let won = std::thread::scope(|scope| {
+            let tries: Vec<_> = (0..8)
+                .map(|_| scope.spawn(|| Run::begin(&workspace, Skill::Reindex, now, &me()).is_ok()))
+                .collect();
+            tries
+                .into_iter()
+                .map(|t| t.join().unwrap())
+                .filter(|won| *won)
+                .count()
+        });
+        assert_eq!(won, 1);
+    }
+
+    #[test]
+    fn the_next_run_of_the_day_is_asked_about() {
+        let ws = TestWorkspace::files(
+            "//- memory/.consolidate-runs.log\n2026-02-27T08:00:00Z  dedup=1 contradictions=0 orphans=0  status=ok\ngarbage\n2026-02-28T10:00:00Z  dedup=1  status=partial\n",
+        );
+        let workspace = Workspace::open(ws.root()).unwrap();
+        let asks = |now| cooldown(&workspace, Skill::Consolidate, at(now)).is_some();
+        assert!(asks("2026-02-28T07:59:59Z"));
+        assert!(
+            !asks("2026-02-28T10:30:00Z"),
+            "a partial run does not count"
+        );
+        assert!(!asks("2026-02-26T00:00:00Z"), "a log from the future");
+    }
+
+    #[test]
+    fn w8_both_sets_of_counts_are_understood() {
+        let one =
+            Logged::parse("2026-03-01T09:00:00Z  dedup=1 contradictions=2 orphans=3  status=ok");
+        let other = Logged::parse(
+            "2026-03-01T09:00:00Z  dedup=1 decisions-contradictions=2 orphans=3 decisions-compressed=4  status=ok",
+        );
+        let (one, other) = (one.unwrap(), other.unwrap());
+        assert_eq!(one.count("contradictions"), Some("2"));
+        assert_eq!(other.count("contradictions"), Some("2"));
+        assert_eq!(other.count("compressed"), Some("4"));
+        assert_eq!(one.count("compressed"), None);
+        assert!(other.ok);
+        assert_eq!(Logged::parse("a title"), None);
+    }
+}

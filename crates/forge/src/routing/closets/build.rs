@@ -1,0 +1,670 @@
+//! Closets kept in step with the files of a hub: new and changed files are
+//! read again, the others keep their entries byte for byte; what was touched
+//! last stays in `_CLOSETS.md`, the rest goes to its archive.
+
+use std::collections::HashMap;
+use std::time::UNIX_EPOCH;
+
+use jiff::Timestamp;
+use jiff::civil::Date;
+
+use super::ask::Listed;
+use super::file::{Block, File, Stamp, source_hash};
+use super::merge::merge;
+use super::{Context, Entry, MANY_ARCHIVED, PRIMARY, RECENT, extract};
+use crate::document::{self, Document, own_date};
+use crate::routing::hubs::{self, Hub};
+use crate::routing::manifest::{self, Manifest, New, Part};
+use crate::workspace::{Error, RelPath, Role, Workspace, role};
+
+/// What a build did, or would do.
+#[derive(Debug, Clone, Default)]
+pub struct Report {
+    /// Members that could be read.
+    pub files: usize,
+    pub refreshed: usize,
+    pub skipped: usize,
+    /// Entries whose file is gone and that nobody had refined.
+    pub removed: usize,
+    pub promoted: usize,
+    pub demoted: usize,
+    /// Entries in the archive afterwards.
+    pub archived: usize,
+    /// Set when the archive was made, so that the manifest can list it.
+    pub new_archive: bool,
+    /// What a person should know.
+    pub remarks: Vec<String>,
+    /// Files that change, with their text before and after.
+    pub changes: Vec<(RelPath, String, String)>,
+}
+
+/// What is asked of a build.
+#[derive(Debug, Clone, Copy)]
+pub struct Build {
+    /// Read every file again, also those that did not change.
+    pub force: bool,
+    /// Look, and write nothing.
+    pub dry_run: bool,
+}
+
+/// What the manifest's Tier 3 lists for the archive of a hub: the file's own
+/// path, so that the link leads somewhere (W-1).
+pub fn archive_link(hub: &Hub) -> String {
+    link_to(&hub.closets_archive())
+}
+
+fn link_to(path: &RelPath) -> String {
+    let path = path.as_str();
+    path.strip_suffix(".md").unwrap_or(path).to_owned()
+}
+
+/// A document of a hub.
+#[derive(Debug, Clone)]
+struct Member {
+    path: RelPath,
+    name: String,
+    hash: String,
+    mtime_ns: i64,
+    date: Option<Date>,
+    /// Made when it was needed.
+    fresh: Option<Entry>,
+}
+
+/// The hubs that have closets: those of the manifest and `memory/`, or
+/// `knowledge/` where there is no manifest.
+pub fn hubs(workspace: &Workspace) -> Result<Vec<Hub>, Error> {
+    let known = hubs::hubs(workspace)?;
+    let folder = RelPath::new("knowledge")?;
+    if !known.is_empty() || !workspace.absolute(&folder).is_dir() {
+        return Ok(known);
+    }
+    let members = workspace
+        .scan()
+        .files
+        .into_iter()
+        .filter(|found| found.role == Role::Knowledge && found.path.starts_with("knowledge"))
+        .map(|found| found.path)
+        .collect();
+    Ok(vec![Hub {
+        name: "knowledge".to_owned(),
+        folder,
+        index: None,
+        members,
+    }])
+}
+
+/// Every entry of these hubs as it stands in their files.
+pub fn listed(workspace: &Workspace, hubs: &[Hub]) -> Result<Vec<Listed>, Error> {
+    let mut listed = Vec::new();
+    for hub in hubs {
+        let by_name: HashMap<String, &RelPath> = names(hub)
+            .into_iter()
+            .map(|name| name.to_lowercase())
+            .zip(&hub.members)
+            .collect();
+        for (archived, path) in [(false, hub.closets()), (true, hub.closets_archive())] {
+            let text = match workspace.read_text(&path) {
+                Ok(text) => text,
+                Err(error) if error.is_not_found() => continue,
+                Err(error) => return Err(error),
+            };
+            listed.extend(File::parse(text).entries().map(|block| {
+                Listed {
+                    name: block.name.clone(),
+                    path: by_name
+                        .get(&block.name.to_lowercase())
+                        .map(|path| path.as_str().to_owned()),
+                    hub: hub.name.clone(),
+                    archived,
+                    entry: block.entry.clone(),
+                }
+            }));
+        }
+    }
+    Ok(listed)
+}
+
+/// Lists new archives in the manifest's Tier 3, where there is a manifest.
+pub fn list_archives(workspace: &Workspace, made: &[&Hub], now: Timestamp) -> Result<(), Error> {
+    let path = manifest::path();
+    if made.is_empty() || !workspace.absolute(&path).is_file() {
+        return Ok(());
+    }
+    let today = now.to_zoned(jiff::tz::TimeZone::UTC).date().to_string();
+    workspace.change("closets archives in the manifest", now, |change| {
+        for hub in made {
+            let Some(text) = change.read_text(&path)? else {
+                return Ok(());
+            };
+            let manifest = Manifest::parse(text);
+            // The name that another tool gave it leads nowhere, but lists it.
+            let old = format!("{}-CLOSETS-archive", hub.folder.file_name());
+            if manifest.part(Part::Tier3).any(|entry| entry.target == old) {
+                continue;
+            }
+            let new = New {
+                target: &archive_link(hub),
+                text: &format!("Older closet entries of {}", hub.name),
+                note: &today,
+                ..New::default()
+            };
+            if let Some(edit) = manifest.list(Part::Tier3, &new)
+                && let Ok(text) = manifest.edited(vec![edit])
+            {
+                change.write(&path, text);
+            }
+        }
+        Ok(())
+    })?;
+    Ok(())
+}
+
+/// How entries and documents of a hub stand to one another.
+pub(super) struct Matched {
+    /// For each entry, in the order of the files.
+    pub(super) of_entries: Vec<Found>,
+    /// Documents without an entry.
+    pub(super) missing: Vec<RelPath>,
+    pub(super) unreadable: Vec<(RelPath, String)>,
+}
+
+/// What an entry describes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Found {
+    /// A document as it is now.
+    Current,
+    /// A document as it was.
+    Stale,
+    /// A document that another entry describes.
+    Twice,
+    Nothing,
+}
+
+pub(super) fn matched<'a>(
+    workspace: &Workspace,
+    hub: &Hub,
+    files: impl Iterator<Item = &'a File>,
+) -> Matched {
+    let mut members = Vec::new();
+    let mut unreadable = Vec::new();
+    for (path, name) in hub.members.iter().zip(names(hub)) {
+        // Only the hash is asked for, so that looking is quick.
+        let hash = match workspace.read_text(path) {
+            Ok(text) => source_hash(&text),
+            Err(error) => {
+                unreadable.push((path.clone(), error.reason()));
+                String::new()
+            }
+        };
+        members.push(Member {
+            path: path.clone(),
+            name,
+            hash,
+            mtime_ns: 0,
+            date: None,
+            fresh: None,
+        });
+    }
+    let by_stem = by_stem(&members);
+    let mut taken = vec![false; members.len()];
+    let mut of_entries = Vec::new();
+    for block in files.flat_map(File::entries) {
+        of_entries.push(match member_of(block, &members, &by_stem) {
+            None => Found::Nothing,
+            Some(at) if std::mem::replace(&mut taken[at], true) => Found::Twice,
+            Some(at) => {
+                let member = &members[at];
+                let source = block.stamp.as_ref().map(|stamp| &stamp.source);
+                match source == Some(&member.hash) || member.hash.is_empty() {
+                    true => Found::Current,
+                    false => Found::Stale,
+                }
+            }
+        });
+    }
+    let missing = members
+        .iter()
+        .zip(&taken)
+        .filter(|(member, taken)| !**taken && !member.hash.is_empty())
+        .map(|(member, _)| member.path.clone())
+        .collect();
+    Matched {
+        of_entries,
+        missing,
+        unreadable,
+    }
+}
+
+/// Brings the closets of one hub up to date.
+pub fn build(
+    workspace: &Workspace,
+    hub: &Hub,
+    build: Build,
+    now: Timestamp,
+) -> Result<Report, Error> {
+    let read = |path: &RelPath| -> Result<Option<String>, Error> {
+        match workspace.read_text(path) {
+            Ok(text) => Ok(Some(text)),
+            Err(error) if error.is_not_found() => Ok(None),
+            Err(error) => Err(error),
+        }
+    };
+    let primary = read(&hub.closets())?;
+    let archive = read(&hub.closets_archive())?;
+    // The slow part comes before the lock: whoever else writes need not wait.
+    let (mut members, problems) = survey(workspace, hub, &primary, &archive, build.force);
+    let mut report = Report::default();
+    if build.dry_run {
+        weave(
+            workspace,
+            hub,
+            &mut members,
+            primary,
+            archive,
+            build.force,
+            &mut report,
+        )?;
+    } else {
+        workspace.change(&format!("closets of {}", hub.name), now, |change| {
+            report = Report::default();
+            let primary = change.read_text(&hub.closets())?;
+            let archive = change.read_text(&hub.closets_archive())?;
+            weave(
+                workspace,
+                hub,
+                &mut members,
+                primary,
+                archive,
+                build.force,
+                &mut report,
+            )?;
+            for (path, _, text) in &report.changes {
+                change.write(path, text.clone());
+            }
+            Ok(())
+        })?;
+    }
+    report.remarks.splice(0..0, problems);
+    Ok(report)
+}
+
+/// Reads the members and extracts what is not in step with its stamp.
+fn survey(
+    workspace: &Workspace,
+    hub: &Hub,
+    primary: &Option<String>,
+    archive: &Option<String>,
+    force: bool,
+) -> (Vec<Member>, Vec<String>) {
+    let files: Vec<File> = [primary, archive]
+        .into_iter()
+        .flatten()
+        .map(|text| File::parse(text.clone()))
+        .collect();
+    let known: HashMap<(&str, &str), ()> = files
+        .iter()
+        .flat_map(File::entries)
+        .filter_map(|block| {
+            Some((
+                (stem(&block.name), block.stamp.as_ref()?.source.as_str()),
+                (),
+            ))
+        })
+        .collect();
+    let names = names(hub);
+    let mut members = Vec::new();
+    let mut problems = Vec::new();
+    for (path, name) in hub.members.iter().zip(names) {
+        let text = match workspace.read_text(path) {
+            Ok(text) => text,
+            Err(error) => {
+                problems.push(format!("`{path}`: {}", error.reason()));
+                continue;
+            }
+        };
+        let hash = source_hash(&text);
+        let current = !force && known.contains_key(&(path.stem(), hash.as_str()));
+        let document = document::parse(text);
+        members.push(Member {
+            date: own_date(&document, path.stem()),
+            fresh: (!current).then(|| fresh(path, &name, &document)),
+            mtime_ns: mtime(workspace, path),
+            path: path.clone(),
+            name,
+            hash,
+        });
+    }
+    (members, problems)
+}
+
+fn fresh(path: &RelPath, name: &str, document: &Document) -> Entry {
+    let context = Context {
+        name,
+        archived: role(path, &[]) == Role::Archive,
+    };
+    extract(document, &context)
+}
+
+fn mtime(workspace: &Workspace, path: &RelPath) -> i64 {
+    let modified = std::fs::metadata(workspace.absolute(path)).and_then(|meta| meta.modified());
+    modified
+        .ok()
+        .and_then(|time| time.duration_since(UNIX_EPOCH).ok())
+        .map_or(0, |since| since.as_nanos() as i64)
+}
+
+/// What entries are called: the stem, with as many folders before it as it
+/// takes to tell files apart.
+pub fn names(hub: &Hub) -> Vec<String> {
+    let mut count: HashMap<String, usize> = HashMap::new();
+    let tail = |path: &RelPath, parts: usize| -> String {
+        let link = link_to(path);
+        let all: Vec<&str> = link.split('/').collect();
+        all[all.len().saturating_sub(parts)..].join("/")
+    };
+    for path in &hub.members {
+        let depth = path.components().count();
+        for parts in 1..=depth {
+            *count.entry(tail(path, parts).to_lowercase()).or_default() += 1;
+        }
+    }
+    hub.members
+        .iter()
+        .map(|path| {
+            let depth = path.components().count();
+            (1..=depth)
+                .map(|parts| tail(path, parts))
+                .find(|name| count[&name.to_lowercase()] == 1)
+                .unwrap_or_else(|| tail(path, depth))
+        })
+        .map(|name| name.replace(['[', ']', '|', '#', '^'], "-"))
+        .collect()
+}
+
+fn stem(name: &str) -> &str {
+    name.rsplit('/').next().unwrap_or(name)
+}
+
+fn by_stem(members: &[Member]) -> HashMap<String, Vec<usize>> {
+    let mut by_stem: HashMap<String, Vec<usize>> = HashMap::new();
+    for (at, member) in members.iter().enumerate() {
+        for name in [stem(&member.name), member.path.stem()] {
+            let same = by_stem.entry(name.to_lowercase()).or_default();
+            if !same.contains(&at) {
+                same.push(at);
+            }
+        }
+    }
+    by_stem
+}
+
+/// The member that an entry describes.
+fn member_of(
+    block: &Block,
+    members: &[Member],
+    by_stem: &HashMap<String, Vec<usize>>,
+) -> Option<usize> {
+    let name = block.name.to_lowercase();
+    let same: Vec<usize> = by_stem
+        .get(stem(&name))?
+        .iter()
+        .copied()
+        .filter(|at| {
+            let path = link_to(&members[*at].path).to_lowercase();
+            let own = members[*at].name.to_lowercase();
+            own == name || path == name || path.ends_with(&format!("/{name}"))
+        })
+        .collect();
+    let by_hash = same.iter().copied().find(|at| {
+        block
+            .stamp
+            .as_ref()
+            .is_some_and(|stamp| stamp.source == members[*at].hash)
+    });
+    by_hash.or(same.first().copied())
+}
+
+/// New texts of both files, from the members and the texts that are there.
+fn weave(
+    workspace: &Workspace,
+    hub: &Hub,
+    members: &mut [Member],
+    primary_text: Option<String>,
+    archive_text: Option<String>,
+    force: bool,
+    report: &mut Report,
+) -> Result<(), Error> {
+    let mut primary = match &primary_text {
+        Some(text) => File::parse(text.clone()),
+        None => File::new(&format!("Closets: {}", hub.name), hub.is_memory()),
+    };
+    let archive_known = archive_text.as_ref().map(|text| File::parse(text.clone()));
+    let mut archive =
+        archive_known.unwrap_or_else(|| File::new(&format!("Closets archive: {}", hub.name), true));
+    let by_stem = by_stem(members);
+    // The block of each member with the file it stands in, and the member of
+    // each block in the order of the files.
+    let mut blocks: Vec<Option<(bool, Block)>> = vec![None; members.len()];
+    let mut assigned: [Vec<Option<usize>>; 2] = Default::default();
+    for (file, list) in [&primary, &archive].into_iter().zip(&mut assigned) {
+        let in_primary = std::ptr::eq(file, &primary);
+        for block in file.entries() {
+            let at = member_of(block, members, &by_stem).filter(|at| blocks[*at].is_none());
+            match at {
+                Some(at) => blocks[at] = Some((in_primary, block.clone())),
+                None if block.is_refined() => report.remarks.push(format!(
+                    "`{}` line {}: [[{}]] describes a file that is not there; the entry was \
+                     edited by hand and is kept",
+                    if in_primary {
+                        hub.closets()
+                    } else {
+                        hub.closets_archive()
+                    },
+                    block.line,
+                    block.name
+                )),
+                None => report.removed += 1,
+            }
+            list.push(at);
+        }
+    }
+    report.files = members.len();
+    let mut done: Vec<Block> = Vec::with_capacity(members.len());
+    for (member, known) in members.iter_mut().zip(&blocks) {
+        let current = known.as_ref().is_some_and(|(_, block)| {
+            block
+                .stamp
+                .as_ref()
+                .is_some_and(|stamp| stamp.source == member.hash)
+        });
+        match known {
+            Some((_, block)) if current && !force => {
+                report.skipped += 1;
+                done.push(block.clone());
+            }
+            _ => {
+                report.refreshed += 1;
+                let newline = primary.newline();
+                done.push(refreshed(
+                    workspace,
+                    member,
+                    known.as_ref().map(|it| &it.1),
+                    newline,
+                )?);
+            }
+        }
+    }
+    let keep = primary_members(members, hub);
+    let mut order: Vec<usize> = (0..members.len()).collect();
+    sort_by_age(&mut order, members);
+    let was_in = |at: usize| blocks[at].as_ref().map(|it| it.0);
+    let to_archive: Vec<usize> = order
+        .iter()
+        .copied()
+        .filter(|at| !keep[*at] && was_in(*at) != Some(false))
+        .collect();
+    // New entries come in the order of their paths, promoted ones as well.
+    let to_primary: Vec<usize> = (0..members.len())
+        .filter(|at| keep[*at] && was_in(*at) != Some(true))
+        .collect();
+    report.promoted = to_primary
+        .iter()
+        .filter(|at| was_in(**at).is_some())
+        .count();
+    report.demoted = to_archive.len();
+    let [of_primary, of_archive] = assigned;
+    let stays = |block: Block, at: Option<usize>, here: bool| match at {
+        Some(at) => (keep[at] == here).then(|| done[at].clone()),
+        None => block.is_refined().then_some(block),
+    };
+    let moved = |list: &[usize]| list.iter().map(|at| done[*at].clone()).collect();
+    let mut places = of_primary.into_iter();
+    primary.arrange(
+        |block| stays(block, places.next().flatten(), true),
+        Vec::new(),
+        moved(&to_primary),
+    );
+    let mut places = of_archive.into_iter();
+    archive.arrange(
+        |block| stays(block, places.next().flatten(), false),
+        moved(&to_archive),
+        Vec::new(),
+    );
+
+    report.archived = archive.entries().count();
+    let paginated = report.archived > 0 || archive_text.is_some();
+    primary.mark(paginated || hub.is_memory());
+    let recent: Vec<String> = archive
+        .entries()
+        .take(RECENT)
+        .map(|block| recent_line(block, members))
+        .collect();
+    primary.set_recent(&recent);
+    if report.archived > MANY_ARCHIVED {
+        report.remarks.push(format!(
+            "`{}` holds {} entries; `memory-forge consolidate` finds what can be merged",
+            hub.closets_archive(),
+            report.archived
+        ));
+    }
+    for (file, path) in [(&primary, hub.closets()), (&archive, hub.closets_archive())] {
+        // A fence or a comment that nobody closed would swallow the entries.
+        if File::parse(file.render()).entries().count() != file.entries().count() {
+            return Err(Error::Refused(format!(
+                "`{path}` has a code fence or a comment that is never closed; close it and try again"
+            )));
+        }
+    }
+    let mut change = |path: RelPath, before: Option<String>, after: String| {
+        if before.as_deref() != Some(after.as_str()) {
+            report
+                .changes
+                .push((path, before.unwrap_or_default(), after));
+        }
+    };
+    if primary_text.is_some() || !members.is_empty() {
+        change(hub.closets(), primary_text, primary.render());
+    }
+    if paginated {
+        archive.mark(true);
+        report.new_archive = archive_text.is_none();
+        change(hub.closets_archive(), archive_text, archive.render());
+    }
+    Ok(())
+}
+
+/// The entry of a file that is new or changed. What an agent refined is merged
+/// with what the new text says (D14); the stamp names what the extractor made,
+/// so that the refinement is still seen as one the next time.
+fn refreshed(
+    workspace: &Workspace,
+    member: &mut Member,
+    known: Option<&Block>,
+    newline: &str,
+) -> Result<Block, Error> {
+    let mut document = None;
+    let read =
+        || -> Result<Document, Error> { Ok(document::parse(workspace.read_text(&member.path)?)) };
+    let fresh = match member.fresh.take() {
+        Some(fresh) => fresh,
+        None => {
+            let read = read()?;
+            let entry = fresh(&member.path, &member.name, &read);
+            document = Some(read);
+            entry
+        }
+    };
+    let mut stamp = Stamp::new("", &fresh);
+    stamp.source = member.hash.clone();
+    Ok(match known {
+        Some(block) if block.is_refined() => {
+            let document = match document {
+                Some(document) => document,
+                None => read()?,
+            };
+            let merged = merge(&block.entry, &fresh, &document, &member.name);
+            block.with_fields(&member.name, merged, stamp, newline)
+        }
+        Some(block) => block.with_fields(&member.name, fresh, stamp, newline),
+        None => Block::new(&member.name, fresh, stamp, newline),
+    })
+}
+
+/// Newest first. A checkout gives all files about the same time, which then
+/// says nothing: the documents' own dates decide, and then their paths.
+fn sort_by_age(order: &mut [usize], members: &[Member]) {
+    const ONE_CHECKOUT_NS: i64 = 600 * 1_000_000_000;
+    let times = members.iter().map(|it| it.mtime_ns);
+    let spread = times.clone().max().unwrap_or(0) - times.min().unwrap_or(0);
+    let time = |at: usize| {
+        if spread > ONE_CHECKOUT_NS {
+            members[at].mtime_ns
+        } else {
+            0
+        }
+    };
+    order.sort_by(|a, b| {
+        time(*b)
+            .cmp(&time(*a))
+            .then_with(|| members[*b].date.cmp(&members[*a].date))
+            .then_with(|| members[*a].path.cmp(&members[*b].path))
+    });
+}
+
+/// Which members stay in `_CLOSETS.md`. The state of the work is kept whole.
+fn primary_members(members: &[Member], hub: &Hub) -> Vec<bool> {
+    let mut order: Vec<usize> = (0..members.len()).collect();
+    sort_by_age(&mut order, members);
+    let most = if hub.is_memory() { usize::MAX } else { PRIMARY };
+    let mut keep = vec![false; members.len()];
+    order.into_iter().take(most).for_each(|at| keep[at] = true);
+    keep
+}
+
+fn recent_line(block: &Block, members: &[Member]) -> String {
+    let subjects = block
+        .entry
+        .subjects
+        .iter()
+        .take(3)
+        .cloned()
+        .collect::<Vec<_>>()
+        .join(", ");
+    let member = members.iter().find(|it| it.name == block.name);
+    let touched = member.and_then(|it| {
+        let modified = Timestamp::from_nanosecond(i128::from(it.mtime_ns)).ok()?;
+        Some(
+            it.date
+                .unwrap_or(modified.to_zoned(jiff::tz::TimeZone::UTC).date()),
+        )
+    });
+    let subjects = if subjects.is_empty() {
+        block.entry.status.clone()
+    } else {
+        subjects
+    };
+    match touched {
+        Some(day) => format!("- [[{}]] — {subjects}, last touched {day}", block.name),
+        None => format!("- [[{}]] — {subjects}", block.name),
+    }
+}

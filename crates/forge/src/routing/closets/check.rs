@@ -1,0 +1,151 @@
+//! What is wrong with the closets of a hub, found by reading alone.
+
+use super::LONGEST_ENTRY;
+use super::build::{Found, matched};
+use super::file::File;
+use crate::routing::hubs::Hub;
+use crate::workspace::{Error, RelPath, Workspace};
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// The hub has no `_CLOSETS.md`.
+    NoFile,
+    NoMarker,
+    /// A document without an entry.
+    Missing,
+    /// The document changed after its entry was written.
+    Stale,
+    /// Nobody knows from which text the entry was made.
+    Unstamped,
+    /// An entry without a document.
+    Orphan,
+    /// Two entries for one document.
+    Twice,
+    TooLong,
+    Unreadable,
+}
+
+impl Kind {
+    pub fn name(self) -> &'static str {
+        match self {
+            Kind::NoFile => "no-file",
+            Kind::NoMarker => "no-marker",
+            Kind::Missing => "missing",
+            Kind::Stale => "stale",
+            Kind::Unstamped => "unstamped",
+            Kind::Orphan => "orphan",
+            Kind::Twice => "twice",
+            Kind::TooLong => "too-long",
+            Kind::Unreadable => "unreadable",
+        }
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Finding {
+    pub kind: Kind,
+    /// Where it is to be mended.
+    pub file: RelPath,
+    pub line: Option<usize>,
+    /// The entry or document that it is about.
+    pub entry: String,
+    detail: String,
+}
+
+impl Finding {
+    /// `file` or `file:line`.
+    pub fn place(&self) -> String {
+        match self.line {
+            Some(line) => format!("{}:{line}", self.file),
+            None => self.file.to_string(),
+        }
+    }
+
+    pub fn message(&self) -> String {
+        let entry = &self.entry;
+        match self.kind {
+            Kind::NoFile => format!("the hub `{entry}` has no closets"),
+            Kind::NoMarker => "missing memex-closets version marker".to_owned(),
+            Kind::Missing => format!("no entry for `{entry}`"),
+            Kind::Stale => format!("closet entry [[{entry}]] is older than its file"),
+            Kind::Unstamped => {
+                format!("closet entry [[{entry}]] does not say which text it describes")
+            }
+            Kind::Orphan => format!("closet entry [[{entry}]] points to missing file"),
+            Kind::Twice => {
+                format!("closet entry [[{entry}]] describes a file that has one already")
+            }
+            Kind::TooLong => format!("closet entry [[{entry}]] is too long: {}", self.detail),
+            Kind::Unreadable => format!("`{entry}` cannot be read: {}", self.detail),
+        }
+    }
+}
+
+/// Everything about a hub's closets that `build` or a person should mend.
+pub fn check(workspace: &Workspace, hub: &Hub) -> Result<Vec<Finding>, Error> {
+    let mut findings = Vec::new();
+    let mut add = |kind, file: &RelPath, line, entry: &str, detail: String| {
+        findings.push(Finding {
+            kind,
+            file: file.clone(),
+            line,
+            entry: entry.to_owned(),
+            detail,
+        });
+    };
+    let mut files = Vec::new();
+    for path in [hub.closets(), hub.closets_archive()] {
+        match workspace.read_text(&path) {
+            Ok(text) => files.push((path, File::parse(text))),
+            Err(error) if error.is_not_found() => {}
+            Err(error) => return Err(error),
+        }
+    }
+    let has_primary = files
+        .first()
+        .is_some_and(|(path, _)| *path == hub.closets());
+    if !has_primary && !hub.members.is_empty() {
+        add(Kind::NoFile, &hub.closets(), None, &hub.name, String::new());
+        return Ok(findings);
+    }
+    for (path, file) in &files {
+        if file.version().is_none() {
+            add(Kind::NoMarker, path, Some(1), "", String::new());
+        }
+    }
+    let matched = matched(workspace, hub, files.iter().map(|it| &it.1));
+    for (path, reason) in matched.unreadable {
+        add(Kind::Unreadable, &path, None, path.as_str(), reason);
+    }
+    let mut of_entries = matched.of_entries.into_iter();
+    for (path, file) in &files {
+        for block in file.entries() {
+            let line = Some(block.line);
+            match of_entries.next() {
+                Some(Found::Current) => {}
+                Some(Found::Stale) if block.stamp.is_none() => {
+                    add(Kind::Unstamped, path, line, &block.name, String::new());
+                }
+                Some(Found::Stale) => add(Kind::Stale, path, line, &block.name, String::new()),
+                Some(Found::Twice) => add(Kind::Twice, path, line, &block.name, String::new()),
+                Some(Found::Nothing) | None => {
+                    add(Kind::Orphan, path, line, &block.name, String::new());
+                }
+            }
+            if block.length() > LONGEST_ENTRY {
+                let length = format!("{} characters, {LONGEST_ENTRY} at most", block.length());
+                add(Kind::TooLong, path, line, &block.name, length);
+            }
+        }
+    }
+    for path in matched.missing {
+        add(
+            Kind::Missing,
+            &hub.closets(),
+            None,
+            path.as_str(),
+            String::new(),
+        );
+    }
+    Ok(findings)
+}

@@ -1,0 +1,519 @@
+//! A document to its entry. Pure: the same text gives the same entry, whatever
+//! stands in other files.
+//!
+//! What is kept is chosen by how much new it tells for its length: candidates
+//! are facts in their own words and short phrases, each worth the rarity of
+//! the words that no chosen one has yet.
+
+use std::cmp::Ordering;
+use std::collections::{BinaryHeap, HashMap, HashSet};
+
+use jiff::civil::Date;
+
+use super::prose::{self, Place, Sentence, Voice, sentences};
+use super::words::{self, has};
+use super::{Entry, Field, LONGEST_ENTRY, people};
+use crate::document::{Document, inert_line, own_date, when};
+use crate::index::terms::Terms;
+
+/// What an entry is told besides the text.
+#[derive(Debug, Clone, Copy)]
+pub struct Context<'a> {
+    /// As the entry will be called.
+    pub name: &'a str,
+    /// Whether the file lies in an archive.
+    pub archived: bool,
+}
+
+const MOST_DATES: usize = 10;
+const MOST_DECISIONS: usize = 4;
+const LONGEST_VALUE: usize = 240;
+/// A longer sentence is also offered in pieces.
+const LONG: usize = 110;
+/// A whole sentence carries small words that tell nothing, and yet says more
+/// than the phrases in it: it is worth this many times what its words are.
+const FACT: f32 = 2.8;
+/// What a phrase may have.
+const PHRASE_WORDS: usize = 4;
+
+/// What a file holds, in at most [`LONGEST_ENTRY`] characters.
+pub fn extract(document: &Document, context: &Context) -> Entry {
+    let sentences = sentences(document);
+    let date = own_date(document, context.name);
+    let mut entry = Entry {
+        people: people::people(document, &sentences),
+        dates: dates(&sentences, date),
+        status: status(document, context),
+        ..Entry::default()
+    };
+    let room = size(document).saturating_sub(overhead(context.name) + written(&entry));
+    let mut pool = Pool::default();
+    pool.names(document);
+    for (at, sentence) in sentences.iter().enumerate() {
+        pool.sentence(at, sentence);
+    }
+    pool.fill(room, &mut entry);
+    shorten(&mut entry, context.name);
+    entry
+}
+
+/// About a tenth of the text, so that reading entries is cheap, but enough for
+/// a short file to be found.
+fn size(document: &Document) -> usize {
+    let length = document.body.len();
+    (length * 23 / 200).clamp(490, 1420).min(LONGEST_ENTRY)
+}
+
+/// Heading, stamp and line ends of an entry.
+pub(super) fn overhead(name: &str) -> usize {
+    name.chars().count() + 56
+}
+
+fn written(entry: &Entry) -> usize {
+    let lines = entry.lines();
+    lines.iter().map(|line| line.chars().count() + 1).sum()
+}
+
+/// The last resort where names are long: whole values go, the least of the
+/// longest field first.
+pub(super) fn shorten(entry: &mut Entry, name: &str) {
+    while overhead(name) + written(entry) > LONGEST_ENTRY {
+        let longest = Field::ALL[..5]
+            .iter()
+            .copied()
+            .filter(|field| !entry.values(*field).is_empty())
+            .max_by_key(|field| entry.written(*field).chars().count());
+        match longest.and_then(|field| entry.values_mut(field)) {
+            Some(values) => values.pop(),
+            None => break,
+        };
+    }
+}
+
+fn status(document: &Document, context: &Context) -> String {
+    let front = document.front_matter.as_ref();
+    let by_front = front
+        .and_then(|front| front.text("status"))
+        .map(|status| status.trim().to_lowercase())
+        .filter(|status| {
+            (1..=20).contains(&status.len())
+                && status
+                    .bytes()
+                    .all(|b| b.is_ascii_alphanumeric() || b == b'-')
+        });
+    let replaced = front.is_some_and(|front| {
+        [
+            "superseded-by",
+            "superseded_by",
+            "replaced-by",
+            "replaced_by",
+        ]
+        .iter()
+        .any(|key| front.list(key).iter().any(|by| !by.trim().is_empty()))
+    });
+    match by_front {
+        Some(status) => status,
+        None if replaced => "superseded".to_owned(),
+        None if context.archived => "archived".to_owned(),
+        None => "active".to_owned(),
+    }
+}
+
+/// The file's own date, then those it names, a relative one with its words.
+fn dates(sentences: &[Sentence], own: Option<Date>) -> Vec<String> {
+    let mut out: Vec<String> = own.iter().map(Date::to_string).collect();
+    let mut seen: HashSet<String> = out.iter().cloned().collect();
+    let mut late = Vec::new();
+    for sentence in sentences {
+        for when in when::find(&sentence.text, own) {
+            let day = when.written();
+            // Today is the file's own date, and says nothing more.
+            if !seen.insert(day.clone()) {
+                continue;
+            }
+            let words = &sentence.text[when.span.clone()];
+            let value = match when.relative {
+                true => format!("{day} (\"{}\")", inert_line(words).replace(['"', ','], "")),
+                false => day,
+            };
+            match sentence.voice {
+                Voice::Assistant => late.push(value),
+                _ => out.push(value),
+            }
+        }
+    }
+    out.append(&mut late);
+    out.truncate(MOST_DATES);
+    out
+}
+
+#[derive(Default)]
+struct Pool {
+    terms: Terms,
+    ids: HashMap<String, usize>,
+    /// How often each term stands in the text.
+    counts: Vec<u32>,
+    candidates: Vec<Candidate>,
+    offered: HashSet<String>,
+}
+
+struct Candidate {
+    field: Field,
+    text: String,
+    /// Terms and what each tells.
+    tells: Vec<(usize, f32)>,
+    factor: f32,
+    /// Where it stands, so that the entry reads in the order of the text.
+    at: usize,
+    /// Candidates of one sentence exclude one another; 0 excludes none.
+    sentence: usize,
+}
+
+impl Pool {
+    /// Title, aliases and tags are what the author himself calls the text.
+    fn names(&mut self, document: &Document) {
+        if let Some(title) = document.title() {
+            self.offer(Field::Subjects, title, 2.0, 0, 0);
+        }
+        if let Some(front) = &document.front_matter {
+            for key in ["aliases", "alias", "tags", "keywords", "projects", "topics"] {
+                for value in front.list(key) {
+                    let value = value.trim_start_matches("[[").trim_end_matches("]]");
+                    self.offer(Field::Subjects, value, 1.5, 0, 0);
+                }
+            }
+        }
+    }
+
+    fn sentence(&mut self, at: usize, sentence: &Sentence) {
+        let text = without_throat_clearing(&sentence.text);
+        let spoken = sentence.voice != Voice::Assistant;
+        let question = text.ends_with('?');
+        let lower = text.to_lowercase();
+        let at = at + 1;
+        let decides = spoken && !question && decides(&lower);
+        if spoken && !question && sentence.place != Place::Heading {
+            let stated = stated(&lower, sentence);
+            if decides || stated > 0.0 {
+                let field = if decides {
+                    Field::Decisions
+                } else {
+                    Field::Claims
+                };
+                let worth = FACT * if decides { 1.0 } else { stated };
+                if text.chars().count() <= LONGEST_VALUE {
+                    self.offer(field, text, worth, at, at);
+                }
+                if text.chars().count() > LONG {
+                    for clause in prose::clauses(text) {
+                        let clause = without_throat_clearing(clause);
+                        let length = clause.chars().count();
+                        if (12..=LONGEST_VALUE).contains(&length) && length < text.len() {
+                            self.offer(Field::Claims, clause, worth * 0.95, at, at);
+                        }
+                    }
+                }
+            }
+        }
+        let factor = match (sentence.voice, sentence.place) {
+            (Voice::Assistant, Place::Running) => 0.25,
+            (Voice::Assistant, _) => 0.35,
+            (_, Place::Heading) => 1.5,
+            _ => 1.0,
+        };
+        for phrase in phrases(text) {
+            self.offer(Field::Subjects, phrase, factor, at, 0);
+        }
+    }
+
+    fn offer(&mut self, field: Field, text: &str, factor: f32, at: usize, sentence: usize) {
+        let text = match field {
+            Field::Subjects => subject(text),
+            _ => value(text, field),
+        };
+        if text.is_empty() {
+            return;
+        }
+        let mut tells: Vec<(usize, f32)> = Vec::new();
+        let mut words: Vec<(std::ops::Range<usize>, String)> = Vec::new();
+        self.terms
+            .each_with_place(&text, |span, term| words.push((span, term.to_owned())));
+        for (span, term) in words {
+            let raw = &text[span.clone()];
+            let capital = span.start > 0 && raw.starts_with(char::is_uppercase);
+            let weight = words::weight(&raw.to_lowercase());
+            if weight == 0.0 {
+                continue;
+            }
+            let id = match self.ids.get(&term) {
+                Some(id) => *id,
+                None => {
+                    self.ids.insert(term, self.counts.len());
+                    self.counts.push(0);
+                    self.counts.len() - 1
+                }
+            };
+            self.counts[id] += 1;
+            if !tells.iter().any(|told| told.0 == id) {
+                tells.push((id, weight + if capital { 0.15 } else { 0.0 }));
+            }
+        }
+        if tells.is_empty()
+            || !self
+                .offered
+                .insert(format!("{}{}", field.name(), text.to_lowercase()))
+        {
+            return;
+        }
+        self.candidates.push(Candidate {
+            field,
+            text,
+            tells,
+            factor,
+            at,
+            sentence,
+        });
+    }
+
+    /// Takes what tells most for its length until the room is full. What a
+    /// candidate adds only falls as others are taken, so that the best one by
+    /// an old figure that is still best by a new one is the best of all.
+    fn fill(mut self, room: usize, entry: &mut Entry) {
+        let mut covered = vec![0u8; self.counts.len()];
+        // Names stand in a field of their own.
+        for name in &entry.people {
+            for term in self.terms.of(name) {
+                if let Some(id) = self.ids.get(&term) {
+                    covered[*id] = 1;
+                }
+            }
+        }
+        let mut used = HashSet::new();
+        let mut taken: Vec<usize> = Vec::new();
+        let mut left = room;
+        let mut decisions = 0;
+        let counts = &self.counts;
+        let gain = |candidate: &Candidate, covered: &[u8]| {
+            let told: f32 = candidate
+                .tells
+                .iter()
+                .map(|(id, weight)| {
+                    let often = 1.0 + 0.25 * (counts[*id] as f32).ln();
+                    weight * often * [1.0, 0.25, 0.08][covered[*id] as usize]
+                })
+                .sum();
+            // Each value also costs a reader the start of a new thought, so that
+            // a phrase is better than its words one by one.
+            candidate.factor * told / (candidate.text.chars().count() as f32 + 8.0)
+        };
+        let mut heap: BinaryHeap<Ranked> = self
+            .candidates
+            .iter()
+            .enumerate()
+            .map(|(at, candidate)| Ranked(gain(candidate, &covered), at))
+            .collect();
+        while let Some(Ranked(old, at)) = heap.pop() {
+            let candidate = &self.candidates[at];
+            let cost = candidate.text.chars().count() + 4;
+            let full = candidate.field == Field::Decisions && decisions == MOST_DECISIONS;
+            if cost > left || full || used.contains(&candidate.sentence) {
+                continue;
+            }
+            let now = gain(candidate, &covered);
+            if now < old * 0.999 {
+                heap.push(Ranked(now, at));
+                continue;
+            }
+            // A phrase whose words are all there already tells nothing.
+            let told = candidate.tells.iter().all(|(id, _)| covered[*id] > 0);
+            if told && candidate.field == Field::Subjects {
+                continue;
+            }
+            left -= cost;
+            decisions += (candidate.field == Field::Decisions) as usize;
+            for (id, _) in &candidate.tells {
+                covered[*id] = (covered[*id] + 1).min(2);
+            }
+            if candidate.sentence > 0 {
+                used.insert(candidate.sentence);
+            }
+            taken.push(at);
+        }
+        taken.sort_by_key(|at| (self.candidates[*at].at, *at));
+        for at in taken {
+            let candidate = &self.candidates[at];
+            if let Some(values) = entry.values_mut(candidate.field) {
+                values.push(candidate.text.clone());
+            }
+        }
+    }
+}
+
+/// By gain, then by place, so that equal gains have one order.
+struct Ranked(f32, usize);
+
+impl Ord for Ranked {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.0.total_cmp(&other.0).then(other.1.cmp(&self.1))
+    }
+}
+
+impl PartialOrd for Ranked {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for Ranked {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other) == Ordering::Equal
+    }
+}
+
+impl Eq for Ranked {}
+
+fn without_throat_clearing(text: &str) -> &str {
+    let mut text = text;
+    'again: loop {
+        for opening in words::THROAT_CLEARING {
+            let head = text.get(..opening.len());
+            if head.is_some_and(|head| head.eq_ignore_ascii_case(opening)) {
+                text = text[opening.len()..].trim_start();
+                continue 'again;
+            }
+        }
+        return text;
+    }
+}
+
+fn decides(lower: &str) -> bool {
+    words::DECISIONS.iter().any(|verb| {
+        memchr::memmem::find_iter(lower.as_bytes(), verb.as_bytes()).any(|at| {
+            // `picked up` and `dropped by` decide nothing.
+            let behind = &lower[at + verb.len()..];
+            let another = [" up", " off", " by", " out", " in "];
+            !lower[..at].ends_with(char::is_alphanumeric)
+                && !another.iter().any(|it| behind.starts_with(it))
+        })
+    })
+}
+
+/// How much a sentence in lower case is a fact that its speaker states: about
+/// himself, or something counted, denied or required. From 0 to 1.
+fn stated(lower: &str, sentence: &Sentence) -> f32 {
+    if lower.split(' ').count() < 3 || words::INTRODUCTIONS.iter().any(|it| lower.starts_with(it)) {
+        return 0.0;
+    }
+    let words = || {
+        lower
+            .split(|c: char| !c.is_alphanumeric() && c != '\'' && c != '’')
+            .filter(|word| !word.is_empty())
+    };
+    if words().any(|word| has(words::FIRST_PERSON, &word.replace('’', "'"))) {
+        return 1.0;
+    }
+    let firm =
+        words().any(|word| word.bytes().any(|b| b.is_ascii_digit()) || has(words::FIRM, word));
+    match (firm, sentence.voice, sentence.place) {
+        // What a user pastes is mostly not about himself.
+        (_, Voice::User, Place::Item) => 0.0,
+        (true, _, _) => 0.7,
+        (false, Voice::User, _) => 0.6,
+        (false, _, _) => 0.0,
+    }
+}
+
+/// Runs of words that tell something, at most four long.
+fn phrases(text: &str) -> Vec<&str> {
+    let mut out = Vec::new();
+    let mut run: Vec<std::ops::Range<usize>> = Vec::new();
+    let mut flush = |run: &mut Vec<std::ops::Range<usize>>| {
+        for part in run.chunks(PHRASE_WORDS) {
+            // Words of talk at the ends say nothing.
+            let weak = |span: &std::ops::Range<usize>| {
+                words::weight(&text[span.clone()].to_lowercase()) < 0.2
+            };
+            let first = part.iter().position(|span| !weak(span));
+            let last = part.iter().rposition(|span| !weak(span));
+            if let (Some(first), Some(last)) = (first, last) {
+                out.push(&text[part[first].start..part[last].end]);
+                // A pair of words may be worth its place where the run is not.
+                if last > first {
+                    for span in &part[first..=last] {
+                        if !weak(span) {
+                            out.push(&text[span.clone()]);
+                        }
+                    }
+                }
+            }
+        }
+        run.clear();
+    };
+    let mut at = 0;
+    while let Some(skip) = text[at..].find(|c: char| c.is_alphanumeric() || c == '$' || c == '€')
+    {
+        let start = at + skip;
+        let rest = &text[start..];
+        let mut length = rest
+            .find(|c: char| {
+                c.is_whitespace()
+                    || matches!(c, ',' | ';' | '(' | ')' | '"' | '“' | '”' | '—' | '–')
+            })
+            .unwrap_or(rest.len());
+        let word = rest[..length].trim_end_matches(|c: char| !c.is_alphanumeric() && c != '%');
+        length = length.max(1);
+        let gap = &text[at..start];
+        if gap.chars().any(|c| !c.is_whitespace()) || gap.is_empty() && at > 0 {
+            flush(&mut run);
+        }
+        let lower = word.to_lowercase();
+        if word.is_empty() || words::weight(&lower) == 0.0 || word.len() > 60 {
+            flush(&mut run);
+        } else {
+            run.push(start..start + word.len());
+            if word.len() < length {
+                flush(&mut run);
+            }
+        }
+        at = start + length;
+        while !text.is_char_boundary(at) {
+            at += 1;
+        }
+    }
+    flush(&mut run);
+    out
+}
+
+/// A subject holds no comma, since commas stand between subjects.
+fn subject(text: &str) -> String {
+    let plain = prose::plain(text).replace([',', ';', '"'], " ");
+    let plain = plain.split_whitespace().collect::<Vec<_>>().join(" ");
+    let plain =
+        inert(plain.trim_matches(|c: char| {
+            !c.is_alphanumeric() && !matches!(c, '$' | '€' | '%' | '+' | '#')
+        }));
+    if plain.chars().count() > 80 {
+        String::new()
+    } else {
+        plain
+    }
+}
+
+/// A claim stands in quotation marks, decisions are kept apart by semicolons.
+pub(super) fn value(text: &str, field: Field) -> String {
+    let text = prose::plain(text);
+    let text = match field {
+        Field::Decisions => text.replace("; ", ", "),
+        _ => text.replace('"', "'"),
+    };
+    inert(text.trim_end_matches(['.', ' ']))
+}
+
+/// What neither ends a value nor becomes a link, a comment or HTML.
+fn inert(text: &str) -> String {
+    let mut text = text.replace("](", "] (").replace(['[', ']'], "");
+    if text.contains('<') {
+        text = text.replace('<', "‹");
+    }
+    inert_line(&text)
+}

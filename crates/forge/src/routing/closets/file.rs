@@ -1,0 +1,466 @@
+//! The file itself: `_CLOSETS.md` and its archive to parts and back. A part
+//! that nobody changed keeps its bytes, and lines that are no field of an
+//! entry stay with it.
+
+use std::ops::Range;
+
+use super::extract::value;
+use super::{Entry, Field};
+use crate::document::{self, Document, content_hash};
+
+/// A closets file in its parts, in order.
+#[derive(Debug, Clone)]
+pub struct File {
+    text: String,
+    newline: &'static str,
+    parts: Vec<Part>,
+    /// The texts of the parts as they were read.
+    before: Vec<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[expect(clippy::large_enum_variant, reason = "nearly every part is an entry")]
+pub enum Part {
+    /// Title, marker and whatever stands before the first entry.
+    Head(String),
+    Entry(Block),
+    /// The section that names what was archived last.
+    Recent(String),
+    /// Sections of someone else.
+    Other(String),
+}
+
+/// An entry as it stands in a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Block {
+    /// What the heading links to: `stem` or `folder/stem`.
+    pub name: String,
+    pub entry: Entry,
+    pub stamp: Option<Stamp>,
+    /// Lines that are no field, as they were.
+    others: Vec<String>,
+    /// Its bytes, heading included, without the blank lines behind it.
+    text: String,
+    /// Counted from 1.
+    pub line: usize,
+}
+
+/// What an entry was made from, in an HTML comment that other tools pass over.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Stamp {
+    /// Of the file that the entry describes.
+    pub source: String,
+    /// Of the fields as the extractor made them.
+    pub fields: String,
+}
+
+impl Stamp {
+    pub fn new(source_text: &str, extracted: &Entry) -> Stamp {
+        Stamp {
+            source: source_hash(source_text),
+            fields: fields_hash(extracted),
+        }
+    }
+
+    fn written(&self) -> String {
+        format!("<!-- forge {} {} -->", self.source, self.fields)
+    }
+
+    fn read(line: &str) -> Option<Stamp> {
+        let inner = line
+            .trim()
+            .strip_prefix("<!-- forge ")?
+            .strip_suffix("-->")?;
+        let mut words = inner.split_ascii_whitespace();
+        let (source, fields) = (words.next()?, words.next()?);
+        let hex = |word: &str| word.bytes().all(|b| b.is_ascii_hexdigit());
+        (words.next().is_none() && hex(source) && hex(fields)).then(|| Stamp {
+            source: source.to_owned(),
+            fields: fields.to_owned(),
+        })
+    }
+}
+
+pub(super) fn source_hash(text: &str) -> String {
+    content_hash(text)[..12].to_owned()
+}
+
+fn fields_hash(entry: &Entry) -> String {
+    content_hash(&entry.lines().join("\n"))[..8].to_owned()
+}
+
+impl Block {
+    pub fn new(name: &str, entry: Entry, stamp: Stamp, newline: &str) -> Block {
+        Block::with_lines(name, entry, stamp, Vec::new(), newline)
+    }
+
+    /// The same with other fields; its own further lines stay.
+    pub(super) fn with_fields(
+        &self,
+        name: &str,
+        entry: Entry,
+        stamp: Stamp,
+        newline: &str,
+    ) -> Block {
+        Block::with_lines(name, entry, stamp, self.others.clone(), newline)
+    }
+
+    fn with_lines(
+        name: &str,
+        entry: Entry,
+        stamp: Stamp,
+        others: Vec<String>,
+        newline: &str,
+    ) -> Block {
+        let mut lines = vec![format!("## [[{name}]]"), stamp.written()];
+        lines.extend(entry.lines());
+        lines.extend(others.iter().cloned());
+        Block {
+            name: name.to_owned(),
+            entry,
+            stamp: Some(stamp),
+            others,
+            text: lines.join(newline),
+            line: 0,
+        }
+    }
+
+    /// Whether somebody wrote fields other than the extractor's.
+    pub fn is_refined(&self) -> bool {
+        self.stamp
+            .as_ref()
+            .is_none_or(|stamp| stamp.fields != fields_hash(&self.entry))
+    }
+
+    /// How long it is, in characters.
+    pub fn length(&self) -> usize {
+        self.text.chars().count() + 1
+    }
+
+    fn read(document: &Document, span: &Range<usize>, name: &str) -> Block {
+        let text = document.str(span).trim_end();
+        let mut block = Block {
+            name: name.to_owned(),
+            entry: Entry::default(),
+            stamp: None,
+            others: Vec::new(),
+            text: text.to_owned(),
+            line: document.line_of(span.start),
+        };
+        let end = span.start + text.len();
+        // Where lines begin is for the document to say: a lone CR ends one too.
+        let starts = &document.line_starts[block.line - 1..];
+        let ends = starts[1..].iter().copied().chain([end]);
+        for (number, (start, next)) in starts.iter().copied().zip(ends).enumerate() {
+            if start >= end {
+                break;
+            }
+            let line = &document.text[start.max(span.start)..next.min(end)];
+            let line = line.trim_end_matches(['\n', '\r']);
+            if number == 0 || line.trim().is_empty() && !document.in_code(start) {
+                continue;
+            }
+            if document.in_code(start) {
+                block.others.push(line.to_owned());
+            } else if let Some(stamp) = Stamp::read(line) {
+                block.stamp = Some(stamp);
+            } else if let Some((field, values)) = field(line) {
+                match block.entry.values_mut(field) {
+                    Some(list) => list.extend(values),
+                    None => block.entry.status = values.join(" "),
+                }
+            } else {
+                block.others.push(line.to_owned());
+            }
+        }
+        block
+    }
+}
+
+/// `- subjects: a, b`, with or without the bullet.
+fn field(line: &str) -> Option<(Field, Vec<String>)> {
+    let line = line.trim();
+    let line = line.strip_prefix(['-', '*', '+']).unwrap_or(line);
+    let (name, written) = line.split_once(':')?;
+    let name = name.trim().trim_matches('*');
+    let field = Field::named(name)?;
+    let written = written.trim_start_matches('*').trim();
+    let mut values: Vec<String> = match field {
+        Field::Subjects => written.split(',').map(str::to_owned).collect(),
+        Field::People => people(written),
+        Field::Claims => claims(written),
+        Field::Decisions => written.split("; ").map(str::to_owned).collect(),
+        Field::Dates => outside_brackets(written),
+        Field::Status => vec![written.to_owned()],
+    };
+    values
+        .iter_mut()
+        .for_each(|value| *value = value.trim().to_owned());
+    values.retain(|value| !value.is_empty());
+    Some((field, values))
+}
+
+fn people(written: &str) -> Vec<String> {
+    let mut out = Vec::new();
+    for part in written.split([',', ';']) {
+        let name = part.trim().trim_start_matches("[[").trim_end_matches("]]");
+        let name = name.split('|').next().unwrap_or(name);
+        out.push(
+            name.chars()
+                .filter(|c| !matches!(c, '[' | ']' | '<'))
+                .collect(),
+        );
+    }
+    out
+}
+
+/// Quoted facts; without quotation marks, what semicolons or bars keep apart.
+fn claims(written: &str) -> Vec<String> {
+    let pieces: Vec<&str> = written.split('"').collect();
+    let between = pieces.iter().step_by(2);
+    let quoted = pieces.len() % 2 == 1
+        && pieces.len() > 1
+        && between
+            .clone()
+            .all(|gap| gap.chars().all(|c| c.is_whitespace() || ",;|".contains(c)));
+    if quoted {
+        return pieces
+            .iter()
+            .skip(1)
+            .step_by(2)
+            .map(|it| (*it).to_owned())
+            .collect();
+    }
+    written
+        .split("; ")
+        .flat_map(|part| part.split(" | "))
+        .map(|part| value(part, Field::Claims))
+        .collect()
+}
+
+fn outside_brackets(written: &str) -> Vec<String> {
+    let mut out = Vec::new();
+    let mut depth = 0usize;
+    let mut start = 0;
+    for (at, c) in written.char_indices() {
+        match c {
+            '(' => depth += 1,
+            ')' => depth = depth.saturating_sub(1),
+            ',' if depth == 0 => {
+                out.push(written[start..at].to_owned());
+                start = at + 1;
+            }
+            _ => {}
+        }
+    }
+    out.push(written[start..].to_owned());
+    out
+}
+
+impl File {
+    /// Reads a file; never fails.
+    pub fn parse(text: impl Into<String>) -> File {
+        let document = document::parse(text);
+        let mut parts = Vec::new();
+        let mut at = 0;
+        for section in document.sections.iter().filter(|it| it.level == 2) {
+            let span = section.span.clone();
+            if span.start < at {
+                continue;
+            }
+            rest(&document, at..span.start, &mut parts);
+            let part = match entry_name(document.str(&section.heading)) {
+                Some(name) => Part::Entry(Block::read(&document, &span, &name)),
+                None if section
+                    .title
+                    .trim()
+                    .eq_ignore_ascii_case("recently archived") =>
+                {
+                    Part::Recent(document.str(&span).trim_end().to_owned())
+                }
+                None => Part::Other(document.str(&span).trim_end().to_owned()),
+            };
+            parts.push(part);
+            at = span.end;
+        }
+        rest(&document, at..document.text.len(), &mut parts);
+        if !matches!(parts.first(), Some(Part::Head(_))) {
+            parts.insert(0, Part::Head(String::new()));
+        }
+        let newline = document.newline();
+        let before = parts.iter().map(|part| part.text().to_owned()).collect();
+        File {
+            text: document.text,
+            newline,
+            parts,
+            before,
+        }
+    }
+
+    /// An empty file for a hub.
+    pub fn new(title: &str, paginated: bool) -> File {
+        let version = if paginated { "1.1" } else { "1.0" };
+        let head = format!("# {title}\n\n<!-- memex-closets:{version} -->");
+        File {
+            text: String::new(),
+            newline: "\n",
+            parts: vec![Part::Head(head)],
+            before: Vec::new(),
+        }
+    }
+
+    pub fn newline(&self) -> &'static str {
+        self.newline
+    }
+
+    pub fn parts(&self) -> &[Part] {
+        &self.parts
+    }
+
+    pub fn entries(&self) -> impl Iterator<Item = &Block> {
+        self.parts.iter().filter_map(|part| match part {
+            Part::Entry(block) => Some(block),
+            _ => None,
+        })
+    }
+
+    /// The version that the marker names, `1.0` or `1.1`.
+    pub fn version(&self) -> Option<&str> {
+        let Some(Part::Head(head)) = self.parts.first() else {
+            return None;
+        };
+        let (_, rest) = head.split_once("<!-- memex-closets:")?;
+        rest.split("-->").next().map(str::trim)
+    }
+
+    /// Puts the marker in, and raises it once the file has an archive.
+    pub(super) fn mark(&mut self, paginated: bool) {
+        let version = self.version().map(str::to_owned);
+        let newline = self.newline;
+        let Some(Part::Head(head)) = self.parts.first_mut() else {
+            return;
+        };
+        match version.as_deref() {
+            Some("1.0") if paginated => {
+                *head = head.replacen("memex-closets:1.0", "memex-closets:1.1", 1);
+            }
+            Some(_) => {}
+            None => {
+                let version = if paginated { "1.1" } else { "1.0" };
+                let marker = format!("<!-- memex-closets:{version} -->");
+                // Behind the title, where there is one.
+                let title = head.trim_start_matches('\u{feff}').starts_with("# ");
+                let end = head.find(newline).unwrap_or(head.len());
+                let (first, rest) = head.split_at(if title { end } else { 0 });
+                let rest = rest.trim_start_matches(['\r', '\n']);
+                let texts = [first, marker.as_str(), rest];
+                let texts: Vec<&str> = texts.into_iter().filter(|it| !it.is_empty()).collect();
+                *head = texts.join(&newline.repeat(2));
+            }
+        }
+    }
+
+    /// Replaces the entries: `kept` says for each one of the file what becomes
+    /// of it, `first` go before all others, `last` behind them.
+    pub(super) fn arrange(
+        &mut self,
+        mut kept: impl FnMut(Block) -> Option<Block>,
+        first: Vec<Block>,
+        last: Vec<Block>,
+    ) {
+        let parts = std::mem::take(&mut self.parts);
+        let mut out: Vec<Part> = Vec::with_capacity(parts.len());
+        let mut behind = 1;
+        let mut before = 1;
+        for (at, part) in parts.into_iter().enumerate() {
+            match part {
+                Part::Entry(block) => {
+                    if let Some(block) = kept(block) {
+                        out.push(Part::Entry(block));
+                        behind = out.len();
+                    }
+                }
+                part => {
+                    out.push(part);
+                    if at == 0 {
+                        before = out.len();
+                        behind = out.len();
+                    }
+                }
+            }
+        }
+        let behind = behind.max(before);
+        out.splice(behind..behind, last.into_iter().map(Part::Entry));
+        out.splice(before..before, first.into_iter().map(Part::Entry));
+        self.parts = out;
+    }
+
+    /// Sets or removes the section of what was archived last.
+    pub(super) fn set_recent(&mut self, lines: &[String]) {
+        let at = self
+            .parts
+            .iter()
+            .position(|it| matches!(it, Part::Recent(_)));
+        if lines.is_empty() {
+            self.parts.retain(|it| !matches!(it, Part::Recent(_)));
+            return;
+        }
+        let mut text = vec!["## Recently Archived".to_owned()];
+        text.extend(lines.iter().cloned());
+        let part = Part::Recent(text.join(self.newline));
+        match at {
+            Some(at) => self.parts[at] = part,
+            None => {
+                let behind = self
+                    .parts
+                    .iter()
+                    .rposition(|it| matches!(it, Part::Entry(_) | Part::Head(_)))
+                    .map_or(0, |at| at + 1);
+                self.parts.insert(behind, part);
+            }
+        }
+    }
+
+    /// The file's text: the bytes as they were when nothing changed, else the
+    /// parts with a blank line between them.
+    pub fn render(&self) -> String {
+        let texts: Vec<&str> = self.parts.iter().map(Part::text).collect();
+        if texts == self.before {
+            return self.text.clone();
+        }
+        let texts: Vec<&str> = texts.into_iter().filter(|text| !text.is_empty()).collect();
+        texts.join(&self.newline.repeat(2)) + self.newline
+    }
+}
+
+impl Part {
+    fn text(&self) -> &str {
+        match self {
+            Part::Entry(block) => &block.text,
+            Part::Head(text) | Part::Recent(text) | Part::Other(text) => text,
+        }
+    }
+}
+
+/// What stands before an entry and belongs to none.
+fn rest(document: &Document, span: Range<usize>, parts: &mut Vec<Part>) {
+    let text = document.str(&span).trim_end();
+    if parts.is_empty() {
+        parts.push(Part::Head(text.to_owned()));
+    } else if !text.trim().is_empty() {
+        parts.push(Part::Other(text.to_owned()));
+    }
+}
+
+/// The name in `## [[name]]`.
+fn entry_name(heading: &str) -> Option<String> {
+    let text = heading
+        .trim()
+        .trim_start_matches('#')
+        .trim_end_matches('#')
+        .trim();
+    let inner = text.strip_prefix("[[")?.strip_suffix("]]")?;
+    let name = inner.split('|').next().unwrap_or(inner).trim();
+    let name = name.strip_suffix(".md").unwrap_or(name);
+    (!name.is_empty() && !name.contains("[[") && !name.contains("]]")).then(|| name.to_owned())
+}

@@ -1,0 +1,347 @@
+//! A document as sentences: who says each, and what stands beside it. Code,
+//! HTML and front matter are left out, marks of emphasis and links dropped.
+
+use std::ops::Range;
+
+use crate::document::{BlockKind, Document};
+
+/// Who speaks in a text that is a conversation with an assistant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Voice {
+    /// The text is no such conversation.
+    Author,
+    User,
+    Assistant,
+}
+
+/// Where a sentence stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Place {
+    Heading,
+    Item,
+    Running,
+}
+
+#[derive(Debug, Clone)]
+pub(super) struct Sentence {
+    pub(super) text: String,
+    pub(super) voice: Voice,
+    pub(super) place: Place,
+}
+
+/// The sentences of a document, in order.
+pub(super) fn sentences(document: &Document) -> Vec<Sentence> {
+    let mut out = Vec::new();
+    let chat = is_chat(document);
+    let mut voice = if chat { Voice::User } else { Voice::Author };
+    for block in &document.blocks {
+        let place = match block.kind {
+            BlockKind::Heading => Place::Heading,
+            BlockKind::List | BlockKind::Table => Place::Item,
+            BlockKind::Paragraph | BlockKind::Quote | BlockKind::Other => Place::Running,
+            BlockKind::Code | BlockKind::Html | BlockKind::Rule => continue,
+        };
+        let mut pending = String::new();
+        for line in document.str(&block.span).lines() {
+            let (spoken, line) = match chat.then(|| turn(line)).flatten() {
+                Some((spoken, rest)) => (Some(spoken), rest),
+                None => (None, line),
+            };
+            let (marked, line) = unmarked(line);
+            let wrapped = place == Place::Running && !marked && spoken.is_none();
+            if !wrapped {
+                push(&mut out, &mut pending, voice, place);
+            }
+            if let Some(spoken) = spoken {
+                voice = spoken;
+            }
+            if !pending.is_empty() {
+                pending.push(' ');
+            }
+            pending.push_str(line);
+        }
+        push(&mut out, &mut pending, voice, place);
+    }
+    out
+}
+
+fn push(out: &mut Vec<Sentence>, pending: &mut String, voice: Voice, place: Place) {
+    let text = plain(pending);
+    pending.clear();
+    for span in split(&text) {
+        let text = text[span].trim();
+        if text.chars().any(char::is_alphanumeric) {
+            out.push(Sentence {
+                text: text.to_owned(),
+                voice,
+                place,
+            });
+        }
+    }
+}
+
+/// Whether two parties take turns and one of them is an assistant.
+fn is_chat(document: &Document) -> bool {
+    let mut users = 0;
+    let mut assistants = 0;
+    for line in document.str(&document.body).lines() {
+        match turn(line) {
+            Some((Voice::User, _)) => users += 1,
+            Some((Voice::Assistant, _)) => assistants += 1,
+            _ => {}
+        }
+    }
+    users > 0 && assistants > 0
+}
+
+/// `**User:** text`, `## Assistant`, `Human: text`: who speaks, and the rest.
+fn turn(line: &str) -> Option<(Voice, &str)> {
+    let name = line.trim_start_matches(|c: char| c.is_whitespace() || "#>*_-[".contains(c));
+    let end = name
+        .find(|c: char| !c.is_alphabetic())
+        .unwrap_or(name.len());
+    let (name, rest) = name.split_at(end);
+    if !(2..=12).contains(&name.len()) {
+        return None;
+    }
+    let voice = match name.to_lowercase().as_str() {
+        "user" | "human" | "me" | "nutzer" | "benutzer" | "utilisateur" | "usuario" | "usuário"
+        | "utente" => Voice::User,
+        "assistant" | "ai" | "bot" | "claude" | "chatgpt" | "gpt" | "gemini" | "copilot"
+        | "model" | "assistent" | "asistente" | "assistente" => Voice::Assistant,
+        _ => return None,
+    };
+    let after = rest.trim_start_matches(|c: char| "*_] ".contains(c));
+    let heading = line.trim_start().starts_with('#');
+    match after.strip_prefix(':') {
+        Some(rest) => Some((voice, rest.trim_start_matches(|c: char| "*_ ".contains(c)))),
+        None if heading && after.trim().is_empty() => Some((voice, "")),
+        None => None,
+    }
+}
+
+/// A line without the marks of lists, quotes, headings and table rows.
+fn unmarked(line: &str) -> (bool, &str) {
+    let text = line.trim_start_matches(|c: char| c.is_whitespace() || c == '>');
+    let bytes = text.as_bytes();
+    let digits = bytes.iter().take_while(|b| b.is_ascii_digit()).count();
+    let rest = match bytes.first() {
+        Some(b'-' | b'*' | b'+') if bytes.get(1) == Some(&b' ') => &text[2..],
+        Some(b'#') => text.trim_start_matches('#'),
+        Some(b'|') => &text[1..],
+        _ if (1..=3).contains(&digits) && matches!(bytes.get(digits), Some(b'.' | b')')) => {
+            &text[digits + 1..]
+        }
+        _ => return (false, text),
+    };
+    let rest = rest.trim_start();
+    let rest = ["[ ] ", "[x] ", "[X] "]
+        .iter()
+        .find_map(|mark| rest.strip_prefix(mark))
+        .unwrap_or(rest);
+    (true, rest)
+}
+
+/// Text as it is read aloud: no emphasis, no code marks, links by their label,
+/// one space between words.
+pub(super) fn plain(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let bytes = text.as_bytes();
+    let mut at = 0;
+    let mut space = false;
+    while at < bytes.len() {
+        let c = text[at..].chars().next().expect("within the text");
+        let next = at + c.len_utf8();
+        match c {
+            '*' | '`' => at = next,
+            '_' if space
+                || !out.ends_with(char::is_alphanumeric)
+                || !text[next..].starts_with(char::is_alphanumeric) =>
+            {
+                at = next;
+            }
+            '[' if bytes.get(next) == Some(&b'[') => {
+                // A link by name, shown as its alias.
+                let end = text[next + 1..].find("]]").map(|end| next + 1 + end);
+                match end.filter(|end| end - next < 200) {
+                    Some(end) => {
+                        let inner = &text[next + 1..end];
+                        let label = inner.rsplit('|').next().unwrap_or(inner);
+                        word_space(&mut out, &mut space);
+                        out.push_str(label.trim());
+                        at = end + 2;
+                    }
+                    None => at = next + 1,
+                }
+            }
+            ']' if bytes.get(next) == Some(&b'(') => {
+                let end = text[next..].find(')').map(|end| next + end + 1);
+                at = end.filter(|end| end - next < 500).unwrap_or(next + 1);
+            }
+            '[' | ']' | '|' => {
+                at = next;
+                space |= c == '|';
+            }
+            '!' if bytes.get(next) == Some(&b'[') => at = next,
+            c if c.is_whitespace() || c.is_control() => {
+                space = true;
+                at = next;
+            }
+            c => {
+                word_space(&mut out, &mut space);
+                out.push(c);
+                at = next;
+            }
+        }
+    }
+    out
+}
+
+fn word_space(out: &mut String, space: &mut bool) {
+    if std::mem::take(space) && !out.is_empty() {
+        out.push(' ');
+    }
+}
+
+/// Where sentences begin and end in plain text.
+fn split(text: &str) -> Vec<Range<usize>> {
+    let mut spans = Vec::new();
+    let mut start = 0;
+    let mut chars = text.char_indices().peekable();
+    while let Some((at, c)) = chars.next() {
+        let wide = matches!(c, '。' | '！' | '？');
+        if !wide && !matches!(c, '.' | '!' | '?' | '…') {
+            continue;
+        }
+        let mut end = at + c.len_utf8();
+        while let Some((next, c)) = chars.peek().copied() {
+            if !matches!(c, '.' | '!' | '?' | '"' | '”' | ')' | '\'' | '’') {
+                break;
+            }
+            end = next + c.len_utf8();
+            chars.next();
+        }
+        let behind = &text[end..];
+        let ends = wide
+            || behind.is_empty()
+            || behind.starts_with(' ')
+                && (c != '.'
+                    || (!is_abbreviation(&text[start..at])
+                        && !behind[1..].starts_with(char::is_lowercase)));
+        if ends {
+            spans.push(start..end);
+            start = end;
+        }
+    }
+    if start < text.len() {
+        spans.push(start..text.len());
+    }
+    spans
+}
+
+/// Whether the full stop behind this text belongs to its last word.
+fn is_abbreviation(text: &str) -> bool {
+    let word = text.rsplit([' ', '(']).next().unwrap_or(text);
+    let lower = word.to_lowercase();
+    let initial = word.chars().count() == 1 && word.starts_with(char::is_uppercase) && word != "I";
+    initial
+        || matches!(
+            lower.as_str(),
+            "mr" | "mrs"
+                | "ms"
+                | "dr"
+                | "prof"
+                | "st"
+                | "vs"
+                | "etc"
+                | "e.g"
+                | "i.e"
+                | "no"
+                | "jr"
+                | "sr"
+                | "approx"
+                | "z.b"
+                | "bzw"
+                | "ca"
+                | "nr"
+                | "sra"
+                | "mme"
+        ) && lower != "no"
+}
+
+/// Pieces of a long sentence at which it can be cut and still be read.
+pub(super) fn clauses(sentence: &str) -> Vec<&str> {
+    const CUTS: [&str; 9] = [
+        "; ",
+        " - ",
+        " — ",
+        " – ",
+        ", and ",
+        ", but ",
+        ", so ",
+        ", which ",
+        ", because ",
+    ];
+    let mut out = Vec::new();
+    let mut rest = sentence;
+    loop {
+        let cut = CUTS
+            .iter()
+            .filter_map(|cut| rest.find(cut).map(|at| (at, cut.len())))
+            .min();
+        let Some((at, length)) = cut else { break };
+        out.push(rest[..at].trim());
+        rest = &rest[at + length..];
+    }
+    out.push(rest.trim());
+    out.retain(|clause| !clause.is_empty());
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::document::parse;
+
+    fn said(text: &str) -> Vec<(Voice, String)> {
+        sentences(&parse(text))
+            .into_iter()
+            .map(|it| (it.voice, it.text))
+            .collect()
+    }
+
+    #[test]
+    fn turns_of_a_chat_have_their_voice() {
+        for text in [
+            "**User:** I moved. Then I slept.\n\n**Assistant:** Nice.\n",
+            "## user\n\nI moved. Then I slept.\n\n## assistant\n\nNice.\n",
+            "User: I moved. Then\nI slept.\nAssistant: Nice.\n",
+        ] {
+            let found = said(text);
+            let spoken: Vec<&(Voice, String)> = found
+                .iter()
+                .filter(|it| it.1.contains(' ') || it.1 == "Nice.")
+                .collect();
+            assert_eq!(spoken[0], &(Voice::User, "I moved.".to_owned()), "{text}");
+            assert_eq!(spoken[1], &(Voice::User, "Then I slept.".to_owned()));
+            assert_eq!(spoken[2], &(Voice::Assistant, "Nice.".to_owned()));
+        }
+    }
+
+    #[test]
+    fn a_text_without_turns_has_one_author() {
+        let found = said("# Plan\n\nDr. Ana Wu said *no*.\n\n- one\n- two\n\n```\ncode\n```\n");
+        let texts: Vec<&str> = found.iter().map(|it| it.1.as_str()).collect();
+        assert_eq!(texts, ["Plan", "Dr. Ana Wu said no.", "one", "two"]);
+        assert!(found.iter().all(|it| it.0 == Voice::Author));
+    }
+
+    #[test]
+    fn marks_go_and_words_stay() {
+        assert_eq!(
+            plain("**a** `b` [c](d) [[e|f]] snake_case _g_"),
+            "a b c f snake_case g"
+        );
+        assert_eq!(plain("![x](y) [[z"), "x z");
+    }
+}

@@ -1,0 +1,222 @@
+//! Changes to a manifest as edits of rows and lines. Each leaves all other
+//! bytes as they are, and none is needed twice.
+
+use super::{Entry, FORMAT, MARKER, Manifest, Marker, Part, VERSION};
+use crate::document::{Edit, EditError, apply, cell_shown, cell_text};
+use crate::workspace::RelPath;
+
+/// Something to list.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct New<'a> {
+    /// The domain, where the table has a column for it.
+    pub name: &'a str,
+    /// Without brackets and `.md`.
+    pub target: &'a str,
+    pub text: &'a str,
+    pub note: &'a str,
+}
+
+impl Manifest {
+    /// Applies edits that were all made from this manifest.
+    pub fn edited(&self, edits: Vec<Edit>) -> Result<String, EditError> {
+        apply(self.text(), edits)
+    }
+
+    /// Gives a row another summary, purpose or reason.
+    pub fn set_text(&self, entry: &Entry, text: &str) -> Option<Edit> {
+        let (sheet, row) = entry.row?;
+        let sheet = &self.sheets[sheet];
+        let row = &sheet.table.rows[row];
+        self.document
+            .set_cell(row, sheet.columns.text?, &cell_text(text))
+    }
+
+    /// Whether a row has a cell for a summary at all.
+    pub fn has_text(&self, entry: &Entry) -> bool {
+        let sheet = entry.row.map(|(sheet, _)| &self.sheets[sheet]);
+        sheet.is_some_and(|sheet| sheet.columns.text.is_some())
+    }
+
+    /// Sets the cell below a heading such as `Status`.
+    pub fn set_under(&self, entry: &Entry, heading: &str, text: &str) -> Option<Edit> {
+        let (sheet, row) = entry.row?;
+        let table = &self.sheets[sheet].table;
+        let named = |cell: &crate::document::Cell| {
+            let title = self.document.str(&cell.text);
+            title.trim_matches(['*', '`']).eq_ignore_ascii_case(heading)
+        };
+        let column = table.header.cells.iter().position(named)?;
+        let row = &table.rows[row];
+        self.document.set_cell(row, column, &cell_text(text))
+    }
+
+    /// Lists something, or brings the row that lists it already up to date.
+    pub fn list(&self, part: Part, new: &New<'_>) -> Option<Edit> {
+        // Compared as it will be read again.
+        let wanted = super::key(&super::target_of(&cell_shown(&link(new.target))));
+        let same = |entry: &&Entry| super::key(&entry.target) == wanted;
+        if let Some(entry) = self.part(part).find(same) {
+            return match new.text.is_empty() {
+                true => None,
+                false => self.set_text(entry, new.text),
+            };
+        }
+        let sheet = self.sheets.iter().find(|sheet| sheet.part == part);
+        let Some(sheet) = sheet else {
+            return Some(self.start_table(part, new));
+        };
+        let mut cells = vec![String::new(); sheet.table.header.cells.len()];
+        let columns = sheet.columns;
+        let values = [
+            (columns.name, cell_text(new.name)),
+            (columns.text, cell_text(new.text)),
+            (columns.note, cell_text(new.note)),
+            (columns.target, link(new.target)),
+        ];
+        for (column, value) in values {
+            if let Some(cell) = column.and_then(|column| cells.get_mut(column)) {
+                *cell = value;
+            }
+        }
+        let cells: Vec<&str> = cells.iter().map(String::as_str).collect();
+        Some(self.document.add_row(&sheet.table, &cells))
+    }
+
+    /// Takes a row out. What stands in a line or a list is left to people.
+    pub fn unlist(&self, entry: &Entry) -> Option<Edit> {
+        let (sheet, row) = entry.row?;
+        let row = &self.sheets[sheet].table.rows[row];
+        Some(self.document.remove_row(row))
+    }
+
+    /// Adds a domain to Tier 2, unless it is there or no link can lead to it.
+    pub fn add_domain(&self, name: &str, target: &str) -> Option<Edit> {
+        let is_path = RelPath::new(target).is_ok_and(|path| path.as_str() == target);
+        if !is_path || !link(target).starts_with("[[") {
+            return None;
+        }
+        let wanted = super::key(&super::target_of(&link(target)));
+        let same = |entry: &Entry| super::key(&entry.target) == wanted;
+        if self.part(Part::Tier2).any(same) {
+            return None;
+        }
+        let title = cell_text(name);
+        let body = format!("Closets: {}", link(target));
+        let tier = self.heading_of(Part::Tier2);
+        Some(match tier {
+            Some(tier) => {
+                let level = self.document.sections[tier].level + 1;
+                self.document.append_subsection(tier, level, &title, &body)
+            }
+            None => {
+                let body = format!("### {title}\n\n{body}");
+                self.document.append_section(2, heading(Part::Tier2), &body)
+            }
+        })
+    }
+
+    /// Says which version keeps this manifest. A marker keeps its name; a newer
+    /// one is left alone.
+    pub fn set_version(&self) -> Option<Edit> {
+        match &self.marker {
+            Some(_) if self.age() != Some(super::Age::Older) => None,
+            Some(marker) => Some(self.set_marker(marker, VERSION)),
+            None => Some(self.new_marker(MARKER, VERSION)),
+        }
+    }
+
+    /// Says how summaries are written.
+    pub fn set_summary_format(&self, version: u32) -> Option<Edit> {
+        match &self.format {
+            Some(_) if self.summary_format().is_some_and(|is| is >= version) => None,
+            Some(marker) => Some(self.set_marker(marker, &version.to_string())),
+            None => Some(self.new_marker(FORMAT, &version.to_string())),
+        }
+    }
+
+    fn set_marker(&self, marker: &Marker, value: &str) -> Edit {
+        let text = match self.text()[..marker.value.start].ends_with(':') {
+            _ if !marker.value.is_empty() => value.to_owned(),
+            true => value.to_owned(),
+            false => format!(":{value}"),
+        };
+        Edit {
+            span: marker.value.clone(),
+            text,
+        }
+    }
+
+    /// Behind the marker that is there, else behind the first heading, else at
+    /// the top.
+    fn new_marker(&self, name: &str, value: &str) -> Edit {
+        let document = &self.document;
+        let line_end = |at: usize| {
+            let rest = &self.text()[at..];
+            let line = rest.find('\n').map_or(rest.len(), |end| end + 1);
+            at + line
+        };
+        let title = document.sections.iter().find(|section| section.level == 1);
+        let at = match (&self.marker, title) {
+            (Some(marker), _) => line_end(marker.value.end),
+            (None, Some(title)) => title.own.start,
+            (None, None) => document.body.start,
+        };
+        let newline = document.newline();
+        let before = &self.text()[..at];
+        let open = !before.is_empty() && before != "\u{feff}" && !before.ends_with(['\n', '\r']);
+        let open = if open { newline } else { "" };
+        Edit {
+            span: at..at,
+            text: format!("{open}<!-- {name}:{value} -->{newline}"),
+        }
+    }
+
+    /// The section that names a part.
+    fn heading_of(&self, part: Part) -> Option<usize> {
+        let wanted = super::Place { part, inner: false };
+        let parts = super::parts(&self.document);
+        parts.iter().position(|place| *place == Some(wanted))
+    }
+
+    /// A part that is not there yet, with its first row.
+    fn start_table(&self, part: Part, new: &New<'_>) -> Edit {
+        let row = match part {
+            Part::HubMap => [cell_text(new.name), link(new.target), cell_text(new.text)],
+            _ => [link(new.target), cell_text(new.text), cell_text(new.note)],
+        };
+        let header = match part {
+            Part::Tier1 => "| File | Summary | Volatility |",
+            Part::Tier2 => "| File | Summary | Status |",
+            Part::Tier3 => "| File | Reason | Date |",
+            Part::HubMap => "| Domain | Hub | Summary |",
+            Part::Config => "| Key | Value | Remark |",
+        };
+        let body = format!("{header}\n|---|---|---|\n| {} |", row.join(" | "));
+        match self.heading_of(part) {
+            Some(section) => self.document.append_to_section(section, &body),
+            None => self.document.append_section(2, heading(part), &body),
+        }
+    }
+}
+
+/// The heading of a part that is started.
+fn heading(part: Part) -> &'static str {
+    match part {
+        Part::Tier1 => "Tier 1 - Always Load",
+        Part::Tier2 => "Tier 2 - By Domain",
+        Part::Tier3 => "Tier 3 - Archive",
+        Part::HubMap => "Hub Map",
+        Part::Config => "Config",
+    }
+}
+
+/// A link to a file, or its name as text where no link could hold it.
+pub fn link(target: &str) -> String {
+    let plain = !target.contains(['[', ']', '|', '#', '^', '\\', '<', '>', '`'])
+        && !target.contains(char::is_control)
+        && !target.trim().is_empty();
+    match plain {
+        true => format!("[[{target}]]"),
+        false => cell_text(target),
+    }
+}

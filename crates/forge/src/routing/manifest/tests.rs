@@ -1,0 +1,383 @@
+use proptest::prelude::*;
+use testkit::TestWorkspace;
+
+use super::*;
+use crate::routing::hubs;
+
+const CURRENT: &str = "\
+# Context Routing
+<!-- memex-managed:2.1.3 -->
+<!-- summary-format-version:2 -->
+> Read this first.
+
+## Tier 1 - Always Load
+
+| File | Summary | Volatility |
+|---|---|---|
+| [[memory/status]] | Where it stands | VOLATILE |
+| [[glossary]] | Words \\| names | STABLE |
+
+## Tier 2 - By Domain
+
+### Legal
+
+Closets: [[legal/_CLOSETS]]
+
+### People
+
+Closets: [[people/_CLOSETS]]
+Hub: [[people-index]]
+
+## Tier 3 - Archive
+
+| File | Reason | Date |
+|---|---|---|
+| [[old-lease]] | Ended | 2026-01-02 |
+
+## Hub Map
+
+| Domain | Hub | Summary |
+|---|---|---|
+| Legal | [[legal/_CLOSETS]] | Contracts |
+| People | [[people-index]] | Who is who |
+";
+
+const OLDER: &str = "\
+# Context Routing
+
+## Config
+
+| Key | Value |
+|---|---|
+| Session log | `notes/log.md` |
+| status.md | [[notes/now]] |
+
+## Tier 1: Always load
+
+| File | Purpose | Freshness |
+|---|---|---|
+| `memory/status.md` | State | Daily |
+
+## Hub Map
+
+| Domain | Hub File | Purpose |
+|---|---|---|
+| **Legal Docs** | [hub](working/legal/legal-index.md) | Contracts |
+";
+
+#[test]
+fn the_current_shape() {
+    let manifest = Manifest::parse(CURRENT);
+    assert_eq!(manifest.mode(), Mode::Full);
+    assert_eq!(manifest.version(), Some("2.1.3"));
+    assert_eq!(manifest.age(), Some(Age::Current));
+    assert_eq!(manifest.summary_format(), Some(2));
+    assert_eq!(manifest.domains(), ["legal", "people"]);
+    let shown: Vec<String> = manifest
+        .entries()
+        .iter()
+        .map(|e| format!("{:?} {}|{}|{}|{}", e.part, e.name, e.target, e.text, e.note))
+        .collect();
+    assert_eq!(
+        shown,
+        [
+            "Tier1 |memory/status|Where it stands|VOLATILE",
+            "Tier1 |glossary|Words | names|STABLE",
+            "Tier3 |old-lease|Ended|2026-01-02",
+            "HubMap Legal|legal/_CLOSETS|Contracts|",
+            "HubMap People|people-index|Who is who|",
+            "Tier2 Legal|legal/_CLOSETS||",
+            "Tier2 People|people/_CLOSETS||",
+            "Tier2 People|people-index||",
+        ]
+    );
+    let retired = manifest.retired();
+    assert!(retired.holds("legal/Old-Lease.md") && retired.holds("old-lease.md"));
+    assert!(!retired.holds("legal/very-old-lease.md"));
+}
+
+#[test]
+fn an_older_shape_without_a_marker() {
+    let manifest = Manifest::parse(OLDER.replace('\n', "\r\n"));
+    assert_eq!(manifest.mode(), Mode::Compatible);
+    assert_eq!((manifest.version(), manifest.age()), (None, None));
+    assert_eq!(manifest.config("session-log"), Some("notes/log"));
+    assert_eq!(manifest.config("status"), Some("notes/now"));
+    let first = manifest.part(Part::Tier1).next().unwrap();
+    assert_eq!(
+        (first.target.as_str(), first.text.as_str()),
+        ("memory/status", "State")
+    );
+    assert_eq!(first.note, "Daily");
+    assert_eq!(manifest.domains(), ["working/legal"]);
+}
+
+#[test]
+fn modes_and_ages() {
+    let check = |text: &str, mode: Mode, age: Option<Age>| {
+        let manifest = Manifest::parse(text);
+        assert_eq!((manifest.mode(), manifest.age()), (mode, age), "{text:?}");
+    };
+    check("", Mode::Absent, None);
+    check("# Something else\n\ntext\n", Mode::Absent, None);
+    check("## Tier 1 - Always Load\n", Mode::Compatible, None);
+    check(
+        "# X\n<!-- memex-managed -->\n",
+        Mode::Full,
+        Some(Age::Older),
+    );
+    check("<!--memex-managed:1.4-->\n", Mode::Full, Some(Age::Older));
+    check(
+        "<!-- memory-forge-managed: 2.1.3 -->\n",
+        Mode::Full,
+        Some(Age::Current),
+    );
+    check(
+        "<!-- memex-managed:2.1.3.0 -->\n",
+        Mode::Full,
+        Some(Age::Current),
+    );
+    check(
+        "<!-- memex-managed:10.0 -->\n",
+        Mode::Full,
+        Some(Age::Newer),
+    );
+    check(
+        "```\n<!-- memex-managed:2.1.3 -->\n```\n",
+        Mode::Absent,
+        None,
+    );
+    check("<!-- memex-managed-by: me -->\n", Mode::Absent, None);
+    check("## Tier 12\n", Mode::Absent, None);
+}
+
+fn list(text: &str, part: Part, new: New<'_>) -> String {
+    let manifest = Manifest::parse(text);
+    let edits = manifest.list(part, &new).into_iter().collect();
+    manifest.edited(edits).unwrap()
+}
+
+#[test]
+fn rows_are_added_in_the_words_of_the_table() {
+    let new = New {
+        name: "HR",
+        target: "hr/_CLOSETS",
+        text: "Pay | leave",
+        note: "",
+    };
+    let row = "| HR | [[hr/_CLOSETS]] | Pay \\| leave |";
+    let after = list(CURRENT, Part::HubMap, new.clone());
+    assert_eq!(after, format!("{CURRENT}{row}\n"));
+    assert_eq!(list(&after, Part::HubMap, new.clone()), after);
+
+    let crlf = OLDER.replace('\n', "\r\n");
+    let after = list(&crlf, Part::Tier3, New { target: "a", ..new });
+    let table = "\r\n## Tier 3 - Archive\r\n\r\n| File | Reason | Date |\r\n|---|---|---|\r\n| [[a]] | Pay \\| leave |  |\r\n";
+    assert_eq!(after, format!("{crlf}{table}"));
+}
+
+#[test]
+fn a_summary_changes_one_cell() {
+    let manifest = Manifest::parse(CURRENT);
+    let entry = manifest.part(Part::Tier1).nth(1).unwrap();
+    let edit = manifest.set_text(entry, "New").unwrap();
+    let after = manifest.edited(vec![edit]).unwrap();
+    assert_eq!(after, CURRENT.replace("| Words \\| names |", "| New |"));
+    assert_eq!(manifest.set_text(entry, "Words | names"), None);
+}
+
+#[test]
+fn a_domain_joins_tier_2() {
+    let manifest = Manifest::parse(CURRENT);
+    let edit = manifest.add_domain("HR", "hr/_CLOSETS").unwrap();
+    let after = manifest.edited(vec![edit]).unwrap();
+    let expect = CURRENT.replace(
+        "Hub: [[people-index]]\n\n",
+        "Hub: [[people-index]]\n\n### HR\n\nCloset: [[hr/_CLOSETS]]\n\n",
+    );
+    assert_eq!(after, expect.replace("Closet:", "Closets:"));
+    assert_eq!(Manifest::parse(after).add_domain("HR", "hr/_CLOSETS"), None);
+}
+
+#[test]
+fn markers_are_set_where_they_are_or_below_the_title() {
+    let check = |text: &str, expect: &str| {
+        let manifest = Manifest::parse(text);
+        let edits = [manifest.set_version(), manifest.set_summary_format(2)];
+        let after = manifest
+            .edited(edits.into_iter().flatten().collect())
+            .unwrap();
+        assert_eq!(after, expect, "{text:?}");
+        let again = Manifest::parse(after);
+        assert_eq!(
+            (again.set_version(), again.set_summary_format(2)),
+            (None, None)
+        );
+    };
+    let both = "<!-- memex-managed:2.1.3 -->\n<!-- summary-format-version:2 -->\n";
+    check("# R\n\ntext\n", &format!("# R\n{both}\ntext\n"));
+    check(
+        "# R",
+        "# R\n<!-- memex-managed:2.1.3 -->\n\n<!-- summary-format-version:2 -->\n",
+    );
+    check("text\r\n", &(both.replace('\n', "\r\n") + "text\r\n"));
+    check(
+        "# R\n<!-- memex-managed:1.2 -->\nx",
+        &format!("# R\n{both}x"),
+    );
+    check("<!-- memex-managed -->\n", both);
+    check(
+        "<!-- memory-forge-managed:3 -->\n",
+        "<!-- memory-forge-managed:3 -->\n<!-- summary-format-version:2 -->\n",
+    );
+}
+
+#[test]
+fn domains_may_lie_in_a_folder_that_is_not_named() {
+    let ws = TestWorkspace::files(
+        "//- working/legal/lease.md\nx\n//- working/legal/_CLOSETS.md\nx\n//- working/people/people-index.md\n[[working/people/anna]] [[notes/extra]] [[memory/status]]\n//- working/people/anna.md\nx\n//- working/people/archive/old.md\nx\n//- notes/extra.md\nx\n//- memory/status.md\nx\n//- memory/_CLOSETS.md\nx\n//- memory/session-log-archive.md\nx\n",
+    );
+    ws.write(FILE, CURRENT);
+    let workspace = Workspace::open(ws.root()).unwrap();
+    let manifest = Manifest::read(&workspace).unwrap();
+    assert_eq!(manifest.domains(), ["working/legal", "working/people"]);
+    let hubs = hubs::hubs(&workspace).unwrap();
+    let shown: Vec<String> = hubs
+        .iter()
+        .map(|hub| {
+            let members: Vec<&str> = hub.members.iter().map(RelPath::as_str).collect();
+            let index = hub.index.as_ref().map_or("-", RelPath::as_str);
+            format!("{} {} {index} {}", hub.name, hub.folder, members.join(","))
+        })
+        .collect();
+    assert_eq!(
+        shown,
+        [
+            "Legal working/legal - working/legal/lease.md",
+            "People working/people working/people/people-index.md notes/extra.md,working/people/anna.md",
+            "memory memory - memory/status.md",
+        ]
+    );
+}
+
+#[test]
+fn a_hub_map_cannot_lead_out() {
+    let rows = [
+        "[[../x/_CLOSETS]]",
+        "[[/etc/_CLOSETS]]",
+        "[[.git/_CLOSETS]]",
+        "[[memory/_CLOSETS]]",
+        "[[.mind/_CLOSETS]]",
+        "",
+    ];
+    let rows: String = rows
+        .iter()
+        .map(|cell| format!("| A | {cell} | s |\n"))
+        .collect();
+    let manifest = Manifest::parse(format!(
+        "## Hub Map\n\n| Domain | Hub | Summary |\n|---|---|---|\n{rows}"
+    ));
+    assert_eq!(manifest.domains(), ["a"]);
+}
+
+fn manifests() -> impl Strategy<Value = String> {
+    let line = prop_oneof![
+        Just("# Context Routing"),
+        Just("<!-- memex-managed:2.0 -->"),
+        Just("<!-- memex-managed -->"),
+        Just("<!-- summary-format-version:1 -->"),
+        Just("## Tier 1 - Always Load"),
+        Just("## Tier 2 - By Domain"),
+        Just("### Legal"),
+        Just("## Tier 3 - Archive"),
+        Just("## Hub Map"),
+        Just("## Config"),
+        Just("| File | Summary | Volatility |"),
+        Just("| File | Reason |"),
+        Just("| Domain | Hub | Summary |"),
+        Just("|---|---|---|"),
+        Just("|---|---|"),
+        Just("| [[a]] | one | STABLE |"),
+        Just("| Legal | [[legal/_CLOSETS]] | s |"),
+        Just("| [[a|b]] | x"),
+        Just("||||"),
+        Just("Closets: [[legal/_CLOSETS]]"),
+        Just("```"),
+        Just("<!-- open"),
+        Just("- [[x]] \\| y"),
+        Just("Größe ünd 漢字"),
+        Just(""),
+    ];
+    let end = prop_oneof![Just("\n"), Just("\r\n")];
+    (prop::collection::vec((line, end), 0..24), any::<bool>()).prop_map(|(lines, bom)| {
+        let text: String = lines
+            .into_iter()
+            .flat_map(|(line, end)| [line, end])
+            .collect();
+        if bom { format!("\u{feff}{text}") } else { text }
+    })
+}
+
+fn hostile() -> impl Strategy<Value = String> {
+    r"([\\|\[\]#`<>!\-*_^@$&\n\r\t ]|a|/|-index|_CLOSETS|[[:any:]]){1,12}"
+}
+
+proptest! {
+    /// Whatever is in the file, an edit keeps every line that it does not
+    /// name, and a second time there is nothing to do.
+    #[test]
+    fn edits_touch_their_rows_only_and_twice_is_once(
+        text in manifests(), name in hostile(), target in hostile(), words in hostile(), which in 0..7,
+    ) {
+        let edit = |text: &str| {
+            let manifest = Manifest::parse(text);
+            let new = New { name: &name, target: &target, text: &words, note: &words };
+            let edit = match which {
+                0 => manifest.list(Part::Tier1, &new),
+                1 => manifest.list(Part::Tier3, &new),
+                2 => manifest.list(Part::HubMap, &new),
+                3 => manifest.add_domain(&name, &target),
+                4 => manifest.set_version(),
+                5 => manifest.set_summary_format(2),
+                _ => manifest.part(Part::Tier1).next().and_then(|it| manifest.set_text(it, &words)),
+            };
+            let span = edit.as_ref().map(|edit| edit.span.clone());
+            (manifest.edited(edit.into_iter().collect()).unwrap(), span)
+        };
+        let before = Manifest::parse(text.as_str());
+        let (after, span) = edit(&text);
+        let read = Manifest::parse(after.as_str());
+        // Bytes outside of the span stay by the way edits work; the span
+        // itself is a part of one line.
+        prop_assert!(span.is_none_or(|span| !text[span].trim().contains(['\n', '\r'])));
+        let part = match which {
+            0 | 6 => Some(Part::Tier1),
+            1 => Some(Part::Tier3),
+            2 => Some(Part::HubMap),
+            3 => Some(Part::Tier2),
+            _ => None,
+        };
+        let others = |manifest: &Manifest| -> Vec<[String; 4]> {
+            let others = manifest.entries().iter().filter(|it| Some(it.part) != part);
+            others
+                .map(|it| [&it.name, &it.target, &it.text, &it.note].map(Clone::clone))
+                .collect()
+        };
+        prop_assert_eq!(others(&before), others(&read), "{:?}", &after);
+        prop_assert!(read.entries().len() <= before.entries().len() + 1, "{:?}", &after);
+        let sections = read.document.sections.len() - before.document.sections.len();
+        prop_assert!(sections <= if which == 3 { 2 } else { 1 }, "{:?}", &after);
+        if !matches!(which, 4 | 5) {
+            prop_assert_eq!(read.version(), before.version());
+            prop_assert_eq!(read.summary_format(), before.summary_format());
+        }
+        let (again, _) = edit(&after);
+        prop_assert_eq!(again, after);
+    }
+
+    #[test]
+    fn no_text_makes_reading_fail(text in any::<String>()) {
+        let manifest = Manifest::parse(text);
+        let _ = (manifest.mode(), manifest.domains(), manifest.age(), manifest.retired());
+    }
+}

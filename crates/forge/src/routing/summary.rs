@@ -1,0 +1,149 @@
+//! One line on what a file holds, for the rows of manifest and hub pages: its
+//! subjects, facts in their own words, names, reversals and dates, and no word
+//! that only introduces them.
+
+use super::closets::{Context, Entry, extract};
+use crate::document::Document;
+
+/// No summary has more characters.
+pub const LONGEST: usize = 250;
+
+/// What a file holds, in at most [`LONGEST`] characters. The same text gives
+/// the same summary, so that a row changes only with its file.
+pub fn summary(document: &Document, stem: &str) -> String {
+    let context = Context {
+        name: stem,
+        archived: false,
+    };
+    of_entry(&extract(document, &context), document.title())
+}
+
+/// The summary that an entry of the closets amounts to.
+pub fn of_entry(entry: &Entry, title: Option<&str>) -> String {
+    let mut line = Line::default();
+    // A reversal and a stated fact are what a reader would be wrong without;
+    // one of each is sure of its place, and subjects fill what is left.
+    let title = title.map(str::to_lowercase);
+    let decisions: Vec<&String> = entry.decisions.iter().collect();
+    let claims: Vec<String> = entry.claims.iter().map(|it| format!("\"{it}\"")).collect();
+    let dates: Vec<String> = entry
+        .dates
+        .iter()
+        .map(|date| date.split(" (").next().unwrap_or(date).to_owned())
+        .collect();
+    let subjects: Vec<&String> = entry
+        .subjects
+        .iter()
+        .filter(|it| title.as_deref() != Some(it.to_lowercase().as_str()))
+        .collect();
+    let first = |list: &[String], most: usize| -> Vec<String> {
+        list.iter()
+            .filter(|it| it.chars().count() <= most)
+            .take(1)
+            .cloned()
+            .collect()
+    };
+    let sure: Vec<String> = first(&claims, 90)
+        .into_iter()
+        .chain(
+            decisions
+                .iter()
+                .find(|it| it.chars().count() <= 90)
+                .map(|it| (*it).clone()),
+        )
+        .chain(entry.people.iter().take(3).cloned())
+        .chain(dates.iter().take(2).cloned())
+        .collect();
+    let reserved: usize = sure.iter().map(|it| it.chars().count() + 2).sum();
+    let said = sure.join(" ").to_lowercase();
+    for subject in subjects {
+        if said.contains(&subject.to_lowercase()) {
+            continue;
+        }
+        line.add_within(subject, LONGEST.saturating_sub(reserved));
+    }
+    for value in &sure {
+        line.add_within(value, LONGEST);
+    }
+    for value in claims
+        .iter()
+        .chain(decisions)
+        .chain(&entry.people)
+        .chain(&dates)
+    {
+        line.add_within(value, LONGEST);
+    }
+    line.text
+}
+
+#[derive(Default)]
+struct Line {
+    text: String,
+    /// In characters.
+    length: usize,
+    seen: Vec<String>,
+}
+
+impl Line {
+    /// Adds a whole value where it fits, and never one twice.
+    fn add_within(&mut self, value: &str, most: usize) {
+        let key = value.to_lowercase();
+        let between = if self.text.is_empty() { "" } else { "; " };
+        let between = match between {
+            "" => "",
+            _ if value.starts_with('"') || self.text.ends_with('"') => "; ",
+            _ => ", ",
+        };
+        let length = value.chars().count() + between.len();
+        if value.is_empty() || self.length + length > most || self.seen.contains(&key) {
+            return;
+        }
+        self.text.push_str(between);
+        self.text.push_str(value);
+        self.length += length;
+        self.seen.push(key);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::document::parse;
+
+    #[test]
+    fn subjects_facts_people_reversals_and_dates_are_kept() {
+        let text = "# Billing\n\nIn this document we will look at billing.\n\n\
+            We switched from Stripe to Adyen on 2026-03-12. Maria Lopez owns the ledger.\n\n\
+            I am allergic to penicillin.\n\n- dunning emails\n- SEPA mandates\n";
+        let summary = summary(&parse(text), "billing");
+        for wanted in [
+            "Stripe",
+            "Adyen",
+            "2026-03-12",
+            "Maria Lopez",
+            "penicillin",
+            "SEPA",
+        ] {
+            assert!(summary.contains(wanted), "{wanted}: {summary}");
+        }
+        assert!(summary.chars().count() <= LONGEST, "{summary}");
+        assert!(
+            !summary.to_lowercase().contains("in this document"),
+            "{summary}"
+        );
+    }
+
+    #[test]
+    fn an_empty_file_has_an_empty_summary() {
+        assert_eq!(summary(&parse(""), "x"), "");
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn any_text_gives_one_short_line(text in ".{0,600}") {
+            let summary = summary(&parse(text), "x");
+            proptest::prop_assert!(summary.chars().count() <= LONGEST);
+            proptest::prop_assert!(!summary.contains(['\n', '\r', '|']) || summary.contains("\\|"));
+        }
+    }
+}

@@ -1,0 +1,29 @@
+//! A session of work from its first to its last minute: what an agent is told
+//! when it starts, and what is written down when it ends.
+//!
+//! What happened is for the agent to say; everything that follows from it is
+//! done here. Ending a session twice leaves the same bytes as ending it once.
+
+mod blockers;
+mod end;
+mod start;
+mod untracked;
+
+pub use blockers::{StaleBlocker, stale};
+pub use end::{Ended, Ending, end};
+pub use start::{Briefing, LastSession, Start, start};
+pub use untracked::{SKIPPED, Untracked, is_skipped};
+
+use jiff::Timestamp;
+use jiff::civil::Date;
+use jiff::tz::TimeZone;
+
+/// The day of a moment, in UTC.
+pub(crate) fn day(now: Timestamp) -> Date {
+    now.to_zoned(TimeZone::UTC).date()
+}
+
+/// How many days lie between; negative when `then` is still to come.
+pub(crate) fn days_since(then: Date, today: Date) -> i64 {
+    i64::from((today - then).get_days())
+}

@@ -1,0 +1,379 @@
+//! The end of a session: state, log and decisions are recorded, the maps of
+//! what was touched are refreshed, links are verified, and all of it is read
+//! again to see that it is there. The manifest is written last.
+
+use jiff::civil::Date;
+use jiff::{SignedDuration, Timestamp};
+
+use super::start::closed_at;
+use super::{Untracked, day, days_since, is_skipped};
+use crate::links::{self, Vault};
+use crate::mind::{Error, File, Layout, Mind, Record, Recorded, Written};
+use crate::routing::bulk::{Skill, last_ok};
+use crate::routing::closets::build::{Build, build};
+use crate::routing::hubs::{Hub, hubs_of};
+use crate::routing::manifest::{self, Manifest, Mode, New, Part, SUMMARY_FORMAT};
+use crate::upkeep::resummarize;
+use crate::workspace::{self, RelPath, Role, Tree, Workspace};
+
+#[derive(Debug, Clone)]
+pub struct Ending {
+    pub record: Record,
+    /// The files that were worked on; by their times where they are not named.
+    pub touched: Option<Vec<RelPath>>,
+    pub now: Timestamp,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Ended {
+    pub recorded: Recorded,
+    pub state: Option<RelPath>,
+    pub touched: Vec<RelPath>,
+    /// Hubs whose closets were refreshed, with the number of entries.
+    pub hubs: Vec<(String, usize)>,
+    pub manifest: bool,
+    /// Mentions of touched files' words that became links.
+    pub linked: usize,
+    /// `file:line: [[link]]` of links that lead nowhere.
+    pub broken: Vec<String>,
+    pub untracked: Untracked,
+    pub ideas: usize,
+    pub notes: Vec<String>,
+    /// What was to be done and is not there.
+    pub incomplete: Vec<String>,
+}
+
+/// A file of decisions with so many lines is nearly full, and so many days
+/// without consolidation are too many.
+const NUDGE_LINES: usize = 95;
+const NAG_DAYS: i64 = 14;
+
+/// None where there is neither a manifest nor any state: nothing is written.
+pub fn end(workspace: &Workspace, ending: &Ending) -> Result<Option<Ended>, Error> {
+    let mind = Mind::open(workspace);
+    let manifest = Manifest::load(workspace)?.filter(|it| it.mode() != Mode::Absent);
+    if manifest.is_none() && !mind.exists() {
+        return Ok(None);
+    }
+    let now = ending.now;
+    let mut ended = Ended {
+        state: Some(mind.file(File::State)),
+        ..Ended::default()
+    };
+    let tree = manifest
+        .as_ref()
+        .map(|it| workspace.tree_with(&it.domains()));
+    if let Some(tree) = &tree {
+        ended.touched = match &ending.touched {
+            Some(touched) => touched.clone(),
+            None => touched(tree, &mind),
+        };
+    }
+    ended.recorded = mind.record("Close the session", &ending.record, now)?;
+    if let (Some(manifest), Some(tree)) = (&manifest, &tree) {
+        keep_maps(workspace, &mind, manifest, tree, now, &mut ended)?;
+    }
+    ended.ideas = mind.ideas().map(|it| it.len()).unwrap_or_default();
+    remarks(workspace, &mind, manifest.as_ref(), now, &mut ended);
+    ended.incomplete = self_test(workspace, &mind, ending, &ended);
+    Ok(Some(ended))
+}
+
+/// Notes that were written since the last session was closed.
+fn touched(tree: &Tree, mind: &Mind<'_>) -> Vec<RelPath> {
+    let Some(closed) = closed_at(mind) else {
+        return Vec::new();
+    };
+    let closed = closed.as_nanosecond();
+    tree.files
+        .iter()
+        .filter(|it| it.is_markdown() && matches!(it.role, Role::Knowledge | Role::Untracked))
+        .filter(|it| !is_skipped(&it.path) && i128::from(it.mtime_ns) > closed)
+        .map(|it| it.path.clone())
+        .collect()
+}
+
+fn keep_maps(
+    workspace: &Workspace,
+    mind: &Mind<'_>,
+    manifest: &Manifest,
+    tree: &Tree,
+    now: Timestamp,
+    ended: &mut Ended,
+) -> Result<(), Error> {
+    let vault = Vault::read(workspace);
+    if !ended.touched.is_empty() {
+        let applied = links::apply(workspace, &vault, &ended.touched, false);
+        if !applied.proposal.is_empty() {
+            let what = "Link mentions of the session";
+            applied.proposal.apply(workspace, what, now)?;
+            ended.linked = applied.linked;
+        }
+    }
+    if manifest.mode() == Mode::Full {
+        let hubs = hubs_of(workspace, manifest);
+        refresh_closets(workspace, &hubs, now, ended)?;
+    }
+    let current = manifest.summary_format() >= Some(SUMMARY_FORMAT);
+    if manifest.mode() == Mode::Full && current {
+        let plan = resummarize::plan(workspace, false)?;
+        let receipt = plan
+            .proposal
+            .apply(workspace, "Summaries of the session", now)?;
+        plan.remember(workspace)?;
+        ended.manifest |= !receipt.files.is_empty();
+    }
+    ended.untracked = Untracked::of(tree, manifest).at_least(3);
+    let (archive, state) = (mind.file(File::Archive), mind.file(File::State));
+    if mind.layout() == Layout::Manifest && workspace.absolute(&archive).is_file() {
+        ended.manifest |= list_archive(workspace, &archive, &state, now)?;
+    }
+    // What was written just now may link as well.
+    let vault = match ended.linked + ended.hubs.len() {
+        0 if ended.recorded == Recorded::default() => vault,
+        _ => Vault::read(workspace),
+    };
+    let report = links::check(&vault);
+    let broken = report.missing();
+    ended.broken = broken
+        .map(|it| format!("{}:{}: [[{}]]", it.path, it.line, it.link))
+        .collect();
+    Ok(())
+}
+
+/// The closets of hubs in which something was touched, and those of the state.
+fn refresh_closets(
+    workspace: &Workspace,
+    hubs: &[Hub],
+    now: Timestamp,
+    ended: &mut Ended,
+) -> Result<(), workspace::Error> {
+    let how = Build {
+        force: false,
+        dry_run: false,
+    };
+    for hub in hubs {
+        let touched = hub.members.iter().any(|it| ended.touched.contains(it));
+        // Those of the state are a part of a managed workspace only once it
+        // has them.
+        let state = hub.is_memory() && workspace.absolute(&hub.closets()).is_file();
+        if !touched && !state {
+            continue;
+        }
+        let report = build(workspace, hub, how, now)?;
+        if !report.changes.is_empty() {
+            ended.hubs.push((hub.name.clone(), report.refreshed));
+        }
+        ended.notes.extend(report.remarks);
+    }
+    Ok(())
+}
+
+/// A row of Tier 3 for the archive of the log.
+fn list_archive(
+    workspace: &Workspace,
+    archive: &RelPath,
+    state: &RelPath,
+    now: Timestamp,
+) -> Result<bool, Error> {
+    let target = archive
+        .as_str()
+        .strip_suffix(".md")
+        .unwrap_or(archive.as_str());
+    // Beside the state, its name is enough.
+    let target = match archive.parent() == state.parent() {
+        true => archive.stem(),
+        false => target,
+    };
+    let mut listed = false;
+    workspace.change("List the archive of the session log", now, |change| {
+        let path = manifest::path();
+        let Some(text) = change.read_text(&path)? else {
+            return Ok(());
+        };
+        let manifest = Manifest::parse(text);
+        if manifest.retired().holds(archive.as_str()) {
+            return Ok(());
+        }
+        let date = day(now).to_string();
+        let edit = manifest.list(
+            Part::Tier3,
+            &New {
+                name: "",
+                target,
+                text: "Older entries of the session log",
+                note: &date,
+            },
+        );
+        if let Some(edit) = edit
+            && let Ok(after) = manifest.edited(vec![edit])
+        {
+            change.write(&path, after);
+            listed = true;
+        }
+        Ok(())
+    })?;
+    Ok(listed)
+}
+
+fn remarks(
+    workspace: &Workspace,
+    mind: &Mind<'_>,
+    manifest: Option<&Manifest>,
+    now: Timestamp,
+    ended: &mut Ended,
+) {
+    let lines = ended.recorded.decision_lines;
+    if lines >= NUDGE_LINES && mind.layout() == Layout::Manifest {
+        ended.notes.push(format!(
+            "{} has {lines} lines of at most 100; run `memory-forge consolidate --fix`",
+            mind.file(File::Decisions)
+        ));
+    }
+    if manifest.is_some()
+        && let Some(note) = consolidate_nag(workspace, mind, now)
+    {
+        ended.notes.push(note);
+    }
+}
+
+/// Whether it is time to consolidate. A manifest is rewritten often, so that
+/// the oldest day that the state knows tells its age as well.
+fn consolidate_nag(workspace: &Workspace, mind: &Mind<'_>, now: Timestamp) -> Option<String> {
+    let today = day(now);
+    let written = std::fs::metadata(workspace.absolute(&manifest::path())).ok()?;
+    let written = Timestamp::try_from(written.modified().ok()?).ok().map(day);
+    let logged = mind.sessions().unwrap_or_default().into_iter();
+    let decided = mind.decisions().unwrap_or_default().into_iter();
+    let dates = logged
+        .filter_map(|it| it.date)
+        .chain(decided.filter_map(|it| it.date));
+    let oldest: Date = dates.chain(written).min()?;
+    if days_since(oldest, today) < NAG_DAYS {
+        return None;
+    }
+    let last = last_ok(workspace, Skill::Consolidate).map(|it| it.when);
+    match last {
+        None => Some("consolidate has never run; run `memory-forge consolidate`".to_owned()),
+        Some(when) if now.duration_since(when) > SignedDuration::from_hours(24 * NAG_DAYS) => {
+            let on = day(when);
+            Some(format!(
+                "consolidate last ran {on}; run `memory-forge consolidate`"
+            ))
+        }
+        Some(_) => None,
+    }
+}
+
+/// Reads everything again, as the next session will.
+fn self_test(
+    workspace: &Workspace,
+    mind: &Mind<'_>,
+    ending: &Ending,
+    ended: &Ended,
+) -> Vec<String> {
+    let mut missing = Vec::new();
+    let state = mind.state().ok().flatten();
+    let wanted = !ending.record.state.is_empty();
+    if wanted && state.as_ref().is_none_or(|it| it.updated.is_none()) {
+        missing.push(format!("{} has no date", mind.file(File::State)));
+    }
+    if let Some(logged) = &ended.recorded.session {
+        let there = mind.sessions().unwrap_or_default();
+        if !there.iter().any(|it| it.title == logged.title) {
+            missing.push(format!("`{}` is not in the log", logged.title));
+        }
+    }
+    let decided = mind.decisions().unwrap_or_default();
+    let wanted = ending.record.decisions.len();
+    let held = ended.recorded.decided.len() + ended.recorded.known_decisions;
+    if held != wanted || decided.len() < ended.recorded.decided.len() {
+        missing.push(format!("{held} of {wanted} decisions were recorded"));
+    }
+    for path in &ended.touched {
+        if !workspace.absolute(path).is_file() {
+            missing.push(format!("{path} is not there"));
+        }
+    }
+    missing
+}
+
+impl Ended {
+    /// `Session closed.` and a line for each part.
+    pub fn render(&self) -> String {
+        let mut lines = vec!["Session closed.".to_owned()];
+        if let Some(path) = &self.state {
+            lines.push(match self.recorded.state {
+                Written::Created => format!("- Status: created {path}"),
+                Written::Updated => format!("- Status: updated {path}"),
+                Written::Unchanged => format!("- Status: unchanged {path}"),
+            });
+        }
+        if let Some(logged) = &self.recorded.session {
+            let title = &logged.title;
+            let mut line = match logged.added {
+                true => format!("- Session log: added \"{title}\""),
+                false => format!("- Session log: \"{title}\" is there already"),
+            };
+            if logged.archived > 0 {
+                line.push_str(&format!("; {} moved to the archive", logged.archived));
+            }
+            lines.push(line);
+        }
+        let (added, known) = (&self.recorded.decided, self.recorded.known_decisions);
+        if !added.is_empty() || known > 0 {
+            let known = match known {
+                0 => String::new(),
+                known => format!(", {known} there already"),
+            };
+            lines.push(format!("- Decisions: {} added{known}", added.len()));
+        }
+        if !self.hubs.is_empty() {
+            let hubs = self.hubs.iter();
+            let hubs: Vec<String> = hubs
+                .map(|(hub, files)| format!("{hub} ({files})"))
+                .collect();
+            lines.push(format!("- Hubs: {}", hubs.join(", ")));
+        }
+        if self.manifest {
+            lines.push("- Manifest: updated".to_owned());
+        }
+        if self.linked > 0 {
+            lines.push(format!("- Wikilinks: {} added", self.linked));
+        }
+        match &self.broken[..] {
+            [] => lines.push("- Wikilinks: zero broken".to_owned()),
+            broken => {
+                let count = broken.len();
+                lines.push(format!("- Wikilinks: {count} broken"));
+                lines.extend(broken.iter().take(5).map(|it| format!("  {it}")));
+                if count > 5 {
+                    lines.push(format!(
+                        "  and {} more: `memory-forge links check`",
+                        count - 5
+                    ));
+                }
+            }
+        }
+        if !self.untracked.is_empty() {
+            let (folders, loose) = (&self.untracked.folders, &self.untracked.loose);
+            let mut names: Vec<String> = folders.iter().map(|(it, _)| format!("{it}/")).collect();
+            names.extend(loose.iter().map(ToString::to_string));
+            let more = names.len().saturating_sub(5);
+            names.truncate(5);
+            let more = match more {
+                0 => String::new(),
+                more => format!(" and {more} more"),
+            };
+            lines.push(format!("- Untracked: {}{more}", names.join(", ")));
+        }
+        lines.push(format!("- Ideas inbox: {}", self.ideas));
+        lines.extend(self.notes.iter().map(|it| format!("- Note: {it}")));
+        lines.extend(
+            self.incomplete
+                .iter()
+                .map(|it| format!("[INCOMPLETE] {it}")),
+        );
+        lines.join("\n") + "\n"
+    }
+}

@@ -1,0 +1,404 @@
+//! The briefing at the start of a session: where things stand, in at most
+//! twenty lines, and what needs attention before work begins. Reads only, and
+//! a file that is missing is a remark.
+
+use jiff::{SignedDuration, Timestamp};
+
+use super::{StaleBlocker, Untracked, day, days_since, is_skipped, stale};
+use crate::links::fold;
+use crate::mind::{Decision, File, Idea, Layout, Mind, Session, State, content_words, cut};
+use crate::routing::hubs::hubs_of;
+use crate::routing::manifest::{Age, Manifest, Mode};
+use crate::workspace::{RelPath, Role, Tree, Workspace};
+
+#[derive(Debug, Clone)]
+pub struct Start<'a> {
+    /// What the user asked for, where it is known.
+    pub prompt: &'a str,
+    pub now: Timestamp,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Briefing {
+    pub phase: Option<String>,
+    pub focus: Option<String>,
+    pub next: Option<String>,
+    /// The day of the last update, when that is too long ago, and the days since.
+    pub stale: Option<(String, i64)>,
+    pub last_session: Option<LastSession>,
+    pub in_flight: Vec<String>,
+    pub blocked: Vec<String>,
+    pub stale_blockers: Vec<StaleBlocker>,
+    pub decisions: Vec<String>,
+    /// How many ideas there are, and the title of the newest.
+    pub ideas: (usize, Option<String>),
+    /// A file that was changed after the last session was closed.
+    pub unclean: Option<RelPath>,
+    pub untracked: Untracked,
+    /// The version of a manifest that is older than ours.
+    pub old_version: Option<String>,
+    /// Hubs without closets, and all hubs.
+    pub closets: Option<(usize, usize)>,
+    /// Domains that the prompt names, with what to read first.
+    pub domains: Vec<(String, RelPath)>,
+    pub notes: Vec<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LastSession {
+    pub title: String,
+    pub bullets: Vec<String>,
+    /// Bullets that are not shown.
+    pub more: usize,
+    pub path: RelPath,
+}
+
+/// Status: three days. Unclean close: five minutes.
+const STALE_DAYS: i64 = 3;
+const UNCLEAN: SignedDuration = SignedDuration::from_mins(5);
+const BULLETS: usize = 3;
+const DECISIONS: usize = 2;
+const RECENT_DECISIONS: usize = 5;
+/// A folder with so many notes is worth a hub.
+const WORTH_A_HUB: usize = 3;
+/// Characters of a line.
+const WIDE: usize = 240;
+/// Lines of remarks.
+const REMARKS: usize = 6;
+
+/// None where there is neither a manifest nor any state.
+pub fn start(workspace: &Workspace, ask: &Start<'_>) -> Option<Briefing> {
+    let mind = Mind::open(workspace);
+    let manifest = Manifest::read(workspace).filter(|it| it.mode() != Mode::Absent);
+    if manifest.is_none() && !mind.exists() {
+        return None;
+    }
+    let today = day(ask.now);
+    let mut briefing = Briefing::default();
+    let state = read(&mut briefing, &mind, File::State, mind.state()).flatten();
+    let sessions = read(&mut briefing, &mind, File::SessionLog, mind.sessions());
+    let sessions = sessions.unwrap_or_default();
+    let decisions = read(&mut briefing, &mind, File::Decisions, mind.decisions());
+    match mind.ideas() {
+        Ok(ideas) => briefing.ideas = (ideas.len(), newest(&ideas)),
+        Err(error) => briefing.notes.push(error.to_string()),
+    }
+    if let Some(state) = &state {
+        briefing.stale_blockers = stale(state, &sessions, today);
+        briefing.stale = state
+            .updated
+            .map(|on| (on.to_string(), days_since(on, today)))
+            .filter(|(_, days)| *days > STALE_DAYS);
+    }
+    briefing.last_session = sessions.last().map(|it| last_session(it, &mind));
+    let about = about(state.as_ref(), ask.prompt);
+    briefing.decisions = relevant(&decisions.unwrap_or_default(), &about);
+    if let Some(state) = state {
+        briefing.phase = state.phase;
+        briefing.focus = state.status;
+        briefing.next = state.next;
+        briefing.in_flight = state.active;
+        briefing.blocked = state.blocked;
+    }
+    if let Some(manifest) = manifest {
+        look_around(&mut briefing, workspace, &mind, &manifest, ask);
+    }
+    Some(briefing)
+}
+
+/// What a file says; what is wrong with it is a remark.
+fn read<T>(
+    briefing: &mut Briefing,
+    mind: &Mind<'_>,
+    file: File,
+    result: Result<T, crate::mind::Error>,
+) -> Option<T> {
+    let path = mind.file(file);
+    match result {
+        Ok(value) => {
+            if !mind.workspace().absolute(&path).is_file() {
+                briefing.notes.push(format!("{path} is missing."));
+            }
+            Some(value)
+        }
+        Err(error) => {
+            briefing.notes.push(error.to_string());
+            None
+        }
+    }
+}
+
+fn newest(ideas: &[Idea]) -> Option<String> {
+    ideas.last().map(|it| it.title.clone())
+}
+
+fn last_session(session: &Session, mind: &Mind<'_>) -> LastSession {
+    let mut bullets: Vec<String> = session
+        .points()
+        .into_iter()
+        .map(|it| cut(&it, WIDE))
+        .collect();
+    let more = bullets.len().saturating_sub(BULLETS);
+    bullets.truncate(BULLETS);
+    LastSession {
+        title: session.title.clone(),
+        bullets,
+        more,
+        path: mind.file(File::SessionLog),
+    }
+}
+
+/// What the session seems to be about.
+fn about(state: Option<&State>, prompt: &str) -> String {
+    let mut text = prompt.to_owned();
+    for part in state.iter().flat_map(|it| {
+        let parts = [&it.status, &it.next];
+        parts.into_iter().flatten().chain(&it.active)
+    }) {
+        text.push(' ');
+        text.push_str(part);
+    }
+    text
+}
+
+/// Of the newest decisions that still hold, those that are about it; the
+/// newest where none is.
+fn relevant(all: &[Decision], about: &str) -> Vec<String> {
+    let words = content_words(about);
+    let mut recent: Vec<(usize, &Decision)> = all
+        .iter()
+        .rev()
+        .take(RECENT_DECISIONS)
+        .filter(|it| !it.superseded)
+        .map(|it| {
+            let own = content_words(&format!("{} {}", it.title, it.text));
+            (own.intersection(&words).count(), it)
+        })
+        .collect();
+    recent.sort_by_key(|(shared, _)| std::cmp::Reverse(*shared));
+    let most = match recent.first() {
+        Some((0, _)) => 1,
+        _ => DECISIONS,
+    };
+    let worth = |shared: usize| shared > 0 || most == 1;
+    recent
+        .into_iter()
+        .take(most)
+        .filter(|(shared, _)| worth(*shared))
+        .map(|(_, it)| {
+            let id = it.id.as_ref().filter(|id| id.starts_with("DEC-"));
+            let date = it.date.map(|date| date.to_string());
+            let name = id.cloned().or(date).unwrap_or_default();
+            let said = it.decision.as_deref().unwrap_or(&it.title);
+            cut(format!("{name} - {said}").trim_start_matches(" - "), WIDE)
+        })
+        .collect()
+}
+
+fn look_around(
+    briefing: &mut Briefing,
+    workspace: &Workspace,
+    mind: &Mind<'_>,
+    manifest: &Manifest,
+    ask: &Start<'_>,
+) {
+    let tree = workspace.tree_with(&manifest.domains());
+    if mind.layout() == Layout::Manifest {
+        briefing.unclean = unclean(&tree, mind);
+    }
+    briefing.untracked = Untracked::of(&tree, manifest).at_least(WORTH_A_HUB);
+    let hubs = hubs_of(workspace, manifest);
+    let prompt = words_of(ask.prompt);
+    for hub in hubs.iter().filter(|hub| !hub.is_memory()) {
+        let names = [hub.name.as_str(), hub.folder.file_name()].map(words_of);
+        let named = |name: &Vec<String>| {
+            !name.is_empty() && prompt.windows(name.len()).any(|it| it == &name[..])
+        };
+        if names.iter().any(named) {
+            briefing.domains.push((hub.name.clone(), hub.closets()));
+        }
+    }
+    if manifest.mode() != Mode::Full {
+        return;
+    }
+    let own: Vec<_> = hubs.iter().filter(|hub| !hub.is_memory()).collect();
+    let missing = own
+        .iter()
+        .filter(|hub| !workspace.absolute(&hub.closets()).is_file())
+        .count();
+    briefing.closets = (missing > 0).then_some((missing, own.len()));
+    if manifest.age() == Some(Age::Older) {
+        let mut parts = manifest.version().unwrap_or("1").split('.');
+        let major = parts.next().filter(|it| !it.is_empty()).unwrap_or("1");
+        briefing.old_version = Some(match (major, parts.next()) {
+            ("1", _) | (_, None) => format!("v{major}"),
+            (_, Some(minor)) => format!("v{major}.{minor}"),
+        });
+    }
+}
+
+fn words_of(text: &str) -> Vec<String> {
+    fold(text)
+        .split(|c: char| !c.is_alphanumeric())
+        .filter(|it| !it.is_empty())
+        .map(str::to_owned)
+        .collect()
+}
+
+/// The newest note that was written after the last session was closed. What
+/// upkeep rewrites, maps and closets, says nothing about a session.
+fn unclean(tree: &Tree, mind: &Mind<'_>) -> Option<RelPath> {
+    let closed = closed_at(mind)?;
+    let limit = (closed + UNCLEAN).as_nanosecond();
+    tree.files
+        .iter()
+        .filter(|it| it.is_markdown() && !matches!(it.role, Role::Routing | Role::Autoload))
+        .filter(|it| it.role == Role::State || !is_skipped(&it.path))
+        .filter(|it| i128::from(it.mtime_ns) > limit)
+        .max_by_key(|it| it.mtime_ns)
+        .map(|it| it.path.clone())
+}
+
+/// When the last session was closed: a status that did not change is not
+/// written, but the log is.
+pub(super) fn closed_at(mind: &Mind<'_>) -> Option<Timestamp> {
+    let status = mind.modified(File::State)?;
+    Some(
+        mind.modified(File::SessionLog)
+            .map_or(status, |it| it.max(status)),
+    )
+}
+
+impl Briefing {
+    /// As agents read it: labels in their order, then remarks, then what to do.
+    pub fn render(&self) -> String {
+        let mut lines = self.labels();
+        let remarks = self.remarks();
+        if !remarks.is_empty() {
+            lines.push(String::new());
+            lines.extend(remarks);
+        }
+        lines.push(String::new());
+        lines.push("→ **Start session** - go on with the next priority".to_owned());
+        lines.push("→ **Update first** - bring status and decisions up to date".to_owned());
+        lines.join("\n") + "\n"
+    }
+
+    fn labels(&self) -> Vec<String> {
+        let mut lines = Vec::new();
+        let focus = self.focus.as_deref().or(self.next.as_deref());
+        let status = match (self.phase.as_deref(), focus) {
+            (Some(phase), Some(focus)) => format!("{phase} - {focus}"),
+            (Some(text), None) | (None, Some(text)) => text.to_owned(),
+            (None, None) => "Not set.".to_owned(),
+        };
+        lines.push(format!("**Status:** {}", cut(&status, WIDE)));
+        if let Some((date, days)) = &self.stale {
+            lines.push(format!("**Stale:** Last updated {date}, {days} days ago."));
+        }
+        match &self.last_session {
+            Some(last) => {
+                lines.push(format!("**Last session:** {}", cut(&last.title, WIDE)));
+                lines.extend(last.bullets.iter().map(|it| format!("- {it}")));
+                if last.more > 0 {
+                    let (more, path) = (last.more, &last.path);
+                    let line = lines.last_mut().expect("there are bullets");
+                    line.push_str(&format!(" (and {more} more in {path})"));
+                }
+            }
+            None => lines.push("**Last session:** None logged.".to_owned()),
+        }
+        lines.push(format!("**In flight:** {}", listed(&self.in_flight)));
+        lines.push(format!("**Blocked:** {}", listed(&self.blocked)));
+        if !self.decisions.is_empty() {
+            lines.push("**Relevant decisions:**".to_owned());
+            lines.extend(self.decisions.iter().map(|it| format!("- {it}")));
+        }
+        lines.push(match &self.ideas {
+            (0, _) => "**Ideas inbox:** Empty.".to_owned(),
+            (count, Some(newest)) => {
+                let newest = cut(newest, 80);
+                let ideas = if *count == 1 { "idea" } else { "ideas" };
+                format!("**Ideas inbox:** {count} {ideas}, the newest: {newest}")
+            }
+            (count, None) => format!("**Ideas inbox:** {count} ideas"),
+        });
+        lines
+    }
+
+    fn remarks(&self) -> Vec<String> {
+        let mut remarks = Vec::new();
+        if let Some(path) = &self.unclean {
+            remarks.push(format!(
+                "Warning: the last session was not closed: {path} was changed after it. \
+                 Run `memory-forge session end` to catch up."
+            ));
+        }
+        if !self.stale_blockers.is_empty() {
+            let blockers: Vec<String> = self.stale_blockers.iter().map(said).collect();
+            remarks.push(format!("Stale blockers: {}", listed(&blockers)));
+        }
+        if !self.untracked.is_empty() {
+            let folders = self.untracked.folders.iter();
+            let mut parts: Vec<String> = folders
+                .map(|(folder, notes)| format!("{folder}/ ({notes} files)"))
+                .collect();
+            parts.extend(self.untracked.loose.iter().map(ToString::to_string));
+            remarks.push(format!("Untracked content detected: {}", listed(&parts)));
+        }
+        if let Some(version) = &self.old_version {
+            remarks.push(format!(
+                "Memex upgrade available — workspace is on {version}; run /memex:upgrade \
+                 (`memory-forge upgrade`)."
+            ));
+        }
+        if let Some((missing, all)) = self.closets {
+            remarks.push(format!(
+                "Closets missing for {missing} of {all} hubs — run /memex:reindex to backfill. \
+                 (`memory-forge closets build`)"
+            ));
+        }
+        for (name, closets) in self.domains.iter().take(2) {
+            remarks.push(format!("Domain named: {name}. Read {closets} first."));
+        }
+        if !self.notes.is_empty() {
+            remarks.push(format!("Note: {}", listed(&self.notes)));
+        }
+        let more = remarks.len().saturating_sub(REMARKS);
+        if more > 0 {
+            remarks.truncate(REMARKS - 1);
+            remarks.push(format!(
+                "{} more remarks; `memory-forge session start --json` has them all.",
+                more + 1
+            ));
+        }
+        remarks
+    }
+}
+
+fn said(blocker: &StaleBlocker) -> String {
+    match (blocker.entries, blocker.since) {
+        (entries, _) if entries >= 3 => format!("{} (in {entries} sessions)", blocker.text),
+        (_, Some(since)) => format!("{} (since {since})", blocker.text),
+        _ => blocker.text.clone(),
+    }
+}
+
+/// Several things on one line, and how many did not fit.
+fn listed(items: &[String]) -> String {
+    if items.is_empty() {
+        return "None.".to_owned();
+    }
+    let mut line = String::new();
+    for (at, item) in items.iter().enumerate() {
+        let item = cut(item, WIDE / 2);
+        if at > 0 && line.chars().count() + item.chars().count() > WIDE {
+            return format!("{line}; and {} more", items.len() - at);
+        }
+        if at > 0 {
+            line.push_str("; ");
+        }
+        line.push_str(&item);
+    }
+    line
+}

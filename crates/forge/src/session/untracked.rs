@@ -1,0 +1,104 @@
+//! Content that no manifest knows: folders with notes that are in no hub, and
+//! notes that lie loose at the root.
+
+use std::collections::BTreeMap;
+
+use crate::links::fold;
+use crate::routing::manifest::Manifest;
+use crate::workspace::{RelPath, Role, Tree};
+
+/// Folders in which nothing is looked for.
+pub const SKIPPED: [&str; 13] = [
+    ".git",
+    ".claude",
+    ".obsidian",
+    ".memex",
+    "memex",
+    "node_modules",
+    "__pycache__",
+    ".venv",
+    "venv",
+    "dist",
+    "build",
+    "memory",
+    "scratch",
+];
+
+/// Files that every repository has at its root.
+const OF_A_REPOSITORY: [&str; 7] = [
+    "readme",
+    "changelog",
+    "contributing",
+    "license",
+    "security",
+    "code_of_conduct",
+    "architecture",
+];
+
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Untracked {
+    /// Folders with the number of their notes, sorted.
+    pub folders: Vec<(String, usize)>,
+    pub loose: Vec<RelPath>,
+}
+
+impl Untracked {
+    /// The tree must have been listed with the domains of the manifest.
+    pub fn of(tree: &Tree, manifest: &Manifest) -> Untracked {
+        let domains = manifest.domains();
+        let listed: Vec<String> = manifest
+            .entries()
+            .iter()
+            .map(|it| fold(&it.target).into_owned())
+            .collect();
+        let mut folders: BTreeMap<String, usize> = BTreeMap::new();
+        let mut loose = Vec::new();
+        for found in &tree.files {
+            let path = found.path.as_str();
+            if found.role != Role::Untracked || !found.is_markdown() || is_skipped(&found.path) {
+                continue;
+            }
+            let Some(folder) = folder_of(path, &domains) else {
+                let stem = fold(found.path.stem());
+                let whole = fold(path.strip_suffix(".md").unwrap_or(path));
+                let known = OF_A_REPOSITORY.contains(&stem.as_ref())
+                    || listed.iter().any(|it| **it == *stem || **it == *whole);
+                if !known {
+                    loose.push(found.path.clone());
+                }
+                continue;
+            };
+            *folders.entry(folder.to_owned()).or_default() += 1;
+        }
+        Untracked {
+            folders: folders.into_iter().collect(),
+            loose,
+        }
+    }
+
+    /// Only folders with so many notes.
+    pub fn at_least(mut self, notes: usize) -> Untracked {
+        self.folders.retain(|(_, count)| *count >= notes);
+        self
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.folders.is_empty() && self.loose.is_empty()
+    }
+}
+
+/// Whether a path lies where nothing is looked for, or is hidden.
+pub fn is_skipped(path: &RelPath) -> bool {
+    path.components()
+        .any(|part| SKIPPED.contains(&part) || part.starts_with('.'))
+}
+
+/// The outermost folder that holds no hub; none for what lies loose.
+fn folder_of<'a>(path: &'a str, domains: &[String]) -> Option<&'a str> {
+    path.match_indices('/')
+        .map(|(at, _)| &path[..at])
+        .find(|folder| {
+            let inside = format!("{folder}/");
+            !domains.iter().any(|domain| domain.starts_with(&inside))
+        })
+}

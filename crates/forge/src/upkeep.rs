@@ -1,0 +1,77 @@
+//! Keeping a workspace in order: summaries in its manifest, domains, the
+//! archive, upgrades, and a first order for files that have none. Everything
+//! is a plan that can be looked at; the manifest is always written with or
+//! after what it speaks of, never before.
+
+use crate::document::{self, Edit};
+use crate::links::Names;
+use crate::routing::manifest::{Manifest, Mode};
+use crate::workspace::{Error, Proposal, RelPath, Workspace};
+
+pub mod archive;
+pub mod domain;
+pub mod organise;
+pub mod resummarize;
+pub mod scaffold;
+pub mod upgrade;
+
+/// The manifest, or what to do where there is none.
+fn manifest(workspace: &Workspace) -> Result<Manifest, Error> {
+    match Manifest::load(workspace)? {
+        Some(manifest) if manifest.mode() != Mode::Absent => Ok(manifest),
+        Some(_) => Err(Error::Refused(
+            "`_MANIFEST.md` has neither a marker nor tiers, so it is no manifest; \
+             move it away and run `memory-forge init --workspace`"
+                .to_owned(),
+        )),
+        None => Err(Error::Refused(
+            "There is no `_MANIFEST.md`; run `memory-forge init --workspace` first".to_owned(),
+        )),
+    }
+}
+
+/// Every file of the workspace by the names that links use.
+struct Places {
+    paths: Vec<RelPath>,
+    names: Names,
+}
+
+impl Places {
+    fn of(workspace: &Workspace) -> Places {
+        let files = workspace.tree().files.into_iter();
+        let paths: Vec<RelPath> = files.map(|file| file.path).collect();
+        let names = Names::new(paths.iter().map(RelPath::as_str));
+        Places { paths, names }
+    }
+
+    /// The file that a link in `from` leads to.
+    fn find(&self, target: &str, from: &str) -> Option<&RelPath> {
+        let file = self.names.resolve(target, from).file()?;
+        self.paths.get(file as usize)
+    }
+
+    /// How a link names a file: by its stem where that is enough.
+    fn link(&self, path: &RelPath) -> String {
+        let whole = path.as_str().strip_suffix(".md").unwrap_or(path.as_str());
+        match self.names.named(path.stem()) {
+            [_] => path.stem().to_owned(),
+            _ => whole.to_owned(),
+        }
+    }
+}
+
+/// Adds a file with edits to a proposal.
+fn propose(
+    proposal: &mut Proposal,
+    path: &RelPath,
+    before: &str,
+    edits: Vec<Edit>,
+) -> Result<(), Error> {
+    let after = document::apply(before, edits).map_err(|e| Error::Refused(e.to_string()))?;
+    proposal.add(path.clone(), Some(before.to_owned()), after);
+    Ok(())
+}
+
+fn day(now: jiff::Timestamp) -> String {
+    now.strftime("%Y-%m-%d").to_string()
+}

@@ -1,0 +1,163 @@
+//! A file goes to the archive: the manifest lists it in Tier 3 with the reason,
+//! its hub and its closets say so, and the file itself stays where it is.
+
+use jiff::Timestamp;
+
+use super::{Places, day, propose};
+use crate::document::{self, Edit};
+use crate::routing::hubs;
+use crate::routing::layout::{self, StateFile};
+use crate::routing::manifest::{self, Manifest, New, Part};
+use crate::workspace::{Error, Proposal, RelPath, Role, Workspace, role};
+
+/// What archiving a file would change. Nothing where it is archived already.
+pub fn plan(
+    workspace: &Workspace,
+    file: &RelPath,
+    reason: &str,
+    now: Timestamp,
+) -> Result<Proposal, Error> {
+    let manifest = super::manifest(workspace)?;
+    let places = Places::of(workspace);
+    if !workspace.absolute(file).is_file() {
+        let message = format!("There is no file `{file}`; name one that exists");
+        return Err(Error::Refused(message));
+    }
+    let path = manifest::path();
+    let is = |target: &str, from: &RelPath| places.find(target, from.as_str()) == Some(file);
+    let state = |which| layout::resolve(workspace, Some(&manifest), which) == *file;
+    let listed = manifest
+        .part(Part::Tier1)
+        .any(|entry| is(&entry.target, &path));
+    if listed || StateFile::ALL.into_iter().any(state) {
+        return Err(Error::Refused(format!(
+            "`{file}` is in Tier 1 and read at every start; take it out of `_MANIFEST.md` first"
+        )));
+    }
+    if matches!(
+        role(file, &manifest.domains()),
+        Role::Routing | Role::Autoload
+    ) {
+        let message = format!("`{file}` leads to other files; archive those instead");
+        return Err(Error::Refused(message));
+    }
+    let mut proposal = Proposal::default();
+    for hub in hubs::hubs_of(workspace, &manifest) {
+        if let Some(page) = &hub.index
+            && let Ok(text) = workspace.read_text(page)
+        {
+            let list = Manifest::parse_page(text);
+            let rows = list.entries().iter().filter(|it| is(&it.target, page));
+            let edits = rows.filter_map(|it| list.set_under(it, "Status", "Archived"));
+            propose(&mut proposal, page, list.text(), edits.collect())?;
+        }
+        for closets in [hub.closets(), hub.closets_archive()] {
+            let Ok(text) = workspace.read_text(&closets) else {
+                continue;
+            };
+            let edits = statuses(&text, |target| is(target, &closets));
+            propose(&mut proposal, &closets, &text, edits)?;
+        }
+    }
+    let mut edits: Vec<Edit> = manifest
+        .part(Part::Tier2)
+        .filter(|entry| is(&entry.target, &path))
+        .filter_map(|entry| manifest.unlist(entry))
+        .collect();
+    let archived = |entry: &manifest::Entry| is(&entry.target, &path);
+    if !manifest.part(Part::Tier3).any(archived) {
+        let new = New {
+            name: "",
+            target: &places.link(file),
+            text: reason,
+            note: &day(now),
+        };
+        edits.extend(manifest.list(Part::Tier3, &new));
+    }
+    propose(&mut proposal, &path, manifest.text(), edits)?;
+    Ok(proposal)
+}
+
+/// Sets `status: archived` in the entries of closets that are meant.
+fn statuses(text: &str, is: impl Fn(&str) -> bool) -> Vec<Edit> {
+    let document = document::parse(text);
+    let mut edits = Vec::new();
+    for section in document.sections.iter().filter(|it| it.level == 2) {
+        let links = document.links.iter();
+        let mut heading = links.filter(|link| section.heading.contains(&link.span.start));
+        if !heading.next().is_some_and(|link| is(&link.target)) {
+            continue;
+        }
+        let own = document.str(&section.own);
+        let mut at = section.own.start;
+        let mut last = section.own.start;
+        let mut found = false;
+        for line in own.split_inclusive('\n') {
+            let content = line.trim_end();
+            let bare = content.trim_start().trim_start_matches(['-', '*', ' ']);
+            if let Some(value) = bare.strip_prefix("status:") {
+                let end = at + content.len();
+                let value = value.trim_start();
+                let span = end - value.len()..end;
+                if value != "archived" {
+                    let gap = if value.is_empty() && content.ends_with(':') {
+                        " "
+                    } else {
+                        ""
+                    };
+                    let text = format!("{gap}archived");
+                    edits.push(Edit { span, text });
+                }
+                found = true;
+                break;
+            }
+            // Fields stand above whatever else an entry holds.
+            if bare.split_once(':').is_some() && !content.trim().starts_with("<!--") {
+                last = at + line.len();
+            }
+            at += line.len();
+        }
+        if !found {
+            let newline = document.newline();
+            let open = match document.text[..last].ends_with('\n') {
+                true => "",
+                false => newline,
+            };
+            edits.push(Edit {
+                span: last..last,
+                text: format!("{open}- status: archived{newline}"),
+            });
+        }
+    }
+    edits
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_status_of_one_entry_changes() {
+        let text = "# Closets: x\r\n\r\n## [[a]]\r\n- subjects: one\r\n- status: active\r\n\r\n## [[b]]\r\n- subjects: two\r\n\r\n## [[c]]\r\nstatus: active\r\n";
+        let set = |name: &'static str| {
+            document::apply(text, statuses(text, |target| target == name)).unwrap()
+        };
+        assert_eq!(
+            set("a"),
+            text.replace("- status: active", "- status: archived")
+        );
+        assert_eq!(
+            set("b"),
+            text.replace(
+                "subjects: two\r\n",
+                "subjects: two\r\n- status: archived\r\n"
+            )
+        );
+        // Without bullets, as an older document shows them.
+        assert_eq!(
+            set("c"),
+            text.replace("\r\nstatus: active", "\r\nstatus: archived")
+        );
+        assert_eq!(set("d"), text);
+    }
+}

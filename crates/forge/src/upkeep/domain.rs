@@ -1,0 +1,217 @@
+//! A new domain: a folder with its closets, and its rows in the manifest.
+
+use super::propose;
+use crate::links::{self, Vault};
+use crate::routing::manifest::{self, Manifest, Mode, New, Part};
+use crate::workspace::{Error, Move, Proposal, RelPath, Workspace, slug};
+
+/// Names under which nothing is found again.
+const CATCH_ALLS: [&str; 20] = [
+    "all",
+    "anything",
+    "etc",
+    "everything",
+    "general",
+    "junk",
+    "misc",
+    "miscellaneous",
+    "other",
+    "others",
+    "random",
+    "sonstiges",
+    "stuff",
+    "temp",
+    "things",
+    "tmp",
+    "uncategorised",
+    "uncategorized",
+    "unsorted",
+    "various",
+];
+/// Folders that mean something already.
+const TAKEN: [&str; 6] = [
+    "archive",
+    "knowledge",
+    "memory",
+    "scratch",
+    "node_modules",
+    "target",
+];
+
+#[derive(Debug)]
+pub struct Plan {
+    pub folder: RelPath,
+    pub proposal: Proposal,
+    /// Domains with nearly the same name.
+    pub similar: Vec<String>,
+    /// Links that are written anew because files move.
+    pub links: usize,
+    /// File and line of links that could not be.
+    pub left_alone: Vec<(RelPath, usize)>,
+    pub exists: bool,
+}
+
+/// Whether a folder of this name holds what nobody sorted.
+pub fn is_catch_all(name: &str) -> bool {
+    CATCH_ALLS.contains(&name.to_lowercase().as_str())
+}
+
+/// What adding a domain would change.
+pub fn plan(workspace: &Workspace, name: &str, files: &[RelPath]) -> Result<Plan, Error> {
+    let manifest = super::manifest(workspace)?;
+    let slug = slug(name)?;
+    if is_catch_all(&slug) {
+        return Err(Error::Refused(format!(
+            "`{slug}` would hold whatever fits nowhere else, and nothing is found there again; \
+             name the subject, or leave the file unsorted"
+        )));
+    }
+    if TAKEN.contains(&slug.as_str()) {
+        let message = format!("`{slug}` has a meaning of its own; choose another name");
+        return Err(Error::Refused(message));
+    }
+    let domains = manifest.domains();
+    let last = |domain: &String| domain.rsplit('/').next().unwrap_or(domain).to_owned();
+    let there = domains.iter().find(|domain| last(domain) == slug);
+    let folder = match there {
+        Some(folder) => RelPath::new(folder)?,
+        None => beside(&domains).map_or_else(|| RelPath::new(&slug), |it| it.join(&slug))?,
+    };
+    let similar = domains.iter().map(last).filter(|it| is_near(it, &slug));
+    let mut plan = Plan {
+        similar: similar.collect(),
+        exists: there.is_some(),
+        proposal: Proposal::default(),
+        links: 0,
+        left_alone: Vec::new(),
+        folder,
+    };
+    let moves = moves(&plan.folder, files)?;
+    if !moves.is_empty() {
+        let vault = Vault::read(workspace);
+        let renaming = links::rename_all(workspace, &vault, moves)
+            .map_err(|e| Error::Refused(e.to_string()))?;
+        plan.links = renaming.links;
+        plan.left_alone = renaming.left_alone;
+        plan.proposal = renaming.proposal;
+    }
+    register(workspace, &manifest, name, &mut plan)?;
+    Ok(plan)
+}
+
+/// The page of the hub, then the manifest's rows.
+fn register(
+    workspace: &Workspace,
+    manifest: &Manifest,
+    name: &str,
+    plan: &mut Plan,
+) -> Result<(), Error> {
+    let folder = &plan.folder;
+    let title = name.trim();
+    let shown = crate::document::inert_line(title);
+    // A manifest without a marker knows no closets.
+    let (target, page, text) = match manifest.mode() {
+        Mode::Full => (
+            format!("{folder}/_CLOSETS"),
+            folder.join("_CLOSETS.md")?,
+            format!("# Closets: {shown}\n\n<!-- memex-closets:1.0 -->\n"),
+        ),
+        _ => {
+            let stem = format!("{}-index", folder.file_name());
+            let page = folder.join(&format!("{stem}.md"))?;
+            let text = format!("# {shown}\n\n| File | Purpose | Status |\n|---|---|---|\n");
+            (stem, page, text)
+        }
+    };
+    let hub = manifest.hub_map();
+    let listed = hub.iter().any(|(_, it)| *it == Some(folder));
+    if !listed && workspace.absolute(&page).symlink_metadata().is_err() {
+        plan.proposal.add(page, None, text);
+    }
+    let path = manifest::path();
+    // A move may have rewritten links in the manifest.
+    let before = plan.proposal.files.iter().position(|it| it.path == path);
+    let (disk, current) = match before.map(|at| plan.proposal.files.remove(at)) {
+        Some(file) => (file.before, file.after),
+        None => (Some(manifest.text().to_owned()), manifest.text().to_owned()),
+    };
+    if listed {
+        plan.proposal.add(path, disk, current);
+        return Ok(());
+    }
+    let now = Manifest::parse(current);
+    let new = New {
+        name: title,
+        target: &target,
+        ..New::default()
+    };
+    let edits = [now.add_domain(title, &target), now.list(Part::HubMap, &new)];
+    let mut own = Proposal::default();
+    propose(
+        &mut own,
+        &path,
+        now.text(),
+        edits.into_iter().flatten().collect(),
+    )?;
+    let after = own.after(&path).unwrap_or(now.text()).to_owned();
+    plan.proposal.add(path, disk, after);
+    Ok(())
+}
+
+/// The folder in which most domains lie; none for the root.
+fn beside(domains: &[String]) -> Option<RelPath> {
+    let mut parents: Vec<(Option<RelPath>, usize)> = Vec::new();
+    for domain in domains {
+        let parent = RelPath::new(domain).ok().and_then(|it| it.parent());
+        match parents.iter_mut().find(|(it, _)| *it == parent) {
+            Some((_, count)) => *count += 1,
+            None => parents.push((parent, 1)),
+        }
+    }
+    let most = parents.iter().map(|(_, count)| *count).max()?;
+    let first = parents.into_iter().find(|(_, count)| *count == most)?;
+    first.0
+}
+
+fn moves(folder: &RelPath, files: &[RelPath]) -> Result<Vec<Move>, Error> {
+    let mut moves = Vec::new();
+    for from in files {
+        let to = folder.join(from.file_name())?;
+        if *from != to {
+            let from = from.clone();
+            moves.push(Move { from, to });
+        }
+    }
+    Ok(moves)
+}
+
+/// Whether two names are easily taken for one another.
+fn is_near(a: &str, b: &str) -> bool {
+    let long = a.len().min(b.len()) >= 4;
+    a != b
+        && (long && strsim::levenshtein(a, b) <= 2
+            || a.trim_end_matches('s') == b.trim_end_matches('s'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn near_names() {
+        assert!(is_near("legal", "legals") && is_near("people", "poeple"));
+        assert!(!is_near("legal", "legal") && !is_near("hr", "it") && !is_near("legal", "finance"));
+    }
+
+    #[test]
+    fn new_domains_lie_beside_the_others() {
+        let check = |domains: &[&str], expect: Option<&str>| {
+            let domains: Vec<String> = domains.iter().map(|it| (*it).to_owned()).collect();
+            let found = beside(&domains).map(|it| it.to_string());
+            assert_eq!(found.as_deref(), expect, "{domains:?}");
+        };
+        check(&[], None);
+        check(&["legal", "people"], None);
+        check(&["working/legal", "people", "working/hr"], Some("working"));
+    }
+}

@@ -1,0 +1,588 @@
+//! Reads notes and proposes an order: by the folders that are there, by words
+//! and links that notes share, and by what they say of themselves.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use jiff::{Timestamp, ToSpan};
+
+use super::{Conflict, Domain, Lateral, MoveTo, Plan, Stale, VERSION};
+use crate::document::{self, Document, content_hash, own_date};
+use crate::links::{self, Vault};
+use crate::routing::manifest::Manifest;
+use crate::upkeep::domain::is_catch_all;
+use crate::workspace::{RelPath, Role, Workspace, slug};
+
+/// How alike a note and a domain must be, and how much more than the next one.
+const ALIKE: f32 = 0.07;
+const CLEARLY: f32 = 1.25;
+/// What a link between them counts.
+const LINK: f32 = 0.15;
+/// So many notes make a domain of their own.
+const ENOUGH: usize = 3;
+const MOST_LINKS: usize = 50;
+/// Words are taken from so much of a text.
+const OPENING: usize = 4000;
+
+/// A note that may be put in order.
+struct Note {
+    path: RelPath,
+    /// The domain's folder that it lies in, if it does.
+    domain: Option<String>,
+    title: String,
+    hash: String,
+    words: HashMap<String, f32>,
+    /// Words of its name, title and headings.
+    strong: HashSet<String>,
+    stale: Option<String>,
+}
+
+/// How many notes lie around in no order, by their paths alone.
+pub fn loose_notes(workspace: &Workspace) -> usize {
+    let domains = Manifest::read(workspace).map(|it| it.domains());
+    let domains = domains.unwrap_or_default();
+    let files = workspace.tree_with(&domains).files;
+    let files = files.iter().filter(|it| it.role == Role::Untracked);
+    files.filter(|it| is_note(&it.path)).count()
+}
+
+/// Proposes an order for the notes of a workspace. Changes nothing.
+pub fn look(workspace: &Workspace, now: Timestamp) -> Plan {
+    let manifest = Manifest::read(workspace);
+    let known = manifest.as_ref().map(Manifest::domains).unwrap_or_default();
+    let tree = workspace.tree_with(&known);
+    let code = code_folders(tree.files.iter().map(|it| &it.path));
+    let paths = tree
+        .files
+        .iter()
+        .filter(|it| matches!(it.role, Role::Untracked | Role::Knowledge))
+        .map(|it| &it.path)
+        .filter(|path| is_note(path) && !path.starts_with("knowledge"));
+    let paths: Vec<&RelPath> = paths
+        .filter(|path| {
+            path.components()
+                .next()
+                .is_none_or(|top| !code.contains(top))
+        })
+        .collect();
+    let folders = domains_of(&paths, &known);
+    let mut notes: Vec<Note> = paths
+        .iter()
+        .filter_map(|path| read(workspace, path, &folders, now))
+        .collect();
+    weigh(&mut notes);
+    let vault = Vault::read(workspace);
+    let mut plan = Plan {
+        version: VERSION,
+        about: about(workspace),
+        ..Plan::default()
+    };
+    let mut home: BTreeMap<RelPath, String> = notes
+        .iter()
+        .filter_map(|note| Some((note.path.clone(), note.domain.clone()?)))
+        .collect();
+    sort_loose(&notes, &folders, &vault, &mut home, &mut plan);
+    group_rest(&notes, &mut home, &mut plan);
+    for note in &notes {
+        if let Some(reason) = &note.stale
+            && !manifest
+                .as_ref()
+                .is_some_and(|it| it.retired().holds(note.path.as_str()))
+        {
+            plan.archive.push(Stale {
+                file: note.path.to_string(),
+                reason: reason.clone(),
+            });
+        }
+        if !home.contains_key(&note.path) {
+            plan.unsorted.push(note.path.to_string());
+        }
+    }
+    list_domains(&notes, &home, &known, &mut plan);
+    plan.conflicts = conflicts(&notes, &plan.moves);
+    plan.links = laterals(workspace, &vault, &notes, &home);
+    plan
+}
+
+/// What belongs to a project and not to its memory, wherever it lies.
+fn is_note(path: &RelPath) -> bool {
+    const PROJECT: [&str; 17] = [
+        "architecture",
+        "authors",
+        "changelog",
+        "claude",
+        "code_of_conduct",
+        "code-of-conduct",
+        "contributing",
+        "governance",
+        "history",
+        "install",
+        "license",
+        "maintainers",
+        "notice",
+        "readme",
+        "security",
+        "style",
+        "support",
+    ];
+    let stem = path.stem().to_lowercase();
+    let project = PROJECT.contains(&stem.as_str()) || stem.starts_with("license");
+    let first = path.components().next().unwrap_or_default();
+    let kept = [
+        "memory",
+        "scratch",
+        "node_modules",
+        "vendor",
+        "target",
+        "dist",
+        "build",
+    ];
+    let hidden = path.components().any(|it| it.starts_with('.'));
+    path.as_str().ends_with(".md") && !project && !hidden && !kept.contains(&first)
+}
+
+/// Folders at the top that hold code rather than notes.
+fn code_folders<'a>(all: impl Iterator<Item = &'a RelPath>) -> HashSet<&'a str> {
+    let mut counts: HashMap<&str, (usize, usize)> = HashMap::new();
+    for path in all {
+        let Some((top, _)) = path.as_str().split_once('/') else {
+            continue;
+        };
+        let (notes, others) = counts.entry(top).or_default();
+        let ending = path.as_str().rsplit('.').next().unwrap_or_default();
+        match ending.to_lowercase().as_str() {
+            "md" => *notes += 1,
+            "png" | "jpg" | "jpeg" | "gif" | "svg" | "webp" | "pdf" | "canvas" | "csv" => {}
+            _ => *others += 1,
+        }
+    }
+    let code = counts
+        .into_iter()
+        .filter(|(_, (notes, others))| others > notes);
+    code.map(|(top, _)| top).collect()
+}
+
+/// Folders that are a domain already, or can be one as they are. A folder that
+/// only holds folders stands for those.
+fn domains_of(paths: &[&RelPath], known: &[String]) -> Vec<String> {
+    let mut folders: Vec<String> = known.to_vec();
+    let tops: BTreeMap<&str, bool> = paths
+        .iter()
+        .filter_map(|path| path.as_str().split_once('/'))
+        .fold(BTreeMap::new(), |mut tops, (top, rest)| {
+            *tops.entry(top).or_default() |= !rest.contains('/');
+            tops
+        });
+    for path in paths {
+        let parts: Vec<&str> = path.components().collect();
+        let folder = match parts.len() {
+            0 | 1 => continue,
+            _ if tops.get(parts[0]) == Some(&true) || parts.len() == 2 => parts[0].to_owned(),
+            _ => format!("{}/{}", parts[0], parts[1]),
+        };
+        let inside = |it: &String| RelPath::new(it).is_ok_and(|it| path.starts_with(it.as_str()));
+        let last = folder.rsplit('/').next().unwrap_or(&folder);
+        if !is_catch_all(last) && last != "archive" && !folders.iter().any(inside) {
+            folders.push(folder);
+        }
+    }
+    folders
+}
+
+fn read(workspace: &Workspace, path: &RelPath, folders: &[String], now: Timestamp) -> Option<Note> {
+    let text = workspace.read_text(path).ok()?;
+    let hash = content_hash(&text);
+    let document = document::parse(text);
+    let title = document.title().unwrap_or(path.stem()).trim().to_owned();
+    let mut strong: HashSet<String> = HashSet::new();
+    let mut words: HashMap<String, f32> = HashMap::new();
+    let headings = document.sections.iter().map(|it| it.title.as_str());
+    for named in [path.stem(), &title].into_iter().chain(headings) {
+        for word in words_of(named) {
+            *words.entry(word.clone()).or_default() += 1.5;
+            strong.insert(word);
+        }
+    }
+    let body = document.str(&document.body);
+    let end = (0..=OPENING.min(body.len()))
+        .rev()
+        .find(|at| body.is_char_boundary(*at));
+    for word in words_of(&body[..end.unwrap_or(0)]) {
+        *words.entry(word).or_default() += 1.0;
+    }
+    Some(Note {
+        domain: folders.iter().find(|it| path.starts_with(it)).cloned(),
+        stale: stale(&document, path, now),
+        path: path.clone(),
+        title,
+        hash,
+        words,
+        strong,
+    })
+}
+
+fn words_of(text: &str) -> impl Iterator<Item = String> + '_ {
+    const EMPTY: [&str; 60] = [
+        "about", "after", "all", "also", "and", "any", "are", "been", "but", "can", "das", "der",
+        "die", "das", "does", "each", "ein", "eine", "for", "from", "had", "has", "have", "how",
+        "into", "its", "list", "may", "more", "must", "new", "not", "note", "notes", "old", "one",
+        "only", "our", "out", "over", "plan", "see", "should", "some", "than", "that", "the",
+        "their", "them", "then", "there", "they", "this", "und", "use", "was", "what", "when",
+        "will", "with",
+    ];
+    text.split(|c: char| !c.is_alphanumeric())
+        .filter(|word| word.chars().count() >= 3 && !word.chars().all(char::is_numeric))
+        .map(str::to_lowercase)
+        .filter(|word| !EMPTY.contains(&word.as_str()))
+        // Plurals count as their singular, which is enough for likeness.
+        .map(|word| match word.strip_suffix('s') {
+            Some(one) if one.len() > 3 && !one.ends_with('s') => one.to_owned(),
+            _ => word,
+        })
+}
+
+/// Rare words weigh more; every note has the length one.
+fn weigh(notes: &mut [Note]) {
+    let mut holding: HashMap<String, f32> = HashMap::new();
+    for note in notes.iter() {
+        for word in note.words.keys() {
+            *holding.entry(word.clone()).or_default() += 1.0;
+        }
+    }
+    let total = notes.len() as f32;
+    for note in notes {
+        for (word, weight) in &mut note.words {
+            *weight = (1.0 + weight.ln()) * (1.0 + total / holding[word]).ln();
+        }
+        let length = note.words.values().map(|it| it * it).sum::<f32>().sqrt();
+        note.words
+            .values_mut()
+            .for_each(|it| *it /= length.max(f32::MIN_POSITIVE));
+    }
+}
+
+/// Notes in no domain go to the one whose notes they share most with.
+fn sort_loose(
+    notes: &[Note],
+    folders: &[String],
+    vault: &Vault,
+    home: &mut BTreeMap<RelPath, String>,
+    plan: &mut Plan,
+) {
+    let mut centres: Vec<(&str, HashMap<&str, f32>)> = Vec::new();
+    for folder in folders {
+        let members = notes
+            .iter()
+            .filter(|it| it.domain.as_deref() == Some(folder));
+        let mut sum: HashMap<&str, f32> = HashMap::new();
+        for (word, weight) in members.flat_map(|it| &it.words) {
+            *sum.entry(word).or_default() += weight;
+        }
+        let length = sum.values().map(|it| it * it).sum::<f32>().sqrt();
+        sum.values_mut()
+            .for_each(|it| *it /= length.max(f32::MIN_POSITIVE));
+        centres.push((folder, sum));
+    }
+    let links = links_between(vault);
+    for note in notes.iter().filter(|it| it.domain.is_none()) {
+        let mut scores: Vec<(f32, &str, Vec<&str>)> = centres
+            .iter()
+            .map(|(folder, centre)| {
+                let mut shared: Vec<(f32, &str)> = note
+                    .words
+                    .iter()
+                    .filter_map(|(word, weight)| {
+                        let there = centre.get(word.as_str())?;
+                        Some((weight * there, word.as_str()))
+                    })
+                    .collect();
+                let alike: f32 = shared.iter().map(|(it, _)| it).sum();
+                shared.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(b.1)));
+                let words = shared.into_iter().take(3).map(|(_, word)| word).collect();
+                let of_note = links.get(note.path.as_str());
+                let linked = of_note.map_or(0, |it| {
+                    it.iter()
+                        .filter(|it| it.starts_with(&format!("{folder}/")))
+                        .count()
+                });
+                (alike + LINK * linked as f32, *folder, words)
+            })
+            .collect();
+        scores.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(b.1)));
+        let next = scores.get(1).map_or(0.0, |it| it.0);
+        let Some((score, folder, words)) = scores.into_iter().next() else {
+            continue;
+        };
+        if score < ALIKE || score < CLEARLY * next {
+            continue;
+        }
+        let why = format!("shares {} with {folder}/", words.join(", "));
+        put(note, folder, why, home, plan);
+    }
+}
+
+/// Notes that no domain wanted make one of their own around a word that they
+/// share in their names, titles or headings.
+fn group_rest(notes: &[Note], home: &mut BTreeMap<RelPath, String>, plan: &mut Plan) {
+    loop {
+        let rest: Vec<&Note> = notes
+            .iter()
+            .filter(|it| !home.contains_key(&it.path))
+            .collect();
+        let mut holding: BTreeMap<&str, Vec<&Note>> = BTreeMap::new();
+        for note in &rest {
+            for word in &note.strong {
+                holding.entry(word).or_default().push(note);
+            }
+        }
+        // What all of them share tells nothing apart, unless there is nothing else.
+        let best = holding
+            .into_iter()
+            .filter(|(word, of)| of.len() >= ENOUGH && !is_catch_all(word))
+            .max_by(|a, b| a.1.len().cmp(&b.1.len()).then(b.0.cmp(a.0)));
+        let Some((word, group)) = best else { return };
+        let Ok(folder) = slug(word) else { return };
+        let before = home.len();
+        for note in group {
+            let why = format!("speaks of {word}");
+            put(note, &folder, why, home, plan);
+        }
+        if home.len() == before {
+            return;
+        }
+    }
+}
+
+fn put(
+    note: &Note,
+    folder: &str,
+    why: String,
+    home: &mut BTreeMap<RelPath, String>,
+    plan: &mut Plan,
+) {
+    home.insert(note.path.clone(), folder.to_owned());
+    plan.moves.push(MoveTo {
+        from: note.path.to_string(),
+        to: format!("{folder}/{}", note.path.file_name()),
+        why,
+    });
+}
+
+/// Domains that the manifest does not have yet, with the titles of their notes.
+fn list_domains(
+    notes: &[Note],
+    home: &BTreeMap<RelPath, String>,
+    known: &[String],
+    plan: &mut Plan,
+) {
+    let mut titles: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for note in notes {
+        if let Some(folder) = home.get(&note.path)
+            && !known.contains(folder)
+        {
+            titles.entry(folder).or_default().push(&note.title);
+        }
+    }
+    for (folder, titles) in titles {
+        let mut about = String::new();
+        for title in titles {
+            if about.chars().count() + title.chars().count() > 240 {
+                about.push_str("; …");
+                break;
+            }
+            if !about.is_empty() {
+                about.push_str("; ");
+            }
+            about.push_str(title);
+        }
+        let last = folder.rsplit('/').next().unwrap_or(folder);
+        let spaced = last.replace(['-', '_'], " ");
+        let mut chars = spaced.chars();
+        let first: String = chars
+            .next()
+            .into_iter()
+            .flat_map(char::to_uppercase)
+            .collect();
+        plan.domains.push(Domain {
+            folder: folder.to_owned(),
+            name: first + chars.as_str(),
+            about,
+        });
+    }
+}
+
+/// Why a note may be past its time: by its own words, or by its date.
+fn stale(document: &Document, path: &RelPath, now: Timestamp) -> Option<String> {
+    const WORDS: [&str; 7] = [
+        "deprecated",
+        "obsolete",
+        "outdated",
+        "superseded",
+        "no longer valid",
+        "do not use",
+        "replaced by",
+    ];
+    let front = document.front_matter.as_ref();
+    let status = front
+        .and_then(|it| it.text("status"))
+        .unwrap_or_default()
+        .to_lowercase();
+    if ["archived", "superseded", "deprecated", "obsolete"].contains(&status.as_str()) {
+        return Some(format!("its front matter says {status}"));
+    }
+    // Only what it says of itself: in its name, a heading, or its first lines.
+    let (body, _) = document.lines_of(&document.body);
+    let first = (0..8).filter_map(|at| {
+        let start = *document.line_starts.get(body - 1 + at)?;
+        let end = document.line_starts.get(body + at).copied();
+        Some((
+            body + at,
+            &document.text[start..end.unwrap_or(document.text.len())],
+        ))
+    });
+    let headings = document.sections.iter().filter(|it| it.level > 0);
+    let headings = headings.map(|it| (document.line_of(it.heading.start), it.title.as_str()));
+    for (line, text) in [(1, path.stem())].into_iter().chain(first).chain(headings) {
+        let lower = text.to_lowercase();
+        if let Some(word) = WORDS.iter().find(|word| lower.contains(**word)) {
+            return Some(format!("says \"{word}\" in line {line}"));
+        }
+    }
+    let date = own_date(document, path.stem())?;
+    let today = now.to_zoned(jiff::tz::TimeZone::UTC).date();
+    let old = date.checked_add(2.years()).is_ok_and(|end| end < today);
+    old.then(|| format!("its date is {date}"))
+}
+
+/// Notes with nearly the same name or the same title and different texts, and
+/// moves that would meet.
+fn conflicts(notes: &[Note], moves: &[MoveTo]) -> Vec<Conflict> {
+    let mut groups: BTreeMap<String, Vec<&Note>> = BTreeMap::new();
+    for note in notes {
+        groups
+            .entry(plain_name(note.path.stem()))
+            .or_default()
+            .push(note);
+    }
+    let mut seen: HashSet<Vec<String>> = HashSet::new();
+    let mut found = Vec::new();
+    let mut report = |of: &[&Note], why: &str| {
+        let mut files: Vec<String> = of.iter().map(|it| it.path.to_string()).collect();
+        files.sort();
+        if files.len() > 1 && seen.insert(files.clone()) {
+            let same = of.iter().all(|it| it.hash == of[0].hash);
+            let text = if same {
+                "the same text"
+            } else {
+                "different texts"
+            };
+            let why = format!("{why}, {text}");
+            found.push(Conflict { files, why });
+        }
+    };
+    for group in groups.values() {
+        report(group, "nearly the same name");
+    }
+    let mut titles: BTreeMap<String, Vec<&Note>> = BTreeMap::new();
+    for note in notes {
+        titles
+            .entry(note.title.to_lowercase())
+            .or_default()
+            .push(note);
+    }
+    for group in titles.values() {
+        report(group, "the same title");
+    }
+    let mut targets: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+    for it in moves {
+        targets.entry(&it.to).or_default().push(it.from.clone());
+    }
+    let taken: HashSet<&str> = notes.iter().map(|it| it.path.as_str()).collect();
+    for (to, mut files) in targets {
+        if taken.contains(to) {
+            files.push(to.to_owned());
+        }
+        if files.len() > 1 {
+            let why = format!("all of them would be {to}; rename one in the plan");
+            found.push(Conflict { files, why });
+        }
+    }
+    found
+}
+
+/// A name without what people add to tell copies apart.
+fn plain_name(stem: &str) -> String {
+    const COPIES: [&str; 10] = [
+        "copy", "draft", "final", "new", "old", "updated", "v1", "v2", "v3", "latest",
+    ];
+    let lower = stem.to_lowercase();
+    let parts = lower.split(|c: char| !c.is_alphanumeric());
+    let kept: Vec<&str> = parts
+        .filter(|it| {
+            !it.is_empty()
+                && !COPIES.contains(it)
+                && (it.len() > 1 || !it.chars().all(char::is_numeric))
+        })
+        .collect();
+    match kept.is_empty() {
+        true => lower,
+        false => kept.join("-"),
+    }
+}
+
+/// For each note, the notes that it links to or that link to it.
+fn links_between(vault: &Vault) -> HashMap<&str, Vec<&str>> {
+    let mut links: HashMap<&str, Vec<&str>> = HashMap::new();
+    for (index, file, note) in vault.notes() {
+        for link in &note.links {
+            let Some(target) = vault.resolve(index, link).file() else {
+                continue;
+            };
+            let (a, b) = (file.path.as_str(), vault.file(target).path.as_str());
+            links.entry(a).or_default().push(b);
+            links.entry(b).or_default().push(a);
+        }
+    }
+    links
+}
+
+/// Notes of other domains that a note names without a link.
+fn laterals(
+    workspace: &Workspace,
+    vault: &Vault,
+    notes: &[Note],
+    home: &BTreeMap<RelPath, String>,
+) -> Vec<Lateral> {
+    let only: Vec<RelPath> = notes.iter().map(|it| it.path.clone()).collect();
+    if only.is_empty() {
+        return Vec::new();
+    }
+    let mut seen = HashSet::new();
+    links::suggest(workspace, vault, &only)
+        .into_iter()
+        .filter(|it| it.exact && it.text.chars().count() > 3)
+        .filter(|it| match (home.get(&it.path), home.get(&it.note)) {
+            (Some(a), Some(b)) => a != b,
+            _ => false,
+        })
+        .filter(|it| seen.insert((it.path.clone(), it.note.clone())))
+        .take(MOST_LINKS)
+        .map(|it| Lateral {
+            file: it.path.to_string(),
+            line: it.line,
+            text: it.text,
+            to: it.note.to_string(),
+        })
+        .collect()
+}
+
+/// The title of the README, else the name of the folder.
+fn about(workspace: &Workspace) -> String {
+    let readme = RelPath::new("README.md").ok();
+    let text = readme.and_then(|it| workspace.read_text(&it).ok());
+    let title = text.and_then(|it| document::parse(it).title().map(str::to_owned));
+    let folder = workspace
+        .root()
+        .file_name()
+        .map(|it| it.to_string_lossy().into_owned());
+    title.or(folder).unwrap_or_default()
+}

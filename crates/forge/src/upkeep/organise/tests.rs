@@ -1,0 +1,180 @@
+use proptest::prelude::*;
+use testkit::TestWorkspace;
+
+use super::*;
+
+fn now() -> Timestamp {
+    "2026-03-01T09:00:00Z".parse().unwrap()
+}
+
+fn plan(files: &str) -> Plan {
+    let ws = TestWorkspace::files(files);
+    look(&Workspace::open(ws.root()).unwrap(), now())
+}
+
+const NOTES: &str = "\
+//- README.md
+# Bakery
+//- src/main.rs
+fn main() {}
+//- src/lib.rs
+//
+//- src/notes.md
+# Code notes
+//- legal/lease.md
+# Lease of the shop
+
+The landlord raises the rent. Tenant and landlord sign the contract.
+//- legal/permits.md
+# Permits
+
+The landlord and the city sign the contract for the permits.
+//- recipes/rye.md
+# Rye bread
+
+Flour, water, salt and sourdough. Bake the dough for an hour.
+//- recipes/rolls.md
+# Rolls
+
+Flour, butter and dough. Bake them early. Ask the landlord? See lease.
+//- misc/rent-increase.md
+# Rent increase
+
+The landlord wants more rent; the tenant answers. The contract says no.
+//- misc/baguette.md
+# Baguette
+
+Dough of flour, water and salt. Bake it hot.
+//- supplier-mill.md
+# Supplier: the mill
+//- supplier-dairy.md
+# Supplier: the dairy
+//- supplier-salt.md
+# Supplier: the mine
+//- recipes/rye-old.md
+# Rye bread
+
+This recipe is outdated.
+//- recipes/2023-01-05-cake.md
+# Cake
+
+Sugar.
+";
+
+#[test]
+fn notes_find_their_domain() {
+    let plan = plan(NOTES);
+    let moves: Vec<String> = plan
+        .moves
+        .iter()
+        .map(|it| format!("{} > {}", it.from, it.to))
+        .collect();
+    assert_eq!(
+        moves,
+        [
+            "misc/baguette.md > recipes/baguette.md",
+            "misc/rent-increase.md > legal/rent-increase.md",
+            "supplier-dairy.md > supplier/supplier-dairy.md",
+            "supplier-mill.md > supplier/supplier-mill.md",
+            "supplier-salt.md > supplier/supplier-salt.md",
+        ]
+    );
+    let domains: Vec<&str> = plan.domains.iter().map(|it| it.folder.as_str()).collect();
+    assert_eq!(domains, ["legal", "recipes", "supplier"]);
+    assert_eq!(plan.about, "Bakery");
+    let stale: Vec<String> = plan
+        .archive
+        .iter()
+        .map(|it| format!("{}: {}", it.file, it.reason))
+        .collect();
+    assert_eq!(
+        stale,
+        [
+            "recipes/2023-01-05-cake.md: its date is 2023-01-05",
+            "recipes/rye-old.md: says \"outdated\" in line 3",
+        ]
+    );
+    assert_eq!(plan.conflicts.len(), 1, "{:?}", plan.conflicts);
+    assert_eq!(
+        plan.conflicts[0].files,
+        ["recipes/rye-old.md", "recipes/rye.md"]
+    );
+    assert!(plan.conflicts[0].why.contains("different texts"));
+    let links: Vec<String> = plan
+        .links
+        .iter()
+        .map(|it| format!("{}:{} {} > {}", it.file, it.line, it.text, it.to))
+        .collect();
+    assert_eq!(links, ["recipes/rolls.md:3 lease > legal/lease.md"]);
+    // Code and what belongs to the project stay out of it.
+    assert!(
+        !format!("{plan:?}").contains("src/notes.md")
+            && !plan.unsorted.contains(&"README.md".to_owned())
+    );
+}
+
+#[test]
+fn a_folder_of_folders_stands_for_those() {
+    let plan = plan("//- working/legal/a.md\n# A\n//- working/hr/b.md\n# B\n");
+    let domains: Vec<&str> = plan.domains.iter().map(|it| it.folder.as_str()).collect();
+    assert_eq!(domains, ["working/hr", "working/legal"]);
+    assert!(plan.moves.is_empty());
+}
+
+#[test]
+fn a_plan_can_be_read_again_and_errors_name_the_line() {
+    let plan = plan(NOTES);
+    let text = plan.render("plan.toml");
+    assert_eq!(Plan::parse(&text, "plan.toml").unwrap(), plan);
+    let broken = text.replace("moves = [", "moves = [ oops");
+    let message = Plan::parse(&broken, "plan.toml").unwrap_err().to_string();
+    assert!(
+        message.contains("`plan.toml`") && message.contains("line"),
+        "{message}"
+    );
+    assert!(
+        Plan::parse("version = 2", "p")
+            .unwrap_err()
+            .to_string()
+            .contains("version 2")
+    );
+}
+
+#[test]
+fn a_plan_cannot_lead_out_of_the_workspace() {
+    let ws = TestWorkspace::files("//- a.md\n# A\n");
+    let workspace = Workspace::open(ws.root()).unwrap();
+    for (from, to) in [
+        ("a.md", "../a.md"),
+        ("/etc/passwd", "b.md"),
+        ("a.md", ".git/x.md"),
+    ] {
+        let plan = Plan {
+            version: VERSION,
+            moves: vec![MoveTo {
+                from: from.to_owned(),
+                to: to.to_owned(),
+                why: String::new(),
+            }],
+            ..Plan::default()
+        };
+        assert!(apply(&workspace, &plan, now()).is_err(), "{from} {to}");
+    }
+}
+
+proptest! {
+    #[test]
+    fn any_name_survives_the_file(from in any::<String>(), to in any::<String>(), why in any::<String>()) {
+        let plan = Plan {
+            version: VERSION,
+            about: why.clone(),
+            domains: vec![Domain { folder: to.clone(), name: why.clone(), about: from.clone() }],
+            moves: vec![MoveTo { from: from.clone(), to: to.clone(), why: why.clone() }],
+            archive: vec![Stale { file: from.clone(), reason: why.clone() }],
+            links: vec![Lateral { file: from.clone(), line: 3, text: why.clone(), to: to.clone() }],
+            conflicts: vec![Conflict { files: vec![from.clone(), to], why }],
+            unsorted: vec![from],
+        };
+        prop_assert_eq!(Plan::parse(&plan.render("x"), "x").unwrap(), plan);
+    }
+}

@@ -1,0 +1,322 @@
+//! Summaries of the manifest's rows and of hub pages, renewed where the file
+//! behind them changed.
+//!
+//! A row belongs to whoever wrote it. What we wrote is remembered by its hash
+//! in `.memory-forge/`, so a row that reads differently was edited by a person
+//! and stays, and so does one that nobody remembers. Only a row that says no
+//! more than the name beside it is taken for empty. Losing the memory loses
+//! nothing: rows then stay as they are until `force`.
+
+use std::collections::BTreeMap;
+use std::fmt::Display;
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use super::{Places, propose};
+use crate::document::{self, Edit, content_hash};
+use crate::routing::bulk::{Run, Skill, Status, Who};
+use crate::routing::hubs::{self, Hub};
+use crate::routing::manifest::{self, Entry, Manifest, Part, SUMMARY_FORMAT};
+use crate::routing::summary::{LONGEST, summary};
+use crate::workspace::{Error, Proposal, Receipt, RelPath, Workspace};
+
+const MEMORY: &str = "summaries.json";
+
+/// What would be renewed.
+#[derive(Debug, Default)]
+pub struct Plan {
+    pub proposal: Proposal,
+    pub tier1: usize,
+    pub hub_map: usize,
+    pub hub_pages: usize,
+    /// Rows that lead to no file, with the file they stand in.
+    pub lost: Vec<(RelPath, String)>,
+    /// Rows of people's that were left as they are.
+    pub kept: usize,
+    remembered: Memory,
+    known: Memory,
+}
+
+/// Rows by file and target, with the hash of the summary that we wrote.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+struct Memory {
+    rows: BTreeMap<String, String>,
+}
+
+impl Plan {
+    pub fn changes(&self) -> usize {
+        self.tier1 + self.hub_map + self.hub_pages
+    }
+
+    /// Remembers what was written. Called after the proposal was applied.
+    pub(crate) fn remember(&self, workspace: &Workspace) -> Result<(), Error> {
+        if self.remembered == self.known {
+            return Ok(());
+        }
+        let text = serde_json::to_vec_pretty(&self.remembered).unwrap_or_default();
+        workspace.write_derived(MEMORY, &text)
+    }
+}
+
+/// Looks at every row. `force` renews those of people's too.
+pub fn plan(workspace: &Workspace, force: bool) -> Result<Plan, Error> {
+    let manifest = super::manifest(workspace)?;
+    let places = Places::of(workspace);
+    let known = recall(workspace);
+    let mut look = Look {
+        workspace,
+        places: &places,
+        force,
+        plan: Plan {
+            remembered: known.clone(),
+            known,
+            ..Plan::default()
+        },
+    };
+    let hubs = hubs::hubs_of(workspace, &manifest);
+    for hub in &hubs {
+        look.page(hub)?;
+    }
+    let path = manifest::path();
+    let mut edits: Vec<Edit> = Vec::new();
+    for entry in manifest.part(Part::Tier1).chain(manifest.part(Part::Tier2)) {
+        if let Some(edit) = look.of_file(&path, &manifest, entry) {
+            edits.push(edit);
+            look.plan.tier1 += 1;
+        }
+    }
+    for (entry, folder) in manifest.hub_map() {
+        let hub = hubs.iter().find(|hub| Some(&hub.folder) == folder);
+        let Some(hub) = hub else { continue };
+        let Some(text) = hub_summary(workspace, hub) else {
+            continue;
+        };
+        if let Some(edit) = look.row(&path, &manifest, entry, &text, &hub.name) {
+            edits.push(edit);
+            look.plan.hub_map += 1;
+        }
+    }
+    edits.extend(manifest.set_summary_format(SUMMARY_FORMAT));
+    // The manifest comes last, behind the pages that it leads to.
+    propose(&mut look.plan.proposal, &path, manifest.text(), edits)?;
+    Ok(look.plan)
+}
+
+struct Look<'a> {
+    workspace: &'a Workspace,
+    places: &'a Places,
+    force: bool,
+    plan: Plan,
+}
+
+impl Look<'_> {
+    /// The rows of a hub page.
+    fn page(&mut self, hub: &Hub) -> Result<(), Error> {
+        let Some(path) = &hub.index else {
+            return Ok(());
+        };
+        let Ok(text) = self.workspace.read_text(path) else {
+            return Ok(());
+        };
+        let page = Manifest::parse_page(text);
+        let mut edits = Vec::new();
+        for entry in page.entries() {
+            edits.extend(self.of_file(path, &page, entry));
+        }
+        self.plan.hub_pages += edits.len();
+        propose(&mut self.plan.proposal, path, page.text(), edits)
+    }
+
+    /// The edit of a row that lists a file.
+    fn of_file(&mut self, page: &RelPath, list: &Manifest, entry: &Entry) -> Option<Edit> {
+        if !list.has_text(entry) || entry.target.is_empty() {
+            return None;
+        }
+        let Some(path) = self.places.find(&entry.target, page.as_str()).cloned() else {
+            let lost = (page.clone(), entry.target.clone());
+            self.plan.lost.push(lost);
+            return None;
+        };
+        let text = self.workspace.read_text(&path).ok()?;
+        let document = document::parse(text);
+        let title = document.title().unwrap_or_default().to_owned();
+        self.row(
+            page,
+            list,
+            entry,
+            &short(&summary(&document, path.stem())),
+            &title,
+        )
+    }
+
+    /// The edit that gives a row its summary, unless it should stay.
+    fn row(
+        &mut self,
+        page: &RelPath,
+        list: &Manifest,
+        entry: &Entry,
+        new: &str,
+        title: &str,
+    ) -> Option<Edit> {
+        if new.is_empty() || !list.has_text(entry) {
+            return None;
+        }
+        let key = format!("{page} {}", entry.target);
+        let now = content_hash(&entry.text);
+        let ours = self.plan.known.rows.get(&key) == Some(&now);
+        if entry.text == document::cell_shown(&document::cell_text(new)) {
+            self.plan.remembered.rows.insert(key, now);
+            return None;
+        }
+        if !self.force && !ours && !says_nothing(&entry.text, &entry.target, title) {
+            self.plan.kept += 1;
+            return None;
+        }
+        let shown = document::cell_shown(&document::cell_text(new));
+        self.plan.remembered.rows.insert(key, content_hash(&shown));
+        list.set_text(entry, new)
+    }
+}
+
+/// Whether a summary tells no more than the name beside it.
+fn says_nothing(summary: &str, target: &str, title: &str) -> bool {
+    const EMPTY: [&str; 16] = [
+        "a",
+        "an",
+        "and",
+        "doc",
+        "docs",
+        "document",
+        "documents",
+        "file",
+        "files",
+        "for",
+        "notes",
+        "of",
+        "tbd",
+        "the",
+        "todo",
+        "folder",
+    ];
+    let words = |text: &str| -> Vec<String> {
+        let text = text.to_lowercase();
+        let words = text.split(|c: char| !c.is_alphanumeric());
+        words
+            .filter(|it| !it.is_empty())
+            .map(str::to_owned)
+            .collect()
+    };
+    let named = [words(target), words(title)].concat();
+    words(summary)
+        .iter()
+        .all(|word| named.contains(word) || EMPTY.contains(&word.as_str()))
+}
+
+/// What a hub holds, by the titles of its documents.
+fn hub_summary(workspace: &Workspace, hub: &Hub) -> Option<String> {
+    /// Enough to fill a summary with titles of a few letters.
+    const MOST: usize = 60;
+    let mut out = String::new();
+    let mut named = 0;
+    for path in hub.members.iter().take(MOST) {
+        let Ok(text) = workspace.read_text(path) else {
+            continue;
+        };
+        let document = document::parse(text);
+        let title = document.title().unwrap_or(path.stem()).trim().to_owned();
+        let more = format!("; and {} more", hub.members.len());
+        let length = out.chars().count() + title.chars().count() + more.len() + 2;
+        if length > LONGEST {
+            break;
+        }
+        if !out.is_empty() {
+            out.push_str("; ");
+        }
+        out.push_str(&title);
+        named += 1;
+    }
+    let left = hub.members.len() - named;
+    if left > 0 && named > 0 {
+        out.push_str(&format!("; and {left} more"));
+    }
+    (named > 0).then_some(out)
+}
+
+/// A summary on one line and within its limit, cut between words.
+fn short(text: &str) -> String {
+    let line: Vec<&str> = text.split_whitespace().collect();
+    let line = line.join(" ");
+    if line.chars().count() <= LONGEST {
+        return line;
+    }
+    let cut: String = line.chars().take(LONGEST - 1).collect();
+    let end = cut.rfind(' ').unwrap_or(cut.len());
+    format!("{}…", &cut[..end])
+}
+
+fn recall(workspace: &Workspace) -> Memory {
+    let text = std::fs::read(workspace.derived().join(MEMORY)).unwrap_or_default();
+    serde_json::from_slice(&text).unwrap_or_default()
+}
+
+/// Carries a plan out as a bulk run. `None` when there is nothing to do, and
+/// then nothing is locked or logged.
+pub fn run(
+    workspace: &Workspace,
+    plan: &Plan,
+    now: Timestamp,
+    who: &Who,
+) -> Result<Option<Receipt>, Error> {
+    if plan.proposal.is_empty() {
+        plan.remember(workspace)?;
+        return Ok(None);
+    }
+    let run = Run::begin(workspace, Skill::Resummarize, now, who)?;
+    let receipt = plan.proposal.apply(workspace, "Refresh summaries", now)?;
+    plan.remember(workspace)?;
+    let counts: [(&str, &dyn Display); 3] = [
+        ("tier1", &plan.tier1),
+        ("hubmap", &plan.hub_map),
+        ("hubinteriors", &plan.hub_pages),
+    ];
+    let status = match plan.lost.is_empty() {
+        true => Status::Ok,
+        false => Status::Partial,
+    };
+    run.finish(&counts, status)?;
+    Ok(Some(receipt))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_summary_that_only_repeats_the_name_says_nothing() {
+        let check = |summary: &str, expect: bool| {
+            assert_eq!(
+                says_nothing(summary, "legal/lease-2026", "The lease"),
+                expect,
+                "{summary}"
+            );
+        };
+        check("", true);
+        check("TBD", true);
+        check("Lease 2026", true);
+        check("The lease document", true);
+        check("Rent and notice periods", false);
+        check("Lease until 2027", false);
+    }
+
+    #[test]
+    fn a_long_summary_is_cut_between_words() {
+        let text = "word ".repeat(80);
+        let cut = short(&text);
+        assert!(
+            cut.chars().count() <= LONGEST && cut.ends_with("word…"),
+            "{cut}"
+        );
+        assert_eq!(short("a\n b"), "a b");
+    }
+}

@@ -1,0 +1,97 @@
+//! A new workspace with a manifest: the files that every session reads, with
+//! what the work is about, and the manifest behind them. Files that are there
+//! stay as they are.
+
+use jiff::Timestamp;
+
+use super::day;
+use crate::document::inert_line;
+use crate::routing::layout::{self, StateFile};
+use crate::routing::manifest::{self, Manifest, Mode, SUMMARY_FORMAT, VERSION, link};
+use crate::workspace::{Error, Proposal, Workspace};
+
+/// What a workspace still lacks. `about` answers "What are you working on?".
+/// A manifest without a marker gets one; a managed one is left alone.
+pub fn plan(workspace: &Workspace, about: &str, now: Timestamp) -> Result<Proposal, Error> {
+    let manifest = Manifest::load(workspace)?;
+    let mut proposal = Proposal::default();
+    let mut rows = String::new();
+    for file in StateFile::ALL {
+        let path = layout::resolve(workspace, manifest.as_ref(), file);
+        let target = path.as_str().trim_end_matches(".md");
+        let (summary, volatility) = described(file);
+        rows += &format!("| {} | {summary} | {volatility} |\n", link(target));
+        if workspace.absolute(&path).symlink_metadata().is_err() {
+            proposal.add(path, None, text(file, &inert_line(about), &day(now)));
+        }
+    }
+    let path = manifest::path();
+    match manifest {
+        Some(manifest) if manifest.mode() == Mode::Absent => {
+            return Err(Error::Refused(format!(
+                "`{path}` is there and is no manifest; move it away first"
+            )));
+        }
+        Some(manifest) => {
+            let edits = manifest
+                .set_version()
+                .filter(|_| manifest.mode() == Mode::Compatible);
+            super::propose(
+                &mut proposal,
+                &path,
+                manifest.text(),
+                edits.into_iter().collect(),
+            )?;
+        }
+        None => proposal.add(path, None, new_manifest(&rows)),
+    }
+    Ok(proposal)
+}
+
+fn new_manifest(rows: &str) -> String {
+    format!(
+        "# Context Routing\n\
+         <!-- memex-managed:{VERSION} -->\n\
+         <!-- summary-format-version:{SUMMARY_FORMAT} -->\n\
+         > What is where. Read Tier 1 at every start, the closets of a domain when the task touches it.\n\
+         > A link is a pointer: open the file behind it only when the task needs it.\n\n\
+         ## Tier 1 - Always Load\n\n\
+         | File | Summary | Volatility |\n|---|---|---|\n{rows}\n\
+         ## Tier 2 - By Domain\n\n\
+         ## Tier 3 - Archive\n\n\
+         | File | Reason | Date |\n|---|---|---|\n\n\
+         ## Hub Map\n\n\
+         | Domain | Hub | Summary |\n|---|---|---|\n"
+    )
+}
+
+fn described(file: StateFile) -> (&'static str, &'static str) {
+    match file {
+        StateFile::Status => (
+            "Phase, focus, work in progress, blockers, next steps",
+            "VOLATILE",
+        ),
+        StateFile::SessionLog => ("What each session did, newest first", "VOLATILE"),
+        StateFile::Decisions => ("Dated decisions, one a line", "VOLATILE"),
+        StateFile::Glossary => ("Words and names of this work", "STABLE"),
+        StateFile::Ideas => ("Inbox of ideas that have no place yet", "VOLATILE"),
+    }
+}
+
+fn text(file: StateFile, about: &str, day: &str) -> String {
+    match file {
+        StateFile::Status => format!(
+            "# Status\n\nLast updated: {day}\n\n**Phase:** Starting\n\n## Active Focus\n\n- {about}\n\n\
+             ## In Progress\n\n## Blocked\n\n## Next Priorities\n\n1. {about}\n"
+        ),
+        StateFile::SessionLog => format!(
+            "# Session Log\n\n---\n\n## {day} - Workspace started\n\n- Started to work on: {about}\n\n---\n"
+        ),
+        StateFile::Decisions => {
+            "# Decisions\n\nOne line each, oldest first; what no longer holds is struck through.\n"
+                .to_owned()
+        }
+        StateFile::Glossary => "# Glossary\n\n| Term | Meaning |\n|---|---|\n".to_owned(),
+        StateFile::Ideas => "---\ntags: [inbox]\n---\n\n# Ideas\n".to_owned(),
+    }
+}

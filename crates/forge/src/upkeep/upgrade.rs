@@ -1,0 +1,230 @@
+//! From an older format of the workspace to the current one. What is missing
+//! is seen from the files themselves, so a run that was cut off goes on where
+//! it stopped; the marker is moved last, when everything behind it is true.
+
+use std::fmt::Display;
+
+use jiff::Timestamp;
+
+use super::{propose, resummarize};
+use crate::routing::bulk::{Run, Skill, Status, Who};
+use crate::routing::closets::build::{self, Build};
+use crate::routing::hubs::{self, Hub};
+use crate::routing::manifest::{self, Age, Manifest, Mode, SUMMARY_FORMAT, VERSION};
+use crate::workspace::{Error, Proposal, Workspace};
+
+/// Why a workspace is not current.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Signal {
+    /// The manifest's marker is of this version; empty when it has none.
+    Marker(String),
+    SummaryFormat(Option<u32>),
+    /// Hubs without closets.
+    Coverage(Vec<String>),
+    /// Closets without a version.
+    ClosetsFormat(Vec<String>),
+    /// `memory/` without closets, or with some of an older format.
+    MemoryClosets,
+}
+
+#[derive(Debug)]
+pub struct Plan {
+    pub from: String,
+    pub signals: Vec<Signal>,
+    /// Whether summaries have to be written anew.
+    pub resummarize: bool,
+    /// Hubs whose closets have to be built.
+    pub hubs: Vec<Hub>,
+}
+
+impl Plan {
+    pub fn is_current(&self) -> bool {
+        self.signals.is_empty()
+    }
+
+    /// The steps in their order, for people.
+    pub fn steps(&self) -> Vec<String> {
+        let mut steps = Vec::new();
+        if self.resummarize {
+            steps.push("Resummarize: fill and renew the summaries of the manifest".to_owned());
+        }
+        if !self.hubs.is_empty() {
+            let names: Vec<&str> = self.hubs.iter().map(|hub| hub.name.as_str()).collect();
+            steps.push(format!(
+                "Reindex: build the closets of {}",
+                names.join(", ")
+            ));
+        }
+        if self
+            .signals
+            .iter()
+            .any(|it| matches!(it, Signal::Marker(_)))
+        {
+            steps.push(format!("Set the marker to {VERSION}"));
+        }
+        steps
+    }
+}
+
+/// What an upgrade did.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Done {
+    pub summaries: usize,
+    pub hubs: usize,
+    pub files: usize,
+    pub partial: bool,
+    /// What a person should know.
+    pub remarks: Vec<String>,
+}
+
+/// Looks at the signals. Takes no lock and writes nothing. `force` plans all
+/// the steps, needed or not.
+pub fn plan(workspace: &Workspace, force: bool) -> Result<Plan, Error> {
+    let manifest = super::manifest(workspace)?;
+    if manifest.mode() == Mode::Compatible {
+        return Err(Error::Refused(
+            "`_MANIFEST.md` has no marker, so it is kept by hand and is not upgraded; \
+             run `memory-forge init --workspace` to have it kept for you, or go on as before"
+                .to_owned(),
+        ));
+    }
+    let from = manifest.version().unwrap_or_default().to_owned();
+    if manifest.age() == Some(Age::Newer) {
+        return Err(Error::Refused(format!(
+            "`_MANIFEST.md` is of version {from}, newer than {VERSION}; update memory-forge"
+        )));
+    }
+    let mut signals = Vec::new();
+    if manifest.age() == Some(Age::Older) {
+        signals.push(Signal::Marker(from.clone()));
+    }
+    let old_summaries = manifest
+        .summary_format()
+        .is_none_or(|it| it < SUMMARY_FORMAT);
+    if old_summaries {
+        signals.push(Signal::SummaryFormat(manifest.summary_format()));
+    }
+    let mut to_build = Vec::new();
+    let (mut uncovered, mut unmarked) = (Vec::new(), Vec::new());
+    for hub in hubs::hubs_of(workspace, &manifest) {
+        let closets = workspace.read_text(&hub.closets()).ok();
+        let version = closets.as_deref().and_then(version);
+        let wanted = match (&closets, hub.is_memory()) {
+            (_, true) if version.as_deref() != Some("1.1") => {
+                signals.push(Signal::MemoryClosets);
+                true
+            }
+            // W-5: every hub counts, also one that has no page.
+            (None, _) => {
+                uncovered.push(hub.name.clone());
+                true
+            }
+            (Some(_), _) if version.is_none() => {
+                unmarked.push(hub.name.clone());
+                true
+            }
+            _ => false,
+        };
+        if wanted || force {
+            to_build.push(hub);
+        }
+    }
+    if !uncovered.is_empty() {
+        signals.push(Signal::Coverage(uncovered));
+    }
+    if !unmarked.is_empty() {
+        signals.push(Signal::ClosetsFormat(unmarked));
+    }
+    Ok(Plan {
+        resummarize: old_summaries || force,
+        hubs: to_build,
+        signals,
+        from,
+    })
+}
+
+/// Carries out a plan. After an error the lock stays and what was done stays
+/// done; the next run goes on.
+pub fn run(workspace: &Workspace, plan: &Plan, now: Timestamp, who: &Who) -> Result<Done, Error> {
+    let run = Run::begin(workspace, Skill::Upgrade, now, who)?;
+    let mut done = Done::default();
+    if plan.resummarize {
+        let summaries = resummarize::plan(workspace, false)?;
+        resummarize::run(workspace, &summaries, now, who)?;
+        done.summaries = summaries.changes();
+        done.partial |= !summaries.lost.is_empty();
+    }
+    reindex(workspace, plan, now, who, &mut done)?;
+    if let Some(manifest) = Manifest::load(workspace)? {
+        let mut last = Proposal::default();
+        let edits = manifest.set_version().into_iter().collect();
+        propose(&mut last, &manifest::path(), manifest.text(), edits)?;
+        last.apply(workspace, "Upgrade the workspace", now)?;
+    }
+    let from = match plan.from.is_empty() {
+        true => "none",
+        false => &plan.from,
+    };
+    let yes = |it: bool| if it { "yes" } else { "no" };
+    let (summaries, reindexed) = (yes(plan.resummarize), yes(!plan.hubs.is_empty()));
+    let counts: [(&str, &dyn Display); 6] = [
+        ("from", &from),
+        ("to", &VERSION),
+        ("resummarize", &summaries),
+        ("reindex", &reindexed),
+        ("hubs", &done.hubs),
+        ("files", &done.files),
+    ];
+    let status = match done.partial {
+        true => Status::Partial,
+        false => Status::Ok,
+    };
+    run.finish(&counts, status)?;
+    Ok(done)
+}
+
+/// Builds closets, and lists archives that are new.
+fn reindex(
+    workspace: &Workspace,
+    plan: &Plan,
+    now: Timestamp,
+    who: &Who,
+    done: &mut Done,
+) -> Result<(), Error> {
+    let mut archives = Vec::new();
+    if plan.hubs.is_empty() {
+        return Ok(());
+    }
+    let run = Run::begin(workspace, Skill::Reindex, now, who)?;
+    let (mut refreshed, mut skipped) = (0, 0);
+    for hub in &plan.hubs {
+        let wanted = Build {
+            force: false,
+            dry_run: false,
+        };
+        let report = build::build(workspace, hub, wanted, now)?;
+        if report.new_archive {
+            archives.push(hub);
+        }
+        done.hubs += 1;
+        done.files += report.files;
+        refreshed += report.refreshed;
+        skipped += report.skipped;
+        done.remarks.extend(report.remarks);
+    }
+    let counts: [(&str, &dyn Display); 4] = [
+        ("hubs", &done.hubs),
+        ("files", &done.files),
+        ("refreshed", &refreshed),
+        ("skipped", &skipped),
+    ];
+    build::list_archives(workspace, &archives, now)?;
+    run.finish(&counts, Status::Ok)
+}
+
+/// `<!-- memex-closets:1.0 -->`
+fn version(text: &str) -> Option<String> {
+    let (_, rest) = text.split_once("<!-- memex-closets:")?;
+    let (version, _) = rest.split_once("-->")?;
+    Some(version.trim().to_owned())
+}

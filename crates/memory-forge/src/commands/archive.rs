@@ -1,0 +1,85 @@
+//! `archive`: takes a file out of what agents are led to, and leaves it where
+//! it is.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use forge::upkeep::archive;
+use serde_json::json;
+
+use super::doctor::show_diff;
+use crate::memory;
+use crate::report::{CommandError, Exit};
+use crate::settings::Settings;
+use crate::ui::{Ui, printable};
+
+/// Put a file into the archive, with the reason
+///
+/// The manifest lists it in Tier 3, its hub and its closets say `archived`, and
+/// searches show it last. The file itself is not touched. Files of Tier 1 are
+/// refused.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  memory-forge archive legal/lease-2024.md --reason \"Replaced by the lease of 2026\"
+  memory-forge archive legal/lease-2024.md --reason Ended --dry-run
+  memory-forge doctor --undo                Take the last change back")]
+pub(crate) struct ArchiveArgs {
+    /// The file
+    file: PathBuf,
+
+    /// Why it is no longer needed
+    #[arg(long, short)]
+    reason: String,
+
+    /// Show what would change and change nothing
+    #[arg(long)]
+    dry_run: bool,
+
+    /// Print the result as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+pub(crate) fn run(
+    args: ArchiveArgs,
+    settings: &Settings,
+    ui: &mut Ui,
+) -> Result<Exit, CommandError> {
+    if args.reason.trim().is_empty() {
+        return Err(CommandError::usage("The reason is empty")
+            .hint("Say why the file is no longer needed: it is all that is left in the manifest"));
+    }
+    let workspace = memory::workspace(settings, ui)?;
+    let path = memory::path_in(&workspace, settings, &args.file)?;
+    let proposal = archive::plan(&workspace, &path, &args.reason, settings.now)?;
+    if args.dry_run && !args.json {
+        show_diff(&proposal, ui)?;
+    }
+    let change = match args.dry_run {
+        true => None,
+        false => {
+            proposal
+                .apply(&workspace, &format!("Archive {path}"), settings.now)?
+                .id
+        }
+    };
+    if args.json {
+        let files: Vec<&str> = proposal.files.iter().map(|it| it.path.as_str()).collect();
+        ui.json(&json!({
+            "version": 1, "path": path.as_str(), "dryRun": args.dry_run,
+            "changed": change.is_some(), "change": change, "files": files,
+        }))?;
+    } else if args.dry_run {
+        ui.note("Nothing was changed (`--dry-run`)");
+    } else if change.is_none() {
+        ui.line(&format!(
+            "✓ {} is in the archive already",
+            printable(path.as_str())
+        ))?;
+    } else {
+        ui.line(&format!("✓ Archived {}", printable(path.as_str())))?;
+        ui.note("The file stays where it is; `memory-forge doctor --undo` takes this back");
+    }
+    Ok(Exit::Success)
+}

@@ -1,0 +1,448 @@
+//! `closets`: what is in each file, by field. `build` keeps `_CLOSETS.md` in
+//! step with the files, `check` only looks, `show` answers from them.
+
+use clap::{Args, Subcommand, ValueEnum};
+use forge::embed;
+use forge::graph::{self, GRAPH_FILE};
+use forge::routing::bulk::{self, Run, Skill, Status, Who};
+use forge::routing::closets::ask::{self, Hit, Listed};
+use forge::routing::closets::build::{self, Build, Report};
+use forge::routing::closets::{Field, check};
+use forge::routing::hubs::Hub;
+use forge::workspace::Workspace;
+use jiff::tz::TimeZone;
+use serde_json::{Value, json};
+
+use crate::memory;
+use crate::report::{CommandError, Exit};
+use crate::settings::Settings;
+use crate::ui::{Ui, printable, style};
+
+/// Keep and ask the closets: what is in each file, by field
+///
+/// Every hub of the manifest, and `memory/`, has a `_CLOSETS.md` with one entry
+/// a file: subjects, people, claims, decisions, dates and status. What you or an
+/// agent write into an entry is kept; when its file changes, what the text still
+/// says stays and what is new joins it. Without a manifest, `knowledge/` is the
+/// one hub.
+#[derive(Debug, Args)]
+#[command(
+    arg_required_else_help = true,
+    disable_help_subcommand = true,
+    after_help = "\
+Examples:
+  memory-forge closets build                      Bring every _CLOSETS.md up to date
+  memory-forge closets check                      What is missing or out of date
+  memory-forge closets show \"why did we leave Stripe\"
+  memory-forge closets show Maria --field people"
+)]
+pub(crate) struct ClosetsArgs {
+    #[command(subcommand)]
+    command: ClosetsCommand,
+}
+
+#[derive(Debug, Subcommand)]
+enum ClosetsCommand {
+    /// Write entries for new and changed files
+    Build(BuildArgs),
+    /// List what is out of date; exits with 1 when there is something
+    Check(CheckArgs),
+    /// Find the files that answer a question, by field
+    Show(ShowArgs),
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  memory-forge closets build
+  memory-forge closets build --hub legal --dry-run")]
+struct BuildArgs {
+    /// Only this hub
+    #[arg(long, value_name = "NAME")]
+    hub: Option<String>,
+
+    /// Read every file again, and do not ask after a recent run
+    #[arg(long)]
+    force: bool,
+
+    /// Show what would change, and write nothing
+    #[arg(long)]
+    dry_run: bool,
+
+    /// Print the result as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Debug, Args)]
+struct CheckArgs {
+    /// Only this hub
+    #[arg(long, value_name = "NAME")]
+    hub: Option<String>,
+
+    /// Print the result as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  memory-forge closets show \"what changed in March\"
+  memory-forge closets show Maria --field people --json")]
+struct ShowArgs {
+    /// What to look for
+    query: String,
+
+    /// Look in one field only
+    #[arg(long)]
+    field: Option<FieldName>,
+
+    /// Only this hub
+    #[arg(long, value_name = "NAME")]
+    hub: Option<String>,
+
+    /// How many entries to show at most
+    #[arg(long, short = 'n', default_value_t = 5)]
+    limit: usize,
+
+    /// Print the result as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum FieldName {
+    Subjects,
+    People,
+    Claims,
+    Decisions,
+    Dates,
+    Status,
+}
+
+impl FieldName {
+    fn field(self) -> Field {
+        Field::ALL[self as usize]
+    }
+}
+
+pub(crate) fn run(
+    args: ClosetsArgs,
+    settings: &Settings,
+    ui: &mut Ui,
+) -> Result<Exit, CommandError> {
+    let workspace = memory::workspace(settings, ui)?;
+    match args.command {
+        ClosetsCommand::Build(args) => build_all(&args, &workspace, settings, ui),
+        ClosetsCommand::Check(args) => check_all(&args, &workspace, ui),
+        ClosetsCommand::Show(args) => show(&args, &workspace, settings, ui),
+    }
+}
+
+/// The hubs to work on, or an error that names those there are.
+fn hubs(workspace: &Workspace, only: Option<&str>) -> Result<Vec<Hub>, CommandError> {
+    let mut hubs = build::hubs(workspace)?;
+    let Some(only) = only else {
+        return Ok(hubs);
+    };
+    let names: Vec<String> = hubs.iter().map(|hub| format!("`{}`", hub.name)).collect();
+    let wanted = only.trim_end_matches('/');
+    hubs.retain(|hub| hub.name.eq_ignore_ascii_case(wanted) || hub.folder.as_str() == wanted);
+    if hubs.is_empty() {
+        let hint = match names.is_empty() {
+            true => "there are none yet; `memory-forge init` makes a start".to_owned(),
+            false => format!("there are {}", names.join(", ")),
+        };
+        return Err(CommandError::usage(format!("There is no hub `{only}`")).hint(hint));
+    }
+    Ok(hubs)
+}
+
+const NO_HUBS: &str = "There is no hub: neither a `_MANIFEST.md` with a Hub Map nor Markdown under `knowledge/`. `memory-forge init` makes a start.";
+
+fn build_all(
+    args: &BuildArgs,
+    workspace: &Workspace,
+    settings: &Settings,
+    ui: &mut Ui,
+) -> Result<Exit, CommandError> {
+    let hubs = hubs(workspace, args.hub.as_deref())?;
+    if hubs.is_empty() {
+        ui.note(NO_HUBS);
+    }
+    // Lock and log lie in `memory/`; where there is none, none is made.
+    let kept = hubs.iter().any(Hub::is_memory) || workspace.root().join("memory").is_dir();
+    let mut run = None;
+    if kept && !args.dry_run && !hubs.is_empty() {
+        if !args.force
+            && settings.stdin_terminal
+            && let Some(question) = bulk::cooldown(workspace, Skill::Reindex, settings.now)
+            && !ui.confirm(&question, false)?
+        {
+            return Ok(Exit::Success);
+        }
+        let who = Who {
+            pid: std::process::id(),
+            agent: "memory-forge".to_owned(),
+        };
+        let begun = Run::begin(workspace, Skill::Reindex, settings.now, &who)?;
+        if let Some(old) = &begun.took_over {
+            ui.note(&format!(
+                "Took over a lock that was left behind: {}",
+                printable(old)
+            ));
+        }
+        run = Some(begun);
+    }
+    let options = Build {
+        force: args.force,
+        dry_run: args.dry_run,
+    };
+    let mut done: Vec<(&Hub, Report)> = Vec::new();
+    let mut status = Status::Ok;
+    for hub in &hubs {
+        match build::build(workspace, hub, options, settings.now) {
+            Ok(report) => done.push((hub, report)),
+            Err(error) => {
+                status = Status::Partial;
+                ui.warn(&format!("`{}` was left as it is: {error}", hub.name));
+            }
+        }
+    }
+    if !args.dry_run {
+        let made: Vec<&Hub> = done
+            .iter()
+            .filter(|(_, report)| report.new_archive)
+            .map(|(hub, _)| *hub)
+            .collect();
+        build::list_archives(workspace, &made, settings.now)?;
+        if graph::refresh(workspace, settings.now)? {
+            ui.note(&format!("{GRAPH_FILE} was drawn anew"));
+        }
+    }
+    let sum = |of: fn(&Report) -> usize| done.iter().map(|(_, report)| of(report)).sum::<usize>();
+    let counts = [
+        ("hubs", done.len()),
+        ("files", sum(|r| r.files)),
+        ("refreshed", sum(|r| r.refreshed)),
+        ("skipped", sum(|r| r.skipped)),
+    ];
+    if let Some(run) = run {
+        let counts: Vec<(&str, &dyn std::fmt::Display)> = counts
+            .iter()
+            .map(|(name, count)| (*name, count as &dyn std::fmt::Display))
+            .collect();
+        run.finish(&counts, status)?;
+    }
+    report_build(args, &done, &counts, ui)?;
+    Ok(match status {
+        Status::Ok => Exit::Success,
+        Status::Partial => Exit::Failure,
+    })
+}
+
+fn report_build(
+    args: &BuildArgs,
+    done: &[(&Hub, Report)],
+    counts: &[(&str, usize)],
+    ui: &mut Ui,
+) -> Result<(), CommandError> {
+    for (_, report) in done {
+        report.remarks.iter().for_each(|remark| ui.warn(remark));
+    }
+    if args.json {
+        let hubs: Vec<Value> = done
+            .iter()
+            .map(|(hub, report)| {
+                json!({
+                    "hub": hub.name,
+                    "folder": hub.folder.as_str(),
+                    "files": report.files,
+                    "refreshed": report.refreshed,
+                    "skipped": report.skipped,
+                    "removed": report.removed,
+                    "promoted": report.promoted,
+                    "demoted": report.demoted,
+                    "archived": report.archived,
+                    "changed": report.changes.iter().map(|it| it.0.as_str()).collect::<Vec<_>>(),
+                    "remarks": report.remarks,
+                })
+            })
+            .collect();
+        return ui.json(&json!({ "version": 1, "dry_run": args.dry_run, "hubs": hubs }));
+    }
+    for (hub, report) in done {
+        if args.dry_run {
+            for (path, before, after) in &report.changes {
+                ui.diff(path.as_str(), before, after)?;
+            }
+        }
+        let mut line = format!(
+            "{}: {} file(s), {} refreshed, {} skipped",
+            printable(&hub.name),
+            report.files,
+            report.refreshed,
+            report.skipped
+        );
+        for (count, what) in [
+            (report.removed, "removed"),
+            (report.promoted, "promoted"),
+            (report.demoted, "archived now"),
+            (report.archived, "in the archive"),
+        ] {
+            if count > 0 {
+                line += &format!(", {count} {what}");
+            }
+        }
+        ui.line(&line)?;
+    }
+    let counts: Vec<String> = counts
+        .iter()
+        .map(|(name, n)| format!("{name}={n}"))
+        .collect();
+    ui.line(&counts.join(" "))
+}
+
+fn check_all(args: &CheckArgs, workspace: &Workspace, ui: &mut Ui) -> Result<Exit, CommandError> {
+    let hubs = hubs(workspace, args.hub.as_deref())?;
+    if hubs.is_empty() {
+        ui.note(NO_HUBS);
+    }
+    let mut findings = Vec::new();
+    for hub in &hubs {
+        findings.extend(check::check(workspace, hub)?);
+    }
+    if args.json {
+        let list: Vec<Value> = findings
+            .iter()
+            .map(|it| {
+                json!({ "kind": it.kind.name(), "file": it.file.as_str(), "line": it.line,
+                        "entry": it.entry, "message": it.message() })
+            })
+            .collect();
+        ui.json(&json!({ "version": 1, "findings": list }))?;
+    } else {
+        for finding in &findings {
+            ui.line(&format!(
+                "{}: {}",
+                printable(&finding.place()),
+                printable(&finding.message())
+            ))?;
+        }
+        match findings.len() {
+            0 => ui.note(&format!("{} hub(s), nothing to do", hubs.len())),
+            n => ui.note(&format!(
+                "{n} finding(s). `memory-forge closets build` brings entries up to date."
+            )),
+        }
+    }
+    Ok(match findings.is_empty() {
+        true => Exit::Success,
+        false => Exit::Failure,
+    })
+}
+
+fn show(
+    args: &ShowArgs,
+    workspace: &Workspace,
+    settings: &Settings,
+    ui: &mut Ui,
+) -> Result<Exit, CommandError> {
+    let hubs = hubs(workspace, args.hub.as_deref())?;
+    let listed = build::listed(workspace, &hubs)?;
+    if listed.is_empty() {
+        ui.note("There are no closets yet. `memory-forge closets build` writes them.");
+    }
+    let today = settings.now.to_zoned(TimeZone::UTC).date();
+    let field = args.field.map(FieldName::field);
+    let (first, rest): (Vec<Listed>, Vec<Listed>) = listed.into_iter().partition(|it| !it.archived);
+    let answer = |listed: &[Listed]| -> Vec<Hit> {
+        let mut hits = ask::ask(
+            listed,
+            &args.query,
+            field,
+            Some(embed::builtin()),
+            Some(today),
+        );
+        hits.iter_mut()
+            .take(args.limit * 2)
+            .for_each(|hit| ask::reasons(hit, listed, &args.query, field, Some(today)));
+        hits.truncate(args.limit * 2);
+        // What only looks alike is shown where nothing says it in words.
+        if hits.iter().any(|hit| !hit.fields.is_empty()) {
+            hits.retain(|hit| !hit.fields.is_empty());
+        }
+        hits.truncate(args.limit);
+        hits
+    };
+    let mut from = &first;
+    let mut hits = answer(&first);
+    if hits.iter().all(|hit| hit.fields.is_empty()) && !rest.is_empty() {
+        let archived = answer(&rest);
+        if hits.is_empty() || archived.iter().any(|hit| !hit.fields.is_empty()) {
+            (from, hits) = (&rest, archived);
+        }
+    }
+    if args.json {
+        let results: Vec<Value> = hits
+            .iter()
+            .map(|hit| hit_json(hit, &from[hit.at]))
+            .collect();
+        ui.json(&json!({ "version": 1, "query": args.query, "results": results }))?;
+        return Ok(Exit::Success);
+    }
+    for hit in &hits {
+        let it = &from[hit.at];
+        let (heading, faint) = (style::HEADING, style::FAINT);
+        let archived = if it.archived { ", archived" } else { "" };
+        ui.line(&format!(
+            "{heading}[[{}]]{heading:#}  {faint}{}{archived}, {}{faint:#}",
+            printable(&it.name),
+            printable(&it.hub),
+            printable(&it.entry.status),
+        ))?;
+        for (field, values) in &hit.fields {
+            let values: Vec<&str> = values.iter().take(4).map(String::as_str).collect();
+            ui.line(&format!(
+                "  {}: {}",
+                field.name(),
+                printable(&values.join("; "))
+            ))?;
+        }
+        if hit.fields.is_empty() {
+            let subjects: Vec<&str> = it
+                .entry
+                .subjects
+                .iter()
+                .take(6)
+                .map(String::as_str)
+                .collect();
+            ui.line(&format!(
+                "  like it by meaning: {}",
+                printable(&subjects.join(", "))
+            ))?;
+        }
+    }
+    if hits.is_empty() && !(first.is_empty() && rest.is_empty()) {
+        ui.note("Nothing in the closets answers that. `memory-forge search` looks in the text.");
+    }
+    Ok(Exit::Success)
+}
+
+fn hit_json(hit: &Hit, it: &Listed) -> Value {
+    let fields: serde_json::Map<String, Value> = hit
+        .fields
+        .iter()
+        .map(|(field, values)| (field.name().to_owned(), json!(values)))
+        .collect();
+    json!({
+        "entry": it.name,
+        "path": it.path,
+        "hub": it.hub,
+        "archived": it.archived,
+        "status": it.entry.status,
+        "score": hit.score,
+        "matched": fields,
+    })
+}

@@ -1,0 +1,134 @@
+//! `consolidate`: what gathers over weeks: duplicates, contradictions, orphans
+//! and long files of decisions.
+
+use clap::Args;
+use forge::consolidate::{self, Report, Why};
+use forge::lint::Survey;
+use forge::routing::bulk::{self, Run, Skill, Status, Who};
+use serde_json::{Value, json};
+
+use crate::memory;
+use crate::report::{CommandError, Exit};
+use crate::settings::Settings;
+use crate::ui::{Ui, printable};
+
+/// Look for duplicates, contradictions and orphans, and shorten decisions
+///
+/// Names notes that may be the same, decisions that a later one replaces, and
+/// what is linked from nowhere, and draws `memory/.graph.md` anew. With `--fix`
+/// superseded decisions are marked, and a file of 60 lines and more is
+/// gathered: a decision takes in the one it replaced, and those of a week about
+/// one thing stand together, all in their own words. Notes are never merged.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  memory-forge consolidate
+  memory-forge consolidate --fix
+  memory-forge consolidate --force     Also within a day of the last run")]
+pub(crate) struct ConsolidateArgs {
+    /// Mark superseded decisions and shorten the file
+    #[arg(long)]
+    fix: bool,
+
+    /// Do not ask when the last run is less than a day ago
+    #[arg(long, short, visible_alias = "yes")]
+    force: bool,
+
+    /// Print the result as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+pub(crate) fn run(
+    args: ConsolidateArgs,
+    settings: &Settings,
+    ui: &mut Ui,
+) -> Result<Exit, CommandError> {
+    let workspace = memory::workspace(settings, ui)?;
+    let now = settings.now;
+    let survey = Survey::of(&workspace);
+    if survey.manifest.is_none() {
+        return Err(CommandError::failure("There is no _MANIFEST.md here")
+            .hint("`memory-forge init` sets up a workspace"));
+    }
+    if let Some(question) = bulk::cooldown(&workspace, Skill::Consolidate, now)
+        && !ui.confirm(&question, args.force)?
+    {
+        ui.note("Nothing was changed");
+        return Ok(Exit::Success);
+    }
+    let last_run = bulk::last_ok(&workspace, Skill::Consolidate);
+    let who = Who {
+        pid: std::process::id(),
+        agent: "memory-forge".to_owned(),
+    };
+    let run = Run::begin(&workspace, Skill::Consolidate, now, &who)?;
+    let (mut report, proposal) = consolidate::consolidate(&survey, args.fix, now)?;
+    report.last_run = last_run;
+    let mut change = None;
+    if !proposal.is_empty() {
+        let receipt = proposal.apply(&workspace, "Consolidate the workspace", now)?;
+        change = receipt.id;
+    }
+    let done = report.condensed.pairs + report.condensed.gathered;
+    let compressed = if args.fix { done } else { 0 };
+    run.finish(
+        &[
+            ("dedup", &report.duplicates.len()),
+            ("contradictions", &report.contradictions.len()),
+            ("orphans", &report.orphans.len()),
+            ("decisions-compressed", &compressed),
+        ],
+        Status::Ok,
+    )?;
+    match args.json {
+        true => ui.json(&report_json(&report, change.as_deref()))?,
+        false => ui.print(&printable(&report.render(args.fix)))?,
+    }
+    if let Some(id) = change {
+        ui.note(&format!("`memory-forge doctor --undo {id}` takes it back"));
+    }
+    Ok(match report.is_urgent() && !args.fix {
+        true => Exit::Failure,
+        false => Exit::Success,
+    })
+}
+
+fn report_json(report: &Report, change: Option<&str>) -> Value {
+    let duplicates: Vec<Value> = report
+        .duplicates
+        .iter()
+        .map(|it| {
+            let files: Vec<&str> = it.files.iter().map(|it| it.as_str()).collect();
+            match it.why {
+                Why::Name(distance) => json!({ "files": files, "name_distance": distance }),
+                Why::Links(shared, of) => json!({ "files": files, "links": [shared, of] }),
+            }
+        })
+        .collect();
+    let contradictions: Vec<Value> = report
+        .contradictions
+        .iter()
+        .map(|it| {
+            json!({
+                "older": { "line": it.older.line, "text": it.older.text },
+                "newer": { "line": it.newer.line, "text": it.newer.text },
+                "word": it.word,
+            })
+        })
+        .collect();
+    json!({
+        "version": 1,
+        "duplicates": duplicates,
+        "contradictions": contradictions,
+        "orphans": report.orphans,
+        "decisions": {
+            "lines": report.decisions.lines,
+            "pairs": report.condensed.pairs,
+            "clusters": report.condensed.clusters,
+            "gathered": report.condensed.gathered,
+        },
+        "last_run": report.last_run.as_ref().map(|it| it.when.to_string()),
+        "change": change,
+    })
+}

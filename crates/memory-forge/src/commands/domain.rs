@@ -1,0 +1,179 @@
+//! `domain`: adds a domain to the workspace and lists those that it has.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+use forge::routing::hubs;
+use forge::upkeep::domain;
+use serde_json::json;
+
+use super::doctor::show_diff;
+use crate::memory;
+use crate::report::{CommandError, Exit};
+use crate::settings::Settings;
+use crate::ui::{Ui, printable};
+
+/// Add a domain to the workspace, or list them
+///
+/// A domain is a folder of notes about one subject, with closets that say what
+/// is in each note, and a row in the Hub Map of `_MANIFEST.md`. Its notes are
+/// searched as knowledge.
+#[derive(Debug, Args)]
+#[command(
+    arg_required_else_help = true,
+    disable_help_subcommand = true,
+    after_help = "\
+Examples:
+  memory-forge domain list
+  memory-forge domain add legal
+  memory-forge domain add \"Customer research\" --move notes/interviews.md"
+)]
+pub(crate) struct DomainArgs {
+    #[command(subcommand)]
+    command: DomainCommand,
+}
+
+#[derive(Debug, Subcommand)]
+enum DomainCommand {
+    /// Make a folder with closets and list it in the manifest
+    Add(AddArgs),
+    /// List the domains and how many notes each has
+    List(ListArgs),
+}
+
+#[derive(Debug, Args)]
+struct AddArgs {
+    /// What it is about; the folder is named after it
+    name: String,
+
+    /// Files to move there; links to them are written anew
+    #[arg(long = "move", value_name = "FILE", num_args = 1..)]
+    files: Vec<PathBuf>,
+
+    /// Show what would change and change nothing
+    #[arg(long)]
+    dry_run: bool,
+
+    /// Do not ask before files are moved
+    #[arg(long, short)]
+    yes: bool,
+
+    /// Print the result as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Debug, Args)]
+struct ListArgs {
+    /// Print it as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+pub(crate) fn run(
+    args: DomainArgs,
+    settings: &Settings,
+    ui: &mut Ui,
+) -> Result<Exit, CommandError> {
+    match args.command {
+        DomainCommand::Add(args) => add(args, settings, ui),
+        DomainCommand::List(args) => list(args, settings, ui),
+    }
+}
+
+fn add(args: AddArgs, settings: &Settings, ui: &mut Ui) -> Result<Exit, CommandError> {
+    let workspace = memory::workspace(settings, ui)?;
+    let files = args
+        .files
+        .iter()
+        .map(|file| memory::path_in(&workspace, settings, file))
+        .collect::<Result<Vec<_>, _>>()?;
+    let plan = domain::plan(&workspace, &args.name, &files)?;
+    for similar in plan.similar.iter().filter(|_| !plan.exists) {
+        ui.warn(&format!(
+            "There is a domain `{}` already; is it the same subject?",
+            printable(similar)
+        ));
+    }
+    for (file, line) in &plan.left_alone {
+        ui.warn(&format!(
+            "`{file}` line {line} has a link that could not be rewritten"
+        ));
+    }
+    if !args.json && (args.dry_run || !plan.proposal.moves.is_empty()) {
+        for it in &plan.proposal.moves {
+            ui.line(&format!(
+                "Move {} to {}",
+                printable(it.from.as_str()),
+                printable(it.to.as_str())
+            ))?;
+        }
+        show_diff(&plan.proposal, ui)?;
+    }
+    let mut change = None;
+    if !args.dry_run && !plan.proposal.is_empty() {
+        let moves = plan.proposal.moves.len();
+        let question = format!("Move {moves} file(s) to `{}`?", plan.folder);
+        if moves > 0 && !ui.confirm(&question, args.yes)? {
+            ui.note("Nothing was changed");
+            return Ok(Exit::Success);
+        }
+        let what = format!("Add the domain {}", plan.folder);
+        change = plan.proposal.apply(&workspace, &what, settings.now)?.id;
+    }
+    if args.json {
+        ui.json(&json!({
+            "version": 1, "folder": plan.folder.as_str(), "existed": plan.exists, "dryRun": args.dry_run,
+            "changed": change.is_some(), "change": change, "similar": plan.similar,
+            "moves": plan.proposal.moves.iter().map(|it| json!({ "from": it.from.as_str(), "to": it.to.as_str() })).collect::<Vec<_>>(),
+            "links": plan.links,
+        }))?;
+        return Ok(Exit::Success);
+    }
+    if args.dry_run {
+        ui.note("Nothing was changed (`--dry-run`)");
+    } else if change.is_none() {
+        ui.line(&format!("✓ The domain {} is there already", plan.folder))?;
+    } else {
+        ui.line(&format!("✓ Domain {} added", plan.folder))?;
+        ui.note("`memory-forge closets build` describes its notes, `memory-forge doctor --undo` takes it back");
+    }
+    Ok(Exit::Success)
+}
+
+fn list(args: ListArgs, settings: &Settings, ui: &mut Ui) -> Result<Exit, CommandError> {
+    let workspace = memory::workspace(settings, ui)?;
+    let mut hubs = hubs::hubs(&workspace)?;
+    hubs.retain(|hub| !hub.is_memory());
+    if args.json {
+        let rows: Vec<_> = hubs
+            .iter()
+            .map(|hub| {
+                json!({
+                    "name": hub.name, "folder": hub.folder.as_str(), "files": hub.members.len(),
+                    "closets": workspace.absolute(&hub.closets()).is_file(),
+                    "page": hub.index.as_ref().map(|it| it.as_str()),
+                })
+            })
+            .collect();
+        ui.json(&json!({ "version": 1, "domains": rows }))?;
+        return Ok(Exit::Success);
+    }
+    if hubs.is_empty() {
+        ui.line("There are no domains.")?;
+        ui.note("`memory-forge domain add <name>` makes one");
+    }
+    for hub in &hubs {
+        let closets = match workspace.absolute(&hub.closets()).is_file() {
+            true => "",
+            false => ", no closets",
+        };
+        ui.line(&format!(
+            "{} · {} · {} files{closets}",
+            printable(&hub.name),
+            printable(hub.folder.as_str()),
+            hub.members.len()
+        ))?;
+    }
+    Ok(Exit::Success)
+}

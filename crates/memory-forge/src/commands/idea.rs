@@ -1,0 +1,124 @@
+//! `idea`: a thought for later, kept in the inbox before it is lost.
+
+use clap::{Args, Subcommand};
+use forge::mind::{Idea, Mind, NewIdea};
+use serde_json::json;
+
+use crate::memory;
+use crate::report::{CommandError, Exit};
+use crate::settings::Settings;
+use crate::ui::{Ui, printable};
+
+/// Keep an idea in the inbox, or list what is there
+///
+/// An idea is appended as one block with its date and a suggested route; it is
+/// never sorted in, moved or dropped. The inbox is the file that the manifest
+/// names, else `scratch/ideas.md` or `ideas.md`, else a file of that name in a
+/// folder of the root; with `.mind/` alone it is `.mind/IDEAS.md`.
+#[derive(Debug, Args)]
+#[command(
+    arg_required_else_help = true,
+    disable_help_subcommand = true,
+    args_conflicts_with_subcommands = true,
+    after_help = "\
+Examples:
+  memory-forge idea Send donors a photo of the well. Ask Ann which one.
+  memory-forge idea --route fundraising \"A raffle at the spring fair\"
+  memory-forge idea -- --help should show the version
+  memory-forge idea list"
+)]
+pub(crate) struct IdeaArgs {
+    #[command(subcommand)]
+    command: Option<IdeaCommand>,
+
+    /// The idea, in one to three sentences
+    #[arg(value_name = "TEXT", required = true)]
+    text: Vec<String>,
+
+    /// Its heading; the beginning of the text unless given
+    #[arg(long)]
+    title: Option<String>,
+
+    /// The domain that it seems to belong to
+    #[arg(long, value_name = "DOMAIN")]
+    route: Option<String>,
+}
+
+#[derive(Debug, Subcommand)]
+enum IdeaCommand {
+    /// List the ideas of the inbox, the newest first
+    List(ListArgs),
+}
+
+#[derive(Debug, Args)]
+struct ListArgs {
+    /// How many at most
+    #[arg(long, short = 'n', default_value_t = 20)]
+    limit: usize,
+
+    /// Print the result as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+pub(crate) fn run(args: IdeaArgs, settings: &Settings, ui: &mut Ui) -> Result<Exit, CommandError> {
+    let workspace = memory::workspace(settings, ui)?;
+    let mind = Mind::open(&workspace);
+    if let Some(IdeaCommand::List(args)) = args.command {
+        list(&mind, &args, ui)?;
+        return Ok(Exit::Success);
+    }
+    let new = NewIdea {
+        title: args.title,
+        text: args.text.join(" "),
+        route: args.route,
+    };
+    let kept = mind.add_idea(&new, settings.now)?;
+    let title = printable(&kept.title).into_owned();
+    if kept.created {
+        ui.note(&format!("Made the inbox `{}`", kept.path));
+    }
+    ui.line(&match kept.added {
+        true => format!("Idea kept in {}: {title}", kept.path),
+        false => format!("Already in {}: {title}", kept.path),
+    })?;
+    Ok(Exit::Success)
+}
+
+fn list(mind: &Mind<'_>, args: &ListArgs, ui: &mut Ui) -> Result<(), CommandError> {
+    let ideas = mind.ideas()?;
+    let newest: Vec<&Idea> = ideas.iter().rev().take(args.limit).collect();
+    let path = mind.ideas_file();
+    if args.json {
+        let shown: Vec<_> = newest
+            .iter()
+            .map(|it| {
+                json!({
+                    "title": it.title,
+                    "date": it.date.map(|date| date.to_string()),
+                    "text": it.text,
+                    "route": it.route,
+                    "line": it.line,
+                })
+            })
+            .collect();
+        let file = path.as_str();
+        return ui.json(&json!({ "file": file, "total": ideas.len(), "ideas": shown }));
+    }
+    if ideas.is_empty() {
+        return ui.line("The inbox is empty.");
+    }
+    for it in &newest {
+        let date = it.date.map_or_else(String::new, |date| date.to_string());
+        let route = it.route.as_deref().unwrap_or("unrouted");
+        let line = format!("{date}  {} ({route})", it.title);
+        ui.line(&printable(&line))?;
+    }
+    if ideas.len() > newest.len() {
+        ui.note(&format!(
+            "and {} more in `{path}`; `-n` shows them",
+            ideas.len() - newest.len()
+        ));
+    }
+    Ok(())
+}

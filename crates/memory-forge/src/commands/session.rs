@@ -1,0 +1,471 @@
+//! `session`: what an agent is told at the start, and what it leaves at the
+//! end. What happened comes in by arguments or on standard input; what follows
+//! from it is done without further questions.
+
+use std::io::Read;
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+use forge::mind::{Mind, NewDecision, NewSession, Record, StateChange, Written};
+use forge::session::{self, Briefing, Ended, Ending, Start};
+use serde_json::{Value, json};
+
+use crate::memory;
+use crate::report::{CommandError, Exit};
+use crate::settings::Settings;
+use crate::ui::{Ui, printable};
+
+/// Start, update and end a session of work
+///
+/// `start` prints where things stand; `update` keeps status and decisions in
+/// between; `end` writes status, log entry and decisions, refreshes the maps of
+/// the files that were touched, checks links and says what it did. They work on
+/// the files of a manifest (`memory/`), or on `.mind/` where there is none.
+#[derive(Debug, Args)]
+#[command(
+    arg_required_else_help = true,
+    disable_help_subcommand = true,
+    after_help = "\
+Examples:
+  memory-forge session start
+  memory-forge session update --next \"Call the printer\" --decision \"Print on A5\"
+  memory-forge session end --title \"Spring letter\" --did \"Wrote the letter\" --next \"Send it\"
+  memory-forge session end --from - < summary.json"
+)]
+pub(crate) struct SessionArgs {
+    #[command(subcommand)]
+    command: SessionCommand,
+}
+
+#[derive(Debug, Subcommand)]
+enum SessionCommand {
+    /// Print the briefing: status, last session, blockers, decisions, notices
+    Start(StartArgs),
+    /// Write status and decisions; the log is left alone
+    Update(UpdateArgs),
+    /// Close the session; the same again changes nothing
+    End(EndArgs),
+}
+
+#[derive(Debug, Args)]
+struct StartArgs {
+    /// What the session is about; domains that it names are pointed to
+    prompt: Vec<String>,
+
+    /// Print the result as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Debug, Args)]
+struct FieldArgs {
+    /// The phase of the project
+    #[arg(long)]
+    phase: Option<String>,
+
+    /// What the work is about now
+    #[arg(long)]
+    focus: Option<String>,
+
+    /// Something in progress; give it once for each, "" for nothing
+    #[arg(long, value_name = "WORK")]
+    in_progress: Vec<String>,
+
+    /// Something that is blocked, and on what; give it once for each, "" for nothing
+    #[arg(long, value_name = "ITEM")]
+    blocked: Vec<String>,
+
+    /// What to do next; give it once for each, the most important first
+    #[arg(long, value_name = "PRIORITY")]
+    next: Vec<String>,
+
+    /// A decision, as a sentence; give it once for each
+    #[arg(long, value_name = "DECISION")]
+    decision: Vec<String>,
+}
+
+#[derive(Debug, Args)]
+struct UpdateArgs {
+    #[command(flatten)]
+    fields: FieldArgs,
+
+    /// Print the result as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+With `--from -` a JSON object is read from standard input, with the keys title,
+did, phase, focus, in_progress, blocked, next and decisions (a text or a list of
+texts each), or Markdown: its first heading is the title, bullets below it are
+what was done, and bullets below headings In Progress, Blocked, Next and
+Decisions are those. Options win over what is read.
+
+Examples:
+  memory-forge session end --title \"Login\" --did \"Built the form\" --did \"Tested it\"
+  echo '{\"title\": \"Login\", \"did\": [\"Built the form\"]}' | memory-forge session end --from -")]
+struct EndArgs {
+    /// What the session was about, in a few words
+    #[arg(long)]
+    title: Option<String>,
+
+    /// Something that was done, as a sentence; give it once for each
+    #[arg(long, value_name = "SENTENCE")]
+    did: Vec<String>,
+
+    #[command(flatten)]
+    fields: FieldArgs,
+
+    /// A file that was worked on; by their times unless given
+    #[arg(long, value_name = "FILE")]
+    touched: Vec<PathBuf>,
+
+    /// Read what happened as JSON or Markdown: a file, or `-`
+    #[arg(long, value_name = "FILE")]
+    from: Option<PathBuf>,
+
+    /// Print the result as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+pub(crate) fn run(
+    args: SessionArgs,
+    settings: &Settings,
+    ui: &mut Ui,
+) -> Result<Exit, CommandError> {
+    match args.command {
+        SessionCommand::Start(args) => start(&args, settings, ui),
+        SessionCommand::Update(args) => update(args, settings, ui),
+        SessionCommand::End(args) => end(args, settings, ui),
+    }
+}
+
+fn start(args: &StartArgs, settings: &Settings, ui: &mut Ui) -> Result<Exit, CommandError> {
+    let workspace = memory::workspace(settings, ui)?;
+    let ask = Start {
+        prompt: &args.prompt.join(" "),
+        now: settings.now,
+    };
+    let briefing = session::start(&workspace, &ask);
+    match (briefing, args.json) {
+        (Some(briefing), true) => ui.json(&briefing_json(&briefing))?,
+        (Some(briefing), false) => ui.print(&printable(&briefing.render()))?,
+        (None, true) => ui.json(&json!({ "version": 1, "found": false }))?,
+        (None, false) => ui.line(
+            "There is no _MANIFEST.md and no state here. Run `memory-forge init` to set up the workspace.",
+        )?,
+    }
+    Ok(Exit::Success)
+}
+
+fn update(args: UpdateArgs, settings: &Settings, ui: &mut Ui) -> Result<Exit, CommandError> {
+    let workspace = memory::workspace(settings, ui)?;
+    let mind = Mind::open(&workspace);
+    let said = Said::from(args.fields);
+    let record = Record {
+        refresh_date: true,
+        annotate: true,
+        ..said.record(None)
+    };
+    let recorded = mind.record("Update the session", &record, settings.now)?;
+    let path = mind.file(forge::mind::File::State);
+    if args.json {
+        let value = json!({
+            "version": 1, "state": written(recorded.state), "decisions": recorded.decided,
+            "known": recorded.known_decisions, "superseded": recorded.annotated,
+        });
+        ui.json(&value)?;
+        return Ok(Exit::Success);
+    }
+    ui.line(&format!("{path} {}.", written(recorded.state)))?;
+    for (id, text) in recorded.decided.iter().zip(&said.decisions) {
+        ui.line(&printable(&format!("Decision {id} saved: {text}")))?;
+    }
+    if recorded.annotated > 0 {
+        let count = recorded.annotated;
+        ui.line(&format!("{count} superseded decision(s) marked."))?;
+    }
+    Ok(Exit::Success)
+}
+
+fn end(args: EndArgs, settings: &Settings, ui: &mut Ui) -> Result<Exit, CommandError> {
+    let workspace = memory::workspace(settings, ui)?;
+    let mut said = match &args.from {
+        Some(path) => Said::parse(&read(path, settings)?)?,
+        None => Said::default(),
+    };
+    said.over(Said {
+        title: args.title,
+        did: args.did,
+        ..Said::from(args.fields)
+    });
+    let session = match (&said.title, said.did.is_empty()) {
+        (Some(title), _) => Some(title.clone()),
+        (None, false) => Some(said.did[0].clone()),
+        (None, true) => None,
+    };
+    let session = session.map(|summary| NewSession {
+        summary,
+        did: said.did.clone(),
+        next: said.next.first().cloned(),
+        ..NewSession::default()
+    });
+    let mut touched = Vec::new();
+    for file in &args.touched {
+        touched.push(memory::path_in(&workspace, settings, file)?);
+    }
+    let ending = Ending {
+        record: said.record(session),
+        touched: (!touched.is_empty()).then_some(touched),
+        now: settings.now,
+    };
+    // Without a manifest or state there is no session to close.
+    let Some(ended) = session::end(&workspace, &ending)? else {
+        ui.detail("There is no _MANIFEST.md and no state here: nothing to close");
+        return Ok(Exit::Success);
+    };
+    match args.json {
+        true => ui.json(&ended_json(&ended))?,
+        false => ui.print(&printable(&ended.render()))?,
+    }
+    Ok(match ended.incomplete.is_empty() {
+        true => Exit::Success,
+        false => Exit::Failure,
+    })
+}
+
+fn read(path: &std::path::Path, settings: &Settings) -> Result<String, CommandError> {
+    const MOST: u64 = 1 << 20;
+    let mut text = String::new();
+    let cannot =
+        |error| CommandError::failure(format!("Cannot read `{}`: {error}", path.display()));
+    match path.as_os_str() == "-" {
+        true => std::io::stdin().lock().take(MOST).read_to_string(&mut text),
+        false => std::fs::File::open(settings.cwd()?.join(path))
+            .and_then(|file| file.take(MOST).read_to_string(&mut text)),
+    }
+    .map_err(cannot)?;
+    Ok(text)
+}
+
+/// What happened, from wherever it was said.
+#[derive(Debug, Default)]
+struct Said {
+    title: Option<String>,
+    did: Vec<String>,
+    phase: Option<String>,
+    focus: Option<String>,
+    in_progress: Vec<String>,
+    blocked: Vec<String>,
+    next: Vec<String>,
+    decisions: Vec<String>,
+}
+
+impl From<FieldArgs> for Said {
+    fn from(args: FieldArgs) -> Said {
+        Said {
+            phase: args.phase,
+            focus: args.focus,
+            in_progress: args.in_progress,
+            blocked: args.blocked,
+            next: args.next,
+            decisions: args.decision,
+            ..Said::default()
+        }
+    }
+}
+
+impl Said {
+    /// Reads JSON, or else Markdown.
+    fn parse(text: &str) -> Result<Said, CommandError> {
+        let text = text.trim_start_matches('\u{feff}').trim();
+        match text.starts_with('{') {
+            true => Said::json(text),
+            false => Ok(Said::markdown(text)),
+        }
+    }
+
+    fn json(text: &str) -> Result<Said, CommandError> {
+        let wrong = |what: String| {
+            CommandError::usage(what).hint("`memory-forge session end --help` lists the keys")
+        };
+        let value: Value = serde_json::from_str(text)
+            .map_err(|error| wrong(format!("What happened is no JSON: {error}")))?;
+        let mut said = Said::default();
+        for (key, value) in value.as_object().into_iter().flatten() {
+            let texts: Option<Vec<String>> = match value {
+                Value::String(text) => Some(vec![text.clone()]),
+                Value::Array(list) => list
+                    .iter()
+                    .map(|it| it.as_str().map(str::to_owned))
+                    .collect(),
+                Value::Null => Some(Vec::new()),
+                _ => None,
+            };
+            let texts =
+                texts.ok_or_else(|| wrong(format!("`{key}` is no text or list of texts")))?;
+            let one = || (!texts.is_empty()).then(|| texts.join(" "));
+            match key.as_str() {
+                "title" | "summary" => said.title = one(),
+                "did" | "completed" => said.did = texts,
+                "phase" => said.phase = one(),
+                "focus" => said.focus = one(),
+                "in_progress" => said.in_progress = texts,
+                "blocked" => said.blocked = texts,
+                "next" => said.next = texts,
+                "decision" | "decisions" => said.decisions = texts,
+                other => return Err(wrong(format!("`{other}` is no key of a session"))),
+            }
+        }
+        Ok(said)
+    }
+
+    fn markdown(text: &str) -> Said {
+        let document = forge::document::parse(text.to_owned());
+        let mut said = Said::default();
+        for section in &document.sections {
+            let items = forge::mind::list_items(document.str(&section.own));
+            let title = section.title.to_lowercase();
+            let list = match title.trim_start_matches("what's ").trim() {
+                "in progress" => &mut said.in_progress,
+                "blocked" | "blockers" => &mut said.blocked,
+                "next" | "next priorities" | "next steps" => &mut said.next,
+                "decisions" => &mut said.decisions,
+                "phase" => {
+                    said.phase = (!items.is_empty()).then(|| items.join(" "));
+                    continue;
+                }
+                "focus" | "active focus" => {
+                    said.focus = (!items.is_empty()).then(|| items.join(" "));
+                    continue;
+                }
+                _ => {
+                    if section.level > 0 && said.title.is_none() {
+                        said.title = Some(section.title.clone());
+                    }
+                    &mut said.did
+                }
+            };
+            list.extend(items);
+        }
+        said
+    }
+
+    /// Takes what the other says about anything.
+    fn over(&mut self, other: Said) {
+        let text = |own: &mut Option<String>, other: Option<String>| {
+            if other.is_some() {
+                *own = other;
+            }
+        };
+        text(&mut self.title, other.title);
+        text(&mut self.phase, other.phase);
+        text(&mut self.focus, other.focus);
+        let list = |own: &mut Vec<String>, other: Vec<String>| {
+            if !other.is_empty() {
+                *own = other;
+            }
+        };
+        list(&mut self.did, other.did);
+        list(&mut self.in_progress, other.in_progress);
+        list(&mut self.blocked, other.blocked);
+        list(&mut self.next, other.next);
+        list(&mut self.decisions, other.decisions);
+    }
+
+    fn record(&self, session: Option<NewSession>) -> Record {
+        let list = |it: &Vec<String>| (!it.is_empty()).then(|| it.clone());
+        Record {
+            state: StateChange {
+                phase: self.phase.clone(),
+                status: self.focus.clone(),
+                active: list(&self.in_progress),
+                blocked: list(&self.blocked),
+                next: None,
+                priorities: list(&self.next),
+            },
+            decisions: self
+                .decisions
+                .iter()
+                .map(|it| NewDecision::said(it))
+                .collect(),
+            session,
+            refresh_date: false,
+            annotate: false,
+        }
+    }
+}
+
+fn written(state: Written) -> &'static str {
+    match state {
+        Written::Created => "created",
+        Written::Updated => "updated",
+        Written::Unchanged => "unchanged",
+    }
+}
+
+fn briefing_json(briefing: &Briefing) -> Value {
+    let blockers: Vec<Value> = briefing
+        .stale_blockers
+        .iter()
+        .map(|it| {
+            let since = it.since.map(|day| day.to_string());
+            json!({ "text": it.text, "entries": it.entries, "since": since })
+        })
+        .collect();
+    let untracked = &briefing.untracked;
+    json!({
+        "version": 1,
+        "found": true,
+        "phase": briefing.phase,
+        "focus": briefing.focus,
+        "next": briefing.next,
+        "stale": briefing.stale.as_ref().map(|(date, days)| json!({ "updated": date, "days": days })),
+        "last_session": briefing.last_session.as_ref().map(|it| json!({
+            "title": it.title, "bullets": it.bullets, "more": it.more, "path": it.path.as_str(),
+        })),
+        "in_flight": briefing.in_flight,
+        "blocked": briefing.blocked,
+        "stale_blockers": blockers,
+        "decisions": briefing.decisions,
+        "ideas": { "count": briefing.ideas.0, "newest": briefing.ideas.1 },
+        "unclean": briefing.unclean.as_ref().map(|it| it.as_str()),
+        "untracked": {
+            "folders": untracked.folders.iter()
+                .map(|(folder, files)| json!({ "folder": folder, "files": files }))
+                .collect::<Vec<_>>(),
+            "loose": untracked.loose.iter().map(|it| it.as_str()).collect::<Vec<_>>(),
+        },
+        "upgrade_from": briefing.old_version,
+        "closets": briefing.closets.map(|(missing, all)| json!({ "missing": missing, "hubs": all })),
+        "domains": briefing.domains.iter()
+            .map(|(name, closets)| json!({ "name": name, "closets": closets.as_str() }))
+            .collect::<Vec<_>>(),
+        "notes": briefing.notes,
+        "text": briefing.render(),
+    })
+}
+
+fn ended_json(ended: &Ended) -> Value {
+    let recorded = &ended.recorded;
+    json!({
+        "version": 1,
+        "state": written(recorded.state),
+        "session": recorded.session.as_ref().map(|it| json!({
+            "title": it.title, "added": it.added, "archived": it.archived,
+        })),
+        "decisions": { "added": recorded.decided, "known": recorded.known_decisions },
+        "touched": ended.touched.iter().map(|it| it.as_str()).collect::<Vec<_>>(),
+        "hubs": ended.hubs.iter()
+            .map(|(name, files)| json!({ "name": name, "files": files }))
+            .collect::<Vec<_>>(),
+        "manifest": ended.manifest,
+        "linked": ended.linked,
+        "broken": ended.broken,
+        "ideas": ended.ideas,
+        "notes": ended.notes,
+        "incomplete": ended.incomplete,
+    })
+}

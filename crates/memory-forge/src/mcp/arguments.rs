@@ -1,0 +1,266 @@
+//! The arguments of a call: checked once, in the order that older servers had,
+//! then read by name. A wrong one is an answer, never the end of the server.
+
+use rmcp::model::JsonObject;
+use serde_json::Value;
+
+use super::tools::{Field, Kind, Spec, UNLISTED};
+
+/// A call's arguments as JSON.
+const MOST: usize = 51_200;
+/// A text, or one of a list. A document may be as long as the call.
+const MOST_IN_A_FIELD: usize = 5_120;
+/// Names of fields come from the caller too.
+const NAME_SHOWN: usize = 60;
+
+/// Arguments that fit the tool they are for.
+#[derive(Debug)]
+pub(crate) struct Arguments {
+    given: JsonObject,
+}
+
+impl Arguments {
+    /// What is wrong is told in the caller's words. Fields that a tool does
+    /// not know are left alone.
+    pub(crate) fn check(spec: &Spec, mut given: JsonObject) -> Result<Arguments, String> {
+        let size = serde_json::to_string(&given).map_or(usize::MAX, |text| text.len());
+        if size > MOST {
+            return Err(format!(
+                "Input too large ({size} bytes, max {MOST}). Reduce input size."
+            ));
+        }
+        for (name, value) in &given {
+            let kind = known(spec, name).map(|field| field.kind);
+            if kind != Some(Kind::Document) {
+                check_size(name, value)?;
+            }
+        }
+        given.retain(|_, value| !value.is_null());
+        let missing: Vec<&str> = spec
+            .fields
+            .iter()
+            .filter(|field| field.required && !given.contains_key(field.name))
+            .map(|field| field.name)
+            .collect();
+        if !missing.is_empty() {
+            return Err(format!("Missing required field(s): {}", missing.join(", ")));
+        }
+        for (name, value) in &given {
+            if let Some(field) = known(spec, name) {
+                check_kind(field, value)?;
+            }
+        }
+        Ok(Arguments { given })
+    }
+
+    pub(crate) fn text(&self, name: &str) -> Option<&str> {
+        self.given.get(name)?.as_str()
+    }
+
+    pub(crate) fn owned(&self, name: &str) -> Option<String> {
+        self.text(name).map(str::to_owned)
+    }
+
+    pub(crate) fn texts(&self, name: &str) -> Option<Vec<String>> {
+        match self.given.get(name)? {
+            Value::String(one) => Some(vec![one.clone()]),
+            Value::Array(all) => Some(
+                all.iter()
+                    .filter_map(|it| it.as_str().map(str::to_owned))
+                    .collect(),
+            ),
+            _ => None,
+        }
+    }
+
+    pub(crate) fn integer(&self, name: &str) -> Option<i64> {
+        integer(self.given.get(name)?)
+    }
+
+    /// One that was checked not to be negative.
+    pub(crate) fn count(&self, name: &str) -> Option<usize> {
+        usize::try_from(self.integer(name)?).ok()
+    }
+
+    pub(crate) fn flag(&self, name: &str) -> Option<bool> {
+        self.given.get(name)?.as_bool()
+    }
+
+    /// Every text in it, to be looked through before anything is written.
+    pub(crate) fn all_texts(&self) -> Vec<&str> {
+        let mut texts = Vec::new();
+        for value in self.given.values() {
+            match value {
+                Value::String(text) => texts.push(text.as_str()),
+                Value::Array(all) => texts.extend(all.iter().filter_map(Value::as_str)),
+                _ => {}
+            }
+        }
+        texts
+    }
+}
+
+fn known(spec: &Spec, name: &str) -> Option<&'static Field> {
+    let spec = super::tools::find(spec.name)?;
+    let unlisted = || {
+        UNLISTED
+            .iter()
+            .find(|(tool, field)| *tool == spec.name && field.name == name)
+            .map(|(_, field)| field)
+    };
+    spec.fields
+        .iter()
+        .find(|field| field.name == name)
+        .or_else(unlisted)
+}
+
+fn check_size(name: &str, value: &Value) -> Result<(), String> {
+    let name = shown(name);
+    match value {
+        Value::String(text) if text.len() > MOST_IN_A_FIELD => Err(format!(
+            "Field \"{name}\" too large ({} bytes, max {MOST_IN_A_FIELD} per field). Reduce input size.",
+            text.len()
+        )),
+        Value::Array(all) => {
+            let long = |it: &&str| it.len() > MOST_IN_A_FIELD;
+            match all.iter().filter_map(Value::as_str).find(long) {
+                Some(text) => Err(format!(
+                    "Array item in \"{name}\" too large ({} bytes, max {MOST_IN_A_FIELD} per item). Reduce input size.",
+                    text.len()
+                )),
+                None => Ok(()),
+            }
+        }
+        _ => Ok(()),
+    }
+}
+
+fn check_kind(field: &Field, value: &Value) -> Result<(), String> {
+    let wrong = |what: &str| Err(format!("Field \"{}\" must be {what}", field.name));
+    match field.kind {
+        Kind::Text | Kind::Document if !value.is_string() => wrong("a string"),
+        Kind::Texts => match value {
+            Value::String(_) => Ok(()),
+            Value::Array(all) if all.iter().all(Value::is_string) => Ok(()),
+            _ => wrong("a list of strings"),
+        },
+        Kind::Integer { least, most } => match integer(value) {
+            Some(number) if (least..=most).contains(&number) => Ok(()),
+            Some(_) => wrong(&format!("from {least} to {most}")),
+            None => wrong("a whole number"),
+        },
+        Kind::Flag if !value.is_boolean() => wrong("true or false"),
+        Kind::Choice(words, besides) => {
+            let word = value.as_str().unwrap_or_default();
+            match words.contains(&word) || besides.contains(&word) {
+                true => Ok(()),
+                false => wrong(&format!("one of {}", words.join(", "))),
+            }
+        }
+        Kind::Text | Kind::Document | Kind::Flag => Ok(()),
+    }
+}
+
+/// Some clients write every number with a point.
+fn integer(value: &Value) -> Option<i64> {
+    value.as_i64().or_else(|| {
+        let number = value.as_f64()?;
+        (number.fract() == 0.0 && number.abs() < 1e15).then_some(number as i64)
+    })
+}
+
+fn shown(name: &str) -> String {
+    match name.char_indices().nth(NAME_SHOWN) {
+        Some((end, _)) => format!("{}…", &name[..end]),
+        None => name.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::super::tools::find;
+    use super::*;
+
+    #[track_caller]
+    fn refused(tool: &str, given: Value) -> String {
+        checked(tool, given).expect_err("it is refused")
+    }
+
+    fn checked(tool: &str, given: Value) -> Result<Arguments, String> {
+        let Value::Object(given) = given else {
+            panic!("arguments are an object")
+        };
+        Arguments::check(find(tool).expect("it is known"), given)
+    }
+
+    #[test]
+    fn sizes_come_before_what_is_missing_and_that_before_kinds() {
+        let long = "x".repeat(5_121);
+        let check = |given, expect: &str| {
+            assert_eq!(refused("memory_save_decision", given), expect);
+        };
+        check(
+            json!({ "title": "x".repeat(51_200) }),
+            "Input too large (51212 bytes, max 51200). Reduce input size.",
+        );
+        check(
+            json!({ "title": long }),
+            "Field \"title\" too large (5121 bytes, max 5120 per field). Reduce input size.",
+        );
+        check(
+            json!({ "rationale": [1, long] }),
+            "Array item in \"rationale\" too large (5121 bytes, max 5120 per item). Reduce input size.",
+        );
+        check(
+            json!({ "rationale": 3 }),
+            "Missing required field(s): title, decision",
+        );
+        check(
+            json!({ "title": null, "decision": "d" }),
+            "Missing required field(s): title",
+        );
+        check(
+            json!({ "title": "t", "decision": 3 }),
+            "Field \"decision\" must be a string",
+        );
+    }
+
+    #[test]
+    fn limits_are_of_bytes_and_the_last_one_fits() {
+        let fits = json!({ "title": "é".repeat(2_560), "decision": "d" });
+        assert!(checked("memory_save_decision", fits).is_ok());
+        let over = json!({ "title": "é".repeat(2_561), "decision": "d" });
+        assert!(refused("memory_save_decision", over).contains("5122 bytes"));
+    }
+
+    #[test]
+    fn a_document_may_fill_the_call() {
+        let given = json!({ "type": "context", "name": "n", "content": "x".repeat(50_000) });
+        assert!(checked("save_knowledge", given).is_ok());
+    }
+
+    #[test]
+    fn numbers_lists_and_words_are_read_with_patience() {
+        let given = json!({ "query": "q", "limit": 4.0, "source_type": "claude-md", "other": {} });
+        let arguments = checked("search_knowledge", given).expect("all of it is understood");
+        assert_eq!(arguments.count("limit"), Some(4));
+        let given = json!({ "summary": "s", "completed": "one" });
+        let arguments = checked("memory_save_session", given).expect("a text is a list of one");
+        assert_eq!(arguments.texts("completed"), Some(vec!["one".to_owned()]));
+        let check = |given, expect: &str| assert_eq!(refused("search_knowledge", given), expect);
+        check(
+            json!({ "query": "q", "limit": 0 }),
+            "Field \"limit\" must be from 1 to 20",
+        );
+        check(
+            json!({ "query": "q", "limit": "3" }),
+            "Field \"limit\" must be a whole number",
+        );
+        check(
+            json!({ "query": "q", "scope": "moon" }),
+            "Field \"scope\" must be one of knowledge, state, closets, agents, archive, all",
+        );
+    }
+}

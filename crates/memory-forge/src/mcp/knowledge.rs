@@ -1,0 +1,408 @@
+//! The tools on `knowledge/`: search, save, index, stats, audit, forget. Each
+//! does what the command of that name does, through the same door.
+
+use std::time::Duration;
+
+use forge::audit::{self, AuditOptions, View};
+use forge::index::{Index, Kind};
+use forge::knowledge::refresh::Outcome;
+use forge::knowledge::{forget, save};
+use forge::recall::pack::{self, Packing, Piece};
+use forge::recall::{Answer, Ask, context};
+use forge::tokens::{Tokenizer, thousands};
+use serde_json::{Value, json};
+
+use super::arguments::Arguments;
+use super::reply::{Budget, Change, Reply, fitted, one_line};
+use super::{Call, snapshot};
+use crate::commands::{index, search, stats};
+use crate::memory::{Asked, Remark};
+use crate::report::CommandError;
+
+/// Passages of an answer unless the caller says how many.
+const USUAL_LIMIT: usize = 3;
+/// How long a call computes vectors; the next one goes on from there.
+const EMBED: Duration = Duration::from_secs(20);
+/// Files named in a list at most.
+const MOST: usize = 20;
+
+pub(super) const NOTHING_FOUND: &str = "No relevant knowledge found for this query.";
+
+pub(super) fn search(call: &mut Call, arguments: &Arguments) -> Result<Reply, CommandError> {
+    let question = arguments.text("query").unwrap_or_default();
+    if question.trim().is_empty() {
+        return Err(CommandError::usage("query parameter is required."));
+    }
+    let scope = arguments.text("scope").unwrap_or("knowledge");
+    let source_type = arguments.text("source_type").unwrap_or("all");
+    let forgotten = forget::forgotten(&call.memory.workspace)?;
+    let ask = Ask {
+        question,
+        mode: search::configured_mode(&call.memory.workspace),
+        limit: arguments.count("limit").unwrap_or(USUAL_LIMIT),
+        unique: arguments.flag("unique_files").unwrap_or(true),
+        kinds: match source_type {
+            "skill" => vec![Kind::Skill],
+            "knowledge" => vec![Kind::Knowledge],
+            _ => Vec::new(),
+        },
+        scopes: match scope {
+            "state" => vec!["state"],
+            "agents" => vec!["agents"],
+            "archive" => vec!["archive"],
+            "all" => Vec::new(),
+            _ => vec!["knowledge", "routing"],
+        },
+        since: None,
+        forgotten: &forgotten,
+        explain: false,
+    };
+    let asked = match scope {
+        "state" => Asked::State,
+        "closets" => Asked::Maps,
+        "all" => Asked::Both,
+        _ => Asked::Index,
+    };
+    let now = call.now;
+    // K-13: files that agents load are never indexed, so asking for those
+    // alone would always look as if nothing were known.
+    let never_indexed = matches!(source_type, "claude-md" | "agents-md");
+    let (mut answer, mut remarks) = call.memory.ask(&ask, asked, now, &mut |_, _, _| {})?;
+    if never_indexed {
+        answer.hits.clear();
+        remarks.push(Remark::Note(format!(
+            "Files of type {source_type} are loaded by agents and never indexed; audit_knowledge lists them"
+        )));
+    }
+    if let Some(why) = &answer.mode_note {
+        remarks.push(Remark::Note(format!("Searched by full text alone: {why}")));
+    }
+    let budget = Budget::of(arguments);
+    let commit = call.commit();
+    let (packing, reply) = packed(&answer, budget, commit.as_deref(), &remarks);
+    // State files are no documents of the index, and their use is not counted.
+    if asked != Asked::State
+        && let Some(index) = call.memory.index()
+    {
+        index.touch(&search::used(&answer, Some(&packing)), &now.to_string());
+    }
+    Ok(reply)
+}
+
+/// The best passages that fit, as text and as data: neither is larger than
+/// the budget.
+fn packed(
+    answer: &Answer,
+    budget: Budget,
+    commit: Option<&str>,
+    remarks: &[Remark],
+) -> (Packing, Reply) {
+    let reply = |pieces: &[Piece], left_out: &[usize], remarks: &[Remark]| {
+        let mut text = context::render_in_full(answer, pieces, left_out);
+        if text.is_empty() {
+            text = match left_out.len() {
+                0 => NOTHING_FOUND.to_owned(),
+                found => format!("{found} passage(s) found; none fits into `max_tokens`."),
+            };
+        } else if let Some(commit) = commit {
+            text.push_str(&format!("Commit: {commit}\n"));
+        }
+        Reply::new(text, data(answer, pieces, left_out, commit)).remark(remarks)
+    };
+    let packing = pack::fit(&answer.hits, budget.limit(), &|pieces, left_out| {
+        let reply = reply(pieces, left_out, remarks);
+        let text = budget.cost(&reply.text);
+        match budget {
+            Budget::Bytes(_) => text,
+            Budget::Tokens(_) => text.max(Tokenizer::O200k.count(&reply.data.to_string())),
+        }
+    });
+    let told = reply(&packing.pieces, &packing.left_out, remarks);
+    let told = match budget.holds(&told.text) {
+        true => told,
+        // Remarks are the first that go.
+        false => reply(&packing.pieces, &packing.left_out, &[]),
+    };
+    (packing, told)
+}
+
+fn data(answer: &Answer, pieces: &[Piece], left_out: &[usize], commit: Option<&str>) -> Value {
+    let one = |piece: &Piece| {
+        let hit = &answer.hits[piece.hit];
+        let passage = &hit.passage;
+        let mut value = json!({
+            "path": passage.path,
+            "lines": [passage.lines.0, passage.lines.1],
+            "headings": passage.headings,
+            "type": passage.kind.name(),
+            "relevance": search::thousandths(hit.relevance),
+            "text": piece.text,
+        });
+        if let Some(date) = &passage.date {
+            value["date"] = date.as_str().into();
+        }
+        if let Some(note) = context::standing(hit) {
+            value["standing"] = note.into();
+        }
+        if piece.cut {
+            value["cut"] = true.into();
+        }
+        value
+    };
+    let results: Vec<Value> = pieces.iter().map(one).collect();
+    let mut value = json!({ "results": results, "mode": answer.mode.name() });
+    if let Some(commit) = commit {
+        value["commit"] = commit.into();
+    }
+    if answer.more > 0 {
+        value["more"] = answer.more.into();
+    }
+    if !left_out.is_empty() && !pieces.is_empty() {
+        let names = left_out.iter().take(5);
+        value["leftOut"] = names.map(|i| context::source(&answer.hits[*i])).collect();
+    }
+    value
+}
+
+pub(super) fn save(call: &mut Call, arguments: &Arguments) -> Result<Reply, CommandError> {
+    let importance = arguments.integer("importance").unwrap_or(5);
+    let importance = u8::try_from(importance).expect("it was checked to be at most 10");
+    let name = arguments.text("name").unwrap_or_default();
+    let content = arguments.text("content").unwrap_or_default();
+    let workspace = call.memory.workspace.clone();
+    let (saved, became) = match arguments.text("type") {
+        Some("skill") => {
+            let skill = save::Skill {
+                name,
+                content,
+                description: arguments.text("description"),
+                trigger: arguments.text("trigger"),
+                problem: arguments.text("problem"),
+                importance,
+                clients: &[],
+            };
+            let saved = save::skill(&workspace, &skill, call.now)?;
+            (saved, "Agents load it by themselves; it is not indexed.")
+        }
+        _ => {
+            let note = save::Context {
+                name,
+                content,
+                importance,
+            };
+            let saved = save::context(&workspace, &note, call.now)?;
+            (saved, "Indexed: searches find it from now on.")
+        }
+    };
+    let files: Vec<&str> = saved.files.iter().map(|path| path.as_str()).collect();
+    let changes: Vec<Change> = saved
+        .files
+        .iter()
+        // The same text for each client: once is enough to see.
+        .take(1)
+        .map(|path| Change {
+            path: path.as_str().to_owned(),
+            before: String::new(),
+            after: workspace.read_text(path).unwrap_or_default(),
+        })
+        .collect();
+    let message = format!("Saved {}. {became}", files.join(" and "));
+    let mut reply = Reply::change(message, &changes);
+    reply.data["files"] = json!(files);
+    if arguments.text("type") == Some("skill") {
+        return Ok(reply);
+    }
+    let now = call.now;
+    let (_, remarks) = call.memory.refreshed(now, false, &mut |_, _, _| {})?;
+    let budget = Duration::from_millis(workspace.config().search.embed_budget_ms);
+    call.memory.embed(Some(budget), &mut |_, _, _| {})?;
+    call.memory.release();
+    Ok(reply.remark(&remarks))
+}
+
+pub(super) fn index(call: &mut Call, arguments: &Arguments) -> Result<Reply, CommandError> {
+    let force = arguments.flag("force").unwrap_or(false);
+    let now = call.now;
+    let (fresh, remarks) = call.memory.refreshed(now, force, &mut |_, _, _| {})?;
+    let files = index::outcomes(fresh);
+    call.memory.embed(Some(EMBED), &mut |_, _, _| {})?;
+    call.memory.release();
+    let counts = match call.memory.index() {
+        Some(index) => index.counts()?,
+        None => unreachable!("it was refreshed above"),
+    };
+    let count = |outcome: &Outcome| index::count(&files, outcome);
+    let skipped = files
+        .iter()
+        .filter(|(_, outcome)| matches!(outcome, Outcome::Skipped(_)))
+        .count();
+    let figures = [
+        ("Added", count(&Outcome::Indexed)),
+        ("Updated", count(&Outcome::Reindexed)),
+        ("Removed", count(&Outcome::Removed)),
+        ("Unchanged", count(&Outcome::Unchanged)),
+        ("Skipped", skipped),
+    ];
+    let mut message = format!("Indexed knowledge in: {}", call.root());
+    for (what, count) in figures {
+        if what != "Skipped" || count > 0 {
+            message.push_str(&format!("\n{what}: {count}"));
+        }
+    }
+    let waiting = counts.chunks - counts.embedded;
+    if waiting > 0 {
+        message.push_str(&format!(
+            "\nPassages without a vector so far: {waiting} of {}",
+            counts.chunks
+        ));
+    }
+    let mut data =
+        json!({ "message": message, "passages": counts.chunks, "embedded": counts.embedded });
+    for (what, count) in figures {
+        data[what.to_lowercase()] = count.into();
+    }
+    Ok(Reply::new(message, data).remark(&remarks))
+}
+
+pub(super) fn stats(call: &mut Call) -> Result<Reply, CommandError> {
+    let workspace = &call.memory.workspace;
+    let Some(index) = Index::open_existing(&workspace.derived())? else {
+        let message = "No index found. Run `memory-forge index` to create one.";
+        return Ok(Reply::new(message, json!({ "message": message })));
+    };
+    let stats = stats::Stats::gather(workspace, &index)?;
+    let message = stats.text();
+    let mut data = stats.json();
+    // The whole list of files would be the longest answer of all.
+    if let Some(usage) = data["usage"].as_array_mut() {
+        usage.truncate(MOST);
+    }
+    data["message"] = message.clone().into();
+    Ok(Reply::new(message, without_null(data)))
+}
+
+fn without_null(value: Value) -> Value {
+    match value {
+        Value::Object(map) => map
+            .into_iter()
+            .filter(|(_, value)| !value.is_null())
+            .map(|(name, value)| (name, without_null(value)))
+            .collect(),
+        Value::Array(all) => all.into_iter().map(without_null).collect(),
+        other => other,
+    }
+}
+
+pub(super) fn audit(call: &mut Call, arguments: &Arguments) -> Result<Reply, CommandError> {
+    let workspace = &call.memory.workspace;
+    let options = AuditOptions {
+        view: View::Plain,
+        tokenizer: workspace
+            .config()
+            .audit
+            .tokenizer
+            .parse()
+            .unwrap_or_default(),
+        home: call.settings.home.as_deref(),
+        now: call.now,
+    };
+    let report = audit::run(workspace, &options);
+    if let Some(state) = &report.state {
+        // Only the next audit's comparison is lost if this fails.
+        let _ = workspace.write_derived(audit::STATE_FILE, state.to_json().as_bytes());
+    }
+    let mut text = format!("Audit for: {}\n", call.root());
+    for (level, title) in [
+        (audit::Level::Critical, "CRITICAL"),
+        (audit::Level::Warning, "WARNINGS"),
+    ] {
+        let found: Vec<String> = report
+            .at(level)
+            .map(|finding| format!("- {}", one_line(&finding.message)))
+            .collect();
+        if !found.is_empty() {
+            text.push_str(&format!("\n{title}:\n{}\n", found.join("\n")));
+        }
+    }
+    if report.worst() <= Some(audit::Level::Notice) {
+        text.push_str("\nNo issues found.\n");
+    }
+    let summary = &report.summary;
+    let label = report.tokenizer.label();
+    let figures = format!(
+        "\nSummary:\nAutoload: {} tokens ({label}) in {} file(s)\nKnowledge files: {}",
+        thousands(summary.autoload_tokens),
+        summary.autoload_files,
+        summary.knowledge_files
+    );
+    let advice = match summary.autoload_tokens {
+        0 => "",
+        _ => {
+            "\n\nRecommendation:\nMove stable knowledge to knowledge/ with save_knowledge.\n\
+             Keep CLAUDE.md and AGENTS.md to a few lines; `memory-forge doctor --fix` does both."
+        }
+    };
+    let (text, _) = fitted(&text, Budget::of(arguments), |part, left| match left {
+        0 => format!("{part}{figures}{advice}"),
+        left => format!(
+            "{part}[… {left} more lines; a larger max_tokens shows them]\n\
+                 Autoload: {} tokens ({label})",
+            thousands(summary.autoload_tokens)
+        ),
+    });
+    let data = json!({
+        "message": text, "tokenizer": label,
+        "totalAutoloadTokens": summary.autoload_tokens,
+        "autoloadFiles": summary.autoload_files,
+        "knowledgeFiles": summary.knowledge_files,
+        "critical": report.at(audit::Level::Critical).count(),
+        "warnings": report.at(audit::Level::Warning).count(),
+    });
+    Ok(Reply::new(text, data))
+}
+
+pub(super) fn forget(call: &mut Call, arguments: &Arguments) -> Result<Reply, CommandError> {
+    let wanted = forget::Wanted {
+        paths: Vec::new(),
+        reason: None,
+        max_files: arguments.count("max_files"),
+        max_age_days: arguments
+            .count("max_age_days")
+            .and_then(|it| it.try_into().ok()),
+    };
+    if wanted.max_files.is_none() && wanted.max_age_days.is_none() {
+        return Err(CommandError::usage(
+            "Specify at least one of max_files or max_age_days",
+        ));
+    }
+    let now = call.now;
+    let workspace = call.memory.workspace.clone();
+    let (fresh, remarks) = call.memory.refreshed(now, false, &mut |_, _, _| {})?;
+    let chosen = forget::choose(&workspace, &fresh.index, &wanted, now)?;
+    call.memory.release();
+    if chosen.is_empty() {
+        let message = "No stale files found to remove.";
+        return Ok(Reply::new(message, json!({ "message": message })).remark(&remarks));
+    }
+    let list = forge::workspace::RelPath::new(forget::LIST).expect("a constant that is a path");
+    let before = snapshot(&workspace, &list);
+    forget::forget(&workspace, &chosen, now)?;
+    let mut message = format!("Took {} file(s) out of searches:", chosen.len());
+    for one in chosen.iter().take(MOST) {
+        message.push_str(&format!(
+            "\n- {}: {}",
+            one_line(&one.path),
+            one_line(&one.reason)
+        ));
+    }
+    if chosen.len() > MOST {
+        message.push_str(&format!("\n- and {} more", chosen.len() - MOST));
+    }
+    message.push_str("\nThe files are untouched; `memory-forge restore` brings them back.");
+    let change = Change {
+        path: forget::LIST.to_owned(),
+        before,
+        after: snapshot(&workspace, &list),
+    };
+    Ok(Reply::change(message, &[change]).remark(&remarks))
+}

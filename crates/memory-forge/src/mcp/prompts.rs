@@ -1,0 +1,117 @@
+//! Prompts that a person picks in a client: where the work stands, what is
+//! worth keeping, and how to end a session.
+
+use std::hash::{BuildHasher, Hasher, RandomState};
+
+use forge::mind::{self, BriefingAsk, Mind, Source};
+use forge::workspace::Workspace;
+use jiff::Timestamp;
+use rmcp::ErrorData;
+use rmcp::model::{
+    GetPromptResult, JsonObject, Prompt, PromptArgument, PromptMessage, Role as Speaker,
+};
+
+use super::reply::{fenced, one_line};
+
+/// Bytes of an argument at most.
+const MOST: usize = 5_120;
+
+const EXTRACT: &str = "\
+Look back over this session and decide what is worth keeping. Go down this list and stop at the first line that applies.
+
+1. Nothing was investigated or found out, or none of it will be needed again: save nothing and say so.
+2. It is a trivial fix, a setting used once, a guess that was not verified, or already there (check with search_knowledge): save nothing.
+3. An error or a workaround that can be recognised when it comes back: save_knowledge with type skill. Give the problem, the exact trigger (message, symptom, situation) and a solution that was tried.
+4. A pattern, a convention or a fact about this project: save_knowledge with type context. It goes to knowledge/ and is found by searching.
+5. It holds in one module of a monorepo only: propose it for that module's CLAUDE.md or AGENTS.md instead, in a line or two; where both exist, for both.
+6. A choice between ways: memory_save_decision with the rationale.
+
+Before saving, check that each entry is reusable, has specific triggers or names, is complete and tested, and holds no secret. One subject an entry. Importance is 5; 8 and above only for what must never be forgotten.";
+
+const CLOSE: &str = "\
+End this session so that the next one can go on without asking.
+
+1. memory_save_progress: complete the tasks that are done, add those that came up.
+2. memory_save_decision for each decision that is not recorded yet.
+3. memory_update_state: phase, active work, blockers (an empty list if none) and the one next action.
+4. Is there something that will be needed again? Save it with save_knowledge; most sessions have nothing.
+5. memory_save_session with a summary of two or three sentences: what was done, what is left, what to do first.
+
+Write facts, not intentions, and no secrets.";
+
+pub(super) fn all() -> Vec<Prompt> {
+    let argument = |name, about: &str| {
+        PromptArgument::new(name)
+            .with_description(about)
+            .with_required(false)
+    };
+    vec![
+        Prompt::new("briefing", Some("Where the work stands"), None),
+        Prompt::new(
+            "extract-knowledge",
+            Some("Decide what of this session is worth keeping, and keep it"),
+            Some(vec![argument("topic", "Look at this only")]),
+        ),
+        Prompt::new(
+            "close-session",
+            Some("Write down where the work stands before the session ends"),
+            Some(vec![argument("note", "Something that must be in the log")]),
+        ),
+    ]
+}
+
+pub(super) fn get(
+    workspace: &Workspace,
+    name: &str,
+    given: &JsonObject,
+    now: Timestamp,
+) -> Result<GetPromptResult, ErrorData> {
+    let text = match name {
+        "briefing" => briefing(workspace, now),
+        "extract-knowledge" => with(EXTRACT, "Look at this only", argument(given, "topic")?),
+        "close-session" => with(CLOSE, "This must be in the log", argument(given, "note")?),
+        other => {
+            let told = format!("Unknown prompt: {}", one_line(other));
+            return Err(ErrorData::invalid_params(told, None));
+        }
+    };
+    Ok(GetPromptResult::new(vec![PromptMessage::new_text(
+        Speaker::User,
+        text,
+    )]))
+}
+
+fn argument<'a>(given: &'a JsonObject, name: &str) -> Result<Option<&'a str>, ErrorData> {
+    let wrong = |what: &str| {
+        let told = format!("Argument \"{name}\" must be {what}");
+        Err(ErrorData::invalid_params(told, None))
+    };
+    match given.get(name).filter(|value| !value.is_null()) {
+        None => Ok(None),
+        Some(value) => match value.as_str() {
+            Some(text) if text.len() > MOST => wrong(&format!("at most {MOST} bytes")),
+            Some(text) => Ok(Some(text).filter(|text| !text.trim().is_empty())),
+            None => wrong("a string"),
+        },
+    }
+}
+
+fn with(text: &str, label: &str, given: Option<&str>) -> String {
+    match given {
+        Some(given) => format!("{text}\n\n{label}:\n{}", fenced(given)),
+        None => text.to_owned(),
+    }
+}
+
+fn briefing(workspace: &Workspace, now: Timestamp) -> String {
+    let nonce = format!("{:016x}", RandomState::new().build_hasher().finish());
+    let ask = BriefingAsk {
+        source: Source::Startup,
+        max_tokens: mind::MAX_TOKENS,
+        max_bytes: mind::MAX_BYTES,
+        nonce: &nonce,
+        now,
+        events: &[],
+    };
+    Mind::open(workspace).briefing(&ask).text
+}

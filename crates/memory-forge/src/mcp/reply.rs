@@ -1,0 +1,241 @@
+//! What a tool answers: a text, the same as data, and where something was
+//! written the change. Everything has a cap and says what it left out, and
+//! text of files stands between marks that it cannot contain.
+
+use forge::recall::context;
+use forge::tokens::Tokenizer;
+use rmcp::model::{CallToolResult, ContentBlock};
+use serde_json::{Value, json};
+
+use super::arguments::Arguments;
+use crate::memory::Remark;
+use crate::ui::unified_diff;
+
+/// Bytes of an answer where no `max_tokens` was given.
+const USUAL_BYTES: usize = 24_000;
+/// Tokens for what stands beside the text where it is sent as data.
+const DATA_TOKENS: usize = 16;
+/// Bytes of a change that is shown.
+const DIFF_BYTES: usize = 4_000;
+
+/// An answer that is not an error.
+#[derive(Debug)]
+pub(crate) struct Reply {
+    pub(crate) text: String,
+    /// The text as data; its fields are what the tool's schema says.
+    pub(crate) data: Value,
+    /// Follows the text in a block of its own.
+    pub(crate) diff: Option<String>,
+}
+
+impl Reply {
+    pub(crate) fn new(text: impl Into<String>, data: Value) -> Reply {
+        Reply {
+            text: text.into(),
+            data,
+            diff: None,
+        }
+    }
+
+    /// A message about something that was written, and how files changed.
+    pub(crate) fn change(message: String, changes: &[Change]) -> Reply {
+        let mut reply = Reply::new(message.clone(), json!({ "message": message }));
+        let written: Vec<&Change> = changes.iter().filter(|it| it.before != it.after).collect();
+        reply.data["files"] = written.iter().map(|it| it.path.as_str()).collect();
+        let diffs: String = written.iter().map(|it| it.diff()).collect();
+        let (shown, left_out) = first_lines(&diffs, |text| text.len() <= DIFF_BYTES);
+        let mut shown = shown.to_owned();
+        if left_out > 0 {
+            shown.push_str(&format!("[… {left_out} more lines of the change]\n"));
+        }
+        if !shown.is_empty() {
+            reply.data["diff"] = shown.clone().into();
+            reply.diff = Some(fenced(&shown));
+        }
+        reply
+    }
+
+    pub(crate) fn remark(mut self, remarks: &[Remark]) -> Reply {
+        let told: Vec<String> = remarks.iter().map(|it| one_line(it.text())).collect();
+        if told.is_empty() {
+            return self;
+        }
+        for line in &told {
+            self.text.push_str(&format!("\nNote: {line}"));
+        }
+        self.data["notes"] = json!(told);
+        self
+    }
+
+    pub(crate) fn result(self) -> CallToolResult {
+        let mut content = vec![ContentBlock::text(self.text)];
+        content.extend(self.diff.map(ContentBlock::text));
+        let mut result = CallToolResult::success(content);
+        result.structured_content = Some(self.data);
+        result
+    }
+}
+
+pub(crate) fn failure(text: String) -> CallToolResult {
+    CallToolResult::error(vec![ContentBlock::text(text)])
+}
+
+/// A file before and after a call.
+#[derive(Debug)]
+pub(crate) struct Change {
+    pub(crate) path: String,
+    pub(crate) before: String,
+    pub(crate) after: String,
+}
+
+impl Change {
+    fn diff(&self) -> String {
+        let styled = unified_diff(&self.path, &self.before, &self.after);
+        anstream::adapter::strip_str(&styled).to_string()
+    }
+}
+
+/// How much may be said.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Budget {
+    Bytes(usize),
+    /// By the o200k vocabulary.
+    Tokens(usize),
+}
+
+impl Budget {
+    pub(crate) fn of(arguments: &Arguments) -> Budget {
+        match arguments.count("max_tokens") {
+            Some(tokens) => Budget::Tokens(tokens),
+            None => Budget::Bytes(USUAL_BYTES),
+        }
+    }
+
+    pub(crate) fn limit(self) -> usize {
+        match self {
+            Budget::Bytes(limit) | Budget::Tokens(limit) => limit,
+        }
+    }
+
+    pub(crate) fn cost(self, text: &str) -> usize {
+        match self {
+            Budget::Bytes(_) => text.len(),
+            // A client may show the text or the same text as data, where each
+            // line end is an escape: the larger one counts.
+            Budget::Tokens(limit) => {
+                let sent = json!({ "message": text }).to_string();
+                match sent.len() <= limit {
+                    // A token has at least a byte: no vocabulary is needed.
+                    true => sent.len(),
+                    false => Tokenizer::O200k.count(&sent) + DATA_TOKENS,
+                }
+            }
+        }
+    }
+
+    pub(crate) fn holds(self, text: &str) -> bool {
+        self.cost(text) <= self.limit()
+    }
+}
+
+/// Text of a file between marks, as much of it as fits with what `around`
+/// makes of it; the second value is how many lines did not.
+pub(crate) fn fitted(
+    text: &str,
+    budget: Budget,
+    around: impl Fn(&str, usize) -> String,
+) -> (String, usize) {
+    let all = text.lines().count();
+    let whole = around(text, 0);
+    if budget.holds(&whole) {
+        return (whole, 0);
+    }
+    let rest = |part: &str| all - part.lines().count();
+    let (part, _) = first_lines(text, |part| budget.holds(&around(part, rest(part))));
+    (around(part, rest(part)), rest(part))
+}
+
+/// As many lines from the beginning as are accepted, and how many are left.
+fn first_lines(text: &str, accept: impl Fn(&str) -> bool) -> (&str, usize) {
+    if accept(text) {
+        return (text, 0);
+    }
+    let ends: Vec<usize> = text
+        .split_inclusive('\n')
+        .scan(0, |at, line| {
+            *at += line.len();
+            Some(*at)
+        })
+        .collect();
+    // More lines never cost less, so the place can be found by halves.
+    let count = ends.partition_point(|end| accept(&text[..*end]));
+    let end = if count == 0 { 0 } else { ends[count - 1] };
+    (&text[..end], ends.len() - count)
+}
+
+pub(crate) fn fenced(text: &str) -> String {
+    let mark = context::mark(std::iter::once(text));
+    format!(
+        "<data {mark}>\n{}\n</data {mark}>",
+        text.trim_end_matches('\n')
+    )
+}
+
+/// Names and messages on one line, whatever characters they have.
+pub(crate) fn one_line(text: &str) -> String {
+    let line: String = text
+        .chars()
+        .map(|c| if c.is_control() { ' ' } else { c })
+        .collect();
+    crate::ui::printable(line.trim()).into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_does_not_fit_is_counted() {
+        let text = "one\ntwo\nthree\n";
+        let around = |part: &str, left: usize| format!("{part}({left} left)");
+        let check = |bytes, expect: &str| {
+            assert_eq!(fitted(text, Budget::Bytes(bytes), around).0, expect);
+        };
+        check(100, "one\ntwo\nthree\n(0 left)");
+        check(16, "one\ntwo\n(1 left)");
+        check(15, "one\n(2 left)");
+        check(1, "(3 left)");
+    }
+
+    #[test]
+    fn a_text_cannot_close_its_own_fence() {
+        let inner = fenced("x");
+        let mark = &inner[6..22];
+        assert!(!fenced(&inner).starts_with(&format!("<data {mark}>")));
+    }
+
+    #[test]
+    fn tokens_are_never_exceeded() {
+        let text = "words and more words, again and again\n".repeat(200);
+        for limit in [100, 199, 400] {
+            let (shown, left) = fitted(&text, Budget::Tokens(limit), |part, left| {
+                format!("{}[{left}]", fenced(part))
+            });
+            assert!(Tokenizer::O200k.count(&shown) <= limit, "{limit}");
+            assert!(left > 0);
+        }
+    }
+
+    #[test]
+    fn a_change_is_shown_as_a_diff() {
+        let change = Change {
+            path: "a.md".to_owned(),
+            before: "a\n".to_owned(),
+            after: "a\nb\n".to_owned(),
+        };
+        let reply = Reply::change("Saved".to_owned(), &[change]);
+        let diff = reply.data["diff"].as_str().expect("there is a diff");
+        assert_eq!(diff, "--- a/a.md\n+++ b/a.md\n@@ -1 +1,2 @@\n a\n+b\n");
+        assert_eq!(reply.text, "Saved");
+    }
+}

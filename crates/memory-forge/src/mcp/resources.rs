@@ -1,0 +1,291 @@
+//! Files of the memory as resources with `memory-forge://` addresses. Only
+//! what has a part in it can be read: never what agents load, what is derived,
+//! nor anything outside.
+
+use forge::mind::{File, Mind};
+use forge::workspace::{RelPath, Role, Workspace, role};
+use rmcp::ErrorData;
+use rmcp::model::{
+    CompletionInfo, ListResourcesResult, MetaObject, Resource, ResourceContents, ResourceTemplate,
+};
+use serde_json::json;
+
+use super::reply::{Budget, fitted, one_line};
+
+const SCHEME: &str = "memory-forge://";
+/// Resources on one page of the list.
+const PAGE: usize = 100;
+/// Bytes of a file that are shown.
+const MOST_BYTES: usize = 100_000;
+const MARKDOWN: &str = "text/markdown";
+/// What a cursor of ours begins with.
+const AFTER: &str = "after:";
+
+/// Files with an address of their own.
+const SINGLE: [(&str, &str, &str); 2] = [
+    ("manifest", "_MANIFEST.md", "The map of the workspace"),
+    ("memory", "MEMORY.md", "The index of what is remembered"),
+];
+
+/// Folders whose files are addressed by their path below them.
+const FOLDERS: [(&str, &str, &str); 2] = [
+    ("knowledge", "knowledge", "A document of knowledge/"),
+    (
+        "agents",
+        ".agents/memory",
+        "What an agent remembered for itself",
+    ),
+];
+
+const STATE: [File; 5] = [
+    File::State,
+    File::Progress,
+    File::Decisions,
+    File::SessionLog,
+    File::Archive,
+];
+
+pub(super) fn templates() -> Vec<ResourceTemplate> {
+    let folders = FOLDERS.map(|(name, _, about)| {
+        ResourceTemplate::new(format!("{SCHEME}{name}/{{+path}}"), name)
+            .with_description(about)
+            .with_mime_type(MARKDOWN)
+    });
+    let state = ResourceTemplate::new(format!("{SCHEME}state/{{file}}"), "state")
+        .with_description("Where the work stands, by the file's name")
+        .with_mime_type(MARKDOWN);
+    folders.into_iter().chain([state]).collect()
+}
+
+/// Every resource that is there, in an order that does not vary.
+pub(super) fn all(workspace: &Workspace) -> Vec<Resource> {
+    let mut all = Vec::new();
+    let there = |path: &RelPath| workspace.absolute(path).metadata().ok();
+    let resource = |uri: String, path: &RelPath, size: u64| {
+        Resource::new(uri, one_line(path.as_str()))
+            .with_mime_type(MARKDOWN)
+            .with_size(size)
+    };
+    for (name, file, about) in SINGLE {
+        let path = known(file);
+        if let Some(found) = there(&path).filter(std::fs::Metadata::is_file) {
+            let uri = format!("{SCHEME}{name}");
+            all.push(resource(uri, &path, found.len()).with_description(about));
+        }
+    }
+    for path in state_files(workspace) {
+        if let Some(found) = there(&path).filter(std::fs::Metadata::is_file) {
+            let uri = format!("{SCHEME}state/{}", encoded(path.file_name()));
+            all.push(resource(uri, &path, found.len()));
+        }
+    }
+    for found in workspace.scan().files {
+        if let Some(uri) = address(&found.path)
+            && may_be_read(found.role)
+            && leads_to_memory(workspace, &found.path)
+        {
+            all.push(resource(uri, &found.path, found.size));
+        }
+    }
+    all.sort_by(|a, b| place(&a.uri).cmp(&place(&b.uri)));
+    all
+}
+
+/// What there is few of comes first.
+fn place(uri: &str) -> (bool, &str) {
+    let folder = |(name, _, _): &(&str, &str, &str)| {
+        let rest = uri.strip_prefix(SCHEME).unwrap_or(uri);
+        rest.strip_prefix(name)
+            .is_some_and(|it| it.starts_with('/'))
+    };
+    (FOLDERS.iter().any(folder), uri)
+}
+
+/// One page of the list, and where the next begins.
+pub(super) fn page(
+    all: Vec<Resource>,
+    cursor: Option<&str>,
+) -> Result<ListResourcesResult, ErrorData> {
+    let start = match cursor {
+        None => 0,
+        Some(cursor) => {
+            let last = cursor
+                .strip_prefix(AFTER)
+                .ok_or_else(|| ErrorData::invalid_params("Unknown cursor", None))?;
+            // A file that is gone meanwhile is no reason to begin again.
+            all.partition_point(|resource| place(&resource.uri) <= place(last))
+        }
+    };
+    let more = all.len() > start + PAGE;
+    let items: Vec<Resource> = all.into_iter().skip(start).take(PAGE).collect();
+    let next = items.last().map(|last| format!("{AFTER}{}", last.uri));
+    let mut result = ListResourcesResult::with_all_items(items);
+    result.next_cursor = next.filter(|_| more);
+    Ok(result)
+}
+
+pub(super) fn read(workspace: &Workspace, uri: &str) -> Result<ResourceContents, ErrorData> {
+    let missing = || {
+        let told = format!("Resource not found: {}", one_line(uri));
+        ErrorData::resource_not_found(told, Some(json!({ "uri": uri })))
+    };
+    let path = locate(workspace, uri).ok_or_else(missing)?;
+    let text = match workspace.read_text(&path) {
+        Ok(text) => text,
+        Err(error) if error.is_not_found() => return Err(missing()),
+        Err(error) => {
+            let told = format!("Cannot read `{path}`: {}", error.reason());
+            return Err(ErrorData::internal_error(told, Some(json!({ "uri": uri }))));
+        }
+    };
+    let (shown, left_out) = fitted(&text, Budget::Bytes(MOST_BYTES), |part, left| match left {
+        0 => part.to_owned(),
+        left => format!("{part}\n[… {left} more lines of {path} left out]\n"),
+    });
+    let contents = ResourceContents::text(shown, uri).with_mime_type(MARKDOWN);
+    if left_out == 0 {
+        return Ok(contents);
+    }
+    let mut meta = MetaObject::default();
+    meta.insert("memory-forge/leftOutLines".to_owned(), left_out.into());
+    Ok(contents.with_meta(meta))
+}
+
+/// The paths below a template's folder that begin like `value`.
+pub(super) fn complete(workspace: &Workspace, template: &str, value: &str) -> CompletionInfo {
+    let Some(prefix) = template.split_once('{').map(|(prefix, _)| prefix) else {
+        return CompletionInfo::default();
+    };
+    let mut values: Vec<String> = all(workspace)
+        .iter()
+        .filter_map(|resource| decoded(resource.uri.strip_prefix(prefix)?))
+        .filter(|rest| rest.starts_with(value))
+        .collect();
+    let total = values.len();
+    values.truncate(CompletionInfo::MAX_VALUES);
+    let more = total > values.len();
+    CompletionInfo::with_pagination(values, u32::try_from(total).ok(), more).unwrap_or_default()
+}
+
+/// The file behind an address, if it is one that may be read.
+fn locate(workspace: &Workspace, uri: &str) -> Option<RelPath> {
+    let rest = decoded(uri.strip_prefix(SCHEME)?)?;
+    if let Some((_, file, _)) = SINGLE.iter().find(|(name, _, _)| *name == rest) {
+        return Some(known(file));
+    }
+    let (kind, below) = rest.split_once('/')?;
+    if kind == "state" {
+        let mut files = state_files(workspace).into_iter();
+        return files.find(|path| path.file_name() == below);
+    }
+    let (_, folder, _) = FOLDERS.iter().find(|(name, _, _)| *name == kind)?;
+    let path = RelPath::new(&format!("{folder}/{below}")).ok()?;
+    if !path.starts_with(folder) || !may_be_read(role(&path, &[])) {
+        return None;
+    }
+    leads_to_memory(workspace, &path).then_some(path)
+}
+
+/// A link may lead to a file that is not for reading.
+fn leads_to_memory(workspace: &Workspace, path: &RelPath) -> bool {
+    let absolute = workspace.absolute(path);
+    let real = || {
+        let real = absolute.canonicalize().ok()?;
+        let real = real.strip_prefix(workspace.root()).ok()?.to_str()?;
+        RelPath::new(&real.replace('\\', "/")).ok()
+    };
+    real().is_some_and(|real| may_be_read(role(&real, &[])))
+}
+
+fn may_be_read(role: Role) -> bool {
+    match role {
+        Role::Knowledge | Role::Routing | Role::Agent | Role::State | Role::Archive => true,
+        Role::Derived | Role::Autoload | Role::Untracked => false,
+    }
+}
+
+fn state_files(workspace: &Workspace) -> Vec<RelPath> {
+    let mind = Mind::open(workspace);
+    let mut files: Vec<RelPath> = Vec::new();
+    for path in STATE.map(|which| mind.file(which)) {
+        if !files.contains(&path) {
+            files.push(path);
+        }
+    }
+    files
+}
+
+fn address(path: &RelPath) -> Option<String> {
+    FOLDERS.iter().find_map(|(name, folder, _)| {
+        let below = path.as_str().strip_prefix(folder)?.strip_prefix('/')?;
+        Some(format!("{SCHEME}{name}/{}", encoded(below)))
+    })
+}
+
+fn known(path: &str) -> RelPath {
+    RelPath::new(path).expect("a constant that is a path")
+}
+
+/// A path as part of an address: what RFC 3986 does not leave as it is becomes
+/// `%XX`; slashes stay.
+fn encoded(path: &str) -> String {
+    let mut out = String::with_capacity(path.len());
+    for byte in path.bytes() {
+        match byte {
+            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' | b'/' => {
+                out.push(char::from(byte));
+            }
+            _ => out.push_str(&format!("%{byte:02X}")),
+        }
+    }
+    out
+}
+
+fn decoded(text: &str) -> Option<String> {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.bytes();
+    while let Some(byte) = rest.next() {
+        bytes.push(match byte {
+            b'%' => {
+                let high = char::from(rest.next()?).to_digit(16)?;
+                let low = char::from(rest.next()?).to_digit(16)?;
+                u8::try_from(high * 16 + low).ok()?
+            }
+            other => other,
+        });
+    }
+    String::from_utf8(bytes).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn any_path_survives_the_way_through_an_address() {
+        for path in ["a.md", "b c/ü %41.md", "漢/?#[x].md", "100%.md"] {
+            assert_eq!(decoded(&encoded(path)).as_deref(), Some(path));
+        }
+        for broken in ["%", "%4", "%zz", "%ff"] {
+            assert_eq!(decoded(broken), None, "{broken}");
+        }
+    }
+
+    #[test]
+    fn pages_follow_one_another_though_files_vanish() {
+        let names = |from: usize, to: usize| -> Vec<Resource> {
+            let uri = |n| format!("{SCHEME}knowledge/{n:04}.md");
+            (from..to).map(|n| Resource::new(uri(n), "x")).collect()
+        };
+        let first = page(names(0, 250), None).expect("no cursor");
+        assert_eq!(first.resources.len(), PAGE);
+        let cursor = first.next_cursor.expect("there is more");
+        let mut without_last = names(0, 250);
+        without_last.remove(PAGE - 1);
+        let second = page(without_last, Some(&cursor)).expect("the cursor is ours");
+        assert_eq!(second.resources[0].uri, names(100, 101)[0].uri);
+        let last = page(names(0, 200), second.next_cursor.as_deref()).expect("ours");
+        assert!(last.next_cursor.is_none());
+        assert!(page(names(0, 3), Some("x")).is_err());
+    }
+}

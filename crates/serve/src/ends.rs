@@ -1,0 +1,129 @@
+//! When to stop: a signal, or the death of whoever started us. Both are waited
+//! for on a thread of their own, so that a handler at work delays neither.
+
+use std::io;
+use std::time::Duration;
+
+use tokio::sync::oneshot;
+
+/// How long answers under way may take after that. Then the process ends as it
+/// is: all files are written so that this is safe.
+const GRACE: Duration = Duration::from_secs(2);
+
+/// Resolves when it is time to stop. `with_parent` also watches the process
+/// that started this one.
+///
+/// On Linux the kernel tells of the parent's death by a signal. Elsewhere the
+/// parent's number is looked at every two seconds; on Windows only the end of
+/// input tells, which a dying parent leaves behind in nearly all cases.
+pub(crate) fn watch(with_parent: bool) -> io::Result<oneshot::Receiver<()>> {
+    let parent = with_parent.then(Parent::of_this_process);
+    let (tell, told) = oneshot::channel();
+    let (ready, is_ready) = std::sync::mpsc::channel();
+    std::thread::Builder::new()
+        .name("ends".to_owned())
+        .spawn(move || {
+            let runtime = tokio::runtime::Builder::new_current_thread()
+                .enable_all()
+                .build();
+            let waited = match runtime {
+                Ok(runtime) => runtime.block_on(wait(parent, &ready)),
+                Err(error) => Err(error),
+            };
+            match waited {
+                // Nobody listens any more where the server ended by itself.
+                Ok(()) => {
+                    if tell.send(()).is_ok() {
+                        std::thread::sleep(GRACE);
+                        std::process::exit(0);
+                    }
+                }
+                Err(error) => {
+                    let _ = ready.send(Err(error));
+                }
+            }
+        })?;
+    // The handlers stand before the first message is read.
+    is_ready
+        .recv()
+        .unwrap_or_else(|_| Err(io::Error::other("the watching thread ended")))?;
+    Ok(told)
+}
+
+type Ready = std::sync::mpsc::Sender<io::Result<()>>;
+
+#[cfg(unix)]
+async fn wait(parent: Option<Parent>, ready: &Ready) -> io::Result<()> {
+    use tokio::signal::unix::{SignalKind, signal};
+
+    let mut terminate = signal(SignalKind::terminate())?;
+    let mut interrupt = signal(SignalKind::interrupt())?;
+    let mut hang_up = signal(SignalKind::hangup())?;
+    let gone = async {
+        match parent {
+            Some(parent) => parent.gone(ready).await,
+            None => {
+                let _ = ready.send(Ok(()));
+                std::future::pending().await
+            }
+        }
+    };
+    tokio::select! {
+        _ = terminate.recv() => Ok(()),
+        _ = interrupt.recv() => Ok(()),
+        _ = hang_up.recv() => Ok(()),
+        gone = gone => gone,
+    }
+}
+
+#[cfg(not(unix))]
+async fn wait(_: Option<Parent>, ready: &Ready) -> io::Result<()> {
+    let _ = ready.send(Ok(()));
+    tokio::signal::ctrl_c().await
+}
+
+/// The process that started this one.
+#[derive(Debug)]
+struct Parent {
+    #[cfg(unix)]
+    number: u32,
+}
+
+impl Parent {
+    fn of_this_process() -> Self {
+        Self {
+            #[cfg(unix)]
+            number: std::os::unix::process::parent_id(),
+        }
+    }
+
+    /// The signal comes whenever the *thread* that started us ends, which a
+    /// client with a pool of threads does all the time; so the parent's number
+    /// decides.
+    #[cfg(target_os = "linux")]
+    async fn gone(self, ready: &Ready) -> io::Result<()> {
+        use tokio::signal::unix::{SignalKind, signal};
+
+        let mut signals = signal(SignalKind::user_defined2())?;
+        // SAFETY: it takes two numbers and touches no memory of ours.
+        let set = unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGUSR2) };
+        if set != 0 {
+            return Err(io::Error::last_os_error());
+        }
+        let _ = ready.send(Ok(()));
+        while std::os::unix::process::parent_id() == self.number {
+            signals.recv().await;
+        }
+        Ok(())
+    }
+
+    #[cfg(all(unix, not(target_os = "linux")))]
+    async fn gone(self, ready: &Ready) -> io::Result<()> {
+        let _ = ready.send(Ok(()));
+        let mut every = tokio::time::interval(Duration::from_secs(2));
+        while std::os::unix::process::parent_id() == self.number {
+            every.tick().await;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,328 @@
+//! A handler on loopback HTTP, for clients that cannot start a process. Every
+//! request shows the token; names that are not the loopback's are refused, so
+//! that no page in a browser reaches it. It listens on 127.0.0.1 alone.
+
+use std::collections::VecDeque;
+use std::convert::Infallible;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use http_body_util::combinators::BoxBody;
+use http_body_util::{BodyExt, Full};
+use hyper::body::{Bytes, Incoming};
+use hyper::header::{AUTHORIZATION, HOST, HeaderMap, HeaderValue, ORIGIN, WWW_AUTHENTICATE};
+use hyper::service::service_fn;
+use hyper::{Request, Response, StatusCode, Uri};
+use hyper_util::rt::{TokioIo, TokioTimer};
+use rmcp::ServerHandler;
+use rmcp::transport::streamable_http_server::session::local::{LocalSessionManager, SessionConfig};
+use rmcp::transport::streamable_http_server::session::{SessionId, SessionManager};
+use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{Semaphore, watch};
+use tokio::task::JoinSet;
+
+use crate::{Error, MAX_MESSAGE, log};
+
+/// Sessions of the eras before 2026-07-28. One more, and the one that was used
+/// the longest ago is closed.
+const SESSIONS: usize = 64;
+
+/// A session without a word for this long is closed.
+const SESSION_IDLE: Duration = Duration::from_secs(300);
+
+/// Connections at one time; more wait to be accepted.
+const CONNECTIONS: usize = 128;
+
+/// From a connection's start to the end of its headers.
+const HEADERS_IN: Duration = Duration::from_secs(10);
+
+/// What answers under way may still take when the server ends.
+const LAST_ANSWERS: Duration = Duration::from_millis(1_500);
+
+pub struct HttpOptions {
+    /// 0 takes any that is free.
+    pub port: u16,
+    /// What clients show as `Authorization: Bearer …`; see [`crate::new_token`].
+    pub token: String,
+}
+
+type Answer = Response<BoxBody<Bytes, Infallible>>;
+
+/// Serves `/mcp` on 127.0.0.1 until a signal comes. `make` gives a handler for
+/// each session, and for each request of the era without sessions; `ready` is
+/// told the address once connections are taken.
+///
+/// # Errors
+///
+/// Where the port is taken, the token is empty, or the runtime cannot be had.
+pub fn http<H, F>(
+    make: F,
+    options: HttpOptions,
+    ready: impl FnOnce(SocketAddr),
+) -> Result<(), Error>
+where
+    F: Fn() -> H + Send + Sync + 'static,
+    H: ServerHandler,
+{
+    if options.token.is_empty() {
+        return Err(Error::NoToken);
+    }
+    let stop = crate::ends::watch(false).map_err(Error::Start)?;
+    let runtime = crate::runtime()?;
+    let served = runtime.block_on(async {
+        let port = options.port;
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).await;
+        let listener = listener.map_err(|source| Error::Bind { port, source })?;
+        ready(listener.local_addr().map_err(Error::Start)?);
+        serve(listener, Door::new(make, options.token), async {
+            let _ = stop.await;
+        })
+        .await;
+        Ok(())
+    });
+    runtime.shutdown_background();
+    served
+}
+
+async fn serve<H: ServerHandler>(listener: TcpListener, door: Door<H>, stop: impl Future) {
+    let door = Arc::new(door);
+    let places = Arc::new(Semaphore::new(CONNECTIONS));
+    let (ending, ended) = watch::channel(false);
+    let mut connections = JoinSet::new();
+    let mut stop = std::pin::pin!(stop);
+    loop {
+        let accept = async {
+            let place = places.clone().acquire_owned().await;
+            let accepted = listener.accept().await;
+            accepted.map(|(stream, _)| (stream, place))
+        };
+        let accepted = tokio::select! {
+            accepted = accept => accepted,
+            _ = &mut stop => break,
+        };
+        match accepted {
+            Ok((stream, place)) => {
+                let connection = connection(stream, door.clone(), ended.clone());
+                connections.spawn(async move {
+                    connection.await;
+                    drop(place);
+                });
+                while connections.try_join_next().is_some() {}
+            }
+            // Too many open files and the like pass; a busy loop would not help.
+            Err(error) => {
+                log(format_args!("Cannot accept a connection: {error}"));
+                tokio::time::sleep(Duration::from_millis(100)).await;
+            }
+        }
+    }
+    let _ = ending.send(true);
+    door.end().await;
+    let all = async { while connections.join_next().await.is_some() {} };
+    let _ = tokio::time::timeout(LAST_ANSWERS, all).await;
+}
+
+async fn connection<H: ServerHandler>(
+    stream: TcpStream,
+    door: Arc<Door<H>>,
+    mut ended: watch::Receiver<bool>,
+) {
+    let _ = stream.set_nodelay(true);
+    let service = service_fn(move |request| {
+        let door = door.clone();
+        async move { Ok::<_, Infallible>(door.answer(request).await) }
+    });
+    let mut connection = std::pin::pin!(
+        hyper::server::conn::http1::Builder::new()
+            .timer(TokioTimer::new())
+            .header_read_timeout(HEADERS_IN)
+            .serve_connection(TokioIo::new(stream), service)
+    );
+    tokio::select! {
+        // What a client does wrong on its connection is its own matter.
+        _ = connection.as_mut() => return,
+        _ = ended.wait_for(|ended| *ended) => connection.as_mut().graceful_shutdown(),
+    }
+    let _ = connection.await;
+}
+
+/// All that is checked before the SDK sees a request.
+struct Door<H> {
+    token: String,
+    service: StreamableHttpService<H, LocalSessionManager>,
+    sessions: Arc<LocalSessionManager>,
+    /// The last one was used last.
+    used: Mutex<VecDeque<SessionId>>,
+}
+
+impl<H: ServerHandler> Door<H> {
+    fn new(make: impl Fn() -> H + Send + Sync + 'static, token: String) -> Self {
+        let mut config = SessionConfig::default();
+        config.keep_alive = Some(SESSION_IDLE);
+        let mut sessions = LocalSessionManager::default();
+        sessions.session_config = config;
+        let sessions = Arc::new(sessions);
+        let config = StreamableHttpServerConfig::default().with_max_request_body_bytes(MAX_MESSAGE);
+        Self {
+            token,
+            service: StreamableHttpService::new(move || Ok(make()), sessions.clone(), config),
+            sessions,
+            used: Mutex::default(),
+        }
+    }
+
+    async fn answer(&self, request: Request<Incoming>) -> Answer {
+        if let Some(refused) = self.refused(&request) {
+            return refused;
+        }
+        if let Some(session) = session(request.headers()) {
+            self.touch(session, false);
+        }
+        let answer = self.service.handle(request).await;
+        if let Some(session) = session(answer.headers()) {
+            let surplus = self.touch(session, true);
+            if let Some(oldest) = surplus {
+                let _ = self.sessions.close_session(&oldest).await;
+            }
+        }
+        answer
+    }
+
+    /// The answer to a request that goes no further.
+    fn refused<B>(&self, request: &Request<B>) -> Option<Answer> {
+        let headers = request.headers();
+        if !host_is_loopback(request.uri(), headers) {
+            return Some(refusal(
+                StatusCode::FORBIDDEN,
+                "Host is not a loopback name",
+            ));
+        }
+        if !origin_is_loopback(headers) {
+            return Some(refusal(
+                StatusCode::FORBIDDEN,
+                "Origin is not a loopback name",
+            ));
+        }
+        if request.uri().path() != "/mcp" {
+            return Some(refusal(StatusCode::NOT_FOUND, "Only /mcp is served"));
+        }
+        if !shows(headers, &self.token) {
+            let mut refused = refusal(StatusCode::UNAUTHORIZED, "A bearer token is needed");
+            let challenge = HeaderValue::from_static("Bearer realm=\"memory-forge\"");
+            refused.headers_mut().insert(WWW_AUTHENTICATE, challenge);
+            return Some(refused);
+        }
+        None
+    }
+
+    /// Notes the use of a session. Gives the one that has to go for it.
+    fn touch(&self, session: SessionId, may_be_new: bool) -> Option<SessionId> {
+        let mut used = self.used.lock().expect("nothing panics with it locked");
+        let known = used.iter().position(|other| *other == session);
+        if let Some(at) = known {
+            used.remove(at);
+        } else if !may_be_new {
+            return None;
+        }
+        used.push_back(session);
+        if used.len() > SESSIONS {
+            used.pop_front()
+        } else {
+            None
+        }
+    }
+
+    /// Streams that wait for news would keep their connections open.
+    async fn end(&self) {
+        let open: Vec<SessionId> = self
+            .sessions
+            .sessions
+            .read()
+            .await
+            .keys()
+            .cloned()
+            .collect();
+        for session in open {
+            let _ = self.sessions.close_session(&session).await;
+        }
+    }
+}
+
+fn session(headers: &HeaderMap) -> Option<SessionId> {
+    let id = headers.get("mcp-session-id")?.to_str().ok()?;
+    Some(id.into())
+}
+
+fn refusal(status: StatusCode, why: &'static str) -> Answer {
+    let body = Full::new(Bytes::from_static(why.as_bytes())).boxed();
+    let mut answer = Response::new(body);
+    *answer.status_mut() = status;
+    answer
+}
+
+/// The name a client used for us, by the one `Host` header or by the address.
+fn host_is_loopback(uri: &Uri, headers: &HeaderMap) -> bool {
+    let mut hosts = headers.get_all(HOST).iter();
+    let (Some(host), None) = (hosts.next(), hosts.next()) else {
+        return false;
+    };
+    let by_uri = uri.authority().map(|authority| authority.as_str());
+    host.to_str().is_ok_and(authority_is_loopback) && by_uri.is_none_or(authority_is_loopback)
+}
+
+/// Browsers always send it with what pages ask for; programs rarely do.
+fn origin_is_loopback(headers: &HeaderMap) -> bool {
+    headers.get_all(ORIGIN).iter().all(|origin| {
+        let authority = origin.to_str().ok().and_then(|origin| {
+            let rest = origin.strip_prefix("http://");
+            rest.or_else(|| origin.strip_prefix("https://"))
+        });
+        authority.is_some_and(authority_is_loopback)
+    })
+}
+
+fn authority_is_loopback(authority: &str) -> bool {
+    let (name, port) = match authority.strip_prefix('[') {
+        Some(rest) => match rest.split_once(']') {
+            Some(("::1", rest)) => (
+                "localhost",
+                rest.strip_prefix(':').or(rest.is_empty().then_some("0")),
+            ),
+            _ => return false,
+        },
+        None => match authority.split_once(':') {
+            Some((name, port)) => (name, Some(port)),
+            None => (authority, Some("0")),
+        },
+    };
+    let name_fits = name.eq_ignore_ascii_case("localhost") || name == "127.0.0.1";
+    name_fits && port.is_some_and(|port| port.parse::<u16>().is_ok())
+}
+
+fn shows(headers: &HeaderMap, token: &str) -> bool {
+    let mut values = headers.get_all(AUTHORIZATION).iter();
+    let (Some(value), None) = (values.next(), values.next()) else {
+        return false;
+    };
+    let value = value.as_bytes();
+    match value.split_at_checked(7) {
+        Some((scheme, shown)) if scheme.eq_ignore_ascii_case(b"bearer ") => {
+            same(shown.trim_ascii(), token.as_bytes())
+        }
+        _ => false,
+    }
+}
+
+/// Takes as long for a near miss as for a far one. The length is no secret.
+fn same(shown: &[u8], token: &[u8]) -> bool {
+    let mut differ = u8::from(shown.len() != token.len());
+    for (at, byte) in token.iter().enumerate() {
+        differ |= std::hint::black_box(byte ^ shown.get(at).unwrap_or(&0));
+    }
+    std::hint::black_box(differ) == 0
+}
+
+#[cfg(test)]
+mod tests;

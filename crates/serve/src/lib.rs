@@ -1,0 +1,72 @@
+//! An MCP handler on standard input and output, or on loopback HTTP. It knows
+//! the protocol's wires and nothing of memory; standard output carries protocol
+//! alone, and no address but the loopback's is ever used.
+
+mod ends;
+mod framing;
+mod http;
+mod scan;
+mod stdio;
+
+pub use http::{HttpOptions, http};
+pub use stdio::stdio;
+
+/// The longest message that is taken, on either wire.
+pub const MAX_MESSAGE: usize = 10_000_000;
+
+/// Why a server could not run. How it ended is no error: the end of input, a
+/// signal, a closed pipe and the parent's death are all ways to finish.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    #[error("Cannot start the server: {0}")]
+    Start(#[source] std::io::Error),
+    #[error("Cannot listen on 127.0.0.1:{port}: {source}")]
+    Bind {
+        port: u16,
+        #[source]
+        source: std::io::Error,
+    },
+    #[error("An HTTP server needs a token that is not empty")]
+    NoToken,
+    #[error("The connection could not be set up: {0}")]
+    Handshake(String),
+}
+
+/// A secret for [`HttpOptions`]: 256 bits from the operating system, as
+/// hexadecimal digits.
+///
+/// # Panics
+///
+/// Where the operating system has no randomness to give.
+pub fn new_token() -> String {
+    let mut bytes = [0_u8; 32];
+    getrandom::fill(&mut bytes).expect("the operating system gives random bytes");
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// Everything happens on the caller's thread, as nothing here needs a second.
+fn runtime() -> Result<tokio::runtime::Runtime, Error> {
+    tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(Error::Start)
+}
+
+/// For people, on standard error, which clients keep as the server's log. A
+/// closed standard error is no reason to stop.
+fn log(line: std::fmt::Arguments) {
+    use std::io::Write;
+    let _ = writeln!(std::io::stderr(), "memory-forge mcp: {line}");
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn tokens_are_long_and_differ() {
+        let (one, two) = (super::new_token(), super::new_token());
+        assert_eq!(one.len(), 64);
+        assert!(one.bytes().all(|byte| byte.is_ascii_hexdigit()), "{one}");
+        assert_ne!(one, two);
+    }
+}

@@ -1,0 +1,564 @@
+//! A handler on standard input and output. The SDK's own transport for them
+//! has one framing, is silent about what it cannot read, and gives up when the
+//! first message is not the one it expects; this one answers and goes on.
+
+use std::collections::{HashMap, VecDeque};
+use std::io::{self, Read, Write};
+use std::sync::{Arc, Mutex, MutexGuard};
+use std::time::Duration;
+
+use rmcp::model::{
+    ClientJsonRpcMessage, ClientNotification, ClientRequest, ErrorCode, ErrorData, GetMeta,
+    JsonRpcMessage, JsonRpcRequest, ProtocolVersion, RequestId, ServerJsonRpcMessage,
+};
+use rmcp::service::{RoleServer, RxJsonRpcMessage, ServerInitializeError, TxJsonRpcMessage};
+use rmcp::transport::Transport;
+use rmcp::{ServerHandler, ServiceExt};
+use serde::Serialize;
+use serde_json::Value;
+use tokio::sync::{Notify, mpsc, oneshot};
+use tokio::time::Instant;
+
+use crate::framing::{Frame, Framer, Framing};
+use crate::{Error, MAX_MESSAGE, log};
+
+/// Requests under way at one time; more wait in the pipe.
+const IN_FLIGHT: usize = 64;
+
+/// Elements of one batch.
+const BATCH: usize = IN_FLIGHT;
+
+/// How long answers may take that are still owed when the input is over.
+const LAST_ANSWERS: Duration = Duration::from_secs(60);
+
+/// Serves until the input ends, a signal comes, the parent dies or the output
+/// is closed. What was asked before the end of input is answered first.
+///
+/// # Errors
+///
+/// Where threads, signals or the runtime cannot be had.
+pub fn stdio<H: ServerHandler>(handler: H) -> Result<(), Error> {
+    let stop = crate::ends::watch(true).map_err(Error::Start)?;
+    let runtime = crate::runtime()?;
+    let served = runtime.block_on(async {
+        tokio::select! {
+            served = serve(handler, io::stdin(), io::stdout()) => served,
+            _ = stop => Ok(()),
+        }
+    });
+    // A read of standard input may still be blocked, and need not end.
+    runtime.shutdown_background();
+    served
+}
+
+/// As [`stdio`], on any two pipes.
+pub(crate) async fn serve<H: ServerHandler>(
+    handler: H,
+    input: impl Read + Send + 'static,
+    output: impl Write + Send + 'static,
+) -> Result<(), Error> {
+    let frames = read_frames(input, MAX_MESSAGE).map_err(Error::Start)?;
+    let owed = Arc::new(Owed::default());
+    let writer = write_frames(output, owed.clone()).map_err(Error::Start)?;
+    let versions = handler.supported_protocol_versions().into_owned();
+    let (tell, over) = oneshot::channel();
+    let wire = Wire::new(frames, writer, owed, versions, tell);
+    let served = async {
+        match handler.serve(wire).await {
+            Ok(running) => match running.waiting().await {
+                Ok(_) => Ok(()),
+                Err(error) => Err(Error::Handshake(error.to_string())),
+            },
+            // Both are ends of a connection on which little was said.
+            Err(
+                ServerInitializeError::ConnectionClosed(_)
+                | ServerInitializeError::TransportError { .. },
+            ) => Ok(()),
+            Err(error) => Err(Error::Handshake(error.to_string())),
+        }
+    };
+    // The SDK would wait five more seconds for handlers that owe nothing, such
+    // as those of open subscriptions, and clients count every second as ours.
+    tokio::select! {
+        served = served => served,
+        Ok(()) = over => Ok(()),
+    }
+}
+
+/// Reads on a thread, as a read of a pipe cannot be made to wait politely on
+/// every system. The channel is short, so that a flood stays in the pipe.
+fn read_frames(
+    mut input: impl Read + Send + 'static,
+    limit: usize,
+) -> io::Result<mpsc::Receiver<Vec<Frame>>> {
+    let (sender, receiver) = mpsc::channel(1);
+    std::thread::Builder::new()
+        .name("input".to_owned())
+        .spawn(move || {
+            let mut framer = Framer::new(limit);
+            let mut piece = vec![0; 64 * 1024];
+            loop {
+                let mut frames = Vec::new();
+                let length = match input.read(&mut piece) {
+                    Ok(length) => length,
+                    Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                    Err(error) => {
+                        log(format_args!("Cannot read the input: {error}"));
+                        0
+                    }
+                };
+                match length {
+                    0 => framer.finish(&mut frames),
+                    _ => framer.feed(&piece[..length], &mut frames),
+                }
+                let told = frames.is_empty() || sender.blocking_send(frames).is_ok();
+                if length == 0 || !told {
+                    return;
+                }
+            }
+        })?;
+    Ok(receiver)
+}
+
+/// Writes on a thread, so that a client that does not read stops nothing but
+/// its own answers.
+fn write_frames(
+    mut output: impl Write + Send + 'static,
+    owed: Arc<Owed>,
+) -> io::Result<mpsc::Sender<Vec<u8>>> {
+    let (sender, mut receiver) = mpsc::channel::<Vec<u8>>(1);
+    std::thread::Builder::new()
+        .name("output".to_owned())
+        .spawn(move || {
+            // A closed output ends the connection: the channel closes with it.
+            while let Some(bytes) = receiver.blocking_recv() {
+                let written = output.write_all(&bytes).and_then(|()| output.flush());
+                if written.is_err() {
+                    break;
+                }
+                owed.written();
+            }
+        })?;
+    Ok(sender)
+}
+
+struct Wire {
+    frames: mpsc::Receiver<Vec<Frame>>,
+    unread: VecDeque<Frame>,
+    /// Messages of a batch that are still to be handed on.
+    messages: VecDeque<ClientJsonRpcMessage>,
+    /// Our own answers, to what is no message.
+    answers: VecDeque<Vec<u8>>,
+    writer: mpsc::Sender<Vec<u8>>,
+    owed: Arc<Owed>,
+    /// The SDK has taken up one of the two lives of a connection. Before, a
+    /// notification would end it.
+    started: bool,
+    versions: Vec<ProtocolVersion>,
+    /// When to give up on what is still owed, once the input is over.
+    give_up: Option<Instant>,
+    /// Told when the input is over and everything is answered.
+    over: Option<oneshot::Sender<()>>,
+}
+
+impl Wire {
+    fn new(
+        frames: mpsc::Receiver<Vec<Frame>>,
+        writer: mpsc::Sender<Vec<u8>>,
+        owed: Arc<Owed>,
+        versions: Vec<ProtocolVersion>,
+        over: oneshot::Sender<()>,
+    ) -> Self {
+        Self {
+            frames,
+            unread: VecDeque::new(),
+            messages: VecDeque::new(),
+            answers: VecDeque::new(),
+            writer,
+            owed,
+            started: false,
+            versions,
+            give_up: None,
+            over: Some(over),
+        }
+    }
+
+    /// What the SDK shall see of a frame, if anything.
+    fn take(&mut self, frame: Frame) -> Option<ClientJsonRpcMessage> {
+        match frame {
+            Frame::Message { text, framing } => {
+                self.owed.lock().framing = framing;
+                match serde_json::from_slice(&text) {
+                    Ok(message) => self.admit(message, None),
+                    Err(_) => self.odd(&text),
+                }
+            }
+            Frame::TooLong { id, framing } => {
+                self.owed.lock().framing = framing;
+                let why = format!("The message is longer than {MAX_MESSAGE} bytes");
+                log(format_args!("{why}, it was left out"));
+                self.refuse(ErrorData::invalid_request(why, None), id, None);
+                None
+            }
+            Frame::BadHeader => {
+                log(format_args!("Headers without a usable Content-Length"));
+                None
+            }
+        }
+    }
+
+    /// What is no single message: a batch, or nothing that can be understood.
+    fn odd(&mut self, text: &[u8]) -> Option<ClientJsonRpcMessage> {
+        match serde_json::from_slice::<Value>(text) {
+            Ok(Value::Array(elements)) => {
+                self.batch(elements);
+                self.messages.pop_front()
+            }
+            Ok(value) => {
+                self.not_a_message(value, None);
+                None
+            }
+            Err(error) => {
+                let why = format!("Parse error: {error}");
+                self.refuse(ErrorData::parse_error(why, None), None, None);
+                None
+            }
+        }
+    }
+
+    fn batch(&mut self, elements: Vec<Value>) {
+        let refused = match elements.len() {
+            0 => Some("A batch needs an element".to_owned()),
+            length if length > BATCH => Some(format!("A batch has at most {BATCH} elements")),
+            _ => None,
+        };
+        if let Some(why) = refused {
+            return self.refuse(ErrorData::invalid_request(why, None), None, None);
+        }
+        let batch = self.owed.lock().open_batch();
+        for element in elements {
+            match serde_json::from_value::<ClientJsonRpcMessage>(element.clone()) {
+                Ok(message) => {
+                    if let Some(message) = self.admit(message, Some(batch)) {
+                        self.messages.push_back(message);
+                    }
+                }
+                Err(_) => self.not_a_message(element, Some(batch)),
+            }
+        }
+        // Held open until here, so that early answers do not close it.
+        let whole = self.owed.lock().leave_batch(batch, None);
+        self.answers.extend(whole);
+    }
+
+    fn not_a_message(&mut self, value: Value, batch: Option<u64>) {
+        // A notification is never answered, not even a wrong one.
+        if value.get("method").is_some() && value.get("id").is_none() {
+            return;
+        }
+        let id = value.get("id").cloned();
+        let id = id.and_then(|id| serde_json::from_value(id).ok());
+        let error = ErrorData::invalid_request("Invalid request", None);
+        self.refuse(error, id, batch);
+    }
+
+    fn admit(
+        &mut self,
+        message: ClientJsonRpcMessage,
+        batch: Option<u64>,
+    ) -> Option<ClientJsonRpcMessage> {
+        match message {
+            JsonRpcMessage::Request(request) => self.admit_request(request, batch),
+            _ if !self.started => None,
+            JsonRpcMessage::Notification(notification) => {
+                if let ClientNotification::CancelledNotification(cancelled) =
+                    &notification.notification
+                    && let Some(id) = &cancelled.params.request_id
+                {
+                    let whole = self.owed.settle(id, None);
+                    self.answers.extend(whole);
+                }
+                Some(JsonRpcMessage::Notification(notification))
+            }
+            answer => Some(answer),
+        }
+    }
+
+    fn admit_request(
+        &mut self,
+        request: JsonRpcRequest<ClientRequest>,
+        batch: Option<u64>,
+    ) -> Option<ClientJsonRpcMessage> {
+        let id = request.id.clone();
+        let meta = request.request.get_meta();
+        let complete = meta
+            .missing_required_keys(&ProtocolVersion::V_2026_07_28)
+            .is_empty();
+        let served = meta
+            .protocol_version()
+            .is_some_and(|version| self.versions.contains(&version));
+        let mut answered = true;
+        match &request.request {
+            ClientRequest::InitializeRequest(_) if batch.is_some() => {
+                let error = ErrorData::invalid_request("initialize cannot be in a batch", None);
+                self.refuse(error, Some(id), batch);
+                return None;
+            }
+            ClientRequest::InitializeRequest(_) => self.started = true,
+            ClientRequest::DiscoverRequest(_) | ClientRequest::PingRequest(_) => {}
+            // The SDK would find fault with its metadata, and a client that
+            // probes for a method wants to know about the method.
+            ClientRequest::CustomRequest(custom) if !self.started && !complete => {
+                let why = format!("Method not found: {}", custom.method);
+                let error = ErrorData::new(ErrorCode::METHOD_NOT_FOUND, why, None);
+                self.refuse(error, Some(id), batch);
+                return None;
+            }
+            // It stays open until somebody ends it.
+            ClientRequest::SubscriptionsListenRequest(_) => {
+                answered = false;
+                self.started |= complete && served;
+            }
+            _ => self.started |= complete && served,
+        }
+        if answered && !self.owed.lock().add(id.clone(), batch) {
+            let error = ErrorData::invalid_request("A request with this id is under way", None);
+            self.refuse(error, Some(id), batch);
+            return None;
+        }
+        Some(JsonRpcMessage::Request(request))
+    }
+
+    fn refuse(&mut self, error: ErrorData, id: Option<RequestId>, batch: Option<u64>) {
+        let answer = ServerJsonRpcMessage::error(error, id);
+        let mut owed = self.owed.lock();
+        let answer = match batch {
+            Some(batch) => owed.answer_in_batch(batch, &answer),
+            None => Some(owed.encode(&answer)),
+        };
+        drop(owed);
+        self.answers.extend(answer);
+    }
+}
+
+impl Transport<RoleServer> for Wire {
+    type Error = io::Error;
+
+    fn send(
+        &mut self,
+        message: TxJsonRpcMessage<RoleServer>,
+    ) -> impl Future<Output = Result<(), io::Error>> + Send + 'static {
+        let owed = self.owed.clone();
+        let writer = self.writer.clone();
+        async move {
+            let id = match &message {
+                JsonRpcMessage::Response(response) => Some(response.id.clone()),
+                JsonRpcMessage::Error(error) => error.id.clone(),
+                _ => None,
+            };
+            let bytes = match id {
+                Some(id) => owed.settle(&id, Some(&message)),
+                None => Some(owed.lock().encode(&message)),
+            };
+            match bytes {
+                Some(bytes) => writer
+                    .send(bytes)
+                    .await
+                    .map_err(|_| io::ErrorKind::BrokenPipe.into()),
+                None => Ok(()),
+            }
+        }
+    }
+
+    /// Dropped and called again whenever something else happens first, so it
+    /// keeps everything in `self` and awaits only what loses nothing by that.
+    async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleServer>> {
+        loop {
+            if !self.answers.is_empty() {
+                let place = self.writer.reserve().await.ok()?;
+                let answer = self.answers.pop_front().expect("it was just seen");
+                place.send(answer);
+                continue;
+            }
+            if let Some(message) = self.messages.pop_front() {
+                return Some(message);
+            }
+            if !self.unread.is_empty() {
+                self.owed.has_room(&self.writer).await?;
+                let frame = self.unread.pop_front().expect("it was just seen");
+                if let Some(message) = self.take(frame) {
+                    return Some(message);
+                }
+                continue;
+            }
+            let frames = tokio::select! {
+                frames = self.frames.recv() => frames,
+                () = self.writer.closed() => return None,
+            };
+            match frames {
+                Some(frames) => self.unread.extend(frames),
+                None => {
+                    let give_up = *self
+                        .give_up
+                        .get_or_insert_with(|| Instant::now() + LAST_ANSWERS);
+                    let all = self.owed.all_written(&self.writer);
+                    let _ = tokio::time::timeout_at(give_up, all).await;
+                    if let Some(over) = self.over.take() {
+                        let _ = over.send(());
+                    }
+                    return None;
+                }
+            }
+        }
+    }
+
+    async fn close(&mut self) -> Result<(), io::Error> {
+        Ok(())
+    }
+}
+
+/// What was asked and not answered yet.
+#[derive(Default)]
+struct Owed {
+    book: Mutex<Book>,
+    fewer: Notify,
+}
+
+struct Book {
+    requests: HashMap<RequestId, Option<u64>>,
+    batches: HashMap<u64, Batch>,
+    next_batch: u64,
+    /// Answers on their way to the output.
+    unwritten: usize,
+    /// As the client's last message came.
+    framing: Framing,
+}
+
+#[derive(Default)]
+struct Batch {
+    open: usize,
+    answers: Vec<Value>,
+}
+
+impl Default for Book {
+    fn default() -> Self {
+        Self {
+            requests: HashMap::new(),
+            batches: HashMap::new(),
+            next_batch: 0,
+            unwritten: 0,
+            framing: Framing::Lines,
+        }
+    }
+}
+
+impl Owed {
+    fn lock(&self) -> MutexGuard<'_, Book> {
+        self.book.lock().expect("nothing panics with the book open")
+    }
+
+    /// Crosses a request off. Gives the bytes that can be written with that:
+    /// none for an answer that has to wait for others of its batch.
+    fn settle(&self, id: &RequestId, answer: Option<&ServerJsonRpcMessage>) -> Option<Vec<u8>> {
+        let mut book = self.lock();
+        let bytes = match book.requests.remove(id) {
+            Some(Some(batch)) => book.leave_batch(batch, answer),
+            _ => answer.map(|answer| book.encode(answer)),
+        };
+        drop(book);
+        self.fewer.notify_waiters();
+        bytes
+    }
+
+    fn written(&self) {
+        self.lock().unwritten -= 1;
+        self.fewer.notify_waiters();
+    }
+
+    /// Waits until another request can be taken.
+    async fn has_room(&self, writer: &mpsc::Sender<Vec<u8>>) -> Option<()> {
+        self.until(writer, |book| book.requests.len() < IN_FLIGHT)
+            .await
+    }
+
+    async fn all_written(&self, writer: &mpsc::Sender<Vec<u8>>) -> Option<()> {
+        self.until(writer, |book| {
+            book.requests.is_empty() && book.unwritten == 0
+        })
+        .await
+    }
+
+    /// Nothing where the output has closed.
+    async fn until(
+        &self,
+        writer: &mpsc::Sender<Vec<u8>>,
+        reached: impl Fn(&Book) -> bool,
+    ) -> Option<()> {
+        loop {
+            let fewer = self.fewer.notified();
+            if reached(&self.lock()) {
+                return Some(());
+            }
+            tokio::select! {
+                () = fewer => {}
+                () = writer.closed() => return None,
+            }
+        }
+    }
+}
+
+impl Book {
+    /// The bytes of what is to be written, which it counts.
+    fn encode(&mut self, message: &impl Serialize) -> Vec<u8> {
+        self.unwritten += 1;
+        let json = serde_json::to_vec(message).expect("messages are JSON");
+        self.framing.wrap(json)
+    }
+
+    /// Whether the id was free.
+    fn add(&mut self, id: RequestId, batch: Option<u64>) -> bool {
+        if self.requests.contains_key(&id) {
+            return false;
+        }
+        if let Some(batch) = batch.and_then(|batch| self.batches.get_mut(&batch)) {
+            batch.open += 1;
+        }
+        self.requests.insert(id, batch);
+        true
+    }
+
+    fn open_batch(&mut self) -> u64 {
+        self.next_batch += 1;
+        let batch = Batch {
+            open: 1,
+            answers: Vec::new(),
+        };
+        self.batches.insert(self.next_batch, batch);
+        self.next_batch
+    }
+
+    fn answer_in_batch(&mut self, batch: u64, answer: &ServerJsonRpcMessage) -> Option<Vec<u8>> {
+        self.batches.get_mut(&batch)?.open += 1;
+        self.leave_batch(batch, Some(answer))
+    }
+
+    /// One element less is waited for; with the last one come all answers.
+    fn leave_batch(
+        &mut self,
+        batch: u64,
+        answer: Option<&ServerJsonRpcMessage>,
+    ) -> Option<Vec<u8>> {
+        let found = self.batches.get_mut(&batch)?;
+        let answer = answer.map(|answer| serde_json::to_value(answer).expect("messages are JSON"));
+        found.answers.extend(answer);
+        found.open -= 1;
+        if found.open > 0 {
+            return None;
+        }
+        let answers = self.batches.remove(&batch)?.answers;
+        (!answers.is_empty()).then(|| self.encode(&answers))
+    }
+}
+
+#[cfg(test)]
+mod tests;
