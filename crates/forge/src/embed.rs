@@ -3,14 +3,16 @@
 //! parses nothing at start-up: the weights are used where the linker put them.
 
 mod container;
+mod encoder;
 mod kernels;
 mod maths;
-mod minilm;
 #[cfg(test)]
 mod tests;
 mod wordpiece;
 
 use std::sync::LazyLock;
+
+use encoder::Encoder;
 
 /// Text to unit-length vectors. Vectors of different `id`s are never compared.
 pub trait Embedder: Send + Sync {
@@ -27,16 +29,16 @@ pub fn commoner_words(word: &str) -> Option<usize> {
     encoder().word_rank(word)
 }
 
-/// The encoder inside the binary. `embed/MODEL.md` tells where it comes from.
+/// The encoder inside the binary. `embed/MODEL.md` tells how it was made.
 ///
-/// It reads the first 126 tokens of a text (some 90 words) and ignores the
+/// It reads the first 254 tokens of a text (some 180 words) and ignores the
 /// rest, so longer texts are for the caller to cut. The same text gives the
 /// same bits on every processor.
 pub fn builtin() -> &'static dyn Embedder {
     encoder()
 }
 
-fn encoder() -> &'static minilm::MiniLm {
-    static ENCODER: LazyLock<minilm::MiniLm> = LazyLock::new(minilm::MiniLm::builtin);
+fn encoder() -> &'static Encoder {
+    static ENCODER: LazyLock<Encoder> = LazyLock::new(Encoder::builtin);
     &ENCODER
 }

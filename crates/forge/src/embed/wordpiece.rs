@@ -15,7 +15,7 @@ const BEGIN: u16 = 101;
 const END: u16 = 102;
 
 /// With the two marks at the ends.
-pub(super) const MAX_TOKENS: usize = 128;
+pub(super) const MAX_TOKENS: usize = 256;
 /// `the`, the most common word.
 const FIRST_WORD: usize = 1996;
 /// A longer word is unknown as a whole.

@@ -236,8 +236,18 @@ fn another_model_drops_vectors_and_keeps_text() {
         .store_vectors(&[(id, Packed::from(&[1.0; 4]))])
         .unwrap();
     assert_eq!(index.counts().unwrap().embedded, 1);
-    index.use_model("two", 8).unwrap();
+    // A new model may have as many dimensions as the one before.
+    assert!(!index.has_model("two", 4).unwrap());
+    index.use_model("two", 4).unwrap();
+    assert!(index.has_model("two", 4).unwrap() && !index.has_model("one", 4).unwrap());
     assert_eq!(index.counts().unwrap().embedded, 0);
+    assert!(
+        index
+            .to_embed(9)
+            .unwrap()
+            .iter()
+            .any(|(waiting, _)| *waiting == id)
+    );
     assert_eq!(asked(&index, "text").len(), 1);
 }
 

@@ -1,5 +1,5 @@
-//! The encoder: three layers of BERT over weights that are used where they
-//! lie. It keeps no state between texts, so that one instance serves all
+//! The encoder: three layers of BERT over 4-bit weights that are used where
+//! they lie. It keeps no state between texts, so that one instance serves all
 //! threads.
 
 use super::Embedder;
@@ -16,9 +16,9 @@ const LAYERS: usize = 3;
 #[repr(C, align(64))]
 struct Aligned<Bytes: ?Sized>(Bytes);
 
-static MODEL: &Aligned<[u8]> = &Aligned(*include_bytes!("minilm-l3.bin"));
+static MODEL: &Aligned<[u8]> = &Aligned(*include_bytes!("forge-3x384.bin"));
 
-pub(super) struct MiniLm {
+pub(super) struct Encoder {
     tokenizer: WordPiece,
     word: Rows,
     position: Rows,
@@ -53,18 +53,18 @@ struct Rows {
     scales: &'static [[[u8; 2]; HIDDEN / GROUP]],
 }
 
-impl MiniLm {
-    pub(super) fn builtin() -> MiniLm {
-        MiniLm::with_level(Level::best())
+impl Encoder {
+    pub(super) fn builtin() -> Encoder {
+        Encoder::with_level(Level::best())
     }
 
     pub(super) fn word_rank(&self, word: &str) -> Option<usize> {
         self.tokenizer.rank(word)
     }
 
-    pub(super) fn with_level(level: Level) -> MiniLm {
+    pub(super) fn with_level(level: Level) -> Encoder {
         let model = Container::new(&MODEL.0);
-        MiniLm {
+        Encoder {
             tokenizer: WordPiece::new(&model),
             word: Rows::new(&model, "word"),
             position: Rows::new(&model, "position"),
@@ -122,9 +122,9 @@ impl MiniLm {
     }
 }
 
-impl Embedder for MiniLm {
+impl Embedder for Encoder {
     fn id(&self) -> &str {
-        "minilm-l3-v2.q4.1"
+        "forge-3x384.q4.1"
     }
 
     fn dimensions(&self) -> usize {
