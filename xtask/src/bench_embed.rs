@@ -21,8 +21,9 @@ pub(crate) fn run() -> Result<()> {
             "query of 10 tokens",
             "how do we retry a payment that failed".to_owned(),
         ),
-        ("chunk of 36 tokens", sentence.repeat(2)),
-        ("chunk of 128 tokens", sentence.repeat(12)),
+        ("chunk of 42 tokens", sentence.repeat(2)),
+        ("chunk of 122 tokens", sentence.repeat(6)),
+        ("chunk of 256 tokens", sentence.repeat(20)),
     ] {
         let mut times: Vec<_> = (0..101)
             .map(|_| {

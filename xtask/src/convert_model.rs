@@ -1,8 +1,6 @@
-//! Turns the weights that the crate `pocket-encoder` carries into the
-//! container that `forge::embed` reads in place, with the model card and the
-//! licence beside it, or a student of ours (`training/export.py`) into a
-//! container of its own. It never changes a weight: 4-bit values and their
-//! scales are only put into another order.
+//! Turns a student that `training/export.py` wrote into the container that
+//! `forge::embed` reads in place. It never changes a weight: 4-bit values and
+//! their scales are only put into another order.
 //!
 //! Container, version 1, all numbers little-endian: eight bytes `MFEMBED1`,
 //! the number of sections (u32), four zero bytes; then for every section 24
@@ -11,7 +9,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
 use serde_json::Value;
@@ -28,29 +26,20 @@ const GROUP: usize = 32;
 const BLOCK: usize = 16;
 const SLOTS: usize = 1 << 16;
 
-/// The model inside the binary.
-pub(crate) fn run(from: &Path) -> Result<()> {
-    let (container, provenance) = container(from)?;
-    let to = Path::new(env!("CARGO_MANIFEST_DIR")).join("../crates/forge/src/embed");
-    fs::write(to.join("minilm-l3.bin"), &container)?;
-    fs::write(
-        to.join("MODEL-LICENSE"),
-        read(&from.join("assets/MODEL-LICENSE"))?,
-    )?;
-    fs::write(to.join("MODEL.md"), model_card(&provenance, &container)?)?;
-    println!("{} bytes, sha256 {}", container.len(), sha256(&container));
-    Ok(())
+/// The file inside the binary. Whoever replaces it also brings its card,
+/// `training/reference.py` and the model's id up to date; tests ask for all.
+pub(crate) fn builtin() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../crates/forge/src/embed/forge-3x384.bin")
 }
 
-/// Any model of the same make, into a file of its own.
-pub(crate) fn run_to(from: &Path, to: &Path) -> Result<()> {
-    let (container, _) = container(from)?;
+pub(crate) fn run(from: &Path, to: &Path) -> Result<()> {
+    let container = container(from)?;
     fs::write(to, &container).with_context(|| format!("Cannot write `{}`", to.display()))?;
     println!("{} bytes, sha256 {}", container.len(), sha256(&container));
     Ok(())
 }
 
-fn container(from: &Path) -> Result<(Vec<u8>, Value)> {
+fn container(from: &Path) -> Result<Vec<u8>> {
     let assets = from.join("assets");
     let bytes = read(&assets.join("model.safetensors"))?;
     let provenance: Value = serde_json::from_slice(&read(&assets.join("provenance.json"))?)?;
@@ -65,11 +54,9 @@ fn container(from: &Path) -> Result<(Vec<u8>, Value)> {
             "`{what}` is not the file that `provenance.json` names ({expect})"
         );
     }
-    let number = |key: &str| provenance[key].as_u64().map(|n| n as usize);
-    // `pocket-encoder` has one model and does not say how deep it is.
-    let layers = number("layers").unwrap_or(3);
+    let layers = number(&provenance, "layers")?;
     // The model was trained on no more tokens than these.
-    let positions = number("max_tokens").context("`provenance.json` has no `max_tokens`")?;
+    let positions = number(&provenance, "max_tokens")?;
 
     let source = Safetensors::parse(&bytes)?;
     let mut out = Container::default();
@@ -79,7 +66,7 @@ fn container(from: &Path) -> Result<(Vec<u8>, Value)> {
     for layer in 0..layers {
         encoder_layer(&mut out, &source, layer)?;
     }
-    Ok((out.finish(), provenance))
+    Ok(out.finish())
 }
 
 /// `text` holds the entries in the order of their ids, `ends` where each one
@@ -407,68 +394,17 @@ impl Container {
     }
 }
 
-fn model_card(provenance: &Value, container: &[u8]) -> Result<String> {
-    let upstream = &provenance["upstream_sha256"];
-    Ok(format!(
-        "# minilm-l3.bin: the encoder inside the binary
-
-| | |
-|---|---|
-| model | `{model}`, revision `{revision}` |
-| authors | Sentence Transformers / UKP Lab; Nils Reimers and Iryna Gurevych, Sentence-BERT (EMNLP 2019) |
-| licence | {licence}; full text in `MODEL-LICENSE` |
-| taken from | the crate `pocket-encoder` 0.1.2 (MIT), which quantised the matrices to 4 bits: {quantization} |
-| size | {size} bytes |
-| sha256 | `{sha}` |
-
-Three layers, {dimensions} dimensions, {tokens} tokens (longer text is cut), uncased WordPiece with 30,522 entries, mean over all tokens, unit length. English only; other languages come out poorly.
-
-## Sums of the origin
-
-| file | sha256 |
-|---|---|
-| upstream `model.safetensors` | `{up_model}` |
-| upstream `config.json` | `{up_config}` |
-| upstream `tokenizer.json` | `{up_tokenizer}` |
-| `pocket-encoder`'s `model.safetensors` | `{bundled}` |
-
-## What was changed
-
-No weight has another value than in `pocket-encoder`. They stand in another order, so that the kernels read them in place and nothing is parsed or unpacked at start-up:
-
-- the matrices are cut into blocks of 16 outputs and 32 inputs, their half-precision scales widened to f32;
-- query, key and value are one matrix, with the attention's factor 1/√32 folded into the query's scales and bias;
-- positions beyond 128 and the second token type are left out;
-- the vocabulary is a table of strings with a hash table beside it; the classes of characters that the tokenizer distinguishes are a sorted list;
-- activations are rounded to 8 bits in groups of 32 when the model runs. Vectors agree with the reference to a cosine of at least 0.999 (`embed/tests.rs`).
-
-## Make it again
-
-```sh
-cargo fetch && cargo xtask convert-model <folder of the unpacked crate pocket-encoder 0.1.2>
-```
-
-The script (`xtask/src/convert_model.rs`) checks the sums above and gives the same bytes every time.
-",
-        model = text(provenance, "upstream_model")?,
-        revision = text(provenance, "upstream_revision")?,
-        licence = text(provenance, "license")?,
-        quantization = text(provenance, "quantization")?,
-        size = container.len(),
-        sha = sha256(container),
-        dimensions = provenance["dimensions"],
-        tokens = provenance["max_tokens"],
-        up_model = text(upstream, "model.safetensors")?,
-        up_config = text(upstream, "config.json")?,
-        up_tokenizer = text(upstream, "tokenizer.json")?,
-        bundled = text(provenance, "bundled_sha256")?,
-    ))
-}
-
 fn text<'a>(object: &'a Value, key: &str) -> Result<&'a str> {
     object[key]
         .as_str()
         .with_context(|| format!("`provenance.json` has no `{key}`"))
+}
+
+fn number(object: &Value, key: &str) -> Result<usize> {
+    let number = object[key]
+        .as_u64()
+        .with_context(|| format!("`provenance.json` has no `{key}`"))?;
+    Ok(number as usize)
 }
 
 fn sha256(bytes: &[u8]) -> String {
