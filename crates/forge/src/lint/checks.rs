@@ -1,7 +1,7 @@
 //! The nine checks. Each gets the survey and says what it found, worst first
 //! where there is an order.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use jiff::Timestamp;
 
@@ -10,6 +10,7 @@ use super::{Finding, Level, Survey};
 use crate::document;
 use crate::links::{Resolution, fold};
 use crate::mind::{File, Layout, cut};
+use crate::routing::closets::build::names;
 use crate::routing::hubs::Hub;
 use crate::routing::manifest::{Entry, Part, SUMMARY_FORMAT};
 use crate::session::{self, Untracked, day, days_since};
@@ -149,6 +150,11 @@ impl Registered {
             files: HashSet::new(),
             dead: Vec::new(),
         };
+        let members: HashMap<String, &RelPath> = names(hub)
+            .into_iter()
+            .map(|name| name.to_lowercase())
+            .zip(&hub.members)
+            .collect();
         let lists = [Some(hub.closets()), Some(hub.closets_archive())];
         for list in lists.into_iter().chain([hub.index.clone()]).flatten() {
             let Some(index) = survey.vault.position(&list) else {
@@ -160,6 +166,15 @@ impl Registered {
             let is_closets = hub.index.as_ref() != Some(&list);
             let mut document = None;
             for link in &note.links {
+                // In its closets a hub calls its files by names of its own:
+                // another folder's `README` is not meant.
+                if let Some(member) = members
+                    .get(&link.target.to_lowercase())
+                    .filter(|_| is_closets)
+                {
+                    registered.files.insert((*member).clone());
+                    continue;
+                }
                 match survey.vault.resolve(index, link) {
                     Resolution::Missing => {
                         // Entries are headings and rows; people and places in

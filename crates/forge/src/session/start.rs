@@ -287,7 +287,14 @@ impl Briefing {
     fn labels(&self) -> Vec<String> {
         let mut lines = Vec::new();
         let focus = self.focus.as_deref().or(self.next.as_deref());
-        let status = match (self.phase.as_deref(), focus) {
+        // A list of one or several, on one line.
+        let focus = focus.map(|text| {
+            let items = text
+                .lines()
+                .map(|line| line.trim().trim_start_matches("- "));
+            items.collect::<Vec<_>>().join("; ")
+        });
+        let status = match (self.phase.as_deref(), focus.as_deref()) {
             (Some(phase), Some(focus)) => format!("{phase} - {focus}"),
             (Some(text), None) | (None, Some(text)) => text.to_owned(),
             (None, None) => "Not set.".to_owned(),

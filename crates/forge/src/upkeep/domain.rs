@@ -56,9 +56,18 @@ pub fn is_catch_all(name: &str) -> bool {
     CATCH_ALLS.contains(&name.to_lowercase().as_str())
 }
 
-/// What adding a domain would change.
+/// What adding a domain would change. A name with a slash says where it lies.
 pub fn plan(workspace: &Workspace, name: &str, files: &[RelPath]) -> Result<Plan, Error> {
     let manifest = super::manifest(workspace)?;
+    let told = match name.trim_end_matches('/').rsplit_once('/') {
+        Some((parent, _)) => Some(RelPath::new(parent)?),
+        None => None,
+    };
+    let name = name
+        .trim_end_matches('/')
+        .rsplit('/')
+        .next()
+        .unwrap_or(name);
     let slug = slug(name)?;
     if is_catch_all(&slug) {
         return Err(Error::Refused(format!(
@@ -75,7 +84,13 @@ pub fn plan(workspace: &Workspace, name: &str, files: &[RelPath]) -> Result<Plan
     let there = domains.iter().find(|domain| last(domain) == slug);
     let folder = match there {
         Some(folder) => RelPath::new(folder)?,
-        None => beside(&domains).map_or_else(|| RelPath::new(&slug), |it| it.join(&slug))?,
+        None => match (told, of_that_name(workspace, &slug)) {
+            (Some(parent), _) => parent.join(&slug)?,
+            (None, Some(folder)) => folder,
+            (None, None) => {
+                beside(&domains).map_or_else(|| RelPath::new(&slug), |it| it.join(&slug))?
+            }
+        },
     };
     let similar = domains.iter().map(last).filter(|it| is_near(it, &slug));
     let mut plan = Plan {
@@ -156,6 +171,24 @@ fn register(
     let after = own.after(&path).unwrap_or(now.text()).to_owned();
     plan.proposal.add(path, disk, after);
     Ok(())
+}
+
+/// The one folder of this name that has notes already: they are what is meant.
+fn of_that_name(workspace: &Workspace, slug: &str) -> Option<RelPath> {
+    let mut folders: Vec<RelPath> = workspace
+        .tree()
+        .files
+        .iter()
+        .filter(|found| found.is_markdown())
+        .filter_map(|found| found.path.parent())
+        .filter(|folder| folder.file_name() == slug)
+        .collect();
+    folders.sort();
+    folders.dedup();
+    match folders.len() {
+        1 => folders.pop(),
+        _ => None,
+    }
 }
 
 /// The folder in which most domains lie; none for the root.

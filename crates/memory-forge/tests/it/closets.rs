@@ -1,6 +1,6 @@
 //! `closets`: the program keeps, checks and answers from `_CLOSETS.md`.
 
-use testkit::{TestWorkspace, spec};
+use testkit::TestWorkspace;
 
 use crate::harness::{json, ws};
 
@@ -41,52 +41,6 @@ fn workspace() -> TestWorkspace {
          We dropped the Berlin office. My landlord Tobias said yes.\n\
          //- legal/nda.md\nI never sign an NDA without Maria Lopez.\n"
     ))
-}
-
-#[test]
-fn spec_closets() {
-    let text = include_str!("../../../../spec/closets.md");
-    let cases = spec::cases(text);
-    assert!(cases.len() >= 3, "the specification was not read");
-    let mut failures = String::new();
-    for case in cases {
-        let ws = ws("");
-        let mut said = String::new();
-        for (info, text) in &case.blocks {
-            let words: Vec<&str> = info.split_whitespace().collect();
-            let found = match words[..] {
-                ["file", path] => {
-                    ws.write(path, text);
-                    continue;
-                }
-                ["run"] => {
-                    for line in text.lines() {
-                        let arguments: Vec<&str> = line.split_whitespace().collect();
-                        said.push_str(ws.run(&arguments).ok());
-                    }
-                    continue;
-                }
-                ["after", path] => without_hashes(&ws.read(path)),
-                ["says"] => said.clone(),
-                _ => panic!("{}: unknown block `{info}`", case.name),
-            };
-            if found != *text {
-                failures += &format!(
-                    "{} / {info}\n--- expected\n{text}--- found\n{found}\n",
-                    case.name
-                );
-            }
-        }
-    }
-    assert!(failures.is_empty(), "\n{failures}");
-}
-
-fn without_hashes(text: &str) -> String {
-    let line = |line: &str| match line.starts_with("<!-- forge ") {
-        true => "<!-- forge -->\n".to_owned(),
-        false => format!("{line}\n"),
-    };
-    text.lines().map(line).collect()
 }
 
 #[test]

@@ -63,6 +63,22 @@ fn a_domain_is_made_beside_its_siblings_and_twice_is_once() {
 }
 
 #[test]
+fn a_folder_that_has_notes_becomes_the_domain() {
+    let ws = ws(FILES);
+    ws.write("notes/recipes/rye.md", "# Rye\n");
+    let output = ws.run(&["domain", "add", "recipes"]);
+    assert_eq!(output.ok(), "✓ Domain notes/recipes added\n");
+    ws.write("old/ovens/a.md", "# A\n");
+    ws.write("new/ovens/b.md", "# B\n");
+    let output = ws.run(&["domain", "add", "new/ovens"]);
+    assert_eq!(output.ok(), "✓ Domain new/ovens added\n");
+    assert!(
+        ws.read("_MANIFEST.md")
+            .contains("| ovens | [[new/ovens/_CLOSETS]] |")
+    );
+}
+
+#[test]
 fn files_move_with_their_links_in_one_change() {
     let ws = ws(FILES);
     let before = ws.tree_of_sources();
@@ -103,7 +119,7 @@ fn catch_alls_and_taken_names_are_refused() {
     check("Misc", "whatever fits nowhere else");
     check("stuff", "whatever fits nowhere else");
     check("memory", "has a meaning of its own");
-    check("../evil", "path separator");
+    check("../evil", "leads upwards");
     check("🙂", "no letters or digits");
     assert_eq!(ws.tree_of_sources(), before);
     let output = ws.run(&["domain", "add", "legals"]);

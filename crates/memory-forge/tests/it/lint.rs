@@ -283,3 +283,28 @@ fn copy(from: &std::path::Path, ws: &TestWorkspace, to: &str) {
         }
     }
 }
+
+#[test]
+fn a_file_is_listed_by_the_name_that_its_hub_gives_it() {
+    let ws = ws("
+        //- README.md
+        # The whole
+        //- _MANIFEST.md
+        # Context Routing
+        <!-- memex-managed:2.1.3 -->
+        <!-- summary-format-version:2 -->
+
+        ## Hub Map
+
+        | Domain | Hub | Summary |
+        |---|---|---|
+        | Ovens | [[ovens/_CLOSETS]] | Heat |
+        //- ovens/README.md
+        # Ovens
+
+        The old oven is hot.
+    ");
+    ws.run(&["closets", "build"]).ok();
+    let report = ws.run(&["lint"]).stdout;
+    assert!(report.contains("ORPHAN FILES: PASS"), "{report}");
+}

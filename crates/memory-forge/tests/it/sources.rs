@@ -199,3 +199,21 @@ fn passages_for_a_prompt_are_fenced_and_fit_the_budget() {
         "{output}"
     );
 }
+
+#[test]
+fn w18_bytes_that_are_no_text_and_other_people_s_code_do_not_disturb() {
+    let ws = three();
+    register(&ws);
+    let bad = ws.home().join("club/bad");
+    std::fs::create_dir_all(&bad).expect("made");
+    std::fs::write(bad.join("_CLOSETS.md"), b"## [[mike]]\n\xff\xfe\0 Mike\n").expect("written");
+    let output = ws.run(&["search", "mike", "--scope", "sources"]);
+    assert!(output.ok().contains("trips/_CLOSETS.md:"), "{output}");
+    assert!(!output.stdout.contains("node_modules"), "{output}");
+    assert!(
+        output
+            .stderr
+            .contains("club: bad/_CLOSETS.md: line 2 is not UTF-8"),
+        "{output}"
+    );
+}

@@ -1,5 +1,5 @@
-//! Runs `spec/state-files.md` with the program itself. The format is explained
-//! at the top of that file.
+//! Runs the specifications in `spec/` that speak of commands and files, with
+//! the program itself. Each explains its format at its top.
 
 use testkit::{TestWorkspace, spec};
 
@@ -7,9 +7,29 @@ use crate::harness::ws;
 
 #[test]
 fn spec_state_files() {
-    let text = include_str!("../../../../spec/state-files.md");
+    check(
+        include_str!("../../../../spec/state-files.md"),
+        16,
+        &["mind"],
+    );
+}
+
+#[test]
+fn spec_manifest() {
+    check(include_str!("../../../../spec/manifest.md"), 7, &[]);
+}
+
+#[test]
+fn spec_closets() {
+    check(include_str!("../../../../spec/closets.md"), 3, &[]);
+}
+
+/// Runs every case of a text that has at least `least` of them. Each command
+/// begins with the words of `command`.
+#[track_caller]
+fn check(text: &str, least: usize, command: &[&str]) {
     let cases = spec::cases(text);
-    assert!(cases.len() > 15, "the specification was not read");
+    assert!(cases.len() >= least, "the specification was not read");
     let mut failures = String::new();
     for case in cases {
         let ws = ws("");
@@ -26,10 +46,11 @@ fn spec_state_files() {
                     continue;
                 }
                 ["run"] => {
-                    text.lines().for_each(|line| said.push_str(&run(&ws, line)));
+                    let lines = text.lines();
+                    lines.for_each(|line| said.push_str(&run(&ws, command, line)));
                     continue;
                 }
-                ["after", path] => ws.read(path),
+                ["after", path] => without_hashes(&ws.read(path)),
                 ["says"] => said.clone(),
                 ["read", what] => read(&ws, what),
                 _ => panic!("{}: unknown block `{info}`", case.name),
@@ -46,8 +67,8 @@ fn spec_state_files() {
 }
 
 /// One command of a case, and its answer without hints.
-fn run(ws: &TestWorkspace, line: &str) -> String {
-    let mut arguments = vec!["mind".to_owned()];
+fn run(ws: &TestWorkspace, command: &[&str], line: &str) -> String {
+    let mut arguments: Vec<String> = command.iter().map(|it| (*it).to_owned()).collect();
     for (index, part) in line.split('"').enumerate() {
         match index % 2 {
             0 => arguments.extend(part.split_whitespace().map(str::to_owned)),
@@ -60,6 +81,15 @@ fn run(ws: &TestWorkspace, line: &str) -> String {
         Some(error) => format!("{error}\n"),
         None => output.stdout,
     }
+}
+
+/// The stamps of closets are hashes, which say nothing to a reader.
+fn without_hashes(text: &str) -> String {
+    let line = |line: &str| match line.starts_with("<!-- forge ") {
+        true => "<!-- forge -->\n".to_owned(),
+        false => line.to_owned(),
+    };
+    text.split_inclusive('\n').map(line).collect()
 }
 
 fn read(ws: &TestWorkspace, what: &str) -> String {
