@@ -18,6 +18,11 @@ use encoder::Encoder;
 pub trait Embedder: Send + Sync {
     fn id(&self) -> &str;
     fn dimensions(&self) -> usize;
+    /// The cosine at which texts that have nothing to do with one another
+    /// stand. Models differ in that, and a cosine says little without it.
+    fn unrelated(&self) -> f32 {
+        0.0
+    }
     /// Empty or unknown text gives a zero vector, never NaN.
     fn embed(&self, text: &str) -> Vec<f32>;
 }

@@ -156,6 +156,7 @@ fn ask_in(
         .map(|entry| entry.id)
         .collect();
 
+    let unrelated = embedder.map_or(0.0, Embedder::unrelated);
     let mut mode = ask.mode;
     let mut mode_note = None;
     let mut vector_hits = Vec::new();
@@ -184,7 +185,7 @@ fn ask_in(
     }
     let literal = literal_fallback(index, &slots, &question, &text_hits, &allow, mode)?;
 
-    let mut ranked = fuse::fuse(&text_hits.hits, &vector_hits, &literal, mode);
+    let mut ranked = fuse::fuse(&text_hits.hits, &vector_hits, &literal, mode, unrelated);
     let more_than_asked = ranked.len();
     if !ask.unique {
         ranked.truncate(if question.phrases.is_empty() {
@@ -209,7 +210,8 @@ fn ask_in(
             }
             files.insert(passage.file);
             let evidence = by_chunk[&passage.chunk];
-            hits.push(hit(passage, evidence, ideal, &question));
+            let near = fuse::nearness(evidence.cosine, unrelated);
+            hits.push(hit(passage, evidence, near, ideal, &question));
         }
         let at_hand = match ask.unique {
             true => files.len(),
@@ -328,7 +330,7 @@ fn head_size(ask: &Ask, question: &Question) -> usize {
     (ask.limit * spare).max(50)
 }
 
-fn hit(passage: Passage, evidence: Evidence, ideal: f32, question: &Question) -> Hit {
+fn hit(passage: Passage, evidence: Evidence, near: f32, ideal: f32, question: &Question) -> Hit {
     let exact = question.stands_in(&fold(&passage.text));
     let coverage = if ideal > 0.0 {
         (evidence.bm25 / ideal).min(1.0)
@@ -338,7 +340,7 @@ fn hit(passage: Passage, evidence: Evidence, ideal: f32, question: &Question) ->
     Hit {
         score: evidence.score + if exact { fuse::EXACT } else { 0.0 },
         relevance: coverage
-            .max(evidence.cosine)
+            .max(near)
             .max(if exact { 1.0 } else { 0.0 })
             .clamp(0.0, 1.0),
         evidence: Evidence { exact, ..evidence },

@@ -352,6 +352,10 @@ impl Embedder for Remembered {
         self.model.dimensions()
     }
 
+    fn unrelated(&self) -> f32 {
+        self.model.unrelated()
+    }
+
     fn embed(&self, text: &str) -> Vec<f32> {
         let known = self.known.lock().map(|known| known.get(text).cloned());
         if let Ok(Some(vector)) = known {

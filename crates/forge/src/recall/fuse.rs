@@ -12,7 +12,9 @@ use super::Mode;
 const VECTOR_WEIGHT: f32 = 0.4;
 /// How many of the nearest are the crowd that the best one stands out from.
 const CROWD: usize = 200;
-/// What only vectors found must be this near to count as found.
+/// What only vectors found must be this near to count as found, where 0 is
+/// unrelated and 1 is the same. Asked for vectors alone, all that is not
+/// unrelated counts.
 const NEAR: f32 = 0.2;
 /// What is added when the whole question stands in the passage word for word.
 pub(super) const EXACT: f32 = 0.3;
@@ -38,6 +40,7 @@ pub(super) fn fuse(
     vector: &[(u32, f32)],
     literal: &[u32],
     mode: Mode,
+    unrelated: f32,
 ) -> Vec<(u32, Evidence)> {
     let mut all: HashMap<u32, Evidence> = HashMap::new();
     for (rank, (chunk, score)) in ranks(text).zip(text) {
@@ -58,7 +61,11 @@ pub(super) fn fuse(
     };
     // Every passage has some neighbour: without a floor nothing would ever be
     // "not found".
-    all.retain(|_, e| e.text_rank.is_some() || e.literal || e.cosine >= NEAR);
+    let floor = match mode {
+        Mode::Vector => 0.0,
+        _ => NEAR,
+    };
+    all.retain(|_, e| e.text_rank.is_some() || e.literal || nearness(e.cosine, unrelated) >= floor);
     for e in all.values_mut() {
         let by_text = if best_text > 0.0 {
             e.bm25 / best_text
@@ -83,6 +90,11 @@ pub(super) fn fuse(
     let mut ranked: Vec<(u32, Evidence)> = all.into_iter().collect();
     ranked.sort_by(|a, b| b.1.score.total_cmp(&a.1.score).then(a.0.cmp(&b.0)));
     ranked
+}
+
+/// A cosine on the scale from unrelated, 0, to the same, 1.
+pub(super) fn nearness(cosine: f32, unrelated: f32) -> f32 {
+    (cosine - unrelated) / (1.0 - unrelated)
 }
 
 /// Places from 1, best first. Equals share a place, or it would depend on the

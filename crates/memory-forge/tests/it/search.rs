@@ -516,7 +516,7 @@ fn meaning_finds_what_words_do_not() {
     ");
     ws.run(&["index"]).ok();
     for (question, path) in [
-        ("undo rollout", "knowledge/ship.md"),
+        ("when does software reach production", "knowledge/ship.md"),
         ("avoid leaking secrets", "knowledge/log.md"),
         ("billing errors", "knowledge/pay.md"),
     ] {

@@ -69,12 +69,13 @@ pub fn ask(
             scores.iter().copied().fold(f32::MAX, f32::min),
         )
     });
+    let unrelated = embedder.map_or(0.0, |embedder| embedder.unrelated().max(0.2));
     let mut hits: Vec<Hit> = Vec::new();
     for (at, it) in listed.iter().enumerate() {
         let mut score = if best > 0.0 { by_text[at] / best } else { 0.0 };
         if let Some(scores) = &by_vector
             && near > far
-            && near > 0.2
+            && near > unrelated
         {
             score += VECTORS * (scores[at] - far) / (near - far);
         }
