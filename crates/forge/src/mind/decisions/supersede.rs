@@ -125,11 +125,25 @@ impl Mind<'_> {
 }
 
 /// The text with every unmarked supersession marked, and how many there were.
+/// A mark can show another one, so it goes on until there is none; each round
+/// leaves fewer decisions unmarked.
 pub(crate) fn annotated(
     path: &impl ToString,
-    text: String,
+    mut text: String,
     today: Date,
 ) -> Result<(String, usize), Error> {
+    let mut total = 0;
+    loop {
+        let (after, count) = one_round(path, text, today)?;
+        if count == 0 {
+            return Ok((after, total));
+        }
+        total += count;
+        text = after;
+    }
+}
+
+fn one_round(path: &impl ToString, text: String, today: Date) -> Result<(String, usize), Error> {
     let document = document::parse(text);
     let all = read(&document);
     let mut edits = Vec::new();
