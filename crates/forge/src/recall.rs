@@ -164,7 +164,11 @@ fn ask_in(
         match embedder {
             Some(embedder) if counts.embedded > 0 => {
                 let query = Packed::from(&embedder.embed(&question.plain));
-                let pool = if ask.unique { unique_pool } else { POOL };
+                // Beside full text only the nearest count; see `fuse`.
+                let pool = match ask.unique && (mode == Mode::Vector || unique_pool > UNIQUE_POOL) {
+                    true => unique_pool,
+                    false => POOL,
+                };
                 vector_hits = index.vector_hits(&slots, &query, &allow, pool)?;
             }
             _ => {
