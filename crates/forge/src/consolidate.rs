@@ -12,7 +12,7 @@ pub use dedup::{Candidate, Why};
 
 use jiff::Timestamp;
 
-use crate::graph::render_markdown;
+use crate::graph::{GRAPH_FILE, render_markdown};
 use crate::links;
 use crate::lint::{Survey, orphans_of};
 use crate::mind::{Condensed, Error, File, Supersession, annotated, condensed, cut};
@@ -42,7 +42,6 @@ pub struct DecisionFile {
 /// Lines from which decisions are compressed, and from which that is urgent.
 const COMPRESS: usize = 60;
 const URGENT: usize = 95;
-const GRAPH: &str = "memory/.graph.md";
 
 /// Looks at everything. The proposal holds the graph, and with `fix` the marks
 /// on contradicted decisions and their compression.
@@ -93,7 +92,7 @@ fn orphans(survey: &Survey<'_>) -> Vec<String> {
 
 /// The graph is a picture of the front matter and is drawn anew.
 fn rewrite_graph(survey: &Survey<'_>, proposal: &mut Proposal) {
-    let Ok(path) = RelPath::new(GRAPH) else {
+    let Ok(path) = RelPath::new(GRAPH_FILE) else {
         return;
     };
     if survey.manifest.is_none() || survey.graph.typed().next().is_none() {

@@ -93,11 +93,7 @@ impl<'a> Mind<'a> {
 
     /// The text of a state file, or none where there is none.
     fn text(&self, which: File) -> Result<Option<String>, Error> {
-        match self.workspace.read_text(self.files.path(which)) {
-            Ok(text) => Ok(Some(text)),
-            Err(error) if error.is_not_found() => Ok(None),
-            Err(error) => Err(error.into()),
-        }
+        Ok(self.workspace.text_if_there(self.files.path(which))?)
     }
 
     fn document(&self, which: File) -> Result<Option<Document>, Error> {

@@ -139,6 +139,15 @@ impl Workspace {
         into_text(&self.absolute(path), self.read(path)?)
     }
 
+    /// As [`Workspace::read_text`], and none where there is no such file.
+    pub fn text_if_there(&self, path: &RelPath) -> Result<Option<String>, Error> {
+        match self.read_text(path) {
+            Ok(text) => Ok(Some(text)),
+            Err(error) if error.is_not_found() => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
     /// Every Markdown file of the workspace with its size and time, by stat
     /// alone.
     pub fn scan(&self) -> Scan {

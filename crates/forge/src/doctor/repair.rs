@@ -101,11 +101,9 @@ fn cut_down(
     };
     let existing = match kept.get(&legacy) {
         Some(kept) => Some(kept.after.clone()),
-        None => match workspace.read_text(&legacy) {
-            Ok(text) => Some(text),
-            Err(e) if e.is_not_found() => None,
-            Err(e) => return Err(e.to_string()),
-        },
+        None => workspace
+            .text_if_there(&legacy)
+            .map_err(|e| e.to_string())?,
     };
     let day = now.to_zoned(jiff::tz::TimeZone::UTC).date();
     let with_original = legacy::keep(existing.as_deref(), path, &text, day);

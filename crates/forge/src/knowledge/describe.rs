@@ -1,6 +1,6 @@
 //! What the index keeps of a document: its names, date, standing and passages.
 
-use crate::document::{Document, FrontMatter, own_date};
+use crate::document::{self, Document, FrontMatter, own_date};
 use crate::index::chunk::{Sizes, chunks};
 use crate::index::{Kind, Put, Stamp, Standing};
 use crate::workspace::{RelPath, Role};
@@ -61,6 +61,20 @@ pub fn describe(
         chunks: chunks(document, sizes),
         problem: None,
     }
+}
+
+/// A text for an index that lives in memory and is never compared with files,
+/// with the document that was read from it.
+pub fn of_text(path: &RelPath, role: Role, text: String, sizes: Sizes) -> (Document, Put) {
+    let stamp = Stamp {
+        size: text.len() as u64,
+        mtime_ns: 0,
+        recorded_ns: 0,
+    };
+    let hash = document::content_hash(&text);
+    let document = document::parse(text);
+    let put = describe(path, role, stamp, hash, &document, sizes);
+    (document, put)
 }
 
 /// A file that is there but cannot be used, so that it is named once and not

@@ -234,11 +234,7 @@ fn list_path() -> RelPath {
 }
 
 fn read(workspace: &Workspace) -> Result<Option<Document>, workspace::Error> {
-    match workspace.read_text(&list_path()) {
-        Ok(text) => Ok(Some(document::parse(text))),
-        Err(e) if e.is_not_found() => Ok(None),
-        Err(e) => Err(e),
-    }
+    Ok(workspace.text_if_there(&list_path())?.map(document::parse))
 }
 
 /// Targets are relative to `knowledge/`, as links in a file there are.

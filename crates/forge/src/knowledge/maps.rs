@@ -1,10 +1,9 @@
 //! Manifest and closets as something to search: few and small, so their index
 //! is made anew each time and lives in memory.
 
-use super::describe::describe;
+use super::describe::of_text;
 use super::refresh::Error;
-use crate::document;
-use crate::index::{Change, Index, Sizes, Stamp};
+use crate::index::{Change, Index, Sizes};
 use crate::recall::{self, Answer, Ask, Mode};
 use crate::workspace::{RelPath, Role, Workspace};
 
@@ -25,14 +24,7 @@ pub fn ask(
                 continue;
             }
         };
-        let stamp = Stamp {
-            size: text.len() as u64,
-            mtime_ns: 0,
-            recorded_ns: 0,
-        };
-        let hash = document::content_hash(&text);
-        let document = document::parse(text);
-        let put = describe(&path, Role::Routing, stamp, hash, &document, sizes);
+        let (_, put) = of_text(&path, Role::Routing, text, sizes);
         changes.push(Change::Put(Box::new(put)));
     }
     if changes.is_empty() {

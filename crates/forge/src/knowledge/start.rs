@@ -23,11 +23,7 @@ pub fn propose(workspace: &Workspace) -> Result<Proposal, Error> {
     };
     if lacks {
         let path = RelPath::new(".gitignore")?;
-        let before = match workspace.read_text(&path) {
-            Ok(text) => Some(text),
-            Err(e) if e.is_not_found() => None,
-            Err(e) => return Err(e),
-        };
+        let before = workspace.text_if_there(&path)?;
         let after = with_rule(before.as_deref().unwrap_or_default(), &own);
         proposal.add(path, before, after);
     }

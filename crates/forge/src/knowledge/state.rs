@@ -4,11 +4,11 @@
 
 use std::ops::Range;
 
-use super::describe::describe;
+use super::describe::of_text;
 use super::refresh::Error;
 use crate::document::{self, Document};
 use crate::index::chunk::{self, Chunk};
-use crate::index::{Change, Index, Sizes, Stamp};
+use crate::index::{Change, Index, Sizes};
 use crate::mind::{Decided, File, Mind};
 use crate::recall::{self, Answer, Ask, Mode};
 use crate::workspace::{RelPath, Role, Workspace, role};
@@ -33,14 +33,7 @@ pub fn ask(workspace: &Workspace, ask: &Ask<'_>) -> Result<Answer, Error> {
         let Ok(text) = workspace.read_text(&path) else {
             continue;
         };
-        let stamp = Stamp {
-            size: text.len() as u64,
-            mtime_ns: 0,
-            recorded_ns: 0,
-        };
-        let hash = document::content_hash(&text);
-        let document = document::parse(text);
-        let mut put = describe(&path, Role::State, stamp, hash, &document, sizes);
+        let (document, mut put) = of_text(&path, Role::State, text, sizes);
         if path == decisions && !decided.is_empty() {
             put.chunks = one_each(&document, &decided, sizes);
             for it in &decided {

@@ -111,11 +111,7 @@ impl Mind<'_> {
     /// The newest checkpoint, or none.
     pub fn last_checkpoint(&self) -> Result<Option<String>, Error> {
         let path = RelPath::new(FOLDER)?.join("checkpoints/latest.md")?;
-        match self.workspace.read_text(&path) {
-            Ok(text) => Ok(Some(text)),
-            Err(error) if error.is_not_found() => Ok(None),
-            Err(error) => Err(error.into()),
-        }
+        Ok(self.workspace.text_if_there(&path)?)
     }
 
     /// Copies by name, which is by time.

@@ -95,11 +95,7 @@ impl Mind<'_> {
     pub fn compress(&self, dry_run: bool, now: Timestamp) -> Result<Compression, Error> {
         let mut done = match dry_run {
             true => {
-                let read = |path: &RelPath| match self.workspace.read_text(path) {
-                    Ok(text) => Ok(Some(text)),
-                    Err(error) if error.is_not_found() => Ok(None),
-                    Err(error) => Err(error),
-                };
+                let read = |path: &RelPath| self.workspace.text_if_there(path);
                 self.plan(read, now)?.report
             }
             false => {

@@ -121,11 +121,8 @@ impl Manifest {
     /// As [`Manifest::read`], for whoever is going to change it: a file that
     /// cannot be read is an error.
     pub fn load(workspace: &Workspace) -> Result<Option<Manifest>, Error> {
-        match workspace.read_text(&path()) {
-            Ok(text) => Ok(Some(Manifest::parse(text).settled(workspace))),
-            Err(e) if e.is_not_found() => Ok(None),
-            Err(e) => Err(e),
-        }
+        let text = workspace.text_if_there(&path())?;
+        Ok(text.map(|text| Manifest::parse(text).settled(workspace)))
     }
 
     /// Reads a text. Folders are as the text names them.

@@ -262,11 +262,7 @@ fn write(
     let text = graph::render_markdown(graph);
     let path =
         RelPath::new(GRAPH_FILE).map_err(|error| CommandError::failure(error.to_string()))?;
-    let current = match workspace.read_text(&path) {
-        Ok(text) => Some(text),
-        Err(error) if error.is_not_found() => None,
-        Err(error) => return Err(error.into()),
-    };
+    let current = workspace.text_if_there(&path)?;
     let differs = current.as_deref() != Some(text.as_str());
     if differs && !args.dry_run {
         workspace.change("Write the graph", settings.now, |change| {

@@ -242,15 +242,8 @@ pub fn build(
     build: Build,
     now: Timestamp,
 ) -> Result<Report, Error> {
-    let read = |path: &RelPath| -> Result<Option<String>, Error> {
-        match workspace.read_text(path) {
-            Ok(text) => Ok(Some(text)),
-            Err(error) if error.is_not_found() => Ok(None),
-            Err(error) => Err(error),
-        }
-    };
-    let primary = read(&hub.closets())?;
-    let archive = read(&hub.closets_archive())?;
+    let primary = workspace.text_if_there(&hub.closets())?;
+    let archive = workspace.text_if_there(&hub.closets_archive())?;
     // The slow part comes before the lock: whoever else writes need not wait.
     let (mut members, problems) = survey(workspace, hub, &primary, &archive, build.force);
     let mut report = Report::default();
