@@ -6,6 +6,7 @@ pub(crate) mod hooks;
 pub(crate) mod mcp;
 pub(crate) mod links;
 pub(crate) mod recall;
+mod sets;
 pub(crate) mod speed;
 
 use std::path::{Path, PathBuf};

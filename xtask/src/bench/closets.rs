@@ -3,8 +3,7 @@
 //! questions are asked of the closets as they were read back. Full text of the
 //! same files is asked in the same run.
 
-use std::collections::{HashMap, HashSet};
-use std::path::Path;
+use std::collections::HashMap;
 use std::sync::Mutex;
 
 use anyhow::{Result, bail};
@@ -15,20 +14,8 @@ use forge::routing::closets::build::{self, Build};
 use forge::workspace::Workspace;
 use jiff::Timestamp;
 
-use super::recall;
-
-/// Files that are asked together, and the questions to them.
-struct Group {
-    files: Vec<(String, String)>,
-    questions: Vec<Question>,
-}
-
-struct Question {
-    text: String,
-    kind: String,
-    date: Option<String>,
-    gold: HashSet<String>,
-}
+use super::recall::scores::{Scores, interval};
+use super::sets::{self, File, Group};
 
 pub(crate) fn run(rest: &[&str]) -> Result<()> {
     let Some(data) = super::data_folder() else {
@@ -53,8 +40,7 @@ pub(crate) fn run(rest: &[&str]) -> Result<()> {
     }
     for set in sets {
         let mut groups = match set {
-            "longmemeval" => longmemeval(&data)?,
-            "locomo" => locomo(&data)?,
+            "longmemeval" | "locomo" => sets::load(&data, set)?,
             _ => bail!("unknown set `{set}`; known are longmemeval and locomo"),
         };
         // Questions come sorted by kind, so a part is taken evenly.
@@ -77,14 +63,14 @@ fn measure(set: &str, groups: &[Group], show: bool) -> Result<()> {
         model: embed::builtin(),
         known: Mutex::new(HashMap::new()),
     };
-    let mut scores: [Vec<Score>; 4] = Default::default();
+    let mut scores: [Vec<Scores>; 4] = Default::default();
     let mut kinds: HashMap<String, Vec<f64>> = HashMap::new();
     let (mut text_size, mut entry_size, mut files) = (0, 0, 0);
     let mut building = 0.0;
     for group in groups {
         let folder = tempfile::tempdir()?;
         std::fs::create_dir(folder.path().join("knowledge"))?;
-        for (id, text) in &group.files {
+        for File { id, text } in &group.files {
             std::fs::write(folder.path().join(format!("knowledge/{id}.md")), text)?;
             text_size += text.chars().count();
         }
@@ -119,7 +105,7 @@ fn measure(set: &str, groups: &[Group], show: bool) -> Result<()> {
                     .collect()
             };
             let both = found(Some(&model));
-            let score = Score::of(&both, &question.gold);
+            let score = Scores::of(&both, &question.gold);
             if show && score.frac5 < 1.0 {
                 println!("--- {} | {} | {:?}", question.kind, question.text, score);
                 for id in &question.gold {
@@ -136,10 +122,10 @@ fn measure(set: &str, groups: &[Group], show: bool) -> Result<()> {
                 .or_default()
                 .push(score.frac5);
             scores[0].push(score);
-            scores[1].push(Score::of(&found(None), &question.gold));
+            scores[1].push(Scores::of(&found(None), &question.gold));
             let vectors = vectors_only(&nameless, &listed, &question.text, &model);
-            scores[2].push(Score::of(&vectors, &question.gold));
-            scores[3].push(Score::of(&full.ask(&question.text), &question.gold));
+            scores[2].push(Scores::of(&vectors, &question.gold));
+            scores[3].push(Scores::of(&full.ask(&question.text), &question.gold));
         }
     }
     println!(
@@ -218,70 +204,22 @@ fn cpu_seconds() -> f64 {
     0.0
 }
 
-#[derive(Debug, Clone, Copy)]
-struct Score {
-    any1: f64,
-    any5: f64,
-    frac5: f64,
-    all5: f64,
-    ndcg: f64,
-}
-
-impl Score {
-    fn of(found: &[String], gold: &HashSet<String>) -> Score {
-        let hits = found.iter().take(5).filter(|id| gold.contains(*id)).count();
-        let gain = |rank: usize| 1.0 / (rank as f64 + 2.0).log2();
-        let dcg: f64 = found
-            .iter()
-            .take(10)
-            .enumerate()
-            .filter(|(_, id)| gold.contains(*id))
-            .map(|(rank, _)| gain(rank))
-            .sum();
-        let ideal: f64 = (0..gold.len().min(10)).map(gain).sum();
-        let first = found.first().is_some_and(|id| gold.contains(id));
-        Score {
-            any1: f64::from(first),
-            any5: f64::from(hits > 0),
-            frac5: hits as f64 / gold.len() as f64,
-            all5: f64::from(hits == gold.len()),
-            ndcg: dcg / ideal.max(1e-9),
-        }
-    }
-}
-
-fn summary(scores: &[Score]) -> String {
-    let mean = |of: fn(&Score) -> f64| {
+fn summary(scores: &[Scores]) -> String {
+    let mean = |of: fn(&Scores) -> f64| {
         100.0 * scores.iter().map(of).sum::<f64>() / scores.len().max(1) as f64
     };
-    let (low, high) = interval(scores);
+    let fractions: Vec<f64> = scores.iter().map(|s| s.frac5).collect();
+    let (low, high) = interval(&fractions);
     format!(
-        "{:5.1}   {:5.1}   {:5.1} ({low:.1} to {high:.1})   {:5.1}   {:5.1}",
+        "{:5.1}   {:5.1}   {:5.1} ({:.1} to {:.1})   {:5.1}   {:5.1}",
         mean(|s| s.any1),
         mean(|s| s.any5),
         mean(|s| s.frac5),
+        100.0 * low,
+        100.0 * high,
         mean(|s| s.all5),
-        mean(|s| s.ndcg)
+        mean(|s| s.ndcg10)
     )
-}
-
-/// Bootstrap over questions, 10,000 draws with a fixed seed.
-fn interval(scores: &[Score]) -> (f64, f64) {
-    if scores.is_empty() {
-        return (0.0, 0.0);
-    }
-    let mut state = 42u64;
-    let mut draw = || {
-        state = state
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1_442_695_040_888_963_407);
-        (state >> 33) as usize % scores.len()
-    };
-    let mut means: Vec<f64> = (0..10_000)
-        .map(|_| (0..scores.len()).map(|_| scores[draw()].frac5).sum::<f64>() / scores.len() as f64)
-        .collect();
-    means.sort_by(f64::total_cmp);
-    (100.0 * means[250], 100.0 * means[9749])
 }
 
 /// BM25 over whole files with the product's own terms.
@@ -292,11 +230,11 @@ struct FullText {
 }
 
 impl FullText {
-    fn new(files: &[(String, String)]) -> FullText {
+    fn new(files: &[File]) -> FullText {
         let mut terms = Terms::default();
         let mut counts = Vec::new();
         let mut lengths = Vec::new();
-        for (_, text) in files {
+        for File { text, .. } in files {
             let mut count: HashMap<String, f64> = HashMap::new();
             let mut length = 0.0;
             terms.each(text, |term| {
@@ -307,7 +245,7 @@ impl FullText {
             lengths.push(length);
         }
         FullText {
-            ids: files.iter().map(|file| file.0.clone()).collect(),
+            ids: files.iter().map(|file| file.id.clone()).collect(),
             counts,
             lengths,
         }
@@ -367,96 +305,4 @@ impl Embedder for Remembered {
         }
         vector
     }
-}
-
-fn longmemeval(data: &Path) -> Result<Vec<Group>> {
-    let mut groups = Vec::new();
-    for value in recall::lines(&data.join("longmemeval/dev"))? {
-        let text = |value: &serde_json::Value| value.as_str().unwrap_or_default().to_owned();
-        if text(&value["question_id"]).ends_with("_abs") {
-            continue;
-        }
-        let list = |name: &str| value[name].as_array().cloned().unwrap_or_default();
-        let mut files = Vec::new();
-        let sessions = list("haystack_session_ids")
-            .into_iter()
-            .zip(list("haystack_dates"))
-            .zip(list("haystack_sessions"));
-        for ((id, date), session) in sessions {
-            let mut markdown = format!("---\ndate: {}\n---\n", day(&text(&date)));
-            for turn in session.as_array().into_iter().flatten() {
-                let speaker = match turn["role"].as_str() {
-                    Some("user") => "User",
-                    _ => "Assistant",
-                };
-                markdown += &format!("\n**{speaker}:** {}\n", text(&turn["content"]));
-            }
-            files.push((text(&id), markdown));
-        }
-        let here: HashSet<&String> = files.iter().map(|file| &file.0).collect();
-        let gold = list("answer_session_ids")
-            .iter()
-            .map(text)
-            .filter(|id| here.contains(id))
-            .collect();
-        groups.push(Group {
-            questions: vec![Question {
-                text: text(&value["question"]),
-                kind: text(&value["question_type"]),
-                date: Some(day(&text(&value["question_date"]))),
-                gold,
-            }],
-            files,
-        });
-    }
-    Ok(groups)
-}
-
-/// `2023/05/20 (Sat) 06:13` as `2023-05-20`.
-fn day(date: &str) -> String {
-    date.chars().take(10).collect::<String>().replace('/', "-")
-}
-
-fn locomo(data: &Path) -> Result<Vec<Group>> {
-    let mut groups: Vec<(String, Group)> = Vec::new();
-    let text = |value: &serde_json::Value| value.as_str().unwrap_or_default().to_owned();
-    for value in recall::lines(&data.join("locomo/dev-sessions"))? {
-        let conversation = text(&value["conv"]);
-        if groups.last().is_none_or(|last| last.0 != conversation) {
-            let group = Group {
-                files: Vec::new(),
-                questions: Vec::new(),
-            };
-            groups.push((conversation, group));
-        }
-        let date = text(&value["date"]);
-        let spoken = date.split(" on ").last().unwrap_or_default();
-        let day = forge::document::when::find(spoken, None);
-        let front = day.first().map_or(String::new(), |day| {
-            format!("---\ndate: {}\n---\n\n", day.from)
-        });
-        let body = text(&value["text"]).replace('\n', "\n\n");
-        let group = &mut groups.last_mut().expect("one was pushed").1;
-        let id = text(&value["id"]).replace('/', "-");
-        group.files.push((id, front + &body));
-    }
-    for value in recall::lines(&data.join("locomo/dev-queries"))? {
-        let conversation = text(&value["conv"]);
-        let gold: HashSet<String> = value["gold_sessions"]
-            .as_array()
-            .into_iter()
-            .flatten()
-            .map(|id| text(id).replace('/', "-"))
-            .collect();
-        let group = groups.iter_mut().find(|group| group.0 == conversation);
-        if let (Some(group), false) = (group, gold.is_empty()) {
-            group.1.questions.push(Question {
-                text: text(&value["question"]),
-                kind: format!("category {}", value["category"]),
-                date: None,
-                gold,
-            });
-        }
-    }
-    Ok(groups.into_iter().map(|group| group.1).collect())
 }

@@ -27,7 +27,7 @@ pub(crate) fn run(rest: &[&str]) -> Result<()> {
         ["--runs", n] => n.parse().context("`--runs` takes a number")?,
         _ => bail!("usage: bench hooks [--runs N]"),
     };
-    let binary = super::speed::build_release()?.display().to_string();
+    let binary = crate::build_release(None)?.display().to_string();
     let folder = tempfile::tempdir()?;
     fill(folder.path())?;
     let inputs = tempfile::tempdir()?;

@@ -16,8 +16,8 @@ pub(crate) fn run(rest: &[&str]) -> Result<()> {
         ["--runs", n] => n.parse().context("`--runs` takes a number")?,
         _ => bail!("usage: bench links [--runs N]"),
     };
-    let binary = super::speed::build_release()?;
-    let bench = super::speed::target_directory()?.join("bench");
+    let binary = crate::build_release(None)?;
+    let bench = crate::target().join("bench");
     std::fs::create_dir_all(&bench)?;
     if let Some(root) = unpacked(&bench)? {
         check(&binary, &root, runs)?;

@@ -30,9 +30,9 @@ pub(crate) fn run(rest: &[&str]) -> Result<()> {
     let options = parse(rest)?;
     let binary = match &options.binary {
         Some(binary) => binary.clone(),
-        None => super::speed::build_release()?,
+        None => crate::build_release(None)?,
     };
-    let bench = super::speed::target_directory()?.join("bench");
+    let bench = crate::target().join("bench");
     let tree = Tree::prepare(&bench, Kind::Generated, options.files, "mcp")?
         .context("generated trees need nothing from outside")?;
     let arena = Arena::new(&bench)?;

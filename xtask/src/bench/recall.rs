@@ -1,236 +1,499 @@
-//! `bench recall`: how well questions find their documents, in each mode, in
-//! one run: full text alone, vectors alone, both. Documents go through the
-//! product's own parser, passages, index and ranking.
+//! `bench recall`: how well questions find their documents. Every set becomes
+//! workspaces of Markdown files on disk, the release binary indexes them and is
+//! asked each question, and its answers are scored beside what full text
+//! alone, vectors alone and plain reciprocal-rank fusion give in the same run.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap};
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Instant;
 
-use anyhow::{Context, Result, bail};
-use forge::document;
-use forge::embed::{self, Embedder};
-use forge::index::{Change, Index, Sizes, Stamp};
-use forge::knowledge::describe::describe;
-use forge::knowledge::refresh;
-use forge::recall::{self, Ask, Mode};
-use forge::workspace::{RelPath, Role};
-use serde_json::Value;
-use sha2::{Digest, Sha256};
+use anyhow::{Context, Result, bail, ensure};
+use serde_json::{Value, json};
 
-/// Documents that are asked together, and the questions to them.
-#[derive(Default)]
-struct Group {
-    documents: Vec<(String, String)>,
-    questions: Vec<(String, HashSet<String>)>,
+use super::sets::{self, Group, Question};
+use scores::{NAMES, Scores, chance, interval, mean};
+
+pub(crate) mod scores;
+
+/// What is compared. The third is no mode of the product: places in the two
+/// lists before it, each counting 1 / (60 + place).
+const SYSTEMS: [&str; 4] = ["text", "vectors", "rrf", "hybrid"];
+const HYBRID: usize = 3;
+/// Tokens in which evidence has to fit.
+const BUDGETS: [usize; 4] = [500, 1000, 2000, 4000];
+/// How deep the two lists are that reciprocal-rank fusion sees.
+const DEPTH: usize = 100;
+
+struct Options {
+    sets: Vec<String>,
+    json: Option<PathBuf>,
+    binary: Option<PathBuf>,
+    dump: Option<PathBuf>,
+    budgets: bool,
 }
 
-const SETS: [&str; 7] = [
-    "cranfield",
-    "scifact",
-    "cosqa",
-    "locomo-turns",
-    "locomo",
-    "beam",
-    "qmsum",
-];
-
 pub(crate) fn run(rest: &[&str]) -> Result<()> {
-    let wanted: Vec<&str> = match rest {
-        [] => SETS.to_vec(),
-        names => names.to_vec(),
-    };
+    if let ["compare", before, after] = rest {
+        return compare(before.as_ref(), after.as_ref());
+    }
+    let options = parse(rest)?;
     let Some(data) = super::data_folder() else {
         println!(
             "skipped: no benchmark data; set MEMORY_FORGE_BENCH_DATA or put it at ../shared/bench"
         );
         return Ok(());
     };
-    println!(
-        "{:14} {:>5}  {:>22}  {:>22}  {:>22}",
-        "set", "n", "text ndcg10/any5/any1", "vector", "hybrid"
-    );
-    for name in wanted {
-        let groups = load(&data, name)?;
-        let mut scores = [Scores::default(), Scores::default(), Scores::default()];
-        for group in groups.values() {
-            measure(group, &mut scores)?;
-        }
-        let n = scores[0].n;
-        let [text, vector, hybrid] = scores.map(|s| s.line());
-        println!("{name:14} {n:>5}  {text:>22}  {vector:>22}  {hybrid:>22}");
-    }
-    Ok(())
-}
-
-#[derive(Default)]
-struct Scores {
-    n: usize,
-    ndcg: f64,
-    any5: f64,
-    any1: f64,
-}
-
-impl Scores {
-    fn add(&mut self, found: &[String], gold: &HashSet<String>) {
-        self.n += 1;
-        let gain = |rank: usize| 1.0 / (rank as f64 + 2.0).log2();
-        let dcg: f64 = found
-            .iter()
-            .take(10)
-            .enumerate()
-            .filter(|(_, d)| gold.contains(*d))
-            .map(|(i, _)| gain(i))
-            .sum();
-        let ideal: f64 = (0..gold.len().min(10)).map(gain).sum();
-        self.ndcg += dcg / ideal.max(1e-9);
-        self.any5 += found.iter().take(5).any(|d| gold.contains(d)) as u8 as f64;
-        self.any1 += found.iter().take(1).any(|d| gold.contains(d)) as u8 as f64;
-    }
-
-    fn line(&self) -> String {
-        let n = self.n.max(1) as f64 / 100.0;
-        format!(
-            "{:.1} / {:.1} / {:.1}",
-            self.ndcg / n,
-            self.any5 / n,
-            self.any1 / n
-        )
-    }
-}
-
-fn measure(group: &Group, scores: &mut [Scores; 3]) -> Result<()> {
-    let mut index = Index::in_memory()?;
-    let mut changes = Vec::new();
-    for (i, (_, text)) in group.documents.iter().enumerate() {
-        let path = RelPath::new(&format!("knowledge/{i}.md"))?;
-        let stamp = Stamp {
-            size: 0,
-            mtime_ns: 0,
-            recorded_ns: 0,
-        };
-        let document = document::parse(text.clone());
-        let put = describe(
-            &path,
-            Role::Knowledge,
-            stamp,
-            i.to_string(),
-            &document,
-            Sizes::up_to(500),
-        );
-        changes.push(Change::Put(Box::new(put)));
-    }
-    index.apply(changes)?;
-    let model: &dyn Embedder = embed::builtin();
-    refresh::embed(&mut index, model, &mut |_, _| true)?;
-    let catalogue = index.catalogue()?;
-    let nothing = HashSet::new();
-    for (question, gold) in &group.questions {
-        for (mode, scores) in [Mode::Text, Mode::Vector, Mode::Hybrid]
-            .into_iter()
-            .zip(scores.iter_mut())
-        {
-            let ask = Ask {
-                question,
-                mode,
-                limit: 10,
-                unique: true,
-                kinds: Vec::new(),
-                scopes: Vec::new(),
-                since: None,
-                forgotten: &nothing,
-                explain: false,
-            };
-            let answer = recall::ask(&index, &catalogue, Some(model), &ask)?;
-            let found: Vec<String> = answer
-                .hits
-                .iter()
-                .filter_map(|h| {
-                    let number: usize = h
-                        .passage
-                        .path
-                        .strip_prefix("knowledge/")?
-                        .strip_suffix(".md")?
-                        .parse()
-                        .ok()?;
-                    Some(group.documents[number].0.clone())
-                })
-                .collect();
-            scores.add(&found, gold);
-        }
-    }
-    Ok(())
-}
-
-/// The files of a set and the fields that matter in them.
-fn load(data: &Path, set: &str) -> Result<BTreeMap<String, Group>> {
-    let (documents, questions, group, gold) = match set {
-        "cranfield" => ("cranfield/docs", "cranfield/queries", "", "gold"),
-        "scifact" => ("scifact/docs", "scifact/queries", "", "gold"),
-        "cosqa" => ("cosqa/docs", "cosqa/queries_dev", "", "gold"),
-        "locomo-turns" => (
-            "locomo/dev-turns",
-            "locomo/dev-queries",
-            "conv",
-            "gold_turns",
-        ),
-        "locomo" => (
-            "locomo/dev-sessions",
-            "locomo/dev-queries",
-            "conv",
-            "gold_sessions",
-        ),
-        "beam" => ("beam/dev-docs", "beam/dev-queries", "chat", "gold"),
-        "qmsum" => ("qmsum/docs_val", "qmsum/queries_val", "scope", "gold"),
-        _ => bail!("unknown set `{set}`; known are {}", SETS.join(", ")),
+    let binary = match &options.binary {
+        Some(path) => fs::canonicalize(path).with_context(|| path.display().to_string())?,
+        None => crate::build_release(None)?,
     };
-    let field = |value: &Value, name: &str| value[name].as_str().unwrap_or_default().to_owned();
-    let mut groups: BTreeMap<String, Group> = BTreeMap::new();
-    for value in lines(&data.join(documents))? {
-        let speaker = value["speaker"]
-            .as_str()
-            .map(|s| format!("{s}: "))
-            .unwrap_or_default();
-        let text = format!("{speaker}{}", field(&value, "text"));
-        groups
-            .entry(field(&value, group))
-            .or_default()
-            .documents
-            .push((field(&value, "id"), text));
-    }
-    for value in lines(&data.join(questions))? {
-        let gold: HashSet<String> = value[gold]
-            .as_array()
-            .into_iter()
-            .flatten()
-            .filter_map(|g| g.as_str().map(str::to_owned))
-            .collect();
-        if gold.is_empty() || value["type"] == "abstention" {
+    let mut stored = json!({ "sets": {} });
+    let mut dumped = String::new();
+    for set in &options.sets {
+        let groups = sets::load(&data, set)?;
+        let workspaces = Workspaces::make(&binary, set, &groups)?;
+        if options.dump.is_some() {
+            dump(&workspaces, set, &groups, &mut dumped)?;
             continue;
         }
-        groups
-            .entry(field(&value, group))
-            .or_default()
-            .questions
-            .push((field(&value, "question"), gold));
+        let asked = ask_all(&workspaces, &groups, options.budgets)?;
+        report(set, &workspaces, &asked, options.budgets);
+        stored["sets"][set] = to_json(&workspaces, &asked);
     }
-    Ok(groups)
+    if let Some(path) = &options.dump {
+        fs::write(path, dumped)?;
+    } else if let Some(path) = &options.json {
+        fs::write(path, serde_json::to_string(&stored)? + "\n")?;
+    }
+    Ok(())
 }
 
-pub(super) fn lines(stem: &Path) -> Result<Vec<Value>> {
-    let path = PathBuf::from(format!("{}.jsonl.gz", stem.display()));
-    let output = Command::new("gzip")
-        .arg("-dc")
-        .arg(&path)
-        .output()
-        .context("cannot run `gzip`")?;
-    if !output.status.success() {
-        bail!("cannot read `{}`", path.display());
+fn parse(rest: &[&str]) -> Result<Options> {
+    let mut options = Options {
+        sets: Vec::new(),
+        json: None,
+        binary: None,
+        dump: None,
+        budgets: true,
+    };
+    let mut words = rest.iter();
+    while let Some(word) = words.next() {
+        let mut file = || words.next().map(PathBuf::from).context("expected a file");
+        match *word {
+            "--json" => options.json = Some(file()?),
+            "--binary" => options.binary = Some(file()?),
+            "--dump" => options.dump = Some(file()?),
+            "--no-budgets" => options.budgets = false,
+            name if sets::SETS.contains(&name) => options.sets.push(name.to_owned()),
+            name => bail!("unknown set `{name}`; known are {}", sets::SETS.join(", ")),
+        }
     }
-    let sum: [u8; 32] = Sha256::digest(&output.stdout).into();
-    let short: String = sum[..6].iter().map(|byte| format!("{byte:02x}")).collect();
-    eprintln!("input {} sha256 {short}…", path.display());
-    String::from_utf8(output.stdout)?
-        .lines()
-        .map(|l| Ok(serde_json::from_str(l)?))
+    if options.sets.is_empty() {
+        options.sets = sets::SETS.map(str::to_owned).to_vec();
+    }
+    Ok(options)
+}
+
+/// The groups of a set on disk, each with an index of its own.
+struct Workspaces {
+    binary: PathBuf,
+    home: PathBuf,
+    folders: Vec<PathBuf>,
+    passages: u64,
+    index_bytes: u64,
+    text_bytes: u64,
+    /// What indexing took, and how many passages were given vectors meanwhile.
+    seconds: f64,
+    embedded: u64,
+}
+
+impl Workspaces {
+    /// Kept between runs: a file is written only where it differs, and
+    /// indexing what is indexed takes no time.
+    fn make(binary: &Path, set: &str, groups: &[Group]) -> Result<Workspaces> {
+        let root = crate::target().join("bench/recall");
+        let home = root.join("home");
+        fs::create_dir_all(&home)?;
+        let mut all = Workspaces {
+            binary: binary.to_owned(),
+            home,
+            folders: Vec::new(),
+            passages: 0,
+            index_bytes: 0,
+            text_bytes: 0,
+            seconds: 0.0,
+            embedded: 0,
+        };
+        for (at, group) in groups.iter().enumerate() {
+            let folder = root.join(set).join(at.to_string());
+            let knowledge = folder.join("knowledge");
+            fs::create_dir_all(&knowledge)?;
+            let mut there: HashMap<String, ()> = fs::read_dir(&knowledge)?
+                .filter_map(|entry| Some((entry.ok()?.file_name().into_string().ok()?, ())))
+                .collect();
+            for file in &group.files {
+                let name = format!("{}.md", file.id);
+                let path = knowledge.join(&name);
+                all.text_bytes += file.text.len() as u64;
+                let same = there.remove(&name).is_some()
+                    && fs::read(&path).is_ok_and(|bytes| bytes == file.text.as_bytes());
+                if !same {
+                    fs::write(&path, &file.text)?;
+                }
+            }
+            for (name, ()) in there {
+                fs::remove_file(knowledge.join(name))?;
+            }
+            let before = all.stats(&folder)?.0;
+            let begin = Instant::now();
+            all.ask(&folder, &["index"], None)?;
+            all.seconds += begin.elapsed().as_secs_f64();
+            let (embedded, passages) = all.stats(&folder)?;
+            ensure!(
+                embedded == passages,
+                "{}: not all embedded",
+                folder.display()
+            );
+            all.embedded += embedded.saturating_sub(before);
+            all.passages += passages;
+            all.index_bytes += fs::metadata(folder.join(".memory-forge/index.db"))?.len();
+            all.folders.push(folder);
+            eprint!(
+                "\r{set}: {} of {} workspaces indexed ",
+                at + 1,
+                groups.len()
+            );
+        }
+        eprintln!();
+        Ok(all)
+    }
+
+    /// Passages with a vector, and passages.
+    fn stats(&self, folder: &Path) -> Result<(u64, u64)> {
+        if !folder.join(".memory-forge/index.db").exists() {
+            return Ok((0, 0));
+        }
+        // A search that looks at nothing tells how much has a vector.
+        let answer = self.ask(folder, &["search", "--json", "-n", "1", "x"], None)?;
+        let answer: Value = serde_json::from_slice(&answer)?;
+        let number = |name: &str| answer["embedded"][name].as_u64().unwrap_or(0);
+        Ok((number("passages"), number("of")))
+    }
+
+    fn ask(&self, folder: &Path, arguments: &[&str], now: Option<&str>) -> Result<Vec<u8>> {
+        let mut command = Command::new(&self.binary);
+        command
+            .args(arguments)
+            .current_dir(folder)
+            .env_clear()
+            .env("HOME", &self.home)
+            .env("PATH", std::env::var_os("PATH").unwrap_or_default())
+            .env("MEMORY_FORGE_PROJECT_ROOT", folder);
+        if let Some(day) = now {
+            command.env("MEMORY_FORGE_NOW", format!("{day}T23:59:59Z"));
+        }
+        let output = command.output()?;
+        if !output.status.success() {
+            bail!(
+                "`memory-forge {}` failed in {}: {}",
+                arguments.join(" "),
+                folder.display(),
+                String::from_utf8_lossy(&output.stderr)
+            );
+        }
+        Ok(output.stdout)
+    }
+
+    fn search(&self, at: usize, question: &Question, more: &[&str]) -> Result<Value> {
+        let mut arguments = vec!["search", "--json"];
+        arguments.extend(more);
+        arguments.extend(["--", question.text.as_str()]);
+        let answer = self.ask(&self.folders[at], &arguments, question.date.as_deref())?;
+        Ok(serde_json::from_slice(&answer)?)
+    }
+}
+
+/// The ids of the files found, best first.
+fn files(answer: &Value) -> Vec<String> {
+    let results = answer["results"].as_array();
+    results
+        .into_iter()
+        .flatten()
+        .filter_map(|hit| {
+            let name = hit["path"].as_str()?.strip_prefix("knowledge/")?;
+            Some(name.strip_suffix(".md")?.to_owned())
+        })
         .collect()
+}
+
+/// What one question found.
+struct Asked {
+    id: String,
+    kind: String,
+    scores: [Scores; 4],
+    /// Share of the gold files of which something stands within each budget.
+    within: [f64; BUDGETS.len()],
+    milliseconds: f64,
+}
+
+fn ask_all(workspaces: &Workspaces, groups: &[Group], budgets: bool) -> Result<Vec<Asked>> {
+    let jobs: Vec<(usize, &Question)> = groups
+        .iter()
+        .enumerate()
+        .flat_map(|(at, group)| group.questions.iter().map(move |q| (at, q)))
+        .collect();
+    let next = AtomicUsize::new(0);
+    let done: Mutex<Vec<(usize, Result<Asked>)>> = Mutex::new(Vec::new());
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    std::thread::scope(|scope| {
+        for _ in 0..threads {
+            scope.spawn(|| {
+                loop {
+                    let at = next.fetch_add(1, Ordering::Relaxed);
+                    let Some((group, question)) = jobs.get(at) else {
+                        break;
+                    };
+                    let asked = ask_one(workspaces, *group, question, budgets);
+                    done.lock().expect("no thread panics").push((at, asked));
+                }
+            });
+        }
+    });
+    let mut done = done.into_inner().expect("no thread panics");
+    done.sort_by_key(|(at, _)| *at);
+    done.into_iter().map(|(_, asked)| asked).collect()
+}
+
+fn ask_one(
+    workspaces: &Workspaces,
+    group: usize,
+    question: &Question,
+    budgets: bool,
+) -> Result<Asked> {
+    let depth = DEPTH.to_string();
+    let list = |mode: &str| -> Result<Vec<String>> {
+        let more = ["--unique", "-n", &depth, "--mode", mode];
+        Ok(files(&workspaces.search(group, question, &more)?))
+    };
+    let (text, vectors) = (list("text")?, list("vector")?);
+    let begin = Instant::now();
+    let hybrid = files(&workspaces.search(group, question, &["--unique", "-n", "10"])?);
+    let milliseconds = begin.elapsed().as_secs_f64() * 1000.0;
+    let both = reciprocal(&[&text, &vectors]);
+    let mut within = [0.0; BUDGETS.len()];
+    if budgets {
+        for (within, budget) in within.iter_mut().zip(BUDGETS) {
+            let answer = workspaces.search(group, question, &["--budget", &budget.to_string()])?;
+            let found = files(&answer);
+            let held = question.gold.iter().filter(|id| found.contains(id)).count();
+            *within = held as f64 / question.gold.len() as f64;
+        }
+    }
+    Ok(Asked {
+        id: question.id.clone(),
+        kind: question.kind.clone(),
+        scores: [&text, &vectors, &both, &hybrid].map(|found| Scores::of(found, &question.gold)),
+        within,
+        milliseconds,
+    })
+}
+
+fn reciprocal(lists: &[&Vec<String>]) -> Vec<String> {
+    let mut scores: BTreeMap<&String, f64> = BTreeMap::new();
+    for list in lists {
+        for (at, id) in list.iter().enumerate() {
+            *scores.entry(id).or_default() += 1.0 / (61.0 + at as f64);
+        }
+    }
+    let mut ranked: Vec<_> = scores.into_iter().collect();
+    ranked.sort_by(|a, b| b.1.total_cmp(&a.1));
+    ranked.into_iter().map(|(id, _)| id.clone()).collect()
+}
+
+fn report(set: &str, workspaces: &Workspaces, asked: &[Asked], budgets: bool) {
+    println!(
+        "\n{set}: n = {}, {} workspaces, {:.1} MB of text, {} passages, index {:.1} MB",
+        asked.len(),
+        workspaces.folders.len(),
+        workspaces.text_bytes as f64 / 1e6,
+        workspaces.passages,
+        workspaces.index_bytes as f64 / 1e6,
+    );
+    if workspaces.embedded > 0 {
+        println!(
+            "  indexed in {:.0} s: {:.0} passages a second, vectors included",
+            workspaces.seconds,
+            workspaces.embedded as f64 / workspaces.seconds
+        );
+    }
+    let heads = NAMES.map(|name| format!("{name:>18}")).concat();
+    println!("  {:10}{heads}", "");
+    for (at, system) in SYSTEMS.iter().enumerate() {
+        let cells = (0..NAMES.len()).map(|figure| {
+            let values = column(asked, at, figure);
+            let (low, high) = interval(&values);
+            let text = format!(
+                "{:.1} ({:.1}–{:.1})",
+                100.0 * mean(&values),
+                100.0 * low,
+                100.0 * high
+            );
+            format!("{text:>18}")
+        });
+        println!("  {system:10}{}", cells.collect::<String>());
+    }
+    if budgets {
+        let cells = BUDGETS.iter().enumerate().map(|(at, budget)| {
+            let values: Vec<f64> = asked.iter().map(|a| a.within[at]).collect();
+            format!("{budget}: {:.1}", 100.0 * mean(&values))
+        });
+        println!(
+            "  evidence within a budget of tokens  {}",
+            cells.collect::<Vec<_>>().join("   ")
+        );
+    }
+    let mut times: Vec<f64> = asked.iter().map(|a| a.milliseconds).collect();
+    times.sort_by(f64::total_cmp);
+    let at = |share: f64| times[((times.len() - 1) as f64 * share) as usize];
+    println!(
+        "  one search, process and all: p50 {:.1} ms, p95 {:.1} ms",
+        at(0.5),
+        at(0.95)
+    );
+    let mut kinds: BTreeMap<&str, Vec<&Asked>> = BTreeMap::new();
+    for one in asked {
+        kinds.entry(&one.kind).or_default().push(one);
+    }
+    for (kind, of) in kinds.iter().filter(|_| kinds.len() > 1) {
+        let mean = |figure: usize| {
+            let values: Vec<f64> = of.iter().map(|a| a.scores[HYBRID].list()[figure]).collect();
+            100.0 * mean(&values)
+        };
+        println!(
+            "    {kind:28} n = {:3}  any@1 {:.1}  frac@5 {:.1}  all@5 {:.1}  R@10 {:.1}  NDCG@10 {:.1}",
+            of.len(),
+            mean(0),
+            mean(2),
+            mean(3),
+            mean(4),
+            mean(5)
+        );
+    }
+}
+
+fn column(asked: &[Asked], system: usize, figure: usize) -> Vec<f64> {
+    asked
+        .iter()
+        .map(|a| a.scores[system].list()[figure])
+        .collect()
+}
+
+/// Every question's figures, so that runs can be compared question by
+/// question.
+fn to_json(workspaces: &Workspaces, asked: &[Asked]) -> Value {
+    let questions: serde_json::Map<String, Value> = asked
+        .iter()
+        .map(|a| {
+            let scores: serde_json::Map<String, Value> = SYSTEMS
+                .iter()
+                .zip(&a.scores)
+                .map(|(system, scores)| ((*system).to_owned(), json!(scores.list())))
+                .collect();
+            let value = json!({ "kind": a.kind, "scores": scores, "within": a.within });
+            (a.id.clone(), value)
+        })
+        .collect();
+    json!({
+        "figures": NAMES,
+        "budgets": BUDGETS,
+        "passages": workspaces.passages,
+        "indexBytes": workspaces.index_bytes,
+        "questions": questions,
+    })
+}
+
+/// Two runs, question by question: what changed, and how likely by chance.
+fn compare(before: &Path, after: &Path) -> Result<()> {
+    let read = |path: &Path| -> Result<Value> {
+        let text = fs::read_to_string(path).with_context(|| path.display().to_string())?;
+        Ok(serde_json::from_str(&text)?)
+    };
+    let (before, after) = (read(before)?, read(after)?);
+    println!(
+        "{:14} {:10} {:>9} {:>9} {:>9}   95 % of the difference   chance",
+        "set", "figure", "before", "after", "change"
+    );
+    let sets = before["sets"].as_object().cloned().unwrap_or_default();
+    for (set, old) in &sets {
+        let new = &after["sets"][set];
+        let Some(questions) = old["questions"].as_object() else {
+            continue;
+        };
+        for (figure, name) in NAMES.iter().enumerate() {
+            let pairs: Vec<(f64, f64)> = questions
+                .iter()
+                .filter_map(|(id, old)| {
+                    let of = |value: &Value| value["scores"]["hybrid"][figure].as_f64();
+                    Some((of(old)?, of(&new["questions"][id])?))
+                })
+                .collect();
+            if pairs.is_empty() {
+                continue;
+            }
+            let differences: Vec<f64> = pairs.iter().map(|(a, b)| b - a).collect();
+            let (low, high) = interval(&differences);
+            let side = |of: fn(&(f64, f64)) -> f64| {
+                100.0 * mean(&pairs.iter().map(of).collect::<Vec<_>>())
+            };
+            println!(
+                "{set:14} {name:10} {:9.1} {:9.1} {:+9.1}   {:+.1} to {:+.1} {:>16.3}",
+                side(|p| p.0),
+                side(|p| p.1),
+                100.0 * mean(&differences),
+                100.0 * low,
+                100.0 * high,
+                chance(&differences),
+            );
+        }
+    }
+    Ok(())
+}
+
+/// What a script needs to fit the fusion: for each question the passages that
+/// each side found, with their scores.
+fn dump(workspaces: &Workspaces, set: &str, groups: &[Group], out: &mut String) -> Result<()> {
+    for (at, group) in groups.iter().enumerate() {
+        for question in &group.questions {
+            let side = |mode: &str, score: &str| -> Result<Vec<Value>> {
+                let answer = workspaces.search(at, question, &["-n", "200", "--mode", mode])?;
+                let names = files(&answer);
+                let hits = answer["results"].as_array().cloned().unwrap_or_default();
+                Ok(names
+                    .into_iter()
+                    .zip(hits)
+                    .map(|(id, hit)| json!([id, hit["lines"][0], hit["why"][score]]))
+                    .collect())
+            };
+            let record = json!({
+                "set": set,
+                "group": group.name,
+                "id": question.id,
+                "kind": question.kind,
+                "question": question.text,
+                "date": question.date,
+                "gold": question.gold,
+                "text": side("text", "bm25")?,
+                "vector": side("vector", "cosine")?,
+            });
+            out.push_str(&record.to_string());
+            out.push('\n');
+        }
+        eprint!("\r{set}: {} of {} groups asked ", at + 1, groups.len());
+    }
+    eprintln!();
+    Ok(())
 }

@@ -9,7 +9,6 @@ mod report;
 pub(crate) mod tree;
 
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 
@@ -32,8 +31,8 @@ struct Options {
 
 pub(crate) fn run(arguments: &[&str]) -> Result<()> {
     let options = parse(arguments)?;
-    let binary = build_release()?;
-    let target = target_directory()?;
+    let binary = crate::build_release(None)?;
+    let target = crate::target();
     let bench = target.join("bench");
     let Some(tree) = Tree::prepare(&bench, options.tree, options.files, "warm")? else {
         return Ok(());
@@ -83,39 +82,6 @@ fn parse(arguments: &[&str]) -> Result<Options> {
         bail!("`--runs` and `--files` must be at least 1");
     }
     Ok(options)
-}
-
-/// Cargo puts this program and the one it measures side by side.
-pub(crate) fn target_directory() -> Result<PathBuf> {
-    let here = std::env::current_exe().context("Cannot find this program's own file")?;
-    Ok(here
-        .ancestors()
-        .nth(2)
-        .context("This program lies outside a target directory")?
-        .to_owned())
-}
-
-pub(crate) fn build_release() -> Result<PathBuf> {
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let target = target_directory()?;
-    let status = Command::new(cargo)
-        .args([
-            "build",
-            "--release",
-            "--package",
-            "memory-forge",
-            "--bin",
-            "memory-forge",
-        ])
-        .arg("--target-dir")
-        .arg(&target)
-        .status()
-        .context("Cannot run cargo")?;
-    if !status.success() {
-        bail!("The release build failed");
-    }
-    let name = format!("memory-forge{}", std::env::consts::EXE_SUFFIX);
-    Ok(target.join("release").join(name))
 }
 
 /// The contestants of the interleaved rounds, by their place in the list.
