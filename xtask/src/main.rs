@@ -4,10 +4,14 @@
 mod bench;
 mod bench_embed;
 mod convert_model;
+mod dist;
 mod mcpb;
 mod soak;
 
-use std::process::ExitCode;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+
+use anyhow::{Result, ensure};
 
 const USAGE: &str = "\
 Usage: cargo xtask <command>
@@ -19,8 +23,11 @@ Commands:
       Measure what a hook costs, against `true` and `node`
   bench mcp [--calls N] [--runs N] [--files N] [--binary FILE]
       Measure the server: start, searches on one connection, memory
-  bench recall [SET]...
-      Measure how well questions find their documents, by mode
+  bench recall [SET]... [--json FILE] [--no-budgets] [--binary FILE] [--dump FILE]
+      Measure how well questions find their documents, beside full text alone,
+      vectors alone and plain fusion
+  bench recall compare BEFORE AFTER
+      Two such JSON files, question by question: what changed, and by chance?
   bench closets [longmemeval|locomo]... [--groups N] [--misses]
       Measure how well closets alone find files, beside full text
   bench links [--runs N]
@@ -31,6 +38,8 @@ Commands:
       Kill commands and hooks in the middle of their writes; nothing may be lost
   soak writers [--processes N] [--writes N]
       Let many processes write at once; every entry must be there once
+  dist [--target TARGET]... [--binary FILE] [--out FOLDER]
+      Make what a release publishes: archives, npm packages, a Homebrew formula
   mcpb [--binary FILE]
       Make the bundle for desktop clients, of a release build unless told
   convert-model <folder> [FILE]
@@ -50,6 +59,7 @@ fn main() -> ExitCode {
         ["bench", "embed"] => bench_embed::run(),
         ["soak", "kills", rest @ ..] => soak::kills(rest),
         ["soak", "writers", rest @ ..] => soak::writers(rest),
+        ["dist", rest @ ..] => dist::run(rest),
         ["mcpb", rest @ ..] => mcpb::run(rest),
         ["convert-model", from] => convert_model::run(from.as_ref(), &convert_model::builtin()),
         ["convert-model", from, to] => convert_model::run(from.as_ref(), to.as_ref()),
@@ -65,4 +75,37 @@ fn main() -> ExitCode {
             ExitCode::from(1)
         }
     }
+}
+
+/// Where cargo builds.
+fn target() -> PathBuf {
+    let named = std::env::var_os("CARGO_TARGET_DIR").map(PathBuf::from);
+    named.unwrap_or_else(|| repository().join("target"))
+}
+
+fn repository() -> &'static Path {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    here.parent().expect("xtask lies in the repository")
+}
+
+/// Builds the program for release, for this machine or another target.
+fn build_release(for_target: Option<&str>) -> Result<PathBuf> {
+    let mut cargo = Command::new(env!("CARGO"));
+    cargo
+        .args(["build", "--release", "--locked", "-p", "memory-forge"])
+        .args(["--bin", "memory-forge"])
+        .current_dir(repository());
+    let mut folder = target();
+    let mut suffix = std::env::consts::EXE_SUFFIX;
+    if let Some(triple) = for_target {
+        cargo.args(["--target", triple]);
+        folder = folder.join(triple);
+        suffix = if triple.contains("windows") {
+            ".exe"
+        } else {
+            ""
+        };
+    }
+    ensure!(cargo.status()?.success(), "the release build failed");
+    Ok(folder.join("release").join(format!("memory-forge{suffix}")))
 }

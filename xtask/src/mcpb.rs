@@ -9,9 +9,9 @@ use anyhow::{Context, Result, bail, ensure};
 use serde_json::{Value, json};
 
 pub(crate) fn run(arguments: &[&str]) -> Result<()> {
-    let target = target();
+    let target = crate::target();
     let binary = match arguments {
-        [] => build(&target)?,
+        [] => crate::build_release(None)?,
         ["--binary", path] => PathBuf::from(path),
         _ => bail!("expected nothing, or --binary FILE"),
     };
@@ -25,26 +25,6 @@ pub(crate) fn run(arguments: &[&str]) -> Result<()> {
     Ok(())
 }
 
-fn target() -> PathBuf {
-    let named = std::env::var_os("CARGO_TARGET_DIR").map(PathBuf::from);
-    named.unwrap_or_else(|| repository().join("target"))
-}
-
-fn repository() -> &'static Path {
-    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
-    here.parent().expect("xtask lies in the repository")
-}
-
-fn build(target: &Path) -> Result<PathBuf> {
-    let built = Command::new(env!("CARGO"))
-        .args(["build", "--release", "--locked", "-p", "memory-forge"])
-        .current_dir(repository())
-        .status()?;
-    ensure!(built.success(), "the release build failed");
-    let name = format!("memory-forge{}", std::env::consts::EXE_SUFFIX);
-    Ok(target.join("release").join(name))
-}
-
 /// Lays out what goes into the bundle, and gives the bundle's name. It holds
 /// one binary, so it is for one platform.
 fn stage_bundle(stage: &Path, binary: &Path) -> Result<String> {
@@ -56,9 +36,9 @@ fn stage_bundle(stage: &Path, binary: &Path) -> Result<String> {
     let program = format!("server/memory-forge{suffix}");
     fs::copy(binary, stage.join(&program)).with_context(|| binary.display().to_string())?;
     for text in ["LICENSE-MIT", "LICENSE-APACHE"] {
-        fs::copy(repository().join(text), stage.join(text)).context(text)?;
+        fs::copy(crate::repository().join(text), stage.join(text)).context(text)?;
     }
-    let from = repository().join("packaging/mcpb/manifest.json");
+    let from = crate::repository().join("packaging/mcpb/manifest.json");
     let mut manifest: Value = serde_json::from_str(&fs::read_to_string(from)?)?;
     let platform = match std::env::consts::OS {
         "macos" => "darwin",

@@ -6,12 +6,10 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use ::soak::{Kills, Writers};
 use anyhow::{Context, Result, bail};
 
-use crate::bench::speed::build_release;
-
 pub(crate) fn kills(rest: &[&str]) -> Result<()> {
     let now = SystemTime::now().duration_since(UNIX_EPOCH)?;
     let mut soak = Kills {
-        binary: build_release()?,
+        binary: crate::build_release(None)?,
         count: 1_000,
         seed: now.as_secs(),
     };
@@ -26,7 +24,7 @@ pub(crate) fn kills(rest: &[&str]) -> Result<()> {
 
 pub(crate) fn writers(rest: &[&str]) -> Result<()> {
     let mut soak = Writers {
-        binary: build_release()?,
+        binary: crate::build_release(None)?,
         processes: 64,
         writes: 100,
     };

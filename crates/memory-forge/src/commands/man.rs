@@ -17,13 +17,24 @@ Examples:
   memory-forge man search > ~/.local/share/man/man1/memory-forge-search.1")]
 pub(crate) struct ManArgs {
     /// The command to print the page of
+    #[arg(conflicts_with = "list")]
     pub(crate) command: Option<String>,
+
+    /// List the commands that have a page, one to a line
+    #[arg(long)]
+    pub(crate) list: bool,
 }
 
 pub(crate) fn run(args: ManArgs, _: &Settings, ui: &mut Ui) -> Result<Exit, CommandError> {
     let mut program = crate::cli::definition();
     // Global options reach the commands only when the definition is built.
     program.build();
+    if args.list {
+        for name in names(&program) {
+            ui.print(&format!("{name}\n"))?;
+        }
+        return Ok(Exit::Success);
+    }
     let page = match &args.command {
         None => program,
         Some(name) => one_command(&program, name)?,
@@ -38,12 +49,15 @@ pub(crate) fn run(args: ManArgs, _: &Settings, ui: &mut Ui) -> Result<Exit, Comm
 
 fn one_command(program: &clap::Command, name: &str) -> Result<clap::Command, CommandError> {
     let command = program.find_subcommand(name).ok_or_else(|| {
-        let names: Vec<&str> = program
-            .get_subcommands()
-            .map(clap::Command::get_name)
-            .collect();
         CommandError::usage(format!("There is no command `{name}`"))
-            .hint(format!("The commands are {}", names.join(", ")))
+            .hint(format!("The commands are {}", names(program).join(", ")))
     })?;
     Ok(command.clone().version(env!("CARGO_PKG_VERSION")))
+}
+
+fn names(program: &clap::Command) -> Vec<&str> {
+    program
+        .get_subcommands()
+        .map(clap::Command::get_name)
+        .collect()
 }

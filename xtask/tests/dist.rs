@@ -1,0 +1,141 @@
+//! What a release publishes is installed and run: the archive is unpacked, the
+//! npm packages are installed without scripts and without a network.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+#[test]
+fn a_release_installs_and_runs() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("dist");
+    let first = dist(&out);
+    let again = dist(&folder.path().join("again"));
+    assert_eq!(first, again, "the same inputs give the same bytes");
+
+    let names: Vec<&str> = first
+        .lines()
+        .filter_map(|line| line.split("  ").nth(1))
+        .collect();
+    let find = |end: &str| {
+        let found = names.iter().find(|name| name.ends_with(end));
+        out.join(found.unwrap_or_else(|| panic!("no {end} in {names:?}")))
+    };
+    let archive = find(".tar.gz");
+    let unpacked = folder.path().join("unpacked");
+    fs::create_dir(&unpacked).unwrap();
+    ok(Command::new("tar")
+        .arg("xzf")
+        .arg(&archive)
+        .arg("-C")
+        .arg(&unpacked));
+    let root = fs::read_dir(&unpacked)
+        .unwrap()
+        .next()
+        .unwrap()
+        .unwrap()
+        .path();
+    let version = ok(Command::new(root.join("memory-forge")).arg("--version"));
+    assert!(version.contains(env!("CARGO_PKG_VERSION")), "{version}");
+    for file in [
+        "README.md",
+        "LICENSE-MIT",
+        "man/memory-forge.1",
+        "man/memory-forge-search.1",
+        "completions/_memory-forge",
+    ] {
+        assert!(root.join(file).is_file(), "{file} is missing");
+    }
+    let formula = fs::read_to_string(find(".rb")).unwrap();
+    let sum = first
+        .lines()
+        .find(|line| line.ends_with(".tar.gz"))
+        .and_then(|line| line.split("  ").next())
+        .unwrap();
+    assert!(formula.contains(sum), "{formula}");
+    assert!(
+        !formula.contains('{') || formula.contains("#{bin}"),
+        "{formula}"
+    );
+
+    if Command::new("npm").arg("--version").output().is_err() {
+        return testkit::skip("npm is not here");
+    }
+    let wrapper = out.join(format!("memory-forge-{}.tgz", env!("CARGO_PKG_VERSION")));
+    let program = names
+        .iter()
+        .find(|name| name.ends_with(".tgz") && out.join(name) != wrapper)
+        .map(|name| out.join(name))
+        .expect("a package for this platform");
+    let project = folder.path().join("project");
+    fs::create_dir(&project).unwrap();
+    fs::write(project.join("package.json"), "{\"private\":true}").unwrap();
+    // The other platforms' packages are nowhere; they are optional, and npm
+    // goes on without them.
+    ok(npm(&project)
+        .args(["install", "--offline", "--ignore-scripts", "--no-audit"])
+        .args(["--no-fund", "--omit=optional"])
+        .args([&program, &wrapper]));
+    let installed = project.join("node_modules/.bin/memory-forge");
+    let version = ok(Command::new(&installed).arg("--version"));
+    assert!(version.contains(env!("CARGO_PKG_VERSION")), "{version}");
+    let unknown = Command::new(&installed)
+        .arg("no-such-verb")
+        .output()
+        .unwrap();
+    assert_eq!(unknown.status.code(), Some(2), "exit codes come through");
+
+    fs::remove_dir_all(project.join("node_modules").join(package(&program))).unwrap();
+    let without = Command::new(&installed).arg("stats").output().unwrap();
+    assert_eq!(without.status.code(), Some(1));
+    let told = String::from_utf8_lossy(&without.stderr).into_owned();
+    assert!(told.contains("no program for"), "{told}");
+    let hook = Command::new(&installed).arg("hook").output().unwrap();
+    assert_eq!(hook.status.code(), Some(0), "a hook never blocks");
+    assert!(hook.stdout.is_empty());
+}
+
+/// Makes a release of the debug build, and gives its list of sums.
+fn dist(out: &Path) -> String {
+    ok(Command::new(env!("CARGO"))
+        .args(["build", "--quiet", "-p", "memory-forge", "--bin"])
+        .arg("memory-forge"));
+    let xtask = Path::new(env!("CARGO_BIN_EXE_xtask"));
+    let binary = xtask.with_file_name(format!("memory-forge{}", std::env::consts::EXE_SUFFIX));
+    ok(Command::new(xtask)
+        .arg("dist")
+        .arg("--binary")
+        .arg(binary)
+        .arg("--out")
+        .arg(out));
+    fs::read_to_string(out.join("SHA256SUMS")).unwrap()
+}
+
+fn npm(folder: &Path) -> Command {
+    let mut npm = Command::new("npm");
+    npm.current_dir(folder)
+        .env("HOME", folder)
+        .env("npm_config_cache", folder.join(".npm"))
+        .env("npm_config_update_notifier", "false");
+    npm
+}
+
+/// `…/memory-forge-linux-x64-0.1.0.tgz` → `memory-forge-linux-x64`.
+fn package(file: &Path) -> PathBuf {
+    let name = file.file_name().unwrap().to_string_lossy().into_owned();
+    let end = format!("-{}.tgz", env!("CARGO_PKG_VERSION"));
+    PathBuf::from(name.trim_end_matches(&end))
+}
+
+fn ok(command: &mut Command) -> String {
+    let output: Output = command
+        .output()
+        .unwrap_or_else(|e| panic!("{command:?}: {e}"));
+    assert!(
+        output.status.success(),
+        "{command:?}\n{}{}",
+        String::from_utf8_lossy(&output.stdout),
+        String::from_utf8_lossy(&output.stderr)
+    );
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
