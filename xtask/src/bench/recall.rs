@@ -475,7 +475,7 @@ fn dump(workspaces: &Workspaces, set: &str, groups: &[Group], out: &mut String) 
                 Ok(names
                     .into_iter()
                     .zip(hits)
-                    .map(|(id, hit)| json!([id, hit["lines"][0], hit["why"][score]]))
+                    .map(|(id, hit)| json!([id, hit["lines"], hit["why"][score], hit["relevance"]]))
                     .collect())
             };
             let record = json!({
