@@ -10,6 +10,7 @@ pub mod secrets;
 pub mod embed;
 
 pub mod workspace;
+pub mod corrections;
 pub mod links;
 pub mod index;
 
