@@ -19,6 +19,7 @@ pub mod routing;
 pub mod mind;
 pub mod recall;
 pub mod knowledge;
+pub mod agents;
 pub mod federation;
 pub mod graph;
 pub mod upkeep;

@@ -18,6 +18,7 @@ const COMMANDS: &[&str] = &[
     "mind",
     "session",
     "idea",
+    "agent",
     "lint",
     "consolidate",
     "sources",
