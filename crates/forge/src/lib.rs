@@ -20,6 +20,7 @@ pub mod mind;
 pub mod recall;
 pub mod knowledge;
 pub mod agents;
+pub mod layers;
 pub mod federation;
 pub mod graph;
 pub mod upkeep;

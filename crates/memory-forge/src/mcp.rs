@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{self, Sender};
 use std::time::{Duration, Instant};
 
+use forge::corrections;
 use forge::secrets;
 use forge::workspace::{RelPath, Workspace, git};
 use jiff::Timestamp;
@@ -156,6 +157,7 @@ impl Desk {
 fn run(spec: &tools::Spec, call: &mut Call, arguments: &Arguments) -> Result<Reply, CommandError> {
     if spec.writes_text() {
         refuse_secrets(arguments)?;
+        corrections::refuse(&call.memory.workspace, &arguments.all_texts())?;
     }
     match spec.name {
         "search_knowledge" => knowledge::search(call, arguments),

@@ -138,6 +138,7 @@ fn measure(group: &Group, scores: &mut [Scores; 3]) -> Result<()> {
                 scopes: Vec::new(),
                 since: None,
                 forgotten: &nothing,
+                corrections: &forge::corrections::NONE,
                 explain: false,
             };
             let answer = recall::ask(&index, &catalogue, Some(model), &ask)?;

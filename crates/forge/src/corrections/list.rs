@@ -149,7 +149,11 @@ pub fn lift(
             .as_ref()
             .is_none_or(|wanted| wanted.contains(&comparable(&it.fact)))
     };
-    for (fact, wanted) in facts.iter().flat_map(|it| it.iter()).zip(wanted.iter().flatten()) {
+    for (fact, wanted) in facts
+        .iter()
+        .flat_map(|it| it.iter())
+        .zip(wanted.iter().flatten())
+    {
         if !known.all().iter().any(|it| comparable(&it.fact) == *wanted) {
             return Err(Error::NotCorrected { fact: fact.clone() });
         }
@@ -231,7 +235,7 @@ impl Given {
         }
         let words = comparable(&given.fact);
         match words.split_whitespace().collect::<Vec<_>>()[..] {
-            [] => return Err(Error::Empty),
+            _ if !words.contains(char::is_alphanumeric) => return Err(Error::Empty),
             // A host or a version names one thing; a word of the language is
             // in too many texts.
             [word] if word.chars().all(char::is_alphabetic) => {

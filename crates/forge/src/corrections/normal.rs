@@ -173,7 +173,8 @@ fn letter(c: char, word: &mut String, out: &mut Words) {
     };
     match c {
         c if c.is_whitespace() => out.word(&std::mem::take(word)),
-        '\u{2014}' | '\u{2015}' | '…' | '。' | '、' | '「' | '」' | '『' | '』' | '·' | '•' => {
+        '\u{2014}' | '\u{2015}' | '…' | '。' | '、' | '「' | '」' | '『' | '』' | '·' | '•' =>
+        {
             out.word(&std::mem::take(word));
         }
         c if is_invisible(c) => {}
@@ -259,6 +260,7 @@ fn core(word: &str) -> Option<&str> {
     let counts = |c: char| c.is_alphanumeric();
     if !word.contains(counts) {
         // `->` and `!=` say something, a dash between spaces does not.
+        let word = word.trim_matches(['\'', '(', ')', '[', ']', '{', '}', ',', ';', '.']);
         let says = word == "!=" || word.contains(|c: char| !AROUND.contains(c));
         return (!word.is_empty() && says).then_some(word);
     }

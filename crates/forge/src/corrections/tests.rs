@@ -28,7 +28,12 @@ fn of(fact: &str, instead: Option<&str>) -> Corrections {
 fn every_spelling_is_found_and_nothing_that_means_something_else() {
     let check = |fact: &str, text: &str, expect: bool| {
         let found = !of(fact, None).check(text).is_empty();
-        assert_eq!(found, expect, "{fact:?} in {text:?}: {:?}", comparable(text));
+        assert_eq!(
+            found,
+            expect,
+            "{fact:?} in {text:?}: {:?}",
+            comparable(text)
+        );
     };
     let fact = "The API limit is 100 requests";
     for text in [
@@ -73,7 +78,10 @@ fn every_spelling_is_found_and_nothing_that_means_something_else() {
 #[test]
 fn a_replacement_that_repeats_the_fact_can_be_said() {
     let it = of("The limit is 100", Some("The limit is 100 per minute"));
-    assert!(it.check("Note that the limit is 100 per minute.").is_empty());
+    assert!(
+        it.check("Note that the limit is 100 per minute.")
+            .is_empty()
+    );
     assert_eq!(it.check("The limit is 100.").len(), 1);
     let both = "The limit is 100 per minute. Before: the limit is 100.";
     assert_eq!(it.check(both).len(), 1);
@@ -212,7 +220,10 @@ fn documents_are_listed_before_facts() {
         crate::knowledge::forget::forget(&workspace, &[chosen], now()).unwrap();
     }
     let list = files.read(LIST);
-    let at = |what: &str| list.find(what).unwrap_or_else(|| panic!("{what} in {list}"));
+    let at = |what: &str| {
+        list.find(what)
+            .unwrap_or_else(|| panic!("{what} in {list}"))
+    };
     assert!(at("(a.md)") < at("(b.md)") && at("(b.md)") < at("## Corrected facts"));
     assert_eq!(crate::knowledge::forget::list(&workspace).unwrap().len(), 2);
     assert_eq!(Corrections::read(&workspace).unwrap().all().len(), 1);

@@ -53,12 +53,18 @@ fn rendered(
         if let Some(note) = standing(hit) {
             let _ = writeln!(out, "_{note}_");
         }
+        for note in corrections(hit) {
+            let _ = writeln!(out, "**{note}**");
+        }
         let more = if piece.cut { "\n[…]" } else { "" };
         let _ = writeln!(
             out,
             "<data {mark}>\n{}{more}\n</data {mark}>\n",
             piece.text.trim_end()
         );
+    }
+    for one in &answer.corrections {
+        let _ = writeln!(out, "**{}**", crate::document::inert_line(&one.told()));
     }
     if !left_out.is_empty() {
         let names: Vec<String> = left_out
@@ -110,6 +116,12 @@ pub fn standing(hit: &Hit) -> Option<String> {
         (None, Standing::Deprecated) => Some("Deprecated".to_owned()),
         (None, Standing::Current) => None,
     }
+}
+
+/// What a reader must know about facts that the passage repeats, a line each.
+pub fn corrections(hit: &Hit) -> Vec<String> {
+    let told = hit.corrections.iter().map(|it| it.told());
+    told.map(|it| crate::document::inert_line(&it)).collect()
 }
 
 fn level(hit: &Hit) -> &'static str {

@@ -10,6 +10,7 @@ use crate::report::{CommandError, Exit};
 use crate::settings::Settings;
 use crate::ui::{Ui, printable};
 
+mod context;
 mod index;
 
 /// Keep what agents remember: pointers, topics, learnings
@@ -31,6 +32,7 @@ pub(crate) struct AgentArgs {
 
 #[derive(Debug, Subcommand)]
 enum AgentCommand {
+    Context(context::ContextArgs),
     Index(index::IndexArgs),
 }
 
@@ -71,6 +73,7 @@ impl Whose {
 pub(crate) fn run(args: AgentArgs, settings: &Settings, ui: &mut Ui) -> Result<Exit, CommandError> {
     let workspace = memory::workspace(settings, ui)?;
     match args.command {
+        AgentCommand::Context(args) => context::run(&args, &workspace, settings, ui),
         AgentCommand::Index(args) => index::run(&args, &workspace, ui),
     }
 }
