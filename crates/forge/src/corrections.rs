@@ -5,6 +5,9 @@
 //!
 //! Without a list nothing is compared: the check costs one look for a file.
 
+use std::collections::{BTreeSet, HashMap};
+use std::ops::Range;
+
 use aho_corasick::AhoCorasick;
 use jiff::civil::Date;
 
@@ -120,20 +123,29 @@ impl Corrections {
             return Vec::new();
         };
         let text = comparable(text);
-        let mut said: Vec<(usize, usize, usize)> = Vec::new();
-        let mut right: Vec<(usize, usize, usize)> = Vec::new();
+        let mut said: Vec<(usize, Range<usize>)> = Vec::new();
+        // Of each correction the places of its replacement, in order.
+        let mut right: HashMap<usize, Vec<Range<usize>>> = HashMap::new();
         for found in finder.automaton.find_overlapping_iter(&text) {
             let (index, replaces) = finder.patterns[found.pattern().as_usize()];
-            let place = (index, found.start(), found.end());
-            if replaces { &mut right } else { &mut said }.push(place);
+            match replaces {
+                true => right.entry(index).or_default().push(found.range()),
+                false => said.push((index, found.range())),
+            }
         }
-        let wrong = |&(index, start, end): &(usize, usize, usize)| {
-            let within = |it: &(usize, usize, usize)| it.0 == index && it.1 <= start && end <= it.2;
-            !right.iter().any(within)
+        // All places of a replacement are of one length, so the last that
+        // begins in time reaches farthest.
+        let within = |index: usize, place: &Range<usize>| {
+            let right = right.get(&index).map_or(&[][..], Vec::as_slice);
+            let before = right.partition_point(|it| it.start <= place.start);
+            before > 0 && place.end <= right[before - 1].end
         };
-        let mut hits: Vec<usize> = said.into_iter().filter(wrong).map(|it| it.0).collect();
-        hits.sort_unstable();
-        hits.dedup();
+        let mut hits: BTreeSet<usize> = BTreeSet::new();
+        for (index, place) in said {
+            if !within(index, &place) {
+                hits.insert(index);
+            }
+        }
         hits.into_iter().map(|index| &self.all[index]).collect()
     }
 

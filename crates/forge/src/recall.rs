@@ -240,7 +240,10 @@ fn ask_in(
     sort(&mut hits);
     if !ask.corrections.is_empty() {
         for hit in &mut hits {
-            let found = ask.corrections.check(&hit.passage.text);
+            // Headings are shown beside the text, and may say it alone.
+            let headings = hit.passage.headings.join("\n\n");
+            let said = format!("{headings}\n\n{}", hit.passage.text);
+            let found = ask.corrections.check(&said);
             hit.corrections = found.into_iter().cloned().collect();
         }
         sort(&mut hits);

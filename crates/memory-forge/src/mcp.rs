@@ -8,7 +8,6 @@ use std::sync::Arc;
 use std::sync::mpsc::{self, Sender};
 use std::time::{Duration, Instant};
 
-use forge::corrections;
 use forge::secrets;
 use forge::workspace::{RelPath, Workspace, git};
 use jiff::Timestamp;
@@ -157,7 +156,6 @@ impl Desk {
 fn run(spec: &tools::Spec, call: &mut Call, arguments: &Arguments) -> Result<Reply, CommandError> {
     if spec.writes_text() {
         refuse_secrets(arguments)?;
-        corrections::refuse(&call.memory.workspace, &arguments.all_texts())?;
     }
     match spec.name {
         "search_knowledge" => knowledge::search(call, arguments),

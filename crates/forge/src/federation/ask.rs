@@ -96,7 +96,9 @@ fn indexed_answer(
     let mut catalogue = index.catalogue()?;
     fresh::retire(&mut catalogue, manifest.as_ref());
     let forgotten = forget::forgotten(workspace)?;
-    let corrections = Corrections::read(workspace)?;
+    // What the asker knows to be wrong is wrong there as well.
+    let own = Corrections::read(workspace)?;
+    let corrections = Corrections::of([own.all(), ask.corrections.all()].concat());
     let scan = routing::scan_by(workspace, manifest.as_ref());
     let behind = refresh::differences(&scan, &catalogue, false);
     let behind = behind.to_read.len() + behind.gone.len();

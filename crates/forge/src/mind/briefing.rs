@@ -117,13 +117,9 @@ impl Mind<'_> {
         if blank && binding.is_empty() && ask.pointers.is_none() {
             return None;
         }
-        let own = if ask.pointers.is_some() {
-            OWN_TOKENS
-        } else {
-            0
-        };
-        let limit = limit(ask).smaller(Room {
-            tokens: PRIMER_TOKENS + own,
+        let of_all = limit(ask);
+        let limit = of_all.smaller(Room {
+            tokens: PRIMER_TOKENS,
             bytes: MAX_BYTES,
         });
         let (open, close) = (data(ask.nonce, false), data(ask.nonce, true));
@@ -139,8 +135,7 @@ impl Mind<'_> {
             .minus(frame);
         let corrections = self.corrections();
         let mut pack = Pack::new(left, &corrections, ask.nonce);
-        let mut room = pack.left();
-        room.tokens = room.tokens.saturating_sub(own);
+        let room = pack.left();
         let mut order = 0;
         let mut add = |pack: &mut Pack, text: String| {
             order += 1;
@@ -167,28 +162,50 @@ impl Mind<'_> {
         for decision in binding {
             add(&mut pack, format!("- {}", in_a_line(decision)));
         }
-        let mut body = pack.take(Slot::State, "\n");
-        if let Some(pointers) = ask.pointers {
-            let title = format!("Your own memory ({}):", clean(pointers.path, ask.nonce));
-            let more = Room {
-                tokens: 15,
-                bytes: 50,
-            };
-            let room = pack.left().minus(Room::of(&title)).minus(more);
-            let left = pack.lines(Slot::Pointers, pointers.text, room);
-            if pack.has(Slot::Pointers) {
-                let lines = pack.take(Slot::Pointers, "\n");
-                let more = match left {
-                    0 => String::new(),
-                    left => format!("\n[… {left} more lines in the file]"),
-                };
-                let between = if body.is_empty() { "" } else { "\n" };
-                body.push_str(&format!("{between}{title}\n{lines}{more}"));
-            }
-        }
-        let text = format!("{head}\n{body}\n{close}");
-        (!body.is_empty() && fits(&text, limit)).then_some(text)
+        let body = pack.take(Slot::State, "\n");
+        let framed = |body: &str| format!("{head}\n{body}\n{close}");
+        let text = framed(&body);
+        let primer = (!body.is_empty() && fits(&text, limit)).then_some(text);
+        let Some(pointers) = ask.pointers else {
+            return primer;
+        };
+        // What it remembers comes behind where the work stands.
+        let used = Room::of(primer.as_ref().unwrap_or(&framed("")));
+        let room = of_all.minus(used).smaller(Room {
+            tokens: OWN_TOKENS,
+            bytes: MAX_BYTES,
+        });
+        let body = primer.as_ref().map_or("", |_| &body);
+        let with_own = own_memory(&pointers, room, &corrections, ask.nonce)
+            .map(|own| framed(format!("{body}\n{own}").trim_start()))
+            .filter(|text| fits(text, of_all));
+        with_own.or(primer)
     }
+}
+
+/// The lines of a helper's own memory that fit, under a title.
+fn own_memory(
+    pointers: &Pointers<'_>,
+    room: Room,
+    corrections: &Corrections,
+    nonce: &str,
+) -> Option<String> {
+    let title = format!("Your own memory ({}):", clean(pointers.path, nonce));
+    let more = Room {
+        tokens: 25,
+        bytes: 60,
+    };
+    let room = room.minus(Room::of(&title)).minus(more);
+    let mut pack = Pack::new(room, corrections, nonce);
+    let left = pack.lines(Slot::Pointers, pointers.text, room);
+    if !pack.has(Slot::Pointers) {
+        return None;
+    }
+    let lines = pack.take(Slot::Pointers, "\n");
+    Some(match left {
+        0 => format!("{title}\n{lines}"),
+        left => format!("{title}\n{lines}\n[… {left} more lines in the file]"),
+    })
 }
 
 /// A helper needs a fraction of what a session needs.

@@ -7,6 +7,7 @@ use std::fmt::Write;
 
 use super::pack::Piece;
 use super::{Answer, Hit};
+use crate::corrections::Correction;
 use crate::index::Standing;
 
 /// Renders the pieces of an answer; empty when there are none.
@@ -63,8 +64,8 @@ fn rendered(
             piece.text.trim_end()
         );
     }
-    for one in &answer.corrections {
-        let _ = writeln!(out, "**{}**", crate::document::inert_line(&one.told()));
+    for note in corrections_beside(answer) {
+        let _ = writeln!(out, "**{note}**");
     }
     if !left_out.is_empty() {
         let names: Vec<String> = left_out
@@ -120,8 +121,25 @@ pub fn standing(hit: &Hit) -> Option<String> {
 
 /// What a reader must know about facts that the passage repeats, a line each.
 pub fn corrections(hit: &Hit) -> Vec<String> {
-    let told = hit.corrections.iter().map(|it| it.told());
-    told.map(|it| crate::document::inert_line(&it)).collect()
+    told(&hit.corrections)
+}
+
+/// The same for passages that were pushed out of the answer.
+pub fn corrections_beside(answer: &Answer) -> Vec<String> {
+    told(&answer.corrections)
+}
+
+fn told(corrections: &[Correction]) -> Vec<String> {
+    const MOST: usize = 5;
+    let told = corrections.iter().take(MOST).map(Correction::told);
+    let mut lines: Vec<String> = told.map(|it| crate::document::inert_line(&it)).collect();
+    if corrections.len() > MOST {
+        lines.push(format!(
+            "and {} more corrected facts",
+            corrections.len() - MOST
+        ));
+    }
+    lines
 }
 
 fn level(hit: &Hit) -> &'static str {

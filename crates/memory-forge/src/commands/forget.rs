@@ -140,7 +140,12 @@ fn correct(
     };
     if args.dry_run {
         let known = corrections::Corrections::read(&workspace)?;
-        for one in known.check(fact) {
+        let known: Vec<_> = known.check(fact).into_iter().cloned().collect();
+        if args.json {
+            let known: Vec<_> = known.iter().map(correction_json).collect();
+            ui.json(&serde_json::json!({ "version": 1, "changed": false, "known": known }))?;
+        }
+        for one in &known {
             ui.note(&printable(&one.told()));
         }
         ui.note("Nothing was changed (`--dry-run`)");

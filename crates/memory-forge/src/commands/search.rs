@@ -392,8 +392,8 @@ fn show(
 /// Facts of passages that were found and do not stand among the best, because
 /// they are wrong.
 fn say_corrections(answer: &Answer, ui: &mut Ui) {
-    for one in &answer.corrections {
-        ui.note(&printable(&one.told()));
+    for note in context::corrections_beside(answer) {
+        ui.note(&printable(&note));
     }
 }
 

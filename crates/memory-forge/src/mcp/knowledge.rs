@@ -161,8 +161,7 @@ fn data(answer: &Answer, pieces: &[Piece], left_out: &[usize], commit: Option<&s
         value["commit"] = commit.into();
     }
     if !answer.corrections.is_empty() {
-        let told = answer.corrections.iter().map(|it| it.told());
-        value["corrections"] = told.collect();
+        value["corrections"] = context::corrections_beside(answer).into();
     }
     if answer.more > 0 {
         value["more"] = answer.more.into();
