@@ -108,11 +108,11 @@ fn what_was_corrected_is_not_written_again() {
             "--content",
             said,
         ],
-        &["mind", "decide", "Limit", said],
+        &["mind", "decide", "Limit", "--decision", said],
         &["mind", "log", said],
         &["mind", "set", "--next", said],
         &["mind", "task", "add", said],
-        &["session", "end", "--summary", said],
+        &["session", "end", "--did", said],
         &["idea", said],
     ] {
         let output = ws.run(arguments);

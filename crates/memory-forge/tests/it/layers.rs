@@ -224,6 +224,7 @@ fn a_context_is_assembled_with_a_manifest() {
         output.fails(1).contains("context-policy.yml` line "),
         "{output}"
     );
+    ws.remove(".agents/context-policy.yml");
     ws.run(&["agent", "context", "--squad", "eng", "--agent", "undefined"])
         .fails(2);
     ws.run(&[

@@ -169,7 +169,9 @@ impl From<Error> for CommandError {
             Error::Agent(error) => error.into(),
             Error::Workspace(error) => error.into(),
             Error::Policy { .. } => {
-                CommandError::failure(told).hint("docs/agents.md says what a policy may have")
+                CommandError::failure(told).hint(
+                "`roles` are merged into the built-in ones, `layers` replace them; without the file the built-in policy holds",
+            )
             }
             Error::Role { known, .. } => {
                 let known: Vec<String> =
