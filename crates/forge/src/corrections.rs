@@ -35,6 +35,12 @@ pub struct Correction {
 }
 
 impl Correction {
+    /// The command that lifts it, safe to be pasted into a shell.
+    pub fn lifted_by(&self) -> String {
+        let fact = self.fact.replace('\'', "'\\''");
+        format!("memory-forge restore --fact '{fact}'")
+    }
+
     /// The correction in plain words, on one line.
     pub fn told(&self) -> String {
         let mut text = "Corrected".to_owned();
@@ -195,9 +201,9 @@ impl Refused {
         match self {
             Refused::Workspace(_) => None,
             Refused::Corrected(hits) => {
-                let fact = hits.first().map_or("", |hit| hit.fact.as_str());
+                let lift = hits.first().map(Correction::lifted_by).unwrap_or_default();
                 Some(format!(
-                    "Say what holds; if the correction itself is wrong, lift it with `memory-forge restore --fact \"{fact}\"`"
+                    "Say what holds; if the correction itself is wrong, lift it with `{lift}`"
                 ))
             }
         }

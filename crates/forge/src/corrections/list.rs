@@ -69,8 +69,8 @@ pub fn correct(workspace: &Workspace, new: &New, now: Timestamp) -> Result<Corre
     let known = Corrections::read(workspace)?;
     let own = comparable(&new.fact);
     if let Some(instead) = &new.instead {
-        let others = known.check(instead).into_iter();
-        if let Some(other) = others.filter(|it| comparable(&it.fact) != own).last() {
+        let mut said = known.check(instead).into_iter();
+        if let Some(other) = said.find(|it| comparable(&it.fact) != own) {
             let correction = Box::new(other.clone());
             return Err(Error::Replaced { correction });
         }

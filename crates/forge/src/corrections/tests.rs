@@ -144,7 +144,11 @@ fn a_fact_is_listed_changed_and_lifted() {
     assert_eq!(Corrections::read(&workspace).unwrap().all().len(), 1);
     let error = refuse(&workspace, &["fine", "The port is 8080"]).unwrap_err();
     assert!(error.to_string().contains("The port is 9191"), "{error}");
-    assert!(error.hint().unwrap().contains("restore --fact"));
+    let hint = error.hint().unwrap();
+    assert!(
+        hint.contains("`memory-forge restore --fact 'The port is 8080'`"),
+        "{hint}"
+    );
     let lifted = lift(&workspace, Some(&["THE PORT is 8080".to_owned()]), now()).unwrap();
     assert_eq!(lifted.corrections.len(), 1);
     refuse(&workspace, &["The port is 8080"]).unwrap();
@@ -152,6 +156,16 @@ fn a_fact_is_listed_changed_and_lifted() {
         lift(&workspace, Some(&["The port is 8080".to_owned()]), now()),
         Err(Error::NotCorrected { .. })
     ));
+}
+
+#[test]
+fn a_command_in_a_hint_runs_nothing_else() {
+    let it = of("it's $(rm -rf x) `y`", None);
+    let lifted = it.all()[0].lifted_by();
+    assert_eq!(
+        lifted,
+        r"memory-forge restore --fact 'it'\''s $(rm -rf x) `y`'"
+    );
 }
 
 #[test]

@@ -340,7 +340,7 @@ fn a_budget_is_hard_and_cuts_say_so() {
             .iter()
             .find(|layer| layer.key == "company");
         let cut = cut.unwrap();
-        if tokens >= 1000 && tokens < 20_000 {
+        if (1000..20_000).contains(&tokens) {
             assert!(cut.cut && it.text.contains("[… cut: "), "{tokens}");
             // A long file drives nobody out.
             assert_eq!(keys(&it).len(), 6, "{tokens}: {}", it.manifest.text());

@@ -249,8 +249,8 @@ impl From<corrections::Error> for CommandError {
                 CommandError::usage(told).hint("Say the whole statement: `The port is 8080`")
             }
             Error::Replaced { correction } => CommandError::failure(told).hint(format!(
-                "`memory-forge restore --fact \"{}\"` lifts that correction first",
-                printable(&correction.fact)
+                "`{}` lifts that correction first",
+                printable(&correction.lifted_by())
             )),
             Error::NotCorrected { .. } => {
                 CommandError::failure(told).hint("`memory-forge stats` lists what is corrected")
