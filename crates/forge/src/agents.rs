@@ -4,9 +4,17 @@
 
 use std::fmt;
 
+use crate::corrections;
 use crate::workspace::{self, PathError, RelPath, Workspace};
 
+pub mod claude;
+pub mod feedback;
+pub mod learnings;
 pub mod pointers;
+pub mod recall;
+pub mod remember;
+pub mod rotate;
+pub mod topics;
 
 /// The folder that holds a folder for each squad, and that one for each agent.
 pub const MEMORY: &str = ".agents/memory";
@@ -25,6 +33,22 @@ pub enum Error {
     Unknown { name: String, homes: Vec<Home> },
     #[error("`{name}` may mean {}", listed(homes))]
     Ambiguous { name: String, homes: Vec<Home> },
+    #[error("There is no text to keep")]
+    NoText,
+    #[error("The text looks as if it held a secret ({})", found.join("; "))]
+    Secret { found: Vec<String> },
+    #[error(transparent)]
+    Refused(#[from] corrections::Refused),
+    #[error("This is {what}, which is kept elsewhere already")]
+    KeptElsewhere { what: &'static str },
+    #[error("`{path}` says this already: {title}")]
+    Known { path: RelPath, title: String },
+    #[error("There is no topic `{path}`")]
+    NoTopic { path: RelPath },
+    #[error("`{path}` is not the name of a topic: such files have a meaning of their own")]
+    NotATopic { path: RelPath },
+    #[error("A rating is a number from 1 to 5, and not `{given}`")]
+    Rating { given: String },
     #[error(transparent)]
     Path(#[from] PathError),
     #[error(transparent)]

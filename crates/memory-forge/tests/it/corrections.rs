@@ -114,6 +114,16 @@ fn what_was_corrected_is_not_written_again() {
         &["mind", "task", "add", said],
         &["session", "end", "--did", said],
         &["idea", said],
+        &[
+            "agent",
+            "remember",
+            "Limits",
+            "--agent",
+            "eng/builder",
+            "--content",
+            said,
+        ],
+        &["agent", "learn", said, "--squad", "eng"],
     ] {
         let output = ws.run(arguments);
         let error = output.fails(1);
