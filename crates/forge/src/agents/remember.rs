@@ -70,7 +70,10 @@ pub fn remember(
     let private = new.private.unwrap_or(new.kind == Kind::User);
     let suffix = if private { PRIVATE_SUFFIX } else { ".md" };
     let path = home.file(&format!("{}{suffix}", slug(new.name)?))?;
-    if !is_topic(home, &path) {
+    // Where case does not tell files apart, `memory.md` is the index.
+    let name = path.file_name();
+    let is_index = name.starts_with("memory.") || name.starts_with("memory-more");
+    if !is_topic(home, &path) || is_index {
         return Err(Error::NotATopic { path });
     }
     let text = text_of(new, &body, now)?;

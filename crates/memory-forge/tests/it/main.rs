@@ -2,6 +2,7 @@
 //! shows that the parts are wired together; the parts' own behaviour is tested
 //! where they live, which is faster and says more when it fails.
 
+mod agent;
 mod audit;
 mod bad_input;
 mod closets;
