@@ -23,7 +23,7 @@ mod tests;
 
 pub use dates::{DateMention, own_date};
 pub use edit::{Edit, EditError, apply};
-pub use front_matter::{FrontMatter, Value};
+pub use front_matter::{FrontMatter, Value, YamlError, yaml};
 pub use inert::{inert_block, inert_line};
 pub use links::{Link, LinkKind, percent_decoded};
 pub use normal::{content_hash, normalise};

@@ -1,6 +1,8 @@
 //! The knowledge of a workspace: kept fresh in the index, saved, forgotten,
 //! restored, counted. Files are the truth; everything here follows them.
 
+pub use crate::corrections;
+
 pub mod describe;
 pub mod entry;
 pub mod forget;

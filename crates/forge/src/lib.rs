@@ -10,6 +10,7 @@ pub mod secrets;
 pub mod embed;
 
 pub mod workspace;
+pub mod corrections;
 pub mod links;
 pub mod index;
 
@@ -18,6 +19,8 @@ pub mod routing;
 pub mod mind;
 pub mod recall;
 pub mod knowledge;
+pub mod agents;
+pub mod layers;
 pub mod federation;
 pub mod graph;
 pub mod upkeep;

@@ -10,6 +10,7 @@ use std::path::Path;
 
 use jiff::Timestamp;
 
+use crate::corrections;
 use crate::document::{self, Document, EditError};
 use crate::workspace::{self, RelPath, Workspace};
 
@@ -30,7 +31,7 @@ mod state;
 mod tracking;
 mod values;
 
-pub use briefing::{Briefing, BriefingAsk, MAX_BYTES, MAX_TOKENS, Source};
+pub use briefing::{Briefing, BriefingAsk, MAX_BYTES, MAX_TOKENS, Pointers, Source};
 pub use checkpoint::Checkpoint;
 pub use compress::{Compression, Rotation, Store};
 pub use decisions::{Decided, Decision, NewDecision, Supersession};
@@ -105,6 +106,16 @@ impl<'a> Mind<'a> {
         modified(&self.absolute(which))
     }
 
+    /// Refuses what is about to be written where it repeats a fact that was
+    /// corrected.
+    fn refuse_corrected<'t>(
+        &self,
+        texts: impl IntoIterator<Item = &'t String>,
+    ) -> Result<(), Error> {
+        let texts: Vec<&str> = texts.into_iter().map(String::as_str).collect();
+        Ok(corrections::refuse(self.workspace, &texts)?)
+    }
+
     /// Reads a file, gives its text to `f` and writes what comes back, all
     /// under the lock. `f` gets none where there is no file yet.
     fn rewrite<T>(
@@ -159,6 +170,8 @@ impl<'a> Mind<'a> {
 pub enum Error {
     #[error(transparent)]
     Workspace(#[from] workspace::Error),
+    #[error(transparent)]
+    Refused(#[from] corrections::Refused),
     #[error("No open task matches `{text}`")]
     NoMatch {
         text: String,

@@ -7,6 +7,7 @@ use std::collections::{HashMap, HashSet};
 
 use jiff::civil::Date;
 
+use crate::corrections::{Correction, Corrections};
 use crate::embed::Embedder;
 use crate::index::terms::fold;
 use crate::index::{
@@ -57,6 +58,9 @@ pub struct Ask<'a> {
     pub since: Option<Date>,
     /// Files that are not to be found, though they are indexed.
     pub forgotten: &'a HashSet<String>,
+    /// Facts that are wrong: passages that say them stand behind all others,
+    /// and tell the correction.
+    pub corrections: &'a Corrections,
     pub explain: bool,
 }
 
@@ -73,6 +77,9 @@ pub struct Answer {
     pub more: usize,
     /// Documents left out by `since` because they bear no date.
     pub undated: usize,
+    /// Corrections of passages that would be among the hits if they did not
+    /// repeat what is wrong.
+    pub corrections: Vec<Correction>,
 }
 
 impl Answer {
@@ -85,6 +92,7 @@ impl Answer {
             embedded: (0, 0),
             more: 0,
             undated: 0,
+            corrections: Vec::new(),
         }
     }
 }
@@ -99,6 +107,8 @@ pub struct Hit {
     pub evidence: Evidence,
     /// The path of the document that replaced this one.
     pub replaced_by: Option<String>,
+    /// What the passage says that was corrected.
+    pub corrections: Vec<Correction>,
     /// Filled when asked to explain.
     pub terms: Vec<TermMatch>,
     /// Ranges of `passage.text` that match the question.
@@ -228,10 +238,21 @@ fn ask_in(
 
     standing::apply(index, catalogue, &mut hits, &allow, OUTDATED)?;
     sort(&mut hits);
+    if !ask.corrections.is_empty() {
+        for hit in &mut hits {
+            // Headings are shown beside the text, and may say it alone.
+            let headings = hit.passage.headings.join("\n\n");
+            let said = format!("{headings}\n\n{}", hit.passage.text);
+            let found = ask.corrections.check(&said);
+            hit.corrections = found.into_iter().cloned().collect();
+        }
+        sort(&mut hits);
+    }
     if ask.unique {
         let mut seen = HashSet::new();
         hits.retain(|h| seen.insert(h.passage.file));
     }
+    let corrections = pushed_out(&hits, ask.limit);
     let found = if question.phrases.is_empty() {
         more_than_asked.max(hits.len())
     } else {
@@ -244,6 +265,7 @@ fn ask_in(
             hit.terms = index.explain(&slots, &question.terms, hit.passage.chunk)?;
         }
     }
+    let corrections = beside(corrections, &hits);
     Ok(Answer {
         more: found.saturating_sub(hits.len()),
         hits,
@@ -251,6 +273,7 @@ fn ask_in(
         mode_note,
         embedded: (counts.embedded, counts.chunks),
         undated,
+        corrections,
     })
 }
 
@@ -263,9 +286,35 @@ pub fn join(mut a: Answer, b: Answer, limit: usize) -> Answer {
     let found = a.more + b.more + a.hits.len() + b.hits.len();
     a.hits.extend(b.hits);
     sort(&mut a.hits);
+    a.corrections.extend(b.corrections);
+    a.corrections.extend(pushed_out(&a.hits, limit));
     a.hits.truncate(limit);
+    a.corrections = beside(a.corrections, &a.hits);
     a.more = found - a.hits.len();
     a
+}
+
+/// Corrections of hits that are beyond the limit, though their scores are not.
+fn pushed_out(hits: &[Hit], limit: usize) -> Vec<Correction> {
+    let mut scores: Vec<f32> = hits.iter().map(|h| h.score).collect();
+    scores.sort_by(|a, b| b.total_cmp(a));
+    let Some(least) = limit.checked_sub(1).and_then(|at| scores.get(at)) else {
+        return Vec::new();
+    };
+    let beyond = hits.iter().skip(limit).filter(|h| h.score >= *least);
+    beyond.flat_map(|h| h.corrections.clone()).collect()
+}
+
+/// Each once, without those that hits tell themselves.
+fn beside(all: Vec<Correction>, hits: &[Hit]) -> Vec<Correction> {
+    let mut out: Vec<Correction> = Vec::new();
+    for one in all {
+        let told = hits.iter().any(|h| h.corrections.contains(&one));
+        if !told && !out.contains(&one) {
+            out.push(one);
+        }
+    }
+    out
 }
 
 /// Which file ids may answer, and how many were left out for want of a date.
@@ -350,18 +399,21 @@ fn hit(passage: Passage, evidence: Evidence, near: f32, ideal: f32, question: &Q
         evidence: Evidence { exact, ..evidence },
         passage,
         replaced_by: None,
+        corrections: Vec::new(),
         terms: Vec::new(),
         matches: Vec::new(),
     }
 }
 
-/// Best first; archived text last; equal scores in the order of the files, so
+/// Best first; archived text last, and behind everything what says a fact that
+/// was corrected; equal scores in the order of the files, so
 /// that an index built in another order answers the same.
 pub(crate) fn sort(hits: &mut [Hit]) {
     hits.sort_by(|a, b| {
         let archived = |h: &Hit| h.passage.scope == ARCHIVE;
-        archived(a)
-            .cmp(&archived(b))
+        let wrong = |h: &Hit| !h.corrections.is_empty();
+        (wrong(a), archived(a))
+            .cmp(&(wrong(b), archived(b)))
             .then(b.score.total_cmp(&a.score))
             .then_with(|| a.passage.path.cmp(&b.passage.path))
             .then(a.passage.ordinal.cmp(&b.passage.ordinal))

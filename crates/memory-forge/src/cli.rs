@@ -85,6 +85,7 @@ pub(crate) enum Command {
     Mind(commands::mind::MindArgs),
     Session(commands::session::SessionArgs),
     Idea(commands::idea::IdeaArgs),
+    Agent(commands::agent::AgentArgs),
     Lint(commands::lint::LintArgs),
     Consolidate(commands::consolidate::ConsolidateArgs),
     Sources(commands::sources::SourcesArgs),

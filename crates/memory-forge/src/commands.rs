@@ -3,6 +3,7 @@
 //! A command never reads the environment and never decides about colours;
 //! it is handed [`Settings`] and [`Ui`].
 
+pub(crate) mod agent;
 pub(crate) mod archive;
 pub(crate) mod audit;
 pub(crate) mod closets;
@@ -63,6 +64,7 @@ fn dispatch(command: Command, settings: &Settings, ui: &mut Ui) -> Result<Exit, 
         Command::Mind(args) => mind::run(args, settings, ui),
         Command::Session(args) => session::run(args, settings, ui),
         Command::Idea(args) => idea::run(args, settings, ui),
+        Command::Agent(args) => agent::run(args, settings, ui),
         Command::Lint(args) => lint::run(args, settings, ui),
         Command::Consolidate(args) => consolidate::run(args, settings, ui),
         Command::Sources(args) => sources::run(args, settings, ui),

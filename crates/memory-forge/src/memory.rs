@@ -6,7 +6,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use forge::embed::{self, Embedder};
-use forge::index::Index;
+use forge::index::{Entry, Index};
 use forge::knowledge::fresh::{self, Fresh, Opening};
 use forge::knowledge::{maps, refresh, state};
 use forge::recall::{self, Answer, Ask};
@@ -225,24 +225,7 @@ impl Memory {
             Asked::Maps => return of_maps(&self.workspace, ask),
             Asked::Index | Asked::Both => {}
         }
-        let (fresh, mut remarks) = self.refreshed(now, false, watch)?;
-        remarks.extend(unusable(fresh));
-        if ask.mode != recall::Mode::Text {
-            let budget = self.workspace.config().search.embed_budget_ms;
-            self.embed(Some(Duration::from_millis(budget)), watch)?;
-        }
-        let fresh = self.fresh.as_ref().expect("it was refreshed above");
-        let answer = match answer(fresh, ask) {
-            Err(forge::index::Error::Damaged { why, .. }) => {
-                // The damaged file must not be open while it is replaced.
-                self.fresh = None;
-                let fresh = rebuilt(&self.workspace, now, why)?;
-                remarks.extend(self::remarks(&fresh));
-                answer(self.fresh.insert(fresh), ask)?
-            }
-            other => other?,
-        };
-        self.release();
+        let (answer, remarks) = self.ask_of(ask, &|_| true, now, watch)?;
         match asked {
             Asked::Both => {
                 let state = of_state(&self.workspace, ask)?;
@@ -251,10 +234,52 @@ impl Memory {
             _ => Ok((answer, remarks)),
         }
     }
+
+    /// Answers from those documents of the index that `wanted` names.
+    pub(crate) fn ask_of(
+        &mut self,
+        ask: &Ask,
+        wanted: &dyn Fn(&Entry) -> bool,
+        now: Timestamp,
+        watch: Watch,
+    ) -> Result<(Answer, Vec<Remark>), CommandError> {
+        let (fresh, mut remarks) = self.refreshed(now, false, watch)?;
+        remarks.extend(unusable(fresh));
+        if ask.mode != recall::Mode::Text {
+            let budget = self.workspace.config().search.embed_budget_ms;
+            self.embed(Some(Duration::from_millis(budget)), watch)?;
+        }
+        let fresh = self.fresh.as_ref().expect("it was refreshed above");
+        let answer = match answer(fresh, ask, wanted) {
+            Err(forge::index::Error::Damaged { why, .. }) => {
+                // The damaged file must not be open while it is replaced.
+                self.fresh = None;
+                let fresh = rebuilt(&self.workspace, now, why)?;
+                remarks.extend(self::remarks(&fresh));
+                answer(self.fresh.insert(fresh), ask, wanted)?
+            }
+            other => other?,
+        };
+        self.release();
+        Ok((answer, remarks))
+    }
 }
 
-fn answer(fresh: &Fresh, ask: &Ask) -> Result<Answer, forge::index::Error> {
-    recall::ask(&fresh.index, &fresh.catalogue, Some(embed::builtin()), ask)
+fn answer(
+    fresh: &Fresh,
+    ask: &Ask,
+    wanted: &dyn Fn(&Entry) -> bool,
+) -> Result<Answer, forge::index::Error> {
+    let all = &fresh.catalogue;
+    let some: Vec<Entry>;
+    let catalogue = match all.iter().all(wanted) {
+        true => all,
+        false => {
+            some = all.iter().filter(|it| wanted(it)).cloned().collect();
+            &some
+        }
+    };
+    recall::ask(&fresh.index, catalogue, Some(embed::builtin()), ask)
 }
 
 fn of_state(workspace: &Workspace, ask: &Ask) -> Result<Answer, CommandError> {

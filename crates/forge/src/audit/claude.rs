@@ -12,7 +12,7 @@
 //!
 //! Instructions in folders below wait until files there are read.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::rc::Rc;
 
 use super::imports::Importer;
@@ -20,8 +20,8 @@ use super::loads::{Load, Loads, head, without_comments};
 use super::skills::{self, Listing, Skill};
 use super::source::{Place, Reader, Source};
 use super::{Finding, Kind, Level, Origin, glob};
+use crate::agents::claude::{main_checkout, slug};
 use crate::document::Value;
-use crate::workspace::read_beyond;
 
 pub(super) const HOPS: usize = 4;
 const MOST_BYTES: usize = 4 << 20;
@@ -263,12 +263,12 @@ fn nested(reader: &Reader) -> Vec<Load> {
 
 /// The memory that Claude Code keeps for the project, which lies below home.
 fn memory(reader: &Reader) -> Option<Load> {
-    let top = main_checkout(reader).unwrap_or_else(|| reader.workspace().root().to_path_buf());
-    let slug: String = top
-        .to_string_lossy()
-        .chars()
-        .map(|c| if c.is_ascii_alphanumeric() { c } else { '-' })
-        .collect();
+    let top = reader.repository();
+    let top = top.map_or_else(
+        || reader.workspace().root().to_path_buf(),
+        |top| main_checkout(&top),
+    );
+    let slug = slug(&top);
     let source = reader.home(&format!(".claude/projects/{slug}/memory/MEMORY.md"))?;
     let why = "what Claude Code remembers of this project";
     Some(match head(source.text(), MEMORY_LINES, MEMORY_UNITS) {
@@ -278,19 +278,6 @@ fn memory(reader: &Reader) -> Option<Load> {
         }
         None => Load::whole(&source, Origin::User, why),
     })
-}
-
-/// The repository's folder; for a worktree that of the main checkout, which
-/// shares its memory.
-fn main_checkout(reader: &Reader) -> Option<PathBuf> {
-    let top = reader.repository()?;
-    let Some(pointer) = read_beyond(&top.join(".git"), 4096) else {
-        return Some(top);
-    };
-    // `gitdir: /main/.git/worktrees/name`
-    let git = pointer.trim().strip_prefix("gitdir:").map(str::trim);
-    let main = git.and_then(|git| git.split_once("/.git/worktrees/"));
-    Some(main.map_or(top, |(main, _)| Path::new(main).to_path_buf()))
 }
 
 /// Files that the settings keep out of the context.

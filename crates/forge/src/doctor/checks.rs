@@ -3,6 +3,7 @@
 
 use super::findings::Findings;
 use super::{Diagnosis, Finding, Level};
+use crate::corrections;
 use crate::document;
 use crate::embed::{self, Embedder};
 use crate::index::{Entry, Index};
@@ -280,6 +281,7 @@ fn answers(
                     scopes: Vec::new(),
                     since: None,
                     forgotten: &forgotten,
+                    corrections: &corrections::NONE,
                     explain: false,
                 };
                 recall::ask(index, catalogue, embedder, &ask)

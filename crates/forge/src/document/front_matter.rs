@@ -10,7 +10,7 @@ use super::{Problem, lines};
 mod edit;
 mod yaml;
 
-pub use yaml::Value;
+pub use yaml::{Error as YamlError, Value, load as yaml};
 
 #[derive(Debug, Clone, PartialEq)]
 pub struct FrontMatter {

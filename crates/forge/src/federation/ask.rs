@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use crate::corrections::Corrections;
 use crate::embed::Embedder;
 use crate::index::Index;
 use crate::knowledge::{forget, fresh, maps, refresh};
@@ -95,6 +96,9 @@ fn indexed_answer(
     let mut catalogue = index.catalogue()?;
     fresh::retire(&mut catalogue, manifest.as_ref());
     let forgotten = forget::forgotten(workspace)?;
+    // What the asker knows to be wrong is wrong there as well.
+    let own = Corrections::read(workspace)?;
+    let corrections = Corrections::of([own.all(), ask.corrections.all()].concat());
     let scan = routing::scan_by(workspace, manifest.as_ref());
     let behind = refresh::differences(&scan, &catalogue, false);
     let behind = behind.to_read.len() + behind.gone.len();
@@ -106,6 +110,7 @@ fn indexed_answer(
     let ask = Ask {
         scopes: vec!["knowledge", "routing"],
         forgotten: &forgotten,
+        corrections: &corrections,
         ..ask.clone()
     };
     // Vectors of another model than ours say nothing.

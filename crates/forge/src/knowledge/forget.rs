@@ -10,20 +10,17 @@ use jiff::{Timestamp, ToSpan};
 
 use super::entry::{self, entries};
 use super::refresh;
+use crate::corrections;
 use crate::document::{self, Document, Edit};
 use crate::index::{self, Index, Usage};
 use crate::workspace::{self, Receipt, RelPath, Role, Workspace, role};
 
-/// Where forgotten files are listed.
-pub const LIST: &str = "knowledge/_FORGOTTEN.md";
+/// Where forgotten files are listed, beside facts that were corrected.
+pub const LIST: &str = corrections::LIST;
 
 /// What stands above the list when it is begun.
-const OPENING: &str = "\
-# Forgotten
-
-Searches leave these documents out; the files are untouched. `memory-forge restore` brings one back, and so does deleting its line.
-
-";
+const TITLE: &str = "# Forgotten\n\n";
+const ABOUT: &str = "Searches leave these documents out; the files are untouched. `memory-forge restore` brings one back, and so does deleting its line.\n\n";
 
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
@@ -170,7 +167,7 @@ pub fn forget(workspace: &Workspace, chosen: &[Chosen], now: Timestamp) -> Resul
         now,
         |change| {
             let before = change.read_text(&list_path())?;
-            let before = before.unwrap_or_else(|| OPENING.to_owned());
+            let before = before.unwrap_or_else(|| format!("{TITLE}{ABOUT}"));
             let after = with_tombstones(&document::parse(before), chosen, now);
             let there: HashSet<String> = entries(&document::parse(after.as_str()))
                 .map(|e| full_path(e.target))
@@ -331,7 +328,15 @@ fn moment(text: &str) -> Option<Timestamp> {
 
 fn with_tombstones(list: &Document, chosen: &[Chosen], now: Timestamp) -> String {
     let newline = list.newline();
-    let mut text = list.text.clone();
+    // Facts that were corrected have a section of their own, which stays last.
+    let facts = list.find_section(corrections::SECTION);
+    let end = facts.map_or(list.text.len(), |at| list.sections[at].heading.start);
+    let mut text = list.text[..end].to_owned();
+    if facts.is_some() && entries(list).next().is_none() {
+        text.push_str(&ABOUT.replace('\n', newline));
+    } else if facts.is_some() {
+        text.truncate(text.trim_end().len());
+    }
     if !text.is_empty() && !text.ends_with(['\n', '\r']) {
         text.push_str(newline);
     }
@@ -342,6 +347,10 @@ fn with_tombstones(list: &Document, chosen: &[Chosen], now: Timestamp) -> String
         let reason = document::inert_line(&one.reason);
         text.push_str(&format!("- {link} — forgotten {day}: {reason}{newline}"));
     }
+    if facts.is_some() {
+        text.push_str(newline);
+    }
+    text.push_str(&list.text[end..]);
     text
 }
 

@@ -29,11 +29,14 @@ pub struct Listed {
 
 impl Listed {
     pub fn new(path: RelPath, text: &str) -> Listed {
-        let document = document::parse(text);
+        Listed::of(path, &document::parse(text))
+    }
+
+    pub fn of(path: RelPath, document: &Document) -> Listed {
         let title = document.title().map(str::to_owned);
         Listed {
             title: title.unwrap_or_else(|| path.stem().to_owned()),
-            summary: first_sentence(&document),
+            summary: first_sentence(document),
             path,
         }
     }

@@ -10,6 +10,7 @@ use std::path::Path;
 use jiff::Timestamp;
 use jiff::civil::Date;
 
+use crate::corrections;
 use crate::document::{self, BlockKind, Document, Edit};
 use crate::secrets;
 use crate::workspace::{self, PathError, Receipt, RelPath, Role, Workspace, role, slug};
@@ -28,6 +29,8 @@ pub enum Error {
     Empty,
     #[error("The text looks as if it held a secret ({})", rules.join(", "))]
     Secret { rules: Vec<&'static str> },
+    #[error(transparent)]
+    Refused(#[from] corrections::Refused),
     #[error("`{path}` already exists")]
     Exists { path: RelPath },
     #[error("A section `{title}` already exists in `{path}`")]
@@ -80,7 +83,7 @@ pub fn context(workspace: &Workspace, context: &Context, now: Timestamp) -> Resu
     if role(&path, &[]) != Role::Knowledge {
         return Err(Error::NotADocument { path });
     }
-    check_text(&[context.name, context.content])?;
+    check_text(workspace, &[context.name, context.content])?;
     let title = title(context.name);
     let text = settled(context.content, 2, |content| {
         let front = match context.importance {
@@ -116,7 +119,7 @@ pub fn skill(workspace: &Workspace, skill: &Skill, now: Timestamp) -> Result<Sav
         skill.trigger.unwrap_or_default(),
         skill.problem.unwrap_or_default(),
     ];
-    check_text(&given)?;
+    check_text(workspace, &given)?;
     let mut paths = Vec::new();
     for folder in skill_folders(skill.clients) {
         paths.push(RelPath::new(&format!("{folder}/{name}/SKILL.md"))?);
@@ -141,7 +144,7 @@ pub fn into_context(
     now: Timestamp,
 ) -> Result<Saved, Error> {
     slug(context.name)?;
-    check_text(&[context.name, context.content])?;
+    check_text(workspace, &[context.name, context.content])?;
     let title = title(context.name);
     let body = settled(context.content, 3, |content| {
         let text = format!("## {title}\n\n{content}\n\n## End\n");
@@ -374,7 +377,7 @@ fn create(
     }
 }
 
-fn check_text(texts: &[&str]) -> Result<(), Error> {
+fn check_text(workspace: &Workspace, texts: &[&str]) -> Result<(), Error> {
     if texts[1].trim().is_empty() {
         return Err(Error::Empty);
     }
@@ -385,11 +388,10 @@ fn check_text(texts: &[&str]) -> Result<(), Error> {
         .collect();
     rules.sort_unstable();
     rules.dedup();
-    if rules.is_empty() {
-        Ok(())
-    } else {
-        Err(Error::Secret { rules })
+    if !rules.is_empty() {
+        return Err(Error::Secret { rules });
     }
+    Ok(corrections::refuse(workspace, texts)?)
 }
 
 /// The name as a heading: `retry-policy` becomes `Retry Policy`.

@@ -63,11 +63,7 @@ pub fn ask(workspace: &Workspace, ask: &Ask<'_>) -> Result<Answer, Error> {
             hit.score *= recall::OUTDATED;
         }
     }
-    recall::sort(&mut answer.hits);
-    let beyond = answer.hits.len().saturating_sub(ask.limit);
-    answer.hits.truncate(ask.limit);
-    answer.more += beyond;
-    Ok(answer)
+    Ok(recall::join(answer, Answer::nothing(), ask.limit))
 }
 
 fn paths(workspace: &Workspace, mind: &Mind<'_>) -> Vec<RelPath> {

@@ -95,6 +95,8 @@ impl Mind<'_> {
         new: &NewDecision,
         now: Timestamp,
     ) -> Result<(String, String), Error> {
+        let said = [&new.title, &new.decision].into_iter();
+        self.refuse_corrected(said.chain(&new.rationale))?;
         let new = new.inert()?;
         let path = self.files.path(File::Decisions);
         let text = before.unwrap_or_else(|| match self.files.layout {

@@ -66,6 +66,7 @@ impl Mind<'_> {
             _ => title_of(&text),
         };
         let title = title.trim_end_matches('#').trim().to_owned();
+        self.refuse_corrected([&title, &text])?;
         let route = new.route.as_deref().map(inert_line);
         let route = route.filter(|it| !it.is_empty());
         let route = route.unwrap_or_else(|| "unrouted".to_owned());

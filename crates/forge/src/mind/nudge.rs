@@ -22,10 +22,16 @@ impl Mind<'_> {
             1 => state.blocked[0].clone(),
             n => format!("({n}) {}", state.blocked.join("; ")),
         };
+        let corrections = self.corrections();
+        // There is no room for a correction, so what would need one is not said.
+        let shown = |text: &str| match corrections.check(text).is_empty() {
+            true => text.to_owned(),
+            false => "(repeats a corrected fact)".to_owned(),
+        };
         Some(line(
-            state.phase.as_deref().unwrap_or("not set"),
-            state.next.as_deref().unwrap_or("not set"),
-            &blocked,
+            &shown(state.phase.as_deref().unwrap_or("not set")),
+            &shown(state.next.as_deref().unwrap_or("not set")),
+            &shown(&blocked),
             path.as_str(),
         ))
     }

@@ -129,6 +129,7 @@ impl Mind<'_> {
         if section.is_empty() {
             return Err(Error::Empty { what: "section" });
         }
+        self.refuse_corrected([&task])?;
         self.rewrite(File::Progress, "Add a task", now, |_, before| {
             let layout = self.files.layout;
             let path = self.files.path(File::Progress);

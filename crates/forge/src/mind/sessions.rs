@@ -79,6 +79,12 @@ impl Mind<'_> {
         new: &NewSession,
         now: Timestamp,
     ) -> Result<(String, usize), Error> {
+        if new.captured.is_none() {
+            let lists = [&new.did, &new.completed, &new.decisions, &new.blockers];
+            let lines = [Some(&new.summary), new.next.as_ref()];
+            let lists = lists.into_iter().flatten();
+            self.refuse_corrected(lines.into_iter().flatten().chain(lists))?;
+        }
         let path = self.files.path(File::SessionLog);
         let text = before.unwrap_or_else(|| match self.files.layout {
             Layout::Mind => "# Session Log\n".to_owned(),

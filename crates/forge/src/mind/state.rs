@@ -184,6 +184,10 @@ impl Mind<'_> {
         change: &StateChange,
         now: Timestamp,
     ) -> Result<(String, SetOutcome), Error> {
+        let lists = [&change.active, &change.blocked, &change.priorities];
+        let lists = lists.into_iter().flatten().flatten();
+        let lines = [&change.phase, &change.status, &change.next];
+        self.refuse_corrected(lines.into_iter().flatten().chain(lists))?;
         let created = before.is_none();
         let path = self.files.path(File::State);
         let mut text = before.unwrap_or_else(|| blank(self.files.layout));

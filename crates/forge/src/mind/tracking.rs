@@ -40,16 +40,57 @@ const FILE_TRACKER: &str = ".file-tracker";
 
 /// A log is cut down to its newest lines once it has twice as many.
 const ROTATE_AT: usize = 2;
+/// What an agent said at its end, in a line.
+const MOST_SAID: usize = 160;
 /// No event needs more than this.
 const MOST_CHARACTERS: usize = 500;
 
 impl Mind<'_> {
     pub fn agent_started(&self, kind: &str, id: &str, now: Timestamp) -> Result<(), Error> {
-        self.agent("STARTED", kind, id, now)
+        self.agent("STARTED", kind, id, "", now)
     }
 
     pub fn agent_stopped(&self, kind: &str, id: &str, now: Timestamp) -> Result<(), Error> {
-        self.agent("STOPPED", kind, id, now)
+        self.agent("STOPPED", kind, id, "", now)
+    }
+
+    /// The same with what the agent said at its end, as far as a line holds it.
+    pub fn agent_reported(
+        &self,
+        kind: &str,
+        id: &str,
+        said: &str,
+        now: Timestamp,
+    ) -> Result<(), Error> {
+        let said = values::cut(&one_line(said), MOST_SAID);
+        let said = match said.is_empty() {
+            true => said,
+            false => format!(" — {said}"),
+        };
+        self.agent("STOPPED", kind, id, &said, now)
+    }
+
+    /// What each agent did last, the newest last, and how many agents are left
+    /// out.
+    pub fn last_of_each_agent(&self, most: usize) -> (Vec<String>, usize) {
+        let events = self.events(Log::Agents);
+        let mut seen = HashSet::new();
+        let mut last: Vec<String> = Vec::new();
+        let mut more = 0;
+        for line in events.iter().rev() {
+            // `[time] STOPPED: kind (id) — what it said`
+            let kind = line.split_once(": ").map_or(line.as_str(), |it| it.1);
+            let kind = kind.split_once(" (").map_or(kind, |it| it.0);
+            if !seen.insert(kind) {
+                continue;
+            }
+            match last.len() < most {
+                true => last.push(line.clone()),
+                false => more += 1,
+            }
+        }
+        last.reverse();
+        (last, more)
     }
 
     pub fn task_completed(
@@ -76,9 +117,16 @@ impl Mind<'_> {
         self.note(Log::Sessions, &line)
     }
 
-    fn agent(&self, what: &str, kind: &str, id: &str, now: Timestamp) -> Result<(), Error> {
+    fn agent(
+        &self,
+        what: &str,
+        kind: &str,
+        id: &str,
+        said: &str,
+        now: Timestamp,
+    ) -> Result<(), Error> {
         let line = format!(
-            "[{}] {what}: {} ({})",
+            "[{}] {what}: {} ({}){said}",
             values::seconds(now),
             or_unknown(kind),
             or_unknown(id)

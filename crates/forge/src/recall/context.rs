@@ -7,6 +7,7 @@ use std::fmt::Write;
 
 use super::pack::Piece;
 use super::{Answer, Hit};
+use crate::corrections::Correction;
 use crate::index::Standing;
 
 /// Renders the pieces of an answer; empty when there are none.
@@ -53,12 +54,18 @@ fn rendered(
         if let Some(note) = standing(hit) {
             let _ = writeln!(out, "_{note}_");
         }
+        for note in corrections(hit) {
+            let _ = writeln!(out, "**{note}**");
+        }
         let more = if piece.cut { "\n[…]" } else { "" };
         let _ = writeln!(
             out,
             "<data {mark}>\n{}{more}\n</data {mark}>\n",
             piece.text.trim_end()
         );
+    }
+    for note in corrections_beside(answer) {
+        let _ = writeln!(out, "**{note}**");
     }
     if !left_out.is_empty() {
         let names: Vec<String> = left_out
@@ -110,6 +117,29 @@ pub fn standing(hit: &Hit) -> Option<String> {
         (None, Standing::Deprecated) => Some("Deprecated".to_owned()),
         (None, Standing::Current) => None,
     }
+}
+
+/// What a reader must know about facts that the passage repeats, a line each.
+pub fn corrections(hit: &Hit) -> Vec<String> {
+    told(&hit.corrections)
+}
+
+/// The same for passages that were pushed out of the answer.
+pub fn corrections_beside(answer: &Answer) -> Vec<String> {
+    told(&answer.corrections)
+}
+
+fn told(corrections: &[Correction]) -> Vec<String> {
+    const MOST: usize = 5;
+    let told = corrections.iter().take(MOST).map(Correction::told);
+    let mut lines: Vec<String> = told.map(|it| crate::document::inert_line(&it)).collect();
+    if corrections.len() > MOST {
+        lines.push(format!(
+            "and {} more corrected facts",
+            corrections.len() - MOST
+        ));
+    }
+    lines
 }
 
 fn level(hit: &Hit) -> &'static str {

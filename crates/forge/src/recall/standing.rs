@@ -46,6 +46,7 @@ pub(super) fn apply(
                 relevance: 0.5,
                 evidence: Default::default(),
                 replaced_by: None,
+                corrections: Vec::new(),
                 terms: Vec::new(),
                 matches: Vec::new(),
             });

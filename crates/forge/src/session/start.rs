@@ -5,6 +5,7 @@
 use jiff::{SignedDuration, Timestamp};
 
 use super::{StaleBlocker, Untracked, day, days_since, is_skipped, stale};
+use crate::corrections::Corrections;
 use crate::links::fold;
 use crate::mind::{Decision, File, Idea, Layout, Mind, Session, State, content_words, cut};
 use crate::routing::hubs::hubs_of;
@@ -42,6 +43,8 @@ pub struct Briefing {
     /// Domains that the prompt names, with what to read first.
     pub domains: Vec<(String, RelPath)>,
     pub notes: Vec<String>,
+    /// Corrections of what is said above, in plain words.
+    pub corrections: Vec<String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -102,6 +105,10 @@ pub fn start(workspace: &Workspace, ask: &Start<'_>) -> Option<Briefing> {
     }
     if let Some(manifest) = manifest {
         look_around(&mut briefing, workspace, &mind, &manifest, ask);
+    }
+    match Corrections::read(workspace) {
+        Ok(known) => briefing.corrections = known.told_of(&briefing.labels().join("\n\n")),
+        Err(error) => briefing.notes.push(error.to_string()),
     }
     Some(briefing)
 }
@@ -335,6 +342,9 @@ impl Briefing {
 
     fn remarks(&self) -> Vec<String> {
         let mut remarks = Vec::new();
+        if !self.corrections.is_empty() {
+            remarks.push(self.corrections.join(". "));
+        }
         if let Some(path) = &self.unclean {
             remarks.push(format!(
                 "Warning: the last session was not closed: {path} was changed after it. \

@@ -198,6 +198,19 @@ fn written_since(path: &Path, since: Timestamp) -> bool {
         .is_some_and(|at| at.as_second() >= since.as_second())
 }
 
+/// When a file was last committed; none for one that git does not know, or
+/// that was edited since.
+pub fn written(root: &Path, path: &str) -> Option<Timestamp> {
+    let run = |args: &[&str]| checked(git(root, args).ok()?).ok();
+    let edited = run(&["status", "--porcelain", "-z", "--", path])?;
+    if !edited.is_empty() {
+        return None;
+    }
+    let seconds = run(&["log", "-1", "--format=%ct", "--", path])?;
+    let seconds = String::from_utf8_lossy(&seconds).trim().parse().ok()?;
+    Timestamp::from_second(seconds).ok()
+}
+
 /// What git does with a path that it does not track.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Ignored {

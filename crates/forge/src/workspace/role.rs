@@ -89,8 +89,9 @@ fn is_routing(path: &str) -> bool {
     let name = name(path);
     matches!(
         name,
-        "_MANIFEST.md" | "_CLOSETS.md" | "_CLOSETS-archive.md" | "MEMORY.md"
-    ) || name.ends_with("-index.md")
+        "_MANIFEST.md" | "_CLOSETS.md" | "_CLOSETS-archive.md" | "MEMORY.md" | "MEMORY.local.md"
+    ) || name.starts_with("MEMORY-more")
+        || name.ends_with("-index.md")
         || matches!(path, "knowledge/README.md" | "knowledge/_FORGOTTEN.md")
 }
 
@@ -190,6 +191,9 @@ mod tests {
             ("knowledge/index.md", Knowledge),
             ("MEMORY.md", Routing),
             (".agents/memory/squad/agent/MEMORY.md", Routing),
+            (".agents/memory/squad/agent/MEMORY.local.md", Routing),
+            (".agents/memory/squad/agent/MEMORY-more-2.local.md", Routing),
+            ("knowledge/MEMORY-more.md", Routing),
             ("knowledge/README.md", Routing),
             ("knowledge/deep/README.md", Knowledge),
             ("README.md", Untracked),

@@ -1,25 +1,33 @@
 //! `forget`: takes documents out of searches until `restore` brings them
-//! back. It never touches the files themselves.
+//! back, and corrects facts so that they are not learnt again. It never touches
+//! the files themselves.
 
 use clap::Args;
+use forge::corrections;
 use forge::knowledge::forget::{self, Chosen, Wanted};
 
+use super::search::correction_json;
 use crate::memory;
 use crate::report::{CommandError, Exit};
 use crate::settings::Settings;
 use crate::ui::{Ui, printable};
 
-/// Take documents out of searches; their files stay as they are
+/// Take documents out of searches, or correct a fact; files stay as they are
 ///
 /// Name the documents, or let `--max-files` and `--max-age` choose those that
 /// matter least. Importance 8 and above is never chosen. `restore` lifts it,
 /// `stats` shows it, and `index --force` does not change it.
+///
+/// `--fact` says that a statement is wrong, whatever its spelling. Texts that
+/// repeat it are not saved any more, and what a search finds of it carries the
+/// correction and stands last.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   memory-forge forget knowledge/old-billing.md
   memory-forge forget --max-age 180 --dry-run     Not found by a search for half a year
-  memory-forge forget --max-files 500 --yes       Keep the 500 that matter most")]
+  memory-forge forget --max-files 500 --yes       Keep the 500 that matter most
+  memory-forge forget --fact 'The port is 8080' --instead 'The port is 9090' --reason moved")]
 pub(crate) struct ForgetArgs {
     /// Documents to forget
     #[arg(value_name = "PATH")]
@@ -33,7 +41,15 @@ pub(crate) struct ForgetArgs {
     #[arg(long, value_name = "DAYS")]
     pub(crate) max_age: Option<u32>,
 
-    /// Why the named documents are forgotten, in a few words
+    /// A statement that is wrong
+    #[arg(long, value_name = "TEXT", conflicts_with_all = ["paths", "max_files", "max_age"])]
+    pub(crate) fact: Option<String>,
+
+    /// What holds instead of the fact
+    #[arg(long, value_name = "TEXT", requires = "fact")]
+    pub(crate) instead: Option<String>,
+
+    /// Why, in a few words
     #[arg(long, value_name = "TEXT")]
     pub(crate) reason: Option<String>,
 
@@ -55,9 +71,12 @@ pub(crate) fn run(
     settings: &Settings,
     ui: &mut Ui,
 ) -> Result<Exit, CommandError> {
+    if let Some(fact) = &args.fact {
+        return correct(fact, &args, settings, ui);
+    }
     if args.paths.is_empty() && args.max_files.is_none() && args.max_age.is_none() {
         return Err(CommandError::usage(
-            "Specify at least one of a path, `--max-files` or `--max-age`",
+            "Specify at least one of a path, `--max-files`, `--max-age` or `--fact`",
         )
         .hint("Run `memory-forge forget --help` to see what it takes"));
     }
@@ -103,6 +122,51 @@ pub(crate) fn run(
         ui.line(&format!("✓ Forgot {count}; listed in {}", forget::LIST))?;
         ui.note("The files are untouched; `memory-forge restore` brings them back");
     }
+    Ok(Exit::Success)
+}
+
+/// Puts a fact on the list of those that are wrong.
+fn correct(
+    fact: &str,
+    args: &ForgetArgs,
+    settings: &Settings,
+    ui: &mut Ui,
+) -> Result<Exit, CommandError> {
+    let workspace = memory::workspace(settings, ui)?;
+    let new = corrections::New {
+        fact,
+        instead: args.instead.as_deref(),
+        reason: args.reason.as_deref(),
+    };
+    if args.dry_run {
+        let known = corrections::Corrections::read(&workspace)?;
+        let known: Vec<_> = known.check(fact).into_iter().cloned().collect();
+        if args.json {
+            let known: Vec<_> = known.iter().map(correction_json).collect();
+            ui.json(&serde_json::json!({ "version": 1, "changed": false, "known": known }))?;
+        }
+        for one in &known {
+            ui.note(&printable(&one.told()));
+        }
+        ui.note("Nothing was changed (`--dry-run`)");
+        return Ok(Exit::Success);
+    }
+    let done = corrections::correct(&workspace, &new, settings.now)?;
+    if args.json {
+        ui.json(&serde_json::json!({
+            "version": 1, "changed": done.receipt.id.is_some(), "change": done.receipt.id,
+            "correction": correction_json(&done.correction),
+            "before": done.before.as_ref().map(correction_json),
+        }))?;
+        return Ok(Exit::Success);
+    }
+    let told = done.correction.told();
+    let told = printable(&told);
+    match done.receipt.id {
+        Some(_) => ui.line(&format!("✓ {told}; listed in {}", corrections::LIST))?,
+        None => ui.line(&format!("It is corrected already. {told}"))?,
+    }
+    ui.note("Files that say it are untouched; `memory-forge restore --fact` lifts the correction");
     Ok(Exit::Success)
 }
 
@@ -170,6 +234,43 @@ impl From<forget::Error> for CommandError {
                 failure.hint("`memory-forge stats` lists what is forgotten")
             }
             Error::OpenEnded => failure.hint("Close it, then try again"),
+        }
+    }
+}
+
+impl From<corrections::Error> for CommandError {
+    fn from(error: corrections::Error) -> CommandError {
+        use corrections::Error;
+        let told = printable(&error.to_string()).into_owned();
+        match error {
+            Error::Workspace(error) => error.into(),
+            Error::Empty | Error::Long { .. } | Error::Same => CommandError::usage(told),
+            Error::OneWord { .. } => {
+                CommandError::usage(told).hint("Say the whole statement: `The port is 8080`")
+            }
+            Error::Replaced { correction } => CommandError::failure(told).hint(format!(
+                "`{}` lifts that correction first",
+                printable(&correction.lifted_by())
+            )),
+            Error::NotCorrected { .. } => {
+                CommandError::failure(told).hint("`memory-forge stats` lists what is corrected")
+            }
+            Error::OpenEnded => CommandError::failure(told).hint("Close it, then try again"),
+        }
+    }
+}
+
+impl From<corrections::Refused> for CommandError {
+    fn from(error: corrections::Refused) -> CommandError {
+        let told = printable(&error.to_string()).into_owned();
+        let hint = error.hint();
+        match error {
+            corrections::Refused::Workspace(error) => error.into(),
+            corrections::Refused::Corrected(_) => {
+                let failure = CommandError::failure(told);
+                hint.into_iter()
+                    .fold(failure, |error, hint| error.hint(printable(&hint)))
+            }
         }
     }
 }

@@ -282,6 +282,7 @@ impl From<Error> for CommandError {
         let told = printable(&error.to_string()).into_owned();
         match error {
             Error::Workspace(error) => error.into(),
+            Error::Refused(refused) => refused.into(),
             Error::Empty { .. } => CommandError::usage(told),
             Error::NoMatch { open, .. } if open.is_empty() => {
                 CommandError::failure(told).hint("There are no open tasks")

@@ -1,31 +1,39 @@
-//! `restore`: brings forgotten documents back into searches. It never touches
-//! the files themselves.
+//! `restore`: brings forgotten documents back into searches, and lifts
+//! corrections of facts. It never touches the files themselves.
 
 use clap::{ArgGroup, Args};
+use forge::corrections;
 use forge::knowledge::forget;
+use forge::workspace::Workspace;
 
+use super::search::correction_json;
 use crate::memory;
 use crate::report::{CommandError, Exit};
 use crate::settings::Settings;
 use crate::ui::{Ui, printable};
 
-/// Bring forgotten documents back into searches
+/// Bring forgotten documents back into searches, or lift a correction
 #[derive(Debug, Args)]
 #[command(
     group = ArgGroup::new("what").required(true),
     after_help = "\
 Examples:
   memory-forge restore knowledge/old-billing.md
-  memory-forge restore --all"
+  memory-forge restore --all
+  memory-forge restore --fact 'The port is 8080'"
 )]
 pub(crate) struct RestoreArgs {
     /// Documents to bring back
     #[arg(group = "what", value_name = "PATH")]
     pub(crate) paths: Vec<String>,
 
-    /// Bring all of them back
+    /// Bring all documents back; corrections stay
     #[arg(long, group = "what")]
     pub(crate) all: bool,
+
+    /// Lift the correction of this statement, in any spelling
+    #[arg(long, group = "what", value_name = "TEXT")]
+    pub(crate) fact: Vec<String>,
 
     /// Print the result as JSON
     #[arg(long)]
@@ -38,6 +46,9 @@ pub(crate) fn run(
     ui: &mut Ui,
 ) -> Result<Exit, CommandError> {
     let workspace = memory::workspace(settings, ui)?;
+    if !args.fact.is_empty() {
+        return lift(&workspace, &args, settings, ui);
+    }
     let paths = args
         .paths
         .iter()
@@ -57,5 +68,29 @@ pub(crate) fn run(
     if restored.is_empty() {
         ui.line("Nothing is forgotten.")?;
     }
+    Ok(Exit::Success)
+}
+
+fn lift(
+    workspace: &Workspace,
+    args: &RestoreArgs,
+    settings: &Settings,
+    ui: &mut Ui,
+) -> Result<Exit, CommandError> {
+    let lifted = corrections::lift(workspace, Some(&args.fact), settings.now)?;
+    if args.json {
+        let corrections: Vec<_> = lifted.corrections.iter().map(correction_json).collect();
+        ui.json(&serde_json::json!({
+            "version": 1, "changed": lifted.receipt.id.is_some(), "change": lifted.receipt.id,
+            "lifted": corrections,
+        }))?;
+        return Ok(Exit::Success);
+    }
+    for one in &lifted.corrections {
+        ui.line(&format!("✓ Lifted: \"{}\"", printable(&one.fact)))?;
+    }
+    ui.note(
+        "It may be saved again; `memory-forge closets build --force` brings it back into closets",
+    );
     Ok(Exit::Success)
 }

@@ -222,6 +222,7 @@ impl From<save::Error> for CommandError {
             Error::Secret { .. } => {
                 failure.hint("Take it out, and name the place where it is kept instead")
             }
+            Error::Refused(refused) => refused.into(),
             Error::Exists { .. } => failure.hint("Choose another name, or edit that file"),
             Error::SectionExists { .. } => {
                 failure.hint("Choose another name, or edit that section")

@@ -2,6 +2,7 @@
 //! places. It refreshes the index first and never changes a Markdown file.
 
 use clap::{Args, ValueEnum};
+use forge::corrections::{Correction, Corrections};
 use forge::index::Standing;
 use forge::knowledge::forget;
 use forge::recall::pack::{self, Packing};
@@ -184,6 +185,7 @@ pub(crate) fn run(
         .mode
         .map_or_else(|| configured_mode(&workspace), Mode::recall);
     let forgotten = forget::forgotten(&workspace)?;
+    let corrections = Corrections::read(&workspace)?;
     let ask = Ask {
         question: &question,
         mode,
@@ -198,6 +200,7 @@ pub(crate) fn run(
         scopes: args.scope.scopes(),
         since,
         forgotten: &forgotten,
+        corrections: &corrections,
         explain: args.explain,
     };
     if args.scope == Scope::Sources {
@@ -376,6 +379,7 @@ fn show(
     for (hit, text, start) in pieces {
         show_hit(hit, &text, start, args.explain, ui)?;
     }
+    say_corrections(answer, ui);
     if answer.more > 0 {
         ui.note(&format!(
             "{} more passages matched; `-n` shows more",
@@ -383,6 +387,14 @@ fn show(
         ));
     }
     Ok(())
+}
+
+/// Facts of passages that were found and do not stand among the best, because
+/// they are wrong.
+fn say_corrections(answer: &Answer, ui: &mut Ui) {
+    for note in context::corrections_beside(answer) {
+        ui.note(&printable(&note));
+    }
 }
 
 fn show_hit(
@@ -400,6 +412,10 @@ fn show_hit(
         printable(&p.headings.join(" > "))
     ))?;
     if let Some(note) = context::standing(hit) {
+        let warning = style::WARNING;
+        ui.line(&format!("    {warning}{}{warning:#}", printable(&note)))?;
+    }
+    for note in context::corrections(hit) {
         let warning = style::WARNING;
         ui.line(&format!("    {warning}{}{warning:#}", printable(&note)))?;
     }
@@ -499,6 +515,9 @@ fn why(hit: &Hit) -> String {
     if hit.passage.standing != Standing::Current || hit.replaced_by.is_some() {
         parts.push("lowered: no longer current".to_owned());
     }
+    if !hit.corrections.is_empty() {
+        parts.push("behind the others: it repeats a corrected fact".to_owned());
+    }
     if e.text_rank.is_none() && e.vector_rank.is_none() && !e.literal {
         parts.push("replaces a document that matched".to_owned());
     }
@@ -533,6 +552,9 @@ fn hit_json(hit: &Hit, text: &str, cut: bool) -> serde_json::Value {
     if let Some(note) = context::standing(hit) {
         value["standing"] = note.into();
     }
+    if !hit.corrections.is_empty() {
+        value["corrections"] = hit.corrections.iter().map(correction_json).collect();
+    }
     value["why"] = serde_json::json!({
         "textRank": e.text_rank, "bm25": thousandths(e.bm25),
         "vectorRank": e.vector_rank, "cosine": thousandths(e.cosine),
@@ -549,6 +571,14 @@ fn hit_json(hit: &Hit, text: &str, cut: bool) -> serde_json::Value {
             .collect();
     }
     value
+}
+
+/// A correction as every answer has it.
+pub(crate) fn correction_json(one: &Correction) -> serde_json::Value {
+    serde_json::json!({
+        "fact": one.fact, "instead": one.instead, "reason": one.reason,
+        "date": one.date.map(|date| date.to_string()), "told": one.told(),
+    })
 }
 
 fn json(question: &str, answer: &Answer, packing: Option<&Packing>) -> serde_json::Value {
@@ -572,6 +602,9 @@ fn json(question: &str, answer: &Answer, packing: Option<&Packing>) -> serde_jso
         "results": results,
         "more": answer.more,
     });
+    if !answer.corrections.is_empty() {
+        value["corrections"] = answer.corrections.iter().map(correction_json).collect();
+    }
     if let Some(p) = packing {
         let left: Vec<String> = p
             .left_out

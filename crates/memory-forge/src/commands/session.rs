@@ -444,6 +444,7 @@ fn briefing_json(briefing: &Briefing) -> Value {
             .map(|(name, closets)| json!({ "name": name, "closets": closets.as_str() }))
             .collect::<Vec<_>>(),
         "notes": briefing.notes,
+        "corrections": briefing.corrections,
         "text": briefing.render(),
     })
 }

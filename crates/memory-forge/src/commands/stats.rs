@@ -3,11 +3,13 @@
 use std::collections::BTreeMap;
 
 use clap::Args;
+use forge::corrections::Corrections;
 use forge::index::{Counts, Index, Usage};
 use forge::knowledge::{forget, refresh};
 use forge::tokens::thousands;
 use forge::workspace::Workspace;
 
+use super::search::correction_json;
 use crate::memory;
 use crate::report::{CommandError, Exit};
 use crate::settings::Settings;
@@ -58,6 +60,7 @@ pub(crate) struct Stats {
     usage: Vec<Usage>,
     skipped: Vec<(String, String)>,
     forgotten: Vec<forget::Tombstone>,
+    corrections: Corrections,
 }
 
 impl Stats {
@@ -75,6 +78,7 @@ impl Stats {
             usage: index.usage()?,
             skipped: Vec::new(),
             forgotten: forget::list(workspace)?,
+            corrections: Corrections::read(workspace)?,
         };
         for entry in catalogue {
             if let Some(why) = entry.problem {
@@ -169,6 +173,19 @@ impl Stats {
                 line(&format!("  {}", printable(&f.path)));
             }
         }
+        let corrected = self.corrections.all();
+        if !corrected.is_empty() {
+            line(&format!(
+                "\nCorrected facts: {} (`memory-forge restore --fact` lifts one)",
+                corrected.len()
+            ));
+            for one in corrected.iter().take(MOST) {
+                line(&format!("  {}", printable(&one.told())));
+            }
+            if corrected.len() > MOST {
+                line(&format!("  and {} more", corrected.len() - MOST));
+            }
+        }
         if !self.skipped.is_empty() {
             line(&format!("\nSkipped: {}", self.skipped.len()));
             for (path, why) in self.skipped.iter().take(MOST) {
@@ -196,6 +213,7 @@ impl Stats {
                 "path": u.path, "importance": u.importance, "lastFound": u.last, "found": u.count,
             })).collect::<Vec<_>>(),
             "forgotten": self.forgotten.iter().map(|f| f.path.clone()).collect::<Vec<_>>(),
+            "corrected": self.corrections.all().iter().map(correction_json).collect::<Vec<_>>(),
             "skipped": self.skipped.iter().map(|(path, why)| serde_json::json!({ "path": path, "why": why })).collect::<Vec<_>>(),
         })
     }

@@ -5,6 +5,7 @@ use clap::Args;
 use forge::audit::{self, AuditOptions, View};
 use forge::index::Index;
 use forge::knowledge::refresh;
+use forge::layers::injection::{self, Given};
 use forge::mind::{BriefingAsk, Mind, Source, State};
 use forge::tokens::{self, Tokenizer, thousands};
 use forge::workspace::Workspace;
@@ -321,6 +322,7 @@ impl Cost {
     ) -> Cost {
         let (workspace, now) = (around.workspace, around.settings.now);
         let briefing = if mind.exists() {
+            let known = injection::for_session(workspace);
             let ask = BriefingAsk {
                 source: Source::Startup,
                 max_tokens: BRIEFING_TOKENS,
@@ -328,6 +330,7 @@ impl Cost {
                 nonce: "00000000",
                 now,
                 events: &[],
+                pointers: known.as_ref().map(Given::pointers),
             };
             tokens::estimate(&mind.briefing(&ask).text)
         } else {

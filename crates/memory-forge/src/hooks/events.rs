@@ -3,7 +3,9 @@
 use std::hash::{BuildHasher, DefaultHasher, Hasher, RandomState};
 use std::path::Path;
 
+use forge::layers::injection::{self, Given};
 use forge::mind::{self, BriefingAsk, Checkpoint, MAX_BYTES, MAX_TOKENS, Mind, Source};
+use forge::secrets;
 use forge::workspace::{RootHints, Workspace, discover};
 use jiff::Timestamp;
 
@@ -166,8 +168,12 @@ impl Hook<'_> {
             }
         }
         events.extend(sessions::recent_work(&self.mind));
-        let briefing = self.mind.briefing(&self.ask(source, &events));
-        Ok(Some(briefing.text))
+        let known = injection::for_session(self.mind.workspace());
+        let ask = BriefingAsk {
+            pointers: known.as_ref().map(Given::pointers),
+            ..self.ask(source, &events)
+        };
+        Ok(Some(self.mind.briefing(&ask).text))
     }
 
     fn prompt(&self) -> Option<String> {
@@ -204,14 +210,20 @@ impl Hook<'_> {
     }
 
     fn subagent_start(&self) -> Result<Option<String>, mind::Error> {
-        if !self.mind.exists() {
-            return Ok(None);
-        }
-        if self.payload.garbled.is_none() {
-            let (kind, id) = self.agent();
+        let (kind, id) = self.agent();
+        if self.mind.exists() && self.payload.garbled.is_none() {
             self.mind.agent_started(kind, id, self.now)?;
         }
-        Ok(self.mind.primer(&self.ask(Source::Startup, &[])))
+        // Its own memory and no other; also where the work has no state yet.
+        let own = injection::for_helper(self.mind.workspace(), kind);
+        if own.is_none() && !self.mind.exists() {
+            return Ok(None);
+        }
+        let ask = BriefingAsk {
+            pointers: own.as_ref().map(Given::pointers),
+            ..self.ask(Source::Startup, &[])
+        };
+        Ok(self.mind.primer(&ask))
     }
 
     fn subagent_stop(&self) -> Result<Option<String>, mind::Error> {
@@ -219,7 +231,11 @@ impl Hook<'_> {
             return Ok(None);
         }
         let (kind, id) = self.agent();
-        self.mind.agent_stopped(kind, id, self.now)?;
+        let said = self.payload.text(&["last_assistant_message"]);
+        // The beginning says what was done, and a log is no place for secrets.
+        let said = said.map(|it| secrets::redact(&it[..it.floor_char_boundary(2_000)]));
+        let said = said.unwrap_or_default();
+        self.mind.agent_reported(kind, id, &said, self.now)?;
         let text = format!(
             "[Memory] Agent completed: {} ({}). Check task status and update .mind/PROGRESS.md if work was completed.",
             forge::document::inert_line(kind),
@@ -251,6 +267,7 @@ impl Hook<'_> {
             nonce: &self.nonce,
             now: self.now,
             events,
+            pointers: None,
         }
     }
 

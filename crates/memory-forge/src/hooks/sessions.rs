@@ -77,13 +77,16 @@ pub(super) fn end(mind: &Mind, reason: &str, now: Timestamp) -> Result<(), Error
     Ok(())
 }
 
-/// What helpers and tasks did lately, for the briefing.
+/// The newest tasks and what each helper did last, for the briefing.
 pub(super) fn recent_work(mind: &Mind) -> Vec<String> {
     const MOST: usize = 5;
-    let mut lines = Vec::new();
-    for log in [Log::Tasks, Log::Agents] {
-        let events = mind.events(log);
-        lines.extend(events.iter().rev().take(MOST).rev().cloned());
+    let tasks = mind.events(Log::Tasks);
+    let mut lines: Vec<String> = tasks.iter().rev().take(MOST).rev().cloned().collect();
+    let (agents, more) = mind.last_of_each_agent(MOST);
+    lines.extend(agents);
+    if more > 0 {
+        let log = Log::Agents.name();
+        lines.push(format!("{more} more agents in .mind/{log}"));
     }
     lines
 }

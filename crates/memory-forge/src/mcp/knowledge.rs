@@ -4,6 +4,7 @@
 use std::time::Duration;
 
 use forge::audit::{self, AuditOptions, View};
+use forge::corrections::Corrections;
 use forge::index::{Index, Kind};
 use forge::knowledge::refresh::Outcome;
 use forge::knowledge::{forget, save};
@@ -36,6 +37,7 @@ pub(super) fn search(call: &mut Call, arguments: &Arguments) -> Result<Reply, Co
     let scope = arguments.text("scope").unwrap_or("knowledge");
     let source_type = arguments.text("source_type").unwrap_or("all");
     let forgotten = forget::forgotten(&call.memory.workspace)?;
+    let corrections = Corrections::read(&call.memory.workspace)?;
     let ask = Ask {
         question,
         mode: search::configured_mode(&call.memory.workspace),
@@ -55,6 +57,7 @@ pub(super) fn search(call: &mut Call, arguments: &Arguments) -> Result<Reply, Co
         },
         since: None,
         forgotten: &forgotten,
+        corrections: &corrections,
         explain: false,
     };
     let asked = match scope {
@@ -144,6 +147,9 @@ fn data(answer: &Answer, pieces: &[Piece], left_out: &[usize], commit: Option<&s
         if let Some(note) = context::standing(hit) {
             value["standing"] = note.into();
         }
+        if !hit.corrections.is_empty() {
+            value["corrections"] = context::corrections(hit).into();
+        }
         if piece.cut {
             value["cut"] = true.into();
         }
@@ -153,6 +159,9 @@ fn data(answer: &Answer, pieces: &[Piece], left_out: &[usize], commit: Option<&s
     let mut value = json!({ "results": results, "mode": answer.mode.name() });
     if let Some(commit) = commit {
         value["commit"] = commit.into();
+    }
+    if !answer.corrections.is_empty() {
+        value["corrections"] = context::corrections_beside(answer).into();
     }
     if answer.more > 0 {
         value["more"] = answer.more.into();

@@ -1,6 +1,7 @@
 //! The tools on where the work stands: status, search, state, decisions,
 //! tasks, sessions. Replies are those of older servers, word for word.
 
+use forge::corrections::Corrections;
 use forge::mind::{File, Mind, NewDecision, NewSession, StateChange};
 use serde_json::json;
 
@@ -59,6 +60,7 @@ pub(super) fn search(call: &mut Call, arguments: &Arguments) -> Result<Reply, Co
     }
     let workspace = &call.memory.workspace;
     let mind = Mind::open(workspace);
+    let corrections = Corrections::read(workspace)?;
     let mut found = String::new();
     let mut seen = Vec::new();
     for which in SEARCHED {
@@ -80,7 +82,9 @@ pub(super) fn search(call: &mut Call, arguments: &Arguments) -> Result<Reply, Co
         for at in places.iter().take(HITS_PER_FILE) {
             let around = at.saturating_sub(1)..(at + 2).min(lines.len());
             let snippet = lines[around].join("\n");
-            found.push_str(&format!("  Line {}:\n{snippet}\n\n", at + 1));
+            let notes = corrections.told_of(&snippet).into_iter();
+            let notes: String = notes.map(|note| format!("[{note}]\n")).collect();
+            found.push_str(&format!("  Line {}:\n{snippet}\n{notes}\n", at + 1));
         }
         if places.len() > HITS_PER_FILE {
             let more = places.len() - HITS_PER_FILE;

@@ -3,6 +3,7 @@
 
 use std::hash::{BuildHasher, Hasher, RandomState};
 
+use forge::layers::injection::{self, Given};
 use forge::mind::{self, BriefingAsk, Mind, Source};
 use forge::workspace::Workspace;
 use jiff::Timestamp;
@@ -105,6 +106,7 @@ fn with(text: &str, label: &str, given: Option<&str>) -> String {
 
 fn briefing(workspace: &Workspace, now: Timestamp) -> String {
     let nonce = format!("{:016x}", RandomState::new().build_hasher().finish());
+    let known = injection::for_session(workspace);
     let ask = BriefingAsk {
         source: Source::Startup,
         max_tokens: mind::MAX_TOKENS,
@@ -112,6 +114,7 @@ fn briefing(workspace: &Workspace, now: Timestamp) -> String {
         nonce: &nonce,
         now,
         events: &[],
+        pointers: known.as_ref().map(Given::pointers),
     };
     Mind::open(workspace).briefing(&ask).text
 }

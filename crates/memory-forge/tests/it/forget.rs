@@ -134,7 +134,7 @@ fn requests_that_cannot_be_met_are_refused() {
     insta::assert_snapshot!(ws.run(&["forget"]), @r"
     exit: 2
     --- stderr
-    error: Specify at least one of a path, `--max-files` or `--max-age`
+    error: Specify at least one of a path, `--max-files`, `--max-age` or `--fact`
 
     hint: Run `memory-forge forget --help` to see what it takes
     ");

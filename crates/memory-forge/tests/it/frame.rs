@@ -18,6 +18,7 @@ const COMMANDS: &[&str] = &[
     "mind",
     "session",
     "idea",
+    "agent",
     "lint",
     "consolidate",
     "sources",
@@ -127,7 +128,7 @@ fn errors_in_the_request_exit_with_2_and_say_what_to_do() {
     );
     check(
         &["forget", "--dry-run"],
-        "error: Specify at least one of a path, `--max-files` or `--max-age`\n\n\
+        "error: Specify at least one of a path, `--max-files`, `--max-age` or `--fact`\n\n\
          hint: Run `memory-forge forget --help` to see what it takes\n",
     );
     check(

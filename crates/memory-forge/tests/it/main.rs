@@ -2,10 +2,12 @@
 //! shows that the parts are wired together; the parts' own behaviour is tested
 //! where they live, which is faster and says more when it fails.
 
+mod agent;
 mod audit;
 mod bad_input;
 mod closets;
 mod config;
+mod corrections;
 mod consolidate;
 mod doctor;
 mod domain;
@@ -20,6 +22,7 @@ mod init;
 mod mcp;
 mod mcp_client;
 mod mcp_limits;
+mod layers;
 mod links;
 mod lint;
 mod manifest;

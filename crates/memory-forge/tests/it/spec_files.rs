@@ -24,6 +24,12 @@ fn spec_closets() {
     check(include_str!("../../../../spec/closets.md"), 3, &[]);
 }
 
+#[test]
+fn spec_memory_index() {
+    let text = include_str!("../../../../spec/memory-index.md");
+    check(text, 12, &["agent"]);
+}
+
 /// Runs every case of a text that has at least `least` of them. Each command
 /// begins with the words of `command`.
 #[track_caller]

@@ -33,14 +33,14 @@ impl fmt::Display for Value {
 /// What is wrong with a YAML text; line and column count from 1 within it,
 /// and are 0 where unknown.
 #[derive(Debug)]
-pub(super) struct Error {
-    pub(super) line: usize,
-    pub(super) column: usize,
-    pub(super) message: String,
+pub struct Error {
+    pub line: usize,
+    pub column: usize,
+    pub message: String,
 }
 
 /// The top-level entries in the order of the text. Empty YAML has none.
-pub(super) fn load(yaml: &str) -> Result<Vec<(String, Value)>, Error> {
+pub fn load(yaml: &str) -> Result<Vec<(String, Value)>, Error> {
     if yaml.bytes().all(|byte| byte.is_ascii_whitespace()) {
         return Ok(Vec::new());
     }

@@ -167,7 +167,7 @@ fn the_list_reads_like_a_note() {
     assert_eq!(
         ws.read(LIST),
         format!(
-            "{OPENING}- [knowledge/old billing.md](old%20billing.md) — forgotten 2026-03-01: by hand\n"
+            "{TITLE}{ABOUT}- [knowledge/old billing.md](old%20billing.md) — forgotten 2026-03-01: by hand\n"
         )
     );
     assert_eq!(
@@ -258,6 +258,6 @@ proptest! {
         prop_assert!(dates.iter().all(Option::is_some), "{}", first);
         let (restored, _) = restore(&workspace, None, now()).unwrap();
         prop_assert_eq!(restored.len(), expect.len());
-        prop_assert_eq!(ws.read(LIST), OPENING);
+        prop_assert_eq!(ws.read(LIST), format!("{TITLE}{ABOUT}"));
     }
 }

@@ -118,6 +118,14 @@ impl Frame {
                 "(no session yet)",
             ),
         ));
+        if let Some(pointers) = ask.pointers {
+            let path = clean(&values::plain(pointers.path), ask.nonce);
+            slots.push((
+                Slot::Pointers,
+                format!("--- WHAT IS KNOWN ({path}: read a file when it matters) ---"),
+                None,
+            ));
+        }
         let state = path(File::State);
         let end = match short {
             true => format!(
@@ -164,7 +172,7 @@ impl Frame {
         (limit.holds(frame) && left.holds(least)).then_some(left)
     }
 
-    pub(super) fn render(&self, pack: &mut Pack, left_out: &[String]) -> String {
+    pub(super) fn render(&self, pack: &mut Pack<'_>, left_out: &[String]) -> String {
         let mut text = format!("{}\n", self.head);
         for (slot, marker, absent) in &self.slots {
             let between = match slot {

@@ -12,6 +12,9 @@ use crate::mind::{Error, File, Layout, Mind, checkpoint, values};
 
 const MOST_EVENTS: usize = 12;
 const MOST_ITEMS: usize = 10;
+/// Hundredths of a briefing that pointers may take: they come behind what the
+/// work is at, and before what was.
+const POINTERS: usize = 20;
 
 /// What the files say, each read once.
 pub(super) struct Memory {
@@ -92,7 +95,7 @@ impl Memory {
     /// Puts everything in, the most valuable first.
     pub(super) fn fill(
         &self,
-        pack: &mut Pack,
+        pack: &mut Pack<'_>,
         frame: &Frame,
         ask: &BriefingAsk<'_>,
         left_out: &mut Vec<String>,
@@ -135,6 +138,13 @@ impl Memory {
             ask,
             &[Bucket::Blocked, Bucket::InProgress],
         );
+        if let Some(pointers) = ask.pointers {
+            let left = pack.lines(Slot::Pointers, pointers.text, all.share(POINTERS));
+            if left > 0 {
+                let path = values::cut(&values::plain(pointers.path), 60);
+                left_out.push(format!("{left} line(s) of {path}"));
+            }
+        }
         let mut events = 0;
         for (index, event) in ask.events.iter().enumerate() {
             let event = clean(&values::cut(&values::plain(event), 200));
@@ -170,7 +180,7 @@ impl Memory {
     }
 
     /// The known parts of a state file that is too long to be shown whole.
-    fn essentials(&self, state: &State, pack: &mut Pack, all: Room, ask: &BriefingAsk<'_>) {
+    fn essentials(&self, state: &State, pack: &mut Pack<'_>, all: Room, ask: &BriefingAsk<'_>) {
         let title = |part: Part| match self.layout {
             Layout::Mind => part.titles()[0],
             Layout::Manifest => part.titles().get(1).unwrap_or(&part.titles()[0]),
@@ -204,7 +214,7 @@ impl Memory {
     /// Lines of the sections of these kinds; gives how many were left out.
     fn add_work(
         &self,
-        pack: &mut Pack,
+        pack: &mut Pack<'_>,
         frame: &Frame,
         all: Room,
         ask: &BriefingAsk<'_>,

@@ -1,6 +1,8 @@
 //! Packs pieces of text under two caps that hold always. What is put in first
 //! matters most; where it stands in the text is another question.
 
+use super::clean;
+use crate::corrections::Corrections;
 use crate::tokens::estimate;
 
 /// Room for tokens, by estimate, and for bytes.
@@ -57,6 +59,8 @@ pub(super) enum Slot {
     Blocked,
     Decisions,
     Session,
+    /// What is known, a line each.
+    Pointers,
 }
 
 /// How a piece went in.
@@ -67,18 +71,31 @@ pub(super) enum Fit {
     Out,
 }
 
+/// Pieces that fit. One that repeats a corrected fact takes its correction
+/// with it, or stays out.
 #[derive(Debug)]
-pub(super) struct Pack {
+pub(super) struct Pack<'a> {
     left: Room,
     pieces: Vec<(Slot, usize, String)>,
+    corrections: &'a Corrections,
+    nonce: &'a str,
 }
 
-impl Pack {
-    pub(super) fn new(left: Room) -> Pack {
+impl<'a> Pack<'a> {
+    pub(super) fn new(left: Room, corrections: &'a Corrections, nonce: &'a str) -> Pack<'a> {
         Pack {
             left,
             pieces: Vec::new(),
+            corrections,
+            nonce,
         }
+    }
+
+    /// What must stand behind a text.
+    fn notes(&self, text: &str) -> String {
+        let told = self.corrections.told_of(text).into_iter();
+        told.map(|note| format!("\n[{}]", clean(&note, self.nonce)))
+            .collect()
     }
 
     pub(super) fn left(&self) -> Room {
@@ -87,22 +104,52 @@ impl Pack {
 
     /// Puts a piece in, whole or not at all. `order` is its place in the slot.
     pub(super) fn add(&mut self, slot: Slot, order: usize, text: &str) -> Fit {
-        let size = Room::of(text);
+        let text = format!("{text}{}", self.notes(text));
+        let size = Room::of(&text);
         if !self.left.holds(size) {
             return Fit::Out;
         }
         self.left = self.left.minus(size);
-        self.pieces.push((slot, order, text.to_owned()));
+        self.pieces.push((slot, order, text));
         Fit::Whole
+    }
+
+    /// Puts in the lines of a text, whole ones in their order, as many as fit
+    /// into `most`. Gives how many did not.
+    pub(super) fn lines(&mut self, slot: Slot, text: &str, most: Room) -> usize {
+        let start = self.left;
+        let lines = || text.lines().filter(|line| !line.trim().is_empty());
+        let mut shown = 0;
+        for line in lines() {
+            let line = clean(line.trim_end(), self.nonce);
+            let used = start.minus(self.left);
+            let noted = format!("{line}{}", self.notes(&line));
+            let fits = most.minus(used).holds(Room::of(&noted));
+            // Nothing behind the first that does not fit: order is meaning.
+            if !fits || self.add(slot, shown, &line) == Fit::Out {
+                break;
+            }
+            shown += 1;
+        }
+        lines().count() - shown
     }
 
     /// Puts a piece in, or as much of it as fits into `most`.
     pub(super) fn add_within(&mut self, slot: Slot, order: usize, text: &str, most: Room) -> Fit {
         let room = self.left.smaller(most);
-        if room.holds(Room::of(text)) {
+        let notes = self.notes(text);
+        if room.holds(Room::of(&format!("{text}{notes}"))) {
             return self.add(slot, order, text);
         }
-        let short = shortened(text, room);
+        // A part repeats no more than the whole.
+        let notes = match notes.is_empty() {
+            true => Room {
+                tokens: 0,
+                bytes: 0,
+            },
+            false => Room::of(&notes),
+        };
+        let short = shortened(text, room.minus(notes));
         if short.is_empty() {
             return Fit::Out;
         }
@@ -206,10 +253,11 @@ mod tests {
 
     #[test]
     fn pieces_come_back_in_their_order() {
-        let mut pack = Pack::new(Room {
+        let room = Room {
             tokens: 100,
             bytes: 100,
-        });
+        };
+        let mut pack = Pack::new(room, &crate::corrections::NONE, "n");
         assert_eq!(pack.add(Slot::State, 2, "second"), Fit::Whole);
         assert_eq!(pack.add(Slot::State, 1, "first"), Fit::Whole);
         assert_eq!(pack.add(Slot::Events, 0, &"x ".repeat(90)), Fit::Out);

@@ -11,7 +11,8 @@ use jiff::civil::Date;
 use super::ask::Listed;
 use super::file::{Block, File, Stamp, source_hash};
 use super::merge::merge;
-use super::{Context, Entry, MANY_ARCHIVED, PRIMARY, RECENT, extract};
+use super::{Context, Entry, Field, MANY_ARCHIVED, PRIMARY, RECENT, extract};
+use crate::corrections::Corrections;
 use crate::document::{self, Document, own_date};
 use crate::routing::hubs::{self, Hub};
 use crate::routing::manifest::{self, Manifest, New, Part};
@@ -246,11 +247,13 @@ pub fn build(
     let archive = workspace.text_if_there(&hub.closets_archive())?;
     // The slow part comes before the lock: whoever else writes need not wait.
     let (mut members, problems) = survey(workspace, hub, &primary, &archive, build.force);
+    let corrections = Corrections::read(workspace)?;
     let mut report = Report::default();
     if build.dry_run {
         weave(
             workspace,
             hub,
+            &corrections,
             &mut members,
             primary,
             archive,
@@ -265,6 +268,7 @@ pub fn build(
             weave(
                 workspace,
                 hub,
+                &corrections,
                 &mut members,
                 primary,
                 archive,
@@ -418,9 +422,11 @@ fn member_of(
 }
 
 /// New texts of both files, from the members and the texts that are there.
+#[expect(clippy::too_many_arguments, reason = "both files, before and after")]
 fn weave(
     workspace: &Workspace,
     hub: &Hub,
+    corrections: &Corrections,
     members: &mut [Member],
     primary_text: Option<String>,
     archive_text: Option<String>,
@@ -471,7 +477,7 @@ fn weave(
                 .is_some_and(|stamp| stamp.source == member.hash)
         });
         match known {
-            Some((_, block)) if current && !force => {
+            Some((_, block)) if current && !force && !repeats(&block.entry, corrections) => {
                 report.skipped += 1;
                 done.push(block.clone());
             }
@@ -482,6 +488,7 @@ fn weave(
                     workspace,
                     member,
                     known.as_ref().map(|it| &it.1),
+                    corrections,
                     newline,
                 )?);
             }
@@ -573,6 +580,7 @@ fn refreshed(
     workspace: &Workspace,
     member: &mut Member,
     known: Option<&Block>,
+    corrections: &Corrections,
     newline: &str,
 ) -> Result<Block, Error> {
     let mut document = None;
@@ -587,6 +595,7 @@ fn refreshed(
             entry
         }
     };
+    let fresh = corrected(fresh, corrections);
     let mut stamp = Stamp::new("", &fresh);
     stamp.source = member.hash.clone();
     Ok(match known {
@@ -596,11 +605,32 @@ fn refreshed(
                 None => read()?,
             };
             let merged = merge(&block.entry, &fresh, &document, &member.name);
+            let merged = corrected(merged, corrections);
             block.with_fields(&member.name, merged, stamp, newline)
         }
         Some(block) => block.with_fields(&member.name, fresh, stamp, newline),
         None => Block::new(&member.name, fresh, stamp, newline),
     })
+}
+
+/// The fields that state facts.
+const STATEMENTS: [Field; 2] = [Field::Claims, Field::Decisions];
+
+/// Whether an entry states what was corrected.
+fn repeats(entry: &Entry, corrections: &Corrections) -> bool {
+    let mut said = STATEMENTS.iter().flat_map(|field| entry.values(*field));
+    !corrections.is_empty() && said.any(|value| !corrections.check(value).is_empty())
+}
+
+/// An entry without what was corrected. A person's word goes before what the
+/// text still says.
+fn corrected(mut entry: Entry, corrections: &Corrections) -> Entry {
+    for field in STATEMENTS {
+        if let Some(values) = entry.values_mut(field) {
+            values.retain(|value| corrections.check(value).is_empty());
+        }
+    }
+    entry
 }
 
 /// Newest first. A checkout gives all files about the same time, which then

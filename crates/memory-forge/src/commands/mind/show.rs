@@ -1,5 +1,6 @@
 //! What `mind` shows: text for people, JSON for programs. It changes nothing.
 
+use forge::layers::injection::{self, Given};
 use forge::mind::{
     Compression, Decision, Health, Layout, Mind, Progress, Session, Severity, Source, State,
 };
@@ -17,6 +18,7 @@ pub(super) fn show(
     ui: &mut Ui,
 ) -> Result<(), CommandError> {
     if args.what == What::Briefing {
+        let known = injection::for_session(mind.workspace());
         let briefing = mind.briefing(&forge::mind::BriefingAsk {
             source: Source::Startup,
             max_tokens: forge::mind::MAX_TOKENS,
@@ -25,6 +27,7 @@ pub(super) fn show(
             nonce: "shown-to-a-person",
             now: settings.now,
             events: &[],
+            pointers: known.as_ref().map(Given::pointers),
         });
         return match args.json {
             true => ui.json(&json!({

@@ -134,6 +134,7 @@ fn show(
         }
         total += count;
     }
+    super::say_corrections(all, ui);
     ui.line(&format!(
         "\nTotal hits: {total} across {} sources",
         found.len()

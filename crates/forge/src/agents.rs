@@ -1,0 +1,202 @@
+//! What agents remember for themselves: an index of pointers that is always
+//! loaded (`MEMORY.md`), one file for each topic, and what was learnt on the
+//! way. Old text moves and is never dropped; nothing here runs an agent.
+
+use std::fmt;
+
+use crate::corrections;
+use crate::workspace::{self, PathError, RelPath, Workspace};
+
+pub mod claude;
+pub mod feedback;
+pub mod learnings;
+pub mod pointers;
+pub mod recall;
+pub mod remember;
+pub mod rotate;
+pub mod topics;
+
+/// The folder that holds a folder for each squad, and that one for each agent.
+pub const MEMORY: &str = ".agents/memory";
+
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    #[error("`{text}` cannot name {what}: {why} (cli#1045)")]
+    Segment {
+        what: &'static str,
+        text: String,
+        why: &'static str,
+    },
+    #[error("No {MEMORY} directory found")]
+    NoMemory,
+    #[error("There is no memory of an agent called `{name}`")]
+    Unknown { name: String, homes: Vec<Home> },
+    #[error("`{name}` may mean {}", listed(homes))]
+    Ambiguous { name: String, homes: Vec<Home> },
+    #[error("There is no text to keep")]
+    NoText,
+    #[error("The text looks as if it held a secret ({})", found.join("; "))]
+    Secret { found: Vec<String> },
+    #[error(transparent)]
+    Refused(#[from] corrections::Refused),
+    #[error("This is {what}, which is kept elsewhere already")]
+    KeptElsewhere { what: &'static str },
+    #[error("`{path}` says this already: {title}")]
+    Known { path: RelPath, title: String },
+    #[error("There is no topic `{path}`")]
+    NoTopic { path: RelPath },
+    #[error("`{path}` is not the name of a topic: such files have a meaning of their own")]
+    NotATopic { path: RelPath },
+    #[error("A rating is a number from 1 to 5, and not `{given}`")]
+    Rating { given: String },
+    #[error(transparent)]
+    Path(#[from] PathError),
+    #[error(transparent)]
+    Workspace(#[from] workspace::Error),
+}
+
+/// The place of one memory: an agent's folder, or the `knowledge/` that all of
+/// them share. It need not exist yet.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Home {
+    folder: RelPath,
+    agent: Option<(String, String)>,
+}
+
+impl Home {
+    /// The memory of an agent of a squad, whether or not it is there yet.
+    pub fn open(squad: &str, agent: &str) -> Result<Home, Error> {
+        let squad = segment("a squad", squad)?;
+        let agent = segment("an agent", agent)?;
+        Ok(Home {
+            folder: RelPath::new(&format!("{MEMORY}/{squad}/{agent}"))?,
+            agent: Some((squad.to_owned(), agent.to_owned())),
+        })
+    }
+
+    /// The knowledge of the workspace, with all folders in it.
+    pub fn knowledge() -> Home {
+        Home {
+            folder: RelPath::new("knowledge").expect("a constant that is a valid path"),
+            agent: None,
+        }
+    }
+
+    /// The memory that `squad/agent`, `agent` alone or `knowledge` means. One
+    /// named in full need not exist; an agent alone must, in one squad only.
+    pub fn find(workspace: &Workspace, name: &str) -> Result<Home, Error> {
+        if name == "knowledge" {
+            return Ok(Home::knowledge());
+        }
+        if let Some((squad, agent)) = name.split_once('/') {
+            return Home::open(squad, agent);
+        }
+        let agent = segment("an agent", name)?;
+        let homes = Home::all(workspace);
+        let is_meant = |home: &&Home| home.agent.as_ref().is_some_and(|(_, it)| it == agent);
+        let meant: Vec<Home> = homes.iter().filter(is_meant).cloned().collect();
+        let name = agent.to_owned();
+        match meant.as_slice() {
+            [one] => Ok(one.clone()),
+            [] if homes.is_empty() => Err(Error::NoMemory),
+            [] => Err(Error::Unknown { name, homes }),
+            _ => Err(Error::Ambiguous { name, homes: meant }),
+        }
+    }
+
+    /// Every agent that has a folder, sorted. What a squad shares is no
+    /// agent's, and what no name could have made is left alone.
+    pub fn all(workspace: &Workspace) -> Vec<Home> {
+        let Ok(root) = RelPath::new(MEMORY) else {
+            return Vec::new();
+        };
+        let mut homes = Vec::new();
+        for squad in folders_in(workspace, &root) {
+            let Ok(folder) = root.join(&squad) else {
+                continue;
+            };
+            let agents = folders_in(workspace, &folder);
+            let agents = agents.iter().filter(|agent| *agent != "shared");
+            homes.extend(agents.filter_map(|agent| Home::open(&squad, agent).ok()));
+        }
+        homes.sort();
+        homes
+    }
+
+    pub fn folder(&self) -> &RelPath {
+        &self.folder
+    }
+
+    /// Squad and agent; none for `knowledge/`.
+    pub fn agent(&self) -> Option<(&str, &str)> {
+        let (squad, agent) = self.agent.as_ref()?;
+        Some((squad, agent))
+    }
+
+    /// A file of this memory.
+    pub fn file(&self, name: &str) -> Result<RelPath, Error> {
+        Ok(self.folder.join(name)?)
+    }
+}
+
+/// As it is named on a command line.
+impl fmt::Display for Home {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.agent {
+            Some((squad, agent)) => write!(f, "{squad}/{agent}"),
+            None => f.write_str(self.folder.as_str()),
+        }
+    }
+}
+
+/// A name that becomes a folder. Programs that pass on an empty or missing
+/// value once filled real repositories with folders called `undefined`.
+pub fn segment<'a>(what: &'static str, text: &'a str) -> Result<&'a str, Error> {
+    let refuse = |why| {
+        let text = text.to_owned();
+        Err(Error::Segment { what, text, why })
+    };
+    const NOTHING: [&str; 5] = ["0", "null", "undefined", "none", "nan"];
+    let name = text.trim();
+    if name.is_empty() {
+        return refuse("it is empty");
+    }
+    if NOTHING.contains(&name.to_lowercase().as_str()) {
+        return refuse("it is what programs write when a value is missing");
+    }
+    if name.contains(['/', '\\']) {
+        return refuse("it has a slash");
+    }
+    if name.contains('.') {
+        return refuse("it has an extension or is a way up");
+    }
+    if name.chars().any(char::is_control) || name != text {
+        return refuse("it has spaces around it or characters that cannot be seen");
+    }
+    RelPath::new(name).map_err(|_| Error::Segment {
+        what,
+        text: text.to_owned(),
+        why: "no file may have this name",
+    })?;
+    Ok(name)
+}
+
+fn folders_in(workspace: &Workspace, folder: &RelPath) -> Vec<String> {
+    let Ok(entries) = std::fs::read_dir(workspace.absolute(folder)) else {
+        return Vec::new();
+    };
+    entries
+        .flatten()
+        // A link might lead anywhere.
+        .filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()))
+        .filter_map(|entry| entry.file_name().into_string().ok())
+        .collect()
+}
+
+fn listed(homes: &[Home]) -> String {
+    let names: Vec<String> = homes.iter().map(|home| format!("`{home}`")).collect();
+    names.join(" or ")
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,95 @@
+//! The memory that Claude Code keeps of a project for itself, below a
+//! person's home. It is looked at and never written.
+
+use std::path::{Path, PathBuf};
+
+use super::pointers::{MAX_BYTES, MAX_LINES};
+use crate::document::{self, LinkKind};
+use crate::knowledge::entry;
+use crate::workspace::{list_beyond, read_beyond};
+
+/// What an index of somebody else's looks like from outside.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Checked {
+    pub path: PathBuf,
+    pub lines: usize,
+    pub bytes: usize,
+    /// Pointers to files that are not there, with their lines.
+    pub lost: Vec<(usize, String)>,
+    /// Files that nothing points to.
+    pub unlisted: Vec<String>,
+}
+
+impl Checked {
+    pub fn is_too_long(&self) -> bool {
+        self.lines > MAX_LINES || self.bytes > MAX_BYTES
+    }
+
+    pub fn is_fine(&self) -> bool {
+        !self.is_too_long() && self.lost.is_empty() && self.unlisted.is_empty()
+    }
+}
+
+/// Where Claude Code keeps the memory of the project at `root`. Worktrees
+/// share that of the main checkout.
+pub fn folder(root: &Path, home: &Path) -> PathBuf {
+    let top = root.ancestors().find(|it| it.join(".git").exists());
+    let top = top.map_or_else(|| root.to_path_buf(), main_checkout);
+    home.join(".claude/projects")
+        .join(slug(&top))
+        .join("memory")
+}
+
+/// The name that Claude Code gives to the folder of a project.
+pub fn slug(project: &Path) -> String {
+    project
+        .to_string_lossy()
+        .chars()
+        .map(|c| if c.is_ascii_alphanumeric() { c } else { '-' })
+        .collect()
+}
+
+/// The main checkout of a repository, of which `top` may be a worktree.
+pub fn main_checkout(top: &Path) -> PathBuf {
+    let pointer = read_beyond(&top.join(".git"), 4096);
+    // `gitdir: /main/.git/worktrees/name`
+    let main = pointer.as_deref().and_then(|pointer| {
+        let git = pointer.trim().strip_prefix("gitdir:")?.trim();
+        git.split_once("/.git/worktrees/")
+    });
+    main.map_or_else(|| top.to_path_buf(), |(main, _)| PathBuf::from(main))
+}
+
+/// Looks at the index in a folder; none where there is no index.
+pub fn check(folder: &Path) -> Option<Checked> {
+    const LARGEST: u64 = 10_000_000;
+    let path = folder.join("MEMORY.md");
+    let text = read_beyond(&path, LARGEST)?;
+    let (lines, bytes) = (text.lines().count(), text.len());
+    let document = document::parse(text);
+    let lost = entry::entries(&document)
+        .filter(|it| is_local(it.target) && !folder.join(it.target).exists())
+        .map(|it| (it.line, it.target.to_owned()))
+        .collect();
+    let links = document.links.iter();
+    let pointed: Vec<&str> = links
+        .filter(|link| link.kind != LinkKind::Image)
+        .map(|link| link.target.trim_start_matches("./"))
+        .collect();
+    let unlisted = list_beyond(folder, 1)
+        .iter()
+        .filter_map(|file| Some(file.strip_prefix(folder).ok()?.to_str()?.to_owned()))
+        .filter(|name| name != "MEMORY.md" && !pointed.contains(&name.as_str()))
+        .collect();
+    Some(Checked {
+        path,
+        lines,
+        bytes,
+        lost,
+        unlisted,
+    })
+}
+
+fn is_local(target: &str) -> bool {
+    target.ends_with(".md") && !target.contains(':') && !target.starts_with(['/', '.'])
+}

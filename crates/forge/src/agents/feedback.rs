@@ -1,0 +1,211 @@
+//! What people thought of an agent's work: dated ratings with words, in the
+//! agent's own folder. One function says where they are, for writing and for
+//! reading alike.
+
+use jiff::Timestamp;
+use jiff::civil::Date;
+
+use super::learnings::{self, NewLearning, appended, day, lines_of, shown};
+use super::remember::refuse_secrets;
+use super::{Error, Home};
+use crate::corrections;
+use crate::document;
+use crate::workspace::{self, Receipt, RelPath, Workspace};
+
+const STARS: usize = 5;
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Feedback {
+    pub date: Option<Date>,
+    /// What was done.
+    pub execution: String,
+    /// 1 to 5.
+    pub rating: u8,
+    pub text: String,
+    pub learnings: Vec<String>,
+}
+
+#[derive(Debug, Clone, Copy)]
+pub struct NewFeedback<'a> {
+    pub rating: u8,
+    pub text: &'a str,
+    pub learnings: &'a [String],
+}
+
+/// How ratings go: the last three against the three before.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Trend {
+    Up,
+    Down,
+    Steady,
+}
+
+/// Where an agent's feedback is.
+pub fn file(home: &Home) -> Result<RelPath, Error> {
+    home.file("feedback.md")
+}
+
+/// Writes down feedback, and what it taught into the squad's learnings: both
+/// or neither.
+pub fn give(
+    workspace: &Workspace,
+    home: &Home,
+    new: &NewFeedback,
+    now: Timestamp,
+) -> Result<(Feedback, Receipt), Error> {
+    if !(1..=5).contains(&new.rating) {
+        let given = new.rating.to_string();
+        return Err(Error::Rating { given });
+    }
+    let (Some((squad, _)), path) = (home.agent(), file(home)?) else {
+        let name = home.to_string();
+        let homes = Home::all(workspace);
+        return Err(Error::Unknown { name, homes });
+    };
+    let text = lines_of(new.text);
+    if text.is_empty() {
+        return Err(Error::NoText);
+    }
+    let mut all = vec![new.text];
+    all.extend(new.learnings.iter().map(String::as_str));
+    refuse_secrets(&all)?;
+    corrections::refuse(workspace, &all)?;
+    let feedback = Feedback {
+        date: Some(day(now)),
+        execution: execution(workspace, home),
+        rating: new.rating,
+        text,
+        learnings: new
+            .learnings
+            .iter()
+            .map(|it| shown(&document::inert_line(it)))
+            .filter(|it| !it.is_empty())
+            .collect(),
+    };
+    let mut learnt = Vec::new();
+    for it in &feedback.learnings {
+        let text = format!("From feedback ({}): {it}", day(now));
+        let new = NewLearning {
+            text: &text,
+            category: None,
+            tags: &[],
+            context: None,
+        };
+        learnt.push(learnings::learning(&new, now)?);
+    }
+    let shared = learnings::file(squad)?;
+    let receipt = workspace.change(&format!("Feedback for {home}"), now, |change| {
+        let before = change.read_text(&path)?.unwrap_or_default();
+        let document = document::parse(before);
+        let start = match document.text.trim().is_empty() {
+            true => format!("# {squad} - Feedback Log\n\n> Execution feedback and learnings\n"),
+            false => String::new(),
+        };
+        change.write(&path, appended(&document, &start, &render(&feedback)));
+        for learning in &learnt {
+            let before = change.read_text(&shared)?;
+            if let Some(after) = learnings::with_entry(before, squad, learning) {
+                change.write(&shared, after);
+            }
+        }
+        Ok(())
+    })?;
+    Ok((feedback, receipt))
+}
+
+/// An agent's feedback, oldest first as the file has it.
+pub fn list(workspace: &Workspace, home: &Home) -> Result<Vec<Feedback>, Error> {
+    let text = workspace.text_if_there(&file(home)?)?;
+    let document = document::parse(text.unwrap_or_default());
+    let entries = learnings::entries(&document);
+    let read = entries
+        .iter()
+        .filter_map(|entry| feedback_of(&document.text[entry.body.clone()], entry.date));
+    Ok(read.collect())
+}
+
+/// None with fewer than six ratings.
+pub fn trend(feedback: &[Feedback]) -> Option<Trend> {
+    let ratings: Vec<u8> = feedback.iter().rev().take(6).map(|it| it.rating).collect();
+    let (last, before) = (ratings.get(..3)?, ratings.get(3..6)?);
+    let mean = |part: &[u8]| part.iter().map(|it| f64::from(*it)).sum::<f64>() / 3.0;
+    let change = mean(last) - mean(before);
+    Some(match change {
+        change if change > 0.3 => Trend::Up,
+        change if change < -0.3 => Trend::Down,
+        _ => Trend::Steady,
+    })
+}
+
+/// The title of what the agent last put out.
+fn execution(workspace: &Workspace, home: &Home) -> String {
+    let title = || -> Result<Option<String>, workspace::Error> {
+        let path = home.folder().join("output.md")?;
+        let text = workspace.text_if_there(&path)?;
+        let document = text.map(document::parse);
+        Ok(document.and_then(|it| it.title().map(str::to_owned)))
+    };
+    let title = title().ok().flatten().map(|it| document::inert_line(&it));
+    let title = title.map(|it| shown(&it)).filter(|it| !it.is_empty());
+    title.unwrap_or_else(|| "Manual feedback".to_owned())
+}
+
+fn render(feedback: &Feedback) -> String {
+    let date = feedback.date.map_or_else(String::new, |it| it.to_string());
+    let rating = usize::from(feedback.rating);
+    let mut out = format!(
+        "---\n_Date: {date}_\n\n**Execution**: {}\n\n**Rating**: {rating}/5 {}{}\n\n**Feedback**: {}\n",
+        document::inert_line(&feedback.execution),
+        "★".repeat(rating),
+        "☆".repeat(STARS.saturating_sub(rating)),
+        document::inert_block(&feedback.text),
+    );
+    if !feedback.learnings.is_empty() {
+        out.push_str("\n**Learnings**:\n");
+        for it in &feedback.learnings {
+            out.push_str(&format!("- {}\n", document::inert_line(it)));
+        }
+    }
+    out
+}
+
+fn feedback_of(body: &str, date: Option<Date>) -> Option<Feedback> {
+    let mut feedback = Feedback {
+        date,
+        execution: String::new(),
+        rating: 0,
+        text: String::new(),
+        learnings: Vec::new(),
+    };
+    // Labels come in this order; a line that looks like one further on is
+    // part of what was said.
+    let mut text: Option<Vec<&str>> = None;
+    let mut in_learnings = false;
+    for line in body.lines().map(str::trim_end) {
+        if let Some(rest) = line.strip_prefix("**Execution**:")
+            && text.is_none()
+        {
+            feedback.execution = shown(rest.trim());
+        } else if let Some(rest) = line.strip_prefix("**Rating**:")
+            && text.is_none()
+        {
+            let digits = rest.trim().split('/').next().unwrap_or_default();
+            feedback.rating = digits.trim().parse().unwrap_or(0);
+        } else if let Some(rest) = line.strip_prefix("**Feedback**:")
+            && text.is_none()
+        {
+            text = Some(vec![rest.trim_start()]);
+        } else if line == "**Learnings**:" && !in_learnings {
+            in_learnings = true;
+        } else if in_learnings {
+            let item = line.trim().strip_prefix("- ").map(shown);
+            feedback.learnings.extend(item);
+        } else if let Some(text) = &mut text {
+            text.push(line);
+        }
+    }
+    let text = text.unwrap_or_default();
+    let text: Vec<String> = text.iter().map(|line| shown(line)).collect();
+    feedback.text = text.join("\n").trim().to_owned();
+    (1..=5).contains(&feedback.rating).then_some(feedback)
+}

@@ -1,0 +1,461 @@
+//! What was learnt on the way: short dated entries in the file that a squad
+//! shares. Whatever a text holds, it is one entry and reads back as it was;
+//! older forms of the file are read as well.
+
+use std::ops::Range;
+
+use jiff::Timestamp;
+use jiff::civil::Date;
+use jiff::tz::TimeZone;
+
+use super::remember::refuse_secrets;
+use super::{Error, MEMORY, folders_in, segment};
+use crate::corrections;
+use crate::document::{self, BlockKind, Document};
+use crate::workspace::{Receipt, RelPath, Workspace};
+
+/// Where learnings go that belong to no squad.
+pub const GENERAL: &str = "general";
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Category {
+    Success,
+    Failure,
+    Pattern,
+    Tip,
+}
+
+impl Category {
+    pub const ALL: [Category; 4] = [
+        Category::Success,
+        Category::Failure,
+        Category::Pattern,
+        Category::Tip,
+    ];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Category::Success => "Success",
+            Category::Failure => "Failure",
+            Category::Pattern => "Pattern",
+            Category::Tip => "Tip",
+        }
+    }
+
+    pub fn icon(self) -> char {
+        match self {
+            Category::Success => '●',
+            Category::Failure => '✗',
+            Category::Pattern => '◆',
+            Category::Tip => '→',
+        }
+    }
+
+    fn read(text: &str) -> Option<Category> {
+        let mut all = Category::ALL.into_iter();
+        all.find(|it| it.name().eq_ignore_ascii_case(text.trim()))
+    }
+
+    /// What a text is by its words, in this order.
+    pub fn of(text: &str) -> Category {
+        let text = text.to_lowercase();
+        let has = |words: &[&str]| words.iter().any(|word| text.contains(word));
+        match () {
+            () if has(&["worked", "success", "fixed"]) => Category::Success,
+            () if has(&["failed", "error", "didn't work", "didn’t work"]) => Category::Failure,
+            () if has(&["pattern", "always", "whenever"]) => Category::Pattern,
+            () => Category::Tip,
+        }
+    }
+}
+
+/// A tag and the words that give it.
+const TAGS: [(&str, &[&str]); 8] = [
+    ("auth", &["auth", "login", "token", "session", "password"]),
+    ("api", &["api", "endpoint", "request", "response", "rest"]),
+    ("bug", &["bug", "fix", "error", "issue", "crash"]),
+    (
+        "perf",
+        &["performance", "slow", "fast", "optimize", "cache"],
+    ),
+    ("ux", &["user", "ui", "interface", "design", "experience"]),
+    ("test", &["test", "spec", "coverage", "assert"]),
+    ("db", &["database", "query", "sql", "postgres", "redis"]),
+    ("deploy", &["deploy", "release", "production", "staging"]),
+];
+const MOST_TAGS: usize = 3;
+
+/// At most three tags by the words of a text. A word counts where a word of
+/// the text begins with it: `ui` is not in `build`, and `fix` is in `fixed`.
+pub fn tags_of(text: &str) -> Vec<String> {
+    let text = text.to_lowercase();
+    let words: Vec<&str> = text
+        .split(|c: char| !c.is_alphanumeric())
+        .filter(|word| !word.is_empty())
+        .collect();
+    let has = |sign: &&str| match sign.len() {
+        // Short ones begin words that have nothing to do with them.
+        0..=3 if *sign != "fix" && *sign != "bug" => words
+            .iter()
+            .any(|word| word == sign || *word == format!("{sign}s")),
+        _ if *sign == "rest" => words.contains(sign),
+        _ => words.iter().any(|word| word.starts_with(*sign)),
+    };
+    let found = TAGS.iter().filter(|(_, signs)| signs.iter().any(has));
+    found
+        .take(MOST_TAGS)
+        .map(|(tag, _)| (*tag).to_owned())
+        .collect()
+}
+
+/// One thing that was learnt.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Learning {
+    pub date: Option<Date>,
+    pub category: Category,
+    pub insight: String,
+    pub tags: Vec<String>,
+    pub context: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy)]
+pub struct NewLearning<'a> {
+    pub text: &'a str,
+    pub category: Option<Category>,
+    /// Empty means those that the text suggests.
+    pub tags: &'a [String],
+    pub context: Option<&'a str>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Learnt {
+    pub path: RelPath,
+    pub learning: Learning,
+    /// None where the entry was there already.
+    pub receipt: Receipt,
+}
+
+/// The file that a squad shares.
+pub fn file(squad: &str) -> Result<RelPath, Error> {
+    let squad = segment("a squad", squad)?;
+    Ok(RelPath::new(&format!(
+        "{MEMORY}/{squad}/shared/learnings.md"
+    ))?)
+}
+
+/// Squads that there are: those with a definition, and those with a memory.
+pub fn squads(workspace: &Workspace) -> Vec<String> {
+    let mut squads = Vec::new();
+    for folder in [MEMORY, ".agents/squads"] {
+        let folder = RelPath::new(folder).expect("a constant that is a valid path");
+        squads.extend(folders_in(workspace, &folder));
+    }
+    squads.retain(|squad| segment("a squad", squad).is_ok() && squad != "company");
+    squads.sort();
+    squads.dedup();
+    squads
+}
+
+/// The squad that is meant, and whether it is another one than was asked for.
+pub fn squad_or_general(workspace: &Workspace, asked: &str) -> Result<(String, bool), Error> {
+    let squad = segment("a squad", asked)?;
+    let known = squad == GENERAL || squads(workspace).iter().any(|it| it == squad);
+    Ok(match known {
+        true => (squad.to_owned(), false),
+        false => (GENERAL.to_owned(), true),
+    })
+}
+
+/// Adds an entry to the file of a squad. The same entry on the same day is
+/// one entry.
+pub fn learn(
+    workspace: &Workspace,
+    squad: &str,
+    new: &NewLearning,
+    now: Timestamp,
+) -> Result<Learnt, Error> {
+    let path = file(squad)?;
+    corrections::refuse(workspace, &[new.text, new.context.unwrap_or_default()])?;
+    let learning = learning(new, now)?;
+    let receipt = workspace.change(&format!("Learn for {squad}"), now, |change| {
+        let before = change.read_text(&path)?;
+        let after = with_entry(before, squad, &learning);
+        if let Some(after) = after {
+            change.write(&path, after);
+        }
+        Ok(())
+    })?;
+    Ok(Learnt {
+        path,
+        learning,
+        receipt,
+    })
+}
+
+pub(super) fn learning(new: &NewLearning, now: Timestamp) -> Result<Learning, Error> {
+    let insight = lines_of(new.text);
+    if insight.is_empty() {
+        return Err(Error::NoText);
+    }
+    let context = new.context.map(document::inert_line).map(|it| shown(&it));
+    refuse_secrets(&[new.text, new.context.unwrap_or_default()])?;
+    let tags = match new.tags {
+        [] => tags_of(new.text),
+        tags => tags.iter().map(|tag| tag_name(tag)).collect(),
+    };
+    Ok(Learning {
+        date: Some(day(now)),
+        category: new.category.unwrap_or_else(|| Category::of(new.text)),
+        insight,
+        tags: tags.into_iter().filter(|tag| !tag.is_empty()).collect(),
+        context: context.filter(|context| !context.is_empty()),
+    })
+}
+
+/// The text with one more entry; none where it has it already.
+pub(super) fn with_entry(
+    before: Option<String>,
+    squad: &str,
+    learning: &Learning,
+) -> Option<String> {
+    let before = before.unwrap_or_default();
+    let document = document::parse(before);
+    if read(&document).contains(learning) {
+        return None;
+    }
+    let start = match document.text[document.body.clone()].trim().is_empty() {
+        true => format!("# {squad} - Learnings\n\n> Accumulated knowledge from sessions\n"),
+        false => String::new(),
+    };
+    Some(appended(&document, &start, &render(learning)))
+}
+
+/// A text with an entry behind a rule at its end, in the file's line ends.
+pub(super) fn appended(document: &Document, start: &str, entry: &str) -> String {
+    let newline = document.newline();
+    let mut out = document.text.clone();
+    if !start.is_empty() {
+        out.push_str(&start.replace('\n', newline));
+    }
+    if !out.is_empty() && !out.ends_with(['\n', '\r']) {
+        out.push_str(newline);
+    }
+    // A fence that was never closed would swallow the entry, and the next.
+    if let Some(code) = document.code.iter().rfind(|code| code.fenced) {
+        let text = document.str(&code.span);
+        let fence: String = {
+            let first = text.trim_start().chars().next().unwrap_or('`');
+            text.trim_start()
+                .chars()
+                .take_while(|c| *c == first)
+                .collect()
+        };
+        let last = text.trim_end().lines().next_back().unwrap_or_default();
+        let is_closed = text.trim_end().lines().count() > 1 && last.trim().starts_with(&fence);
+        if !is_closed && code.span.end >= document.text.trim_end().len() {
+            out.push_str(&fence);
+            out.push_str(newline);
+        }
+    }
+    out.push_str(newline);
+    out.push_str(&entry.replace('\n', newline));
+    out
+}
+
+fn render(learning: &Learning) -> String {
+    let date = learning.date.map_or_else(String::new, |it| it.to_string());
+    let category = learning.category;
+    let mut out = format!(
+        "---\n_{date}_\n\n{} **{}**: {}\n",
+        category.icon(),
+        category.name(),
+        document::inert_block(&learning.insight)
+    );
+    if !learning.tags.is_empty() {
+        out.push_str(&format!("\nTags: `{}`\n", learning.tags.join(", ")));
+    }
+    if let Some(context) = &learning.context {
+        out.push_str(&format!("\n_Context: {}_\n", document::inert_line(context)));
+    }
+    out
+}
+
+/// Every entry of a file, in its order, whatever form it has.
+pub fn read(document: &Document) -> Vec<Learning> {
+    entries(document)
+        .iter()
+        .filter_map(|entry| learning_of(&document.text[entry.body.clone()], entry.date))
+        .collect()
+}
+
+/// The learnings of a squad, oldest first as the file has them.
+pub fn list(workspace: &Workspace, squad: &str) -> Result<Vec<Learning>, Error> {
+    let text = workspace.text_if_there(&file(squad)?)?;
+    Ok(text.map_or_else(Vec::new, |text| read(&document::parse(text))))
+}
+
+/// A dated entry of a file that grows at its end.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Dated {
+    pub(super) date: Option<Date>,
+    /// From its rule or heading up to the next entry.
+    pub(super) span: Range<usize>,
+    /// What it says, behind its date.
+    pub(super) body: Range<usize>,
+}
+
+/// Entries begin with a rule and a date below it, or with a heading that
+/// begins with a date. A rule without a date is part of what is said.
+pub(super) fn entries(document: &Document) -> Vec<Dated> {
+    let text = &document.text;
+    let mut found: Vec<Dated> = Vec::new();
+    for block in &document.blocks {
+        let (date, body) = match block.kind {
+            BlockKind::Rule => {
+                let rest = &text[block.span.end..];
+                let skipped = rest.len() - rest.trim_start().len();
+                let start = block.span.end + skipped;
+                let line = text[start..].lines().next().unwrap_or_default();
+                let Some(date) = date_line(line) else {
+                    continue;
+                };
+                (date, start + line.len())
+            }
+            BlockKind::Heading => {
+                let heading = document
+                    .sections
+                    .iter()
+                    .find(|section| section.level > 0 && section.heading.start == block.span.start);
+                let title = heading.map_or("", |section| section.title.as_str());
+                let Some(date) = title.get(..10).and_then(|it| it.parse::<Date>().ok()) else {
+                    continue;
+                };
+                // What stands behind the date is the first line of the text.
+                let line = document.str(&block.span);
+                let at = line.find(&title[..10]).map_or(line.len(), |at| at + 10);
+                (date, block.span.start + at)
+            }
+            _ => continue,
+        };
+        if let Some(last) = found.last_mut() {
+            last.span.end = block.span.start;
+            last.body.end = block.span.start;
+        }
+        found.push(Dated {
+            date: Some(date),
+            span: block.span.start..text.len(),
+            body: body..text.len(),
+        });
+    }
+    found
+}
+
+/// `_2026-03-01_`, `_Date: 2026-03-01_`, `Added: 2026-03-01` and the like.
+fn date_line(line: &str) -> Option<Date> {
+    let line = line.trim().trim_matches(['_', '*']).trim();
+    let line = ["Added:", "Date:", "added:", "date:"]
+        .iter()
+        .find_map(|label| line.strip_prefix(label))
+        .unwrap_or(line);
+    let line = line.trim_matches(['_', '*', ' ']);
+    let date = line.get(..10)?.parse().ok()?;
+    // A sentence that begins with a date is a sentence.
+    (line.len() == 10 || line[10..].starts_with(['T', ' ']) && line.len() <= 30).then_some(date)
+}
+
+fn learning_of(body: &str, date: Option<Date>) -> Option<Learning> {
+    let (mut tags, mut context) = (Vec::new(), None);
+    let mut lines: Vec<&str> = body.lines().map(str::trim_end).collect();
+    // Tags and context stand at the end, each on a line of its own.
+    while let Some(last) = lines.last() {
+        let line = last.trim();
+        if line.is_empty() {
+            lines.pop();
+        } else if context.is_none()
+            && tags.is_empty()
+            && let Some(inner) = line.strip_prefix("_Context:")
+            && let Some(inner) = inner.strip_suffix('_')
+        {
+            context = Some(shown(inner.trim()));
+            lines.pop();
+        } else if tags.is_empty()
+            && let Some(list) = line.strip_prefix("Tags: `")
+            && let Some(list) = list.strip_suffix('`')
+        {
+            tags = list.split(',').map(|tag| tag.trim().to_owned()).collect();
+            lines.pop();
+            break;
+        } else {
+            break;
+        }
+    }
+    let text = lines.join("\n");
+    let text = text.trim().trim_start_matches(':').trim_start();
+    let (category, insight) = labelled(text);
+    let insight = insight.lines().map(shown).collect::<Vec<_>>().join("\n");
+    let insight = insight.trim().to_owned();
+    (!insight.is_empty()).then(|| Learning {
+        date,
+        category: category.unwrap_or_else(|| Category::of(&insight)),
+        insight,
+        tags,
+        context,
+    })
+}
+
+/// `● **Success**: text` as its two parts, without the icon.
+fn labelled(text: &str) -> (Option<Category>, &str) {
+    let bare = text
+        .trim_start_matches(['●', '✗', '◆', '→', '✓', '•'])
+        .trim_start();
+    let parts = bare
+        .strip_prefix("**")
+        .and_then(|rest| rest.split_once("**"));
+    if let Some((name, rest)) = parts {
+        let (name, rest) = match name.strip_suffix(':') {
+            Some(name) => (name, Some(rest)),
+            None => (name, rest.strip_prefix(':')),
+        };
+        if let (Some(category), Some(rest)) = (Category::read(name), rest) {
+            return (Some(category), rest.trim_start());
+        }
+    }
+    (None, text)
+}
+
+/// A line as it was before [`document::inert_line`] wrote it.
+pub(super) fn shown(line: &str) -> String {
+    let mut plain = String::with_capacity(line.len());
+    let mut chars = line.chars().peekable();
+    while let Some(c) = chars.next() {
+        match c {
+            '\\' if chars.peek().is_some_and(char::is_ascii_punctuation) => {
+                plain.extend(chars.next());
+            }
+            c => plain.push(c),
+        }
+    }
+    // A backslash that somebody wrote stays.
+    match document::inert_line(&plain) == line {
+        true => plain,
+        false => line.to_owned(),
+    }
+}
+
+/// A text as it will read back: lines without spaces around them.
+pub(super) fn lines_of(text: &str) -> String {
+    let block = document::inert_block(text);
+    block.lines().map(shown).collect::<Vec<_>>().join("\n")
+}
+
+fn tag_name(tag: &str) -> String {
+    let line = document::inert_line(tag);
+    line.replace(['`', ',', '\\'], "").trim().to_owned()
+}
+
+pub(super) fn day(now: Timestamp) -> Date {
+    now.to_zoned(TimeZone::UTC).date()
+}
+
+#[cfg(test)]
+mod tests;

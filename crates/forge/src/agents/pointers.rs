@@ -1,0 +1,499 @@
+//! `MEMORY.md`: one line for each topic, always loaded, and so never longer
+//! than its caps. It holds pointers; what they point to is read on demand.
+//!
+//! Lines that somebody wrote stay as they are, in their order. What does not
+//! fit moves to pages that the index leads to, and comes back when there is
+//! room; the newest pointer is never among it.
+
+use std::collections::HashMap;
+
+use jiff::Timestamp;
+
+use super::topics::{self, Topic};
+use super::{Error, Home};
+use crate::document;
+use crate::index::Index;
+use crate::knowledge::entry;
+use crate::knowledge::readme::Listed;
+use crate::workspace::{self, Change, Receipt, RelPath, Workspace};
+
+mod settle;
+mod units;
+
+use settle::{Candidate, Texts};
+
+/// The index that everyone shares.
+pub const FILE: &str = "MEMORY.md";
+/// The index of what stays on this machine.
+pub const PRIVATE: &str = "MEMORY.local.md";
+/// What is read where there is no index yet.
+pub const FALLBACK: &str = "state.md";
+
+/// More is cut off by those who load it.
+pub const MAX_LINES: usize = 200;
+pub const MAX_BYTES: usize = 25_000;
+
+/// How long the parts of a line of ours may be, in characters.
+const LONGEST_TITLE: usize = 80;
+const LONGEST_DESCRIPTION: usize = 160;
+
+/// What bringing an index up to date came to.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Indexed {
+    /// The files that differ from what they should be, or did.
+    pub changed: Vec<RelPath>,
+    /// Topics that had no pointer.
+    pub added: Vec<RelPath>,
+    /// Pointers to files that are gone, or that others lack.
+    pub lost: Vec<Lost>,
+    /// Indexes with their size now.
+    pub files: Vec<IndexFile>,
+    pub topics: usize,
+    /// Files that could not be read.
+    pub problems: Vec<String>,
+    pub receipt: Option<Receipt>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Lost {
+    pub file: RelPath,
+    pub line: usize,
+    pub target: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct IndexFile {
+    pub path: RelPath,
+    pub lines: usize,
+    pub bytes: usize,
+    /// Topics that only the pages behind it point to.
+    pub more: usize,
+    /// Whether the file as it was is longer than those who load it read.
+    pub was_too_long: bool,
+}
+
+/// Brings the indexes of a memory up to date. Pointers to nothing stay unless
+/// `drop_lost`: somebody may have written them.
+pub fn index(
+    workspace: &Workspace,
+    home: &Home,
+    drop_lost: bool,
+    now: Timestamp,
+) -> Result<Indexed, Error> {
+    let mut indexed = Indexed::default();
+    let what = format!("Index the memory of {home}");
+    let receipt = workspace.change(&what, now, |change| {
+        let plan = plan(workspace, home, &[], drop_lost, now, |path| {
+            change.read_text(path)
+        })?;
+        plan.stage(change);
+        indexed = plan.indexed;
+        Ok(())
+    })?;
+    indexed.receipt = Some(receipt);
+    Ok(indexed)
+}
+
+/// What [`index`] would do. Changes nothing.
+pub fn check(workspace: &Workspace, home: &Home, now: Timestamp) -> Result<Indexed, Error> {
+    let read = |path: &RelPath| workspace.text_if_there(path);
+    Ok(plan(workspace, home, &[], false, now, read)?.indexed)
+}
+
+/// Files as they are to be, none for those to remove.
+#[derive(Debug, Default)]
+pub(super) struct Plan {
+    pub(super) files: Vec<(RelPath, Option<String>)>,
+    pub(super) indexed: Indexed,
+}
+
+/// Works out both indexes. `overlay` are topics that are about to be written;
+/// `read` gives files as they are.
+pub(super) fn plan(
+    workspace: &Workspace,
+    home: &Home,
+    overlay: &[(RelPath, String)],
+    drop_lost: bool,
+    now: Timestamp,
+    mut read: impl FnMut(&RelPath) -> Result<Option<String>, workspace::Error>,
+) -> Result<Plan, workspace::Error> {
+    let (topics, problems) = topics::list(workspace, home, overlay);
+    let uses = uses(workspace);
+    let mut plan = Plan::default();
+    plan.indexed.topics = topics.len();
+    plan.indexed.problems = problems;
+    for shelf in &SHELVES {
+        let candidates: Vec<Candidate> = topics
+            .iter()
+            .filter(|topic| topic.is_private() == shelf.private)
+            .map(|topic| candidate(topic, &uses, now))
+            .collect();
+        let index_path = home.folder().join(shelf.index)?;
+        let names = shelf.pages(workspace, home);
+        let mut before = Texts {
+            index: read(&index_path)?,
+            pages: Vec::new(),
+        };
+        for name in &names {
+            before.pages.extend(read(&home.folder().join(name)?)?);
+        }
+        if before == Texts::default() && candidates.is_empty() {
+            continue;
+        }
+        let exists = |target: &str| shelf.may_point_to(workspace, home, target);
+        let settled = settle::settle(shelf, &before, &candidates, &exists, drop_lost);
+        for (page, line, target) in settled.lost {
+            let name = match page {
+                0 => shelf.index.to_owned(),
+                page => names.get(page - 1).cloned().unwrap_or_default(),
+            };
+            let file = home.folder().join(&name)?;
+            plan.indexed.lost.push(Lost { file, line, target });
+        }
+        for target in settled.added {
+            plan.indexed.added.push(home.folder().join(&target)?);
+        }
+        let after = settled.texts;
+        let text = after.index.clone().unwrap_or_default();
+        let was = before.index.clone().unwrap_or_default();
+        plan.indexed.files.push(IndexFile {
+            path: index_path.clone(),
+            lines: units::lines(&text),
+            bytes: text.len(),
+            more: settled.more,
+            was_too_long: units::lines(&was) > MAX_LINES || was.len() > MAX_BYTES,
+        });
+        if after.index != before.index {
+            plan.put(index_path, after.index);
+        }
+        let written: Vec<String> = (1..=after.pages.len()).map(|n| shelf.page(n)).collect();
+        for (name, text) in written.iter().zip(after.pages) {
+            let path = home.folder().join(name)?;
+            if read(&path)?.as_deref() != Some(text.as_str()) {
+                plan.put(path, Some(text));
+            }
+        }
+        for name in names.iter().filter(|name| !written.contains(name)) {
+            plan.put(home.folder().join(name)?, None);
+        }
+    }
+    Ok(plan)
+}
+
+impl Plan {
+    pub(super) fn stage(&self, change: &mut Change<'_>) {
+        for (path, after) in &self.files {
+            match after {
+                Some(text) => change.write(path, text.as_bytes()),
+                None => change.remove(path),
+            }
+        }
+    }
+
+    fn put(&mut self, path: RelPath, after: Option<String>) {
+        self.indexed.changed.push(path.clone());
+        self.files.push((path, after));
+    }
+}
+
+/// The name of the index that points to a topic.
+pub(super) fn index_of(path: &RelPath) -> &'static str {
+    let private = path.as_str().ends_with(topics::PRIVATE_SUFFIX);
+    SHELVES[usize::from(private)].index
+}
+
+/// Gives a topic's line new words, where the line is still the one that we
+/// would have written: a line in other words is somebody's own.
+pub(super) fn reword(
+    change: &mut Change<'_>,
+    workspace: &Workspace,
+    home: &Home,
+    before: &Topic,
+    after: &Topic,
+) -> Result<(), workspace::Error> {
+    let of = |topic: &Topic| {
+        let line = line(&topic.title, &topic.target, &topic.description);
+        format!("- {line}")
+    };
+    let (old, new) = (of(before), of(after));
+    if old == new {
+        return Ok(());
+    }
+    let shelf = &SHELVES[usize::from(before.is_private())];
+    let mut names = vec![shelf.index.to_owned()];
+    names.extend(shelf.pages(workspace, home));
+    for name in names {
+        let path = home.folder().join(&name)?;
+        let Some(text) = change.read_text(&path)? else {
+            continue;
+        };
+        let document = document::parse(text);
+        let entries = entry::entries(&document)
+            .filter(|it| document.str(&it.span).trim_end_matches(['\n', '\r']) == old);
+        let edits = entries.map(|it| document::Edit {
+            span: it.span.start..it.span.start + old.len(),
+            text: new.clone(),
+        });
+        let edits: Vec<document::Edit> = edits.collect();
+        if edits.is_empty() {
+            continue;
+        }
+        let text = document::apply(&document.text, edits);
+        let text = text.map_err(|error| workspace::Error::Refused(error.to_string()))?;
+        change.write(&path, text);
+    }
+    Ok(())
+}
+
+/// The first sentence of a text that has no description.
+pub(super) fn first_sentence(text: &str) -> String {
+    let path = RelPath::new("x.md").expect("a constant that is a valid path");
+    Listed::new(path, text).summary
+}
+
+/// The line of a topic, without its marker.
+pub(super) fn line(title: &str, target: &str, description: &str) -> String {
+    let link = entry::link(&cut(title, LONGEST_TITLE), target);
+    let mut text = String::new();
+    let mut escaped = false;
+    // A link in a description would be a pointer of its own.
+    for c in cut(&document::inert_line(description), LONGEST_DESCRIPTION).chars() {
+        if matches!(c, '[' | '<') && !escaped {
+            text.push('\\');
+        }
+        text.push(c);
+        escaped = c == '\\' && !escaped;
+    }
+    match text.is_empty() {
+        true => link,
+        false => format!("{link} — {text}"),
+    }
+}
+
+fn candidate(topic: &Topic, uses: &HashMap<String, u64>, now: Timestamp) -> Candidate {
+    // A date in the future must not stay the newest for ever.
+    let written = topic.written.min(now);
+    let used = uses.get(topic.path.as_str()).copied().unwrap_or(0);
+    Candidate {
+        target: topic.target.clone(),
+        line: line(&topic.title, &topic.target, &topic.description),
+        worth: worth(topic.importance, age_in_days(written, now), used),
+        written: (written, topic.modified),
+    }
+}
+
+/// What a pointer is worth: importance, age and use count alike, each from 0
+/// to 1. A month halves what is left for age, three uses give half for use.
+fn worth(importance: u8, days: f64, uses: u64) -> f64 {
+    let uses = uses as f64;
+    f64::from(importance) / 10.0 + 30.0 / (30.0 + days) + uses / (uses + 3.0)
+}
+
+/// Whole and broken days from one moment to the other, never below 0.
+pub(super) fn age_in_days(written: Timestamp, now: Timestamp) -> f64 {
+    let seconds = now.as_second().saturating_sub(written.as_second()).max(0);
+    seconds as f64 / 86_400.0
+}
+
+/// How often each file was found, as far as an index knows.
+fn uses(workspace: &Workspace) -> HashMap<String, u64> {
+    let index = Index::open_read_only(&workspace.derived()).ok().flatten();
+    let usage = index.and_then(|index| index.usage().ok());
+    let of = |it: crate::index::Usage| (it.path, it.count);
+    usage.unwrap_or_default().into_iter().map(of).collect()
+}
+
+/// At most `most` characters.
+fn cut(text: &str, most: usize) -> String {
+    match text.char_indices().nth(most) {
+        None => text.to_owned(),
+        Some((end, _)) => {
+            let head = &text[..end];
+            let word = head.rfind(' ').filter(|at| at * 3 > end * 2);
+            let head = head[..word.unwrap_or(end)].trim_end_matches(['\\', ' ']);
+            format!("{head}…")
+        }
+    }
+}
+
+/// An index with the pages behind it.
+#[derive(Debug)]
+struct Shelf {
+    index: &'static str,
+    /// What the names of its pages end with.
+    suffix: &'static str,
+    private: bool,
+}
+
+const SHELVES: [Shelf; 2] = [
+    Shelf {
+        index: FILE,
+        suffix: ".md",
+        private: false,
+    },
+    Shelf {
+        index: PRIVATE,
+        suffix: topics::PRIVATE_SUFFIX,
+        private: true,
+    },
+];
+
+/// What the names of pages begin with.
+const MORE: &str = "MEMORY-more";
+
+impl Shelf {
+    fn page(&self, number: usize) -> String {
+        match number {
+            1 => format!("{MORE}{}", self.suffix),
+            _ => format!("{MORE}-{number}{}", self.suffix),
+        }
+    }
+
+    /// The pages that are there, in their order.
+    fn pages(&self, workspace: &Workspace, home: &Home) -> Vec<String> {
+        let names = workspace.markdown_in(home.folder().as_str());
+        let number = |path: &RelPath| -> Option<usize> {
+            let name = path.file_name();
+            let middle = name.strip_prefix(MORE)?.strip_suffix(self.suffix)?;
+            match middle.strip_prefix('-') {
+                None => middle.is_empty().then_some(1),
+                Some(digits) => {
+                    let number = digits.parse().ok()?;
+                    (self.page(number) == name).then_some(number)
+                }
+            }
+        };
+        let mut numbers: Vec<usize> = names.iter().filter_map(number).collect();
+        numbers.sort_unstable();
+        numbers.iter().map(|number| self.page(*number)).collect()
+    }
+
+    fn title(&self) -> &'static str {
+        "# More memories"
+    }
+
+    /// The line that leads from the index to its pages.
+    fn note(&self, more: usize) -> String {
+        let page = self.page(1);
+        match more {
+            0 => format!("- [More notes]({page}) — what did not fit here"),
+            1 => format!("- [1 more memory]({page}) — look there when nothing here fits"),
+            _ => format!("- [{more} more memories]({page}) — look there when nothing here fits"),
+        }
+    }
+
+    /// The line that leads from one page to the next.
+    fn next(&self, number: usize) -> String {
+        format!("- [More memories]({}) — the next page", self.page(number))
+    }
+
+    /// Whether a line is one of ours, word for word but for its number.
+    fn is_note(&self, text: &str, target: &str) -> bool {
+        if !target.starts_with(MORE) {
+            return false;
+        }
+        let text = text.trim();
+        let digits: String = text
+            .chars()
+            .skip_while(|c| !c.is_ascii_digit())
+            .take_while(char::is_ascii_digit)
+            .collect();
+        let more = digits.parse().unwrap_or(0);
+        let middle = target
+            .strip_prefix(MORE)
+            .and_then(|rest| rest.strip_suffix(self.suffix))
+            .and_then(|rest| rest.strip_prefix('-'));
+        let number = middle.and_then(|digits| digits.parse().ok());
+        text == self.note(more) || number.is_some_and(|number| text == self.next(number))
+    }
+
+    /// Whether a file lies there, and those who read this index have it too.
+    fn may_point_to(&self, workspace: &Workspace, home: &Home, target: &str) -> bool {
+        let Ok(path) = home.folder().join(target) else {
+            return false;
+        };
+        (self.private || !target.ends_with(topics::PRIVATE_SUFFIX))
+            && workspace.absolute(&path).symlink_metadata().is_ok()
+    }
+}
+
+/// What an agent is told of its memory at its start: the index, shared and
+/// private, within `max_bytes` and the caps of the file; where there is none,
+/// `state.md`. What was left out is named at the end. It reads these files and
+/// nothing else, since hooks call it.
+pub fn briefing(workspace: &Workspace, home: &Home, max_bytes: usize) -> Option<String> {
+    let read = |name: &str| -> Option<(String, String)> {
+        let path = home.file(name).ok()?;
+        let text = workspace.read_text(&path).ok()?;
+        let shown = shown(&text);
+        (!shown.is_empty()).then(|| (path.to_string(), shown))
+    };
+    let mut parts: Vec<(String, String)> = [FILE, PRIVATE].into_iter().filter_map(read).collect();
+    if parts.is_empty() {
+        parts.extend(home.agent().and_then(|_| read(FALLBACK)));
+    }
+    within(&parts, max_bytes.min(MAX_BYTES), MAX_LINES)
+}
+
+/// The lines of a file as a prompt takes them: without front matter and
+/// without characters that cannot be seen.
+fn shown(text: &str) -> String {
+    let document = document::parse(document::normalise(text));
+    let visible = |c: &char| {
+        (!c.is_control() || matches!(c, '\n' | '\t'))
+            && !matches!(c, '\u{feff}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+    };
+    let body = document.text[document.body.clone()].chars();
+    let body: String = body.filter(visible).collect();
+    body.trim_matches('\n').to_owned()
+}
+
+/// Whole lines of these files in their order, as many as fit. The last line
+/// says how many did not and where they are.
+fn within(parts: &[(String, String)], max_bytes: usize, max_lines: usize) -> Option<String> {
+    let whole: Vec<&str> = parts.iter().map(|(_, text)| text.as_str()).collect();
+    let whole = whole.join("\n");
+    if whole.len() < max_bytes && whole.lines().count() <= max_lines {
+        return (!whole.is_empty()).then(|| whole + "\n");
+    }
+    let note = |left: &[(&str, usize)]| {
+        let told: Vec<String> = left
+            .iter()
+            .map(|(path, count)| {
+                let lines = if *count == 1 { "line" } else { "lines" };
+                format!("{count} more {lines} in {path}")
+            })
+            .collect();
+        format!("… {}\n", told.join(", "))
+    };
+    let all: Vec<(&str, usize)> = parts
+        .iter()
+        .map(|(path, text)| (path.as_str(), text.lines().count()))
+        .collect();
+    // The longest that the note can get.
+    let room = max_bytes.checked_sub(note(&all).len())?;
+    let (mut out, mut taken) = (String::new(), 0);
+    let mut left: Vec<(&str, usize)> = Vec::new();
+    for (path, text) in parts {
+        let mut lines = text.lines();
+        let mut rest = lines.clone().count();
+        // Nothing behind the first line that does not fit: order is meaning.
+        while left.is_empty()
+            && let Some(line) = lines.next()
+            && out.len() + line.len() < room
+            && taken + 1 < max_lines
+        {
+            out.push_str(line);
+            out.push('\n');
+            taken += 1;
+            rest -= 1;
+        }
+        if rest > 0 {
+            left.push((path, rest));
+        }
+    }
+    Some(out + &note(&left))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,571 @@
+//! Which pointers stand in the index and which on the pages behind it. Pure:
+//! the same files and topics give the same result, and that result again
+//! itself. What somebody wrote moves whole or stays, and is never dropped.
+//! Pointers come back when there is room; text that is no pointer does not.
+
+use std::collections::{HashMap, HashSet};
+
+use jiff::Timestamp;
+
+use super::units::{self, Names, Size, Unit, UnitKind};
+use super::{MAX_BYTES, MAX_LINES, Shelf};
+use crate::document;
+
+/// An index with the pages behind it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Texts {
+    pub(super) index: Option<String>,
+    pub(super) pages: Vec<String>,
+}
+
+/// A topic as the index sees it.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Candidate {
+    pub(super) target: String,
+    /// What stands behind the marker of its line.
+    pub(super) line: String,
+    /// Higher stays longer.
+    pub(super) worth: f64,
+    /// Newer topics are greater.
+    pub(super) written: (Timestamp, Timestamp),
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Settled {
+    pub(super) texts: Texts,
+    /// Topics that had no pointer and have one now.
+    pub(super) added: Vec<String>,
+    /// Pointers that lead nowhere: page (0 is the index), line and target.
+    pub(super) lost: Vec<(usize, usize, String)>,
+    /// Topics that only the pages point to.
+    pub(super) more: usize,
+}
+
+const MOST: Size = Size {
+    lines: MAX_LINES,
+    bytes: MAX_BYTES,
+};
+/// Room for the note and for the line ends that joining pieces may take.
+const SPARE: Size = Size {
+    lines: 6,
+    bytes: 300,
+};
+
+/// What stands on a page between its pointers and text that is none.
+pub(super) const MOVED: &str = "<!-- moved here from the index, word for word -->";
+
+/// Brings an index up to date. `drop_lost` takes out pointers to nothing.
+pub(super) fn settle(
+    shelf: &Shelf,
+    texts: &Texts,
+    candidates: &[Candidate],
+    exists: &dyn Fn(&str) -> bool,
+    drop_lost: bool,
+) -> Settled {
+    let topics: HashSet<String> = candidates.iter().map(|it| it.target.clone()).collect();
+    let names = Names {
+        shelf,
+        topics: &topics,
+        exists,
+    };
+    let mut settled = step(&names, texts, candidates, drop_lost, Keep::Text);
+    // What is left of a text may read differently without what was moved. A
+    // few steps settle that; where they do not, pointers alone are left.
+    for keep in [Keep::Text; 6].into_iter().chain([Keep::Pointers; 2]) {
+        let next = step(&names, &settled.texts, candidates, drop_lost, keep);
+        let is_stable = next.texts == settled.texts && keep == Keep::Text;
+        settled.texts = next.texts;
+        settled.more = next.more;
+        if is_stable {
+            break;
+        }
+    }
+    settled
+}
+
+/// What an index that is too long keeps besides pointers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Keep {
+    /// What somebody wrote, as far as there is room.
+    Text,
+    /// Nothing.
+    Pointers,
+}
+
+fn step(
+    names: &Names,
+    texts: &Texts,
+    candidates: &[Candidate],
+    drop_lost: bool,
+    keep: Keep,
+) -> Settled {
+    let index = texts.index.as_deref().unwrap_or_default();
+    let mut lost = Vec::new();
+    let mut read = |page: usize, text: &str| -> Vec<Unit> {
+        let mut units = units::units(text, names);
+        for unit in &units {
+            if let UnitKind::Lost { target } = &unit.kind {
+                lost.push((page, unit.line, target.clone()));
+            }
+        }
+        if drop_lost {
+            units.retain(|unit| !matches!(unit.kind, UnitKind::Lost { .. }));
+        }
+        units.retain(|unit| unit.kind != UnitKind::Note);
+        units
+    };
+    let here = read(0, index);
+    let (mut behind, mut moved): (Vec<Unit>, String) = Default::default();
+    for (number, page) in texts.pages.iter().enumerate() {
+        let (pointers, rest) = split_page(page);
+        for unit in read(number + 1, pointers) {
+            match unit.kind {
+                UnitKind::Pointer => behind.push(unit),
+                UnitKind::Title => {}
+                _ if unit.text.trim().is_empty() => {}
+                _ => add_lines(&mut moved, &unit.text),
+            }
+        }
+        add_lines(&mut moved, rest);
+    }
+    let pointed: HashSet<&String> = here.iter().flat_map(|unit| &unit.targets).collect();
+    // A copy of what the index says already is of no use on a page.
+    let said: HashSet<&str> = here.iter().map(|unit| unit.text.trim()).collect();
+    behind.retain(|unit| !said.contains(unit.text.trim()));
+    let behind_pointed: HashSet<&String> = behind.iter().flat_map(|unit| &unit.targets).collect();
+    let mut new: Vec<&Candidate> = candidates
+        .iter()
+        .filter(|it| !pointed.contains(&it.target) && !behind_pointed.contains(&it.target))
+        .collect();
+    new.sort_by(|a, b| (b.written, &a.target).cmp(&(a.written, &b.target)));
+    let added = new.iter().map(|it| it.target.clone()).collect();
+    let mut draft = Draft {
+        names,
+        newline: document::parse(index).newline(),
+        here: here.iter().collect(),
+        back: behind.iter().collect(),
+        new: new.iter().map(|it| it.line.as_str()).collect(),
+        note: (!moved.is_empty()).then(|| names.shelf.note(0)),
+    };
+    let whole = draft.written(candidates);
+    if index_fits(&whole) && keep == Keep::Text {
+        let index = (!whole.is_empty() || texts.index.is_some()).then_some(whole);
+        let pages = pages(names, &[], &moved);
+        return Settled {
+            texts: Texts { index, pages },
+            added,
+            lost,
+            more: 0,
+        };
+    }
+    let chosen = choose(&here, &behind, &new, candidates, keep);
+    draft.here.retain(|unit| chosen.holds(unit));
+    draft.back.retain(|unit| chosen.holds(unit));
+    draft.new = chosen.new.clone();
+    let generated: Vec<Unit> = new
+        .iter()
+        .filter(|it| !chosen.new.contains(&it.line.as_str()))
+        .map(|it| generated(it))
+        .collect();
+    let mut away: Vec<&Unit> = Vec::new();
+    away.extend(behind.iter().filter(|unit| !chosen.holds(unit)));
+    for unit in here.iter().filter(|unit| !chosen.holds(unit)) {
+        match unit.kind {
+            UnitKind::Pointer if keep == Keep::Text || units::lines(&unit.text) == 1 => {
+                away.push(unit);
+            }
+            _ if unit.text.trim().is_empty() => {}
+            _ => add_lines(&mut moved, &unit.text),
+        }
+    }
+    away.extend(&generated);
+    let inside: HashSet<&String> = draft
+        .here
+        .iter()
+        .chain(&draft.back)
+        .flat_map(|unit| &unit.targets)
+        .collect();
+    let more = candidates
+        .iter()
+        .filter(|it| !inside.contains(&it.target) && !chosen.new.contains(&it.line.as_str()))
+        .count();
+    let pages = pages(names, &away, &moved);
+    draft.note = (!pages.is_empty()).then(|| names.shelf.note(more));
+    Settled {
+        texts: Texts {
+            index: Some(draft.written(candidates)),
+            pages,
+        },
+        added,
+        lost,
+        more,
+    }
+}
+
+/// A page's pointers, and the text behind them that is none.
+fn split_page(page: &str) -> (&str, &str) {
+    let mut at = 0;
+    for line in page.split_inclusive('\n') {
+        if line.trim_end() == MOVED {
+            return (&page[..at], &page[at + line.len()..]);
+        }
+        at += line.len();
+    }
+    (page, "")
+}
+
+/// Adds text that ends with a line end.
+fn add_lines(out: &mut String, text: &str) {
+    out.push_str(text);
+    if !text.is_empty() && !text.ends_with(['\n', '\r']) {
+        out.push('\n');
+    }
+}
+
+fn index_fits(text: &str) -> bool {
+    units::lines(text) <= MAX_LINES && text.len() <= MAX_BYTES
+}
+
+fn generated(candidate: &Candidate) -> Unit {
+    Unit {
+        text: format!("- {}\n", candidate.line),
+        kind: UnitKind::Pointer,
+        targets: vec![candidate.target.clone()],
+        line: 0,
+        section: 0,
+        begins: false,
+    }
+}
+
+/// What stays in the index.
+struct Chosen<'a> {
+    kept: HashSet<*const Unit>,
+    new: Vec<&'a str>,
+}
+
+impl Chosen<'_> {
+    fn holds(&self, unit: &Unit) -> bool {
+        self.kept.contains(&std::ptr::from_ref(unit))
+    }
+}
+
+/// The newest pointer first, then what somebody wrote, then the pointers that
+/// are worth most, as long as there is room. The order depends on what there
+/// is and not on where it stands, so that choosing again chooses the same.
+fn choose<'a>(
+    here: &[Unit],
+    behind: &[Unit],
+    new: &[&'a Candidate],
+    candidates: &'a [Candidate],
+    keep: Keep,
+) -> Chosen<'a> {
+    let mut chosen = Chosen {
+        kept: HashSet::new(),
+        new: Vec::new(),
+    };
+    let mut taken = SPARE;
+    let mut take = |size: Size| {
+        let fits = taken.plus(size).within(MOST);
+        if fits {
+            taken = taken.plus(size);
+        }
+        fits
+    };
+    let worth: HashMap<&String, f64> = candidates.iter().map(|it| (&it.target, it.worth)).collect();
+    let all = || here.iter().chain(behind);
+    let is_pointer = |unit: &&Unit| {
+        unit.kind == UnitKind::Pointer && (keep == Keep::Text || units::lines(&unit.text) == 1)
+    };
+    let newest = candidates
+        .iter()
+        .max_by(|a, b| (a.written, &b.target).cmp(&(b.written, &a.target)));
+    if let Some(newest) = newest {
+        let its = all().find(|unit| is_pointer(unit) && unit.targets.contains(&newest.target));
+        match its {
+            Some(unit) if take(Size::of(&unit.text)) => {
+                chosen.kept.insert(std::ptr::from_ref(unit));
+            }
+            _ if take(Size::of(&newest.line).plus(Size { lines: 0, bytes: 6 })) => {
+                chosen.new.push(&newest.line);
+            }
+            _ => {}
+        }
+    }
+    for unit in here.iter().filter(|unit| !is_pointer(unit)) {
+        if keep == Keep::Text && take(Size::of(&unit.text)) {
+            chosen.kept.insert(std::ptr::from_ref(unit));
+        }
+    }
+    enum Line<'u, 'c> {
+        There(&'u Unit),
+        New(&'c Candidate),
+    }
+    let of = |unit: &Unit| {
+        let worths = unit.targets.iter().filter_map(|it| worth.get(it).copied());
+        worths.fold(0.0, f64::max)
+    };
+    let mut lines: Vec<(f64, &str, Line)> = all()
+        .filter(|unit| is_pointer(unit) && !chosen.holds(unit))
+        .map(|unit| (of(unit), unit.text.trim(), Line::There(unit)))
+        .collect();
+    let waiting = new
+        .iter()
+        .filter(|it| !chosen.new.contains(&it.line.as_str()));
+    lines.extend(waiting.map(|it| (it.worth, it.line.as_str(), Line::New(it))));
+    lines.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(b.1)));
+    for (_, _, line) in lines {
+        match line {
+            Line::There(unit) if take(Size::of(&unit.text)) => {
+                chosen.kept.insert(std::ptr::from_ref(unit));
+            }
+            Line::New(it) if take(Size::of(&it.line).plus(Size { lines: 0, bytes: 6 })) => {
+                chosen.new.push(&it.line);
+            }
+            _ => {}
+        }
+    }
+    // In the order in which they are written: newest first.
+    let order: HashMap<&str, usize> = new
+        .iter()
+        .enumerate()
+        .map(|(at, it)| (it.line.as_str(), at))
+        .collect();
+    chosen.new.sort_by_key(|line| order.get(line).copied());
+    chosen
+}
+
+/// An index in the making.
+struct Draft<'a> {
+    names: &'a Names<'a>,
+    newline: &'static str,
+    /// What stays where it is.
+    here: Vec<&'a Unit>,
+    /// What comes back from the pages.
+    back: Vec<&'a Unit>,
+    /// Pointers to topics that had none.
+    new: Vec<&'a str>,
+    note: Option<String>,
+}
+
+/// Where new pointers go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Place {
+    /// Where a reader would put them.
+    Usual,
+    /// Before everything, where nothing can swallow them.
+    Top,
+}
+
+impl Draft<'_> {
+    /// The text, with new pointers in a place where they are read as such.
+    fn written(&self, candidates: &[Candidate]) -> String {
+        let text = self.at(Place::Usual);
+        if self.new.is_empty() && self.back.is_empty() && self.note.is_none() {
+            return text;
+        }
+        let wanted = |text: &str| {
+            let found = units::targets(text, self.names);
+            let units = units::units(text, self.names);
+            let has_note = units.iter().any(|unit| unit.kind == UnitKind::Note);
+            let new = candidates
+                .iter()
+                .filter(|it| self.new.contains(&it.line.as_str()));
+            let back = self.back.iter().flat_map(|unit| &unit.targets);
+            has_note == self.note.is_some()
+                && new
+                    .map(|it| &it.target)
+                    .chain(back)
+                    .all(|it| found.contains(it))
+        };
+        match wanted(&text) {
+            true => text,
+            false => self.at(Place::Top),
+        }
+    }
+
+    fn at(&self, place: Place) -> String {
+        let is_pointer = |unit: &&Unit| unit.kind == UnitKind::Pointer;
+        let adds = !self.new.is_empty() || self.note.is_some() || !self.back.is_empty();
+        let (at, block) = match adds {
+            true => self.place(place),
+            false => (usize::MAX, false),
+        };
+        let mut out = Text::new(self.newline);
+        // Behind the last pointer: what comes back, and the note.
+        let last = self.here.iter().rposition(is_pointer);
+        let last = last.filter(|_| place == Place::Usual);
+        let mut rest_done = false;
+        for (index, unit) in self.here.iter().enumerate() {
+            if index == at {
+                self.new_lines(&mut out, block, unit);
+                if last.is_none() {
+                    rest_done = self.rest(&mut out, block);
+                }
+                if block {
+                    out.blank();
+                }
+            }
+            out.piece(&unit.text);
+            if last == Some(index) {
+                rest_done = self.rest(&mut out, false);
+            }
+        }
+        if at >= self.here.len() && adds {
+            let empty = Unit {
+                text: String::new(),
+                kind: UnitKind::Other,
+                targets: Vec::new(),
+                line: 0,
+                section: 0,
+                begins: true,
+            };
+            self.new_lines(&mut out, block, &empty);
+        }
+        if !rest_done {
+            self.rest(&mut out, block);
+        }
+        out.text
+    }
+
+    fn new_lines(&self, out: &mut Text, block: bool, before: &Unit) {
+        if block && !self.new.is_empty() {
+            out.blank();
+        }
+        // Items further in would become parts of the new one.
+        let text = &before.text;
+        let indent = match block {
+            false => &text[..text.len() - text.trim_start_matches(' ').len()],
+            true => "",
+        };
+        for line in &self.new {
+            out.line(&format!("{indent}- {line}"));
+        }
+    }
+
+    /// What came back, and where the rest is.
+    fn rest(&self, out: &mut Text, block: bool) -> bool {
+        let mut first = block && self.new.is_empty();
+        for unit in &self.back {
+            if std::mem::take(&mut first) {
+                out.blank();
+            }
+            out.piece(&unit.text);
+        }
+        if let Some(note) = &self.note {
+            if first {
+                out.blank();
+            }
+            out.line(note);
+        }
+        true
+    }
+
+    /// The unit before which new pointers go, and whether they are a list of
+    /// their own there. The newest stand first: whoever cuts an index off cuts
+    /// its end.
+    fn place(&self, place: Place) -> (usize, bool) {
+        let units = &self.here;
+        if place == Place::Top {
+            let body = units.iter().position(|unit| unit.begins);
+            return (body.unwrap_or(units.len()), true);
+        }
+        let first = units
+            .iter()
+            .position(|unit| unit.kind == UnitKind::Pointer && unit.section <= 1);
+        if let Some(mut first) = first {
+            // An indented one belongs to an item above it.
+            while units[first].text.starts_with(' ') && !units[first].begins && first > 0 {
+                first -= 1;
+            }
+            return (first, false);
+        }
+        let heading = units
+            .iter()
+            .position(|unit| matches!(unit.kind, UnitKind::Heading(level) if level > 1));
+        (heading.unwrap_or(units.len()), true)
+    }
+}
+
+/// The pages behind an index: pointers first, then text that is none, which
+/// nothing reads but people.
+fn pages(names: &Names, away: &[&Unit], moved: &str) -> Vec<String> {
+    let mut pages: Vec<(Vec<&str>, Vec<&str>)> = Vec::new();
+    let mut taken = MOST;
+    let pointers = away.iter().map(|unit| (true, unit.text.as_str()));
+    let lines = moved.split_inclusive('\n').map(|line| (false, line));
+    for (is_pointer, text) in pointers.chain(lines) {
+        let size = Size::of(text);
+        if pages.is_empty() || !taken.plus(size).within(MOST) {
+            pages.push((Vec::new(), Vec::new()));
+            taken = SPARE;
+        }
+        taken = taken.plus(size);
+        let (pointers, others) = pages.last_mut().expect("one was just added");
+        match is_pointer {
+            true => pointers.push(text),
+            false => others.push(text),
+        }
+    }
+    let count = pages.len();
+    let written = pages.into_iter().enumerate();
+    written
+        .map(|(number, (pointers, others))| {
+            let mut out = Text::new("\n");
+            out.line(names.shelf.title());
+            out.blank();
+            pointers.iter().for_each(|text| out.piece(text));
+            if number + 1 < count {
+                out.line(&names.shelf.next(number + 2));
+            }
+            if !others.is_empty() {
+                out.blank();
+                out.line(MOVED);
+            }
+            others.iter().for_each(|text| out.piece(text));
+            out.text
+        })
+        .collect()
+}
+
+/// A text that grows by whole lines.
+struct Text {
+    text: String,
+    newline: &'static str,
+}
+
+impl Text {
+    fn new(newline: &'static str) -> Text {
+        Text {
+            text: String::new(),
+            newline,
+        }
+    }
+
+    /// Begins a line, unless one is begun.
+    fn end_line(&mut self) {
+        let bare = self.text.trim_start_matches('\u{feff}');
+        if !bare.is_empty() && !bare.ends_with(['\n', '\r']) {
+            self.text.push_str(self.newline);
+        }
+    }
+
+    fn piece(&mut self, text: &str) {
+        self.end_line();
+        self.text.push_str(text);
+    }
+
+    fn line(&mut self, line: &str) {
+        self.piece(line);
+        self.text.push_str(self.newline);
+    }
+
+    /// A blank line, unless there is one or nothing above.
+    fn blank(&mut self) {
+        self.end_line();
+        let bare = self.text.trim_start_matches('\u{feff}');
+        let last = bare.lines().next_back();
+        if last.is_some_and(|line| !line.trim().is_empty()) {
+            self.text.push_str(self.newline);
+        }
+    }
+}

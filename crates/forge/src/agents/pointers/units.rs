@@ -1,0 +1,269 @@
+//! An index cut into pieces that can stand elsewhere as they are: pointers,
+//! and what somebody wrote around them. The pieces of a text, put together
+//! again, are that text.
+
+use std::collections::HashSet;
+use std::ops::Range;
+
+use super::Shelf;
+use crate::document::{self, BlockKind, Document, Link, LinkKind};
+use crate::knowledge::entry;
+
+/// A piece of an index with its line ends.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Unit {
+    pub(super) text: String,
+    pub(super) kind: UnitKind,
+    /// Topics that its links lead to.
+    pub(super) targets: Vec<String>,
+    /// The line that it begins on, counted from 1.
+    pub(super) line: usize,
+    /// The level of the section that it stands in; 0 before any heading.
+    pub(super) section: u8,
+    /// Whether a block of the document begins here.
+    pub(super) begins: bool,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum UnitKind {
+    /// A list item that begins with a link to a topic.
+    Pointer,
+    /// A list item whose link leads to no file, or to one that others lack.
+    Lost { target: String },
+    /// The line of ours that leads to the next page.
+    Note,
+    /// The heading of ours on a page.
+    Title,
+    /// A heading of this level.
+    Heading(u8),
+    /// Everything else.
+    Other,
+}
+
+/// What a target in an index may be.
+pub(super) struct Names<'a> {
+    pub(super) shelf: &'a Shelf,
+    pub(super) topics: &'a HashSet<String>,
+    /// Whether a file lies there that may be pointed to from this index.
+    pub(super) exists: &'a dyn Fn(&str) -> bool,
+}
+
+/// An item that is longer is content, not a pointer, and stays in its place.
+const LONGEST: usize = 2_000;
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) struct Size {
+    pub(super) lines: usize,
+    pub(super) bytes: usize,
+}
+
+impl Size {
+    /// Of a text that other text may follow: its last line counts as ended.
+    pub(super) fn of(text: &str) -> Size {
+        let ends = text.ends_with(['\n', '\r']) || text.is_empty();
+        Size {
+            lines: lines(text),
+            bytes: text.len() + if ends { 0 } else { 2 },
+        }
+    }
+
+    pub(super) fn within(self, most: Size) -> bool {
+        self.lines <= most.lines && self.bytes <= most.bytes
+    }
+
+    pub(super) fn plus(self, other: Size) -> Size {
+        Size {
+            lines: self.lines + other.lines,
+            bytes: self.bytes + other.bytes,
+        }
+    }
+}
+
+/// How many lines a text has, whatever ends them.
+pub(super) fn lines(text: &str) -> usize {
+    let bytes = text.as_bytes();
+    let mut count = 0;
+    for at in memchr::memchr2_iter(b'\n', b'\r', bytes) {
+        let crlf = bytes[at] == b'\r' && bytes.get(at + 1) == Some(&b'\n');
+        count += usize::from(!crlf);
+    }
+    count + usize::from(!text.is_empty() && !text.ends_with(['\n', '\r']))
+}
+
+/// Topics that any link of a text leads to.
+pub(super) fn targets(text: &str, names: &Names) -> HashSet<String> {
+    let document = document::parse(text);
+    let links = document.links.iter();
+    links.filter_map(|link| names.topic(link)).collect()
+}
+
+pub(super) fn units(text: &str, names: &Names) -> Vec<Unit> {
+    let document = document::parse(text);
+    let pieces = pieces(&document, names);
+    let mut cuts: Vec<(usize, UnitKind, bool)> = Vec::new();
+    for block in &document.blocks {
+        let kind = match block.kind {
+            BlockKind::Heading => heading(&document, &block.span, names),
+            _ => UnitKind::Other,
+        };
+        cuts.push((block.span.start, kind, true));
+    }
+    for (span, kind) in &pieces {
+        cuts.retain(|(at, ..)| !(span.start..span.end).contains(at));
+        let begins = document.blocks.iter().any(|it| it.span.start == span.start);
+        cuts.push((span.start, kind.clone(), begins));
+        cuts.push((span.end, UnitKind::Other, false));
+    }
+    cuts.push((0, UnitKind::Other, false));
+    cuts.sort_by_key(|(at, kind, _)| (*at, *kind == UnitKind::Other));
+    cuts.dedup_by_key(|(at, ..)| *at);
+    let mut units = Vec::new();
+    for (index, (start, kind, begins)) in cuts.iter().enumerate() {
+        let end = cuts.get(index + 1).map_or(text.len(), |next| next.0);
+        if *start >= end {
+            continue;
+        }
+        let kind = kind.clone();
+        units.push(unit(&document, names, *start..end, kind, *begins));
+    }
+    units
+}
+
+fn unit(
+    document: &Document,
+    names: &Names,
+    span: Range<usize>,
+    kind: UnitKind,
+    begins: bool,
+) -> Unit {
+    let links = &document.links;
+    let first = links.partition_point(|link| link.span.start < span.start);
+    let inside = links[first..]
+        .iter()
+        .take_while(|link| link.span.start < span.end);
+    let section = document
+        .sections
+        .iter()
+        .rfind(|section| section.level > 0 && section.heading.start <= span.start);
+    Unit {
+        text: document.str(&span).to_owned(),
+        kind,
+        targets: inside.filter_map(|link| names.topic(link)).collect(),
+        line: document.line_of(span.start),
+        section: section.map_or(0, |section| section.level),
+        begins,
+    }
+}
+
+/// List items that are ours to move, with everything nested in them.
+fn pieces(document: &Document, names: &Names) -> Vec<(Range<usize>, UnitKind)> {
+    let mut pieces: Vec<(Range<usize>, UnitKind)> = Vec::new();
+    for found in entry::entries(document) {
+        let start = found.span.start;
+        if pieces.last().is_some_and(|(span, _)| start < span.end) {
+            continue;
+        }
+        let inside = document.blocks.partition_point(|it| it.span.start <= start);
+        let Some(block) = inside.checked_sub(1).map(|at| &document.blocks[at]) else {
+            continue;
+        };
+        if block.kind != BlockKind::List || start >= block.span.end {
+            continue;
+        }
+        let text = &document.text[start..block.span.end];
+        let indent = text.len() - text.trim_start_matches(' ').len();
+        // Deeper ones would be code where they came to stand.
+        if indent > 3 || text[indent..].starts_with('\t') {
+            continue;
+        }
+        let span = start..start + item_end(text, indent);
+        if span.len() > LONGEST {
+            continue;
+        }
+        if let Some(kind) = names.kind_of(&found, document.str(&span)) {
+            pieces.push((span, kind));
+        }
+    }
+    pieces
+}
+
+/// Where an item ends whose marker stands at `indent`: before the next item
+/// of its own or an outer list, without the blank lines between.
+fn item_end(text: &str, indent: usize) -> usize {
+    let (mut end, mut at) = (0, 0);
+    for line in text.split_inclusive('\n') {
+        let bare = line.trim_start_matches(' ');
+        if at > 0 && line.len() - bare.len() <= indent && is_item(bare) {
+            break;
+        }
+        at += line.len();
+        if !line.trim().is_empty() {
+            end = at;
+        }
+    }
+    end
+}
+
+fn is_item(line: &str) -> bool {
+    let digits = line.len() - line.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+    let rest = match digits {
+        0 => line.strip_prefix(['-', '*', '+']),
+        _ => line[digits..].strip_prefix(['.', ')']),
+    };
+    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with([' ', '\t', '\n', '\r']))
+}
+
+fn heading(document: &Document, span: &Range<usize>, names: &Names) -> UnitKind {
+    let section = document
+        .sections
+        .iter()
+        .find(|section| section.level > 0 && section.heading.start == span.start);
+    match section {
+        Some(section) if document.str(span).trim_end() == names.shelf.title() => {
+            debug_assert_eq!(section.level, 1);
+            UnitKind::Title
+        }
+        Some(section) => UnitKind::Heading(section.level),
+        None => UnitKind::Other,
+    }
+}
+
+impl Names<'_> {
+    /// The topic that a link leads to.
+    fn topic(&self, link: &Link) -> Option<String> {
+        let target = local(&link.target)?;
+        if self.topics.contains(&target) {
+            return Some(target);
+        }
+        let wiki = matches!(link.kind, LinkKind::Wiki | LinkKind::Embed);
+        let named = format!("{target}.md");
+        (wiki && self.topics.contains(&named)).then_some(named)
+    }
+
+    fn kind_of(&self, found: &entry::Entry<'_>, text: &str) -> Option<UnitKind> {
+        let target = local(found.target)?;
+        if self.shelf.is_note(text, &target) {
+            return Some(UnitKind::Note);
+        }
+        if self.topics.contains(&target) {
+            return Some(UnitKind::Pointer);
+        }
+        let lost = target.ends_with(".md") && !(self.exists)(&target);
+        lost.then_some(UnitKind::Lost { target })
+    }
+}
+
+/// A target below the folder of the index; none for one that leads elsewhere.
+fn local(target: &str) -> Option<String> {
+    if target.is_empty() || target.starts_with('/') || target.contains([':', '\\']) {
+        return None;
+    }
+    let mut parts = Vec::new();
+    for part in target.split('/') {
+        match part {
+            "" | "." => {}
+            ".." => return None,
+            part => parts.push(part),
+        }
+    }
+    (!parts.is_empty()).then(|| parts.join("/"))
+}

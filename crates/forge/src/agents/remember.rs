@@ -1,0 +1,360 @@
+//! Saving in two steps that happen together: the topic's file, then the
+//! pointer to it. What should not be kept is refused with the reason, and a
+//! topic that says the same already is named instead of written twice.
+
+use std::collections::HashSet;
+
+use jiff::Timestamp;
+
+use super::topics::{self, Kind, PRIVATE_SUFFIX, Topic, is_topic};
+use super::{Error, Home, pointers};
+use crate::corrections;
+use crate::document::{self, Document, Edit};
+use crate::index::terms::fold;
+use crate::secrets;
+use crate::workspace::{self, Change, Receipt, RelPath, Workspace, slug};
+
+/// A memory to keep.
+#[derive(Debug, Clone, Copy)]
+pub struct New<'a> {
+    pub name: &'a str,
+    /// One line; the first sentence of the body where there is none.
+    pub description: Option<&'a str>,
+    pub kind: Kind,
+    pub body: &'a str,
+    /// 1 to 10.
+    pub importance: Option<u8>,
+    /// Whether it stays on this machine; by default what is about a person.
+    pub private: Option<bool>,
+    /// Keep it beside topics that look like it.
+    pub beside: bool,
+}
+
+/// What is to change in a topic; everything else in it stays.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Update<'a> {
+    pub description: Option<&'a str>,
+    pub kind: Option<Kind>,
+    pub importance: Option<u8>,
+    /// Text to add; it is empty when only the front matter changes.
+    pub body: &'a str,
+    /// Give this section the text instead; a new one where there is none.
+    pub section: Option<&'a str>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Remembered {
+    pub path: RelPath,
+    /// The index that points to it.
+    pub index: RelPath,
+    pub receipt: Receipt,
+    /// Pointers that moved to make room, or lead nowhere.
+    pub indexed: pointers::Indexed,
+}
+
+/// Writes a topic and the pointer to it.
+pub fn remember(
+    workspace: &Workspace,
+    home: &Home,
+    new: &New,
+    now: Timestamp,
+) -> Result<Remembered, Error> {
+    let body = clean(new.body);
+    if body.is_empty() {
+        return Err(Error::NoText);
+    }
+    let description = new.description.unwrap_or_default();
+    refuse_secrets(&[new.name, description, &body])?;
+    corrections::refuse(workspace, &[new.name, description, &body])?;
+    refuse_what_is_kept_elsewhere(&body)?;
+    let private = new.private.unwrap_or(new.kind == Kind::User);
+    let suffix = if private { PRIVATE_SUFFIX } else { ".md" };
+    let path = home.file(&format!("{}{suffix}", slug(new.name)?))?;
+    // Where case does not tell files apart, `memory.md` is the index.
+    let name = path.file_name();
+    let is_index = name.starts_with("memory.") || name.starts_with("memory-more");
+    if !is_topic(home, &path) || is_index {
+        return Err(Error::NotATopic { path });
+    }
+    let text = text_of(new, &body, now)?;
+    change(workspace, home, &path, now, |_, topics| {
+        let wanted = Topic::read(home, path.clone(), text.clone(), now);
+        let same_file = topics.iter().find(|it| {
+            // On some systems case does not tell files apart.
+            it.path.as_str().to_lowercase() == path.as_str().to_lowercase()
+        });
+        let like = same_file.or_else(|| match new.beside {
+            true => None,
+            false => topics.iter().find(|topic| is_like(topic, &wanted)),
+        });
+        match like {
+            Some(topic) => Err(Error::Known {
+                path: topic.path.clone(),
+                title: topic.title.clone(),
+            }),
+            None => Ok(text.clone()),
+        }
+    })
+}
+
+/// Adds to a topic, or gives one of its sections new text.
+pub fn update(
+    workspace: &Workspace,
+    home: &Home,
+    file: &str,
+    update: &Update,
+    now: Timestamp,
+) -> Result<Remembered, Error> {
+    let body = clean(update.body);
+    let description = update.description.unwrap_or_default();
+    refuse_secrets(&[description, &body])?;
+    corrections::refuse(workspace, &[description, &body])?;
+    refuse_what_is_kept_elsewhere(&body)?;
+    let path = named(home, file)?;
+    change(workspace, home, &path, now, |change, _| {
+        let Some(before) = change.read_text(&path)? else {
+            return Err(Error::NoTopic { path: path.clone() });
+        };
+        let mut after = before.clone();
+        let mut set = |key: &str, value: &str| -> Result<(), Error> {
+            after = edited(&after, |document| document.set_front_matter(key, value))?;
+            Ok(())
+        };
+        if let Some(description) = update.description {
+            set("description", &document::inert_line(description))?;
+        }
+        if let Some(kind) = update.kind {
+            set("type", kind.name())?;
+        }
+        if let Some(importance) = update.importance {
+            set("importance", &importance.to_string())?;
+        }
+        if !body.is_empty() {
+            after = with_body(&after, update.section, &body)?;
+        }
+        if after != before {
+            after = edited(&after, |it| it.set_front_matter("modified", &stamp(now)))?;
+        }
+        Ok(after)
+    })
+}
+
+/// The topic that a file's name means: from the folder of the memory, or from
+/// the root of the workspace.
+fn named(home: &Home, file: &str) -> Result<RelPath, Error> {
+    let from_root = RelPath::new(file)?;
+    let path = match from_root.starts_with(home.folder().as_str()) {
+        true => from_root,
+        false => home.file(file)?,
+    };
+    match is_topic(home, &path) {
+        true => Ok(path),
+        false => Err(Error::NotATopic { path }),
+    }
+}
+
+/// Writes a topic and both indexes in one change. `text` gives the topic's
+/// text, or the reason against it, from what there is under the lock.
+fn change(
+    workspace: &Workspace,
+    home: &Home,
+    path: &RelPath,
+    now: Timestamp,
+    text: impl FnOnce(&mut Change<'_>, &[Topic]) -> Result<String, Error>,
+) -> Result<Remembered, Error> {
+    let mut refused = None;
+    let mut indexed = pointers::Indexed::default();
+    let receipt = workspace.change(&format!("Remember {path}"), now, |change| {
+        let (topics, _) = topics::list(workspace, home, &[]);
+        let text = match text(change, &topics) {
+            Ok(text) => text,
+            Err(Error::Workspace(error)) => return Err(error),
+            Err(error) => {
+                refused = Some(error);
+                return Err(workspace::Error::Refused(String::new()));
+            }
+        };
+        let before = topics.iter().find(|topic| topic.path == *path);
+        let after = Topic::read(home, path.clone(), text.clone(), Timestamp::MAX);
+        change.write(path, text.as_bytes());
+        if let Some(before) = before {
+            pointers::reword(change, workspace, home, before, &after)?;
+        }
+        let overlay = [(path.clone(), text)];
+        let plan = pointers::plan(workspace, home, &overlay, false, now, |path| {
+            change.read_text(path)
+        })?;
+        plan.stage(change);
+        indexed = plan.indexed;
+        Ok(())
+    });
+    match (receipt, refused) {
+        (Err(_), Some(error)) => Err(error),
+        (receipt, _) => Ok(Remembered {
+            path: path.clone(),
+            index: home.file(pointers::index_of(path))?,
+            receipt: receipt?,
+            indexed,
+        }),
+    }
+}
+
+fn text_of(new: &New, body: &str, now: Timestamp) -> Result<String, Error> {
+    let name = document::inert_line(new.name);
+    let described = new.description.map(document::inert_line);
+    let described = described.filter(|it| !it.is_empty());
+    let description = described.unwrap_or_else(|| pointers::first_sentence(body));
+    let importance = new.importance.map(|it| it.to_string());
+    let mut text = String::new();
+    let entries = [
+        ("name", Some(name)),
+        ("description", Some(description)),
+        ("type", Some(new.kind.name().to_owned())),
+        ("importance", importance),
+        ("modified", Some(stamp(now))),
+    ];
+    for (key, value) in entries {
+        let Some(value) = value.filter(|value| !value.is_empty()) else {
+            continue;
+        };
+        text = edited(&text, |document| document.set_front_matter(key, &value))?;
+    }
+    Ok(format!("{text}\n{body}\n"))
+}
+
+/// Text at the end, or in a section. Text that is there already is not added
+/// again: whoever was unsure whether it was saved may save it twice.
+fn with_body(text: &str, section: Option<&str>, body: &str) -> Result<String, Error> {
+    let Some(title) = section else {
+        if document::normalise(text).contains(body) {
+            return Ok(text.to_owned());
+        }
+        return edited(text, |document| {
+            let last = document.sections.len() - 1;
+            document.append_to_section(last, body)
+        });
+    };
+    // A heading in the text would end the section that it is meant for.
+    let has_headings = document::parse(body).sections.len() > 1;
+    let body = match has_headings {
+        true => document::inert_block(body),
+        false => body.to_owned(),
+    };
+    edited(text, |document| match document.find_section(title) {
+        Some(section) => document.replace_section(section, &body),
+        None => document.append_section(2, title, &body),
+    })
+}
+
+fn edited(text: &str, edit: impl FnOnce(&Document) -> Edit) -> Result<String, Error> {
+    let document = document::parse(text);
+    let edit = edit(&document);
+    let after = document::apply(text, vec![edit]);
+    after.map_err(|error| workspace::Error::Refused(error.to_string()).into())
+}
+
+fn clean(body: &str) -> String {
+    let body = body.trim_start_matches('\u{feff}').replace("\r\n", "\n");
+    body.trim_matches('\n').trim_end().to_owned()
+}
+
+/// UTC with milliseconds, so that of two memories one is the newer.
+fn stamp(now: Timestamp) -> String {
+    format!("{now:.3}")
+}
+
+/// Refuses a text with a secret; says which kind and where, never what.
+pub(super) fn refuse_secrets(texts: &[&str]) -> Result<(), Error> {
+    let mut found = Vec::new();
+    for text in texts {
+        for secret in secrets::find(text) {
+            let line = 1 + text[..secret.span.start].matches('\n').count();
+            found.push(format!("{}, line {line}", secret.rule));
+        }
+    }
+    match found.is_empty() {
+        true => Ok(()),
+        false => Err(Error::Secret { found }),
+    }
+}
+
+/// A program cannot tell a good memory from a bad one, but some texts are
+/// nothing else than what git and the terminal keep anyway.
+fn refuse_what_is_kept_elsewhere(body: &str) -> Result<(), Error> {
+    let lines: Vec<&str> = body
+        .lines()
+        .map(str::trim_end)
+        .filter(|line| !line.is_empty() && !line.starts_with("```"))
+        .collect();
+    let first = lines.first().copied().unwrap_or_default();
+    let has = |start: &str| lines.iter().any(|line| line.starts_with(start));
+    let is_commit = |line: &str| {
+        let id = line.strip_prefix("commit ").unwrap_or_default();
+        id.len() >= 40 && id.bytes().take(40).all(|byte| byte.is_ascii_hexdigit())
+    };
+    let frames = lines
+        .iter()
+        .filter(|line| {
+            let line = line.trim_start();
+            line.starts_with("at ") && line.contains(':') || line.starts_with("File \"")
+        })
+        .count();
+    let what = if first.starts_with("diff --git ")
+        || first.starts_with("--- ") && has("+++ ") && has("@@ ")
+    {
+        "a diff"
+    } else if is_commit(first) && has("Author: ") {
+        "a `git log`"
+    } else if first.starts_with("Traceback (most recent call last)")
+        || first.starts_with("thread '") && first.contains("panicked at")
+        || frames >= 3 && frames * 2 > lines.len()
+    {
+        "a stack trace"
+    } else {
+        return Ok(());
+    };
+    Err(Error::KeptElsewhere { what })
+}
+
+/// Names that differ in less than this share of their letters are one name.
+const SAME_NAME: f64 = 0.85;
+/// Texts that share this part of their words say the same.
+const SAME_TEXT: f64 = 0.7;
+/// With fewer words nothing can be said.
+const WORDS: usize = 8;
+
+/// Whether two topics are probably one.
+fn is_like(a: &Topic, b: &Topic) -> bool {
+    let (first, second) = (fold(&a.title), fold(&b.title));
+    // `phase-1` and `phase-2` differ in one letter and in everything else.
+    let numbers = |text: &str| -> String { text.chars().filter(char::is_ascii_digit).collect() };
+    let same_name = numbers(&first) == numbers(&second)
+        && strsim::normalized_damerau_levenshtein(&first, &second) >= SAME_NAME;
+    same_name
+        || shared(&a.description, &b.description) >= SAME_NAME
+        || shared(&own_text(a), &own_text(b)) >= SAME_TEXT
+}
+
+fn own_text(topic: &Topic) -> String {
+    let document = document::parse(topic.text.as_str());
+    document.text[document.body.clone()].to_owned()
+}
+
+/// The share of words that two texts have in common.
+fn shared(a: &str, b: &str) -> f64 {
+    let words = |text: &str| -> HashSet<String> {
+        fold(text)
+            .split(|c: char| !c.is_alphanumeric())
+            .filter(|word| !word.is_empty())
+            .map(str::to_owned)
+            .collect()
+    };
+    let (a, b) = (words(a), words(b));
+    if a.len().min(b.len()) < WORDS {
+        return 0.0;
+    }
+    a.intersection(&b).count() as f64 / a.union(&b).count() as f64
+}
+
+#[cfg(test)]
+mod tests;

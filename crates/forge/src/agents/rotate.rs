@@ -1,0 +1,241 @@
+//! Keeping the files that grow by appending at a size that an agent can read:
+//! the oldest entries move to an archive beside the file, word for word, and a
+//! line says where. What has no date stays, since nobody can say how old it is.
+
+use jiff::Timestamp;
+use jiff::civil::Date;
+
+use super::learnings::{self, Dated};
+use super::topics::STATE_FILES;
+use super::{Error, Home, MEMORY, folders_in};
+use crate::document::{self, Document};
+use crate::workspace::{self, Receipt, RelPath, Workspace};
+
+/// What a file may have before it is rotated.
+pub const MAX_BYTES: usize = 12_000;
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Rotated {
+    pub path: RelPath,
+    pub archive: RelPath,
+    /// Entries that moved.
+    pub moved: usize,
+    pub before: usize,
+    pub after: usize,
+}
+
+impl Rotated {
+    /// Whether it is still too long: there was nothing old enough to move.
+    pub fn is_too_long(&self, max_bytes: usize) -> bool {
+        self.after > max_bytes
+    }
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Rotation {
+    /// Files above the cap.
+    pub files: Vec<Rotated>,
+    pub receipt: Option<Receipt>,
+}
+
+/// The files of an agent that grow.
+pub fn files_of(home: &Home) -> Result<Vec<RelPath>, Error> {
+    let files = STATE_FILES.iter().map(|name| home.file(name));
+    files.collect()
+}
+
+/// What squads share, which belongs to no agent.
+pub fn shared_files(workspace: &Workspace) -> Vec<RelPath> {
+    let root = RelPath::new(MEMORY).expect("a constant that is a valid path");
+    let squads = folders_in(workspace, &root);
+    let files = squads
+        .iter()
+        .filter_map(|squad| learnings::file(squad).ok());
+    let mut files: Vec<RelPath> = files.collect();
+    files.sort();
+    files
+}
+
+/// Rotates these files in one change. A dry run only says what would move.
+pub fn rotate(
+    workspace: &Workspace,
+    files: &[RelPath],
+    max_bytes: usize,
+    dry_run: bool,
+    now: Timestamp,
+) -> Result<Rotation, Error> {
+    let mut rotation = Rotation::default();
+    if dry_run {
+        for path in files {
+            let archive = archive_of(path)?;
+            let plan = plan(path, &archive, workspace.text_if_there(path)?, max_bytes)?;
+            rotation.files.extend(plan.map(|it| it.rotated));
+        }
+        return Ok(rotation);
+    }
+    let mut done = Vec::new();
+    let receipt = workspace.change("Rotate agents' files", now, |change| {
+        for path in files {
+            let archive = archive_of(path)?;
+            let text = change.read_text(path)?;
+            let Some(plan) = plan(path, &archive, text, max_bytes)? else {
+                continue;
+            };
+            if plan.rotated.moved > 0 {
+                let there = change.read_text(&archive)?;
+                change.write(&archive, archived(path, there, &plan.moved));
+                change.write(path, plan.text.as_bytes());
+            }
+            done.push(plan.rotated);
+        }
+        Ok(())
+    })?;
+    rotation.files = done;
+    rotation.receipt = Some(receipt);
+    Ok(rotation)
+}
+
+fn archive_of(path: &RelPath) -> Result<RelPath, workspace::Error> {
+    let name = format!("{}-archive.md", path.stem());
+    let folder = path.parent();
+    Ok(match folder {
+        Some(folder) => folder.join(&name)?,
+        None => RelPath::new(&name)?,
+    })
+}
+
+struct Plan {
+    text: String,
+    moved: Vec<String>,
+    rotated: Rotated,
+}
+
+/// None for a file below the cap. The newest entry always stays.
+fn plan(
+    path: &RelPath,
+    archive: &RelPath,
+    text: Option<String>,
+    max_bytes: usize,
+) -> Result<Option<Plan>, workspace::Error> {
+    let Some(text) = text.filter(|text| text.len() > max_bytes) else {
+        return Ok(None);
+    };
+    let document = document::parse(text);
+    let entries = learnings::entries(&document);
+    let pointer = format!("Older entries: [{0}]({0})", archive.file_name());
+    let before = document.text.len();
+    // Some room is left, so that not every new entry moves an old one.
+    let aim = max_bytes - max_bytes / 4;
+    let has_pointer = document.text.lines().any(|line| line.trim() == pointer);
+    let mut size = before + if has_pointer { 0 } else { pointer.len() + 4 };
+    let mut moving: Vec<&Dated> = Vec::new();
+    let by_age = by_age(&entries);
+    for entry in by_age.iter().take(by_age.len().saturating_sub(1)) {
+        if size <= aim {
+            break;
+        }
+        size -= entry.span.len();
+        moving.push(entry);
+    }
+    let moved: Vec<String> = moving
+        .iter()
+        .map(|entry| document.str(&entry.span).to_owned())
+        .collect();
+    let text = match moving.is_empty() {
+        true => document.text.clone(),
+        false => without(
+            &document,
+            &entries,
+            &moving,
+            (!has_pointer).then_some(&pointer),
+        ),
+    };
+    let rotated = Rotated {
+        path: path.clone(),
+        archive: archive.clone(),
+        moved: moved.len(),
+        before,
+        after: text.len(),
+    };
+    Ok(Some(Plan {
+        text,
+        moved,
+        rotated,
+    }))
+}
+
+/// Oldest first. Where dates do not tell, the order of the file does: most
+/// grow at their end, and one that grows at its top shows it by its dates.
+fn by_age(entries: &[Dated]) -> Vec<&Dated> {
+    let dates: Vec<Date> = entries.iter().filter_map(|it| it.date).collect();
+    let newest_first = dates.first() > dates.last();
+    let mut order: Vec<(usize, &Dated)> = entries.iter().enumerate().collect();
+    order.sort_by_key(|(at, entry)| {
+        let at = if newest_first {
+            entries.len() - at
+        } else {
+            *at
+        };
+        (entry.date, at)
+    });
+    order.into_iter().map(|(_, entry)| entry).collect()
+}
+
+/// The text without some entries, and with a line before the first of all
+/// that says where they are.
+fn without(
+    document: &Document,
+    entries: &[Dated],
+    moving: &[&Dated],
+    pointer: Option<&String>,
+) -> String {
+    let newline = document.newline();
+    let first = entries.first().map_or(0, |entry| entry.span.start);
+    let mut out = document.text[..first].to_owned();
+    if let Some(pointer) = pointer {
+        if !out.is_empty() && !out.ends_with(['\n', '\r']) {
+            out.push_str(newline);
+        }
+        if !out.trim_start_matches('\u{feff}').is_empty()
+            && out
+                .lines()
+                .next_back()
+                .is_some_and(|it| !it.trim().is_empty())
+        {
+            out.push_str(newline);
+        }
+        out.push_str(&format!("{pointer}{newline}{newline}"));
+    }
+    for entry in entries.iter().filter(|entry| !moving.contains(entry)) {
+        out.push_str(document.str(&entry.span));
+    }
+    out
+}
+
+/// The archive with more entries at its end.
+fn archived(path: &RelPath, there: Option<String>, moved: &[String]) -> String {
+    let there = there.unwrap_or_default();
+    let newline = document::parse(there.as_str()).newline();
+    let mut out = there;
+    if out.trim().is_empty() {
+        out.push_str(&format!("# Archive of {}\n", path.file_name()));
+    }
+    for entry in moved {
+        if !out.ends_with(['\n', '\r']) {
+            out.push_str(newline);
+        }
+        // A rule right below a line of text would make a heading of it.
+        if out
+            .lines()
+            .next_back()
+            .is_some_and(|line| !line.trim().is_empty())
+        {
+            out.push_str(newline);
+        }
+        out.push_str(entry);
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,196 @@
+//! Topic files: one memory each, with `name`, `description` and `type` in
+//! their front matter. Files of other people may lack any of these; then the
+//! text itself says what it is about.
+
+use std::fmt;
+
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+
+use super::Home;
+use crate::document::{self, Document};
+use crate::knowledge::forget;
+use crate::knowledge::readme::Listed;
+use crate::workspace::{RelPath, Role, Workspace, role};
+
+/// What a memory is about, which decides who may see it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// About a person: stays on this machine.
+    User,
+    /// How somebody wants the work to be done.
+    Feedback,
+    /// About the project.
+    Project,
+    /// Where something is to be found.
+    Reference,
+}
+
+impl Kind {
+    pub const ALL: [Kind; 4] = [Kind::User, Kind::Feedback, Kind::Project, Kind::Reference];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Kind::User => "user",
+            Kind::Feedback => "feedback",
+            Kind::Project => "project",
+            Kind::Reference => "reference",
+        }
+    }
+
+    pub fn read(text: &str) -> Option<Kind> {
+        let text = text.trim().to_lowercase();
+        Kind::ALL.into_iter().find(|kind| kind.name() == text)
+    }
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// What a private file's name ends with; git ignores such files.
+pub const PRIVATE_SUFFIX: &str = ".local.md";
+
+/// Files of an agent's folder that are kept by other means.
+pub const STATE_FILES: [&str; 4] = ["state.md", "learnings.md", "output.md", "feedback.md"];
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct Topic {
+    pub path: RelPath,
+    /// Relative to the folder of the memory: what a pointer names.
+    pub target: String,
+    pub title: String,
+    /// One line; may be empty.
+    pub description: String,
+    pub kind: Option<Kind>,
+    /// 1 to 10.
+    pub importance: u8,
+    /// When it was last written, by its own word or else the file's.
+    pub written: Timestamp,
+    /// The file's own time, which tells apart what was written at one moment.
+    pub modified: Timestamp,
+    pub archived: bool,
+    pub text: String,
+}
+
+impl Topic {
+    /// Reads a topic; `modified` is the time of its file.
+    pub fn read(home: &Home, path: RelPath, text: String, modified: Timestamp) -> Topic {
+        let document = document::parse(text);
+        let front = document.front_matter.as_ref();
+        let of = |key: &str| {
+            let line = document::inert_line(front?.text(key)?);
+            (!line.is_empty()).then_some(line)
+        };
+        let listed = Listed::of(path.clone(), &document);
+        let below = path.as_str().strip_prefix(home.folder().as_str());
+        let target = below.unwrap_or(path.as_str()).trim_start_matches('/');
+        let importance = front
+            .and_then(|front| front.int("importance"))
+            .and_then(|it| u8::try_from(it).ok())
+            .filter(|it| (1..=10).contains(it));
+        Topic {
+            target: target.to_owned(),
+            title: of("name").unwrap_or(listed.title),
+            description: of("description").unwrap_or(listed.summary),
+            kind: front
+                .and_then(|front| front.text("type"))
+                .and_then(Kind::read),
+            importance: importance.unwrap_or(5),
+            written: own_time(&document, path.stem()).unwrap_or(modified),
+            modified,
+            archived: of("status").is_some_and(|it| it.eq_ignore_ascii_case("archived")),
+            text: document.text,
+            path,
+        }
+    }
+
+    pub fn is_private(&self) -> bool {
+        self.path.as_str().ends_with(PRIVATE_SUFFIX)
+    }
+}
+
+/// When a document says that it was written.
+pub fn own_time(document: &Document, stem: &str) -> Option<Timestamp> {
+    let front = document.front_matter.as_ref();
+    let modified = front.and_then(|front| front.text("modified"));
+    if let Some(time) = modified.and_then(|text| text.trim().parse().ok()) {
+        return Some(time);
+    }
+    let day = modified
+        .and_then(|text| text.trim().get(..10)?.parse().ok())
+        .or_else(|| document::own_date(document, stem))?;
+    let start = day.to_zoned(TimeZone::UTC).ok()?;
+    Some(start.timestamp())
+}
+
+/// Every topic of a memory, sorted by path, and a word on each file that
+/// cannot be read. `overlay` are texts that are about to be written.
+pub fn list(
+    workspace: &Workspace,
+    home: &Home,
+    overlay: &[(RelPath, String)],
+) -> (Vec<Topic>, Vec<String>) {
+    let mut topics = Vec::new();
+    let mut problems = Vec::new();
+    for path in paths(workspace, home) {
+        if overlay.iter().any(|(new, _)| *new == path) {
+            continue;
+        }
+        let modified = modified(workspace, &path);
+        match workspace.read_text(&path) {
+            Ok(text) => topics.push(Topic::read(home, path, text, modified)),
+            Err(error) if error.is_not_found() => {}
+            Err(error) => problems.push(format!("`{path}`: {}", error.reason())),
+        }
+    }
+    for (path, text) in overlay {
+        let topic = Topic::read(home, path.clone(), text.clone(), Timestamp::MAX);
+        topics.push(topic);
+    }
+    // A list that cannot be read is for whoever searches to complain about.
+    let forgotten = forget::forgotten(workspace).unwrap_or_default();
+    topics.retain(|topic| !topic.archived && !forgotten.contains(topic.path.as_str()));
+    topics.sort_by(|a, b| a.path.cmp(&b.path));
+    (topics, problems)
+}
+
+/// Whether a file of this memory is a topic, by its name alone.
+pub fn is_topic(home: &Home, path: &RelPath) -> bool {
+    if !path.starts_with(home.folder().as_str()) {
+        return false;
+    }
+    let name = path.file_name();
+    match home.agent() {
+        Some(_) => {
+            role(path, &[]) == Role::Agent
+                && !STATE_FILES.contains(&name)
+                && !name.ends_with("-archive.md")
+                && !name.starts_with('.')
+        }
+        None => role(path, &[]) == Role::Knowledge,
+    }
+}
+
+fn paths(workspace: &Workspace, home: &Home) -> Vec<RelPath> {
+    let mut paths = match home.agent() {
+        Some(_) => workspace.markdown_in(home.folder().as_str()),
+        None => workspace
+            .scan()
+            .files
+            .into_iter()
+            .map(|it| it.path)
+            .collect(),
+    };
+    paths.retain(|path| is_topic(home, path));
+    paths
+}
+
+pub(super) fn modified(workspace: &Workspace, path: &RelPath) -> Timestamp {
+    let meta = std::fs::symlink_metadata(workspace.absolute(path));
+    let time = meta.and_then(|meta| meta.modified()).ok();
+    time.and_then(|time| Timestamp::try_from(time).ok())
+        .unwrap_or(Timestamp::UNIX_EPOCH)
+}

@@ -1,0 +1,337 @@
+//! The list of corrections: a section of `knowledge/_FORGOTTEN.md` that people
+//! can read and edit, a line for each. No line that somebody else wrote is
+//! touched.
+
+use jiff::Timestamp;
+use jiff::civil::Date;
+
+use super::normal::unmarked;
+use super::{Correction, Corrections, comparable};
+use crate::document::{self, BlockKind, Document, Edit, inert_line};
+use crate::workspace::{self, Receipt, RelPath, Workspace};
+
+/// The file that says what is to be forgotten.
+pub const LIST: &str = "knowledge/_FORGOTTEN.md";
+/// The section of it that lists facts.
+pub const SECTION: &str = "Corrected facts";
+
+const OPENING: &str = "# Forgotten\n";
+const ABOUT: &str = "These statements are wrong. Texts that say them are not saved, and what a search finds of them carries the correction. `memory-forge restore --fact` lifts one, and so does deleting its line.\n\n";
+/// A fact is a statement, not a document.
+const LONGEST: usize = 500;
+
+/// A fact to correct.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct New<'a> {
+    pub fact: &'a str,
+    pub instead: Option<&'a str>,
+    pub reason: Option<&'a str>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Corrected {
+    pub correction: Correction,
+    /// What was said about the same fact before.
+    pub before: Option<Correction>,
+    pub receipt: Receipt,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Lifted {
+    pub corrections: Vec<Correction>,
+    pub receipt: Receipt,
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    #[error(transparent)]
+    Workspace(#[from] workspace::Error),
+    #[error("There is no fact to correct")]
+    Empty,
+    #[error("`{fact}` is one word, and every text that has it would be refused")]
+    OneWord { fact: String },
+    #[error("The {what} has more than {LONGEST} characters")]
+    Long { what: &'static str },
+    #[error("The replacement says what the fact says")]
+    Same,
+    #[error("The replacement repeats what was corrected. {}", .correction.told())]
+    Replaced { correction: Box<Correction> },
+    #[error("`{fact}` is not corrected")]
+    NotCorrected { fact: String },
+    #[error("`{LIST}` cannot be added to: a comment or code block in it is never closed")]
+    OpenEnded,
+}
+
+/// Puts a fact on the list. Saying the same again changes nothing; saying
+/// something else about it takes the place of what was said.
+pub fn correct(workspace: &Workspace, new: &New, now: Timestamp) -> Result<Corrected, Error> {
+    let new = Given::read(new)?;
+    let known = Corrections::read(workspace)?;
+    let own = comparable(&new.fact);
+    if let Some(instead) = &new.instead {
+        let mut said = known.check(instead).into_iter();
+        if let Some(other) = said.find(|it| comparable(&it.fact) != own) {
+            let correction = Box::new(other.clone());
+            return Err(Error::Replaced { correction });
+        }
+    }
+    let mut open_ended = false;
+    let mut before = None;
+    let receipt = workspace.change("Correct a fact", now, |change| {
+        let text = change.read_text(&path())?;
+        let document = document::parse(text.unwrap_or_else(|| OPENING.to_owned()));
+        let there = items(&document);
+        let same: Vec<&Item> = there
+            .iter()
+            .filter(|it| comparable(&it.correction.fact) == own)
+            .collect();
+        before = same.first().map(|it| it.correction.clone());
+        let says = |it: &Correction| {
+            (&it.instead, &it.reason) == (&new.instead, &new.reason)
+                // Nothing new is said about it.
+                || (new.instead.is_none() && new.reason.is_none())
+        };
+        if before.as_ref().is_some_and(says) {
+            return Ok(());
+        }
+        let day = now.strftime("%Y-%m-%d").to_string();
+        let edits = match same.split_first() {
+            Some((first, others)) => {
+                let mut edits = vec![Edit {
+                    span: first.line_span.clone(),
+                    text: format!("{}{}", new.line(&day), document.newline()),
+                }];
+                edits.extend(others.iter().map(|it| Edit {
+                    span: it.line_span.clone(),
+                    text: String::new(),
+                }));
+                edits
+            }
+            None => vec![match document.find_section(SECTION) {
+                Some(section) => document.append_to_section(section, &new.line(&day)),
+                None => document.append_section(2, SECTION, &format!("{ABOUT}{}", new.line(&day))),
+            }],
+        };
+        let after = document::apply(&document.text, edits)
+            .map_err(|e| workspace::Error::Refused(e.to_string()))?;
+        let read = items(&document::parse(after.as_str()));
+        if !read.iter().any(|it| comparable(&it.correction.fact) == own) {
+            open_ended = true;
+            return Err(workspace::Error::Refused(Error::OpenEnded.to_string()));
+        }
+        change.write(&path(), after);
+        Ok(())
+    });
+    let receipt = match receipt {
+        Err(_) if open_ended => return Err(Error::OpenEnded),
+        other => other?,
+    };
+    let there = Corrections::read(workspace)?;
+    let correction = there.all().iter().find(|it| comparable(&it.fact) == own);
+    Ok(Corrected {
+        correction: correction.cloned().ok_or(Error::OpenEnded)?,
+        before,
+        receipt,
+    })
+}
+
+/// Takes facts off the list, and with `None` all of them. Any spelling of a
+/// fact means it.
+pub fn lift(
+    workspace: &Workspace,
+    facts: Option<&[String]>,
+    now: Timestamp,
+) -> Result<Lifted, Error> {
+    let known = Corrections::read(workspace)?;
+    let wanted: Option<Vec<String>> = facts.map(|it| it.iter().map(|f| comparable(f)).collect());
+    let is_wanted = |it: &Correction| {
+        wanted
+            .as_ref()
+            .is_none_or(|wanted| wanted.contains(&comparable(&it.fact)))
+    };
+    for (fact, wanted) in facts
+        .iter()
+        .flat_map(|it| it.iter())
+        .zip(wanted.iter().flatten())
+    {
+        if !known.all().iter().any(|it| comparable(&it.fact) == *wanted) {
+            return Err(Error::NotCorrected { fact: fact.clone() });
+        }
+    }
+    let corrections: Vec<Correction> = known
+        .all()
+        .iter()
+        .filter(|it| is_wanted(it))
+        .cloned()
+        .collect();
+    let what = format!("Lift {} correction(s)", corrections.len());
+    let receipt = workspace.change(&what, now, |change| {
+        let Some(text) = change.read_text(&path())? else {
+            return Ok(());
+        };
+        let document = document::parse(text);
+        let edits = items(&document)
+            .into_iter()
+            .filter(|it| is_wanted(&it.correction))
+            .map(|it| Edit {
+                span: it.line_span,
+                text: String::new(),
+            })
+            .collect();
+        let after = document::apply(&document.text, edits)
+            .map_err(|e| workspace::Error::Refused(e.to_string()))?;
+        change.write(&path(), after);
+        Ok(())
+    })?;
+    Ok(Lifted {
+        corrections,
+        receipt,
+    })
+}
+
+pub(super) fn read(workspace: &Workspace) -> Result<Vec<Correction>, workspace::Error> {
+    let Some(text) = workspace.text_if_there(&path())? else {
+        return Ok(Vec::new());
+    };
+    // A list of documents alone need not be taken apart for this.
+    if !text.to_lowercase().contains(&SECTION.to_lowercase()) {
+        return Ok(Vec::new());
+    }
+    let items = items(&document::parse(text)).into_iter();
+    Ok(items.map(|it| it.correction).collect())
+}
+
+fn path() -> RelPath {
+    RelPath::new(LIST).expect("a constant that is a valid path")
+}
+
+/// What a person gave, made fit to stand in the list.
+struct Given {
+    fact: String,
+    instead: Option<String>,
+    reason: Option<String>,
+}
+
+impl Given {
+    fn read(new: &New) -> Result<Given, Error> {
+        let fact = quoted(new.fact);
+        let given = |text: Option<&str>, as_line: fn(&str) -> String| {
+            text.map(as_line).filter(|text| !text.is_empty())
+        };
+        let given = Given {
+            instead: given(new.instead, quoted),
+            reason: given(new.reason, inert_line),
+            fact,
+        };
+        let long = |text: &str| text.chars().count() > LONGEST;
+        for (what, text) in [
+            ("fact", Some(&given.fact)),
+            ("replacement", given.instead.as_ref()),
+            ("reason", given.reason.as_ref()),
+        ] {
+            if text.is_some_and(|text| long(text)) {
+                return Err(Error::Long { what });
+            }
+        }
+        let words = comparable(&given.fact);
+        match words.split_whitespace().collect::<Vec<_>>()[..] {
+            _ if !words.contains(char::is_alphanumeric) => return Err(Error::Empty),
+            // A host or a version names one thing; a word of the language is
+            // in too many texts.
+            [word] if word.chars().all(char::is_alphabetic) => {
+                return Err(Error::OneWord { fact: given.fact });
+            }
+            _ => {}
+        }
+        if given.instead.as_deref().map(comparable) == Some(words) {
+            return Err(Error::Same);
+        }
+        Ok(given)
+    }
+
+    fn line(&self, day: &str) -> String {
+        let mut line = format!("- \"{}\" — corrected {day}", self.fact);
+        if let Some(instead) = &self.instead {
+            line.push_str(&format!(", instead \"{instead}\""));
+        }
+        if let Some(reason) = &self.reason {
+            line.push_str(&format!(": {reason}"));
+        }
+        line
+    }
+}
+
+/// One line that can stand between double quotes, without what makes it an
+/// item, a heading or a row of the text that it was taken from.
+fn quoted(text: &str) -> String {
+    let plain = text.replace('"', "'").replace(['\n', '\r'], " ");
+    let (plain, _) = unmarked(plain.trim().trim_matches(['\'', '|', ' ']));
+    inert_line(plain)
+}
+
+/// A correction and the line that it stands on.
+struct Item {
+    correction: Correction,
+    line_span: std::ops::Range<usize>,
+}
+
+/// Every list item of the section; code and comments are no items.
+fn items(document: &Document) -> Vec<Item> {
+    let Some(section) = document.find_section(SECTION) else {
+        return Vec::new();
+    };
+    let own = document.sections[section].own.clone();
+    let lists = document.blocks.iter().filter(|it| {
+        it.kind == BlockKind::List && own.start <= it.span.start && it.span.end <= own.end
+    });
+    let mut items = Vec::new();
+    for list in lists {
+        let (first, last) = document.lines_of(&list.span);
+        for line in first..=last {
+            let start = document.line_starts[line - 1];
+            let end = document.line_starts.get(line).copied();
+            let end = end.unwrap_or(document.text.len());
+            let text = document.text[start..end].trim_end();
+            let Some(text) = text.strip_prefix(['-', '*', '+']) else {
+                continue;
+            };
+            if let Some(correction) = parsed(text.trim(), line) {
+                items.push(Item {
+                    correction,
+                    line_span: start..end,
+                });
+            }
+        }
+    }
+    items
+}
+
+/// `"fact" — corrected 2026-11-15, instead "fact": reason`, as far as it is
+/// there. A line without quotes is a fact as a whole.
+fn parsed(text: &str, line: usize) -> Option<Correction> {
+    let (fact, rest) = match text.strip_prefix('"').and_then(|text| text.split_once('"')) {
+        Some(parts) => parts,
+        None => text.split_once(" — corrected").unwrap_or((text, "")),
+    };
+    let rest = rest.trim_start_matches(['—', '–', '-', ':', ' ']).trim();
+    let rest = rest.strip_prefix("corrected").map_or(rest, str::trim_start);
+    let date: Option<Date> = rest.get(..10).and_then(|day| day.parse().ok());
+    let rest = if date.is_some() { &rest[10..] } else { rest };
+    let rest = rest.trim_start_matches([',', ' ']);
+    let instead = rest
+        .strip_prefix("instead \"")
+        .and_then(|rest| rest.split_once('"'));
+    let (instead, rest) = match instead {
+        Some((instead, rest)) => (Some(instead.to_owned()), rest),
+        None => (None, rest),
+    };
+    let reason = rest.trim_start_matches([':', ',', ' ']).trim();
+    let said = !comparable(fact).trim().is_empty();
+    said.then(|| Correction {
+        fact: fact.trim().to_owned(),
+        instead: instead.filter(|it| !it.trim().is_empty()),
+        reason: (!reason.is_empty()).then(|| reason.to_owned()),
+        date,
+        line,
+    })
+}

@@ -1,0 +1,297 @@
+//! The form in which two spellings of one statement are equal: without case,
+//! white space, marks of Markdown, quotes and the punctuation around words.
+//! What changes a meaning stays: signs, decimals, units, names with marks in
+//! them.
+//!
+//! Every word stands between spaces, so that a phrase is found as whole words;
+//! where a block ends there is a mark that no phrase has.
+
+use unicode_normalization::UnicodeNormalization;
+
+/// Between blocks of a text; no word is, or holds, this.
+const END_OF_BLOCK: char = '\u{1}';
+
+/// A text as ` word word `, to be compared with others of this form. Empty
+/// texts give a single space.
+pub fn comparable(text: &str) -> String {
+    let mut out = Words {
+        text: String::with_capacity(text.len() + 2),
+    };
+    out.text.push(' ');
+    for line in text.split(['\n', '\r']) {
+        block_marks(line, &mut out);
+    }
+    out.finish()
+}
+
+/// The words found so far.
+struct Words {
+    text: String,
+}
+
+impl Words {
+    fn end_block(&mut self) {
+        let said = self.text.trim_end_matches(' ');
+        if !said.is_empty() && !said.ends_with(END_OF_BLOCK) {
+            self.text.push(END_OF_BLOCK);
+            self.text.push(' ');
+        }
+    }
+
+    fn word(&mut self, word: &str) {
+        if let Some(core) = core(word) {
+            self.text.push_str(core);
+            self.text.push(' ');
+        }
+    }
+
+    fn finish(mut self) -> String {
+        let trimmed = self.text.trim_end_matches([END_OF_BLOCK, ' ']).len();
+        self.text.truncate(trimmed);
+        self.text.push(' ');
+        match self.text.is_ascii() {
+            true => self.text,
+            false => self.text.nfc().collect(),
+        }
+    }
+}
+
+/// The words of a line; what it begins with may begin a block.
+fn block_marks(line: &str, out: &mut Words) {
+    let line = line.trim();
+    if line.is_empty() || line.starts_with("```") || line.starts_with("~~~") {
+        out.end_block();
+        return;
+    }
+    let (rest, marked) = unmarked(line);
+    let row = rest.starts_with('|');
+    if marked || row {
+        out.end_block();
+    }
+    inline(rest, row, out);
+    if line.starts_with('#') && marked {
+        out.end_block();
+    }
+}
+
+/// A line without the marks of quotes, headings and list items at its
+/// beginning, and whether one of them begins a block.
+pub(super) fn unmarked(line: &str) -> (&str, bool) {
+    let mut rest = line.trim();
+    let mut marked = false;
+    loop {
+        let hashes = rest.len() - rest.trim_start_matches('#').len();
+        let heading = (1..=6).contains(&hashes) && rest[hashes..].starts_with([' ', '\t']);
+        // A comparison that a line happens to begin with is not a quote.
+        let quoted = rest.strip_prefix('>').filter(|it| !it.starts_with('='));
+        rest = if heading {
+            marked = true;
+            rest[hashes..].trim()
+        } else if let Some(quoted) = quoted {
+            quoted.trim_start()
+        } else if let Some(item) = list_item(rest) {
+            marked = true;
+            let task = ["[ ] ", "[x] ", "[X] "];
+            let task = task.iter().find_map(|mark| item.strip_prefix(mark));
+            task.unwrap_or(item)
+        } else {
+            return (rest, marked);
+        };
+    }
+}
+
+fn list_item(line: &str) -> Option<&str> {
+    let digits = line.bytes().take_while(u8::is_ascii_digit).count();
+    let rest = match digits {
+        0 => line.strip_prefix(['-', '*', '+'])?,
+        1..=9 => line[digits..].strip_prefix(['.', ')'])?,
+        _ => return None,
+    };
+    rest.starts_with([' ', '\t']).then(|| rest.trim_start())
+}
+
+/// The words of a line without its inline marks; a row of a table ends a block
+/// with each cell.
+fn inline(line: &str, row: bool, out: &mut Words) {
+    let mut word = String::new();
+    let mut at = 0;
+    while let Some(c) = line[at..].chars().next() {
+        let rest = &line[at..];
+        let next = rest[c.len_utf8()..].chars().next();
+        let mut length = c.len_utf8();
+        match c {
+            '\\' if next == Some('|') => {
+                word.push('|');
+                length += 1;
+            }
+            '\\' if next.is_some_and(|it| it.is_ascii_punctuation()) => {}
+            '`' => {}
+            '~' if next == Some('~') => length += 1,
+            '*' => {
+                let times = word.ends_with(|it: char| it.is_ascii_digit())
+                    && next.is_some_and(|it| it.is_ascii_digit());
+                if times {
+                    word.push('*');
+                }
+            }
+            '[' if rest.starts_with("[[") => length = wikilink(rest),
+            '[' if rest.starts_with("[^") => {
+                length = within(rest, 100).find(']').map_or(length, |end| end + 1);
+            }
+            ']' if rest.starts_with("]]") => length = 2,
+            ']' => length = link_end(rest),
+            '<' => match tag(rest) {
+                Some(tag) => length = tag,
+                None => word.push('<'),
+            },
+            '&' => match entity(rest) {
+                Some((char, entity)) => {
+                    length = entity;
+                    letter(char, &mut word, out);
+                }
+                None => word.push('&'),
+            },
+            '|' if row => {
+                out.word(&std::mem::take(&mut word));
+                out.end_block();
+            }
+            c => letter(c, &mut word, out),
+        }
+        at += length;
+    }
+    out.word(&word);
+}
+
+/// One character of the text itself.
+fn letter(c: char, word: &mut String, out: &mut Words) {
+    // Wide forms of ASCII are the same letters.
+    let c = match c {
+        '\u{ff01}'..='\u{ff5e}' => char::from_u32(u32::from(c) - 0xfee0).unwrap_or(c),
+        '\u{2010}'..='\u{2013}' | '\u{2212}' => '-',
+        '"' | '\u{2018}'..='\u{201f}' | '«' | '»' | '‹' | '›' | '′' | '″' => '\'',
+        c => c,
+    };
+    match c {
+        c if c.is_whitespace() => out.word(&std::mem::take(word)),
+        '\u{2014}' | '\u{2015}' | '…' | '。' | '、' | '「' | '」' | '『' | '』' | '·' | '•' =>
+        {
+            out.word(&std::mem::take(word));
+        }
+        c if is_invisible(c) => {}
+        c if has_no_spaces(c) => {
+            out.word(&std::mem::take(word));
+            out.word(c.encode_utf8(&mut [0; 4]));
+        }
+        c if c.is_ascii() => word.push(c.to_ascii_lowercase()),
+        // By way of upper case, where letters meet that have no other relation.
+        c => word.extend(c.to_uppercase().flat_map(char::to_lowercase)),
+    }
+}
+
+/// No link and no tag is longer, so that no line can make this slow.
+const LONGEST: usize = 1000;
+
+fn within(rest: &str, most: usize) -> &str {
+    &rest[..rest.floor_char_boundary(most)]
+}
+
+/// Bytes of `[[`, or of `[[target|` where a label follows.
+fn wikilink(rest: &str) -> usize {
+    let rest = within(rest, LONGEST);
+    let inner = rest[2..].find("]]").map(|end| &rest[2..2 + end]);
+    inner
+        .and_then(|inner| inner.rfind('|'))
+        .map_or(2, |bar| 2 + bar + 1)
+}
+
+/// Bytes of `]`, with the target or the reference behind it.
+fn link_end(rest: &str) -> usize {
+    let behind = &within(rest, LONGEST)[1..];
+    let (open, close) = match behind.as_bytes().first() {
+        Some(b'(') => ('(', ')'),
+        Some(b'[') => ('[', ']'),
+        _ => return 1,
+    };
+    let Some(end) = behind.find(close) else {
+        return 1;
+    };
+    // `a[0][1]` is no link.
+    let inside = behind[..end].trim_start_matches(open);
+    let number = open == '[' && !inside.is_empty() && inside.bytes().all(|b| b.is_ascii_digit());
+    if number { 1 } else { 1 + end + 1 }
+}
+
+const TAGS: [&str; 17] = [
+    "b", "i", "u", "s", "em", "strong", "del", "ins", "code", "mark", "span", "br", "kbd", "sub",
+    "sup", "small", "a",
+];
+
+/// Bytes of an inline tag of HTML or of a comment's mark.
+fn tag(rest: &str) -> Option<usize> {
+    if rest.starts_with("<!--") {
+        return Some(4);
+    }
+    let inside = &rest[1..within(rest, LONGEST).find('>')?];
+    let name = inside.trim_start_matches('/').trim_end_matches('/');
+    let name = name.split(char::is_whitespace).next()?;
+    let known = TAGS.iter().any(|tag| tag.eq_ignore_ascii_case(name));
+    known.then_some(inside.len() + 2)
+}
+
+fn entity(rest: &str) -> Option<(char, usize)> {
+    const ENTITIES: [(&str, char); 8] = [
+        ("&nbsp;", ' '),
+        ("&amp;", '&'),
+        ("&lt;", '<'),
+        ("&gt;", '>'),
+        ("&quot;", '"'),
+        ("&apos;", '\''),
+        ("&#39;", '\''),
+        ("&#x27;", '\''),
+    ];
+    ENTITIES
+        .iter()
+        .find(|(name, _)| rest.starts_with(name))
+        .map(|(name, char)| (*char, name.len()))
+}
+
+/// A word without what stands around it; none where nothing else is there.
+fn core(word: &str) -> Option<&str> {
+    let counts = |c: char| c.is_alphanumeric();
+    if !word.contains(counts) {
+        // `->` and `!=` say something, a dash between spaces does not.
+        let word = word.trim_matches(['\'', '(', ')', '[', ']', '{', '}', ',', ';', '.']);
+        let says = word == "!=" || word.contains(|c: char| !AROUND.contains(c));
+        return (!word.is_empty() && says).then_some(word);
+    }
+    let mut core = word;
+    loop {
+        let before = core.len();
+        core = core.trim_end_matches(|c| AROUND.contains(c) && c != '#');
+        core = core.trim_start_matches(|c| AROUND.contains(c) && !matches!(c, '-' | '.' | '#'));
+        // A sign, a flag, a hidden file and a number keep what they begin with.
+        let marks = core.len() - core.trim_start_matches(['-', '.', '#']).len();
+        if marks > 0 && !core[marks..].starts_with(counts) {
+            core = &core[marks..];
+        }
+        if core.len() == before {
+            return Some(core);
+        }
+    }
+}
+
+/// Punctuation that says nothing at the edge of a word.
+const AROUND: &str = "'()[]{},;:!?.*_=-#|¿¡";
+
+fn is_invisible(c: char) -> bool {
+    matches!(c,
+        '\u{ad}' | '\u{34f}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}'
+        | '\u{2060}'..='\u{2069}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}')
+        || c.is_control()
+}
+
+/// Scripts that put no spaces between words: each character is one.
+fn has_no_spaces(c: char) -> bool {
+    matches!(c, '\u{3041}'..='\u{30ff}' | '\u{3400}'..='\u{4dbf}' | '\u{4e00}'..='\u{9fff}'
+        | '\u{f900}'..='\u{faff}' | '\u{20000}'..='\u{3ffff}')
+}

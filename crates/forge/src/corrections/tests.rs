@@ -1,0 +1,329 @@
+//! A correction sticks whatever the spelling, and touches nothing else.
+
+use proptest::prelude::*;
+use testkit::TestWorkspace;
+
+use super::*;
+use crate::workspace::Workspace;
+
+fn now() -> jiff::Timestamp {
+    "2026-11-15T10:00:00Z".parse().unwrap()
+}
+
+fn open(files: &TestWorkspace) -> Workspace {
+    Workspace::open(files.root()).unwrap()
+}
+
+fn of(fact: &str, instead: Option<&str>) -> Corrections {
+    Corrections::of(vec![Correction {
+        fact: fact.to_owned(),
+        instead: instead.map(str::to_owned),
+        reason: None,
+        date: None,
+        line: 1,
+    }])
+}
+
+#[test]
+fn every_spelling_is_found_and_nothing_that_means_something_else() {
+    let check = |fact: &str, text: &str, expect: bool| {
+        let found = !of(fact, None).check(text).is_empty();
+        assert_eq!(
+            found,
+            expect,
+            "{fact:?} in {text:?}: {:?}",
+            comparable(text)
+        );
+    };
+    let fact = "The API limit is 100 requests";
+    for text in [
+        "the api limit is 100 requests",
+        "We know: THE **API limit** is `100` requests!",
+        "> The _API_\n> limit is\n> \"100\" requests.",
+        "- The [API](https://x.y/z) limit is 100 [[requests]], so wait.",
+        "# The API limit is 100 requests",
+        "The [[api|API]] limit\u{a0}is **100** requ\u{ad}ests",
+        "| The API limit is 100 requests | yes |",
+        "“The API limit is 100 requests”—so they say",
+        "The <b>API</b> limit is&nbsp;100 requests",
+        "Ｔhe API limit is １００ requests",
+    ] {
+        check(fact, text, true);
+    }
+    for text in [
+        "The API limit is 1000 requests",
+        "The API limit is 100.5 requests",
+        "The API limit is -100 requests",
+        "The API limit is ~100 requests",
+        "The API limit is not 100 requests",
+        "API limit: 100 requests",
+        "The API limit is\n\n100 requests",
+        "- The API limit is\n- 100 requests",
+        "requests 100 is limit API The",
+        "Other: The API limit is 100 requestsx",
+        "",
+    ] {
+        check(fact, text, false);
+    }
+    check("default is -1", "The default is 1.", false);
+    check("uses C++", "It uses C.", false);
+    check("x != y", "x = y", false);
+    check("max_files is 5", "`max_files` is 5", true);
+    check("returns Vec<u8>", "it returns Vec<String>", false);
+    check("默认端口是8080", "我们的默认端口是8080吗", true);
+    check("默认端口是8080", "默认端口是8081", false);
+    check("straße ist gesperrt", "STRASSE IST GESPERRT", true);
+}
+
+#[test]
+fn a_replacement_that_repeats_the_fact_can_be_said() {
+    let it = of("The limit is 100", Some("The limit is 100 per minute"));
+    assert!(
+        it.check("Note that the limit is 100 per minute.")
+            .is_empty()
+    );
+    assert_eq!(it.check("The limit is 100.").len(), 1);
+    let both = "The limit is 100 per minute. Before: the limit is 100.";
+    assert_eq!(it.check(both).len(), 1);
+}
+
+#[test]
+fn without_a_list_nothing_is_compared() {
+    let none = Corrections::default();
+    assert!(none.is_empty() && none.check("anything").is_empty());
+    let files = TestWorkspace::files("//- knowledge/a.md\n# A\n");
+    let before = files.tree();
+    refuse(&open(&files), &["anything"]).unwrap();
+    assert_eq!(files.tree(), before);
+}
+
+#[test]
+fn a_fact_is_listed_changed_and_lifted() {
+    let files = TestWorkspace::files("//- knowledge/a.md\n# A\n");
+    let workspace = open(&files);
+    let fact = "The port is 8080";
+    let done = correct(
+        &workspace,
+        &New {
+            fact,
+            instead: Some("The port is 9090"),
+            reason: Some("moved behind the proxy"),
+        },
+        now(),
+    )
+    .unwrap();
+    assert_eq!(done.before, None);
+    let list = files.read(LIST);
+    assert_eq!(
+        list.lines().last().unwrap(),
+        "- \"The port is 8080\" — corrected 2026-11-15, instead \"The port is 9090\": moved behind the proxy"
+    );
+    let hit = check(&workspace, "It says the **port** is 8080.").unwrap();
+    assert_eq!(
+        hit[0].told(),
+        "Corrected 2026-11-15: \"The port is 8080\" is wrong; instead: \"The port is 9090\" (moved behind the proxy)"
+    );
+    // Twice is once, and another spelling is the same fact.
+    let again = New {
+        fact: "the PORT is `8080`.",
+        ..New::default()
+    };
+    let twice = correct(&workspace, &again, now()).unwrap();
+    assert_eq!(twice.receipt.id, None);
+    assert_eq!(files.read(LIST), list);
+    // What is said later about it holds.
+    let changed = New {
+        instead: Some("The port is 9191"),
+        ..again
+    };
+    let changed = correct(&workspace, &changed, now()).unwrap();
+    assert_eq!(
+        changed.correction.instead.as_deref(),
+        Some("The port is 9191")
+    );
+    assert_eq!(Corrections::read(&workspace).unwrap().all().len(), 1);
+    let error = refuse(&workspace, &["fine", "The port is 8080"]).unwrap_err();
+    assert!(error.to_string().contains("The port is 9191"), "{error}");
+    let hint = error.hint().unwrap();
+    assert!(
+        hint.contains("`memory-forge restore --fact 'The port is 8080'`"),
+        "{hint}"
+    );
+    let lifted = lift(&workspace, Some(&["THE PORT is 8080".to_owned()]), now()).unwrap();
+    assert_eq!(lifted.corrections.len(), 1);
+    refuse(&workspace, &["The port is 8080"]).unwrap();
+    assert!(matches!(
+        lift(&workspace, Some(&["The port is 8080".to_owned()]), now()),
+        Err(Error::NotCorrected { .. })
+    ));
+}
+
+#[test]
+fn a_command_in_a_hint_runs_nothing_else() {
+    let it = of("it's $(rm -rf x) `y`", None);
+    let lifted = it.all()[0].lifted_by();
+    assert_eq!(
+        lifted,
+        r"memory-forge restore --fact 'it'\''s $(rm -rf x) `y`'"
+    );
+}
+
+#[test]
+fn lines_that_people_wrote_count_and_stay() {
+    let files = TestWorkspace::files("");
+    let text = "# Forgotten\r\n\r\n- [a](a.md) — forgotten 2026-01-01: old\r\n\r\n## Corrected facts\r\n\r\nOurs.\r\n\r\n- The sky is green\r\n* \"Water is dry\"\r\n\r\n```\r\n- Code is code\r\n```\r\n\r\n## Other\r\n\r\n- Not a fact here\r\n";
+    files.write(LIST, text);
+    let workspace = open(&files);
+    let known = Corrections::read(&workspace).unwrap();
+    let facts: Vec<&str> = known.all().iter().map(|it| it.fact.as_str()).collect();
+    assert_eq!(facts, ["The sky is green", "Water is dry"]);
+    let new = New {
+        fact: "Fire is cold",
+        ..New::default()
+    };
+    correct(&workspace, &new, now()).unwrap();
+    lift(&workspace, Some(&["Fire is cold".to_owned()]), now()).unwrap();
+    let after = files.read(LIST);
+    for line in text.lines() {
+        assert!(after.contains(line), "{line:?} in {after:?}");
+    }
+    assert!(!after.replace("\r\n", "").contains('\n'), "{after:?}");
+}
+
+#[test]
+fn what_would_refuse_everything_is_refused_itself() {
+    let files = TestWorkspace::files("");
+    let workspace = open(&files);
+    let error = |fact: &str, instead: Option<&str>| {
+        let new = New {
+            fact,
+            instead,
+            ..New::default()
+        };
+        correct(&workspace, &new, now()).unwrap_err().to_string()
+    };
+    assert!(error("Kubernetes", None).contains("one word"));
+    assert!(error("  **—** ", None).contains("no fact"));
+    assert!(error("a b", Some("A `b`.")).contains("says what the fact says"));
+    assert!(error(&"long ".repeat(200), None).contains("500 characters"));
+    let host = New {
+        fact: "db-old.example.com",
+        ..New::default()
+    };
+    correct(&workspace, &host, now()).unwrap();
+    assert!(error("The host is x1", Some("It is db-old.example.com")).contains("repeats"));
+}
+
+#[test]
+fn documents_are_listed_before_facts() {
+    let files = TestWorkspace::files("//- knowledge/a.md\n# A\n\n//- knowledge/b.md\n# B\n");
+    let workspace = open(&files);
+    let new = New {
+        fact: "A is B",
+        ..New::default()
+    };
+    correct(&workspace, &new, now()).unwrap();
+    for path in ["knowledge/a.md", "knowledge/b.md"] {
+        let chosen = crate::knowledge::forget::Chosen {
+            path: path.to_owned(),
+            importance: 5,
+            count: 0,
+            last: None,
+            reason: "old".to_owned(),
+        };
+        crate::knowledge::forget::forget(&workspace, &[chosen], now()).unwrap();
+    }
+    let list = files.read(LIST);
+    let at = |what: &str| {
+        list.find(what)
+            .unwrap_or_else(|| panic!("{what} in {list}"))
+    };
+    assert!(at("(a.md)") < at("(b.md)") && at("(b.md)") < at("## Corrected facts"));
+    assert_eq!(crate::knowledge::forget::list(&workspace).unwrap().len(), 2);
+    assert_eq!(Corrections::read(&workspace).unwrap().all().len(), 1);
+}
+
+/// Words as people write facts with.
+fn words() -> impl Strategy<Value = Vec<String>> {
+    let word = "[a-zA-Zéß]{1,6}|-?[0-9]{1,4}|[a-z]{2}_[a-z]{2}|v[0-9]\\.[0-9]";
+    prop::collection::vec(word, 2..7)
+}
+
+/// One spelling of a word.
+fn spelled(word: &str, how: u8) -> String {
+    match how % 8 {
+        0 => word.to_uppercase(),
+        1 => word.to_lowercase(),
+        2 => format!("**{word}**"),
+        3 => format!("_{word}_"),
+        4 => format!("`{word}`"),
+        5 => format!("“{word}”"),
+        6 => format!("[{word}](https://example.com/x_y)"),
+        _ => word.to_owned(),
+    }
+}
+
+proptest! {
+    #[test]
+    fn whatever_the_spelling_the_tombstone_holds(
+        words in words(),
+        hows in prop::collection::vec(any::<u8>(), 7),
+        spaces in prop::collection::vec(prop::sample::select(vec![" ", "  ", "\t", "\n", "\u{a0}", " \n "]), 7),
+        before in "([a-z]{1,5}[,:]? ){0,3}",
+        after in "[.!?,;:]{0,2}( [a-z]{1,5}){0,3}",
+    ) {
+        let fact = words.join(" ");
+        let mut text = before;
+        for (index, word) in words.iter().enumerate() {
+            if index > 0 {
+                text.push_str(spaces[index]);
+            }
+            text.push_str(&spelled(word, hows[index]));
+        }
+        text.push_str(&after);
+        prop_assert_eq!(of(&fact, None).check(&text).len(), 1, "{:?} {:?}", fact, text);
+    }
+
+    #[test]
+    fn sharing_words_is_not_saying_so(words in words(), seed in any::<usize>()) {
+        let fact = comparable(&words.join(" "));
+        let mut other = words.clone();
+        other.rotate_left(1 + seed % (words.len() - 1));
+        other.dedup();
+        let text = comparable(&other.join(" "));
+        prop_assume!(!text.contains(&fact));
+        prop_assert!(of(&words.join(" "), None).check(&other.join(" ")).is_empty());
+        // Nor is the beginning of it, nor a longer word at its end.
+        let part = words[..words.len() - 1].join(" ");
+        prop_assume!(!comparable(&part).contains(&fact));
+        prop_assert!(of(&words.join(" "), None).check(&part).is_empty());
+        let longer = format!("{}x", words.join(" "));
+        prop_assert!(of(&words.join(" "), None).check(&longer).is_empty());
+    }
+
+    #[test]
+    fn the_list_gives_back_what_it_was_given(
+        fact in "[!-z~é“”][ -~é“”]{3,40}",
+        instead in "[ -~é]{0,30}",
+        reason in "[ -~\n]{0,30}",
+    ) {
+        let files = TestWorkspace::files("");
+        let workspace = open(&files);
+        let new = New { fact: &fact, instead: Some(&instead), reason: Some(&reason) };
+        let Ok(done) = correct(&workspace, &new, now()) else { return Ok(()) };
+        prop_assert_eq!(comparable(&done.correction.fact), comparable(&fact));
+        prop_assert_eq!(
+            comparable(done.correction.instead.as_deref().unwrap_or_default()),
+            comparable(&instead)
+        );
+        prop_assert!(refuse(&workspace, &[&fact]).is_err());
+        let again = correct(&workspace, &new, now()).unwrap();
+        prop_assert_eq!(again.receipt.id, None);
+    }
+
+    #[test]
+    fn any_text_can_be_compared(text in "[ -~\n\t*_`|<>\\[\\]é日\u{200b}]{0,200}") {
+        let once = comparable(&text);
+        prop_assert!(once.starts_with(' ') && once.ends_with(' '));
+    }
+}

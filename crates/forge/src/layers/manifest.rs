@@ -1,0 +1,226 @@
+//! What went into a context and what did not, and why: the same for the text
+//! that people read and for the JSON that programs do.
+
+use super::{Asked, CHARS_PER_TOKEN, Found, Policy, Scope};
+use crate::tokens::thousands;
+use crate::workspace::RelPath;
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Manifest {
+    pub scope: Scope,
+    pub policy_hash: String,
+    pub squad: String,
+    pub agent: String,
+    pub role: String,
+    pub budget_chars: usize,
+    pub layers: Vec<Placed>,
+    /// Characters within the budget, and outside it.
+    pub chars: usize,
+    pub outside_budget_chars: usize,
+    /// Keys of required layers that are not in the context.
+    pub failed_required: Vec<String>,
+}
+
+/// What became of a layer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum State {
+    Ok,
+    /// Required, and not there.
+    Missing,
+    /// There, and no room for it.
+    Evicted,
+    /// Not there, and not needed.
+    Skipped,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Placed {
+    pub id: u8,
+    pub key: String,
+    pub name: String,
+    pub description: String,
+    pub path: Option<RelPath>,
+    pub state: State,
+    /// Characters that went in.
+    pub chars: usize,
+    /// Whether there was more.
+    pub cut: bool,
+    pub stale: bool,
+    pub age_days: Option<i64>,
+    pub outside_budget: bool,
+    pub required: bool,
+    pub supporting: Vec<String>,
+    /// Where it was looked for.
+    pub looked_for: Vec<String>,
+    pub problem: Option<String>,
+}
+
+impl Placed {
+    fn of(found: &Found, who: (&str, &str)) -> Placed {
+        let layer = &found.layer;
+        // What stands beside a required file does not stand in for it.
+        let state = match (found.is_resolved(), &found.shown) {
+            _ if layer.required && found.path.is_none() => State::Missing,
+            (true, Some(_)) => State::Ok,
+            (true, None) => State::Evicted,
+            (false, _) => State::Skipped,
+        };
+        let named = |path: &String| path.replace("{squad}", who.0).replace("{agent}", who.1);
+        Placed {
+            id: layer.id,
+            key: layer.key.clone(),
+            name: layer.name.clone(),
+            description: layer.description.clone(),
+            path: found.path.clone(),
+            state,
+            chars: found.shown.as_ref().map_or(0, |it| it.chars().count()),
+            cut: found.cut,
+            stale: found.is_stale(),
+            age_days: found.age_days,
+            outside_budget: layer.outside_budget,
+            required: layer.required,
+            supporting: found.supporting.clone(),
+            looked_for: layer.paths.iter().map(named).collect(),
+            problem: found.problem.clone(),
+        }
+    }
+
+    /// Required, and not in the context.
+    pub fn failed(&self) -> bool {
+        self.required && self.state != State::Ok
+    }
+
+    fn line(&self) -> String {
+        let state = match self.state {
+            State::Ok => "OK",
+            State::Missing => "MISSING",
+            State::Evicted => "EVICTED",
+            State::Skipped => "skip",
+        };
+        let mut line = format!("L{} {:<30} {state:<8}", self.id, self.name);
+        if self.state == State::Ok {
+            line.push_str(&format!("{:>8} characters", thousands(self.chars)));
+        }
+        if let Some(path) = &self.path {
+            line.push_str(&format!("  {path}"));
+        }
+        let mut marks: Vec<String> = Vec::new();
+        if !self.supporting.is_empty() {
+            marks.push(format!("with {}", self.supporting.join(", ")));
+        }
+        if self.cut && self.state == State::Ok {
+            marks.push("cut".to_owned());
+        }
+        if self.outside_budget && self.state == State::Ok {
+            marks.push("outside the budget".to_owned());
+        }
+        if let Some(days) = self.age_days.filter(|_| self.stale) {
+            marks.push(format!("stale, {days} days old"));
+        }
+        marks.extend(self.problem.clone());
+        if !marks.is_empty() {
+            line.push_str(&format!("  ({})", marks.join("; ")));
+        }
+        line.trim_end().to_owned()
+    }
+}
+
+impl Manifest {
+    pub(super) fn of(
+        asked: &Asked,
+        policy: &Policy,
+        role: String,
+        budget_chars: usize,
+        found: &[Found],
+    ) -> Manifest {
+        let who = (asked.squad, asked.agent);
+        let layers: Vec<Placed> = found.iter().map(|it| Placed::of(it, who)).collect();
+        let sum = |outside: bool| {
+            let of = layers.iter().filter(|it| it.outside_budget == outside);
+            of.map(|it| it.chars).sum()
+        };
+        let failed = layers.iter().filter(|it| it.failed());
+        Manifest {
+            scope: asked.scope,
+            policy_hash: policy.hash.clone(),
+            squad: asked.squad.to_owned(),
+            agent: asked.agent.to_owned(),
+            role,
+            budget_chars,
+            chars: sum(false),
+            outside_budget_chars: sum(true),
+            failed_required: failed.map(|it| it.key.clone()).collect(),
+            layers,
+        }
+    }
+
+    /// As people read it.
+    pub fn text(&self) -> String {
+        let mut lines = vec![
+            format!("Context manifest — {}/{}", self.squad, self.agent),
+            format!(
+                "scope: {} · role: {} · policy: {}",
+                self.scope.name(),
+                self.role,
+                self.policy_hash
+            ),
+            String::new(),
+        ];
+        lines.extend(self.layers.iter().map(Placed::line));
+        lines.push(String::new());
+        for layer in self.layers.iter().filter(|it| it.failed()) {
+            lines.push(format!("FAIL LOUD: {}", self.why(layer)));
+        }
+        lines.push(format!(
+            "Totals: {} characters (~{} tokens, chars/4), {} outside the budget",
+            thousands(self.chars),
+            thousands(tokens(self.chars)),
+            thousands(self.outside_budget_chars)
+        ));
+        lines.push(format!(
+            "Budget: {} characters (~{} tokens, chars/4)",
+            thousands(self.budget_chars),
+            thousands(tokens(self.budget_chars))
+        ));
+        lines.join("\n") + "\n"
+    }
+
+    /// Why each required layer is not there, and what to do about it.
+    pub fn failures(&self) -> Vec<String> {
+        let failed = self.layers.iter().filter(|it| it.failed());
+        failed.map(|it| self.why(it)).collect()
+    }
+
+    fn why(&self, layer: &Placed) -> String {
+        let name = format!("required layer L{} {}", layer.id, layer.key);
+        match (layer.state, &layer.problem) {
+            (State::Evicted, _) => format!(
+                "{name} does not fit into {} characters; raise `budget_chars` or `max_context_tokens`",
+                thousands(self.budget_chars)
+            ),
+            (_, Some(problem)) => format!("{name} cannot be used: {problem}"),
+            _ => format!("{name} is missing; write {}", layer.looked_for.join(" or ")),
+        }
+    }
+}
+
+/// Tokens of so many characters, by estimate.
+pub(super) fn tokens(chars: usize) -> usize {
+    chars.div_ceil(CHARS_PER_TOKEN)
+}
+
+impl Placed {
+    pub fn tokens_est(&self) -> usize {
+        tokens(self.chars)
+    }
+}
+
+impl Manifest {
+    pub fn tokens_est(&self) -> usize {
+        tokens(self.chars)
+    }
+
+    pub fn budget_tokens_est(&self) -> usize {
+        tokens(self.budget_chars)
+    }
+}

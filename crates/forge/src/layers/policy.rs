@@ -1,0 +1,399 @@
+//! Which layers there are, which role gets which of them, and within what
+//! budget: built in, and changed by `.agents/context-policy.yml`. Roles are
+//! merged into the built-in ones, layers take their place.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value, json};
+use sha2::{Digest, Sha256};
+
+use super::Error;
+use crate::document::{self, Value as Yaml};
+use crate::workspace::{RelPath, Workspace};
+
+/// Where a workspace keeps its own policy.
+pub const FILE: &str = ".agents/context-policy.yml";
+
+/// How often a layer changes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Channel {
+    /// Hardly ever: instructions and direction.
+    Static,
+    /// From session to session: what was remembered.
+    Session,
+    /// From turn to turn: what others did today.
+    Turn,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Layer {
+    pub id: u8,
+    pub key: String,
+    pub name: String,
+    pub description: String,
+    /// The first that is there counts.
+    pub paths: Vec<String>,
+    /// Each that is there stands beside it.
+    pub also: Vec<String>,
+    pub required: bool,
+    pub outside_budget: bool,
+    /// After so many days it is stale; 0 means never.
+    pub decay_days: u32,
+    pub channel: Channel,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct RolePolicy {
+    pub layers: Vec<u8>,
+    pub budget_chars: usize,
+    /// Characters at most, by the key of a layer.
+    pub caps: BTreeMap<String, usize>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Policy {
+    pub roles: BTreeMap<String, RolePolicy>,
+    /// By id.
+    pub layers: Vec<Layer>,
+    /// The first 16 digits of the SHA-256 of the whole policy.
+    pub hash: String,
+}
+
+impl Policy {
+    /// The policy of a workspace; the built-in one where it has none.
+    pub fn read(workspace: &Workspace) -> Result<Policy, Error> {
+        let path = RelPath::new(FILE).expect("a constant that is a valid path");
+        match workspace.text_if_there(&path)? {
+            Some(text) => Policy::parse(&text),
+            None => Policy::of(&built_in()),
+        }
+    }
+
+    /// The built-in policy with what `yaml` says in it.
+    pub fn parse(yaml: &str) -> Result<Policy, Error> {
+        let entries = document::yaml(yaml).map_err(|error| Error::Policy {
+            line: (error.line > 0).then_some(error.line),
+            message: error.message,
+        })?;
+        let mut policy = built_in();
+        for (key, value) in entries {
+            let value = as_json(&value);
+            match key.as_str() {
+                "roles" => merge(&mut policy["roles"], value),
+                "layers" if !value.is_null() => policy["layers"] = value,
+                "layers" | "version" => {}
+                other => {
+                    return Err(wrong(format!(
+                        "`{other}` is no part of a policy; it has `roles` and `layers`"
+                    )));
+                }
+            }
+        }
+        Policy::of(&policy)
+    }
+
+    fn of(policy: &Value) -> Result<Policy, Error> {
+        let layers = policy["layers"]
+            .as_array()
+            .ok_or_else(|| wrong("`layers` is no list"))?;
+        let mut layers: Vec<Layer> = layers.iter().map(layer).collect::<Result<_, _>>()?;
+        layers.sort_by_key(|it| it.id);
+        if let Some(twice) = layers.windows(2).find(|it| it[0].id == it[1].id) {
+            return Err(wrong(format!("two layers have the id {}", twice[0].id)));
+        }
+        let roles = policy["roles"]
+            .as_object()
+            .ok_or_else(|| wrong("`roles` is no map"))?;
+        let roles = roles
+            .iter()
+            .map(|(name, value)| Ok((name.to_lowercase(), role(name, value, &layers)?)))
+            .collect::<Result<_, Error>>()?;
+        Ok(Policy {
+            roles,
+            layers,
+            hash: hash(policy),
+        })
+    }
+}
+
+/// Reads as the file would: paths are relative to the workspace.
+fn built_in() -> Value {
+    let memory = ".agents/memory";
+    let own = format!("{memory}/{{squad}}/{{agent}}");
+    json!({
+        "roles": {
+            "scanner": { "layers": [0, 1, 2, 3, 4], "budget_chars": 50_000, "caps": { "state": 2_000 } },
+            "worker": { "layers": [0, 1, 2, 3, 4, 5], "budget_chars": 60_000 },
+            "verifier": { "layers": [0, 1, 2, 3, 4, 5], "budget_chars": 60_000, "caps": { "state": 2_000 } },
+            "lead": { "layers": [0, 1, 2, 3, 4, 5, 6], "budget_chars": 80_000 },
+            "coo": { "layers": [0, 1, 2, 3, 4, 5, 6], "budget_chars": 100_000 },
+        },
+        "layers": [
+            {
+                "id": 0, "key": "system", "name": "System",
+                "description": "The protocol that every agent follows",
+                "paths": [".agents/SYSTEM.md", ".agents/config/SYSTEM.md", ".agents/config/approval-instructions.md"],
+                "required": true, "outside_budget": true, "decay_days": 0, "channel": "static",
+            },
+            {
+                "id": 1, "key": "company", "name": "Company",
+                "description": "What the company is and wants",
+                "paths": [format!("{memory}/company/strategy.md"), ".agents/company.md".to_owned(), format!("{memory}/company/directives.md")],
+                "required": true, "outside_budget": false, "decay_days": 14, "channel": "static",
+            },
+            {
+                "id": 2, "key": "goals", "name": "Goals",
+                "description": "What the squad works towards, and the founder's direction for this cycle",
+                "paths": [format!("{memory}/{{squad}}/goals.md")],
+                "also": [
+                    format!("{memory}/{{squad}}/priorities.md"),
+                    format!("{memory}/company/founder-context.md"),
+                    format!("{memory}/{{squad}}/founder-alignment.md"),
+                ],
+                "required": true, "outside_budget": false, "decay_days": 14, "channel": "static",
+            },
+            {
+                "id": 3, "key": "agent", "name": "Agent",
+                "description": "The agent's own definition",
+                "paths": [".agents/squads/{squad}/{agent}.md"],
+                "required": false, "outside_budget": false, "decay_days": 0, "channel": "static",
+            },
+            {
+                "id": 4, "key": "state", "name": "Memory",
+                "description": "What the agent remembers: its pointers, else its state",
+                "paths": [format!("{own}/MEMORY.md"), format!("{own}/state.md")],
+                "required": false, "outside_budget": false, "decay_days": 7, "channel": "session",
+            },
+            {
+                "id": 5, "key": "feedback", "name": "Feedback (act on this first)",
+                "description": "What was said about the agent's work",
+                "paths": [format!("{own}/feedback.md"), format!("{memory}/{{squad}}/feedback.md")],
+                "also": [format!("{memory}/{{squad}}/feedback.md")],
+                "required": false, "outside_budget": false, "decay_days": 30, "channel": "session",
+            },
+            {
+                "id": 6, "key": "supporting", "name": "Supporting",
+                "description": "Today's briefing, the squad's open work and the learnings of other squads",
+                "paths": [format!("{memory}/daily-briefing.md")],
+                "also": [format!("{memory}/{{squad}}/active-work.md"), format!("{memory}/{{ctx}}/shared/learnings.md")],
+                "required": false, "outside_budget": false, "decay_days": 1, "channel": "turn",
+            },
+        ],
+    })
+}
+
+fn layer(value: &Value) -> Result<Layer, Error> {
+    let map = value
+        .as_object()
+        .ok_or_else(|| wrong("a layer is no map"))?;
+    let id = value["id"]
+        .as_u64()
+        .and_then(|id| u8::try_from(id).ok())
+        .ok_or_else(|| wrong("a layer has no `id` from 0 to 255"))?;
+    let here = |what: &str| wrong(format!("layer {id}: {what}"));
+    for key in map.keys() {
+        const KNOWN: [&str; 10] = [
+            "id",
+            "key",
+            "name",
+            "description",
+            "paths",
+            "also",
+            "required",
+            "outside_budget",
+            "decay_days",
+            "channel",
+        ];
+        if !KNOWN.contains(&key.as_str()) {
+            return Err(here(&format!("`{key}` is no part of a layer")));
+        }
+    }
+    let text = |key: &str| match &value[key] {
+        Value::Null => Ok(None),
+        Value::String(text) => Ok(Some(document::inert_line(text))),
+        _ => Err(here(&format!("`{key}` is no text"))),
+    };
+    let flag = |key: &str| match &value[key] {
+        Value::Null => Ok(false),
+        Value::Bool(flag) => Ok(*flag),
+        _ => Err(here(&format!("`{key}` is neither `true` nor `false`"))),
+    };
+    let paths = |key: &str| -> Result<Vec<String>, Error> {
+        let list = match &value[key] {
+            Value::Null => return Ok(Vec::new()),
+            Value::String(one) => vec![one.clone()],
+            Value::Array(all) => all
+                .iter()
+                .map(|it| it.as_str().map(str::to_owned))
+                .collect::<Option<_>>()
+                .ok_or_else(|| here(&format!("`{key}` is no list of paths")))?,
+            _ => return Err(here(&format!("`{key}` is no list of paths"))),
+        };
+        for path in &list {
+            refuse(path).map_err(|why| here(&format!("`{path}` is refused: {why}")))?;
+        }
+        Ok(list)
+    };
+    let key = text("key")?.ok_or_else(|| here("it has no `key`"))?;
+    let decay = match &value["decay_days"] {
+        Value::Null => 0,
+        days => days
+            .as_u64()
+            .and_then(|days| u32::try_from(days).ok())
+            .ok_or_else(|| here("`decay_days` is no number of days"))?,
+    };
+    let channel = match value["channel"].as_str() {
+        Some("static") => Channel::Static,
+        Some("session") => Channel::Session,
+        Some("turn") => Channel::Turn,
+        Some(_) => return Err(here("`channel` is none of `static`, `session`, `turn`")),
+        None if id <= 3 => Channel::Static,
+        None if id <= 5 => Channel::Session,
+        None => Channel::Turn,
+    };
+    let layer = Layer {
+        id,
+        name: text("name")?.unwrap_or_else(|| key.clone()),
+        description: text("description")?.unwrap_or_default(),
+        paths: paths("paths")?,
+        also: paths("also")?,
+        required: flag("required")?,
+        outside_budget: flag("outside_budget")?,
+        decay_days: decay,
+        channel,
+        key,
+    };
+    match layer.paths.is_empty() && layer.also.is_empty() {
+        true => Err(here("it has no `paths`")),
+        false => Ok(layer),
+    }
+}
+
+/// What was put away is not brought back by a policy, and nothing outside the
+/// workspace is read.
+fn refuse(template: &str) -> Result<(), String> {
+    let put_away = |part: &str| ["archive", "tombstoned"].contains(&part.to_lowercase().as_str());
+    let plain = ["{squad}", "{agent}", "{ctx}"]
+        .iter()
+        .fold(template.to_owned(), |path, name| path.replace(name, "x"));
+    if plain.contains(['{', '}']) {
+        return Err("only `{squad}`, `{agent}` and `{ctx}` are filled in".to_owned());
+    }
+    if template.split(['/', '\\']).any(put_away) {
+        return Err("what lies under `archive/` or `tombstoned/` was put away".to_owned());
+    }
+    match RelPath::new(&plain) {
+        Ok(_) => Ok(()),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+fn role(name: &str, value: &Value, layers: &[Layer]) -> Result<RolePolicy, Error> {
+    let here = |what: &str| wrong(format!("role `{name}`: {what}"));
+    let map = value.as_object().ok_or_else(|| here("it is no map"))?;
+    for key in map.keys() {
+        if !["layers", "budget_chars", "caps"].contains(&key.as_str()) {
+            return Err(here(&format!("`{key}` is no part of a role")));
+        }
+    }
+    let number = |value: &Value| value.as_u64().and_then(|it| usize::try_from(it).ok());
+    let ids = value["layers"]
+        .as_array()
+        .ok_or_else(|| here("`layers` is no list"))?;
+    let ids: Vec<u8> = ids
+        .iter()
+        .map(|it| it.as_u64().and_then(|id| u8::try_from(id).ok()))
+        .collect::<Option<_>>()
+        .ok_or_else(|| here("`layers` is no list of numbers"))?;
+    if let Some(unknown) = ids.iter().find(|id| !layers.iter().any(|it| it.id == **id)) {
+        // Fewer layers than are built in need not be taken out of every role.
+        let built_in = usize::from(*unknown) <= 6;
+        if !built_in {
+            return Err(here(&format!("there is no layer {unknown}")));
+        }
+    }
+    let budget = number(&value["budget_chars"]).filter(|it| *it > 0);
+    let caps = match &value["caps"] {
+        Value::Null => BTreeMap::new(),
+        Value::Object(caps) => caps
+            .iter()
+            .map(|(key, most)| Some((key.clone(), number(most)?)))
+            .collect::<Option<_>>()
+            .ok_or_else(|| here("`caps` has what is no number"))?,
+        _ => return Err(here("`caps` is no map")),
+    };
+    Ok(RolePolicy {
+        layers: ids,
+        budget_chars: budget.ok_or_else(|| here("`budget_chars` is no number above 0"))?,
+        caps,
+    })
+}
+
+/// Puts maps into maps, and anything else in the place of what was there.
+fn merge(base: &mut Value, over: Value) {
+    match (base, over) {
+        (Value::Object(base), Value::Object(over)) => {
+            for (key, value) in over {
+                merge(base.entry(key).or_insert(Value::Null), value);
+            }
+        }
+        // An empty entry says nothing.
+        (_, Value::Null) => {}
+        (base, over) => *base = over,
+    }
+}
+
+fn as_json(value: &Yaml) -> Value {
+    match value {
+        Yaml::Null => Value::Null,
+        Yaml::Bool(flag) => (*flag).into(),
+        Yaml::Int(number) => (*number).into(),
+        Yaml::Float(number) => (*number).into(),
+        Yaml::Text(text) => text.as_str().into(),
+        Yaml::List(values) => values.iter().map(as_json).collect(),
+        Yaml::Map(entries) => {
+            let entries = entries.iter();
+            Value::Object(
+                entries
+                    .map(|(key, value)| (key.clone(), as_json(value)))
+                    .collect(),
+            )
+        }
+    }
+}
+
+/// The whole policy in a form that does not depend on the order of keys.
+fn hash(policy: &Value) -> String {
+    let text = canonical(policy).to_string();
+    let digest = Sha256::digest(text.as_bytes());
+    digest
+        .iter()
+        .take(8)
+        .map(|byte| format!("{byte:02x}"))
+        .collect()
+}
+
+fn canonical(value: &Value) -> Value {
+    match value {
+        Value::Object(map) => {
+            let sorted: BTreeMap<&String, Value> = map
+                .iter()
+                .map(|(key, value)| (key, canonical(value)))
+                .collect();
+            let mut out = Map::new();
+            for (key, value) in sorted {
+                out.insert(key.clone(), value);
+            }
+            Value::Object(out)
+        }
+        Value::Array(all) => all.iter().map(canonical).collect(),
+        other => other.clone(),
+    }
+}
+
+fn wrong(message: impl Into<String>) -> Error {
+    Error::Policy {
+        line: None,
+        message: message.into(),
+    }
+}

@@ -1,0 +1,98 @@
+//! Which role an agent has: by its definition, else by its name. Words are
+//! counted, and no model is asked.
+
+use super::Policy;
+
+/// What speaks for a role.
+const WORDS: [(&str, &[&str]); 5] = [
+    (
+        "scanner",
+        &[
+            "scanner", "scan", "scout", "monitor", "watch", "watcher", "crawler", "tracker",
+            "discover", "intel",
+        ],
+    ),
+    (
+        "worker",
+        &[
+            "worker",
+            "builder",
+            "build",
+            "engineer",
+            "developer",
+            "coder",
+            "writer",
+            "designer",
+            "implement",
+            "executor",
+            "maker",
+        ],
+    ),
+    (
+        "lead",
+        &[
+            "lead",
+            "leader",
+            "manager",
+            "head",
+            "coordinator",
+            "orchestrator",
+            "director",
+            "planner",
+        ],
+    ),
+    (
+        "coo",
+        &["coo", "executive", "chief", "operations", "founder"],
+    ),
+    (
+        "verifier",
+        &[
+            "verifier",
+            "verify",
+            "reviewer",
+            "review",
+            "tester",
+            "test",
+            "qa",
+            "auditor",
+            "audit",
+            "critic",
+            "validator",
+        ],
+    ),
+];
+
+/// The role of an agent: a name that the policy has, else the one that more
+/// words speak for than for any other, else `worker`.
+pub fn resolve(said: Option<&str>, agent: &str, policy: &Policy) -> String {
+    let exact = |text: &str| {
+        let name = text.trim().to_lowercase();
+        match name.as_str() {
+            "company-lead" => Some("coo".to_owned()),
+            _ => policy.roles.contains_key(&name).then_some(name),
+        }
+    };
+    for text in said.into_iter().chain([agent]) {
+        if let Some(role) = exact(text).or_else(|| by_words(text)) {
+            return role;
+        }
+    }
+    "worker".to_owned()
+}
+
+fn by_words(text: &str) -> Option<String> {
+    let text = text.to_lowercase();
+    let words: Vec<&str> = text
+        .split(|c: char| !c.is_alphanumeric())
+        .filter(|word| !word.is_empty())
+        .collect();
+    let count = |known: &[&str]| words.iter().filter(|word| known.contains(word)).count();
+    let mut scores: Vec<(usize, &str)> = WORDS
+        .iter()
+        .map(|(role, known)| (count(known), *role))
+        .collect();
+    scores.sort_by_key(|(score, _)| std::cmp::Reverse(*score));
+    let (best, second) = (scores[0], scores[1]);
+    (best.0 > 0 && best.0 > second.0).then(|| best.1.to_owned())
+}

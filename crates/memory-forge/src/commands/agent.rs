@@ -1,0 +1,174 @@
+//! `agent`: what agents remember for themselves. Each subcommand has a file of
+//! its own and works on one memory, or on all of them.
+
+use std::io::Read;
+
+use clap::{Args, Subcommand};
+use forge::agents::{Error, Home};
+use forge::workspace::Workspace;
+
+use crate::memory;
+use crate::report::{CommandError, Exit};
+use crate::settings::Settings;
+use crate::ui::{Ui, printable};
+
+mod context;
+mod index;
+mod learn;
+mod recall;
+mod remember;
+mod rotate;
+
+/// Keep what agents remember: pointers, topics, learnings
+///
+/// Each agent has a folder `.agents/memory/<squad>/<agent>/` with one file for
+/// each topic and `MEMORY.md`, which points to them and is always loaded: 200
+/// lines and 25,000 bytes at most, one line for each topic.
+#[derive(Debug, Args)]
+#[command(
+    arg_required_else_help = true,
+    disable_help_subcommand = true,
+    after_help = "\
+Examples:
+  memory-forge agent remember \"API migration\" --agent eng/builder --type project \\
+      --content \"Revision 37 is deployed; 38 waits for the schema.\"
+  memory-forge agent recall \"write the next migration\" --agent builder
+  memory-forge agent learn \"Freezing the clock fixed the flaky tests\" --squad eng
+  memory-forge agent context --for run --agent eng/builder
+  memory-forge agent index --check
+  memory-forge agent rotate --dry-run"
+)]
+pub(crate) struct AgentArgs {
+    #[command(subcommand)]
+    command: AgentCommand,
+}
+
+#[derive(Debug, Subcommand)]
+enum AgentCommand {
+    Context(context::ContextArgs),
+    Index(index::IndexArgs),
+    Remember(remember::RememberArgs),
+    Recall(recall::RecallArgs),
+    Learn(learn::LearnArgs),
+    Rotate(rotate::RotateArgs),
+}
+
+/// Whose memory is meant.
+#[derive(Debug, Args)]
+pub(super) struct Whose {
+    /// The agent: `squad/agent`, or `agent` where one squad only has it, or
+    /// `knowledge` for what all of them share
+    #[arg(long, short, value_name = "AGENT")]
+    agent: Option<String>,
+}
+
+impl Whose {
+    /// The memory that was named, or the only one there is.
+    fn one(&self, workspace: &Workspace) -> Result<Home, CommandError> {
+        if let Some(name) = &self.agent {
+            return Ok(Home::find(workspace, name)?);
+        }
+        match Home::all(workspace).as_slice() {
+            [one] => Ok(one.clone()),
+            [] => Err(Error::NoMemory.into()),
+            homes => Err(named(
+                CommandError::usage("Several agents have a memory here; say which with `--agent`"),
+                homes,
+            )),
+        }
+    }
+
+    /// The memory that was named, or all there are; `knowledge/` counts once
+    /// it has an index.
+    fn all(&self, workspace: &Workspace) -> Result<Vec<Home>, CommandError> {
+        if let Some(name) = &self.agent {
+            return Ok(vec![Home::find(workspace, name)?]);
+        }
+        let mut homes = Home::all(workspace);
+        let knowledge = Home::knowledge();
+        let index = knowledge.file(forge::agents::pointers::FILE)?;
+        if workspace.absolute(&index).is_file() {
+            homes.push(knowledge);
+        }
+        Ok(homes)
+    }
+}
+
+pub(crate) fn run(args: AgentArgs, settings: &Settings, ui: &mut Ui) -> Result<Exit, CommandError> {
+    let workspace = memory::workspace(settings, ui)?;
+    match args.command {
+        AgentCommand::Context(args) => context::run(&args, &workspace, settings, ui),
+        AgentCommand::Index(args) => index::run(&args, &workspace, settings, ui),
+        AgentCommand::Remember(args) => remember::run(&args, &workspace, settings, ui),
+        AgentCommand::Recall(args) => recall::run(&args, &workspace, settings, ui),
+        AgentCommand::Learn(args) => learn::run(&args, &workspace, settings, ui),
+        AgentCommand::Rotate(args) => rotate::run(&args, &workspace, settings, ui),
+    }
+}
+
+impl From<Error> for CommandError {
+    fn from(error: Error) -> CommandError {
+        let told = printable(&error.to_string()).into_owned();
+        let failure = CommandError::failure(told.clone());
+        match error {
+            Error::Workspace(error) => error.into(),
+            Error::Refused(refused) => refused.into(),
+            Error::NoMemory => failure.hint(
+                "Name a squad and an agent: `memory-forge agent remember … --agent eng/builder` makes the folder",
+            ),
+            Error::Unknown { homes, .. } if homes.is_empty() => failure,
+            Error::Unknown { homes, .. } => named(failure, &homes),
+            Error::Ambiguous { .. } => failure.hint("Name the squad as well"),
+            Error::Segment { .. } | Error::Path(_) | Error::Rating { .. } => {
+                CommandError::usage(told)
+            }
+            Error::NotATopic { .. } => failure.hint("Choose another name"),
+            Error::NoText => failure.hint("Give it as an argument, or pipe it in"),
+            Error::Secret { .. } => {
+                failure.hint("Take it out, and name the place where it is kept instead")
+            }
+            Error::KeptElsewhere { .. } => {
+                failure.hint("Say in a sentence what it taught, and where to find it")
+            }
+            Error::Known { path, .. } => failure
+                .hint(format!(
+                    "Add to it: `memory-forge agent remember --update {}`",
+                    printable(path.file_name())
+                ))
+                .hint("If it is another matter, give it another name, or pass `--new`"),
+            Error::NoTopic { .. } => failure.hint("`memory-forge agent index` lists what there is"),
+        }
+    }
+}
+
+/// Text that was given as an argument, or else from standard input.
+fn text_or_input(given: Option<&str>, settings: &Settings) -> Result<String, CommandError> {
+    if let Some(text) = given {
+        return Ok(text.to_owned());
+    }
+    if settings.stdin_terminal {
+        return Ok(String::new());
+    }
+    let mut bytes = Vec::new();
+    let read = std::io::stdin().lock().read_to_end(&mut bytes);
+    read.map_err(|error| CommandError::failure(format!("Cannot read standard input: {error}")))?;
+    String::from_utf8(bytes).map_err(|_| {
+        CommandError::failure("The text on standard input is not UTF-8").hint("Convert it first")
+    })
+}
+
+/// Agents named in an error at most.
+const MOST: usize = 10;
+
+fn named(error: CommandError, homes: &[Home]) -> CommandError {
+    let names: Vec<String> = homes
+        .iter()
+        .take(MOST)
+        .map(|home| printable(&home.to_string()).into_owned())
+        .collect();
+    let more = match homes.len() > MOST {
+        true => format!(" and {} more", homes.len() - MOST),
+        false => String::new(),
+    };
+    error.hint(format!("There are {}{more}", names.join(", ")))
+}

@@ -1,0 +1,183 @@
+//! `agent context`: the layers that an agent starts with, by its role and
+//! within its budget. It reads, and writes nothing.
+
+use clap::{Args, ValueEnum};
+use forge::agents::Home;
+use forge::layers::{self, Asked, Error, Manifest, Placed, Scope, State};
+use forge::workspace::Workspace;
+use serde_json::{Value, json};
+
+use super::Whose;
+use crate::report::{CommandError, Exit};
+use crate::settings::Settings;
+use crate::ui::{Ui, printable};
+
+/// Put together what an agent starts with, and say what went in
+///
+/// Layers L0 to L6 come from files under `.agents/`: system, company, goals,
+/// agent, memory, feedback, supporting. The role decides which of them and how
+/// many characters; `.agents/context-policy.yml` changes both. A required layer
+/// that is missing is an error, and the exit code is 1.
+///
+/// Without `--prompt` the manifest is shown: what went in, what was cut, what
+/// is missing. With it, the text itself.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  memory-forge agent context --for run --squad eng --agent builder
+  memory-forge agent context --for session --agent eng/builder --prompt
+  memory-forge agent context --for tick --agent eng/builder --json")]
+pub(crate) struct ContextArgs {
+    /// What it is for
+    #[arg(long = "for", value_name = "WHAT", default_value = "run")]
+    scope: For,
+
+    /// The squad of the agent
+    #[arg(long, value_name = "SQUAD", requires = "agent")]
+    squad: Option<String>,
+
+    #[command(flatten)]
+    whose: Whose,
+
+    /// The role, in place of the one that the agent has
+    #[arg(long, value_name = "ROLE")]
+    role: Option<String>,
+
+    /// Print the text for the agent in place of the manifest
+    #[arg(long)]
+    prompt: bool,
+
+    /// Print the manifest as JSON, with `--prompt` the text in it
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum For {
+    /// An agent that a program starts: everything
+    Run,
+    /// A turn of one that runs: what may have changed (L4 to L6)
+    Tick,
+    /// The start of a conversation: static layers and what was remembered (L0
+    /// to L5); ticks bring the rest
+    Session,
+}
+
+pub(super) fn run(
+    args: &ContextArgs,
+    workspace: &Workspace,
+    settings: &Settings,
+    ui: &mut Ui,
+) -> Result<Exit, CommandError> {
+    let home = args.home(workspace)?;
+    let Some((squad, agent)) = home.agent() else {
+        return Err(CommandError::usage("`knowledge` is no agent")
+            .hint("Name a squad and an agent: `--agent eng/builder`"));
+    };
+    let asked = Asked {
+        scope: match args.scope {
+            For::Run => Scope::Run,
+            For::Tick => Scope::Tick,
+            For::Session => Scope::Session,
+        },
+        squad,
+        agent,
+        role: args.role.as_deref(),
+        now: settings.now,
+    };
+    let context = layers::assemble(workspace, &asked)?;
+    let manifest = &context.manifest;
+    let failures = manifest.failures();
+    if args.json {
+        let mut value = manifest_json(manifest);
+        if args.prompt && failures.is_empty() {
+            value["text"] = context.text.as_str().into();
+        }
+        ui.json(&value)?;
+    } else if !args.prompt {
+        ui.print(&printable(&manifest.text()))?;
+    } else if failures.is_empty() {
+        ui.print(&context.text)?;
+    }
+    if failures.is_empty() {
+        return Ok(Exit::Success);
+    }
+    for failure in &failures {
+        ui.warn(&format!("FAIL LOUD: {}", printable(failure)));
+    }
+    Ok(Exit::Failure)
+}
+
+impl ContextArgs {
+    fn home(&self, workspace: &Workspace) -> Result<Home, CommandError> {
+        match (&self.squad, &self.whose.agent) {
+            (Some(squad), Some(agent)) => Ok(Home::open(squad, agent)?),
+            _ => self.whose.one(workspace),
+        }
+    }
+}
+
+fn manifest_json(manifest: &Manifest) -> Value {
+    let layers: Vec<Value> = manifest.layers.iter().map(layer_json).collect();
+    json!({
+        "format": "context-manifest-v1",
+        "scope": manifest.scope.name(),
+        "policy_hash": manifest.policy_hash,
+        "squad": manifest.squad,
+        "agent": manifest.agent,
+        "role": manifest.role,
+        "budget": {
+            "chars": manifest.budget_chars,
+            "tokensEst": manifest.budget_tokens_est(),
+        },
+        "layers": layers,
+        "totals": {
+            "chars": manifest.chars,
+            "tokensEst": manifest.tokens_est(),
+            "outsideBudgetChars": manifest.outside_budget_chars,
+        },
+        "failed_required": manifest.failed_required,
+    })
+}
+
+fn layer_json(layer: &Placed) -> Value {
+    json!({
+        "id": layer.id,
+        "key": layer.key,
+        "name": layer.name,
+        "description": layer.description,
+        "path": layer.path.as_ref().map(ToString::to_string),
+        "chars": layer.chars,
+        "tokens_est": layer.tokens_est(),
+        "evicted": layer.state == State::Evicted,
+        "cut": layer.cut,
+        "resolved": layer.path.is_some() || !layer.supporting.is_empty(),
+        "failed": layer.failed(),
+        "stale": layer.stale,
+        "staleness_days": layer.age_days,
+        "outside_budget": layer.outside_budget,
+        "required": layer.required,
+        "supporting_sources": layer.supporting,
+        "problem": layer.problem,
+    })
+}
+
+impl From<Error> for CommandError {
+    fn from(error: Error) -> CommandError {
+        let told = printable(&error.to_string()).into_owned();
+        match error {
+            Error::Agent(error) => error.into(),
+            Error::Workspace(error) => error.into(),
+            Error::Policy { .. } => {
+                CommandError::failure(told).hint(
+                "`roles` are merged into the built-in ones, `layers` replace them; without the file the built-in policy holds",
+            )
+            }
+            Error::Role { known, .. } => {
+                let known: Vec<String> =
+                    known.iter().map(|it| printable(it).into_owned()).collect();
+                CommandError::usage(told).hint(format!("There are {}", known.join(", ")))
+            }
+        }
+    }
+}

@@ -1,0 +1,191 @@
+//! `agent index`: one pointer for each topic, within the caps; and a look at
+//! the index that Claude Code keeps for itself.
+
+use clap::Args;
+use forge::agents::claude::{self, Checked};
+use forge::agents::pointers::{self, Indexed, MAX_BYTES, MAX_LINES};
+use forge::workspace::Workspace;
+use serde_json::{Value, json};
+
+use super::Whose;
+use crate::report::{CommandError, Exit};
+use crate::settings::Settings;
+use crate::ui::{Ui, printable};
+
+/// Bring `MEMORY.md` up to date, or check it
+///
+/// Every topic gets a line `- [Title](file.md) — description`; new ones stand
+/// first. What you wrote stays as it is, in its order. An index never has more
+/// than 200 lines or 25,000 bytes: the pointers that are worth least, by age,
+/// use and importance, move to `MEMORY-more.md` and come back when there is
+/// room. Private topics (`*.local.md`) are listed in `MEMORY.local.md`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  memory-forge agent index                      All agents
+  memory-forge agent index --agent knowledge    An index of `knowledge/`
+  memory-forge agent index --fix                Drop pointers to files that are gone
+  memory-forge agent index --check              Change nothing; Claude Code's own too")]
+pub(crate) struct IndexArgs {
+    #[command(flatten)]
+    whose: Whose,
+
+    /// Take out pointers to files that are gone, also those written by hand
+    #[arg(long)]
+    fix: bool,
+
+    /// Change nothing; exit with 1 when something needs attention
+    #[arg(long, conflicts_with = "fix")]
+    check: bool,
+
+    /// Print the result as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) fn run(
+    args: &IndexArgs,
+    workspace: &Workspace,
+    settings: &Settings,
+    ui: &mut Ui,
+) -> Result<Exit, CommandError> {
+    let homes = args.whose.all(workspace)?;
+    let mut all = Vec::new();
+    for home in &homes {
+        let done = match args.check {
+            true => pointers::check(workspace, home, settings.now)?,
+            false => pointers::index(workspace, home, args.fix, settings.now)?,
+        };
+        all.push((home.to_string(), done));
+    }
+    let own = match (args.check, &settings.home) {
+        (true, Some(home)) => claude::check(&claude::folder(workspace.root(), home)),
+        _ => None,
+    };
+    let is_fine = own.as_ref().is_none_or(Checked::is_fine)
+        && all.iter().all(|(_, done)| {
+            done.lost.is_empty() && done.changed.is_empty() && done.problems.is_empty()
+        });
+    if args.json {
+        ui.json(&json!({
+            "version": 1,
+            "memories": all.iter().map(|(name, done)| memory_json(name, done)).collect::<Vec<_>>(),
+            "claude": own.as_ref().map(claude_json),
+            "checked": args.check,
+        }))?;
+    } else {
+        for (name, done) in &all {
+            show(name, done, args, ui)?;
+        }
+        if let Some(own) = &own {
+            show_claude(own, ui)?;
+        }
+        if all.is_empty() && own.is_none() {
+            ui.note("No agent has a memory here yet; `memory-forge agent remember` begins one");
+        }
+    }
+    Ok(match args.check && !is_fine {
+        true => Exit::Failure,
+        false => Exit::Success,
+    })
+}
+
+fn show(name: &str, done: &Indexed, args: &IndexArgs, ui: &mut Ui) -> Result<(), CommandError> {
+    let would = if args.check { "would be " } else { "" };
+    ui.line(&format!("{}: {} topics", printable(name), done.topics))?;
+    for file in &done.files {
+        let more = match file.more {
+            0 => String::new(),
+            more => format!(", {more} more behind it"),
+        };
+        let state = match done.changed.contains(&file.path) {
+            true => format!(" ({would}written)"),
+            false => String::new(),
+        };
+        ui.line(&format!(
+            "  {}: {} of {MAX_LINES} lines, {} of {MAX_BYTES} bytes{more}{state}",
+            printable(file.path.as_str()),
+            file.lines,
+            file.bytes
+        ))?;
+        if file.was_too_long && args.check {
+            ui.line("  It is longer than those who load it read")?;
+        }
+    }
+    const MOST: usize = 10;
+    for path in done.added.iter().take(MOST) {
+        ui.line(&format!("  + {}", printable(path.as_str())))?;
+    }
+    if done.added.len() > MOST {
+        ui.line(&format!("  + and {} more", done.added.len() - MOST))?;
+    }
+    for lost in done.lost.iter().take(MOST) {
+        let said = format!(
+            "`{}` line {}: `{}` is not there, or others lack it",
+            lost.file, lost.line, lost.target
+        );
+        match args.fix {
+            true => ui.line(&format!("  - {}", printable(&said)))?,
+            false => ui.warn(&printable(&said)),
+        }
+    }
+    if done.lost.len() > MOST {
+        ui.warn(&format!("and {} more", done.lost.len() - MOST));
+    }
+    if !done.lost.is_empty() && !args.fix {
+        ui.note("`memory-forge agent index --fix` takes such pointers out");
+    }
+    for problem in &done.problems {
+        ui.warn(&printable(problem));
+    }
+    Ok(())
+}
+
+fn show_claude(own: &Checked, ui: &mut Ui) -> Result<(), CommandError> {
+    ui.line(&format!(
+        "Claude Code's own: {}\n  {} of {MAX_LINES} lines, {} of {MAX_BYTES} bytes",
+        printable(&own.path.display().to_string()),
+        own.lines,
+        own.bytes
+    ))?;
+    if own.is_too_long() {
+        ui.warn("Claude Code reads only its first 200 lines and 25,000 characters");
+    }
+    for (line, target) in &own.lost {
+        ui.warn(&printable(&format!("line {line}: `{target}` is not there")));
+    }
+    for name in &own.unlisted {
+        ui.warn(&printable(&format!("nothing points to `{name}`")));
+    }
+    Ok(())
+}
+
+fn memory_json(name: &str, done: &Indexed) -> Value {
+    json!({
+        "agent": name,
+        "topics": done.topics,
+        "files": done.files.iter().map(|file| json!({
+            "path": file.path.as_str(), "lines": file.lines, "bytes": file.bytes,
+            "more": file.more, "wasTooLong": file.was_too_long,
+        })).collect::<Vec<_>>(),
+        "changed": done.changed.iter().map(|it| it.as_str()).collect::<Vec<_>>(),
+        "added": done.added.iter().map(|it| it.as_str()).collect::<Vec<_>>(),
+        "lost": done.lost.iter().map(|it| json!({
+            "file": it.file.as_str(), "line": it.line, "target": it.target,
+        })).collect::<Vec<_>>(),
+        "problems": done.problems,
+        "change": done.receipt.as_ref().and_then(|it| it.id.clone()),
+    })
+}
+
+fn claude_json(own: &Checked) -> Value {
+    json!({
+        "path": own.path.display().to_string(),
+        "lines": own.lines,
+        "bytes": own.bytes,
+        "tooLong": own.is_too_long(),
+        "lost": own.lost.iter().map(|(line, target)| json!({ "line": line, "target": target }))
+            .collect::<Vec<_>>(),
+        "unlisted": own.unlisted,
+    })
+}
