@@ -322,10 +322,7 @@ pub(super) fn entries(document: &Document) -> Vec<Dated> {
                 (date, start + line.len())
             }
             BlockKind::Heading => {
-                let heading = document
-                    .sections
-                    .iter()
-                    .find(|section| section.level > 0 && section.heading.start == block.span.start);
+                let heading = document.section_at(block.span.start);
                 let title = heading.map_or("", |section| section.title.as_str());
                 let Some(date) = title.get(..10).and_then(|it| it.parse::<Date>().ok()) else {
                     continue;

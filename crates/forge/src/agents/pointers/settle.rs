@@ -120,7 +120,7 @@ fn step(
         let (pointers, rest) = split_page(page);
         for unit in read(number + 1, pointers) {
             match unit.kind {
-                UnitKind::Pointer => behind.push(unit),
+                UnitKind::Pointer | UnitKind::Lost { .. } => behind.push(unit),
                 UnitKind::Title => {}
                 _ if unit.text.trim().is_empty() => {}
                 _ => add_lines(&mut moved, &unit.text),
@@ -171,9 +171,7 @@ fn step(
     away.extend(behind.iter().filter(|unit| !chosen.holds(unit)));
     for unit in here.iter().filter(|unit| !chosen.holds(unit)) {
         match unit.kind {
-            UnitKind::Pointer if keep == Keep::Text || units::lines(&unit.text) == 1 => {
-                away.push(unit);
-            }
+            _ if is_pointer(unit, keep) => away.push(unit),
             _ if unit.text.trim().is_empty() => {}
             _ => add_lines(&mut moved, &unit.text),
         }
@@ -220,6 +218,12 @@ fn add_lines(out: &mut String, text: &str) {
     if !text.is_empty() && !text.ends_with(['\n', '\r']) {
         out.push('\n');
     }
+}
+
+/// Whether it is a line that may stand on a page as well as in the index.
+fn is_pointer(unit: &Unit, keep: Keep) -> bool {
+    matches!(unit.kind, UnitKind::Pointer | UnitKind::Lost { .. })
+        && (keep == Keep::Text || units::lines(&unit.text) == 1)
 }
 
 fn index_fits(text: &str) -> bool {
@@ -273,9 +277,7 @@ fn choose<'a>(
     };
     let worth: HashMap<&String, f64> = candidates.iter().map(|it| (&it.target, it.worth)).collect();
     let all = || here.iter().chain(behind);
-    let is_pointer = |unit: &&Unit| {
-        unit.kind == UnitKind::Pointer && (keep == Keep::Text || units::lines(&unit.text) == 1)
-    };
+    let is_pointer = |unit: &&Unit| is_pointer(unit, keep);
     let newest = candidates
         .iter()
         .max_by(|a, b| (a.written, &b.target).cmp(&(b.written, &a.target)));
@@ -367,9 +369,10 @@ impl Draft<'_> {
             let found = units::targets(text, self.names);
             let units = units::units(text, self.names);
             let has_note = units.iter().any(|unit| unit.kind == UnitKind::Note);
+            let lines: HashSet<&str> = self.new.iter().copied().collect();
             let new = candidates
                 .iter()
-                .filter(|it| self.new.contains(&it.line.as_str()));
+                .filter(|it| lines.contains(it.line.as_str()));
             let back = self.back.iter().flat_map(|unit| &unit.targets);
             has_note == self.note.is_some()
                 && new
