@@ -16,6 +16,7 @@ pub mod index;
 pub mod routing;
 
 pub mod mind;
+pub mod teams;
 pub mod recall;
 pub mod knowledge;
 pub mod federation;

@@ -202,7 +202,9 @@ pub fn list_items(text: &str) -> Vec<String> {
 pub use decisions::condense::Condensed;
 pub(crate) use decisions::condense::condensed;
 pub(crate) use decisions::supersede::{annotated, content_words};
-pub(crate) use values::first_date;
+pub(crate) use decisions::{blocks as decision_blocks, id_at_start, lines as decision_lines};
+pub(crate) use sessions::{in_order as session_blocks, number_of as session_number};
+pub(crate) use values::{end_of_text, first_date, is_unset, labelled, marker, plain};
 
 fn modified(path: &Path) -> Option<Timestamp> {
     let time = std::fs::metadata(path).ok()?.modified().ok()?;
