@@ -10,6 +10,7 @@ use crate::document;
 
 mod align;
 mod numbers;
+pub mod private;
 mod task;
 mod three;
 mod units;
@@ -108,9 +109,10 @@ pub fn merge(kind: Kind, base: &str, ours: &str, theirs: &str) -> Result<Merged,
     let texts = [base, ours, theirs].map(|it| document::parse(it));
     let [base, ours, theirs] = [&texts[0], &texts[1], &texts[2]];
     let base = units::pieces(base, kind);
-    let ours = units::pieces(ours, kind);
-    let theirs = units::pieces(theirs, kind);
-    let three = three::three(kind, false, &base, &ours, &theirs);
+    let mut ours = units::pieces(ours, kind);
+    let mut theirs = units::pieces(theirs, kind);
+    let follow = three::settle_names(&base, &mut ours, &mut theirs);
+    let three = three::three(kind, false, &base, &ours, &theirs, follow);
     let order = weave::order(kind, &three);
     let (text, expected) = weave::ours_only(&three, &order);
     let read = document::parse(text);
@@ -135,7 +137,8 @@ fn woven_finely(kind: Kind, base: &str, ours: &str, theirs: &str) -> Option<Stri
     let base = units::fine_pieces(base, kind);
     let ours = units::fine_pieces(ours, kind);
     let theirs = units::fine_pieces(theirs, kind);
-    let three = three::three(kind, true, &base, &ours, &theirs);
+    let follow = Default::default();
+    let three = three::three(kind, true, &base, &ours, &theirs, follow);
     let order = weave::order(kind, &three);
     (weave::conflicts(&three) == 0).then(|| weave::text(&three, &order))
 }

@@ -14,6 +14,8 @@ mod autoload;
 mod config;
 mod disk;
 pub mod git;
+mod identity;
+mod ignore;
 mod lock;
 mod outside;
 mod path;
@@ -30,6 +32,8 @@ pub use config::{
     AuditConfig, Config, ConfigProblem, ForgetConfig, IndexConfig, KeyDoc, MindConfig,
     SearchConfig, SearchMode, reference,
 };
+pub use identity::{Identity, identity};
+pub use ignore::{IgnoreRule, ignoring};
 pub use lock::Lock;
 pub use outside::{
     BACKUP_SUFFIX, Backup, OutsideChange, OutsideFile, change_outside, lock_outside,

@@ -208,9 +208,24 @@ fn mentions(series: Series, text: &str) -> Vec<(usize, Range<usize>)> {
 pub(super) type Renames = BTreeMap<(Series, usize), usize>;
 
 /// The text with mentions of renamed entries following them. What the text
-/// before spoke of already means another entry and stays.
-pub(super) fn following(text: &str, before: Option<&str>, renames: &Renames) -> String {
+/// before spoke of already means another entry and stays; an entry's own name
+/// and its former ones are not mentions.
+pub(super) fn following(
+    text: &str,
+    own: Option<&Numbered>,
+    before: Option<&str>,
+    renames: &Renames,
+) -> String {
     let mut out = text.to_owned();
+    if renames.is_empty() {
+        return out;
+    }
+    let is_own = |at: usize| {
+        own.is_some_and(|it| {
+            it.digits.start == at || it.line.as_ref().is_some_and(|it| it.contains(&at))
+        })
+    };
+    let mut edits = Vec::new();
     for series in [Series::Decision, Series::Session] {
         if !renames.keys().any(|(it, _)| *it == series) {
             continue;
@@ -218,13 +233,19 @@ pub(super) fn following(text: &str, before: Option<&str>, renames: &Renames) -> 
         let known: BTreeSet<usize> = before
             .map(|it| mentions(series, it).into_iter().map(|(n, _)| n).collect())
             .unwrap_or_default();
-        for (number, span) in mentions(series, &out).into_iter().rev() {
+        for (number, span) in mentions(series, text) {
             if let Some(new) = renames.get(&(series, number))
                 && !known.contains(&number)
+                && !is_own(span.start)
             {
-                out.replace_range(span, &series.digits(*new));
+                edits.push((span, series.digits(*new)));
             }
         }
+    }
+    // From the back, so that places further ahead stay true.
+    edits.sort_by_key(|(span, _)| std::cmp::Reverse(span.start));
+    for (span, digits) in edits {
+        out.replace_range(span, &digits);
     }
     out
 }
@@ -276,7 +297,7 @@ mod tests {
     fn mentions_follow_and_others_stay() {
         let renames = Renames::from([((Series::Decision, 12), 13)]);
         let check = |text: &str, before, expect: &str| {
-            assert_eq!(following(text, before, &renames), expect);
+            assert_eq!(following(text, None, before, &renames), expect);
         };
         check("see DEC-012, DEC-0120 and XDEC-012", None, "see DEC-013, DEC-0120 and XDEC-012");
         check("`DEC-012` and DEC-012.", None, "`DEC-012` and DEC-013.");

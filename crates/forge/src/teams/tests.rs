@@ -274,7 +274,7 @@ fn bytes_that_nobody_touched_stay() {
         base,
         &ours,
         &theirs,
-        &format!("{ours}\r\n## DEC-003: Three\r\n- c\r\n"),
+        &format!("{ours}\r\n## DEC-003: Three\r\n- c"),
     );
 }
 
@@ -296,5 +296,208 @@ fn names_tell_what_a_file_holds() {
         ("src/a.md", None),
     ] {
         assert_eq!(Kind::of(path), kind, "{path}");
+    }
+}
+
+/// What makes an entry itself: its text without its own number.
+fn entries(kind: Kind, text: &str) -> BTreeSet<String> {
+    let document = document::parse(text);
+    let units = units::pieces(&document, kind).units;
+    let entries = units
+        .iter()
+        .filter(|it| matches!(it.what, units::What::Entry | units::What::Item));
+    entries.map(|it| it.same.clone()).collect()
+}
+
+fn numbers_of(kind: Kind, text: &str) -> Vec<String> {
+    let document = document::parse(text);
+    let units = units::pieces(&document, kind).units;
+    let numbered = units.iter().filter(|it| it.numbered.is_some());
+    numbered.map(|it| it.key.clone()).collect()
+}
+
+fn kind() -> impl Strategy<Value = Kind> {
+    prop::sample::select(vec![
+        Kind::Sessions,
+        Kind::Decisions,
+        Kind::Progress,
+        Kind::Archive,
+        Kind::Pointers,
+        Kind::Learnings,
+        Kind::State,
+    ])
+}
+
+fn line() -> impl Strategy<Value = String> {
+    prop_oneof![
+        2 => "[a-z $|#>*`~\\[\\]()!-]{0,20}",
+        2 => Just(String::new()),
+        1 => Just("```".to_owned()),
+        1 => Just("<!-- c -->".to_owned()),
+        1 => Just("---".to_owned()),
+        1 => Just("None.".to_owned()),
+        2 => "- \\[[ x]\\] [a-c]{1,2}",
+        1 => "  - \\[[ x]\\] [a-c]{1,2}",
+        1 => "- \\[[a-c]\\]\\([a-c].md\\) — [a-c]",
+        1 => "#{1,3} [A-C]",
+        2 => "## DEC-00[1-4]: [a-c]",
+        1 => "- \\*\\*Formerly:\\*\\* DEC-00[1-4]",
+        1 => "see DEC-00[1-4]",
+        2 => "## Session [1-4] — 2026-01-0[1-9]",
+        1 => "## 2026-01-0[1-9] - [a-c]",
+        1 => "\\*\\*2026-01-0[1-9]\\*\\* - [a-c]",
+        1 => Just("日本語 é".to_owned()),
+    ]
+}
+
+fn text() -> impl Strategy<Value = String> {
+    (
+        prop::collection::vec(line(), 0..14),
+        prop_oneof![4 => Just("\n"), 1 => Just("\r\n")],
+        prop_oneof![3 => Just(true), 1 => Just(false)],
+    )
+        .prop_map(|(lines, end, closed)| lines.join(end) + if closed { end } else { "" })
+}
+
+/// A version of a text: some lines gone, some new.
+fn edited(base: String) -> impl Strategy<Value = String> {
+    let lines: Vec<String> = base.split_inclusive('\n').map(str::to_owned).collect();
+    let count = lines.len();
+    (
+        prop::collection::vec(prop::bool::weighted(0.85), count),
+        prop::collection::vec((0..=count, line()), 0..5),
+    )
+        .prop_map(move |(keep, added)| {
+            let mut out = String::new();
+            for at in 0..=count {
+                for (_, line) in added.iter().filter(|it| it.0 == at) {
+                    out.push_str(line);
+                    out.push('\n');
+                }
+                if at < count && keep[at] {
+                    out.push_str(&lines[at]);
+                }
+            }
+            out
+        })
+}
+
+fn versions() -> impl Strategy<Value = (String, String, String)> {
+    text().prop_flat_map(|base| (Just(base.clone()), edited(base.clone()), edited(base)))
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(300))]
+
+    #[test]
+    fn pieces_are_the_whole_file(kind in kind(), text in text()) {
+        let document = document::parse(&text[..]);
+        let pieces = units::pieces(&document, kind);
+        let mut again = String::new();
+        for (gap, unit) in pieces.gaps.iter().zip(&pieces.units) {
+            prop_assert!(gap.trim().is_empty(), "{gap:?}");
+            again.push_str(gap);
+            again.push_str(unit.text);
+        }
+        again.push_str(pieces.gaps[pieces.units.len()]);
+        prop_assert_eq!(again, text);
+    }
+
+    #[test]
+    fn one_side_alone_is_the_result(kind in kind(), base in text(), side in text()) {
+        for (ours, theirs) in [(&side, &side), (&base, &side), (&side, &base)] {
+            prop_assert_eq!(&merged(kind, &base, ours, theirs).text, &side);
+        }
+    }
+
+    #[test]
+    fn nothing_that_anyone_added_is_lost(kind in kind(), (base, ours, theirs) in versions()) {
+        let Ok(got) = merge(kind, &base, &ours, &theirs) else { return Ok(()) };
+        prop_assert_eq!(&merge(kind, &base, &ours, &theirs).expect("again"), &got);
+        if got.conflicts > 0 {
+            return Ok(());
+        }
+        // Every line that is new on a side is in the result, but for names and
+        // boxes, which follow other rules.
+        let plain = |line: &str| line.trim().len() > 1 && !line.contains("DEC-")
+            && !line.contains("Session") && !line.contains("- [") && line.trim() != "None.";
+        for side in [&ours, &theirs] {
+            let new = side.lines().filter(|line| plain(line) && !base.contains(line.trim()));
+            for line in new {
+                prop_assert!(got.text.contains(line.trim()), "{line:?} is gone from\n{}", got.text);
+            }
+        }
+        // A number that was unique on each side is unique.
+        let unique = |text: &str| {
+            let all = numbers_of(kind, text);
+            all.iter().collect::<BTreeSet<_>>().len() == all.len()
+        };
+        if unique(&base) && unique(&ours) && unique(&theirs) {
+            prop_assert!(unique(&got.text), "{}", got.text);
+        }
+        // Merged with either parent from there on, nothing changes.
+        for parent in [&ours, &theirs] {
+            prop_assert_eq!(&merged(kind, parent, &got.text, parent).text, &got.text);
+            prop_assert_eq!(&merged(kind, parent, parent, &got.text).text, &got.text);
+        }
+    }
+}
+
+/// A log or a list of decisions with entries of its own behind a common part.
+fn with_entries(kind: Kind, common: usize, own: &[String]) -> String {
+    let mut text = "# Log\n".to_owned();
+    for number in 1..=common + own.len() {
+        let said = match number <= common {
+            true => format!("common {number}"),
+            false => own[number - common - 1].clone(),
+        };
+        text.push_str(&match kind {
+            Kind::Decisions => decision(number, &said, ""),
+            _ => session(number, &said),
+        });
+    }
+    text
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    #[test]
+    fn any_order_of_merges_gives_the_same_entries(
+        kind in prop::sample::select(vec![Kind::Sessions, Kind::Decisions]),
+        common in 0usize..4,
+        counts in prop::collection::vec(1usize..4, 2..6),
+        order in any::<prop::sample::Index>(),
+    ) {
+        let base = with_entries(kind, common, &[]);
+        let branches: Vec<String> = counts
+            .iter()
+            .enumerate()
+            .map(|(branch, count)| {
+                let own: Vec<String> = (0..*count).map(|it| format!("of {branch} no {it}")).collect();
+                with_entries(kind, common, &own)
+            })
+            .collect();
+        let mut expected = entries(kind, &base);
+        branches.iter().for_each(|it| expected.extend(entries(kind, it)));
+        let mut turned = branches.clone();
+        turned.rotate_left(order.index(branches.len()));
+        let mut results = Vec::new();
+        for branches in [branches, turned] {
+            let mut main = base.clone();
+            for branch in &branches {
+                let got = merged(kind, &base, &main, branch);
+                prop_assert_eq!(got.conflicts, 0);
+                main = got.text;
+                // The same branch once more, from the old base, adds nothing.
+                prop_assert_eq!(&merged(kind, &base, &main, branch).text, &main);
+            }
+            let numbers = numbers_of(kind, &main);
+            prop_assert_eq!(numbers.iter().collect::<BTreeSet<_>>().len(), numbers.len());
+            prop_assert_eq!(numbers.len(), expected.len());
+            results.push(entries(kind, &main));
+        }
+        prop_assert_eq!(&results[0], &expected);
+        prop_assert_eq!(&results[1], &expected);
     }
 }

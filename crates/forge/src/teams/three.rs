@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use super::numbers::{self, Renames, Series};
+use super::numbers::{self, Numbered, Renames, Series};
 use super::task::Task;
 use super::units::{Pieces, Unit, What};
 use super::{Kind, align, woven_finely};
@@ -43,8 +43,69 @@ pub(super) struct Three<'p, 't> {
     pub(super) of_base: Vec<usize>,
     pub(super) of_ours: Vec<usize>,
     pub(super) of_theirs: Vec<usize>,
+    /// What theirs are called now that were called otherwise.
     pub(super) renames: Renames,
+    /// What mentions follow, in our text and in theirs.
+    follow: [Renames; 2],
 }
+
+/// Where one side has an entry that the other gave another number since.
+fn known_renames(from: &[Unit<'_>], to: &[Unit<'_>]) -> Renames {
+    let mut later: HashMap<(Series, usize), Vec<&Unit<'_>>> = HashMap::new();
+    for unit in to {
+        if let Some(it) = &unit.numbered {
+            for former in &it.former {
+                later.entry((it.series, *former)).or_default().push(unit);
+            }
+        }
+    }
+    let mut found = Renames::new();
+    for unit in from {
+        let Some(it) = &unit.numbered else { continue };
+        let name = (it.series, it.number);
+        let mut same = later.get(&name).into_iter().flatten();
+        if let Some(new) = same.find(|new| new.same == unit.same)
+            && let Some(new) = &new.numbered
+            && new.number != it.number
+        {
+            found.insert(name, new.number);
+        }
+    }
+    found
+}
+
+/// Lets the mentions of renamed entries count as what they mean now.
+pub(super) fn settle_names<'t>(
+    base: &Pieces<'t>,
+    ours: &mut Pieces<'t>,
+    theirs: &mut Pieces<'t>,
+) -> [Renames; 2] {
+    let mut follow = [Renames::new(), Renames::new()];
+    let before: HashMap<&str, &str> = base.units.iter().map(|it| (&it.key[..], it.text)).collect();
+    // One name may stand in the text of the next.
+    for _ in 0..MOST_CHAINED {
+        let found = [
+            known_renames(&ours.units, &theirs.units),
+            known_renames(&theirs.units, &ours.units),
+        ];
+        if found == follow {
+            break;
+        }
+        follow = found;
+        for (pieces, renames) in [(&mut *ours, &follow[0]), (&mut *theirs, &follow[1])] {
+            if renames.is_empty() {
+                continue;
+            }
+            for unit in &mut pieces.units {
+                let before = before.get(&unit.key[..]).copied();
+                unit.compare_as(renames, before);
+            }
+        }
+    }
+    follow
+}
+
+const MOST_CHAINED: usize = 8;
 
 /// `fine` is for what is nested in an item: it is not taken apart further.
 pub(super) fn three<'p, 't>(
@@ -53,6 +114,7 @@ pub(super) fn three<'p, 't>(
     base: &'p Pieces<'t>,
     ours: &'p Pieces<'t>,
     theirs: &'p Pieces<'t>,
+    follow: [Renames; 2],
 ) -> Three<'p, 't> {
     let to_ours = align::versions(&base.units, &ours.units);
     let to_theirs = align::versions(&base.units, &theirs.units);
@@ -75,6 +137,7 @@ pub(super) fn three<'p, 't>(
         of_ours: vec![usize::MAX; ours.units.len()],
         of_theirs: vec![usize::MAX; theirs.units.len()],
         renames: Renames::new(),
+        follow,
     };
     for index in 0..base.units.len() {
         let node = it.add(Some(index), to_ours[index], to_theirs[index]);
@@ -91,6 +154,8 @@ pub(super) fn three<'p, 't>(
         }
     }
     it.renumber();
+    let renames = it.renames.clone();
+    it.follow[1].extend(renames);
     for index in 0..it.nodes.len() {
         it.nodes[index].fate = it.fate(kind, fine, index);
     }
@@ -209,7 +274,6 @@ impl Three<'_, '_> {
 
     fn fate(&self, kind: Kind, fine: bool, index: usize) -> Fate {
         let [base, ours, theirs] = self.units(index);
-        let number = self.nodes[index].number;
         match (base, ours, theirs) {
             (_, Some(ours), Some(theirs)) => {
                 let merged = || match ours.what {
@@ -219,26 +283,20 @@ impl Three<'_, '_> {
                     }
                     What::Heading | What::Entry => None,
                 };
-                self.both(base, ours, theirs, number, merged)
+                self.both(index, base, ours, theirs, merged)
             }
-            (Some(base), Some(ours), None) => match outlives(base, ours) {
+            (Some(_), Some(ours), None) => match self.outlives(index) {
                 None => Fate::Gone,
-                Some(true) => Fate::Kept(ours.text.to_owned()),
-                Some(false) => Fate::Conflict(ours.text.to_owned(), String::new()),
+                Some(true) => Fate::Kept(self.told(OURS, index, ours)),
+                Some(false) => Fate::Conflict(self.told(OURS, index, ours), String::new()),
             },
-            (Some(base), None, Some(theirs)) => {
-                let text = numbers::following(theirs.text, Some(base.text), &self.renames);
-                match outlives(base, theirs) {
-                    None => Fate::Gone,
-                    Some(true) => Fate::Kept(text),
-                    Some(false) => Fate::Conflict(String::new(), text),
-                }
-            }
-            (None, Some(ours), None) => Fate::Kept(ours.text.to_owned()),
-            (None, None, Some(theirs)) => {
-                let text = self.named(theirs, theirs, theirs, number);
-                Fate::Kept(numbers_in_body(&text, theirs, number, &self.renames))
-            }
+            (Some(_), None, Some(theirs)) => match self.outlives(index) {
+                None => Fate::Gone,
+                Some(true) => Fate::Kept(self.told(THEIRS, index, theirs)),
+                Some(false) => Fate::Conflict(String::new(), self.told(THEIRS, index, theirs)),
+            },
+            (None, Some(ours), None) => Fate::Kept(self.told(OURS, index, ours)),
+            (None, None, Some(theirs)) => Fate::Kept(self.told(THEIRS, index, theirs)),
             (_, None, None) => Fate::Gone,
         }
     }
@@ -246,52 +304,71 @@ impl Three<'_, '_> {
     /// What both sides have.
     fn both(
         &self,
+        index: usize,
         base: Option<&Unit<'_>>,
         ours: &Unit<'_>,
         theirs: &Unit<'_>,
-        number: Option<usize>,
         merged: impl FnOnce() -> Option<String>,
     ) -> Fate {
-        let named = |it| self.named(it, ours, theirs, number);
-        let follow = |text: String| match base {
-            Some(base) => numbers::following(&text, Some(base.text), &self.renames),
-            None => text,
-        };
+        let mine = || self.told(OURS, index, ours);
+        let other = || self.told(THEIRS, index, theirs);
         if ours.same == theirs.same {
             let as_before = base.is_some_and(|it| it.text == ours.text);
-            return Fate::Kept(named(if as_before { theirs } else { ours }));
+            return Fate::Kept(if as_before { other() } else { mine() });
         }
         match base {
-            Some(base) if base.same == ours.same => return Fate::Kept(follow(named(theirs))),
-            Some(base) if base.same == theirs.same => return Fate::Kept(named(ours)),
+            Some(base) if base.same == ours.same => return Fate::Kept(other()),
+            Some(base) if base.same == theirs.same => return Fate::Kept(mine()),
             _ => {}
         }
         match merged() {
             Some(text) => Fate::Kept(text),
-            None => Fate::Conflict(named(ours), named(theirs)),
+            None => Fate::Conflict(mine(), other()),
         }
     }
 
-    /// A side's text under the number that the entry has now.
-    fn named(
-        &self,
-        text: &Unit<'_>,
-        ours: &Unit<'_>,
-        theirs: &Unit<'_>,
-        number: Option<usize>,
-    ) -> String {
-        let (Some(it), Some(number)) = (&text.numbered, number) else {
-            return text.text.to_owned();
+    /// A side's text under the number that the entry has now, with what it
+    /// mentions under theirs.
+    fn told(&self, side: usize, index: usize, unit: &Unit<'_>) -> String {
+        let [base, ours, theirs] = self.units(index);
+        let before = base.map(|it| it.text);
+        let own = unit.numbered.as_ref();
+        let text = numbers::following(unit.text, own, before, &self.follow[side]);
+        let (Some(it), Some(number)) = (own, self.nodes[index].number) else {
+            return text;
         };
         let mut former = BTreeSet::new();
-        for side in [ours, theirs] {
-            if let Some(it) = &side.numbered {
+        for it in [ours, theirs].into_iter().flatten() {
+            if let Some(it) = &it.numbered {
                 former.extend(it.former.iter().copied());
                 former.insert(it.number);
             }
         }
         former.remove(&number);
-        it.renamed(text.text, number, &former)
+        match Numbered::read(it.series, it.number, &text) {
+            Some(it) => it.renamed(&text, number, &former),
+            None => text,
+        }
+    }
+
+    /// What becomes of a piece that the other side removed: gone when it is as
+    /// it was, kept when it must be, else a conflict.
+    fn outlives(&self, index: usize) -> Option<bool> {
+        let [base, ours, theirs] = self.units(index);
+        let (base, now) = (base?, ours.or(theirs)?);
+        if now.what == What::Heading {
+            return None;
+        }
+        let of = if ours.is_some() { &self.of_ours } else { &self.of_theirs };
+        let place = now.section.map(|it| of[it]);
+        let moved = now.what == What::Item && base.section.map(|it| self.of_base[it]) != place;
+        if base.same == now.same {
+            // Whoever put it elsewhere still has a use for it.
+            return moved.then_some(true);
+        }
+        // Somebody did it meanwhile: that is worth more than a short list.
+        let done = |it: &Unit<'_>| Task::read(it.text).is_some_and(|it| it.done());
+        Some(now.what == What::Item && base.key == now.key && !done(base) && done(now))
     }
 
     /// An entry that one side edited while the other moved it to the archive
@@ -378,40 +455,8 @@ impl Three<'_, '_> {
     }
 }
 
-/// Mentions of renamed entries in an entry of theirs; its own heading and its
-/// former names are not mentions.
-fn numbers_in_body(text: &str, unit: &Unit<'_>, number: Option<usize>, renames: &Renames) -> String {
-    let (Some(it), Some(number)) = (&unit.numbered, number) else {
-        return numbers::following(text, None, renames);
-    };
-    let followed = numbers::following(unit.text, None, renames);
-    // The heading may have been renamed with the rest; reading it again tells
-    // where things stand.
-    let at = match renames.get(&(it.series, it.number)) {
-        Some(new) => *new,
-        None => it.number,
-    };
-    match numbers::Numbered::read(it.series, at, &followed) {
-        Some(again) => {
-            let mut former = it.former.clone();
-            former.insert(it.number);
-            former.remove(&number);
-            again.renamed(&followed, number, &former)
-        }
-        None => text.to_owned(),
-    }
-}
-
-/// What becomes of a piece that the other side removed: gone when it is as it
-/// was, kept when it must be, else a conflict.
-fn outlives(base: &Unit<'_>, now: &Unit<'_>) -> Option<bool> {
-    if base.same == now.same || now.what == What::Heading {
-        return None;
-    }
-    // Somebody did it meanwhile: that is worth more than the list being short.
-    let done = |it: &Unit<'_>| Task::read(it.text).is_some_and(|it| it.done());
-    Some(now.what == What::Item && base.key == now.key && !done(base) && done(now))
-}
+const OURS: usize = 0;
+const THEIRS: usize = 1;
 
 /// An item that both sides changed: a task by its parts, and what is nested
 /// below it item by item.

@@ -8,7 +8,7 @@ use std::ops::Range;
 use jiff::civil::Date;
 
 use super::Kind;
-use super::numbers::{Numbered, Series};
+use super::numbers::{self, Numbered, Renames, Series};
 use crate::document::{self, Block, BlockKind, Document};
 use crate::mind;
 
@@ -40,6 +40,19 @@ pub(super) struct Unit<'t> {
     pub(super) date: Option<Date>,
     /// The entry in the archive that a line stands for.
     pub(super) stands_for: Option<(Series, usize)>,
+}
+
+impl Unit<'_> {
+    /// Compares it as if what it mentions had its new names.
+    pub(super) fn compare_as(&mut self, renames: &Renames, before: Option<&str>) {
+        let own = self.numbered.as_ref();
+        let text = numbers::following(self.text, own, before, renames);
+        if text != self.text {
+            let again = own.and_then(|it| Numbered::read(it.series, it.number, &text));
+            let text = again.map_or(text.clone(), |it| it.anonymous(&text));
+            self.same = document::normalise(&text).into_owned();
+        }
+    }
 }
 
 #[derive(Debug)]

@@ -31,6 +31,8 @@ const COMMANDS: &[&str] = &[
     "upgrade",
     "setup",
     "uninstall",
+    "merge",
+    "share",
     "status",
     "config",
     "hook",

@@ -23,6 +23,7 @@ mod mcp_limits;
 mod links;
 mod lint;
 mod manifest;
+mod merge;
 mod mind;
 mod organise;
 mod save;
