@@ -7,6 +7,7 @@
 use std::fmt;
 
 use crate::document;
+use crate::workspace::{RelPath, Workspace};
 
 mod align;
 mod numbers;
@@ -146,6 +147,17 @@ fn woven_finely(kind: Kind, base: &str, ours: &str, theirs: &str) -> Option<Stri
 /// What an entry was called before it was merged, as `DEC-012`.
 pub fn former_names(entry: &str) -> Vec<String> {
     numbers::former_names(entry)
+}
+
+/// The word of `.gitattributes` that has git call our driver.
+pub const ATTRIBUTE: &str = "merge=memory-forge";
+
+/// Whether the files of this workspace name the driver.
+pub fn names_driver(workspace: &Workspace) -> bool {
+    let path = RelPath::new(".gitattributes");
+    let text = path.ok().and_then(|it| workspace.text_if_there(&it).ok()?);
+    let meant = |line: &str| !line.trim_start().starts_with('#') && line.contains(ATTRIBUTE);
+    text.is_some_and(|text| text.lines().any(meant))
 }
 
 fn has_markers(text: &str) -> bool {

@@ -38,7 +38,7 @@ pub use lock::Lock;
 pub use outside::{
     BACKUP_SUFFIX, Backup, OutsideChange, OutsideFile, change_outside, lock_outside,
 };
-pub use path::{PathError, RelPath, slug};
+pub use path::{PRIVATE, PathError, RelPath, slug};
 pub use proposal::{Move, Proposal, Proposed};
 pub use role::{Role, role};
 pub use root::{FoundBy, Root, RootHints, discover};

@@ -1,10 +1,7 @@
 //! What is a person's own: `*.local.md`, which git ignores. Such files are
 //! searched and briefed like others; sharing one is an act of its own.
 
-use crate::workspace::{Error, IgnoreRule, PathError, Proposed, RelPath, Workspace, git};
-use crate::workspace::ignoring as ignore;
-
-const ENDING: &str = ".local.md";
+use crate::workspace::{self, Error, IgnoreRule, PRIVATE, PathError, Proposed, RelPath, Workspace, git};
 
 /// The rule that keeps private files from git.
 pub const RULE: IgnoreRule<'static> = IgnoreRule {
@@ -14,29 +11,29 @@ pub const RULE: IgnoreRule<'static> = IgnoreRule {
 };
 
 pub fn is_private(path: &RelPath) -> bool {
-    path.file_name().len() > ENDING.len() && path.as_str().ends_with(ENDING)
+    path.is_private()
 }
 
 /// The name under which a private file would be shared.
 pub fn shared(path: &RelPath) -> Option<Result<RelPath, PathError>> {
-    let stem = path.as_str().strip_suffix(ENDING).filter(|_| is_private(path))?;
+    let stem = path.as_str().strip_suffix(PRIVATE).filter(|_| is_private(path))?;
     Some(RelPath::new(&format!("{stem}.md")))
 }
 
 /// The name under which a shared file would be private.
 pub fn own(path: &RelPath) -> Option<Result<RelPath, PathError>> {
     let stem = path.as_str().strip_suffix(".md").filter(|_| !is_private(path))?;
-    Some(RelPath::new(&format!("{stem}{ENDING}")))
+    Some(RelPath::new(&format!("{stem}{PRIVATE}")))
 }
 
 /// The change of `.gitignore` that private files need, if any.
 pub fn ignoring(workspace: &Workspace) -> Result<Option<Proposed>, Error> {
-    ignore(workspace, &[RULE])
+    workspace::ignoring(workspace, &[RULE])
 }
 
 /// Private files that git tracks all the same: everyone gets them.
 pub fn tracked(workspace: &Workspace) -> Result<Vec<String>, Error> {
-    git::tracked_like(workspace.root(), ENDING)
+    git::tracked_like(workspace.root(), PRIVATE)
 }
 
 #[cfg(test)]

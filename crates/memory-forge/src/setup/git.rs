@@ -14,7 +14,6 @@ pub(crate) const ATTRIBUTES: &str = ".gitattributes";
 
 const BEGIN: &str = "# memory-forge:begin";
 const END: &str = "# memory-forge:end";
-const NAMES_US: &str = "merge=memory-forge";
 
 /// A setting of the clone: what it is and what it shall be.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -46,18 +45,12 @@ impl Wiring {
 /// Looks without changing anything. Git is started only where the files name
 /// the driver.
 pub(crate) fn wiring(workspace: &Workspace) -> Wiring {
-    let names_us = std::fs::read_to_string(workspace.root().join(ATTRIBUTES))
-        .is_ok_and(|text| names_us(&text));
-    match names_us.then(|| git::driver(workspace.root())) {
+    let named = teams::names_driver(workspace);
+    match named.then(|| git::driver(workspace.root())) {
         None | Some(Driver::NoRepository) => Wiring::None,
         Some(Driver::Set(_)) => Wiring::Whole,
         Some(Driver::Missing) => Wiring::NotInThisClone,
     }
-}
-
-fn names_us(text: &str) -> bool {
-    let meant = |line: &str| !line.trim_start().starts_with('#') && line.contains(NAMES_US);
-    text.lines().any(meant)
 }
 
 pub(crate) fn is_in(text: &str) -> bool {
@@ -68,7 +61,7 @@ pub(crate) fn is_in(text: &str) -> bool {
 pub(crate) fn with(current: Option<&str>) -> String {
     let text = current.unwrap_or_default();
     let newline = if text.contains("\r\n") { "\r\n" } else { "\n" };
-    let lines = teams::PATTERNS.iter().map(|it| format!("{it} {NAMES_US}"));
+    let lines = teams::PATTERNS.iter().map(|it| format!("{it} {}", teams::ATTRIBUTE));
     let lines: Vec<String> = std::iter::once(BEGIN.to_owned())
         .chain(lines)
         .chain([END.to_owned()])
@@ -128,7 +121,7 @@ mod tests {
     fn any_end_of_a_file_comes_back() {
         for text in ["", "\n", "*.md text", "*.md text\n", "a\r\nb\r\n"] {
             let with_it = with(Some(text));
-            assert!(names_us(&with_it) && is_in(&with_it), "{with_it:?}");
+            assert!(is_in(&with_it), "{with_it:?}");
             assert_eq!(with(Some(&with_it)), with_it, "twice is once");
             assert_eq!(without(&with_it).as_deref(), Some(text));
         }
