@@ -96,6 +96,16 @@ impl<'a> Mind<'a> {
         Ok(self.workspace.text_if_there(self.files.path(which))?)
     }
 
+    /// `STATE.local.md` beside the state, which is one person's: its path and
+    /// text. One that cannot be read is as good as none.
+    fn private_state(&self) -> Option<(String, String)> {
+        let state = self.files.path(File::State).as_str();
+        let path = format!("{}{}", state.strip_suffix(".md")?, workspace::PRIVATE);
+        let text = self.workspace.text_if_there(&RelPath::new(&path).ok()?);
+        let text = text.ok().flatten().filter(|it| !it.trim().is_empty())?;
+        Some((path, text))
+    }
+
     fn document(&self, which: File) -> Result<Option<Document>, Error> {
         Ok(self.text(which)?.map(document::parse))
     }

@@ -118,7 +118,11 @@ pub fn merge(kind: Kind, base: &str, ours: &str, theirs: &str) -> Result<Merged,
     let (text, expected) = weave::ours_only(&three, &order);
     let read = document::parse(text);
     let read = units::pieces(&read, kind).units;
-    if !read.iter().map(|it| it.text).eq(expected.iter().map(|it| &it[..])) {
+    if !read
+        .iter()
+        .map(|it| it.text)
+        .eq(expected.iter().map(|it| &it[..]))
+    {
         return Err(NotMerged::Unsafe);
     }
     let renames = three.renames.iter();
@@ -142,11 +146,6 @@ fn woven_finely(kind: Kind, base: &str, ours: &str, theirs: &str) -> Option<Stri
     let three = three::three(kind, true, &base, &ours, &theirs, follow);
     let order = weave::order(kind, &three);
     (weave::conflicts(&three) == 0).then(|| weave::text(&three, &order))
-}
-
-/// What an entry was called before it was merged, as `DEC-012`.
-pub fn former_names(entry: &str) -> Vec<String> {
-    numbers::former_names(entry)
 }
 
 /// The word of `.gitattributes` that has git call our driver.

@@ -11,8 +11,8 @@ use crate::mind::HOOK_FAILURES;
 use crate::recall::{self, Ask, Mode};
 use crate::routing;
 use crate::secrets;
-use crate::tokens::{Tokenizer, thousands};
 use crate::teams::{self, private};
+use crate::tokens::{Tokenizer, thousands};
 use crate::workspace::git::{self, Driver, Ignored};
 use crate::workspace::{
     Autoload, AutoloadFile, DERIVED, Error, Found, RelPath, Unfinished, Workspace,

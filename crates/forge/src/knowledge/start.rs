@@ -51,7 +51,10 @@ mod tests {
         let ws = TestWorkspace::files("//- .gitignore\ntarget\n//- knowledge/a.md\n# A\n\nText.\n");
         ws.git_init();
         assert_eq!(paths(&ws), ["knowledge/README.md", ".gitignore"]);
-        assert_eq!(ws.read(".gitignore"), "target\n.memory-forge/\n*.local.md\n");
+        assert_eq!(
+            ws.read(".gitignore"),
+            "target\n.memory-forge/\n*.local.md\n"
+        );
         assert!(
             ws.read("knowledge/README.md")
                 .contains("- [A](a.md) — Text.")
@@ -68,8 +71,9 @@ mod tests {
 
     #[test]
     fn what_is_there_stays() {
-        let ws =
-            TestWorkspace::files("//- .gitignore\n.memory-forge\n*.local.md\n//- knowledge/README.md\nmine\n");
+        let ws = TestWorkspace::files(
+            "//- .gitignore\n.memory-forge\n*.local.md\n//- knowledge/README.md\nmine\n",
+        );
         ws.git_init();
         assert_eq!(paths(&ws), Vec::<String>::new());
         assert_eq!(ws.read("knowledge/README.md"), "mine\n");

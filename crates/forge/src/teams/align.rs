@@ -164,7 +164,9 @@ impl<'u, 't> Pairs<'u, 't> {
             let mut left: HashMap<(Option<usize>, u8), Vec<usize>> = HashMap::new();
             for (index, unit) in units.iter().enumerate() {
                 if unit.what == What::Heading && open(index) {
-                    left.entry((unit.section, unit.level)).or_default().push(index);
+                    left.entry((unit.section, unit.level))
+                        .or_default()
+                        .push(index);
                 }
             }
             left
@@ -193,7 +195,10 @@ impl<'u, 't> Pairs<'u, 't> {
         let mut there: HashMap<(Option<usize>, What), Vec<usize>> = HashMap::new();
         for (index, unit) in self.to.iter().enumerate() {
             if !self.taken[index] && unit.numbered.is_none() && unit.what != What::Heading {
-                there.entry((unit.section, unit.what)).or_default().push(index);
+                there
+                    .entry((unit.section, unit.what))
+                    .or_default()
+                    .push(index);
             }
         }
         let mut here: Vec<((Option<usize>, What), Vec<usize>)> = Vec::new();
@@ -214,7 +219,9 @@ impl<'u, 't> Pairs<'u, 't> {
             here[at].1.push(index);
         }
         for (place, from) in here {
-            let Some(to) = there.get(&place) else { continue };
+            let Some(to) = there.get(&place) else {
+                continue;
+            };
             if let (&[from], &[to], What::Text) = (&from[..], &to[..], place.1) {
                 self.join(from, to);
                 continue;

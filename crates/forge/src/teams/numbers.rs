@@ -148,24 +148,6 @@ fn former_line(document: &Document) -> Option<(Range<usize>, String)> {
     None
 }
 
-/// What an entry was called before, as names: `DEC-012`.
-pub(super) fn former_names(text: &str) -> Vec<String> {
-    if find_ignoring_case(text, LABEL).is_none() {
-        return Vec::new();
-    }
-    let document = document::parse(text);
-    let Some((_, value)) = former_line(&document) else {
-        return Vec::new();
-    };
-    [Series::Decision, Series::Session]
-        .into_iter()
-        .flat_map(|series| {
-            let found: Vec<_> = occurrences(series, &value).collect();
-            found.into_iter().map(move |(it, _)| series.name(it))
-        })
-        .collect()
-}
-
 /// Every mention of a number of a series, with the place of its digits.
 fn occurrences(series: Series, text: &str) -> impl Iterator<Item = (usize, Range<usize>)> {
     let prefix = series.prefix();
@@ -275,7 +257,10 @@ mod tests {
             renamed("## DEC-012: T\r\n\r\nText.\r\n", 13, &[12]),
             "## DEC-013: T\r\n\r\n- **Formerly:** DEC-012\r\n\r\nText.\r\n"
         );
-        assert_eq!(renamed("## DEC-012: T", 13, &[12]), "## DEC-013: T\n- **Formerly:** DEC-012");
+        assert_eq!(
+            renamed("## DEC-012: T", 13, &[12]),
+            "## DEC-013: T\n- **Formerly:** DEC-012"
+        );
         assert_eq!(
             renamed("## DEC-012: T\n- **Formerly:** DEC-004\n- x", 15, &[4, 12]),
             "## DEC-015: T\n- **Formerly:** DEC-004, DEC-012\n- x"
@@ -289,8 +274,10 @@ mod tests {
         let after = renamed(text, 13, &[12]);
         let new = Numbered::read(Series::Decision, 13, &after).expect("a number");
         assert_eq!(new.anonymous(&after), before.anonymous(text));
-        assert_eq!(former_names(&after), ["DEC-012"]);
-        assert_eq!(former_names("## DEC-1: x\n```\n- **Formerly:** DEC-9\n```"), [""; 0]);
+        assert_eq!(new.former, BTreeSet::from([12]));
+        let shown = "## DEC-1: x\n```\n- **Formerly:** DEC-9\n```";
+        let shown = Numbered::read(Series::Decision, 1, shown).expect("a number");
+        assert!(shown.former.is_empty(), "code is not meant");
     }
 
     #[test]
@@ -299,7 +286,11 @@ mod tests {
         let check = |text: &str, before, expect: &str| {
             assert_eq!(following(text, None, before, &renames), expect);
         };
-        check("see DEC-012, DEC-0120 and XDEC-012", None, "see DEC-013, DEC-0120 and XDEC-012");
+        check(
+            "see DEC-012, DEC-0120 and XDEC-012",
+            None,
+            "see DEC-013, DEC-0120 and XDEC-012",
+        );
         check("`DEC-012` and DEC-012.", None, "`DEC-012` and DEC-013.");
         check("by DEC-012", Some("DEC-012 was here"), "by DEC-012");
     }

@@ -1,7 +1,9 @@
 //! What is a person's own: `*.local.md`, which git ignores. Such files are
 //! searched and briefed like others; sharing one is an act of its own.
 
-use crate::workspace::{self, Error, IgnoreRule, PRIVATE, PathError, Proposed, RelPath, Workspace, git};
+use crate::workspace::{
+    self, Error, IgnoreRule, PRIVATE, PathError, Proposed, RelPath, Workspace, git,
+};
 
 /// The rule that keeps private files from git.
 pub const RULE: IgnoreRule<'static> = IgnoreRule {
@@ -16,13 +18,19 @@ pub fn is_private(path: &RelPath) -> bool {
 
 /// The name under which a private file would be shared.
 pub fn shared(path: &RelPath) -> Option<Result<RelPath, PathError>> {
-    let stem = path.as_str().strip_suffix(PRIVATE).filter(|_| is_private(path))?;
+    let stem = path
+        .as_str()
+        .strip_suffix(PRIVATE)
+        .filter(|_| is_private(path))?;
     Some(RelPath::new(&format!("{stem}.md")))
 }
 
 /// The name under which a shared file would be private.
 pub fn own(path: &RelPath) -> Option<Result<RelPath, PathError>> {
-    let stem = path.as_str().strip_suffix(".md").filter(|_| !is_private(path))?;
+    let stem = path
+        .as_str()
+        .strip_suffix(".md")
+        .filter(|_| !is_private(path))?;
     Some(RelPath::new(&format!("{stem}{PRIVATE}")))
 }
 

@@ -78,9 +78,8 @@ impl<'t> Task<'t> {
         let body = three(base.map(|it| it.body), ours.body, theirs.body)?;
         // The sides can only differ in this where one is as before, or where
         // there was none: then what is done is done.
-        let mark = three(base.map(|it| it.mark), ours.mark, theirs.mark).unwrap_or(
-            if ours.done() { ours.mark } else { theirs.mark },
-        );
+        let mark = three(base.map(|it| it.mark), ours.mark, theirs.mark)
+            .unwrap_or(if ours.done() { ours.mark } else { theirs.mark });
         let before = three(base.map(|it| it.before), ours.before, theirs.before);
         let completed = match (ours.completed, theirs.completed) {
             (ours, theirs) if ours == theirs => ours,

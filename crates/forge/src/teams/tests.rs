@@ -54,7 +54,8 @@ fn a_dated_log_keeps_its_newest_first() {
     );
 }
 
-const DECISIONS: &str = "# Decision Log\n\n## DEC-001: One\n- **Decision:** a\n- **Status:** Final\n";
+const DECISIONS: &str =
+    "# Decision Log\n\n## DEC-001: One\n- **Decision:** a\n- **Status:** Final\n";
 
 fn decision(number: usize, title: &str, more: &str) -> String {
     format!("\n## DEC-{number:03}: {title}\n- **Decision:** {title} it is{more}\n")
@@ -79,7 +80,10 @@ fn a_decision_under_a_taken_id_gets_the_next_and_keeps_the_old_findable() {
     // The branch goes on, from where it was.
     let next = theirs.replace("Theirs it is", "Theirs it is, still");
     let again = merged(Kind::Decisions, &theirs, &got.text, &next);
-    assert_eq!(again.text, got.text.replace("Theirs it is", "Theirs it is, still"));
+    assert_eq!(
+        again.text,
+        got.text.replace("Theirs it is", "Theirs it is, still")
+    );
     // Once more from the old base adds nothing.
     let twice = merged(Kind::Decisions, DECISIONS, &got.text, &theirs);
     assert_eq!(twice.text, got.text);
@@ -108,7 +112,10 @@ fn an_entry_that_both_edited_is_the_only_conflict() {
 #[test]
 fn dated_lines_and_numbered_items_unite() {
     let base = "# Decisions\n\n**2026-01-01** - one\n**2026-01-02** - two\n";
-    let ours = base.replace("**2026-01-01** - one", "~~**2026-01-01** - one~~ (superseded 2026-02-01)");
+    let ours = base.replace(
+        "**2026-01-01** - one",
+        "~~**2026-01-01** - one~~ (superseded 2026-02-01)",
+    );
     let theirs = format!("{base}**2026-01-03** - three\n");
     check(
         Kind::Decisions,
@@ -121,7 +128,11 @@ fn dated_lines_and_numbered_items_unite() {
 
 #[test]
 fn compression_on_one_side_and_a_new_entry_on_the_other() {
-    let base = format!("{DECISIONS}{}{}", decision(2, "Two", ""), decision(3, "Three", ""));
+    let base = format!(
+        "{DECISIONS}{}{}",
+        decision(2, "Two", ""),
+        decision(3, "Three", "")
+    );
     let ours = format!(
         "# Decision Log\n\n## Archived Decisions (compressed)\n- DEC-001: One [Final] → ARCHIVE.md\n{}{}",
         decision(2, "Two", ""),
@@ -146,7 +157,11 @@ fn compression_on_one_side_and_a_new_entry_on_the_other() {
     let edited = base.replace("Final", "Superseded");
     let got = merged(Kind::Decisions, &base, &ours, &edited);
     assert_eq!(got.conflicts, 0, "{}", got.text);
-    assert!(got.text.contains("Superseded") && !got.text.contains("→ ARCHIVE"), "{}", got.text);
+    assert!(
+        got.text.contains("Superseded") && !got.text.contains("→ ARCHIVE"),
+        "{}",
+        got.text
+    );
 }
 
 const TASKS: &str = "# Progress\n\n### In Progress\n- [ ] Build login\n- [ ] Write docs\n\n### Completed\n- [x] Plan (completed 2026-01-01)\n";
@@ -154,7 +169,10 @@ const TASKS: &str = "# Progress\n\n### In Progress\n- [ ] Build login\n- [ ] Wri
 #[test]
 fn tasks_by_every_pair_of_edits() {
     let ticked = |date: &str| {
-        TASKS.replace("[ ] Build login", &format!("[x] Build login (completed {date})"))
+        TASKS.replace(
+            "[ ] Build login",
+            &format!("[x] Build login (completed {date})"),
+        )
     };
     let reworded = TASKS.replace("Build login", "Build login page");
     let removed = TASKS.replace("- [ ] Build login\n", "");
@@ -167,11 +185,18 @@ fn tasks_by_every_pair_of_edits() {
         assert_eq!(merge(one, two), (expect.clone(), 0));
         assert_eq!(merge(two, one), (expect, 0), "the other way");
     };
-    both(&ticked("2026-02-01"), &ticked("2026-02-02"), ticked("2026-02-01"));
+    both(
+        &ticked("2026-02-01"),
+        &ticked("2026-02-02"),
+        ticked("2026-02-01"),
+    );
     both(
         &ticked("2026-02-01"),
         &reworded,
-        TASKS.replace("[ ] Build login", "[x] Build login page (completed 2026-02-01)"),
+        TASKS.replace(
+            "[ ] Build login",
+            "[x] Build login page (completed 2026-02-01)",
+        ),
     );
     both(&ticked("2026-02-01"), &removed, ticked("2026-02-01"));
     both(&removed, TASKS, removed.clone());
@@ -180,18 +205,33 @@ fn tasks_by_every_pair_of_edits() {
         &moved,
         moved.replace("[ ] Build login", "[x] Build login (completed 2026-02-01)"),
     );
-    both(&moved, &removed.replace("docs", "the docs"), moved.replace("docs", "the docs"));
+    both(
+        &moved,
+        &removed.replace("docs", "the docs"),
+        moved.replace("docs", "the docs"),
+    );
     let (text, conflicts) = merge(&reworded, &removed);
     assert_eq!(conflicts, 1);
-    assert!(text.contains("<<<<<<< ours\n- [ ] Build login page\n=======\n>>>>>>> theirs\n- [ ] Write docs"), "{text}");
+    assert!(
+        text.contains(
+            "<<<<<<< ours\n- [ ] Build login page\n=======\n>>>>>>> theirs\n- [ ] Write docs"
+        ),
+        "{text}"
+    );
     let other = TASKS.replace("Build login", "Build login form");
     assert_eq!(merge(&reworded, &other).1, 1);
 }
 
 #[test]
 fn new_tasks_and_sections_of_both_sides() {
-    let ours = TASKS.replace("- [ ] Write docs\n", "- [ ] Write docs\n- [ ] Ours\n\n### Blocked\n- [ ] Key\n");
-    let theirs = TASKS.replace("- [ ] Write docs\n", "- [ ] Write docs\n- [ ] Theirs\n\n### Blocked\n- [ ] Door\n");
+    let ours = TASKS.replace(
+        "- [ ] Write docs\n",
+        "- [ ] Write docs\n- [ ] Ours\n\n### Blocked\n- [ ] Key\n",
+    );
+    let theirs = TASKS.replace(
+        "- [ ] Write docs\n",
+        "- [ ] Write docs\n- [ ] Theirs\n\n### Blocked\n- [ ] Door\n",
+    );
     check(
         Kind::Progress,
         TASKS,
@@ -242,7 +282,10 @@ fn learnings_with_and_without_rules() {
         base,
         &one("ours"),
         &one("theirs"),
-        &format!("{}\n---\n_2026-01-02_\n→ **Tip**: theirs\n\nTags: `a`\n", one("ours")),
+        &format!(
+            "{}\n---\n_2026-01-02_\n→ **Tip**: theirs\n\nTags: `a`\n",
+            one("ours")
+        ),
     );
 }
 
@@ -250,7 +293,9 @@ fn learnings_with_and_without_rules() {
 fn state_is_merged_by_section_and_dates_are_no_conflict() {
     let base = "# Project State\n\n## Current Phase\nP1\n\n## Blocked Items\nNone.\n\n## Last Updated\n2026-01-01\n";
     let ours = base.replace("P1", "P2").replace("2026-01-01", "2026-01-05");
-    let theirs = base.replace("None.", "- a key").replace("2026-01-01", "2026-01-03");
+    let theirs = base
+        .replace("None.", "- a key")
+        .replace("2026-01-01", "2026-01-03");
     check(
         Kind::State,
         base,
@@ -261,7 +306,12 @@ fn state_is_merged_by_section_and_dates_are_no_conflict() {
     let other = base.replace("P1", "P3");
     let got = merged(Kind::State, base, &ours, &other);
     assert_eq!(got.conflicts, 1);
-    assert!(got.text.contains("## Current Phase\n<<<<<<< ours\nP2\n=======\nP3\n>>>>>>> theirs\n"), "{}", got.text);
+    assert!(
+        got.text
+            .contains("## Current Phase\n<<<<<<< ours\nP2\n=======\nP3\n>>>>>>> theirs\n"),
+        "{}",
+        got.text
+    );
 }
 
 #[test]
@@ -282,9 +332,15 @@ fn bytes_that_nobody_touched_stay() {
 fn what_cannot_be_told_apart_is_left_to_git() {
     let open = format!("{DECISIONS}```\nnever closed\n");
     let other = format!("{DECISIONS}{}", decision(2, "Two", ""));
-    assert_eq!(merge(Kind::Decisions, DECISIONS, &open, &other), Err(NotMerged::Unsafe));
+    assert_eq!(
+        merge(Kind::Decisions, DECISIONS, &open, &other),
+        Err(NotMerged::Unsafe)
+    );
     let marked = format!("{DECISIONS}<<<<<<< HEAD\n");
-    assert_eq!(merge(Kind::Decisions, DECISIONS, &marked, &other), Err(NotMerged::Markers));
+    assert_eq!(
+        merge(Kind::Decisions, DECISIONS, &marked, &other),
+        Err(NotMerged::Markers)
+    );
 }
 
 #[test]

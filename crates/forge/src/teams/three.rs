@@ -166,12 +166,7 @@ pub(super) fn three<'p, 't>(
 }
 
 impl Three<'_, '_> {
-    fn add(
-        &mut self,
-        base: Option<usize>,
-        ours: Option<usize>,
-        theirs: Option<usize>,
-    ) -> usize {
+    fn add(&mut self, base: Option<usize>, ours: Option<usize>, theirs: Option<usize>) -> usize {
         let node = self.nodes.len();
         if let Some(it) = ours {
             self.of_ours[it] = node;
@@ -359,7 +354,11 @@ impl Three<'_, '_> {
         if now.what == What::Heading {
             return None;
         }
-        let of = if ours.is_some() { &self.of_ours } else { &self.of_theirs };
+        let of = if ours.is_some() {
+            &self.of_ours
+        } else {
+            &self.of_theirs
+        };
         let place = now.section.map(|it| of[it]);
         let moved = now.what == What::Item && base.section.map(|it| self.of_base[it]) != place;
         if base.same == now.same {
@@ -409,7 +408,9 @@ impl Three<'_, '_> {
             (&self.theirs.units, &self.of_theirs),
         ] {
             for (index, unit) in units.iter().enumerate().rev() {
-                let Some(section) = unit.section else { continue };
+                let Some(section) = unit.section else {
+                    continue;
+                };
                 // A piece that the other side has too has a place there.
                 let node = &self.nodes[of[index]];
                 let elsewhere = node.ours.is_some() && node.theirs.is_some();
@@ -430,8 +431,18 @@ impl Three<'_, '_> {
     /// `None.` that one side wrote goes where the other added something.
     fn drop_placeholders(&mut self) {
         for (units, of, others, of_others) in [
-            (&self.ours.units, &self.of_ours, &self.theirs.units, &self.of_theirs),
-            (&self.theirs.units, &self.of_theirs, &self.ours.units, &self.of_ours),
+            (
+                &self.ours.units,
+                &self.of_ours,
+                &self.theirs.units,
+                &self.of_theirs,
+            ),
+            (
+                &self.theirs.units,
+                &self.of_theirs,
+                &self.ours.units,
+                &self.of_ours,
+            ),
         ] {
             let filled: BTreeSet<usize> = others
                 .iter()
@@ -507,11 +518,17 @@ fn below(kind: Option<Kind>, base: Option<&str>, ours: &str, theirs: &str) -> Op
 fn lines(base: Option<&str>, ours: &str, theirs: &str) -> Option<String> {
     let base = base?;
     let count = ours.split_inclusive('\n').count();
-    if [base, theirs].iter().any(|it| it.split_inclusive('\n').count() != count) {
+    if [base, theirs]
+        .iter()
+        .any(|it| it.split_inclusive('\n').count() != count)
+    {
         return None;
     }
     let theirs = theirs.split_inclusive('\n');
-    let all = base.split_inclusive('\n').zip(ours.split_inclusive('\n')).zip(theirs);
+    let all = base
+        .split_inclusive('\n')
+        .zip(ours.split_inclusive('\n'))
+        .zip(theirs);
     let mut out = String::new();
     for ((base, ours), theirs) in all {
         out.push_str(match () {

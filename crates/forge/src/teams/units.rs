@@ -341,7 +341,10 @@ impl<'t> Cutter<'t> {
             }
         }
         let task = super::task::Task::read(text);
-        mind::plain(task.as_ref().map_or(&item[length.min(item.len())..], |it| it.said()))
+        mind::plain(
+            task.as_ref()
+                .map_or(&item[length.min(item.len())..], |it| it.said()),
+        )
     }
 
     fn finish(mut self) -> Pieces<'t> {

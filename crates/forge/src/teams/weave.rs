@@ -27,10 +27,18 @@ pub(super) fn order(kind: Kind, three: &Three<'_, '_>) -> Vec<usize> {
     };
     // Whoever put things into another order gives it.
     let ours_lead = !sorted(&three.of_ours) || sorted(&three.of_theirs);
-    let (lead, other) = if ours_lead { (ours, theirs) } else { (theirs, ours) };
+    let (lead, other) = if ours_lead {
+        (ours, theirs)
+    } else {
+        (theirs, ours)
+    };
     let numbered = |it: &Unit<'_>| it.numbered.is_some();
     let default = || {
-        let units = || [three.ours, three.theirs].into_iter().flat_map(|it| &it.units);
+        let units = || {
+            [three.ours, three.theirs]
+                .into_iter()
+                .flat_map(|it| &it.units)
+        };
         kind == Kind::Sessions && !units().any(numbered) && units().any(|it| it.what == What::Entry)
     };
     let newest_first = [three.ours, three.theirs, three.base]
@@ -131,9 +139,8 @@ impl Weaver<'_, '_> {
         let before = self.three.base.units[base].section;
         let before = before.map(|it| self.three.of_base[it]);
         let (lead_at, other_at) = (self.lead.section(lead), self.other.section(other));
-        let ticked = |unit: &Unit<'_>| {
-            super::task::Task::read(unit.text).is_some_and(|it| it.done())
-        };
+        let ticked =
+            |unit: &Unit<'_>| super::task::Task::read(unit.text).is_some_and(|it| it.done());
         if other_at == before || other_at == lead_at {
             return false;
         }
@@ -194,7 +201,10 @@ pub(super) fn ours_only(three: &Three<'_, '_>, order: &[usize]) -> (String, Vec<
     let order: Vec<usize> = (order.iter().copied())
         .filter(|it| !ours(&three.nodes[*it].fate).is_empty())
         .collect();
-    let pieces = order.iter().map(|it| ours(&three.nodes[*it].fate)).collect();
+    let pieces = order
+        .iter()
+        .map(|it| ours(&three.nodes[*it].fate))
+        .collect();
     (written(three, &order, |fate, _| ours(fate)), pieces)
 }
 

@@ -16,7 +16,9 @@ use super::{Error, RelPath};
 
 mod teams;
 
-pub use teams::{Driver, clear_driver, driver, first_commit, merge_by_lines, prefix, set_driver, tracked_like};
+pub use teams::{
+    Driver, clear_driver, driver, first_commit, merge_by_lines, prefix, set_driver, tracked_like,
+};
 
 /// A state of the workspace in the past.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -58,7 +58,14 @@ mod tests {
         ws.commit("second");
         assert_eq!(of(ws.root()), Some(first.clone()));
         let beside = ws.root().with_file_name("tree");
-        ws.git(&["worktree", "add", "--quiet", "-b", "other", &beside.to_string_lossy()]);
+        ws.git(&[
+            "worktree",
+            "add",
+            "--quiet",
+            "-b",
+            "other",
+            &beside.to_string_lossy(),
+        ]);
         assert_eq!(of(&beside), Some(first.clone()));
         assert_eq!(of(&beside.join("a")), Some(inside));
         let clone = ws.root().with_file_name("clone");

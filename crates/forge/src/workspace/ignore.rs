@@ -30,7 +30,9 @@ pub fn ignoring(
     let path = RelPath::new(".gitignore")?;
     let before = workspace.text_if_there(&path)?;
     let text = before.clone().unwrap_or_default();
-    let after = lacking.iter().fold(text, |text, it| with_rule(&text, it.rule));
+    let after = lacking
+        .iter()
+        .fold(text, |text, it| with_rule(&text, it.rule));
     let changes = before.as_deref() != Some(after.as_str());
     Ok(changes.then_some(Proposed {
         path,

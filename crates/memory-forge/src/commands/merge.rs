@@ -50,12 +50,18 @@ pub(crate) fn run(args: MergeArgs, settings: &Settings, ui: &mut Ui) -> Result<E
                 1 => "1 entry was".to_owned(),
                 n => format!("{n} entries were"),
             };
-            ui.warn(&format!("{}: {entries} changed on both sides", printable(&name)));
+            ui.warn(&format!(
+                "{}: {entries} changed on both sides",
+                printable(&name)
+            ));
             return Ok(Exit::Failure);
         }
         Err(why) => why,
     };
-    ui.detail(&format!("{}: merged by lines, since {why}", printable(&name)));
+    ui.detail(&format!(
+        "{}: merged by lines, since {why}",
+        printable(&name)
+    ));
     let [base, ours, theirs] = &files;
     Ok(match git::merge_by_lines(cwd, ours, base, theirs)? {
         true => Exit::Success,
@@ -64,7 +70,10 @@ pub(crate) fn run(args: MergeArgs, settings: &Settings, ui: &mut Ui) -> Result<E
 }
 
 /// Merges and writes, or says why git has to.
-fn by_entry(files: &[PathBuf; 3], name: &str) -> Result<Result<teams::Merged, String>, CommandError> {
+fn by_entry(
+    files: &[PathBuf; 3],
+    name: &str,
+) -> Result<Result<teams::Merged, String>, CommandError> {
     let Some(kind) = Kind::of(name) else {
         return Ok(Err("it is no file of entries".to_owned()));
     };

@@ -186,7 +186,9 @@ pub(super) fn carry_out(
         if let Some(setting) = &plan.git {
             for (sign, value) in [("-", &setting.before), ("+", &setting.after)] {
                 if let Some(value) = value {
-                    ui.line(&format!("{sign} git config merge.memory-forge.driver: {value}"))?;
+                    ui.line(&format!(
+                        "{sign} git config merge.memory-forge.driver: {value}"
+                    ))?;
                 }
             }
         }

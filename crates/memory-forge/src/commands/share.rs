@@ -106,7 +106,9 @@ pub(crate) fn run(args: ShareArgs, settings: &Settings, ui: &mut Ui) -> Result<E
         if args.private {
             ui.note("What was committed before stays in git's history");
         } else {
-            ui.note(&format!("`git add {to}` and commit, and the others have it"));
+            ui.note(&format!(
+                "`git add {to}` and commit, and the others have it"
+            ));
         }
     }
     Ok(Exit::Success)

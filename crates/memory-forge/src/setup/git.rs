@@ -61,7 +61,9 @@ pub(crate) fn is_in(text: &str) -> bool {
 pub(crate) fn with(current: Option<&str>) -> String {
     let text = current.unwrap_or_default();
     let newline = if text.contains("\r\n") { "\r\n" } else { "\n" };
-    let lines = teams::PATTERNS.iter().map(|it| format!("{it} {}", teams::ATTRIBUTE));
+    let lines = teams::PATTERNS
+        .iter()
+        .map(|it| format!("{it} {}", teams::ATTRIBUTE));
     let lines: Vec<String> = std::iter::once(BEGIN.to_owned())
         .chain(lines)
         .chain([END.to_owned()])

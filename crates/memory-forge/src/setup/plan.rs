@@ -102,8 +102,9 @@ fn install_git(
     let workspace = draft.around.workspace;
     let before = match git::driver(workspace.root()) {
         Driver::NoRepository => {
-            return Err(CommandError::usage("There is no git repository here")
-                .hint("Run `git init` first"));
+            return Err(
+                CommandError::usage("There is no git repository here").hint("Run `git init` first")
+            );
         }
         Driver::Missing => None,
         Driver::Set(it) => Some(it),
@@ -125,7 +126,11 @@ fn install_git(
 /// would be one `git add` away from everyone.
 fn uninstall_git(draft: &mut Draft<'_>, plan: &mut Plan) -> Result<(), CommandError> {
     let place = draft.project_file(super::git::ATTRIBUTES)?;
-    if draft.text(&place)?.as_deref().is_some_and(super::git::is_in) {
+    if draft
+        .text(&place)?
+        .as_deref()
+        .is_some_and(super::git::is_in)
+    {
         draft.edit(&place, |file| Ok(file.now.and_then(super::git::without)))?;
     }
     if let Driver::Set(before) = git::driver(draft.around.workspace.root()) {

@@ -39,7 +39,10 @@ fn a_repository_is_prepared_once() {
             .ends_with("✓ Created knowledge/README.md\n✓ Updated .gitignore\n"),
         "{output}"
     );
-    assert_eq!(ws.read(".gitignore"), "target\n.memory-forge/\n*.local.md\n");
+    assert_eq!(
+        ws.read(".gitignore"),
+        "target\n.memory-forge/\n*.local.md\n"
+    );
     let prepared = ws.tree_of_sources();
     assert_eq!(
         ws.run(&["init", "--yes"]).ok(),

@@ -16,13 +16,20 @@ fn try_git(root: &Path, arguments: &[&str]) -> (bool, String) {
     let output = git::command(root, git::DATE).args(arguments).output();
     let output = output.unwrap_or_else(|error| panic!("cannot run git: {error}"));
     let said = [output.stdout, output.stderr].concat();
-    (output.status.success(), String::from_utf8_lossy(&said).into_owned())
+    (
+        output.status.success(),
+        String::from_utf8_lossy(&said).into_owned(),
+    )
 }
 
 #[track_caller]
 fn merges(ws: &TestWorkspace, branch: &str) {
     let (done, said) = try_git(ws.root(), &["merge", "--quiet", "--no-edit", branch]);
-    assert!(done, "{branch}: {said}\n{}", try_git(ws.root(), &["diff"]).1);
+    assert!(
+        done,
+        "{branch}: {said}\n{}",
+        try_git(ws.root(), &["diff"]).1
+    );
 }
 
 /// A memory with one entry of each kind, and the driver.
@@ -30,7 +37,8 @@ fn shared_memory() -> TestWorkspace {
     let ws = ws("");
     ws.git_init();
     ws.run(&["mind", "log", "The beginning"]).ok();
-    ws.run(&["mind", "decide", "Common", "--decision", "We share"]).ok();
+    ws.run(&["mind", "decide", "Common", "--decision", "We share"])
+        .ok();
     ws.run(&["mind", "task", "add", "Common task"]).ok();
     ws.write(POINTERS, "# Memory\n\n- [Base](base.md) — where it began\n");
     ws.run(&["setup", "--git", "--absolute", "--yes"]).ok();
@@ -47,13 +55,32 @@ fn grow(ws: &TestWorkspace, name: &str) {
     let said = run(&["decide", &title, "--decision", &format!("{name} decides")]);
     assert!(said.contains("DEC-002"), "{said}");
     let second = format!("{name} goes on from DEC-002");
-    run(&["decide", &format!("Second of {name}"), "--decision", &second]);
-    run(&["log", &format!("Worked on {name}"), "--next", &format!("More {name}")]);
+    run(&[
+        "decide",
+        &format!("Second of {name}"),
+        "--decision",
+        &second,
+    ]);
+    run(&[
+        "log",
+        &format!("Worked on {name}"),
+        "--next",
+        &format!("More {name}"),
+    ]);
     run(&["task", "add", &format!("Task of {name}")]);
-    run(&["task", "add", &format!("Later, {name}"), "-s", "Not Started"]);
+    run(&[
+        "task",
+        "add",
+        &format!("Later, {name}"),
+        "-s",
+        "Not Started",
+    ]);
     run(&["task", "done", "Common task"]);
     let pointers = ws.read(POINTERS);
-    ws.write(POINTERS, format!("{pointers}- [{name}]({name}.md) — what {name} knows\n"));
+    ws.write(
+        POINTERS,
+        format!("{pointers}- [{name}]({name}.md) — what {name} knows\n"),
+    );
     ws.commit(name);
 }
 
@@ -75,7 +102,10 @@ fn has_everything_of(ws: &TestWorkspace, names: &[String]) {
     let tasks = ws.read(".mind/PROGRESS.md");
     let pointers = ws.read(POINTERS);
     for text in [&decisions, &sessions, &tasks, &pointers] {
-        assert!(!text.contains("<<<<<<<") && !text.contains(">>>>>>>"), "{text}");
+        assert!(
+            !text.contains("<<<<<<<") && !text.contains(">>>>>>>"),
+            "{text}"
+        );
     }
     let once = |text: &str, what: &str| assert_eq!(text.matches(what).count(), 1, "{what}\n{text}");
     for name in names {
@@ -84,13 +114,23 @@ fn has_everything_of(ws: &TestWorkspace, names: &[String]) {
         once(&sessions, &format!("Worked on {name}\n"));
         once(&tasks, &format!("- [ ] Task of {name}\n"));
         once(&tasks, &format!("- [ ] Later, {name}\n"));
-        once(&pointers, &format!("- [{name}]({name}.md) — what {name} knows\n"));
+        once(
+            &pointers,
+            &format!("- [{name}]({name}.md) — what {name} knows\n"),
+        );
         // What the second decision mentions is the first, whatever its id is.
-        let first = decisions.lines().find(|it| it.ends_with(&format!(": First of {name}")));
-        let id = first.and_then(|it| it.get(3..)?.split(':').next()).expect("an id");
+        let first = decisions
+            .lines()
+            .find(|it| it.ends_with(&format!(": First of {name}")));
+        let id = first
+            .and_then(|it| it.get(3..)?.split(':').next())
+            .expect("an id");
         once(&decisions, &format!("{name} goes on from {id}\n"));
         if id != "DEC-002" {
-            let block = decisions.split("\n## ").find(|it| it.starts_with(id)).expect("a block");
+            let block = decisions
+                .split("\n## ")
+                .find(|it| it.starts_with(id))
+                .expect("a block");
             assert!(block.contains("- **Formerly:** DEC-002\n"), "{block}");
         }
     }
@@ -98,10 +138,17 @@ fn has_everything_of(ws: &TestWorkspace, names: &[String]) {
     for (text, before, each) in [(&decisions, "## DEC-", 2), (&sessions, "## Session ", 1)] {
         let numbers = numbers(text, before);
         assert_eq!(numbers.len(), 1 + each * names.len(), "{text}");
-        assert_eq!(numbers.iter().collect::<BTreeSet<_>>().len(), numbers.len(), "{text}");
+        assert_eq!(
+            numbers.iter().collect::<BTreeSet<_>>().len(),
+            numbers.len(),
+            "{text}"
+        );
     }
     let all = json(&ws.run(&["mind", "show", "decisions", "--json"]));
-    let all = all["decisions"].as_array().or(all.as_array()).expect("decisions");
+    let all = all["decisions"]
+        .as_array()
+        .or(all.as_array())
+        .expect("decisions");
     assert_eq!(all.len(), 1 + 2 * names.len());
 }
 
@@ -109,7 +156,9 @@ fn has_everything_of(ws: &TestWorkspace, names: &[String]) {
 fn shuffled(names: &[String], mut seed: u64) -> Vec<String> {
     let mut names = names.to_vec();
     for at in (1..names.len()).rev() {
-        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        seed = seed
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
         names.swap(at, (seed >> 33) as usize % (at + 1));
     }
     names
@@ -131,23 +180,39 @@ fn twenty_branches_in_any_order_lose_nothing() {
         for name in &order {
             merges(&ws, name);
         }
-        eprintln!("seed {seed}: 20 branches of 6 entries merged in {:?}", start.elapsed());
+        eprintln!(
+            "seed {seed}: 20 branches of 6 entries merged in {:?}",
+            start.elapsed()
+        );
         has_everything_of(&ws, &names);
         firsts.insert(order[0].clone());
     }
     assert!(firsts.len() > 1, "the orders differ");
     // By an old id, everything that ever had it.
-    let answer = json(&ws.run(&["search", "--json", "--scope", "state", "-n", "50", "--", "DEC-002"]));
-    assert!(answer["results"].as_array().is_some_and(|it| !it.is_empty()), "{answer}");
+    let answer = json(&ws.run(&[
+        "search", "--json", "--scope", "state", "-n", "50", "--", "DEC-002",
+    ]));
+    assert!(
+        answer["results"]
+            .as_array()
+            .is_some_and(|it| !it.is_empty()),
+        "{answer}"
+    );
     // A branch that was merged goes on, and main too; then halves meet.
     ws.git(&["checkout", "--quiet", "b07"]);
-    let edited = ws.read(".mind/DECISIONS.md").replace("b07 decides", "b07 decides anew");
+    let edited = ws
+        .read(".mind/DECISIONS.md")
+        .replace("b07 decides", "b07 decides anew");
     ws.write(".mind/DECISIONS.md", edited);
     ws.commit("b07 goes on");
     ws.git(&["checkout", "--quiet", "main-3"]);
     merges(&ws, "b07");
     let decisions = ws.read(".mind/DECISIONS.md");
-    assert_eq!(decisions.matches("b07 decides anew").count(), 1, "{decisions}");
+    assert_eq!(
+        decisions.matches("b07 decides anew").count(),
+        1,
+        "{decisions}"
+    );
     assert_eq!(numbers(&decisions, "## DEC-").len(), 41);
 }
 
@@ -194,17 +259,27 @@ fn an_entry_that_both_changed_is_shown_and_the_rest_is_merged() {
         ws.git(&["checkout", "--quiet", "-b", branch, "main"]);
         let text = ws.read(".mind/DECISIONS.md").replace("We share", said);
         ws.write(".mind/DECISIONS.md", text);
-        ws.run(&["mind", "decide", branch, "--decision", branch]).ok();
+        ws.run(&["mind", "decide", branch, "--decision", branch])
+            .ok();
         ws.commit(branch);
     }
     let (done, said) = try_git(ws.root(), &["merge", "--no-edit", "a"]);
     assert!(!done && said.contains("CONFLICT"), "{said}");
     assert!(said.contains("1 entry was changed on both sides"), "{said}");
     let text = ws.read(".mind/DECISIONS.md");
-    let between = text.split("<<<<<<< ours\n").nth(1).and_then(|it| it.split(">>>>>>> theirs\n").next());
+    let between = text
+        .split("<<<<<<< ours\n")
+        .nth(1)
+        .and_then(|it| it.split(">>>>>>> theirs\n").next());
     let between = between.expect("markers");
-    assert!(between.contains("Mine") && between.contains("Yours"), "{text}");
-    assert!(!between.contains("DEC-002") && text.contains("## DEC-003: a"), "{text}");
+    assert!(
+        between.contains("Mine") && between.contains("Yours"),
+        "{text}"
+    );
+    assert!(
+        !between.contains("DEC-002") && text.contains("## DEC-003: a"),
+        "{text}"
+    );
 }
 
 #[test]
@@ -212,7 +287,8 @@ fn a_clone_without_the_driver_merges_as_git_does_and_is_told() {
     let ws = shared_memory();
     grow(&ws, "a");
     ws.git(&["checkout", "--quiet", "main"]);
-    ws.run(&["mind", "decide", "Here", "--decision", "Here"]).ok();
+    ws.run(&["mind", "decide", "Here", "--decision", "Here"])
+        .ok();
     ws.commit("here");
     let clone = ws.root().with_file_name("clone");
     let root = clone.to_string_lossy().into_owned();
@@ -220,11 +296,18 @@ fn a_clone_without_the_driver_merges_as_git_does_and_is_told() {
     let (done, said) = try_git(&clone, &["merge", "--no-edit", "origin/a"]);
     assert!(!done && said.contains("CONFLICT"), "{said}");
     let text = std::fs::read_to_string(clone.join(".mind/DECISIONS.md")).expect("a file");
-    assert!(text.contains("<<<<<<< HEAD") && text.contains("First of a"), "{text}");
+    assert!(
+        text.contains("<<<<<<< HEAD") && text.contains("First of a"),
+        "{text}"
+    );
     try_git(&clone, &["merge", "--abort"]);
     let status = json(&ws.run(&["status", "--json", "--root", &root]));
     assert_eq!(status["mergeDriver"], "not-in-this-clone");
-    assert!(ws.run(&["status", "--root", &root]).ok().contains("memory-forge setup --git"));
+    assert!(
+        ws.run(&["status", "--root", &root])
+            .ok()
+            .contains("memory-forge setup --git")
+    );
     let doctor = ws.run(&["doctor", "--root", &root]);
     assert!(doctor.stdout.contains("setup --git"), "{doctor}");
     let here = json(&ws.run(&["status", "--json"]));
@@ -238,15 +321,23 @@ fn a_missing_program_leaves_the_merge_to_git() {
     let driver = ws.git(&["config", "merge.memory-forge.driver"]);
     let program = env!("CARGO_BIN_EXE_memory-forge");
     assert!(driver.contains(program), "{driver}");
-    ws.git(&["config", "merge.memory-forge.driver", &driver.replace(program, "/no/such/program")]);
+    ws.git(&[
+        "config",
+        "merge.memory-forge.driver",
+        &driver.replace(program, "/no/such/program"),
+    ]);
     grow(&ws, "a");
     ws.git(&["checkout", "--quiet", "main"]);
-    ws.run(&["mind", "decide", "Here", "--decision", "Here"]).ok();
+    ws.run(&["mind", "decide", "Here", "--decision", "Here"])
+        .ok();
     ws.commit("here");
     let (done, said) = try_git(ws.root(), &["merge", "--no-edit", "a"]);
     assert!(!done, "{said}");
     let text = ws.read(".mind/DECISIONS.md");
-    assert!(text.contains("<<<<<<<") && text.contains("First of a") && text.contains("Here"), "{text}");
+    assert!(
+        text.contains("<<<<<<<") && text.contains("First of a") && text.contains("Here"),
+        "{text}"
+    );
 }
 
 #[test]
@@ -258,18 +349,40 @@ fn set_up_twice_is_once_and_uninstall_takes_both_out() {
     ws.run(&["setup", "--git", "--yes"]).ok();
     let tree = ws.tree();
     let attributes = ws.read(".gitattributes");
-    assert!(attributes.starts_with("*.png binary\n\n# memory-forge:begin\n"), "{attributes}");
-    assert!(attributes.contains("\n.mind/DECISIONS.md merge=memory-forge\n"), "{attributes}");
+    assert!(
+        attributes.starts_with("*.png binary\n\n# memory-forge:begin\n"),
+        "{attributes}"
+    );
+    assert!(
+        attributes.contains("\n.mind/DECISIONS.md merge=memory-forge\n"),
+        "{attributes}"
+    );
     assert_eq!(ws.read(".gitignore"), "target\n*.local.md\n");
-    assert_eq!(ws.git(&["check-attr", "merge", ".mind/DECISIONS.md"]), ".mind/DECISIONS.md: merge: memory-forge");
-    assert!(ws.run(&["setup", "--git", "--yes"]).ok().contains("Nothing to change"));
+    assert_eq!(
+        ws.git(&["check-attr", "merge", ".mind/DECISIONS.md"]),
+        ".mind/DECISIONS.md: merge: memory-forge"
+    );
+    assert!(
+        ws.run(&["setup", "--git", "--yes"])
+            .ok()
+            .contains("Nothing to change")
+    );
     assert_eq!(ws.tree(), tree);
     ws.run(&["uninstall", "--yes"]).ok();
     assert_eq!(ws.read(".gitattributes"), "*.png binary\n");
     assert_eq!(ws.read(".git/config"), before);
-    assert_eq!(ws.read(".gitignore"), "target\n*.local.md\n", "private files stay private");
+    assert_eq!(
+        ws.read(".gitignore"),
+        "target\n*.local.md\n",
+        "private files stay private"
+    );
     let nowhere = crate::harness::ws("");
-    assert!(nowhere.run(&["setup", "--git", "--yes"]).fails(2).contains("no git repository"));
+    assert!(
+        nowhere
+            .run(&["setup", "--git", "--yes"])
+            .fails(2)
+            .contains("no git repository")
+    );
 }
 
 #[test]
@@ -279,7 +392,10 @@ fn called_by_hand_it_says_what_it_did() {
                  //- theirs.md\n# Decision Log\n\n## DEC-001: Theirs\n- b\n");
     let output = ws.run(&["merge", "base.md", "DECISIONS.md", "theirs.md"]);
     output.ok();
-    assert!(output.stderr.contains("their DEC-001 is now DEC-002"), "{output}");
+    assert!(
+        output.stderr.contains("their DEC-001 is now DEC-002"),
+        "{output}"
+    );
     assert_eq!(
         ws.read("DECISIONS.md"),
         "# Decision Log\n\n## DEC-001: Ours\n- a\n\n## DEC-002: Theirs\n- **Formerly:** DEC-001\n- b\n"
@@ -287,9 +403,15 @@ fn called_by_hand_it_says_what_it_did() {
     // What is not text, and what is no file of ours, git merges by lines.
     ws.write("theirs.md", b"# Decision Log\n\xff\n");
     let before = ws.read_bytes("DECISIONS.md");
-    ws.run(&["merge", "base.md", "DECISIONS.md", "theirs.md"]).fails(1);
-    assert_ne!(ws.read_bytes("DECISIONS.md"), before, "both sides are shown");
-    ws.run(&["merge", "base.md", "missing.md", "theirs.md"]).fails(2);
+    ws.run(&["merge", "base.md", "DECISIONS.md", "theirs.md"])
+        .fails(1);
+    assert_ne!(
+        ws.read_bytes("DECISIONS.md"),
+        before,
+        "both sides are shown"
+    );
+    ws.run(&["merge", "base.md", "missing.md", "theirs.md"])
+        .fails(2);
 }
 
 #[test]
@@ -304,17 +426,22 @@ fn a_private_note_is_shared_by_choice_and_taken_back() {
     assert!(found.ok().contains("plan.local.md"), "{found}");
     ws.run(&["share", "knowledge/plan.md", "--yes"]).fails(1);
     let before = ws.tree_of_sources();
-    ws.run(&["share", "knowledge/plan.local.md", "--dry-run"]).ok();
+    ws.run(&["share", "knowledge/plan.local.md", "--dry-run"])
+        .ok();
     assert_eq!(ws.tree_of_sources(), before);
     let shown = ws.run(&["share", "knowledge/plan.local.md", "--yes"]);
     assert!(shown.ok().contains("+Turnips first."), "{shown}");
     assert!(ws.read("knowledge/README.md").contains("[Plan](plan.md)"));
     assert!(ws.exists("knowledge/plan.md") && !ws.exists("knowledge/plan.local.md"));
-    ws.run(&["share", "--private", "knowledge/plan.md", "--yes"]).ok();
+    ws.run(&["share", "--private", "knowledge/plan.md", "--yes"])
+        .ok();
     assert_eq!(ws.tree_of_sources(), before);
     ws.write("knowledge/key.local.md", "# Key\n\nAKIAIOSFODNN7EXAMPLQ\n");
     let refused = ws.run(&["share", "knowledge/key.local.md", "--yes"]);
-    assert!(refused.fails(1).contains("line 3 looks like a secret"), "{refused}");
+    assert!(
+        refused.fails(1).contains("line 3 looks like a secret"),
+        "{refused}"
+    );
     ws.git(&["add", "--force", "knowledge/plan.local.md"]);
     let doctor = ws.run(&["doctor"]);
     assert!(doctor.stdout.contains("plan.local.md"), "{doctor}");
@@ -332,7 +459,14 @@ fn a_renamed_folder_is_the_same_workspace() {
     let identity = json(&ws.run(&["status", "--json"]))["identity"]["id"].clone();
     assert!(identity.is_string(), "{identity}");
     let beside = ws.root().with_file_name("tree");
-    ws.git(&["worktree", "add", "--quiet", "-b", "other", &beside.to_string_lossy()]);
+    ws.git(&[
+        "worktree",
+        "add",
+        "--quiet",
+        "-b",
+        "other",
+        &beside.to_string_lossy(),
+    ]);
     let status = ws.run(&["status", "--json", "--root", &beside.to_string_lossy()]);
     assert_eq!(json(&status)["identity"]["id"], identity, "a worktree");
     let moved = ws.root().with_file_name("moved");
@@ -342,9 +476,19 @@ fn a_renamed_folder_is_the_same_workspace() {
         let root = path.to_string_lossy().into_owned();
         ws.run(&[arguments, &["--root", &root]].concat())
     };
-    assert_eq!(json(&at(&moved, &["status", "--json"]))["identity"]["id"], identity);
-    assert_eq!(json(&at(&moved, &["status", "--json"]))["index"]["changedSince"], 0);
-    assert!(at(&moved, &["search", "turnips"]).ok().contains("knowledge/a.md"));
+    assert_eq!(
+        json(&at(&moved, &["status", "--json"]))["identity"]["id"],
+        identity
+    );
+    assert_eq!(
+        json(&at(&moved, &["status", "--json"]))["index"]["changedSince"],
+        0
+    );
+    assert!(
+        at(&moved, &["search", "turnips"])
+            .ok()
+            .contains("knowledge/a.md")
+    );
     at(&moved, &["doctor", "--undo"]).ok();
     let state = std::fs::read_to_string(moved.join(".mind/STATE.md")).expect("a state");
     assert!(state.contains("P1"), "{state}");
@@ -355,5 +499,28 @@ fn a_renamed_folder_is_the_same_workspace() {
     std::fs::write(ws.home().join(".memex/sources.md"), gone).expect("it can be written");
     let listed = at(&moved, &["sources", "list"]);
     listed.ok();
-    assert!(listed.stderr.contains("'garden' seems to have moved here"), "{listed}");
+    assert!(
+        listed.stderr.contains("'garden' seems to have moved here"),
+        "{listed}"
+    );
+}
+
+#[test]
+fn a_private_state_is_briefed_behind_the_shared_one() {
+    let ws = ws(
+        "//- .mind/STATE.md\n# S\n\n## Current Phase\nShared phase\n\
+                 //- .mind/STATE.local.md\nRemember the milk.\n",
+    );
+    let briefing = ws.run(&["mind", "show", "briefing"]);
+    let (shared, private) = (
+        briefing.ok().find("Shared phase"),
+        briefing.ok().find("Remember the milk."),
+    );
+    assert!(shared.is_some() && shared < private, "{briefing}");
+    assert!(
+        briefing
+            .stdout
+            .contains("Private, from .mind/STATE.local.md:"),
+        "{briefing}"
+    );
 }

@@ -12,12 +12,16 @@ use crate::mind::{Error, File, Layout, Mind, checkpoint, values};
 
 const MOST_EVENTS: usize = 12;
 const MOST_ITEMS: usize = 10;
+/// Behind the parts of the state.
+const LAST: usize = 9;
 
 /// What the files say, each read once.
 pub(super) struct Memory {
     pub(super) layout: Layout,
     pub(super) state_path: String,
     pub(super) state: Result<Option<State>, String>,
+    /// What a person keeps for themselves beside it, with its path.
+    pub(super) private: Option<(String, String)>,
     pub(super) progress_text: Result<Option<String>, String>,
     pub(super) work: Vec<WorkLine>,
     pub(super) decisions: Vec<Decision>,
@@ -41,6 +45,7 @@ impl Memory {
             _ => 0,
         };
         let state_text = text(File::State);
+        let private = mind.private_state();
         let same = mind.file(File::State) == mind.file(File::Progress);
         let progress_text = if same { Ok(None) } else { text(File::Progress) };
         let decisions_text = text(File::Decisions);
@@ -76,6 +81,7 @@ impl Memory {
             layout: mind.files.layout,
             state_path: mind.file(File::State).to_string(),
             state: state_text.map(|text| text.map(|text| state::glance(text, None))),
+            private,
             progress_text,
             work,
             decisions,
@@ -109,6 +115,12 @@ impl Memory {
             } else {
                 cut_state = true;
                 self.essentials(state, pack, all, ask);
+            }
+        }
+        if let Some((path, text)) = &self.private {
+            let text = format!("Private, from {path}:\n{}", clean(text.trim()));
+            if pack.add_within(Slot::State, LAST, &text, all.share(12)) != Fit::Whole {
+                left_out.push(format!("a part of {path}"));
             }
         }
         // The newest decision is in whatever else there is.

@@ -43,7 +43,12 @@ pub fn set_driver(root: &Path, command: &str) -> Result<(), Error> {
 
 /// Takes both settings out; the section of a config that had nothing else too.
 pub fn clear_driver(root: &Path) -> Result<(), Error> {
-    let section = ["config", "--local", "--remove-section", "merge.memory-forge"];
+    let section = [
+        "config",
+        "--local",
+        "--remove-section",
+        "merge.memory-forge",
+    ];
     match driver(root) {
         Driver::Set(_) => checked(git(root, &section)?).map(drop),
         Driver::Missing | Driver::NoRepository => Ok(()),
@@ -52,14 +57,14 @@ pub fn clear_driver(root: &Path) -> Result<(), Error> {
 
 /// Merges by lines as git does, into `ours`; whether that went without a
 /// conflict.
-pub fn merge_by_lines(
-    cwd: &Path,
-    ours: &Path,
-    base: &Path,
-    theirs: &Path,
-) -> Result<bool, Error> {
+pub fn merge_by_lines(cwd: &Path, ours: &Path, base: &Path, theirs: &Path) -> Result<bool, Error> {
     let mut command = command(cwd, &["merge-file", "-q", "-L", "ours", "-L", "base", "-L"]);
-    let output = command.arg("theirs").arg(ours).arg(base).arg(theirs).output();
+    let output = command
+        .arg("theirs")
+        .arg(ours)
+        .arg(base)
+        .arg(theirs)
+        .output();
     let output = output.map_err(super::not_started)?;
     match output.status.code() {
         Some(0) => Ok(true),
@@ -67,7 +72,10 @@ pub fn merge_by_lines(
         Some(1..=127) => Ok(false),
         _ => {
             let said = String::from_utf8_lossy(&output.stderr);
-            Err(fail(format!("git could not merge the file: {}", said.trim())))
+            Err(fail(format!(
+                "git could not merge the file: {}",
+                said.trim()
+            )))
         }
     }
 }
@@ -79,9 +87,19 @@ pub fn first_commit(root: &Path) -> Option<String> {
     if shallow != "false" {
         return None;
     }
-    let args = ["rev-list", "--first-parent", "--max-parents=0", "HEAD", "--"];
+    let args = [
+        "rev-list",
+        "--first-parent",
+        "--max-parents=0",
+        "HEAD",
+        "--",
+    ];
     let first = line(git(root, &args).ok()?).ok()?;
-    first.lines().last().filter(|it| is_id(it)).map(str::to_owned)
+    first
+        .lines()
+        .last()
+        .filter(|it| is_id(it))
+        .map(str::to_owned)
 }
 
 /// Where the folder lies in its repository, `""` at the top; none outside of
