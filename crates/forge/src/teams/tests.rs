@@ -443,7 +443,7 @@ fn versions() -> impl Strategy<Value = (String, String, String)> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(300))]
+    #![proptest_config(ProptestConfig::with_cases(600))]
 
     #[test]
     fn pieces_are_the_whole_file(kind in kind(), text in text()) {

@@ -2,7 +2,7 @@
 //! wrong, the file ends as git itself would have merged it.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::Args;
 use forge::teams::{self, Kind};
@@ -38,7 +38,13 @@ pub(crate) fn run(args: MergeArgs, settings: &Settings, ui: &mut Ui) -> Result<E
     let cwd = settings.cwd()?;
     let files = [&args.base, &args.ours, &args.theirs].map(|it| cwd.join(it));
     let name = args.path.as_deref().unwrap_or(&args.ours).to_string_lossy();
-    let why = match by_entry(&files, &name)? {
+    for file in &files {
+        if !file.is_file() {
+            let missing = format!("There is no file `{}`", file.display());
+            return Err(CommandError::usage(missing));
+        }
+    }
+    let why = match by_entry(&files, &name) {
         Ok(merged) => {
             for (old, new) in &merged.renamed {
                 ui.note(&format!("{}: their {old} is now {new}", printable(&name)));
@@ -63,58 +69,39 @@ pub(crate) fn run(args: MergeArgs, settings: &Settings, ui: &mut Ui) -> Result<E
         printable(&name)
     ));
     let [base, ours, theirs] = &files;
-    Ok(match git::merge_by_lines(cwd, ours, base, theirs)? {
-        true => Exit::Success,
-        false => Exit::Failure,
-    })
+    match git::merge_by_lines(cwd, ours, base, theirs) {
+        Ok(true) => Ok(Exit::Success),
+        Ok(false) => Ok(Exit::Failure),
+        // Not 1, which means a merged file with a conflict in it: by this, the
+        // line in git's settings knows that it has to merge the file itself.
+        Err(error) => Err(CommandError::usage(error.to_string())),
+    }
 }
 
 /// Merges and writes, or says why git has to.
-fn by_entry(
-    files: &[PathBuf; 3],
-    name: &str,
-) -> Result<Result<teams::Merged, String>, CommandError> {
-    let Some(kind) = Kind::of(name) else {
-        return Ok(Err("it is no file of entries".to_owned()));
-    };
-    let [base, ours, theirs] = files;
-    let ours = outside(ours);
-    let mut texts = Vec::new();
-    for file in [&outside(base), &ours, &outside(theirs)] {
-        match file.read()?.map(String::from_utf8) {
-            Some(Ok(text)) => texts.push(text),
-            Some(Err(_)) => return Ok(Err("one side is not UTF-8".to_owned())),
-            None => {
-                return Err(CommandError::usage(format!(
-                    "There is no file `{}`",
-                    file.path.display()
-                )));
-            }
-        }
-    }
-    let merge = || teams::merge(kind, &texts[0], &texts[1], &texts[2]);
-    let merged = match catch_unwind(AssertUnwindSafe(merge)) {
-        Ok(Ok(merged)) => merged,
-        Ok(Err(why)) => return Ok(Err(why.to_string())),
-        Err(_) => return Ok(Err("of a defect; please report it".to_owned())),
-    };
-    if merged.text != texts[1] {
-        change_outside(
-            &[OutsideChange {
-                file: ours,
-                before: Some(texts.swap_remove(1).into_bytes()),
-                after: Some(merged.text.clone().into_bytes()),
-                backup: Backup::Leave,
-            }],
-            &[],
-        )?;
-    }
-    Ok(Ok(merged))
-}
-
-fn outside(path: &Path) -> OutsideFile {
-    OutsideFile {
+fn by_entry(files: &[PathBuf; 3], name: &str) -> Result<teams::Merged, String> {
+    let kind = Kind::of(name).ok_or("it is no file of entries")?;
+    let [base, ours, theirs] = files.each_ref().map(|path| OutsideFile {
         base: path.parent().unwrap_or(path).to_owned(),
-        path: path.to_owned(),
+        path: path.clone(),
+    });
+    let read = |file: &OutsideFile| -> Result<String, String> {
+        let text = file.read_text().map_err(|error| error.to_string())?;
+        text.ok_or_else(|| "one side is gone".to_owned())
+    };
+    let (base, before, theirs) = (read(&base)?, read(&ours)?, read(&theirs)?);
+    let merge = || teams::merge(kind, &base, &before, &theirs);
+    let merged = catch_unwind(AssertUnwindSafe(merge))
+        .map_err(|_| "of a defect; please report it")?
+        .map_err(|why| why.to_string())?;
+    if merged.text != before {
+        let change = OutsideChange {
+            file: ours,
+            before: Some(before.into_bytes()),
+            after: Some(merged.text.clone().into_bytes()),
+            backup: Backup::Leave,
+        };
+        change_outside(&[change], &[]).map_err(|error| error.to_string())?;
     }
+    Ok(merged)
 }

@@ -23,9 +23,10 @@ fn a_repository_is_prepared_once() {
     +<!-- memory-forge:index:end -->
     --- a/.gitignore
     +++ b/.gitignore
-    @@ -1 +1,2 @@
+    @@ -1 +1,3 @@
      target
     +.memory-forge/
+    +*.local.md
     --- stderr
     Nothing was changed (`--dry-run`)
     "#);
