@@ -17,6 +17,7 @@ pub mod index;
 pub mod routing;
 
 pub mod mind;
+pub mod teams;
 pub mod recall;
 pub mod knowledge;
 pub mod agents;

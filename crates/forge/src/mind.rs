@@ -97,6 +97,16 @@ impl<'a> Mind<'a> {
         Ok(self.workspace.text_if_there(self.files.path(which))?)
     }
 
+    /// `STATE.local.md` beside the state, which is one person's: its path and
+    /// text. One that cannot be read is as good as none.
+    fn private_state(&self) -> Option<(String, String)> {
+        let state = self.files.path(File::State).as_str();
+        let path = format!("{}{}", state.strip_suffix(".md")?, workspace::PRIVATE);
+        let text = self.workspace.text_if_there(&RelPath::new(&path).ok()?);
+        let text = text.ok().flatten().filter(|it| !it.trim().is_empty())?;
+        Some((path, text))
+    }
+
     fn document(&self, which: File) -> Result<Option<Document>, Error> {
         Ok(self.text(which)?.map(document::parse))
     }
@@ -215,7 +225,9 @@ pub fn list_items(text: &str) -> Vec<String> {
 pub use decisions::condense::Condensed;
 pub(crate) use decisions::condense::condensed;
 pub(crate) use decisions::supersede::{annotated, content_words};
-pub(crate) use values::first_date;
+pub(crate) use decisions::{blocks as decision_blocks, id_at_start, lines as decision_lines};
+pub(crate) use sessions::{in_order as session_blocks, number_of as session_number};
+pub(crate) use values::{end_of_text, first_date, is_unset, labelled, marker, plain};
 
 fn modified(path: &Path) -> Option<Timestamp> {
     let time = std::fs::metadata(path).ok()?.modified().ok()?;

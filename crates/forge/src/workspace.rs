@@ -14,6 +14,8 @@ mod autoload;
 mod config;
 mod disk;
 pub mod git;
+mod identity;
+mod ignore;
 mod lock;
 mod outside;
 mod path;
@@ -30,11 +32,13 @@ pub use config::{
     AuditConfig, Config, ConfigProblem, ForgetConfig, IndexConfig, KeyDoc, MindConfig,
     SearchConfig, SearchMode, reference,
 };
+pub use identity::{Identity, identity};
+pub use ignore::{IgnoreRule, ignoring};
 pub use lock::Lock;
 pub use outside::{
     BACKUP_SUFFIX, Backup, OutsideChange, OutsideFile, change_outside, lock_outside,
 };
-pub use path::{PathError, RelPath, slug};
+pub use path::{PRIVATE, PathError, RelPath, slug};
 pub use proposal::{Move, Proposal, Proposed};
 pub use role::{Role, role};
 pub use root::{FoundBy, Root, RootHints, discover};

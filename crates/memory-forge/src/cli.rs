@@ -99,6 +99,8 @@ pub(crate) enum Command {
     Upgrade(commands::upgrade::UpgradeArgs),
     Setup(commands::setup::SetupArgs),
     Uninstall(commands::uninstall::UninstallArgs),
+    Merge(commands::merge::MergeArgs),
+    Share(commands::share::ShareArgs),
     Status(commands::status::StatusArgs),
     Config(commands::config::ConfigArgs),
     Hook(commands::hook::HookArgs),

@@ -23,6 +23,7 @@ pub(crate) mod lint;
 pub(crate) mod man;
 pub(crate) mod mcp;
 pub(crate) mod manifest;
+pub(crate) mod merge;
 pub(crate) mod mind;
 pub(crate) mod preview;
 pub(crate) mod restore;
@@ -30,6 +31,7 @@ pub(crate) mod save;
 pub(crate) mod search;
 pub(crate) mod session;
 pub(crate) mod setup;
+pub(crate) mod share;
 pub(crate) mod sources;
 pub(crate) mod stats;
 pub(crate) mod status;
@@ -78,6 +80,8 @@ fn dispatch(command: Command, settings: &Settings, ui: &mut Ui) -> Result<Exit, 
         Command::Upgrade(args) => upgrade::run(args, settings, ui),
         Command::Setup(args) => setup::run(args, settings, ui),
         Command::Uninstall(args) => uninstall::run(args, settings, ui),
+        Command::Merge(args) => merge::run(args, settings, ui),
+        Command::Share(args) => share::run(args, settings, ui),
         Command::Status(args) => status::run(args, settings, ui),
         Command::Config(args) => config::run(args, settings, ui),
         Command::Hook(args) => hook::run(args),

@@ -12,8 +12,9 @@ use crate::mind::HOOK_FAILURES;
 use crate::recall::{self, Ask, Mode};
 use crate::routing;
 use crate::secrets;
+use crate::teams::{self, private};
 use crate::tokens::{Tokenizer, thousands};
-use crate::workspace::git::{self, Ignored};
+use crate::workspace::git::{self, Driver, Ignored};
 use crate::workspace::{
     Autoload, AutoloadFile, DERIVED, Error, Found, RelPath, Unfinished, Workspace,
 };
@@ -528,6 +529,18 @@ fn out_of_gits_sight(workspace: &Workspace, out: &mut Findings) {
         Err(e) => {
             out.warn(e.to_string(), "Repair the repository");
         }
+    }
+    for path in private::tracked(workspace).unwrap_or_default() {
+        let next = format!("Run `git rm --cached {path}`, or `memory-forge share {path}`");
+        out.problem("git tracks it though its name says private", &next)
+            .at(&path, None);
+    }
+    if teams::names_driver(workspace) && git::driver(root) == Driver::Missing {
+        out.warn(
+            "`.gitattributes` names our merge driver, and this clone does not know it: \
+             memory is merged by lines",
+            "Run `memory-forge setup --git`",
+        );
     }
     out.finish();
 }

@@ -9,7 +9,7 @@ use crate::knowledge::{forget, fresh, maps, refresh};
 use crate::recall::{self, Answer, Ask, Mode};
 use crate::routing;
 use crate::routing::manifest::Manifest;
-use crate::workspace::Workspace;
+use crate::workspace::{Workspace, identity};
 
 use super::Source;
 
@@ -30,7 +30,7 @@ pub struct Answered {
 }
 
 /// Asks every source that may be searched, except the workspace at `here`,
-/// which has its own searches. Nothing there is written and no text of a
+/// which has its own searches: neither this folder nor another checkout of it. Nothing there is written and no text of a
 /// question is a pattern.
 pub fn ask(
     sources: &[Source],
@@ -39,7 +39,15 @@ pub fn ask(
     ask: &Ask,
 ) -> Vec<FromSource> {
     let searchable = sources.iter().filter(|source| source.searchable);
-    let others = searchable.filter(|source| here != Some(source.path.as_path()));
+    let mut others: Vec<&Source> = searchable
+        .filter(|source| here != Some(source.path.as_path()))
+        .collect();
+    if others.iter().any(|source| source.id.is_some())
+        && let Some(own) = here.and_then(|it| identity(&Workspace::open(it).ok()?))
+    {
+        others.retain(|source| source.id.as_ref() != Some(&own.id()));
+    }
+    let others = others.into_iter();
     others
         .map(|source| FromSource {
             source: source.clone(),

@@ -8,7 +8,7 @@ use jiff::civil::Date;
 
 use crate::document::{self, Document, Edit};
 use crate::workspace::{
-    self, Backup, OutsideChange, OutsideFile, Workspace, change_outside, lock_outside,
+    self, Backup, OutsideChange, OutsideFile, Workspace, change_outside, identity, lock_outside,
 };
 
 const HEAD: &str = "\
@@ -31,6 +31,8 @@ pub struct Source {
     /// As it stands in the file.
     pub registered: Option<String>,
     pub searchable: bool,
+    /// What it is known by wherever it lies, where that was written down.
+    pub id: Option<String>,
 }
 
 #[derive(Debug, thiserror::Error)]
@@ -101,6 +103,7 @@ impl Registry {
     pub fn add(&self, name: &str, path: &Path, today: Date) -> Result<Added, Error> {
         let name = checked(name)?;
         let (real, shown) = folder(path)?;
+        let id = identity(&Workspace::open(&real)?).map(|it| format!("- id: {}", it.id()));
         self.change(|document, entries| {
             if entries.iter().any(|e| same(&e.source.name, name)) {
                 return Err(Error::Registered(name.to_owned()));
@@ -112,14 +115,15 @@ impl Registry {
                 false => eol,
             };
             // Other readers want the lines right below the heading.
-            let lines = [
+            let mut lines = vec![
                 String::new(),
                 format!("## {name}"),
                 format!("- path: {shown}"),
                 format!("- registered: {today}"),
                 "- searchable: true".to_owned(),
-                String::new(),
             ];
+            lines.extend(id.clone());
+            lines.push(String::new());
             Ok(replace(end..end, close.to_owned() + &lines.join(eol)))
         })?;
         Ok(Added {
@@ -201,6 +205,7 @@ impl Registry {
                 let mut path = None;
                 let mut registered = None;
                 let mut searchable = None;
+                let mut id = None;
                 let mut start = section.own.start;
                 for line in document.str(&section.own).split_inclusive('\n') {
                     if let Some((key, at)) = field(line) {
@@ -209,6 +214,7 @@ impl Registry {
                             "path" => path = path.or(Some(at)),
                             "registered" => registered = registered.or(Some(at)),
                             "searchable" => searchable = searchable.or(Some(at)),
+                            "id" => id = id.or(Some(at)),
                             _ => {}
                         }
                     }
@@ -223,6 +229,7 @@ impl Registry {
                         registered: registered.map(|at| document.str(&at).to_owned()),
                         // Anything but a clear yes keeps a workspace private.
                         searchable: told.is_none_or(|v| v.eq_ignore_ascii_case("true")),
+                        id: id.map(|at| document.str(&at).to_owned()),
                     },
                     span: section.heading.start..section.own.end,
                     searchable,

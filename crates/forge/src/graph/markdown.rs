@@ -36,7 +36,7 @@ pub fn refresh(workspace: &Workspace, now: Timestamp) -> Result<bool, workspace:
 pub fn render_markdown(graph: &Graph) -> String {
     let typed: Vec<&Edge> = graph
         .typed()
-        .filter(|edge| of_a_note(graph, edge))
+        .filter(|edge| of_a_note(graph, edge) && is_shared(graph, edge))
         .collect();
     let mut out = String::from(
         "# Memex Typed-Edge Graph\n\
@@ -72,7 +72,8 @@ pub fn render_markdown(graph: &Graph) -> String {
             let _ = writeln!(out, "- `{}` → {to}", edge.kind.name());
         }
     }
-    let dangling: Vec<&Edge> = graph.dangling().collect();
+    let dangling = graph.dangling().filter(|edge| is_shared(graph, edge));
+    let dangling: Vec<&Edge> = dangling.collect();
     if !dangling.is_empty() {
         out.push_str("\n## Dangling edges\nEdges to notes that do not exist.\n\n");
         for edge in dangling {
@@ -87,10 +88,21 @@ fn of_a_note(graph: &Graph, edge: &&Edge) -> bool {
     graph.node(edge.from).has_front_matter
 }
 
+/// The file is everyone's, and speaks of nothing private.
+fn is_shared(graph: &Graph, edge: &Edge) -> bool {
+    let private = |node: u32| is_private(graph.node(node));
+    !private(edge.from) && !private(edge.to)
+}
+
+fn is_private(node: &Node) -> bool {
+    node.path.as_ref().is_some_and(RelPath::is_private)
+}
+
 /// Lists the notes with front matter below what `key` says of each.
 fn groups(out: &mut String, title: &str, graph: &Graph, key: impl Fn(&Node) -> Option<String>) {
     let mut groups: BTreeMap<String, Vec<String>> = BTreeMap::new();
-    for node in graph.nodes.iter().filter(|node| node.has_front_matter) {
+    let listed = |node: &&Node| node.has_front_matter && !is_private(node);
+    for node in graph.nodes.iter().filter(listed) {
         if let Some(key) = key(node) {
             groups.entry(inert_line(&key)).or_default().push(link(node));
         }

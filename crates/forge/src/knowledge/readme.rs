@@ -54,6 +54,7 @@ pub fn documents(workspace: &Workspace, overlay: &[(RelPath, String)]) -> Vec<Li
     for found in workspace.scan().files {
         let path = found.path;
         let is_listed = path.starts_with("knowledge")
+            && !path.is_private()
             && !matches!(path.as_str(), PATH | super::forget::LIST)
             && overlay.iter().all(|(new, _)| *new != path);
         if is_listed && let Ok(text) = workspace.read_text(&path) {
@@ -63,6 +64,7 @@ pub fn documents(workspace: &Workspace, overlay: &[(RelPath, String)]) -> Vec<Li
     listed.extend(
         overlay
             .iter()
+            .filter(|(path, _)| !path.is_private())
             .map(|(path, text)| Listed::new(path.clone(), text)),
     );
     listed.sort_by(|a, b| a.path.cmp(&b.path));

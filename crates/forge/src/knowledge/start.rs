@@ -3,8 +3,8 @@
 
 use super::proposal::Proposal;
 use super::readme;
-use crate::workspace::git::{self, Ignored};
-use crate::workspace::{DERIVED, Error, RelPath, Workspace};
+use crate::teams::private;
+use crate::workspace::{DERIVED, Error, IgnoreRule, Workspace, ignoring};
 
 /// What a workspace still lacks.
 pub fn propose(workspace: &Workspace) -> Result<Proposal, Error> {
@@ -16,34 +16,15 @@ pub fn propose(workspace: &Workspace) -> Result<Proposal, Error> {
     // The folder hides itself once it is there; a rule that is committed says
     // so to everyone who looks.
     let own = format!("{DERIVED}/");
-    let lacks = match git::ignored(workspace.root(), &own) {
-        Ignored::No => true,
-        Ignored::By(file) => file.starts_with(&own),
-        Ignored::Unknown => false,
+    let derived = IgnoreRule {
+        rule: &own,
+        probe: &own,
+        own: Some(&own),
     };
-    if lacks {
-        let path = RelPath::new(".gitignore")?;
-        let before = workspace.text_if_there(&path)?;
-        let after = with_rule(before.as_deref().unwrap_or_default(), &own);
-        proposal.add(path, before, after);
+    if let Some(it) = ignoring(workspace, &[derived, private::RULE])? {
+        proposal.add(it.path, it.before, it.after);
     }
     Ok(proposal)
-}
-
-fn with_rule(text: &str, rule: &str) -> String {
-    let newline = if text.contains("\r\n") { "\r\n" } else { "\n" };
-    let mut out = text.to_owned();
-    // A rule that is there and has no effect was lifted on purpose further
-    // down; once more would not help anyone.
-    if text.lines().any(|line| line.trim() == rule) {
-        return out;
-    }
-    if !out.is_empty() && !out.ends_with('\n') {
-        out.push_str(newline);
-    }
-    out.push_str(rule);
-    out.push_str(newline);
-    out
 }
 
 #[cfg(test)]
@@ -70,7 +51,10 @@ mod tests {
         let ws = TestWorkspace::files("//- .gitignore\ntarget\n//- knowledge/a.md\n# A\n\nText.\n");
         ws.git_init();
         assert_eq!(paths(&ws), ["knowledge/README.md", ".gitignore"]);
-        assert_eq!(ws.read(".gitignore"), "target\n.memory-forge/\n");
+        assert_eq!(
+            ws.read(".gitignore"),
+            "target\n.memory-forge/\n*.local.md\n"
+        );
         assert!(
             ws.read("knowledge/README.md")
                 .contains("- [A](a.md) — Text.")
@@ -87,19 +71,11 @@ mod tests {
 
     #[test]
     fn what_is_there_stays() {
-        let ws =
-            TestWorkspace::files("//- .gitignore\n.memory-forge\n//- knowledge/README.md\nmine\n");
+        let ws = TestWorkspace::files(
+            "//- .gitignore\n.memory-forge\n*.local.md\n//- knowledge/README.md\nmine\n",
+        );
         ws.git_init();
         assert_eq!(paths(&ws), Vec::<String>::new());
         assert_eq!(ws.read("knowledge/README.md"), "mine\n");
-    }
-
-    #[test]
-    fn line_ends_are_kept() {
-        assert_eq!(
-            with_rule("a\r\nb", ".memory-forge/"),
-            "a\r\nb\r\n.memory-forge/\r\n"
-        );
-        assert_eq!(with_rule("", ".memory-forge/"), ".memory-forge/\n");
     }
 }

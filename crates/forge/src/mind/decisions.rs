@@ -7,8 +7,7 @@ use std::ops::Range;
 use jiff::Timestamp;
 use jiff::civil::Date;
 
-pub(super) use self::forms::blocks;
-use self::forms::lines;
+pub(crate) use self::forms::{blocks, lines};
 use super::values::{self, edited, indented, marker, plain};
 use super::{Error, File, Layout, Mind, outline};
 use crate::document::{self, Document, Edit, inert_line};
@@ -37,7 +36,7 @@ pub struct Decision {
     pub text: String,
     pub line: usize,
     pub(super) form: Form,
-    pub(super) span: Range<usize>,
+    pub(crate) span: Range<usize>,
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -245,7 +244,11 @@ pub(super) fn recent(text: &str) -> Vec<Decision> {
 /// Every decision of a file, the newest last.
 pub(super) fn read(document: &Document) -> Vec<Decision> {
     let mut found = blocks(document);
-    let inside = |at: usize, found: &[Decision]| found.iter().any(|it| it.span.contains(&at));
+    // Blocks stand in text order and apart from one another.
+    let inside = |at: usize, found: &[Decision]| {
+        let next = found.partition_point(|it| it.span.start <= at);
+        next > 0 && found[next - 1].span.contains(&at)
+    };
     let entries = lines(document);
     let entries: Vec<Decision> = entries
         .into_iter()
@@ -279,12 +282,12 @@ pub(super) fn newest_first(found: &[Decision]) -> bool {
 }
 
 /// The number of `DEC-007`.
-pub(super) fn number_of(id: &str) -> Option<usize> {
+pub(crate) fn number_of(id: &str) -> Option<usize> {
     id.strip_prefix("DEC-")?.parse().ok()
 }
 
 /// `DEC-007` at the start of a text, in any case.
-pub(super) fn id_at_start(text: &str) -> Option<(String, &str)> {
+pub(crate) fn id_at_start(text: &str) -> Option<(String, &str)> {
     let head = text.get(..4)?;
     if !head.eq_ignore_ascii_case("DEC-") {
         return None;

@@ -20,7 +20,7 @@ pub struct Session {
     /// Heading and text as they stand in the file, a closing rule left out.
     pub text: String,
     pub line: usize,
-    pub(super) span: Range<usize>,
+    pub(crate) span: Range<usize>,
 }
 
 /// What there is to say about a session that ends.
@@ -218,14 +218,12 @@ pub(super) fn read(document: &Document, layout: Layout) -> Vec<Session> {
 
 /// Every entry in the order of the file. An entry that only holds places to
 /// fill in is part of a template.
-pub(super) fn in_order(document: &Document) -> Vec<Session> {
+pub(crate) fn in_order(document: &Document) -> Vec<Session> {
     let mut found: Vec<Session> = Vec::new();
     for section in &document.sections {
         if section.level < 2
             || section.level > 3
-            || found
-                .iter()
-                .any(|it| it.span.contains(&section.heading.start))
+            || (found.last()).is_some_and(|it| it.span.contains(&section.heading.start))
         {
             continue;
         }
@@ -264,7 +262,7 @@ pub(super) fn newest_first(found: &[Session], layout: Layout) -> bool {
 }
 
 /// The number of `Session 7 — …`.
-pub(super) fn number_of(title: &str) -> Option<usize> {
+pub(crate) fn number_of(title: &str) -> Option<usize> {
     let rest = title.strip_prefix("Session ")?;
     let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
     let ends = !rest[digits..].starts_with(|c: char| c.is_alphanumeric());

@@ -14,7 +14,7 @@ use super::Error;
 
 /// Whether a value says that there is none: `None.`, `Not set`, `[Phase Name]`,
 /// `{{phase}}`.
-pub(super) fn is_unset(text: &str) -> bool {
+pub(crate) fn is_unset(text: &str) -> bool {
     let whole = text.trim();
     let text = whole.trim_matches(['*', '_', '`']).trim();
     // A fence or a rule consists of such marks and is no value that is missing.
@@ -42,7 +42,7 @@ pub(super) fn is_unset(text: &str) -> bool {
 
 /// A value without the backslashes that keep it from being structure, on one
 /// line and without anything that a terminal or a prompt would act on.
-pub(super) fn plain(text: &str) -> String {
+pub(crate) fn plain(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut chars = text.chars().peekable();
     let mut space = false;
@@ -114,7 +114,7 @@ pub(super) fn items(text: &str) -> Vec<String> {
 }
 
 /// The length of a list marker at the start of a line, space included.
-pub(super) fn marker(line: &str) -> Option<usize> {
+pub(crate) fn marker(line: &str) -> Option<usize> {
     let bytes = line.as_bytes();
     let digits = bytes.iter().take_while(|b| b.is_ascii_digit()).count();
     let mark = match bytes.get(digits)? {
@@ -130,7 +130,7 @@ pub(super) fn marker(line: &str) -> Option<usize> {
 }
 
 /// `**Key:** value` or `Key: value`, the key in lower case.
-pub(super) fn labelled(line: &str) -> Option<(String, &str)> {
+pub(crate) fn labelled(line: &str) -> Option<(String, &str)> {
     let line = line.trim();
     if let Some(rest) = line.strip_prefix("**") {
         let (key, value) = rest.split_once("**")?;
@@ -282,7 +282,7 @@ pub(super) fn below_title(document: &Document, line: &str) -> Edit {
 }
 
 /// Behind the last line that is not blank, its line end excluded.
-pub(super) fn end_of_text(text: &str) -> usize {
+pub(crate) fn end_of_text(text: &str) -> usize {
     let end = text.trim_end().len();
     let rest = &text[end..];
     end + rest.find(['\n', '\r']).unwrap_or(rest.len())

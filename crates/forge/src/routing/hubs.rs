@@ -57,7 +57,7 @@ pub fn hubs_of(workspace: &Workspace, manifest: &Manifest) -> Vec<Hub> {
         .scan_with(&domains)
         .files
         .into_iter()
-        .filter(|found| found.role == Role::Knowledge)
+        .filter(|found| found.role == Role::Knowledge && !found.path.is_private())
         .map(|found| found.path)
         .collect();
     let mut hubs: Vec<Hub> = Vec::new();
@@ -142,7 +142,7 @@ fn add_linked(workspace: &Workspace, hub: &mut Hub, domains: &[String]) {
         };
         let belongs = matches!(role(&path, domains), Role::Untracked | Role::Knowledge);
         let elsewhere = !domains.iter().any(|domain| path.starts_with(domain));
-        if belongs && elsewhere && workspace.absolute(&path).is_file() {
+        if belongs && elsewhere && !path.is_private() && workspace.absolute(&path).is_file() {
             members.insert(path);
         }
     }
@@ -158,7 +158,7 @@ fn memory(workspace: &Workspace) -> Option<Hub> {
     let mut members = workspace.markdown_in(MEMORY);
     members.retain(|path| {
         let kept = !matches!(role(path, &[]), Role::Routing | Role::Archive);
-        kept && !path.file_name().starts_with('.')
+        kept && !path.file_name().starts_with('.') && !path.is_private()
     });
     Some(Hub {
         name: MEMORY.to_owned(),

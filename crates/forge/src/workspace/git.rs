@@ -1,8 +1,8 @@
 //! What git knows of the workspace: which files there were at a time, and what
 //! they held.
 //!
-//! Only plumbing commands run, and none that writes, asks, or reaches a
-//! network. No text from outside is ever taken for an option.
+//! Only plumbing commands run, and none that asks or reaches a network; the
+//! merge driver's two settings are all that is ever written. No text from outside is ever taken for an option.
 
 use std::io::{Read, Write};
 use std::path::Path;
@@ -13,6 +13,12 @@ use jiff::Timestamp;
 use jiff::civil::{Date, DateTime};
 
 use super::{Error, RelPath};
+
+mod teams;
+
+pub use teams::{
+    Driver, clear_driver, driver, first_commit, merge_by_lines, prefix, set_driver, tracked_like,
+};
 
 /// A state of the workspace in the past.
 #[derive(Debug, Clone, PartialEq, Eq)]

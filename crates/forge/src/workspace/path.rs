@@ -9,6 +9,9 @@ use std::path::{Component, Path};
 
 use unicode_normalization::UnicodeNormalization;
 
+/// What the names of private files end in.
+pub const PRIVATE: &str = ".local.md";
+
 /// A path below the root: `/` between components, relative, normalised.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RelPath(String);
@@ -63,6 +66,13 @@ impl RelPath {
 
     pub fn file_name(&self) -> &str {
         self.0.rsplit('/').next().unwrap_or(&self.0)
+    }
+
+    /// Whether the file is a person's own: `*.local.md`, which git ignores.
+    /// What is written for everyone must not speak of it.
+    pub fn is_private(&self) -> bool {
+        let name = self.file_name();
+        name.ends_with(PRIVATE) && name.len() > PRIVATE.len()
     }
 
     /// The file's name without its last extension.

@@ -10,7 +10,7 @@ use crate::settings::Settings;
 use crate::setup::{self, Ask, Client, HookSet, Place, Plan, Scope, Surroundings, found, hooks};
 use crate::ui::{Ui, style};
 
-/// Connect agent clients: hooks, the MCP server and six lines in `CLAUDE.md`
+/// Connect agent clients, and git: hooks, the MCP server, the merge driver
 ///
 /// Entries are merged into the clients' own files; what others wrote there
 /// stays as it is, to the byte. Without a client, those that are in use here
@@ -21,7 +21,8 @@ Examples:
   memory-forge setup                       Find the clients in use here, propose, ask
   memory-forge setup claude --dry-run      Show the changes for Claude Code as a diff
   memory-forge setup claude codex --yes    Set up two clients without being asked
-  memory-forge setup codex --scope user    For all your projects, in your home")]
+  memory-forge setup codex --scope user    For all your projects, in your home
+  memory-forge setup --git                 Have git merge memory entry by entry")]
 pub(crate) struct SetupArgs {
     /// The clients to set up
     #[arg(value_name = "CLIENT")]
@@ -51,6 +52,12 @@ pub(crate) struct SetupArgs {
     #[arg(long)]
     pub(crate) absolute: bool,
 
+    /// Have git merge memory files entry by entry, and ignore `*.local.md`
+    ///
+    /// Each clone needs this once: git calls only what its own settings name.
+    #[arg(long)]
+    pub(crate) git: bool,
+
     /// Install although the other scope has it already
     #[arg(long)]
     pub(crate) force: bool,
@@ -74,7 +81,9 @@ pub(crate) fn run(args: SetupArgs, settings: &Settings, ui: &mut Ui) -> Result<E
         workspace: &workspace,
         settings,
     };
-    let clients = if args.clients.is_empty() {
+    let clients = if args.git && args.clients.is_empty() {
+        Vec::new()
+    } else if args.clients.is_empty() {
         proposed(&around, ui)?
     } else {
         args.clients.clone()
@@ -87,6 +96,7 @@ pub(crate) fn run(args: SetupArgs, settings: &Settings, ui: &mut Ui) -> Result<E
         stub: !args.no_claude_md,
         force: args.force,
         absolute: args.absolute,
+        git: args.git,
     };
     let plan = setup::install(&around, &ask)?;
     let others = found::others(&around);
@@ -105,7 +115,9 @@ pub(crate) fn run(args: SetupArgs, settings: &Settings, ui: &mut Ui) -> Result<E
         value["others"] = json!(others);
         ui.json(&value)?;
     } else if matches!(applied, Applied::Done(_) | Applied::DryRun) {
-        costs(&ask, ui)?;
+        if !ask.clients.is_empty() {
+            costs(&ask, ui)?;
+        }
         for note in &plan.notes {
             ui.note(&format!("note: {note}"));
         }
@@ -158,7 +170,7 @@ pub(super) fn carry_out(
     for warning in &plan.warnings {
         ui.warn(warning);
     }
-    if plan.files.is_empty() {
+    if plan.files.is_empty() && plan.git.is_none() {
         if !json {
             ui.line("Nothing to change: everything is as asked")?;
         }
@@ -171,15 +183,26 @@ pub(super) fn carry_out(
             let after = file.after.as_deref().unwrap_or_default();
             ui.diff(&around.shown(&file.place), before, after)?;
         }
+        if let Some(setting) = &plan.git {
+            for (sign, value) in [("-", &setting.before), ("+", &setting.after)] {
+                if let Some(value) = value {
+                    ui.line(&format!(
+                        "{sign} git config merge.memory-forge.driver: {value}"
+                    ))?;
+                }
+            }
+        }
     }
     if dry_run {
         return Ok(Applied::DryRun);
     }
     let count = plan.files.len();
-    let question = format!(
-        "Change {count} {}?",
-        if count == 1 { "file" } else { "files" }
-    );
+    let files = format!("{count} {}", if count == 1 { "file" } else { "files" });
+    let question = match (count, &plan.git) {
+        (0, _) => "Change the settings of this clone?".to_owned(),
+        (_, Some(_)) => format!("Change {files} and the settings of this clone?"),
+        (_, None) => format!("Change {files}?"),
+    };
     if !ui.confirm(&question, yes)? {
         ui.note("Nothing was changed");
         return Ok(Applied::Refused);
@@ -193,6 +216,10 @@ pub(super) fn carry_out(
                 "{:<8} {path}{name}{plain}",
                 effect(file.before.is_some(), file.after.is_some())
             ))?;
+        }
+        if let Some(setting) = &plan.git {
+            let effect = effect(setting.before.is_some(), setting.after.is_some());
+            ui.line(&format!("{effect:<8} git config merge.memory-forge.driver"))?;
         }
         if let Some(id) = &id {
             ui.note(&format!(
@@ -235,6 +262,7 @@ pub(super) fn report(
         "version": 1,
         "result": applied,
         "files": files,
+        "git": plan.git.as_ref().map(|it| json!({ "before": it.before, "after": it.after })),
         "undo": undo,
         "warnings": plan.warnings,
         "notes": plan.notes,

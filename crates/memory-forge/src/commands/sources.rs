@@ -4,7 +4,8 @@
 use std::path::PathBuf;
 
 use clap::{ArgAction, Args, Subcommand};
-use forge::federation::{Error, Registry};
+use forge::federation::{Error, Registry, Source};
+use forge::workspace::identity;
 use jiff::tz::TimeZone;
 
 use crate::memory;
@@ -93,7 +94,7 @@ pub(crate) fn run(
             ui.line(&format!("Removed '{}'", printable(&args.name)))?;
             Ok(Exit::Success)
         }
-        SourcesCommand::List(args) => list(&registry, &args, ui),
+        SourcesCommand::List(args) => list(&registry, &args, settings, ui),
         SourcesCommand::Set(args) => set(&registry, &args, settings, ui),
     }
 }
@@ -137,15 +138,32 @@ fn add(
     Ok(Exit::Success)
 }
 
-fn list(registry: &Registry, args: &ListArgs, ui: &mut Ui) -> Result<Exit, CommandError> {
+fn list(
+    registry: &Registry,
+    args: &ListArgs,
+    settings: &Settings,
+    ui: &mut Ui,
+) -> Result<Exit, CommandError> {
     let sources = registry.sources()?;
+    let lost = |source: &&Source| source.id.is_some() && !source.path.is_dir();
+    if sources.iter().any(|source| lost(&source)) {
+        let here = memory::workspace(settings, ui)?;
+        let own = identity(&here).map(|it| it.id());
+        for source in sources.iter().filter(lost).filter(|it| it.id == own) {
+            ui.note(&format!(
+                "'{}' seems to have moved here: `memory-forge sources set {:?} --moved-to .`",
+                printable(&source.name),
+                printable(&source.name)
+            ));
+        }
+    }
     if args.json {
         let rows: Vec<_> = sources
             .iter()
             .map(|s| {
                 serde_json::json!({
                     "name": s.name, "path": s.path, "registered": s.registered,
-                    "searchable": s.searchable, "present": s.path.is_dir(),
+                    "searchable": s.searchable, "present": s.path.is_dir(), "id": s.id,
                 })
             })
             .collect();

@@ -8,13 +8,14 @@ use forge::knowledge::refresh;
 use forge::layers::injection::{self, Given};
 use forge::mind::{BriefingAsk, Mind, Source, State};
 use forge::tokens::{self, Tokenizer, thousands};
-use forge::workspace::Workspace;
+use forge::workspace::{Identity, Workspace, identity};
 use serde_json::{Value, json};
 
 use crate::memory;
 use crate::report::{CommandError, Exit};
 use crate::settings::Settings;
 use crate::setup::found::{self, Presence};
+use crate::setup::git::{Wiring, wiring};
 use crate::setup::{self, Client, Scope, Surroundings};
 use crate::ui::{Ui, printable, style};
 
@@ -64,6 +65,9 @@ struct Status {
     index: Result<Option<IndexState>, String>,
     installed: Vec<(Client, Scope, Presence)>,
     others: Vec<found::Other>,
+    /// What the workspace is known by, wherever it lies.
+    identity: Option<Identity>,
+    wiring: Wiring,
 }
 
 /// What memory costs a session, in tokens.
@@ -114,6 +118,8 @@ impl Status {
             index: index_state(workspace).map_err(|error| error.to_string()),
             installed,
             others: found::others(around),
+            identity: identity(workspace),
+            wiring: wiring(workspace),
         }
     }
 
@@ -235,6 +241,10 @@ impl Status {
             );
             screen.line("Twice", &note);
         }
+        if self.wiring == Wiring::NotInThisClone {
+            let note = "memory merges by lines in this clone; `memory-forge setup --git`";
+            screen.line("Git", note);
+        }
         for other in &self.others {
             screen.line(
                 "Also here",
@@ -310,6 +320,12 @@ impl Status {
             "installed": installed,
             "twice": twice,
             "others": self.others,
+            "identity": self.identity.as_ref().map(|it| json!({
+                "id": it.id(),
+                "commit": it.commit,
+                "folder": it.folder,
+            })),
+            "mergeDriver": self.wiring.name(),
         })
     }
 }

@@ -25,6 +25,10 @@ pub(crate) struct UninstallArgs {
     #[arg(value_name = "CLIENT")]
     pub(crate) clients: Vec<Client>,
 
+    /// Take out the merge driver alone
+    #[arg(long)]
+    pub(crate) git: bool,
+
     /// Where to take it out; both unless named
     #[arg(long, value_name = "SCOPE")]
     pub(crate) scope: Option<Scope>,
@@ -52,13 +56,16 @@ pub(crate) fn run(
         workspace: &workspace,
         settings,
     };
-    let clients = if args.clients.is_empty() {
+    let from_git = args.git || args.clients.is_empty() && args.scope != Some(Scope::User);
+    let clients = if args.git {
+        args.clients
+    } else if args.clients.is_empty() {
         Client::ALL.to_vec()
     } else {
         args.clients
     };
     let scopes = args.scope.map_or(Scope::ALL.to_vec(), |scope| vec![scope]);
-    let plan = setup::uninstall(&around, &clients, &scopes)?;
+    let plan = setup::uninstall(&around, &clients, &scopes, from_git)?;
     let applied = carry_out(&around, &plan, args.dry_run, args.yes, args.json, ui)?;
     if args.json {
         ui.json(&report(&around, &plan, &applied))?;

@@ -138,6 +138,14 @@ impl Program {
             Program::At(path) => path,
         }
     }
+
+    /// As a shell reads it.
+    pub(crate) fn in_shell(&self) -> String {
+        match self {
+            Program::OnPath => NAME.to_owned(),
+            Program::At(path) => quoted(path),
+        }
+    }
 }
 
 const NAME: &str = "memory-forge";

@@ -5,6 +5,8 @@
 use std::path::Path;
 
 use forge::document::{self, LinkKind};
+use forge::teams::private;
+use forge::workspace::git::{self, Driver};
 use forge::workspace::{
     Backup, Error, OutsideChange, OutsideFile, RelPath, Workspace, change_outside,
 };
@@ -29,6 +31,8 @@ pub(crate) struct Ask {
     pub(crate) force: bool,
     /// Name the running program by its path.
     pub(crate) absolute: bool,
+    /// Have git merge memory files entry by entry.
+    pub(crate) git: bool,
 }
 
 /// One file that is to change; none means that there is no file.
@@ -47,6 +51,8 @@ pub(crate) struct Plan {
     what: String,
     removes: bool,
     pub(crate) files: Vec<PlannedFile>,
+    /// The driver of this clone, where it is to change.
+    pub(crate) git: Option<super::git::Setting>,
     pub(crate) notes: Vec<String>,
     pub(crate) warnings: Vec<String>,
 }
@@ -55,7 +61,10 @@ pub(crate) struct Plan {
 pub(crate) fn install(around: &Surroundings<'_>, ask: &Ask) -> Result<Plan, CommandError> {
     let mut draft = Draft::new(around);
     let mut plan = Plan {
-        what: format!("Set up {}", names(&ask.clients)),
+        what: match ask.clients[..] {
+            [] => "Set up git".to_owned(),
+            _ => format!("Set up {}", names(&ask.clients)),
+        },
         ..Plan::default()
     };
     let program = program(around, ask, &mut plan)?;
@@ -76,8 +85,61 @@ pub(crate) fn install(around: &Surroundings<'_>, ask: &Ask) -> Result<Plan, Comm
         plan.notes
             .extend(found::advice(client, ask.scope).map(str::to_owned));
     }
+    if ask.git {
+        install_git(&mut draft, &mut plan, &program)?;
+    }
     plan.files = draft.finish();
     Ok(plan)
+}
+
+/// Files that all clones share name the driver; what it calls is for each clone
+/// to say, since git runs it.
+fn install_git(
+    draft: &mut Draft<'_>,
+    plan: &mut Plan,
+    program: &Program,
+) -> Result<(), CommandError> {
+    let workspace = draft.around.workspace;
+    let before = match git::driver(workspace.root()) {
+        Driver::NoRepository => {
+            return Err(
+                CommandError::usage("There is no git repository here").hint("Run `git init` first")
+            );
+        }
+        Driver::Missing => None,
+        Driver::Set(it) => Some(it),
+    };
+    let place = draft.project_file(super::git::ATTRIBUTES)?;
+    draft.edit(&place, |file| Ok(Some(super::git::with(file.now))))?;
+    if let Some(rule) = private::ignoring(workspace)? {
+        let place = Place::Project(rule.path);
+        draft.edit(&place, |_| Ok(Some(rule.after)))?;
+    }
+    let after = Some(super::git::driver(program));
+    if before != after {
+        plan.git = Some(super::git::Setting { before, after });
+    }
+    Ok(())
+}
+
+/// Takes the driver out. The rule on private files stays: without it, they
+/// would be one `git add` away from everyone.
+fn uninstall_git(draft: &mut Draft<'_>, plan: &mut Plan) -> Result<(), CommandError> {
+    let place = draft.project_file(super::git::ATTRIBUTES)?;
+    if draft
+        .text(&place)?
+        .as_deref()
+        .is_some_and(super::git::is_in)
+    {
+        draft.edit(&place, |file| Ok(file.now.and_then(super::git::without)))?;
+    }
+    if let Driver::Set(before) = git::driver(draft.around.workspace.root()) {
+        plan.git = Some(super::git::Setting {
+            before: Some(before),
+            after: None,
+        });
+    }
+    Ok(())
 }
 
 /// Plans what `uninstall` does, in the scopes given.
@@ -85,10 +147,14 @@ pub(crate) fn uninstall(
     around: &Surroundings<'_>,
     clients: &[Client],
     scopes: &[Scope],
+    from_git: bool,
 ) -> Result<Plan, CommandError> {
     let mut draft = Draft::new(around);
     let mut plan = Plan {
-        what: format!("Uninstall from {}", names(clients)),
+        what: match clients {
+            [] => "Uninstall from git".to_owned(),
+            _ => format!("Uninstall from {}", names(clients)),
+        },
         removes: true,
         ..Plan::default()
     };
@@ -114,6 +180,9 @@ pub(crate) fn uninstall(
                 }
             }
         }
+    }
+    if from_git {
+        uninstall_git(&mut draft, &mut plan)?;
     }
     plan.files = draft.finish();
     Ok(plan)
@@ -577,9 +646,13 @@ impl<'a> Draft<'a> {
         Ok(self.files[index].now.clone())
     }
 
+    fn project_file(&self, name: &str) -> Result<Place, CommandError> {
+        self.around.place(Client::Claude, Scope::Project, name)
+    }
+
     /// Whether the project has, or would have, a file of this name.
     fn has(&mut self, name: &str) -> Result<bool, CommandError> {
-        let place = self.around.place(Client::Claude, Scope::Project, name)?;
+        let place = self.project_file(name)?;
         Ok(self.text(&place)?.is_some())
     }
 
@@ -694,6 +767,13 @@ impl Plan {
         }
         let id = self.apply_project(around.workspace, around.settings.now, &project)?;
         self.apply_user(&user)?;
+        if let Some(setting) = &self.git {
+            let root = around.workspace.root();
+            match &setting.after {
+                Some(command) => git::set_driver(root, command)?,
+                None => git::clear_driver(root)?,
+            }
+        }
         Ok(id)
     }
 

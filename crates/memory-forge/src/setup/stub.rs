@@ -47,32 +47,7 @@ pub(crate) fn without(text: &str) -> Result<Option<String>, Broken> {
     let Some(span) = block(text)? else {
         return Ok(Some(text.to_owned()));
     };
-    let (mut before, mut after) = (&text[..span.start], &text[span.end..]);
-    let own_line = after.strip_prefix("\r\n").or(after.strip_prefix('\n'));
-    if before.is_empty() && own_line == Some("") {
-        return Ok(None);
-    }
-    let cut = |text: &str| {
-        text.strip_suffix('\n')
-            .map(|t| t.strip_suffix('\r').unwrap_or(t).len())
-    };
-    match own_line {
-        Some(rest) => {
-            after = rest;
-            // The blank line before it came with it.
-            if let Some(shorter) = cut(before)
-                && before[..shorter].ends_with('\n')
-            {
-                before = &before[..shorter];
-            }
-        }
-        None => {
-            for _ in 0..2 {
-                before = cut(before).map_or(before, |shorter| &before[..shorter]);
-            }
-        }
-    }
-    Ok(Some(format!("{before}{after}")))
+    Ok(super::cut_out(text, span))
 }
 
 fn lines(newline: &str) -> String {

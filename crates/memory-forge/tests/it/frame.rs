@@ -32,6 +32,8 @@ const COMMANDS: &[&str] = &[
     "upgrade",
     "setup",
     "uninstall",
+    "merge",
+    "share",
     "status",
     "config",
     "hook",

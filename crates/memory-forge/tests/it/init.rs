@@ -23,9 +23,10 @@ fn a_repository_is_prepared_once() {
     +<!-- memory-forge:index:end -->
     --- a/.gitignore
     +++ b/.gitignore
-    @@ -1 +1,2 @@
+    @@ -1 +1,3 @@
      target
     +.memory-forge/
+    +*.local.md
     --- stderr
     Nothing was changed (`--dry-run`)
     "#);
@@ -39,7 +40,10 @@ fn a_repository_is_prepared_once() {
             .ends_with("✓ Created knowledge/README.md\n✓ Updated .gitignore\n"),
         "{output}"
     );
-    assert_eq!(ws.read(".gitignore"), "target\n.memory-forge/\n");
+    assert_eq!(
+        ws.read(".gitignore"),
+        "target\n.memory-forge/\n*.local.md\n"
+    );
     let prepared = ws.tree_of_sources();
     assert_eq!(
         ws.run(&["init", "--yes"]).ok(),

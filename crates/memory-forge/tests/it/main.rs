@@ -26,6 +26,7 @@ mod layers;
 mod links;
 mod lint;
 mod manifest;
+mod merge;
 mod mind;
 mod organise;
 mod save;

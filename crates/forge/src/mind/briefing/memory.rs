@@ -15,12 +15,16 @@ const MOST_ITEMS: usize = 10;
 /// Hundredths of a briefing that pointers may take: they come behind what the
 /// work is at, and before what was.
 const POINTERS: usize = 20;
+/// Behind the parts of the state.
+const LAST: usize = 9;
 
 /// What the files say, each read once.
 pub(super) struct Memory {
     pub(super) layout: Layout,
     pub(super) state_path: String,
     pub(super) state: Result<Option<State>, String>,
+    /// What a person keeps for themselves beside it, with its path.
+    pub(super) private: Option<(String, String)>,
     pub(super) progress_text: Result<Option<String>, String>,
     pub(super) work: Vec<WorkLine>,
     pub(super) decisions: Vec<Decision>,
@@ -44,6 +48,7 @@ impl Memory {
             _ => 0,
         };
         let state_text = text(File::State);
+        let private = mind.private_state();
         let same = mind.file(File::State) == mind.file(File::Progress);
         let progress_text = if same { Ok(None) } else { text(File::Progress) };
         let decisions_text = text(File::Decisions);
@@ -79,6 +84,7 @@ impl Memory {
             layout: mind.files.layout,
             state_path: mind.file(File::State).to_string(),
             state: state_text.map(|text| text.map(|text| state::glance(text, None))),
+            private,
             progress_text,
             work,
             decisions,
@@ -112,6 +118,12 @@ impl Memory {
             } else {
                 cut_state = true;
                 self.essentials(state, pack, all, ask);
+            }
+        }
+        if let Some((path, text)) = &self.private {
+            let text = format!("Private, from {path}:\n{}", clean(text.trim()));
+            if pack.add_within(Slot::State, LAST, &text, all.share(12)) != Fit::Whole {
+                left_out.push(format!("a part of {path}"));
             }
         }
         // The newest decision is in whatever else there is.

@@ -8,13 +8,11 @@ use crate::document::Document;
 use crate::mind::values::{self, is_unset, labelled, marker, plain};
 
 /// The decisions that are blocks, in the order of the file.
-pub(in crate::mind) fn blocks(document: &Document) -> Vec<Decision> {
+pub(crate) fn blocks(document: &Document) -> Vec<Decision> {
     let mut found: Vec<Decision> = Vec::new();
     for section in &document.sections {
         if section.level < 2
-            || found
-                .iter()
-                .any(|it| it.span.contains(&section.heading.start))
+            || (found.last()).is_some_and(|it| it.span.contains(&section.heading.start))
         {
             continue;
         }
@@ -128,7 +126,7 @@ fn fields(text: &str) -> Vec<(String, String)> {
 
 /// Dated lines anywhere, and numbered items below a heading that speaks of
 /// decisions.
-pub(super) fn lines(document: &Document) -> Vec<Decision> {
+pub(crate) fn lines(document: &Document) -> Vec<Decision> {
     let mut found = Vec::new();
     let mut at = document.body.start;
     for line in document.text[at..].split_inclusive('\n') {

@@ -1,0 +1,168 @@
+//! One memory shared through git: putting two versions of a file together
+//! entry by entry, and what is private to a person.
+//!
+//! Pure text: the same three texts give the same bytes everywhere. A merge that
+//! would lose or change an entry unasked is not made at all.
+
+use std::fmt;
+
+use crate::document;
+use crate::workspace::{RelPath, Workspace};
+
+mod align;
+mod numbers;
+pub mod private;
+mod task;
+mod three;
+mod units;
+mod weave;
+
+/// The files that can be merged by entry, by what they hold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    Sessions,
+    Decisions,
+    Progress,
+    Archive,
+    /// `MEMORY.md`.
+    Pointers,
+    Learnings,
+    /// `STATE.md` and `status.md`, section by section.
+    State,
+}
+
+impl Kind {
+    /// Told by the name alone; none for files that git merges as ever.
+    pub fn of(path: &str) -> Option<Kind> {
+        let name = path.rsplit(['/', '\\']).next().unwrap_or(path);
+        Some(match name.to_ascii_lowercase().as_str() {
+            "session-log.md" | "session-log-archive.md" => Kind::Sessions,
+            "decisions.md" => Kind::Decisions,
+            "progress.md" => Kind::Progress,
+            "archive.md" => Kind::Archive,
+            "memory.md" => Kind::Pointers,
+            "learnings.md" => Kind::Learnings,
+            "state.md" | "status.md" => Kind::State,
+            _ => return None,
+        })
+    }
+}
+
+/// Which files of a workspace have entries, as patterns of `.gitattributes`.
+pub const PATTERNS: [&str; 11] = [
+    ".mind/STATE.md",
+    ".mind/PROGRESS.md",
+    ".mind/DECISIONS.md",
+    ".mind/SESSION-LOG.md",
+    ".mind/ARCHIVE.md",
+    "memory/status.md",
+    "memory/decisions.md",
+    "memory/session-log.md",
+    "memory/session-log-archive.md",
+    "**/MEMORY.md",
+    ".agents/memory/**/learnings.md",
+];
+
+/// Two versions as one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Merged {
+    /// With markers around each entry that is a conflict.
+    pub text: String,
+    pub conflicts: usize,
+    /// What their entries were called, and are called now.
+    pub renamed: Vec<(String, String)>,
+}
+
+/// Why three texts cannot be merged by entry. Git's own merge still can.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NotMerged {
+    /// One of them has conflict markers already.
+    Markers,
+    /// The entries would not be read from the result as they were.
+    Unsafe,
+}
+
+impl fmt::Display for NotMerged {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            NotMerged::Markers => "there are conflict markers in it already",
+            NotMerged::Unsafe => "its entries cannot be told apart safely",
+        })
+    }
+}
+
+/// Merges two versions that come from one.
+pub fn merge(kind: Kind, base: &str, ours: &str, theirs: &str) -> Result<Merged, NotMerged> {
+    let whole = |text: &str| Merged {
+        text: text.to_owned(),
+        conflicts: 0,
+        renamed: Vec::new(),
+    };
+    if ours == theirs || base == theirs {
+        return Ok(whole(ours));
+    }
+    if base == ours {
+        return Ok(whole(theirs));
+    }
+    if [base, ours, theirs].iter().any(|it| has_markers(it)) {
+        return Err(NotMerged::Markers);
+    }
+    let texts = [base, ours, theirs].map(|it| document::parse(it));
+    let [base, ours, theirs] = [&texts[0], &texts[1], &texts[2]];
+    let base = units::pieces(base, kind);
+    let mut ours = units::pieces(ours, kind);
+    let mut theirs = units::pieces(theirs, kind);
+    let follow = three::settle_names(&base, &mut ours, &mut theirs);
+    let three = three::three(kind, false, &base, &ours, &theirs, follow);
+    let order = weave::order(kind, &three);
+    let (text, expected) = weave::ours_only(&three, &order);
+    let read = document::parse(text);
+    let read = units::pieces(&read, kind).units;
+    if !read
+        .iter()
+        .map(|it| it.text)
+        .eq(expected.iter().map(|it| &it[..]))
+    {
+        return Err(NotMerged::Unsafe);
+    }
+    let renames = three.renames.iter();
+    Ok(Merged {
+        text: weave::text(&three, &order),
+        conflicts: weave::conflicts(&three),
+        renamed: renames
+            .map(|((series, old), new)| (series.name(*old), series.name(*new)))
+            .collect(),
+    })
+}
+
+/// What is nested below an item, item by item; none where that is a conflict.
+fn woven_finely(kind: Kind, base: &str, ours: &str, theirs: &str) -> Option<String> {
+    let texts = [base, ours, theirs].map(|it| document::parse(it));
+    let [base, ours, theirs] = [&texts[0], &texts[1], &texts[2]];
+    let base = units::fine_pieces(base, kind);
+    let ours = units::fine_pieces(ours, kind);
+    let theirs = units::fine_pieces(theirs, kind);
+    let follow = Default::default();
+    let three = three::three(kind, true, &base, &ours, &theirs, follow);
+    let order = weave::order(kind, &three);
+    (weave::conflicts(&three) == 0).then(|| weave::text(&three, &order))
+}
+
+/// The word of `.gitattributes` that has git call our driver.
+pub const ATTRIBUTE: &str = "merge=memory-forge";
+
+/// Whether the files of this workspace name the driver.
+pub fn names_driver(workspace: &Workspace) -> bool {
+    let path = RelPath::new(".gitattributes");
+    let text = path.ok().and_then(|it| workspace.text_if_there(&it).ok()?);
+    let meant = |line: &str| !line.trim_start().starts_with('#') && line.contains(ATTRIBUTE);
+    text.is_some_and(|text| text.lines().any(meant))
+}
+
+fn has_markers(text: &str) -> bool {
+    let mark = |line: &str| line.starts_with("<<<<<<< ") || line.starts_with(">>>>>>> ");
+    text.lines().any(mark)
+}
+
+#[cfg(test)]
+mod tests;

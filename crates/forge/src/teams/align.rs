@@ -1,0 +1,260 @@
+//! Which pieces of two versions of a file are the same piece. Exact ones come
+//! first, then those of one name, then those that were plainly edited in
+//! place; a wrong guess here costs a clean merge and never a piece.
+
+use std::collections::{HashMap, HashSet, VecDeque};
+
+use super::Kind;
+use super::units::{Unit, What};
+
+/// For each of the first units the one of the second, if it is still there.
+pub(super) fn versions(from: &[Unit<'_>], to: &[Unit<'_>]) -> Vec<Option<usize>> {
+    let mut pairs = Pairs::new(from, to);
+    pairs.by(|it| Some((it.what, it.key.clone(), it.same.clone())));
+    pairs.by_number();
+    pairs.by(|it| it.numbered.is_none().then(|| (it.what, it.key.clone())));
+    pairs.headings();
+    pairs.edited_in_place();
+    pairs.found
+}
+
+/// Which additions of one side are additions of the other as well.
+pub(super) fn additions(
+    kind: Kind,
+    ours: &[Unit<'_>],
+    theirs: &[Unit<'_>],
+    (new_ours, new_theirs): (&[bool], &[bool]),
+) -> Vec<Option<usize>> {
+    let mut pairs = Pairs::new(ours, theirs);
+    pairs.only(new_ours, new_theirs);
+    pairs.by(|it| Some((it.what, it.key.clone(), it.same.clone())));
+    pairs.by_number_and_text();
+    // Two sessions of one title are two sessions.
+    let named = |it: &Unit<'_>| matches!(it.what, What::Heading | What::Item | What::Front);
+    pairs.by(|it| named(it).then(|| (it.what, it.key.clone())));
+    if kind == Kind::State {
+        // A value that both sides set first.
+        fn texts<'u>(units: &'u [Unit<'_>], new: &[bool]) -> HashMap<&'u str, Vec<usize>> {
+            let mut found: HashMap<&str, Vec<usize>> = HashMap::new();
+            for (index, unit) in units.iter().enumerate() {
+                if let (true, What::Text, Some(it)) = (new[index], unit.what, unit.section) {
+                    found.entry(&units[it].key).or_default().push(index);
+                }
+            }
+            found
+        }
+        let there = texts(theirs, new_theirs);
+        for (section, here) in texts(ours, new_ours) {
+            let other = there.get(section);
+            if let (&[one], Some(&[two])) = (&here[..], other.map(|it| &it[..])) {
+                pairs.join(one, two);
+            }
+        }
+    }
+    pairs.found
+}
+
+struct Pairs<'u, 't> {
+    from: &'u [Unit<'t>],
+    to: &'u [Unit<'t>],
+    found: Vec<Option<usize>>,
+    taken: Vec<bool>,
+    out: Vec<bool>,
+}
+
+/// More pieces than this in one section are not compared each with each.
+const MOST_COMPARED: usize = 64;
+/// Pieces that share so much of their words are one piece that was edited.
+const ALIKE: f64 = 0.6;
+
+impl<'u, 't> Pairs<'u, 't> {
+    fn new(from: &'u [Unit<'t>], to: &'u [Unit<'t>]) -> Pairs<'u, 't> {
+        Pairs {
+            from,
+            to,
+            found: vec![None; from.len()],
+            taken: vec![false; to.len()],
+            out: vec![false; from.len()],
+        }
+    }
+
+    fn only(&mut self, from: &[bool], to: &[bool]) {
+        self.out = from.iter().map(|it| !it).collect();
+        self.taken = to.iter().map(|it| !it).collect();
+    }
+
+    fn open(&self, from: usize) -> bool {
+        self.found[from].is_none() && !self.out[from]
+    }
+
+    fn join(&mut self, from: usize, to: usize) {
+        if self.open(from) && !self.taken[to] {
+            self.found[from] = Some(to);
+            self.taken[to] = true;
+        }
+    }
+
+    /// Pairs those of one key, in order.
+    fn by<K: std::hash::Hash + Eq>(&mut self, key: impl Fn(&Unit<'_>) -> Option<K>) {
+        let mut there: HashMap<K, VecDeque<usize>> = HashMap::new();
+        for (index, unit) in self.to.iter().enumerate() {
+            if !self.taken[index]
+                && let Some(key) = key(unit)
+            {
+                there.entry(key).or_default().push_back(index);
+            }
+        }
+        for index in 0..self.from.len() {
+            if self.open(index)
+                && let Some(key) = key(&self.from[index])
+                && let Some(to) = there.get_mut(&key).and_then(VecDeque::pop_front)
+            {
+                self.join(index, to);
+            }
+        }
+    }
+
+    /// By what they are called or were called; of several the one that says
+    /// most of the same.
+    fn by_number(&mut self) {
+        self.numbered(|from, to| Some(alike(from, to)));
+    }
+
+    fn by_number_and_text(&mut self) {
+        self.numbered(|from, to| (from.same == to.same).then_some(1.0));
+    }
+
+    fn numbered(&mut self, likeness: impl Fn(&Unit<'_>, &Unit<'_>) -> Option<f64>) {
+        let mut there: HashMap<(super::numbers::Series, usize), Vec<usize>> = HashMap::new();
+        for (index, unit) in self.to.iter().enumerate() {
+            if let Some(it) = unit.numbered.as_ref().filter(|_| !self.taken[index]) {
+                for name in it.former.iter().chain([&it.number]) {
+                    there.entry((it.series, *name)).or_default().push(index);
+                }
+            }
+        }
+        for index in 0..self.from.len() {
+            let unit = &self.from[index];
+            let Some(it) = unit.numbered.as_ref().filter(|_| self.open(index)) else {
+                continue;
+            };
+            let names = it.former.iter().chain([&it.number]);
+            let candidates = names.filter_map(|name| there.get(&(it.series, *name)));
+            let mut best: Option<(f64, bool, usize)> = None;
+            for &to in candidates.flatten().filter(|to| !self.taken[**to]) {
+                let Some(likeness) = likeness(unit, &self.to[to]) else {
+                    continue;
+                };
+                let number = self.to[to].numbered.as_ref().map(|it| it.number);
+                let rank = (likeness, number == Some(it.number), to);
+                if best.is_none_or(|best| (rank.0, rank.1) > (best.0, best.1)) {
+                    best = Some(rank);
+                }
+            }
+            if let Some((_, _, to)) = best {
+                self.join(index, to);
+            }
+        }
+    }
+
+    /// A heading that was renamed: the only one left of its level below the
+    /// same one.
+    fn headings(&mut self) {
+        let left = |units: &[Unit<'_>], open: &dyn Fn(usize) -> bool| {
+            let mut left: HashMap<(Option<usize>, u8), Vec<usize>> = HashMap::new();
+            for (index, unit) in units.iter().enumerate() {
+                if unit.what == What::Heading && open(index) {
+                    left.entry((unit.section, unit.level))
+                        .or_default()
+                        .push(index);
+                }
+            }
+            left
+        };
+        let there = left(self.to, &|it| !self.taken[it]);
+        let here = left(self.from, &|it| self.open(it));
+        for ((section, level), from) in here {
+            let section = match section {
+                Some(it) => match self.found[it] {
+                    Some(it) => Some(it),
+                    None => continue,
+                },
+                None => None,
+            };
+            if let (&[from], Some(&[to])) =
+                (&from[..], there.get(&(section, level)).map(|it| &it[..]))
+            {
+                self.join(from, to);
+            }
+        }
+    }
+
+    /// What is left on both sides of one section: pieces that are much alike,
+    /// and a text that is the only one.
+    fn edited_in_place(&mut self) {
+        let mut there: HashMap<(Option<usize>, What), Vec<usize>> = HashMap::new();
+        for (index, unit) in self.to.iter().enumerate() {
+            if !self.taken[index] && unit.numbered.is_none() && unit.what != What::Heading {
+                there
+                    .entry((unit.section, unit.what))
+                    .or_default()
+                    .push(index);
+            }
+        }
+        let mut here: Vec<((Option<usize>, What), Vec<usize>)> = Vec::new();
+        let mut places = HashMap::new();
+        for (index, unit) in self.from.iter().enumerate() {
+            if !self.open(index) || unit.numbered.is_some() || unit.what == What::Heading {
+                continue;
+            }
+            let section = match unit.section.map(|it| self.found[it]) {
+                None => None,
+                Some(Some(it)) => Some(it),
+                Some(None) => continue,
+            };
+            let at = *places.entry((section, unit.what)).or_insert_with(|| {
+                here.push(((section, unit.what), Vec::new()));
+                here.len() - 1
+            });
+            here[at].1.push(index);
+        }
+        for (place, from) in here {
+            let Some(to) = there.get(&place) else {
+                continue;
+            };
+            if let (&[from], &[to], What::Text) = (&from[..], &to[..], place.1) {
+                self.join(from, to);
+                continue;
+            }
+            if from.len().max(to.len()) > MOST_COMPARED {
+                continue;
+            }
+            for from in from {
+                let unit = &self.from[from];
+                let mut best: Option<(f64, usize)> = None;
+                for &to in to.iter().filter(|to| !self.taken[**to]) {
+                    let alike = alike(unit, &self.to[to]);
+                    if alike >= ALIKE && best.is_none_or(|best| alike > best.0) {
+                        best = Some((alike, to));
+                    }
+                }
+                if let Some((_, to)) = best {
+                    self.join(from, to);
+                }
+            }
+        }
+    }
+}
+
+/// How much of their words two pieces share, from 0 to 1.
+fn alike(one: &Unit<'_>, two: &Unit<'_>) -> f64 {
+    fn words<'s>(unit: &'s Unit<'_>) -> HashSet<&'s str> {
+        let words = unit.same.split(|c: char| !c.is_alphanumeric());
+        words.filter(|it| !it.is_empty()).collect()
+    }
+    let (one, two) = (words(one), words(two));
+    match one.len() + two.len() {
+        0 => 1.0,
+        all => 2.0 * one.intersection(&two).count() as f64 / all as f64,
+    }
+}

@@ -1,0 +1,297 @@
+//! Numbers that entries have: `DEC-012`, `Session 7`. An entry that is given
+//! another one says what it was called before, and stays findable by both.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
+
+use crate::document::{self, Document};
+use crate::mind::{labelled, marker};
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) enum Series {
+    Decision,
+    Session,
+}
+
+impl Series {
+    fn prefix(self) -> &'static str {
+        match self {
+            Series::Decision => "DEC-",
+            Series::Session => "Session ",
+        }
+    }
+
+    fn digits(self, number: usize) -> String {
+        match self {
+            Series::Decision => format!("{number:03}"),
+            Series::Session => number.to_string(),
+        }
+    }
+
+    pub(super) fn name(self, number: usize) -> String {
+        format!("{}{}", self.prefix(), self.digits(number))
+    }
+}
+
+/// The number of one entry, with its places in the entry's text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Numbered {
+    pub(super) series: Series,
+    pub(super) number: usize,
+    pub(super) former: BTreeSet<usize>,
+    digits: Range<usize>,
+    /// The whole line that says the former names, line end included.
+    line: Option<Range<usize>>,
+}
+
+impl Numbered {
+    /// Reads an entry that begins with its heading; none where the number does
+    /// not stand in the heading as it is written.
+    pub(super) fn read(series: Series, number: usize, text: &str) -> Option<Numbered> {
+        let heading = text.lines().next()?;
+        let at = find_ignoring_case(heading, series.prefix())? + series.prefix().len();
+        let length = text[at..].bytes().take_while(u8::is_ascii_digit).count();
+        if text[at..at + length].parse() != Ok(number) {
+            return None;
+        }
+        let mut former = BTreeSet::new();
+        let mut line = None;
+        if find_ignoring_case(text, LABEL).is_some() {
+            let document = document::parse(text);
+            if let Some((span, value)) = former_line(&document) {
+                former = occurrences(series, &value).map(|(it, _)| it).collect();
+                line = Some(span);
+            }
+        }
+        Some(Numbered {
+            series,
+            number,
+            former,
+            digits: at..at + length,
+            line,
+        })
+    }
+
+    /// The text without what this is called: equal for one entry under two
+    /// numbers.
+    pub(super) fn anonymous(&self, text: &str) -> String {
+        let mut out = text.to_owned();
+        if let Some(line) = &self.line {
+            out.replace_range(line.clone(), "");
+        }
+        out.replace_range(self.digits.clone(), "");
+        out
+    }
+
+    /// The text under another number, with the former ones said below the
+    /// heading.
+    pub(super) fn renamed(&self, text: &str, number: usize, former: &BTreeSet<usize>) -> String {
+        if number == self.number && *former == self.former {
+            return text.to_owned();
+        }
+        let newline = if text.contains("\r\n") { "\r\n" } else { "\n" };
+        let mut out = text.to_owned();
+        let names: Vec<String> = former.iter().map(|it| self.series.name(*it)).collect();
+        let line = format!("- **Formerly:** {}{newline}", names.join(", "));
+        // From the back, so that places further ahead stay true.
+        match (&self.line, former.is_empty()) {
+            (Some(at), true) => out.replace_range(at.clone(), ""),
+            (Some(at), false) => out.replace_range(at.clone(), &line),
+            (None, true) => {}
+            (None, false) => {
+                let Some(end) = text.find('\n') else {
+                    out.push_str(newline);
+                    out.push_str(line.trim_end());
+                    out.replace_range(self.digits.clone(), &self.series.digits(number));
+                    return out;
+                };
+                let body = &text[end + 1..];
+                let blank = body.len() - body.trim_start_matches(['\n', '\r']).len();
+                let at = end + 1 + blank;
+                let first = text[at..].lines().next().unwrap_or_default();
+                // A paragraph would run on into the line above it.
+                let gap = match first.starts_with(['-', '*', '+']) && marker(first).is_some() {
+                    true => "",
+                    false => newline,
+                };
+                out.insert_str(at, &format!("{line}{gap}"));
+            }
+        }
+        out.replace_range(self.digits.clone(), &self.series.digits(number));
+        out
+    }
+}
+
+const LABEL: &str = "formerly";
+
+/// The line `- **Formerly:** …` of the entry itself, with its value.
+fn former_line(document: &Document) -> Option<(Range<usize>, String)> {
+    let own = &document
+        .sections
+        .iter()
+        .find(|section| section.level > 0)?
+        .own;
+    let mut at = own.start;
+    for line in document.str(own).split_inclusive('\n') {
+        let span = at..at + line.len();
+        at = span.end;
+        let text = line.trim();
+        let Some(length) = marker(text) else { continue };
+        if document.in_code(span.start) {
+            continue;
+        }
+        match labelled(&text[length.min(text.len())..]) {
+            Some((key, value)) if key == LABEL => return Some((span, value.to_owned())),
+            _ => {}
+        }
+    }
+    None
+}
+
+/// Every mention of a number of a series, with the place of its digits.
+fn occurrences(series: Series, text: &str) -> impl Iterator<Item = (usize, Range<usize>)> {
+    let prefix = series.prefix();
+    let mut at = 0;
+    std::iter::from_fn(move || {
+        while let Some(found) = text[at..].find(prefix) {
+            let start = at + found;
+            let digits = start + prefix.len();
+            let length = text[digits..]
+                .bytes()
+                .take_while(u8::is_ascii_digit)
+                .count();
+            at = digits + length;
+            let word = |c: char| c.is_alphanumeric() || c == '_' || c == '-';
+            let whole =
+                !text[..start].ends_with(word) && !text[at..].starts_with(|c| word(c) && c != '-');
+            if whole
+                && (1..=9).contains(&length)
+                && let Ok(number) = text[digits..at].parse()
+            {
+                return Some((number, digits..at));
+            }
+        }
+        None
+    })
+}
+
+/// Every number of a series that a text speaks of outside of code.
+fn mentions(series: Series, text: &str) -> Vec<(usize, Range<usize>)> {
+    if !text.contains(series.prefix()) {
+        return Vec::new();
+    }
+    let document = document::parse(text);
+    occurrences(series, text)
+        .filter(|(_, span)| !document.in_code(span.start))
+        .collect()
+}
+
+/// New names for old ones, by series.
+pub(super) type Renames = BTreeMap<(Series, usize), usize>;
+
+/// The text with mentions of renamed entries following them. What the text
+/// before spoke of already means another entry and stays; an entry's own name
+/// and its former ones are not mentions.
+pub(super) fn following(
+    text: &str,
+    own: Option<&Numbered>,
+    before: Option<&str>,
+    renames: &Renames,
+) -> String {
+    let mut out = text.to_owned();
+    if renames.is_empty() {
+        return out;
+    }
+    let is_own = |at: usize| {
+        own.is_some_and(|it| {
+            it.digits.start == at || it.line.as_ref().is_some_and(|it| it.contains(&at))
+        })
+    };
+    let mut edits = Vec::new();
+    for series in [Series::Decision, Series::Session] {
+        if !renames.keys().any(|(it, _)| *it == series) {
+            continue;
+        }
+        let known: BTreeSet<usize> = before
+            .map(|it| mentions(series, it).into_iter().map(|(n, _)| n).collect())
+            .unwrap_or_default();
+        for (number, span) in mentions(series, text) {
+            if let Some(new) = renames.get(&(series, number))
+                && !known.contains(&number)
+                && !is_own(span.start)
+            {
+                edits.push((span, series.digits(*new)));
+            }
+        }
+    }
+    // From the back, so that places further ahead stay true.
+    edits.sort_by_key(|(span, _)| std::cmp::Reverse(span.start));
+    for (span, digits) in edits {
+        out.replace_range(span, &digits);
+    }
+    out
+}
+
+fn find_ignoring_case(text: &str, word: &str) -> Option<usize> {
+    let (text, word) = (text.as_bytes(), word.as_bytes());
+    text.windows(word.len())
+        .position(|it| it.eq_ignore_ascii_case(word))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn renamed(text: &str, number: usize, former: &[usize]) -> String {
+        let it = Numbered::read(Series::Decision, 12, text).expect("a number");
+        it.renamed(text, number, &former.iter().copied().collect())
+    }
+
+    #[test]
+    fn a_new_number_says_the_old_one() {
+        assert_eq!(
+            renamed("## DEC-012: T\n- **Date:** d", 13, &[12]),
+            "## DEC-013: T\n- **Formerly:** DEC-012\n- **Date:** d"
+        );
+        assert_eq!(
+            renamed("## DEC-012: T\r\n\r\nText.\r\n", 13, &[12]),
+            "## DEC-013: T\r\n\r\n- **Formerly:** DEC-012\r\n\r\nText.\r\n"
+        );
+        assert_eq!(
+            renamed("## DEC-012: T", 13, &[12]),
+            "## DEC-013: T\n- **Formerly:** DEC-012"
+        );
+        assert_eq!(
+            renamed("## DEC-012: T\n- **Formerly:** DEC-004\n- x", 15, &[4, 12]),
+            "## DEC-015: T\n- **Formerly:** DEC-004, DEC-012\n- x"
+        );
+    }
+
+    #[test]
+    fn the_same_entry_is_known_under_both_numbers() {
+        let text = "## DEC-012: T\n- **Date:** d";
+        let before = Numbered::read(Series::Decision, 12, text).expect("a number");
+        let after = renamed(text, 13, &[12]);
+        let new = Numbered::read(Series::Decision, 13, &after).expect("a number");
+        assert_eq!(new.anonymous(&after), before.anonymous(text));
+        assert_eq!(new.former, BTreeSet::from([12]));
+        let shown = "## DEC-1: x\n```\n- **Formerly:** DEC-9\n```";
+        let shown = Numbered::read(Series::Decision, 1, shown).expect("a number");
+        assert!(shown.former.is_empty(), "code is not meant");
+    }
+
+    #[test]
+    fn mentions_follow_and_others_stay() {
+        let renames = Renames::from([((Series::Decision, 12), 13)]);
+        let check = |text: &str, before, expect: &str| {
+            assert_eq!(following(text, None, before, &renames), expect);
+        };
+        check(
+            "see DEC-012, DEC-0120 and XDEC-012",
+            None,
+            "see DEC-013, DEC-0120 and XDEC-012",
+        );
+        check("`DEC-012` and DEC-012.", None, "`DEC-012` and DEC-013.");
+        check("by DEC-012", Some("DEC-012 was here"), "by DEC-012");
+    }
+}

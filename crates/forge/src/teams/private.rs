@@ -1,0 +1,62 @@
+//! What is a person's own: `*.local.md`, which git ignores. Such files are
+//! searched and briefed like others; sharing one is an act of its own.
+
+use crate::workspace::{
+    self, Error, IgnoreRule, PRIVATE, PathError, Proposed, RelPath, Workspace, git,
+};
+
+/// The rule that keeps private files from git.
+pub const RULE: IgnoreRule<'static> = IgnoreRule {
+    rule: "*.local.md",
+    probe: "knowledge/private.local.md",
+    own: None,
+};
+
+pub fn is_private(path: &RelPath) -> bool {
+    path.is_private()
+}
+
+/// The name under which a private file would be shared.
+pub fn shared(path: &RelPath) -> Option<Result<RelPath, PathError>> {
+    let stem = path
+        .as_str()
+        .strip_suffix(PRIVATE)
+        .filter(|_| is_private(path))?;
+    Some(RelPath::new(&format!("{stem}.md")))
+}
+
+/// The name under which a shared file would be private.
+pub fn own(path: &RelPath) -> Option<Result<RelPath, PathError>> {
+    let stem = path
+        .as_str()
+        .strip_suffix(".md")
+        .filter(|_| !is_private(path))?;
+    Some(RelPath::new(&format!("{stem}{PRIVATE}")))
+}
+
+/// The change of `.gitignore` that private files need, if any.
+pub fn ignoring(workspace: &Workspace) -> Result<Option<Proposed>, Error> {
+    workspace::ignoring(workspace, &[RULE])
+}
+
+/// Private files that git tracks all the same: everyone gets them.
+pub fn tracked(workspace: &Workspace) -> Result<Vec<String>, Error> {
+    git::tracked_like(workspace.root(), PRIVATE)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_go_both_ways() {
+        let path = |text: &str| RelPath::new(text).expect("a path");
+        for (private, public) in [("a.local.md", "a.md"), ("k/b.c.local.md", "k/b.c.md")] {
+            assert!(is_private(&path(private)) && !is_private(&path(public)));
+            assert_eq!(shared(&path(private)), Some(Ok(path(public))));
+            assert_eq!(own(&path(public)), Some(Ok(path(private))));
+        }
+        assert!(!is_private(&path("k/.local.md")));
+        assert_eq!(own(&path("a.txt")), None);
+    }
+}

@@ -1,0 +1,120 @@
+//! A task as its parts, so that ticking it on one side and rewording it on the
+//! other are both kept.
+
+use jiff::civil::Date;
+
+/// `- [x] Ship it (completed 2026-03-01)` and what is below it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Task<'t> {
+    /// Up to the box.
+    before: &'t str,
+    mark: &'t str,
+    /// From the box to the date of completion.
+    body: &'t str,
+    completed: Option<(Date, &'t str)>,
+    after: &'t str,
+}
+
+const COMPLETED: &str = "(completed ";
+
+impl<'t> Task<'t> {
+    pub(super) fn read(text: &'t str) -> Option<Task<'t>> {
+        let indent = text.len() - text.trim_start().len();
+        let length = crate::mind::marker(&text[indent..])?;
+        let open = indent + length;
+        let inside = text.get(open..)?.strip_prefix('[')?;
+        let mark = inside.chars().next()?;
+        let width = mark.len_utf8();
+        if !inside[width..].starts_with(']') {
+            return None;
+        }
+        let from = open + 1 + width;
+        let rest = &text[from..];
+        let own = &rest[..own_lines(rest)];
+        let completed = own.match_indices(COMPLETED).find_map(|(at, _)| {
+            let inside = &own[at + COMPLETED.len()..];
+            let close = inside.find(')')?;
+            let date = inside[..close].trim().parse().ok()?;
+            Some((at, at + COMPLETED.len() + close + 1, date))
+        });
+        let (body, completed, after) = match completed {
+            Some((start, end, date)) => {
+                // The space before it goes with it.
+                let body = rest[..start].trim_end();
+                let own = &rest[body.len()..end];
+                (body, Some((date, own)), &rest[end..])
+            }
+            None => {
+                let body = own.trim_end();
+                (body, None, &rest[body.len()..])
+            }
+        };
+        Some(Task {
+            before: &text[..open + 1],
+            mark: &text[open + 1..from],
+            body,
+            completed,
+            after,
+        })
+    }
+
+    /// What is to be done.
+    pub(super) fn said(&self) -> &'t str {
+        self.body.trim_start_matches(']').trim()
+    }
+
+    pub(super) fn done(&self) -> bool {
+        self.mark != " "
+    }
+
+    /// The three versions as one, or none where both sides reworded it
+    /// differently.
+    pub(super) fn merged(
+        base: Option<&Task<'t>>,
+        ours: &Task<'t>,
+        theirs: &Task<'t>,
+        after: impl FnOnce(Option<&str>, &str, &str) -> Option<String>,
+    ) -> Option<String> {
+        let body = three(base.map(|it| it.body), ours.body, theirs.body)?;
+        // The sides can only differ in this where one is as before, or where
+        // there was none: then what is done is done.
+        let mark = three(base.map(|it| it.mark), ours.mark, theirs.mark)
+            .unwrap_or(if ours.done() { ours.mark } else { theirs.mark });
+        let before = three(base.map(|it| it.before), ours.before, theirs.before);
+        let completed = match (ours.completed, theirs.completed) {
+            (ours, theirs) if ours == theirs => ours,
+            (ours, theirs) if base.is_some_and(|it| it.completed == ours) => theirs,
+            (ours, theirs) if base.is_some_and(|it| it.completed == theirs) => ours,
+            // It was done when the first of them saw that it was.
+            (Some(ours), Some(theirs)) => Some(if theirs.0 < ours.0 { theirs } else { ours }),
+            (ours, theirs) => ours.or(theirs),
+        };
+        let completed = completed.map_or("", |it| it.1);
+        let after = after(base.map(|it| it.after), ours.after, theirs.after)?;
+        let before = before.unwrap_or(ours.before);
+        Some(format!("{before}{mark}{body}{completed}{after}"))
+    }
+}
+
+/// Where the text of the item itself ends: before a blank line or an item
+/// below it.
+fn own_lines(text: &str) -> usize {
+    let mut end = 0;
+    for (index, line) in text.split_inclusive('\n').enumerate() {
+        let trimmed = line.trim();
+        if index > 0 && (trimmed.is_empty() || crate::mind::marker(trimmed).is_some()) {
+            break;
+        }
+        end += line.len();
+    }
+    end
+}
+
+fn three<'t>(base: Option<&'t str>, ours: &'t str, theirs: &'t str) -> Option<&'t str> {
+    match base {
+        _ if ours == theirs => Some(ours),
+        Some(base) if base == ours => Some(theirs),
+        Some(base) if base == theirs => Some(ours),
+        _ => None,
+    }
+}

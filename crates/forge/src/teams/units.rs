@@ -1,0 +1,367 @@
+//! A file as the pieces that are merged: entries, headings, items of lists and
+//! whatever text lies between. The pieces and the blank lines between them are
+//! the whole file, byte for byte; what is not understood is text.
+
+use std::collections::HashMap;
+use std::ops::Range;
+
+use jiff::civil::Date;
+
+use super::Kind;
+use super::numbers::{self, Numbered, Renames, Series};
+use crate::document::{self, Block, BlockKind, Document};
+use crate::mind;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) enum What {
+    Front,
+    Heading,
+    /// An entry with a heading or between rules.
+    Entry,
+    /// An item of a list, a task, or an entry of one line.
+    Item,
+    Text,
+}
+
+#[derive(Debug, Clone)]
+pub(super) struct Unit<'t> {
+    pub(super) what: What,
+    /// What makes it the same piece in another version of the file.
+    pub(super) key: String,
+    /// Without the blank lines behind it.
+    pub(super) text: &'t str,
+    /// The text as it is compared: line ends and the entry's own number do not
+    /// count.
+    pub(super) same: String,
+    /// The heading that it stands below.
+    pub(super) section: Option<usize>,
+    pub(super) level: u8,
+    pub(super) numbered: Option<Numbered>,
+    pub(super) date: Option<Date>,
+    /// The entry in the archive that a line stands for.
+    pub(super) stands_for: Option<(Series, usize)>,
+}
+
+impl Unit<'_> {
+    /// Compares it as if what it mentions had its new names.
+    pub(super) fn compare_as(&mut self, renames: &Renames, before: Option<&str>) {
+        let own = self.numbered.as_ref();
+        let text = numbers::following(self.text, own, before, renames);
+        if text != self.text {
+            let again = own.and_then(|it| Numbered::read(it.series, it.number, &text));
+            let text = again.map_or(text.clone(), |it| it.anonymous(&text));
+            self.same = document::normalise(&text).into_owned();
+        }
+    }
+}
+
+#[derive(Debug)]
+pub(super) struct Pieces<'t> {
+    pub(super) units: Vec<Unit<'t>>,
+    /// What lies before each unit, and at last behind all of them.
+    pub(super) gaps: Vec<&'t str>,
+}
+
+pub(super) fn pieces<'t>(document: &'t Document, kind: Kind) -> Pieces<'t> {
+    let mut cutter = Cutter::new(document, kind);
+    let front = 0..document.body.start;
+    if !document.str(&front).trim().is_empty() {
+        cutter.push(What::Front, front);
+    }
+    let mut index = 0;
+    while let Some(block) = document.blocks.get(index) {
+        index += 1;
+        // An entry may begin with or hold several blocks.
+        if block.span.start < cutter.at {
+            continue;
+        }
+        cutter.block(block, &document.blocks[index..]);
+    }
+    cutter.finish()
+}
+
+/// The items of a list at every depth, each without those below it, for an
+/// item that both sides edited.
+pub(super) fn fine_pieces<'t>(document: &'t Document, kind: Kind) -> Pieces<'t> {
+    let mut cutter = Cutter::new(document, kind);
+    let starts = cutter.item_starts(&(0..document.text.len()), usize::MAX);
+    let mut cuts = vec![0];
+    cuts.extend(starts.into_iter().filter(|at| *at > 0));
+    cuts.push(document.text.len());
+    for pair in cuts.windows(2) {
+        cutter.push(What::Item, pair[0]..pair[1]);
+    }
+    cutter.finish()
+}
+
+struct Cutter<'t> {
+    document: &'t Document,
+    kind: Kind,
+    pieces: Pieces<'t>,
+    /// Where the last unit ends.
+    at: usize,
+    /// Entries with headings by where they begin.
+    entries: HashMap<usize, EntryAt>,
+    /// Entries of one line by where they begin: their date and text.
+    lines: HashMap<usize, (Option<Date>, String)>,
+    /// The headings that are open, with their levels.
+    open: Vec<(u8, usize)>,
+    sections: HashMap<usize, usize>,
+}
+
+struct EntryAt {
+    end: usize,
+    number: Option<(Series, usize)>,
+    date: Option<Date>,
+}
+
+impl<'t> Cutter<'t> {
+    fn new(document: &'t Document, kind: Kind) -> Cutter<'t> {
+        let mut entries = HashMap::new();
+        if matches!(kind, Kind::Decisions | Kind::Archive) {
+            for it in mind::decision_blocks(document) {
+                let number = it.id.as_deref().and_then(mind::id_at_start);
+                let number = number.and_then(|(id, _)| id[4..].parse().ok());
+                let at = EntryAt {
+                    end: it.span.end,
+                    number: number.map(|number| (Series::Decision, number)),
+                    date: it.date,
+                };
+                entries.insert(it.span.start, at);
+            }
+        }
+        if matches!(kind, Kind::Sessions | Kind::Archive | Kind::Learnings) {
+            for it in mind::session_blocks(document) {
+                let at = EntryAt {
+                    end: it.span.end,
+                    number: it.number.map(|number| (Series::Session, number)),
+                    date: it.date,
+                };
+                entries.entry(it.span.start).or_insert(at);
+            }
+        }
+        let mut lines = HashMap::new();
+        if kind == Kind::Decisions {
+            for it in mind::decision_lines(document) {
+                lines.insert(it.span.start, (it.date, it.title));
+            }
+        }
+        let sections = document.sections.iter().enumerate();
+        Cutter {
+            document,
+            kind,
+            pieces: Pieces {
+                units: Vec::new(),
+                gaps: Vec::new(),
+            },
+            at: 0,
+            entries,
+            lines,
+            open: Vec::new(),
+            sections: sections
+                .filter(|(_, it)| it.level > 0)
+                .map(|(index, it)| (it.heading.start, index))
+                .collect(),
+        }
+    }
+
+    fn block(&mut self, block: &Block, rest: &[Block]) {
+        let span = block.span.clone();
+        if let Some(entry) = self.entries.get(&span.start) {
+            return self.push(What::Entry, span.start..entry.end);
+        }
+        match block.kind {
+            BlockKind::Heading => self.push(What::Heading, span),
+            // A learning stands behind its rule.
+            BlockKind::Rule if self.kind == Kind::Learnings => {
+                let ends = |it: &&Block| {
+                    matches!(it.kind, BlockKind::Rule | BlockKind::Heading)
+                        || self.entries.contains_key(&it.span.start)
+                };
+                let end = rest.iter().find(ends).map(|it| it.span.start);
+                let end = end.unwrap_or(self.document.text.len());
+                self.push(What::Entry, span.start..end);
+            }
+            BlockKind::List => {
+                let cuts = self.item_starts(&span, 0);
+                self.items(span, cuts);
+            }
+            BlockKind::Paragraph => {
+                let starts = self.document.str(&span).split_inclusive('\n');
+                let starts = starts.scan(span.start, |at, line| {
+                    let start = *at;
+                    *at += line.len();
+                    Some(start)
+                });
+                let cuts = starts.filter(|at| self.lines.contains_key(at)).collect();
+                self.items(span, cuts);
+            }
+            _ => self.push(What::Text, span),
+        }
+    }
+
+    /// Pieces of a block that begin at these places; what is before the first
+    /// is text.
+    fn items(&mut self, span: Range<usize>, cuts: Vec<usize>) {
+        let Some(first) = cuts.first() else {
+            return self.push(What::Text, span);
+        };
+        if *first > span.start {
+            self.push(What::Text, span.start..*first);
+        }
+        for (index, start) in cuts.iter().enumerate() {
+            let end = cuts.get(index + 1).copied().unwrap_or(span.end);
+            self.push(What::Item, *start..end);
+        }
+    }
+
+    /// Where the items of a list begin, down to so many more columns than the
+    /// first of them.
+    fn item_starts(&self, span: &Range<usize>, deeper: usize) -> Vec<usize> {
+        let mut starts = Vec::new();
+        let mut most = None;
+        let mut at = span.start;
+        for line in self.document.str(span).split_inclusive('\n') {
+            let start = at;
+            at += line.len();
+            let text = line.trim();
+            let indent = line.len() - line.trim_start_matches([' ', '\t']).len();
+            let most = most.get_or_insert(indent.saturating_add(deeper));
+            let in_code = self.document.in_code(start + indent);
+            if indent <= *most && !in_code && mind::marker(text).is_some() {
+                starts.push(start);
+            }
+        }
+        starts
+    }
+
+    fn push(&mut self, what: What, span: Range<usize>) {
+        let document = self.document;
+        // Text that no block claims is text all the same.
+        let before = &document.text[self.at..span.start];
+        if !before.trim().is_empty() {
+            let at = self.at + (before.len() - before.trim_start_matches(['\n', '\r']).len());
+            let lost = at..span.start;
+            self.add_gap(lost.start);
+            self.place(What::Text, lost);
+        }
+        self.add_gap(span.start);
+        self.place(what, span);
+    }
+
+    fn add_gap(&mut self, start: usize) {
+        let from = self.at.min(start);
+        self.pieces.gaps.push(&self.document.text[from..start]);
+    }
+
+    fn place(&mut self, what: What, span: Range<usize>) {
+        let whole = self.document.str(&span);
+        let end = span.start + mind::end_of_text(whole);
+        let text = &self.document.text[span.start..end];
+        self.at = end;
+        let (mut level, mut numbered, mut date) = (0, None, None);
+        let mut key = String::new();
+        match what {
+            What::Front => {}
+            What::Heading => {
+                let index = self.sections.get(&span.start).copied();
+                level = index.map_or(0, |it| self.document.sections[it].level);
+                let path = index.map(|it| self.document.heading_path(it).join("\u{1f}"));
+                key = path.unwrap_or_else(|| text.to_owned());
+                self.open.retain(|(it, _)| *it < level);
+            }
+            What::Entry => {
+                let entry = self.entries.get(&span.start);
+                let section = self.sections.get(&span.start);
+                level = section.map_or(0, |it| self.document.sections[*it].level);
+                if level > 0 {
+                    self.open.retain(|(it, _)| *it < level);
+                }
+                date = entry.and_then(|it| it.date);
+                let number = entry.and_then(|it| it.number);
+                numbered = number.and_then(|(series, it)| Numbered::read(series, it, text));
+                key = match (&numbered, section) {
+                    (Some(it), _) => it.series.name(it.number),
+                    (None, Some(it)) => self.document.sections[*it].title.clone(),
+                    (None, None) => String::new(),
+                };
+                date = date.or_else(|| mind::first_date(text));
+            }
+            What::Item => {
+                let line = self.lines.get(&span.start);
+                date = line.and_then(|it| it.0);
+                key = match line {
+                    Some((Some(date), title)) => format!("{date} {title}"),
+                    Some((None, title)) => title.clone(),
+                    None => self.item_key(text, span.start),
+                };
+            }
+            What::Text => {}
+        }
+        let same = match &numbered {
+            Some(it) => document::normalise(&it.anonymous(text)).into_owned(),
+            None => document::normalise(text).into_owned(),
+        };
+        if matches!(what, What::Text) || (what == What::Entry && key.is_empty()) {
+            key.clone_from(&same);
+        }
+        let section = self.open.last().map(|(_, index)| *index);
+        if what == What::Heading {
+            self.open.push((level, self.pieces.units.len()));
+        }
+        let stands_for = match what {
+            What::Item => stands_for(&key),
+            _ => None,
+        };
+        self.pieces.units.push(Unit {
+            stands_for,
+            what,
+            key,
+            text,
+            same,
+            section,
+            level,
+            numbered,
+            date,
+        });
+    }
+
+    /// What an item says, without marker, box and date of completion; or where
+    /// a pointer leads.
+    fn item_key(&self, text: &str, at: usize) -> String {
+        let indent = text.len() - text.trim_start().len();
+        let item = text.trim_start();
+        let length = mind::marker(item).unwrap_or(0);
+        if self.kind == Kind::Pointers {
+            let begins = at + indent + length.min(item.len());
+            let links = &self.document.links;
+            let next = links.partition_point(|it| it.span.start < begins);
+            if let Some(link) = links.get(next).filter(|it| it.span.start == begins) {
+                return format!("→{}", link.target.trim_start_matches("./"));
+            }
+        }
+        let task = super::task::Task::read(text);
+        mind::plain(
+            task.as_ref()
+                .map_or(&item[length.min(item.len())..], |it| it.said()),
+        )
+    }
+
+    fn finish(mut self) -> Pieces<'t> {
+        let rest = &self.document.text[self.at..];
+        if !rest.trim().is_empty() {
+            let end = self.document.text.len();
+            self.push(What::Text, self.at..end);
+        }
+        self.pieces.gaps.push(&self.document.text[self.at..]);
+        self.pieces
+    }
+}
+
+/// `DEC-003 (2026-01-01): what it was about → ARCHIVE.md`.
+fn stands_for(said: &str) -> Option<(Series, usize)> {
+    if let Some((id, _)) = mind::id_at_start(said) {
+        return Some((Series::Decision, id[4..].parse().ok()?));
+    }
+    mind::session_number(said).map(|it| (Series::Session, it))
+}

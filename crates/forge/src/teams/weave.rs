@@ -1,0 +1,323 @@
+//! The pieces that are kept, in one order, with the blank lines between them.
+//! One side gives the order; what the other added goes where it stood there.
+
+use std::collections::{HashMap, VecDeque};
+
+use super::Kind;
+use super::three::{Fate, Node, Three, newest_first};
+use super::units::{Pieces, Unit, What};
+
+/// Nodes in the order of the result.
+pub(super) fn order(kind: Kind, three: &Three<'_, '_>) -> Vec<usize> {
+    let sorted = |of: &[usize]| {
+        let bases = of.iter().map(|it| &three.nodes[*it]);
+        let bases: Vec<usize> = bases
+            .filter(|it| it.ours.is_some() && it.theirs.is_some())
+            .filter_map(|it| it.base)
+            .collect();
+        bases.is_sorted()
+    };
+    let ours = Side {
+        pieces: three.ours,
+        of: &three.of_ours,
+    };
+    let theirs = Side {
+        pieces: three.theirs,
+        of: &three.of_theirs,
+    };
+    // Whoever put things into another order gives it.
+    let ours_lead = !sorted(&three.of_ours) || sorted(&three.of_theirs);
+    let (lead, other) = if ours_lead {
+        (ours, theirs)
+    } else {
+        (theirs, ours)
+    };
+    let numbered = |it: &Unit<'_>| it.numbered.is_some();
+    let default = || {
+        let units = || {
+            [three.ours, three.theirs]
+                .into_iter()
+                .flat_map(|it| &it.units)
+        };
+        kind == Kind::Sessions && !units().any(numbered) && units().any(|it| it.what == What::Entry)
+    };
+    let newest_first = [three.ours, three.theirs, three.base]
+        .into_iter()
+        .find_map(|it| newest_first(&it.units))
+        .unwrap_or_else(default);
+    Weaver {
+        three,
+        lead,
+        other,
+        ours_lead,
+        newest_first,
+    }
+    .order()
+}
+
+#[derive(Clone, Copy)]
+struct Side<'p, 't> {
+    pieces: &'p Pieces<'t>,
+    of: &'p [usize],
+}
+
+impl Side<'_, '_> {
+    fn section(&self, unit: usize) -> Option<usize> {
+        self.pieces.units[unit].section.map(|it| self.of[it])
+    }
+}
+
+struct Weaver<'p, 't> {
+    three: &'p Three<'p, 't>,
+    lead: Side<'p, 't>,
+    other: Side<'p, 't>,
+    ours_lead: bool,
+    newest_first: bool,
+}
+
+impl Weaver<'_, '_> {
+    fn order(&self) -> Vec<usize> {
+        let nodes = &self.three.nodes;
+        let mut places: HashMap<usize, Option<usize>> = HashMap::new();
+        let mut sequence = Vec::new();
+        for (unit, &node) in self.lead.of.iter().enumerate() {
+            if nodes[node].is_kept() && !self.moved_by_other(&nodes[node]) {
+                sequence.push(node);
+                places.insert(node, self.lead.section(unit));
+            }
+        }
+        let mut runs: HashMap<Option<usize>, VecDeque<usize>> = HashMap::new();
+        let mut anchor = None;
+        for (unit, &node) in self.other.of.iter().enumerate() {
+            if !nodes[node].is_kept() {
+                continue;
+            }
+            match places.get(&node) {
+                // Something that stands elsewhere now holds no place here.
+                Some(place) if *place == self.other.section(unit) => anchor = Some(node),
+                Some(_) if nodes[node].what == What::Heading => anchor = Some(node),
+                Some(_) => {}
+                None => runs.entry(anchor).or_default().push_back(node),
+            }
+        }
+        let mut order = Vec::with_capacity(nodes.len());
+        let mut anchor = None;
+        let mut waiting = runs.remove(&None).unwrap_or_default();
+        for node in sequence {
+            let shared = nodes[node].ours.is_some() && nodes[node].theirs.is_some();
+            while let Some(&first) = waiting.front() {
+                if !shared && !self.goes_first(first, node, anchor) {
+                    break;
+                }
+                order.push(first);
+                waiting.pop_front();
+            }
+            order.push(node);
+            if let Some(run) = runs.remove(&Some(node)) {
+                order.extend(waiting.drain(..));
+                waiting = run;
+                anchor = Some(node);
+            }
+        }
+        order.extend(waiting);
+        order
+    }
+
+    /// Whether the other side moved an item to another section, and this one
+    /// did not.
+    fn moved_by_other(&self, node: &Node) -> bool {
+        let (lead, other) = match self.ours_lead {
+            true => (node.ours, node.theirs),
+            false => (node.theirs, node.ours),
+        };
+        let (Some(base), Some(lead), Some(other)) = (node.base, lead, other) else {
+            return false;
+        };
+        if node.what != What::Item {
+            return false;
+        }
+        let before = self.three.base.units[base].section;
+        let before = before.map(|it| self.three.of_base[it]);
+        let (lead_at, other_at) = (self.lead.section(lead), self.other.section(other));
+        let ticked =
+            |unit: &Unit<'_>| super::task::Task::read(unit.text).is_some_and(|it| it.done());
+        if other_at == before || other_at == lead_at {
+            return false;
+        }
+        // Where both moved it, whoever finished it knows where it belongs.
+        lead_at == before
+            || ticked(&self.other.pieces.units[other]) && !ticked(&self.lead.pieces.units[lead])
+    }
+
+    /// Whether an addition of the other side stands before one of the leading
+    /// side in the same place.
+    fn goes_first(&self, other: usize, lead: usize, anchor: Option<usize>) -> bool {
+        let nodes = &self.three.nodes;
+        let (node, next) = (&nodes[other], &nodes[lead]);
+        match (node.what == What::Heading, next.what == What::Heading) {
+            (true, true) => !self.ours_lead,
+            (false, true) => true,
+            (true, false) => {
+                let after_entry = anchor.is_some_and(|it| nodes[it].what == What::Entry);
+                next.what == What::Entry && !after_entry
+            }
+            (false, false) => {
+                let older = match (node.number, next.number) {
+                    (Some(one), Some(two)) if one != two => Some(one < two),
+                    _ => match (self.date(node), self.date(next)) {
+                        (Some(one), Some(two)) if one != two => Some(one < two),
+                        _ => None,
+                    },
+                };
+                // Of one age, ours counts as the older.
+                older.unwrap_or(!self.ours_lead) != self.newest_first
+            }
+        }
+    }
+
+    fn date(&self, node: &Node) -> Option<jiff::civil::Date> {
+        let ours = node.ours.map(|it| &self.three.ours.units[it]);
+        let theirs = node.theirs.map(|it| &self.three.theirs.units[it]);
+        ours.or(theirs)?.date
+    }
+}
+
+/// The result with its conflicts between markers.
+pub(super) fn text(three: &Three<'_, '_>, order: &[usize]) -> String {
+    written(three, order, |fate, newline| match fate {
+        Fate::Kept(text) => text.clone(),
+        Fate::Conflict(ours, theirs) => conflict(ours, theirs, newline),
+        Fate::Gone => String::new(),
+    })
+}
+
+/// The result with our side wherever there is a conflict, and the pieces that
+/// it must consist of.
+pub(super) fn ours_only(three: &Three<'_, '_>, order: &[usize]) -> (String, Vec<String>) {
+    let ours = |fate: &Fate| match fate {
+        Fate::Kept(text) | Fate::Conflict(text, _) => text.clone(),
+        Fate::Gone => String::new(),
+    };
+    let order: Vec<usize> = (order.iter().copied())
+        .filter(|it| !ours(&three.nodes[*it].fate).is_empty())
+        .collect();
+    let pieces = order
+        .iter()
+        .map(|it| ours(&three.nodes[*it].fate))
+        .collect();
+    (written(three, &order, |fate, _| ours(fate)), pieces)
+}
+
+fn conflict(ours: &str, theirs: &str, newline: &str) -> String {
+    let side = |text: &str| match text {
+        "" => String::new(),
+        text => format!("{text}{newline}"),
+    };
+    format!(
+        "<<<<<<< ours{newline}{}======={newline}{}>>>>>>> theirs",
+        side(ours),
+        side(theirs)
+    )
+}
+
+fn written(
+    three: &Three<'_, '_>,
+    order: &[usize],
+    render: impl Fn(&Fate, &str) -> String,
+) -> String {
+    let gaps = Gaps::new(three);
+    let mut out = String::new();
+    let mut before = None;
+    for &node in order {
+        out.push_str(&gaps.between(before, Some(node)));
+        out.push_str(&render(&three.nodes[node].fate, gaps.newline));
+        before = Some(node);
+    }
+    out.push_str(&gaps.between(before, None));
+    out
+}
+
+/// What lies between two pieces: as it was where they stood side by side,
+/// else as the file has it between pieces of their kinds.
+struct Gaps<'p, 't> {
+    three: &'p Three<'p, 't>,
+    known: [HashMap<(Option<usize>, Option<usize>), &'t str>; 3],
+    usual: HashMap<(Option<What>, Option<What>), &'t str>,
+    newline: &'static str,
+}
+
+impl<'p, 't> Gaps<'p, 't> {
+    fn new(three: &'p Three<'p, 't>) -> Gaps<'p, 't> {
+        let mut counts: HashMap<(Option<What>, Option<What>), Vec<(&'t str, usize)>> =
+            HashMap::new();
+        let mut known: [HashMap<(Option<usize>, Option<usize>), &'t str>; 3] = Default::default();
+        let mut crlf = false;
+        let sides = [
+            (three.base, &three.of_base),
+            (three.ours, &three.of_ours),
+            (three.theirs, &three.of_theirs),
+        ];
+        for (side, (pieces, of)) in sides.into_iter().enumerate() {
+            for (index, gap) in pieces.gaps.iter().enumerate() {
+                let before = index.checked_sub(1);
+                let after = (index < of.len()).then_some(index);
+                let what = |it: Option<usize>| it.map(|it| pieces.units[it].what);
+                let node = |it: Option<usize>| it.map(|it| of[it]);
+                known[side].insert((node(before), node(after)), gap);
+                if side == 1 {
+                    crlf |= gap.contains("\r\n");
+                }
+                // Nothing is usual between two pieces that touch.
+                let apart = gap.contains('\n') || before.is_none() || after.is_none();
+                if side > 0 && apart {
+                    let of_kind = counts.entry((what(before), what(after))).or_default();
+                    match of_kind.iter_mut().find(|it| it.0 == *gap) {
+                        Some(it) => it.1 += 1,
+                        None => of_kind.push((gap, 1)),
+                    }
+                }
+            }
+        }
+        let usual = counts.into_iter().filter_map(|(kinds, gaps)| {
+            let most = gaps.iter().map(|it| it.1).max()?;
+            // The first of equals, which is ours.
+            let gap = gaps.iter().find(|it| it.1 == most)?;
+            Some((kinds, gap.0))
+        });
+        Gaps {
+            three,
+            known,
+            usual: usual.collect(),
+            newline: if crlf { "\r\n" } else { "\n" },
+        }
+    }
+
+    fn between(&self, before: Option<usize>, after: Option<usize>) -> String {
+        let [base, ours, theirs] = [0, 1, 2].map(|it| self.known[it].get(&(before, after)));
+        let gap = match (base, ours, theirs) {
+            (Some(base), Some(ours), Some(theirs)) if base == ours => Some(theirs),
+            (_, Some(ours), _) => Some(ours),
+            (_, None, Some(theirs)) => Some(theirs),
+            (Some(base), None, None) => Some(base),
+            (None, None, None) => None,
+        };
+        if let Some(gap) = gap {
+            return (*gap).to_owned();
+        }
+        let what = |it: Option<usize>| it.map(|it| self.three.nodes[it].what);
+        if let Some(gap) = self.usual.get(&(what(before), what(after))) {
+            return (*gap).to_owned();
+        }
+        match (what(before), what(after)) {
+            (None, _) => String::new(),
+            (_, None) | (Some(What::Item), Some(What::Item)) => self.newline.to_owned(),
+            _ => self.newline.repeat(2),
+        }
+    }
+}
+
+/// How many pieces both sides claim.
+pub(super) fn conflicts(three: &Three<'_, '_>) -> usize {
+    let conflict = |it: &&Node| matches!(it.fate, Fate::Conflict(..));
+    three.nodes.iter().filter(conflict).count()
+}

@@ -1,0 +1,123 @@
+//! What sharing a memory through git needs of it: the settings of the merge
+//! driver, a merge by lines, and what a repository is known by.
+
+use std::path::Path;
+
+use super::{Error, checked, command, fail, git, is_id, line};
+
+/// The merge driver as a clone knows it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Driver {
+    /// There is no repository, or no git to ask.
+    NoRepository,
+    Missing,
+    /// The command that git calls.
+    Set(String),
+}
+
+const NAME: &str = "merge.memory-forge.name";
+const DRIVER: &str = "merge.memory-forge.driver";
+
+/// What this clone calls for files with `merge=memory-forge`.
+pub fn driver(root: &Path) -> Driver {
+    let Ok(output) = git(root, &["config", "--local", "--get", DRIVER]) else {
+        return Driver::NoRepository;
+    };
+    match output.status.code() {
+        Some(0) => {
+            let said = String::from_utf8_lossy(&output.stdout);
+            Driver::Set(said.trim_end_matches('\n').to_owned())
+        }
+        Some(1) => Driver::Missing,
+        _ => Driver::NoRepository,
+    }
+}
+
+/// Has this clone call `command`, a line for the shell.
+pub fn set_driver(root: &Path, command: &str) -> Result<(), Error> {
+    for (key, value) in [(NAME, "Memory Forge, entry by entry"), (DRIVER, command)] {
+        checked(git(root, &["config", "--local", key, value])?)?;
+    }
+    Ok(())
+}
+
+/// Takes both settings out; the section of a config that had nothing else too.
+pub fn clear_driver(root: &Path) -> Result<(), Error> {
+    let section = [
+        "config",
+        "--local",
+        "--remove-section",
+        "merge.memory-forge",
+    ];
+    match driver(root) {
+        Driver::Set(_) => checked(git(root, &section)?).map(drop),
+        Driver::Missing | Driver::NoRepository => Ok(()),
+    }
+}
+
+/// Merges by lines as git does, into `ours`; whether that went without a
+/// conflict.
+pub fn merge_by_lines(cwd: &Path, ours: &Path, base: &Path, theirs: &Path) -> Result<bool, Error> {
+    let mut command = command(cwd, &["merge-file", "-q", "-L", "ours", "-L", "base", "-L"]);
+    let output = command
+        .arg("theirs")
+        .arg(ours)
+        .arg(base)
+        .arg(theirs)
+        .output();
+    let output = output.map_err(super::not_started)?;
+    match output.status.code() {
+        Some(0) => Ok(true),
+        // So many conflicts.
+        Some(1..=127) => Ok(false),
+        _ => {
+            let said = String::from_utf8_lossy(&output.stderr);
+            Err(fail(format!(
+                "git could not merge the file: {}",
+                said.trim()
+            )))
+        }
+    }
+}
+
+/// The commit that the history began with, by the way of first parents; none
+/// without history, or where the clone has only a part of it.
+pub fn first_commit(root: &Path) -> Option<String> {
+    let shallow = line(git(root, &["rev-parse", "--is-shallow-repository"]).ok()?).ok()?;
+    if shallow != "false" {
+        return None;
+    }
+    let args = [
+        "rev-list",
+        "--first-parent",
+        "--max-parents=0",
+        "HEAD",
+        "--",
+    ];
+    let first = line(git(root, &args).ok()?).ok()?;
+    first
+        .lines()
+        .last()
+        .filter(|it| is_id(it))
+        .map(str::to_owned)
+}
+
+/// Where the folder lies in its repository, `""` at the top; none outside of
+/// one.
+pub fn prefix(root: &Path) -> Option<String> {
+    let prefix = line(git(root, &["rev-parse", "--show-prefix"]).ok()?).ok()?;
+    Some(prefix.trim_end_matches('/').to_owned())
+}
+
+/// The tracked files whose names end like this, sorted.
+pub fn tracked_like(root: &Path, ending: &str) -> Result<Vec<String>, Error> {
+    let listing = checked(git(root, &["ls-files", "-z", "--", "."])?)?;
+    let names = listing.split(|&byte| byte == 0);
+    let names = names.filter_map(|it| std::str::from_utf8(it).ok());
+    let mut names: Vec<String> = names
+        .filter(|it| it.ends_with(ending))
+        .map(str::to_owned)
+        .collect();
+    names.sort();
+    Ok(names)
+}

@@ -1,0 +1,72 @@
+//! Rules in `.gitignore`: added where they have no effect yet, at the end, once.
+
+use super::git::{self, Ignored};
+use super::{Error, Proposed, RelPath, Workspace};
+
+/// A rule, and a path that it must keep from git.
+#[derive(Debug, Clone, Copy)]
+pub struct IgnoreRule<'a> {
+    pub rule: &'a str,
+    pub probe: &'a str,
+    /// A file of ours that hides itself does not count.
+    pub own: Option<&'a str>,
+}
+
+/// The change of `.gitignore` that these rules need; none where git ignores
+/// all of it already or where there is no git.
+pub fn ignoring(
+    workspace: &Workspace,
+    rules: &[IgnoreRule<'_>],
+) -> Result<Option<Proposed>, Error> {
+    let lacks = |it: &&IgnoreRule<'_>| match git::ignored(workspace.root(), it.probe) {
+        Ignored::No => true,
+        Ignored::By(file) => it.own.is_some_and(|own| file.starts_with(own)),
+        Ignored::Unknown => false,
+    };
+    let lacking: Vec<_> = rules.iter().filter(lacks).collect();
+    if lacking.is_empty() {
+        return Ok(None);
+    }
+    let path = RelPath::new(".gitignore")?;
+    let before = workspace.text_if_there(&path)?;
+    let text = before.clone().unwrap_or_default();
+    let after = lacking
+        .iter()
+        .fold(text, |text, it| with_rule(&text, it.rule));
+    let changes = before.as_deref() != Some(after.as_str());
+    Ok(changes.then_some(Proposed {
+        path,
+        before,
+        after,
+    }))
+}
+
+fn with_rule(text: &str, rule: &str) -> String {
+    let newline = if text.contains("\r\n") { "\r\n" } else { "\n" };
+    let mut out = text.to_owned();
+    // A rule that is there and has no effect was lifted on purpose further
+    // down; once more would not help anyone.
+    if text.lines().any(|line| line.trim() == rule) {
+        return out;
+    }
+    if !out.is_empty() && !out.ends_with('\n') {
+        out.push_str(newline);
+    }
+    out.push_str(rule);
+    out.push_str(newline);
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn line_ends_are_kept() {
+        assert_eq!(
+            with_rule("a\r\nb", ".memory-forge/"),
+            "a\r\nb\r\n.memory-forge/\r\n"
+        );
+        assert_eq!(with_rule("", ".memory-forge/"), ".memory-forge/\n");
+    }
+}

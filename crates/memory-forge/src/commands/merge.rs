@@ -1,0 +1,107 @@
+//! `merge`: what git calls for two versions of a memory file. Whatever goes
+//! wrong, the file ends as git itself would have merged it.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::PathBuf;
+
+use clap::Args;
+use forge::teams::{self, Kind};
+use forge::workspace::{Backup, OutsideChange, OutsideFile, change_outside, git};
+
+use crate::report::{CommandError, Exit};
+use crate::settings::Settings;
+use crate::ui::{Ui, printable};
+
+/// Merge two versions of a memory file entry by entry, for git
+///
+/// Writes the result over the second file. Sessions, decisions, tasks and
+/// pointers of both sides are kept; a decision under an id that is taken gets
+/// the next one and says what it was called. Exits with 1 where both sides
+/// changed one entry differently; that entry then stands between markers.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  memory-forge merge base.md DECISIONS.md theirs.md
+  memory-forge setup --git    Have git call it")]
+pub(crate) struct MergeArgs {
+    /// The version that both come from (git's `%O`)
+    pub(crate) base: PathBuf,
+    /// Our version, which becomes the result (`%A`)
+    pub(crate) ours: PathBuf,
+    /// Their version (`%B`)
+    pub(crate) theirs: PathBuf,
+    /// The file's path in the repository (`%P`)
+    pub(crate) path: Option<PathBuf>,
+}
+
+pub(crate) fn run(args: MergeArgs, settings: &Settings, ui: &mut Ui) -> Result<Exit, CommandError> {
+    let cwd = settings.cwd()?;
+    let files = [&args.base, &args.ours, &args.theirs].map(|it| cwd.join(it));
+    let name = args.path.as_deref().unwrap_or(&args.ours).to_string_lossy();
+    for file in &files {
+        if !file.is_file() {
+            let missing = format!("There is no file `{}`", file.display());
+            return Err(CommandError::usage(missing));
+        }
+    }
+    let why = match by_entry(&files, &name) {
+        Ok(merged) => {
+            for (old, new) in &merged.renamed {
+                ui.note(&format!("{}: their {old} is now {new}", printable(&name)));
+            }
+            if merged.conflicts == 0 {
+                return Ok(Exit::Success);
+            }
+            let entries = match merged.conflicts {
+                1 => "1 entry was".to_owned(),
+                n => format!("{n} entries were"),
+            };
+            ui.warn(&format!(
+                "{}: {entries} changed on both sides",
+                printable(&name)
+            ));
+            return Ok(Exit::Failure);
+        }
+        Err(why) => why,
+    };
+    ui.detail(&format!(
+        "{}: merged by lines, since {why}",
+        printable(&name)
+    ));
+    let [base, ours, theirs] = &files;
+    match git::merge_by_lines(cwd, ours, base, theirs) {
+        Ok(true) => Ok(Exit::Success),
+        Ok(false) => Ok(Exit::Failure),
+        // Not 1, which means a merged file with a conflict in it: by this, the
+        // line in git's settings knows that it has to merge the file itself.
+        Err(error) => Err(CommandError::usage(error.to_string())),
+    }
+}
+
+/// Merges and writes, or says why git has to.
+fn by_entry(files: &[PathBuf; 3], name: &str) -> Result<teams::Merged, String> {
+    let kind = Kind::of(name).ok_or("it is no file of entries")?;
+    let [base, ours, theirs] = files.each_ref().map(|path| OutsideFile {
+        base: path.parent().unwrap_or(path).to_owned(),
+        path: path.clone(),
+    });
+    let read = |file: &OutsideFile| -> Result<String, String> {
+        let text = file.read_text().map_err(|error| error.to_string())?;
+        text.ok_or_else(|| "one side is gone".to_owned())
+    };
+    let (base, before, theirs) = (read(&base)?, read(&ours)?, read(&theirs)?);
+    let merge = || teams::merge(kind, &base, &before, &theirs);
+    let merged = catch_unwind(AssertUnwindSafe(merge))
+        .map_err(|_| "of a defect; please report it")?
+        .map_err(|why| why.to_string())?;
+    if merged.text != before {
+        let change = OutsideChange {
+            file: ours,
+            before: Some(before.into_bytes()),
+            after: Some(merged.text.clone().into_bytes()),
+            backup: Backup::Leave,
+        };
+        change_outside(&[change], &[]).map_err(|error| error.to_string())?;
+    }
+    Ok(merged)
+}
