@@ -16,7 +16,7 @@ mod codex;
 mod copilot;
 mod gemini;
 mod glob;
-mod hidden;
+pub(crate) mod hidden;
 mod imports;
 mod knowledge;
 mod loads;
@@ -31,6 +31,7 @@ mod state;
 use loads::{Load, Loads};
 use source::{Place, Reader};
 
+pub use claude::{ProjectFolders, project_folders};
 pub use report::{Client, Finding, Item, Kind, Level, Limits, Origin, Report, Summary, View};
 pub use state::{FILE as STATE_FILE, State};
 

@@ -263,12 +263,7 @@ fn nested(reader: &Reader) -> Vec<Load> {
 
 /// The memory that Claude Code keeps for the project, which lies below home.
 fn memory(reader: &Reader) -> Option<Load> {
-    let top = main_checkout(reader).unwrap_or_else(|| reader.workspace().root().to_path_buf());
-    let slug: String = top
-        .to_string_lossy()
-        .chars()
-        .map(|c| if c.is_ascii_alphanumeric() { c } else { '-' })
-        .collect();
+    let slug = project_folders(reader.workspace().root()).memory;
     let source = reader.home(&format!(".claude/projects/{slug}/memory/MEMORY.md"))?;
     let why = "what Claude Code remembers of this project";
     Some(match head(source.text(), MEMORY_LINES, MEMORY_UNITS) {
@@ -280,17 +275,44 @@ fn memory(reader: &Reader) -> Option<Load> {
     })
 }
 
+/// The folders below `projects/` in Claude Code's own folder that belong to a
+/// workspace.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ProjectFolders {
+    /// Where its sessions lie: named after the folder they were started in.
+    pub sessions: String,
+    /// Where its memory lies: worktrees share that of the main checkout.
+    pub memory: String,
+}
+
+pub fn project_folders(root: &Path) -> ProjectFolders {
+    let slug = |folder: &Path| {
+        let shown = folder.to_string_lossy();
+        let dashed = shown.chars().map(|c| match c.is_ascii_alphanumeric() {
+            true => c,
+            false => '-',
+        });
+        dashed.collect()
+    };
+    ProjectFolders {
+        sessions: slug(root),
+        memory: slug(&main_checkout(root).unwrap_or_else(|| root.to_path_buf())),
+    }
+}
+
 /// The repository's folder; for a worktree that of the main checkout, which
 /// shares its memory.
-fn main_checkout(reader: &Reader) -> Option<PathBuf> {
-    let top = reader.repository()?;
+fn main_checkout(root: &Path) -> Option<PathBuf> {
+    let top = root
+        .ancestors()
+        .find(|folder| folder.join(".git").exists())?;
     let Some(pointer) = read_beyond(&top.join(".git"), 4096) else {
-        return Some(top);
+        return Some(top.to_path_buf());
     };
     // `gitdir: /main/.git/worktrees/name`
     let git = pointer.trim().strip_prefix("gitdir:").map(str::trim);
     let main = git.and_then(|git| git.split_once("/.git/worktrees/"));
-    Some(main.map_or(top, |(main, _)| Path::new(main).to_path_buf()))
+    Some(main.map_or(top, |(main, _)| Path::new(main)).to_path_buf())
 }
 
 /// Files that the settings keep out of the context.
