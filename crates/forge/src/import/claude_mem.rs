@@ -15,7 +15,7 @@ use serde_json::Value;
 use super::admit::{Tally, admit};
 use super::land::{Incoming, Landing};
 use super::page::{Kind, Page, heading, one_line};
-use super::transcripts::front;
+use super::transcripts::{counted, front};
 use super::{Error, Options, Report, day, moment, name_from, short, usual};
 use crate::workspace::{RelPath, Workspace};
 
@@ -394,10 +394,10 @@ impl Database {
             ("project", &project),
         ]);
         let about = format!(
-            "What claude-mem kept of a session: {} prompts, {} observations, {} summaries.",
-            page.count(Kind::Prompt),
-            page.count(Kind::Noted),
-            page.count(Kind::Summary)
+            "What claude-mem kept of a session: {}, {}, {}.",
+            counted(page.count(Kind::Prompt), "prompt"),
+            counted(page.count(Kind::Noted), "observation"),
+            counted(page.count(Kind::Summary), "summary")
         );
         let left_out = match page.dropped() {
             0 => String::new(),

@@ -383,16 +383,16 @@ impl Session {
             about.push_str(&format!(", {from} to {to} UTC"));
         }
         let counts = [
-            (Kind::Prompt, "prompts"),
-            (Kind::Answer, "answers"),
-            (Kind::Tool, "tool calls"),
-            (Kind::SubAgent, "sub-agents"),
-            (Kind::Compacted, "compactions"),
+            (Kind::Prompt, "prompt"),
+            (Kind::Answer, "answer"),
+            (Kind::Tool, "tool call"),
+            (Kind::SubAgent, "sub-agent"),
+            (Kind::Compacted, "compaction"),
         ];
         let counts: Vec<String> = counts
             .iter()
             .filter(|(kind, _)| self.page.count(*kind) > 0)
-            .map(|(kind, name)| format!("{} {name}", self.page.count(*kind)))
+            .map(|(kind, name)| counted(self.page.count(*kind), name))
             .collect();
         about.push_str(&format!(": {}.", counts.join(", ")));
         let mut left_out: Vec<String> = self
@@ -412,7 +412,7 @@ impl Session {
         if let Some(title) = &self.title {
             about.push_str(&format!("\n\nThe client's title: {title}"));
         }
-        format!("{}\n", document::inert_block(&about))
+        document::inert_block(&about)
     }
 }
 
@@ -434,6 +434,19 @@ fn format(record: &Value) -> Option<Format> {
             Some(Format::Codex)
         }
         "user" | "assistant" if has("message") => Some(Format::Claude),
+        "summary" if has("leafUuid") => Some(Format::Claude),
+        "attachment"
+        | "system"
+        | "permission-mode"
+        | "queue-operation"
+        | "custom-title"
+        | "progress"
+        | "last-prompt"
+        | "file-history-snapshot"
+            if has("sessionId") || has("messageId") =>
+        {
+            Some(Format::Claude)
+        }
         "session" if has("version") && has("id") => Some(Format::Other("the pi coding agent")),
         "message" if record["message"]["role"].is_string() && has("id") => {
             Some(Format::Other("the pi coding agent"))
@@ -540,6 +553,15 @@ fn name_of(path: &Path) -> String {
         .unwrap_or_default()
 }
 
+/// `1 prompt`, `2 prompts`; also for `summary`.
+pub(super) fn counted(count: usize, name: &str) -> String {
+    match (count, name.strip_suffix('y')) {
+        (1, _) => format!("1 {name}"),
+        (count, Some(stem)) => format!("{count} {stem}ies"),
+        (count, None) => format!("{count} {name}s"),
+    }
+}
+
 /// A block of front matter.
 pub(super) fn front(entries: &[(&str, &str)]) -> String {
     let mut head = String::new();
@@ -550,3 +572,6 @@ pub(super) fn front(entries: &[(&str, &str)]) -> String {
     }
     head
 }
+
+#[cfg(test)]
+mod tests;

@@ -29,6 +29,8 @@ const COMMANDS: &[&str] = &[
     "domain",
     "archive",
     "upgrade",
+    "import",
+    "export",
     "setup",
     "uninstall",
     "status",
