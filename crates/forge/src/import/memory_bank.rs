@@ -11,7 +11,7 @@ use super::land::Landing;
 use super::notes::{self, Kind, Note};
 use super::{Error, Options, Proposed, Report, StateProposal};
 use crate::document::{self, Document};
-use crate::workspace::Workspace;
+use crate::workspace::{Workspace, read_beyond};
 
 const MOST_PROPOSALS: usize = 20;
 
@@ -42,7 +42,7 @@ fn propose(workspace: &Workspace, note: &Note, report: &mut Report) {
     if !speaks.iter().any(|name| stem.ends_with(name)) {
         return;
     }
-    let Ok(text) = std::fs::read_to_string(&note.file) else {
+    let Some(text) = read_beyond(&note.file, 1 << 20) else {
         return;
     };
     let known: String = workspace

@@ -10,7 +10,7 @@ use super::{Error, Options, Report, name_from};
 use crate::audit::project_folders;
 use crate::document::{self, Document};
 use crate::export;
-use crate::workspace::Workspace;
+use crate::workspace::{Workspace, read_beyond};
 
 /// Imports what Claude Code remembers; `claude` is its folder, `~/.claude`.
 pub fn run(workspace: &Workspace, claude: &Path, options: &Options) -> Result<Report, Error> {
@@ -24,6 +24,10 @@ pub fn run(workspace: &Workspace, claude: &Path, options: &Options) -> Result<Re
         names,
     };
     topics(workspace, &memory, &kind, options, &mut landing)?;
+    if !memory.is_dir() {
+        let why = "Claude Code has no memory of this project";
+        landing.report.skip(memory.display().to_string(), why);
+    }
     for (scope, folder) in agent_folders(workspace, claude) {
         for agent in agents(&folder) {
             let shown = agent
@@ -75,7 +79,7 @@ fn topics(
 /// An index of pointers says nothing of its own; older ones hold the memory
 /// itself and are taken.
 fn not_a_topic(note: &Note) -> Option<&'static str> {
-    let text = std::fs::read_to_string(&note.file).ok()?;
+    let text = read_beyond(&note.file, 1 << 20)?;
     if export::is_ours(&text) {
         return Some("it was exported from here");
     }

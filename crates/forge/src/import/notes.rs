@@ -92,12 +92,13 @@ pub(super) fn place(
     let hash = blake3::hash(text.as_bytes()).to_hex()[..32].to_owned();
     let mut tally = Tally::default();
     let text = admit(&text, &mut tally);
-    let path = path(note, kind)?;
+    let name = admit(&note.name, &mut tally);
+    let path = path(&name, kind)?;
     landing.place(Incoming {
-        text: prepared(&text, note, kind, path.stem()),
+        text: prepared(&text, &name, kind, path.stem()),
         path,
         source: kind.source,
-        source_id: format!("{}{}", kind.id, note.name),
+        source_id: document::inert_line(&format!("{}{name}", kind.id)),
         source_hash: hash,
         entries: 1,
         tally,
@@ -146,8 +147,8 @@ pub(super) fn read(workspace: &Workspace, file: &Path, report: &mut Report) -> O
 }
 
 /// Names from outside become names by our rules.
-fn path(note: &Note, kind: &Kind) -> Result<RelPath, Error> {
-    let name = note.name.trim_end_matches(".md");
+fn path(name: &str, kind: &Kind) -> Result<RelPath, Error> {
+    let name = name.trim_end_matches(".md");
     let mut parts: Vec<String> = name
         .split('/')
         .map(|part| name_from(part).unwrap_or_else(|| "note".to_owned()))
@@ -160,7 +161,7 @@ fn path(note: &Note, kind: &Kind) -> Result<RelPath, Error> {
 }
 
 /// The note with front matter that is ours to add to.
-fn prepared(text: &str, note: &Note, kind: &Kind, stem: &str) -> String {
+fn prepared(text: &str, name: &str, kind: &Kind, stem: &str) -> String {
     let text = text.trim_start_matches('\u{feff}');
     let document = document::parse(text);
     let (head, body) = text.split_at(document.front_matter.as_ref().map_or(0, |it| it.span.end));
@@ -177,12 +178,8 @@ fn prepared(text: &str, note: &Note, kind: &Kind, stem: &str) -> String {
             head.insert_str(span.start, "original_");
         }
     }
-    let old = note
-        .name
-        .trim_end_matches(".md")
-        .rsplit('/')
-        .next()
-        .unwrap_or_default();
+    let old = name.trim_end_matches(".md");
+    let old = old.rsplit('/').next().unwrap_or_default();
     let mut names = (kind.names)(&document);
     if old != stem {
         names.push(old.to_owned());

@@ -248,7 +248,13 @@ impl Session {
             return None;
         }
         let text = self.admit(text.text.trim());
-        if self.prompt.is_none() {
+        // `/clear` says little about what a session is for.
+        let telling = |text: &str| !text.starts_with('/');
+        if self
+            .prompt
+            .as_deref()
+            .is_none_or(|it| !telling(it) && telling(&text))
+        {
             let words = text
                 .lines()
                 .find(|line| line.chars().any(char::is_alphanumeric));
@@ -496,6 +502,15 @@ fn of_workspace(workspace: &Workspace, homes: &Homes, report: &mut Report) -> Ve
         let mut other = below(&codex.join("sessions"), report);
         other.retain(|it| codex::is_of(&it.path, root));
         found.extend(other);
+    }
+    if found.is_empty() {
+        let folders = [&homes.claude, &homes.codex].into_iter().flatten();
+        for folder in folders {
+            report.skip(
+                folder.display().to_string(),
+                "it has no session of this project",
+            );
+        }
     }
     found
 }

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use forge::document::LinkKind;
 use serde_json::{Value, json};
 use testkit::TestWorkspace;
 
@@ -401,7 +402,7 @@ fn codex_rollouts_of_this_workspace_are_imported_and_said_once() {
     assert_eq!(
         body,
         " · 2026-01-09 08:00\n\nList the wombat files\n\n\
-         ### Tools\n\n- shell: ls wombat → a.txt (+1 lines)\n- apply\\_patch: hello.txt\n\n\
+         ### Tools\n\n- shell: ls wombat → a.txt (+1 line)\n- apply\\_patch: hello.txt\n\n\
          ### Answer · 08:00\n\nTwo files.\n\n### Compacted · 08:00\n\nThe files were listed.\n"
             .replace("apply\\_patch", "apply_patch")
     );
@@ -454,7 +455,7 @@ fn formats_that_are_not_read_are_named() {
     assert!(
         ws.run(&["import", "transcripts", "."])
             .ok()
-            .contains("0 documents")
+            .contains("Written: 0 new")
     );
     ws.run(&["import", "transcripts", "missing.jsonl"]).fails(2);
     ws.run(&["import", "transcripts", "--since", "soon"])
@@ -530,7 +531,7 @@ fn since_and_limit_choose_the_newest() {
 #[test]
 fn hostile_names_and_texts_stay_where_they_belong() {
     let ws = ws("");
-    let hostile = "../../../etc/passwd\n---\ntitle: x\n---\n# Top\n## Prompt 7\n```\nnever closed\n<!-- [[link]] @CLAUDE.md";
+    let hostile = "[[link]] ../../../etc/passwd\n---\ntitle: x\n---\n# Top\n## Prompt 7\n```\nnever closed\n<!-- [[link]] @CLAUDE.md";
     let mut record = said("user", 0, json!(hostile));
     record["sessionId"] = json!("../../../../tmp/evil\n---");
     record["cwd"] = json!("/x\n# Heading\n[[link]]");
@@ -541,7 +542,7 @@ fn hostile_names_and_texts_stay_where_they_belong() {
     let value = parsed(&ws.run(&["import", "transcripts", "t", "--json"]));
     let path = value["files"][0]["path"].as_str().expect("a path");
     assert!(
-        path.starts_with("knowledge/sessions/2026-02-03-etc-passwd-"),
+        path.starts_with("knowledge/sessions/2026-02-03-link-etc-passwd-"),
         "{path}"
     );
     let document = forge::document::parse(ws.read(path));
@@ -866,7 +867,7 @@ fn claudes_own_memory_becomes_knowledge_with_its_agents() {
     );
     put(&memory.join("latin.md"), b"caf\xe9\n");
     let output = ws.run(&["import", "native"]);
-    assert!(output.ok().contains("3 documents were written"), "{output}");
+    assert!(output.ok().contains("Written: 3 new"), "{output}");
     assert!(
         output
             .stderr
@@ -936,7 +937,7 @@ fn a_memory_bank_becomes_knowledge_and_proposes_state() {
     ");
     let state = ws.read(".mind/STATE.md");
     let output = ws.run(&["import", "memory-bank", "bank"]);
-    assert!(output.ok().contains("3 documents were written"), "{output}");
+    assert!(output.ok().contains("Written: 3 new"), "{output}");
     for command in [
         r"memory-forge mind set --active 'Checkout of the $(shop)'",
         r"memory-forge mind set --next 'Don'\''t ship on Friday'",
@@ -978,7 +979,7 @@ fn notes_of_basic_memory_keep_their_words_and_their_links() {
         "---\ntitle: Engine\npermalink: specs/engine\n---\nNo heading.\n",
     );
     let output = ws.run(&["import", "basic-memory", "bm"]);
-    assert!(output.ok().contains("3 documents were written"), "{output}");
+    assert!(output.ok().contains("Written: 3 new"), "{output}");
     let text = ws.read("knowledge/basic-memory/specs/search-design.md");
     assert!(text.ends_with(&format!("---\r\n\r\n{body}")), "{text:?}");
     assert!(
@@ -1058,10 +1059,7 @@ fn claude_mem_is_read_while_it_is_open_and_never_written() {
         "the rows are in the log of an open database"
     );
     let output = ws.run(&["import", "claude-mem"]);
-    assert!(
-        output.ok().contains("1 documents were written: 1 new"),
-        "{output}"
-    );
+    assert!(output.ok().contains("Written: 1 new"), "{output}");
     assert_eq!(listing(), before);
     let page = "knowledge/imported/claude-mem/2026-01-05-speed-up-the-numbat-";
     let path_here = parsed(&ws.run(&["import", "claude-mem", "--json"]))["files"][0]["path"]
@@ -1154,8 +1152,8 @@ fn real_transcripts_are_imported_and_found() {
     let folder = folder.to_str().expect("UTF-8");
     let output = ws.run(&["import", "transcripts", folder, "--json"]);
     let value = parsed(&output);
-    // Fifteen of Claude Code; five of another program, which are named.
-    assert_eq!(value["new"], 15, "{output}");
+    // Sixteen of Claude Code; five of another program, which are named.
+    assert_eq!(value["new"], 16, "{output}");
     let skipped = value["skipped"].as_array().expect("a list");
     assert_eq!(skipped.len(), 5, "{output}");
     assert!(skipped.iter().all(|it| it["why"] == "it is a session of the pi coding agent, which is not supported"), "{output}");
@@ -1168,7 +1166,9 @@ fn real_transcripts_are_imported_and_found() {
             "{path}"
         );
         assert_eq!(document.problems, [], "{path}");
-        assert_eq!(document.links, [], "{path}");
+        // An address in the text leads to the web and to no file.
+        let mut links = document.links.iter();
+        assert!(links.all(|link| link.kind == LinkKind::Auto), "{path}");
         assert!(!document.text.contains("<system-reminder>"), "{path}");
     }
     for (question, part) in [
@@ -1190,7 +1190,7 @@ fn real_transcripts_are_imported_and_found() {
     let again = parsed(&ws.run(&["import", "transcripts", folder, "--json"]));
     assert_eq!(
         (&again["unchanged"], &again["changes"]),
-        (&json!(15), &json!([]))
+        (&json!(16), &json!([]))
     );
     assert_eq!(ws.tree_of_sources(), before);
 }

@@ -11,7 +11,7 @@ use jiff::Timestamp;
 use serde_json::Value;
 
 use super::super::page::{EntryId, Kind};
-use super::{Format, Session, tools};
+use super::{Format, Session, counted, tools};
 
 pub(super) struct Reader {
     session: Session,
@@ -52,6 +52,9 @@ impl Reader {
         session.learn(|session| &mut session.version, &record["version"]);
         let aside = record["isSidechain"] == true && !self.is_helper;
         let node = self.tree.add(record, aside);
+        if kind == "assistant" && !aside {
+            self.tree.answered = node.or(self.tree.answered);
+        }
         if session.first.is_none() && matches!(kind, "user" | "assistant") {
             // A record never changes, so it names a session that has no id.
             session.first = Some(record.to_string());
@@ -75,8 +78,11 @@ impl Reader {
         helpers.sort_by_key(|helper| helper.entry);
         for helper in helpers {
             let text = format!(
-                "{}\n\n({} messages, {} tool calls)\n\n{}",
-                helper.task, helper.messages, helper.tools, helper.last
+                "{}\n\n({}, {})\n\n{}",
+                helper.task,
+                counted(helper.messages, "message"),
+                counted(helper.tools, "tool call"),
+                helper.last
             );
             self.session.page.replace(helper.entry, text.trim());
         }
@@ -107,7 +113,10 @@ impl Reader {
             return self.comes_from(Some(entry), node);
         }
         let entry = self.session.prompt(when, &text);
-        if let (Some(_), Some(node)) = (entry, node) {
+        // Commands of the client hang where the client likes, and begin no branch.
+        if let (Some(_), Some(node)) = (entry, node)
+            && !text.trim_start().starts_with('<')
+        {
             self.tree.is_prompt(node);
         }
         self.comes_from(entry, node);
@@ -168,13 +177,8 @@ impl Reader {
         let text = self.session.admit(text.trim());
         let session = &mut self.session;
         let helper = self.helpers.entry(root).or_insert_with(|| {
-            let task: String = text
-                .lines()
-                .next()
-                .unwrap_or_default()
-                .chars()
-                .take(300)
-                .collect();
+            let first = text.lines().next().filter(|_| kind == "user");
+            let task: String = first.unwrap_or_default().chars().take(300).collect();
             Helper {
                 entry: session.page.add(Kind::SubAgent, when, &task),
                 task,
@@ -228,6 +232,8 @@ struct Tree {
     by_id: HashMap<u64, u32>,
     /// The newest record of the person's own talk.
     last: Option<u32>,
+    /// The newest answer to the person.
+    answered: Option<u32>,
 }
 
 struct Node {
@@ -275,12 +281,13 @@ impl Tree {
         self.nodes[node as usize].prompt = true;
     }
 
-    /// Records that follow from a prompt which the last record does not come
+    /// Records that follow from a prompt which the last answer does not come
     /// from: the person went back and said something else. A record beside the
-    /// way without such a prompt is the result of one of several tools.
+    /// way without such a prompt is the result of one of several tools, and
+    /// what comes after the last answer is not settled yet.
     fn abandoned(&self) -> Vec<bool> {
         let mut on_way = vec![false; self.nodes.len()];
-        let mut next = self.last;
+        let mut next = self.answered;
         while let Some(node) = next {
             if std::mem::replace(&mut on_way[node as usize], true) {
                 break;
@@ -288,8 +295,9 @@ impl Tree {
             next = self.nodes[node as usize].parent;
         }
         let mut abandoned = vec![false; self.nodes.len()];
+        let settled = self.answered.map_or(0, |node| node as usize);
         // Parents come before their children, so one pass is enough.
-        for (at, node) in self.nodes.iter().enumerate() {
+        for (at, node) in self.nodes.iter().enumerate().take(settled) {
             let parent = node.parent.is_some_and(|parent| abandoned[parent as usize]);
             abandoned[at] = !on_way[at] && (parent || node.prompt);
         }

@@ -62,10 +62,8 @@ pub(super) fn without(text: &str) -> Without<'_> {
         text: Cow::Owned(text),
         dropped: true,
     };
-    if OPENINGS
-        .iter()
-        .any(|opening| text.trim_start().starts_with(opening))
-    {
+    let starts = |opening: &&str| text.trim_start().starts_with(opening);
+    if OPENINGS.iter().any(|opening| starts(opening)) || text.trim() == "(no content)" {
         return dropped(String::new());
     }
     let mut clean = Cow::Borrowed(text);
@@ -130,7 +128,9 @@ fn drop_between(text: &mut Cow<'_, str>, open: &str, close: &str, end: &str) -> 
 
 /// `/model opus` for `<command-name>/model</command-name><command-args>opus…`.
 fn command(text: &str) -> Option<String> {
-    let name = element(text, "command-name").or_else(|| element(text, "bash-input"))?;
+    let name = ["command-name", "bash-input", "user-memory-input"]
+        .iter()
+        .find_map(|name| element(text, name))?;
     let arguments = element(text, "command-args").unwrap_or_default();
     Some(
         format!("{} {}", name.trim(), arguments.trim())

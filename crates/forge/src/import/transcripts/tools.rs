@@ -9,9 +9,9 @@ const TELLING: [&str; 18] = [
     "cmd",
     "file_path",
     "notebook_path",
-    "path",
     "pattern",
     "query",
+    "path",
     "url",
     "skill",
     "subject",
@@ -92,8 +92,30 @@ fn first_line(text: &str) -> String {
     line.unwrap_or_default().to_owned()
 }
 
-/// The text of a result, whatever form it has.
+/// The text of a result, whatever form it has, without colours.
 pub(super) fn result(value: &Value) -> String {
+    without_colours(words(value))
+}
+
+/// Takes out `ESC [ … m` and its like, which programs write for terminals.
+fn without_colours(text: String) -> String {
+    if !text.contains('\u{1b}') {
+        return text;
+    }
+    let mut clean = String::with_capacity(text.len());
+    let mut parts = text.split("\u{1b}[");
+    clean.push_str(parts.next().unwrap_or_default());
+    for part in parts {
+        let numbers = part.trim_start_matches(|c: char| c.is_ascii_digit() || c == ';');
+        match numbers.strip_prefix(|c: char| c.is_ascii_alphabetic()) {
+            Some(rest) => clean.push_str(rest),
+            None => clean.push_str(&format!("\u{1b}[{part}")),
+        }
+    }
+    clean
+}
+
+fn words(value: &Value) -> String {
     match value {
         Value::String(text) => match serde_json::from_str::<Value>(text) {
             Ok(Value::Object(fields)) if fields.get("output").is_some_and(Value::is_string) => {
@@ -113,7 +135,7 @@ pub(super) fn result(value: &Value) -> String {
                 .iter()
                 .find_map(|key| fields.get(*key));
             text.filter(|it| !it.is_object())
-                .map(result)
+                .map(words)
                 .unwrap_or_default()
         }
         _ => String::new(),
@@ -129,7 +151,7 @@ pub(super) fn head(text: &str) -> String {
     let first: String = first.trim().chars().take(180).collect();
     match lines.count() {
         0 => first,
-        more => format!("{first} (+{more} lines)"),
+        more => format!("{first} (+{})", super::counted(more, "line")),
     }
 }
 
@@ -178,6 +200,7 @@ mod tests {
         );
         check(json!("{\"output\":\"done\\n\",\"metadata\":{}}"), "done");
         check(json!({"content": [{"text": "x"}]}), "x");
+        check(json!("\u{1b}[1;32mok\u{1b}[0m"), "ok");
         check(json!(7), "");
     }
 }

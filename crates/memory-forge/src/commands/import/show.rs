@@ -9,6 +9,7 @@ use crate::ui::{Ui, printable};
 
 /// Lines of a kind that people are shown; JSON has all of them.
 const MOST: usize = 20;
+const MOST_DRY: usize = 200;
 
 pub(super) fn text(report: &Report, dry_run: bool, ui: &mut Ui) -> Result<(), CommandError> {
     let told: Vec<&Landed> = report
@@ -16,7 +17,8 @@ pub(super) fn text(report: &Report, dry_run: bool, ui: &mut Ui) -> Result<(), Co
         .iter()
         .filter(|file| file.outcome != Outcome::Unchanged)
         .collect();
-    for file in told.iter().take(MOST.max(if dry_run { 200 } else { MOST })) {
+    let most = if dry_run { MOST_DRY } else { MOST };
+    for file in told.iter().take(most) {
         let entries = match file.entries {
             1 => String::new(),
             count => format!(" ({count} entries)"),
@@ -24,18 +26,17 @@ pub(super) fn text(report: &Report, dry_run: bool, ui: &mut Ui) -> Result<(), Co
         let path = printable(file.path.as_str());
         ui.line(&format!("{} {path}{entries}", word(file.outcome, dry_run)))?;
     }
-    let shown = MOST.max(if dry_run { 200 } else { MOST });
-    if told.len() > shown {
+    if told.len() > most {
         ui.line(&format!(
             "… and {} more; `--json` lists all",
-            told.len() - shown
+            told.len() - most
         ))?;
     }
     let count = |outcome| report.count(outcome);
     let written = count(Outcome::New) + count(Outcome::Updated) + count(Outcome::Replaced);
-    let done = if dry_run { "would be" } else { "were" };
+    let done = if dry_run { "Would write" } else { "Written" };
     ui.line(&format!(
-        "{written} documents {done} written: {} new, {} updated, {} replaced; {} unchanged, {} kept",
+        "{done}: {} new, {} updated, {} replaced; {} unchanged, {} kept",
         count(Outcome::New),
         count(Outcome::Updated),
         count(Outcome::Replaced),
