@@ -27,10 +27,6 @@ impl Tally {
 
 /// Every imported text goes through here, whole and before it is cut: a secret
 /// that was cut in two is no longer known as one.
-///
-/// This is also where facts that were corrected belong
-/// (`knowledge::corrections::check`): such a text is imported with the fact
-/// marked, never dropped, so that a session still reads as it was.
 pub(super) fn admit(text: &str, tally: &mut Tally) -> String {
     let seen = unmasked(text);
     let secrets = secrets::find(&seen);

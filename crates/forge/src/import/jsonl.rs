@@ -67,7 +67,7 @@ fn read(
             }
             Err(why) => bad(why),
         }
-        if matches!(end, End::File | End::TooLongAtFileEnd) {
+        if end.of_file {
             break;
         }
     }
@@ -75,16 +75,15 @@ fn read(
     Ok(read)
 }
 
+/// How a line ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum End {
-    Line,
-    File,
-    TooLong,
-    TooLongAtFileEnd,
+struct End {
+    of_file: bool,
+    too_long: bool,
 }
 
 fn object(line: &[u8], end: End) -> Result<Option<Value>, String> {
-    if matches!(end, End::TooLong | End::TooLongAtFileEnd) {
+    if end.too_long {
         return Err(format!("it is longer than {} MiB", MOST_LINE >> 20));
     }
     let Ok(text) = std::str::from_utf8(line) else {
@@ -97,9 +96,7 @@ fn object(line: &[u8], end: End) -> Result<Option<Value>, String> {
     match serde_json::from_str(text) {
         Ok(value @ Value::Object(_)) => Ok(Some(value)),
         Ok(_) => Err("it is no JSON object".to_owned()),
-        Err(_) if end == End::File => {
-            Err("it is cut off; the session may still be running".to_owned())
-        }
+        Err(_) if end.of_file => Err("it is cut off; the session may still be running".to_owned()),
         Err(error) => Err(format!("it is no JSON (column {})", error.column())),
     }
 }
@@ -118,10 +115,9 @@ fn next_line(
             other => other?,
         };
         if bytes.is_empty() {
-            return Ok(if long {
-                End::TooLongAtFileEnd
-            } else {
-                End::File
+            return Ok(End {
+                of_file: true,
+                too_long: long,
             });
         }
         let (taken, found) = match memchr::memchr(b'\n', bytes) {
@@ -137,7 +133,10 @@ fn next_line(
         }
         reader.consume(taken);
         if found {
-            return Ok(if long { End::TooLong } else { End::Line });
+            return Ok(End {
+                of_file: false,
+                too_long: long,
+            });
         }
     }
 }

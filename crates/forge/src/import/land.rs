@@ -81,7 +81,10 @@ impl<'a> Landing<'a> {
         }
     }
 
-    /// Decides about one document, and writes what has come together.
+    /// Decides about one document, and writes what has come together. Every
+    /// imported document passes here, whole and with the workspace at hand: a
+    /// fact that was corrected is marked here and not dropped, so that a
+    /// session still reads as it was.
     pub(super) fn place(&mut self, incoming: Incoming) -> Result<(), Error> {
         self.report.tally.add(&incoming.tally);
         let key = (incoming.source, incoming.source_id.clone());

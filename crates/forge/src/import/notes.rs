@@ -156,6 +156,12 @@ fn path(name: &str, kind: &Kind) -> Result<RelPath, Error> {
     if !kind.folders {
         parts = vec![parts.join("-")];
     }
+    // Where letters of both cases are the same, `memory.md` is an index.
+    if let Some(last) = parts.last_mut()
+        && last == "memory"
+    {
+        last.push_str("-notes");
+    }
     let path = RelPath::new(&format!("{}/{}.md", kind.folder, parts.join("/")));
     Ok(path.map_err(crate::workspace::Error::from)?)
 }

@@ -63,7 +63,7 @@ pub(super) fn without(text: &str) -> Without<'_> {
         dropped: true,
     };
     let starts = |opening: &&str| text.trim_start().starts_with(opening);
-    if OPENINGS.iter().any(|opening| starts(opening)) || text.trim() == "(no content)" {
+    if OPENINGS.iter().any(starts) || text.trim() == "(no content)" {
         return dropped(String::new());
     }
     let mut clean = Cow::Borrowed(text);

@@ -86,14 +86,11 @@ fn remarks(report: &Report, ui: &mut Ui) {
         }
     }
     for problem in report.problems.iter().take(MOST) {
-        let place = match problem.line {
-            Some(line) => format!("{}:{line}", printable(&problem.file)),
-            None => printable(&problem.file).into_owned(),
-        };
-        ui.warn(&format!(
-            "{place} was passed over: {}",
-            printable(&problem.why)
-        ));
+        let (file, why) = (printable(&problem.file), printable(&problem.why));
+        match problem.line {
+            Some(line) => ui.warn(&format!("{file}:{line} was passed over: {why}")),
+            None => ui.warn(&format!("{file}: {why}")),
+        }
     }
     let more = kept.len().saturating_sub(MOST)
         + report.skipped.len().saturating_sub(MOST)
