@@ -16,7 +16,7 @@ mod codex;
 mod copilot;
 mod gemini;
 mod glob;
-mod hidden;
+pub(crate) mod hidden;
 mod imports;
 mod knowledge;
 mod loads;

@@ -30,3 +30,5 @@ pub mod lint;
 pub mod consolidate;
 pub mod audit;
 pub mod doctor;
+pub mod export;
+pub mod import;

@@ -97,6 +97,8 @@ pub(crate) enum Command {
     Domain(commands::domain::DomainArgs),
     Archive(commands::archive::ArchiveArgs),
     Upgrade(commands::upgrade::UpgradeArgs),
+    Import(commands::import::ImportArgs),
+    Export(commands::export::ExportArgs),
     Setup(commands::setup::SetupArgs),
     Uninstall(commands::uninstall::UninstallArgs),
     Merge(commands::merge::MergeArgs),

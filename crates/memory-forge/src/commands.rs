@@ -12,10 +12,12 @@ pub(crate) mod config;
 pub(crate) mod consolidate;
 pub(crate) mod doctor;
 pub(crate) mod domain;
+pub(crate) mod export;
 pub(crate) mod forget;
 pub(crate) mod graph;
 pub(crate) mod hook;
 pub(crate) mod idea;
+pub(crate) mod import;
 pub(crate) mod index;
 pub(crate) mod init;
 pub(crate) mod links;
@@ -78,6 +80,8 @@ fn dispatch(command: Command, settings: &Settings, ui: &mut Ui) -> Result<Exit, 
         Command::Domain(args) => domain::run(args, settings, ui),
         Command::Archive(args) => archive::run(args, settings, ui),
         Command::Upgrade(args) => upgrade::run(args, settings, ui),
+        Command::Import(args) => import::run(args, settings, ui),
+        Command::Export(args) => export::run(args, settings, ui),
         Command::Setup(args) => setup::run(args, settings, ui),
         Command::Uninstall(args) => uninstall::run(args, settings, ui),
         Command::Merge(args) => merge::run(args, settings, ui),

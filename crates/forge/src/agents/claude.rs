@@ -30,18 +30,32 @@ impl Checked {
     }
 }
 
-/// Where Claude Code keeps the memory of the project at `root`. Worktrees
-/// share that of the main checkout.
-pub fn folder(root: &Path, home: &Path) -> PathBuf {
+/// The names that Claude Code gives to the folders of a project.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ProjectFolders {
+    /// Where its sessions lie: named after the folder they were started in.
+    pub sessions: String,
+    /// Where its memory lies: worktrees share that of the main checkout.
+    pub memory: String,
+}
+
+pub fn project_folders(root: &Path) -> ProjectFolders {
     let top = root.ancestors().find(|it| it.join(".git").exists());
     let top = top.map_or_else(|| root.to_path_buf(), main_checkout);
+    ProjectFolders {
+        sessions: slug(root),
+        memory: slug(&top),
+    }
+}
+
+/// Where Claude Code keeps the memory of the project at `root`.
+pub fn folder(root: &Path, home: &Path) -> PathBuf {
     home.join(".claude/projects")
-        .join(slug(&top))
+        .join(project_folders(root).memory)
         .join("memory")
 }
 
-/// The name that Claude Code gives to the folder of a project.
-pub fn slug(project: &Path) -> String {
+fn slug(project: &Path) -> String {
     project
         .to_string_lossy()
         .chars()
@@ -50,7 +64,7 @@ pub fn slug(project: &Path) -> String {
 }
 
 /// The main checkout of a repository, of which `top` may be a worktree.
-pub fn main_checkout(top: &Path) -> PathBuf {
+fn main_checkout(top: &Path) -> PathBuf {
     let pointer = read_beyond(&top.join(".git"), 4096);
     // `gitdir: /main/.git/worktrees/name`
     let main = pointer.as_deref().and_then(|pointer| {

@@ -20,7 +20,7 @@ use super::loads::{Load, Loads, head, without_comments};
 use super::skills::{self, Listing, Skill};
 use super::source::{Place, Reader, Source};
 use super::{Finding, Kind, Level, Origin, glob};
-use crate::agents::claude::{main_checkout, slug};
+use crate::agents::claude::project_folders;
 use crate::document::Value;
 
 pub(super) const HOPS: usize = 4;
@@ -263,12 +263,7 @@ fn nested(reader: &Reader) -> Vec<Load> {
 
 /// The memory that Claude Code keeps for the project, which lies below home.
 fn memory(reader: &Reader) -> Option<Load> {
-    let top = reader.repository();
-    let top = top.map_or_else(
-        || reader.workspace().root().to_path_buf(),
-        |top| main_checkout(&top),
-    );
-    let slug = slug(&top);
+    let slug = project_folders(reader.workspace().root()).memory;
     let source = reader.home(&format!(".claude/projects/{slug}/memory/MEMORY.md"))?;
     let why = "what Claude Code remembers of this project";
     Some(match head(source.text(), MEMORY_LINES, MEMORY_UNITS) {

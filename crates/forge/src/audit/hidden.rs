@@ -2,6 +2,7 @@
 //! itself, spells words in invisible letters, or hides between visible ones.
 //! What scripts and emoji need is left alone.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use super::{Finding, Kind, Level};
@@ -10,7 +11,7 @@ use super::{Finding, Kind, Level};
 /// them unseen is critical; elsewhere it is a warning.
 pub(super) fn check(shown: &str, text: &str, at_start: bool, findings: &mut Vec<Finding>) {
     let mut found: BTreeMap<Class, Seen> = BTreeMap::new();
-    each(text, |class, c, line| {
+    each(text, |class, c, line, _| {
         let seen = found.entry(class).or_insert(Seen {
             line,
             count: 0,
@@ -40,6 +41,28 @@ pub(super) fn check(shown: &str, text: &str, at_start: bool, findings: &mut Vec<
         let finding = Finding::new(level, Kind::Hidden, shown, message).line(seen.line);
         findings.push(finding.advice(class.advice()));
     }
+}
+
+/// The text with every such character written out as `‹U+202E›`, and how many
+/// there were.
+pub(crate) fn revealed(text: &str) -> (Cow<'_, str>, usize) {
+    let mut places = Vec::new();
+    each(text, |_, _, line, at| places.push((line, at)));
+    if places.is_empty() {
+        return (Cow::Borrowed(text), 0);
+    }
+    let mut shown = String::with_capacity(text.len() + 8 * places.len());
+    let mut next = places.iter().peekable();
+    for (number, line) in (1..).zip(text.split_inclusive('\n')) {
+        for (at, c) in line.chars().enumerate() {
+            if next.next_if_eq(&&(number, at)).is_some() {
+                shown.push_str(&format!("‹U+{:04X}›", u32::from(c)));
+            } else {
+                shown.push(c);
+            }
+        }
+    }
+    (Cow::Owned(shown), places.len())
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -80,7 +103,8 @@ struct Seen {
     points: Vec<char>,
 }
 
-fn each(text: &str, mut found: impl FnMut(Class, char, usize)) {
+/// Calls `found` with each character, its line and its place in the line.
+fn each(text: &str, mut found: impl FnMut(Class, char, usize, usize)) {
     // Nearly every file is decided here.
     let suspicious = |b: u8| b >= 0x80 || (b < 0x20 && !is_layout(b)) || b == 0x7f;
     if !text.bytes().any(suspicious) {
@@ -102,7 +126,7 @@ fn each(text: &str, mut found: impl FnMut(Class, char, usize)) {
                 _ => class(before, c, after),
             };
             if let Some(class) = class {
-                found(class, c, number);
+                found(class, c, number, at);
             }
         }
     }
@@ -223,7 +247,7 @@ mod tests {
     fn hidden_text_is_found() {
         let check = |text: &str, expect: &[(Class, usize)]| {
             let mut found = Vec::new();
-            each(text, |class, _, line| found.push((class, line)));
+            each(text, |class, _, line, _| found.push((class, line)));
             assert_eq!(found, expect, "{text:?}");
         };
         use Class::{Control, Invisible, Reordering, Smuggled};
@@ -263,6 +287,16 @@ mod tests {
             check("a.md", text, true, &mut found);
             assert_eq!(found, [], "{text:?}");
         }
+    }
+
+    #[test]
+    fn hidden_text_can_be_shown() {
+        let check = |text: &str, expect: &str| assert_eq!(revealed(text).0, expect);
+        check("plain\n", "plain\n");
+        check("a\u{202e}b\nc\u{200b}", "a‹U+202E›b\nc‹U+200B›");
+        // The same character, once meant and once not.
+        check("می\u{200c}خ a\u{200c}b", "می\u{200c}خ a‹U+200C›b");
+        assert_eq!(revealed("\u{1b}[2J\u{1b}").1, 2);
     }
 
     #[test]

@@ -30,6 +30,8 @@ const COMMANDS: &[&str] = &[
     "domain",
     "archive",
     "upgrade",
+    "import",
+    "export",
     "setup",
     "uninstall",
     "merge",

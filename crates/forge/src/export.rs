@@ -1,0 +1,259 @@
+//! Memory that goes elsewhere: documents with all that is known of them, and
+//! topic files for Claude Code's own memory.
+//!
+//! Files there that are not marked as ours are never touched; MEMORY.md gets
+//! pointers to ours and keeps every other byte.
+
+use std::path::Path;
+
+use crate::document::{self, Document};
+use crate::routing;
+use crate::workspace::{
+    self, Backup, Found, OutsideChange, OutsideFile, RelPath, Role, Workspace, slug,
+};
+
+/// The key by which we know our own files.
+const MARK: &str = "exported_by";
+const NAME: &str = "memory-forge";
+
+/// MEMORY.md is loaded up to here; pointers beyond would never be read.
+const MOST_LINES: usize = 200;
+const MOST_BYTES: usize = 25_000;
+
+/// Every document of the workspace by its path: knowledge, agents' memory,
+/// state, archive and what routes to them.
+pub fn files(workspace: &Workspace) -> Vec<Found> {
+    let mut files = routing::scan(workspace).files;
+    for path in workspace.markdown_in(".mind") {
+        let Ok(meta) = workspace.absolute(&path).metadata() else {
+            continue;
+        };
+        files.push(Found {
+            role: workspace::role(&path, &[]),
+            size: meta.len(),
+            mtime_ns: 0,
+            path,
+        });
+    }
+    files.retain(|file| !matches!(file.role, Role::Derived | Role::Untracked));
+    files.sort_by(|a, b| a.path.cmp(&b.path));
+    files.dedup_by(|a, b| a.path == b.path);
+    files
+}
+
+/// What an export to Claude Code's memory would do.
+#[derive(Debug, Default)]
+pub struct NativePlan {
+    pub changes: Vec<OutsideChange>,
+    /// Documents that are not exported, with the reason.
+    pub skipped: Vec<(String, String)>,
+    /// Files there that are as they should be.
+    pub unchanged: usize,
+}
+
+/// Plans topic files for these documents in Claude Code's folder of memory, and
+/// a pointer to each. `base` is the folder that is surely the person's own.
+pub fn native(
+    workspace: &Workspace,
+    documents: &[RelPath],
+    base: &Path,
+    folder: &Path,
+) -> Result<NativePlan, workspace::Error> {
+    let mut plan = NativePlan::default();
+    let mut pointers: Vec<(String, String)> = Vec::new();
+    for path in documents {
+        match topic(workspace, path)? {
+            Ok((name, ..)) if pointers.iter().any(|(other, _)| *other == name) => {
+                let why = format!("another document becomes `{name}`");
+                plan.skipped.push((path.to_string(), why));
+            }
+            Ok((name, text, pointer)) => {
+                let file = OutsideFile {
+                    base: base.to_path_buf(),
+                    path: folder.join(&name),
+                };
+                let before = file.read_text()?;
+                match before {
+                    Some(before) if before == text => plan.unchanged += 1,
+                    Some(before) if !is_from(&before, path) => {
+                        let why = format!("`{name}` is there already and not ours");
+                        plan.skipped.push((path.to_string(), why));
+                        continue;
+                    }
+                    before => plan.changes.push(OutsideChange {
+                        file,
+                        before: before.map(String::into_bytes),
+                        after: Some(text.into_bytes()),
+                        backup: Backup::Leave,
+                    }),
+                }
+                pointers.push((name, pointer));
+            }
+            Err(why) => plan.skipped.push((path.to_string(), why)),
+        }
+    }
+    let index = OutsideFile {
+        base: base.to_path_buf(),
+        path: folder.join("MEMORY.md"),
+    };
+    let before = index.read_text()?;
+    let (after, left) = pointed(before.as_deref().unwrap_or_default(), &pointers);
+    if left > 0 {
+        let why = format!("MEMORY.md is full: {left} pointers would be beyond what is loaded");
+        plan.skipped.push(("MEMORY.md".to_owned(), why));
+    }
+    if before.as_deref() != Some(after.as_str()) && !after.is_empty() {
+        let backup = match index.read_backup()?.is_none() && before.is_some() {
+            true => Backup::Take,
+            false => Backup::Leave,
+        };
+        plan.changes.push(OutsideChange {
+            file: index,
+            before: before.map(String::into_bytes),
+            after: Some(after.into_bytes()),
+            backup,
+        });
+    }
+    Ok(plan)
+}
+
+/// Whether a file was written by an export.
+pub fn is_ours(text: &str) -> bool {
+    let document = document::parse(text);
+    let front = document.front_matter.as_ref();
+    front.and_then(|front| front.text(MARK)) == Some(NAME)
+}
+
+/// Whether it was written for this very document.
+fn is_from(text: &str, path: &RelPath) -> bool {
+    let document = document::parse(text);
+    let front = document.front_matter.as_ref();
+    is_ours(text) && front.and_then(|front| front.text("exported_from")) == Some(path.as_str())
+}
+
+type Topic = (String, String, String);
+
+/// A document as a topic file: its name, its text, and the line that points
+/// to it; or why it is none.
+fn topic(workspace: &Workspace, path: &RelPath) -> Result<Result<Topic, String>, workspace::Error> {
+    let text = workspace.read_text(path)?;
+    if let [first, ..] = &crate::secrets::find(&text)[..] {
+        return Ok(Err(format!("it seems to hold a secret ({})", first.rule)));
+    }
+    let document = document::parse(text);
+    let front = document.front_matter.as_ref();
+    let from = front.and_then(|front| front.text("source"));
+    if from.is_some_and(|it| it.starts_with("claude-memory")) {
+        return Ok(Err("it comes from there".to_owned()));
+    }
+    let title = document.title().unwrap_or(path.stem()).to_owned();
+    let name = match slug(path.stem()) {
+        Ok(name) if name != "memory" => format!("{name}.md"),
+        _ => return Ok(Err("its name cannot be one there".to_owned())),
+    };
+    let described = front
+        .and_then(|front| front.text("description"))
+        .map(str::to_owned);
+    let description = described.unwrap_or_else(|| first_words(&document));
+    let kind = front.and_then(|front| front.text("type"));
+    let kind = kind.filter(|it| matches!(*it, "user" | "feedback" | "project" | "reference"));
+    let title = document::inert_line(&title);
+    let description = document::inert_line(&description);
+    let mut head = String::new();
+    for (key, value) in [
+        ("name", title.as_str()),
+        ("description", &description),
+        ("type", kind.unwrap_or("reference")),
+        (MARK, NAME),
+        ("exported_from", path.as_str()),
+    ] {
+        let document = document::parse(head);
+        let edit = document.set_front_matter(key, value);
+        head = document::apply(&document.text, vec![edit]).unwrap_or(document.text);
+    }
+    let body = document
+        .str(&document.body)
+        .trim_start_matches(['\r', '\n']);
+    let pointer = match description.is_empty() {
+        true => format!("- [{}]({name})", bracketed(&title)),
+        false => format!("- [{}]({name}) — {description}", bracketed(&title)),
+    };
+    Ok(Ok((name.clone(), format!("{head}\n{body}"), pointer)))
+}
+
+fn bracketed(title: &str) -> String {
+    title.replace('[', "(").replace(']', ")")
+}
+
+/// The first sentence or so of the text.
+fn first_words(document: &Document) -> String {
+    let paragraph = document
+        .blocks
+        .iter()
+        .find(|block| block.kind == document::BlockKind::Paragraph);
+    let text = paragraph
+        .map(|block| document.str(&block.span))
+        .unwrap_or_default();
+    let mut words: String = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    if let Some(end) = words.find(". ") {
+        words.truncate(end);
+    }
+    if words.chars().count() > 140 {
+        words = words.chars().take(139).chain(['…']).collect();
+    }
+    words
+}
+
+/// MEMORY.md with a line for each of ours: the one that is there is renewed,
+/// others come at the end, as far as they are still loaded there.
+fn pointed(text: &str, pointers: &[(String, String)]) -> (String, usize) {
+    let newline = document::parse(text).newline();
+    let mut lines: Vec<String> = text.split_inclusive('\n').map(str::to_owned).collect();
+    let (mut count, mut bytes) = (lines.len(), text.len());
+    let mut left = 0;
+    for (name, pointer) in pointers {
+        let link = format!("]({name})");
+        let line = format!("{pointer}{newline}");
+        if let Some(there) = lines.iter_mut().find(|line| line.contains(&link)) {
+            *there = line;
+            continue;
+        }
+        if count + 1 > MOST_LINES || bytes + line.len() > MOST_BYTES {
+            left += 1;
+            continue;
+        }
+        if let Some(last) = lines.last_mut()
+            && !last.ends_with('\n')
+        {
+            last.push_str(newline);
+        }
+        (count, bytes) = (count + 1, bytes + line.len());
+        lines.push(line);
+    }
+    (lines.concat(), left)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pointers_are_renewed_in_place_and_added_at_the_end() {
+        let ours = [
+            ("a.md".to_owned(), "- [A](a.md) — new".to_owned()),
+            ("b.md".to_owned(), "- [B](b.md)".to_owned()),
+        ];
+        let check = |before: &str, expect: &str| {
+            let (after, left) = pointed(before, &ours);
+            assert_eq!((after.as_str(), left), (expect, 0));
+            assert_eq!(pointed(&after, &ours).0, after, "twice is once");
+        };
+        check("", "- [A](a.md) — new\n- [B](b.md)\n");
+        check(
+            "# Mine\n- [A](a.md) — old\n- [Z](z.md)",
+            "# Mine\n- [A](a.md) — new\n- [Z](z.md)\n- [B](b.md)\n",
+        );
+        let full = "- x\n".repeat(MOST_LINES);
+        assert_eq!(pointed(&full, &ours), (full.clone(), 2));
+    }
+}

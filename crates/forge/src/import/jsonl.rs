@@ -1,0 +1,176 @@
+//! A file of JSON lines, one at a time, however long the file or a line is.
+//! A line that cannot be used is a reason with its number, never an error.
+
+use std::fs::File;
+use std::io::{self, BufRead, BufReader};
+use std::path::Path;
+
+use serde_json::Value;
+
+/// A longer line is passed over; pictures make lines long, words do not.
+pub(super) const MOST_LINE: usize = 16 << 20;
+
+/// Bad lines that are named; the rest is counted.
+const MOST_BAD: usize = 20;
+
+/// A line that was passed over.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BadLine {
+    pub line: usize,
+    pub why: String,
+}
+
+/// What reading a file came to.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Read {
+    /// Of all its bytes.
+    pub(super) hash: String,
+    pub(super) bad: Vec<BadLine>,
+    /// Further bad lines, beyond those in `bad`.
+    pub(super) more_bad: usize,
+}
+
+/// Hands every object of a file to `each`, with its line. `each` says whether
+/// to go on.
+pub(super) fn objects(
+    path: &Path,
+    mut each: impl FnMut(usize, &Value) -> bool,
+) -> io::Result<Read> {
+    let file = File::open(path)?;
+    // A pipe or a device would be waited for without end.
+    if !file.metadata()?.is_file() {
+        return Err(io::Error::other("it is not a regular file"));
+    }
+    read(BufReader::with_capacity(1 << 18, file), &mut each)
+}
+
+fn read(
+    mut reader: impl BufRead,
+    each: &mut impl FnMut(usize, &Value) -> bool,
+) -> io::Result<Read> {
+    let mut hasher = blake3::Hasher::new();
+    let mut read = Read::default();
+    let mut line = Vec::new();
+    for number in 1.. {
+        line.clear();
+        let end = next_line(&mut reader, &mut line, &mut hasher)?;
+        let mut bad = |why: String| match read.bad.len() < MOST_BAD {
+            true => read.bad.push(BadLine { line: number, why }),
+            false => read.more_bad += 1,
+        };
+        match object(&line, end) {
+            Ok(None) => {}
+            Ok(Some(value)) => {
+                if !each(number, &value) {
+                    break;
+                }
+            }
+            Err(why) => bad(why),
+        }
+        if end.of_file {
+            break;
+        }
+    }
+    read.hash = hasher.finalize().to_hex()[..32].to_owned();
+    Ok(read)
+}
+
+/// How a line ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct End {
+    of_file: bool,
+    too_long: bool,
+}
+
+fn object(line: &[u8], end: End) -> Result<Option<Value>, String> {
+    if end.too_long {
+        return Err(format!("it is longer than {} MiB", MOST_LINE >> 20));
+    }
+    let Ok(text) = std::str::from_utf8(line) else {
+        return Err("it is not UTF-8".to_owned());
+    };
+    let text = text.trim_start_matches('\u{feff}').trim();
+    if text.is_empty() {
+        return Ok(None);
+    }
+    match serde_json::from_str(text) {
+        Ok(value @ Value::Object(_)) => Ok(Some(value)),
+        Ok(_) => Err("it is no JSON object".to_owned()),
+        Err(_) if end.of_file => Err("it is cut off; the session may still be running".to_owned()),
+        Err(error) => Err(format!("it is no JSON (column {})", error.column())),
+    }
+}
+
+/// Reads up to the next line feed; of a line that is too long only the end is
+/// looked for.
+fn next_line(
+    reader: &mut impl BufRead,
+    line: &mut Vec<u8>,
+    hasher: &mut blake3::Hasher,
+) -> io::Result<End> {
+    let mut long = false;
+    loop {
+        let bytes = match reader.fill_buf() {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            other => other?,
+        };
+        if bytes.is_empty() {
+            return Ok(End {
+                of_file: true,
+                too_long: long,
+            });
+        }
+        let (taken, found) = match memchr::memchr(b'\n', bytes) {
+            Some(at) => (at + 1, true),
+            None => (bytes.len(), false),
+        };
+        hasher.update(&bytes[..taken]);
+        long |= line.len() + taken > MOST_LINE;
+        if long {
+            line.clear();
+        } else {
+            line.extend_from_slice(&bytes[..taken]);
+        }
+        reader.consume(taken);
+        if found {
+            return Ok(End {
+                of_file: false,
+                too_long: long,
+            });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bad_lines_are_named_and_the_others_used() {
+        let mut text = b"{\"a\":1}\n\nnot json\n42\n{\"b\":\"\xff\"}\n".to_vec();
+        text.extend(vec![b'x'; MOST_LINE + 5]);
+        text.extend(b"\n{\"c\":3}\r\n{\"d\":");
+        let mut seen = Vec::new();
+        let read = read(&text[..], &mut |line, _: &Value| {
+            seen.push(line);
+            true
+        });
+        let read = read.unwrap();
+        assert_eq!(seen, [1, 7]);
+        let bad: Vec<_> = read
+            .bad
+            .iter()
+            .map(|bad| (bad.line, bad.why.as_str()))
+            .collect();
+        assert_eq!(
+            bad,
+            [
+                (3, "it is no JSON (column 2)"),
+                (4, "it is no JSON object"),
+                (5, "it is not UTF-8"),
+                (6, "it is longer than 16 MiB"),
+                (8, "it is cut off; the session may still be running"),
+            ]
+        );
+    }
+}

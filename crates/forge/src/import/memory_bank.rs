@@ -1,0 +1,111 @@
+//! A memory bank: a folder of `projectbrief.md`, `activeContext.md`,
+//! `progress.md` and others that an agent reads at every start.
+//!
+//! They become knowledge. What they say about where the work stands is proposed
+//! for the state files and never written there: those have an owner.
+
+use std::path::Path;
+
+use super::admit::{Tally, admit};
+use super::land::Landing;
+use super::notes::{self, Kind, Note};
+use super::{Error, Options, Proposed, Report, StateProposal};
+use crate::document::{self, Document};
+use crate::workspace::{Workspace, read_beyond};
+
+const MOST_PROPOSALS: usize = 20;
+
+pub fn run(workspace: &Workspace, folder: &Path, options: &Options) -> Result<Report, Error> {
+    let folder = notes::folder(folder)?;
+    let mut landing = Landing::new(workspace, options);
+    let kind = Kind {
+        source: "memory-bank",
+        id: "",
+        folder: "knowledge/memory-bank",
+        folders: true,
+        names: |_| Vec::new(),
+    };
+    let has_state = workspace.root().join(".mind").is_dir();
+    for note in notes::below(folder, options, &mut landing.report) {
+        notes::place(workspace, &note, &kind, &mut landing)?;
+        if has_state {
+            propose(workspace, &note, &mut landing.report);
+        }
+    }
+    landing.finish()
+}
+
+/// What a note says about open work, as far as the state files do not.
+fn propose(workspace: &Workspace, note: &Note, report: &mut Report) {
+    let stem = note.name.to_lowercase();
+    let speaks = ["activecontext.md", "progress.md", "tasks.md"];
+    if !speaks.iter().any(|name| stem.ends_with(name)) {
+        return;
+    }
+    let Some(text) = read_beyond(&note.file, 1 << 20) else {
+        return;
+    };
+    let known: String = workspace
+        .markdown_in(".mind")
+        .iter()
+        .filter_map(|path| workspace.read_text(path).ok())
+        .collect();
+    // Counted already when the note itself was imported.
+    let document = document::parse(admit(&text, &mut Tally::default()));
+    let mut add = |what, text: &str| {
+        let text = document::inert_line(text);
+        let there = known.contains(&text) || report.proposals.iter().any(|it| it.text == text);
+        if !text.is_empty() && !there && report.proposals.len() < MOST_PROPOSALS {
+            report.proposals.push(StateProposal {
+                from: note.name.clone(),
+                what,
+                text,
+            });
+        }
+    };
+    for item in items(
+        &document,
+        &["current focus", "current work focus", "active work"],
+    )
+    .take(1)
+    {
+        add(Proposed::Active, item);
+    }
+    for (at, item) in items(
+        &document,
+        &["next steps", "next step", "what's left to build"],
+    )
+    .enumerate()
+    {
+        add(
+            if at == 0 {
+                Proposed::Next
+            } else {
+                Proposed::Task
+            },
+            item,
+        );
+    }
+    for task in document.tasks.iter().filter(|task| !task.done) {
+        add(Proposed::Task, &task.text);
+    }
+}
+
+/// The items of the lists, or else the lines, of sections with these titles.
+fn items<'a>(document: &'a Document, titles: &'a [&str]) -> impl Iterator<Item = &'a str> {
+    let wanted = |title: &str| titles.contains(&title.trim().to_lowercase().as_str());
+    let sections = document.sections.iter().filter(move |it| wanted(&it.title));
+    let lines = sections.flat_map(|section| document.str(&section.own).lines());
+    lines.filter_map(|line| {
+        let line = line.trim();
+        // Ticked or not, tasks are looked at as such.
+        if line.starts_with("- [") {
+            return None;
+        }
+        let text = line.trim_start_matches(['-', '*', '+']);
+        let text = text
+            .trim_start_matches(|c: char| c.is_ascii_digit())
+            .trim_start_matches(['.', ')']);
+        Some(text.trim()).filter(|text| !text.is_empty())
+    })
+}

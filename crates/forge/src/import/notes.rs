@@ -1,0 +1,235 @@
+//! Notes that are Markdown already. The text below the front matter stays as it
+//! is, byte for byte, but for secrets and hidden characters; links by the old
+//! name still find the note.
+
+use std::path::{Path, PathBuf};
+
+use super::admit::{Tally, admit};
+use super::land::{Incoming, Landing, PROVENANCE};
+use super::{Error, Options, Report, day, modified, name_from};
+use crate::document::{self, Document};
+use crate::workspace::{RelPath, Workspace};
+
+/// A note of some folder.
+pub(super) struct Note {
+    pub(super) file: PathBuf,
+    /// From the folder, with `/`.
+    pub(super) name: String,
+}
+
+/// Where a kind of notes comes from and goes to.
+pub(super) struct Kind<'a> {
+    pub(super) source: &'static str,
+    /// Before the note's name in its id.
+    pub(super) id: &'a str,
+    /// The folder of the workspace.
+    pub(super) folder: &'a str,
+    /// Whether folders of the source become folders here.
+    pub(super) folders: bool,
+    /// Further names by which links may mean a note.
+    pub(super) names: fn(&Document) -> Vec<String>,
+}
+
+const DEPTH: usize = 8;
+const MOST: usize = 50_000;
+
+/// The notes below a folder that the options ask for, by name. Links and
+/// folders with a dot are passed over.
+pub(super) fn below(folder: &Path, options: &Options, report: &mut Report) -> Vec<Note> {
+    let mut notes = Vec::new();
+    let mut folders = vec![(folder.to_path_buf(), String::new(), DEPTH)];
+    while let Some((folder, prefix, depth)) = folders.pop() {
+        for entry in std::fs::read_dir(&folder).into_iter().flatten().flatten() {
+            let Ok(name) = entry.file_name().into_string() else {
+                let shown = entry.path().display().to_string();
+                report.skip(shown, "its name is not UTF-8");
+                continue;
+            };
+            let Ok(kind) = entry.file_type() else {
+                continue;
+            };
+            let path = entry.path();
+            if kind.is_dir() && depth > 0 && !name.starts_with('.') {
+                folders.push((path, format!("{prefix}{name}/"), depth - 1));
+            } else if kind.is_symlink() && name.ends_with(".md") {
+                report.skip(path.display().to_string(), "it is a link");
+            } else if kind.is_file() && name.ends_with(".md") && notes.len() < MOST {
+                notes.push(Note {
+                    file: path,
+                    name: format!("{prefix}{name}"),
+                });
+            }
+        }
+    }
+    notes.retain(|note| {
+        let old = options
+            .since
+            .is_some_and(|since| modified(&note.file).is_some_and(|at| day(at) < since));
+        report.older += usize::from(old);
+        !old
+    });
+    if let Some(limit) = options.limit {
+        notes.sort_by_cached_key(|note| {
+            (std::cmp::Reverse(modified(&note.file)), note.name.clone())
+        });
+        report.beyond_limit += notes.len().saturating_sub(limit);
+        notes.truncate(limit);
+    }
+    notes.sort_by(|a, b| a.name.cmp(&b.name));
+    notes
+}
+
+/// Imports one note, or says why not.
+pub(super) fn place(
+    workspace: &Workspace,
+    note: &Note,
+    kind: &Kind,
+    landing: &mut Landing,
+) -> Result<(), Error> {
+    let Some(text) = read(workspace, &note.file, &mut landing.report) else {
+        return Ok(());
+    };
+    let hash = blake3::hash(text.as_bytes()).to_hex()[..32].to_owned();
+    let mut tally = Tally::default();
+    let text = admit(&text, &mut tally);
+    let name = admit(&note.name, &mut tally);
+    let path = path(&name, kind)?;
+    landing.place(Incoming {
+        text: prepared(&text, &name, kind, path.stem()),
+        path,
+        source: kind.source,
+        source_id: document::inert_line(&format!("{}{name}", kind.id)),
+        source_hash: hash,
+        entries: 1,
+        tally,
+    })
+}
+
+/// The text of a file beyond the workspace.
+pub(super) fn read(workspace: &Workspace, file: &Path, report: &mut Report) -> Option<String> {
+    let shown = file.display().to_string();
+    let limit = workspace.config().index.max_file_bytes;
+    match std::fs::metadata(file) {
+        Ok(meta) if !meta.is_file() => {
+            report.skip(shown, "it is not a regular file");
+            return None;
+        }
+        Ok(meta) if meta.len() > limit => {
+            let why = format!(
+                "it has {} bytes, more than `index.max_file_bytes` allows",
+                meta.len()
+            );
+            report.skip(shown, why);
+            return None;
+        }
+        _ => {}
+    }
+    let bytes = match std::fs::read(file) {
+        Ok(bytes) => bytes,
+        Err(error) => {
+            report.skip(shown, format!("could not read it: {error}"));
+            return None;
+        }
+    };
+    match String::from_utf8(bytes) {
+        Ok(text) if text.trim().is_empty() => {
+            report.skip(shown, "it is empty");
+            None
+        }
+        Ok(text) => Some(text),
+        Err(error) => {
+            let good = &error.as_bytes()[..error.utf8_error().valid_up_to()];
+            let line = 1 + memchr::memchr_iter(b'\n', good).count();
+            report.skip(shown, format!("line {line} is not UTF-8"));
+            None
+        }
+    }
+}
+
+/// Names from outside become names by our rules.
+fn path(name: &str, kind: &Kind) -> Result<RelPath, Error> {
+    let name = name.trim_end_matches(".md");
+    let mut parts: Vec<String> = name
+        .split('/')
+        .map(|part| name_from(part).unwrap_or_else(|| "note".to_owned()))
+        .collect();
+    if !kind.folders {
+        parts = vec![parts.join("-")];
+    }
+    // Where letters of both cases are the same, `memory.md` is an index.
+    if let Some(last) = parts.last_mut()
+        && last == "memory"
+    {
+        last.push_str("-notes");
+    }
+    let path = RelPath::new(&format!("{}/{}.md", kind.folder, parts.join("/")));
+    Ok(path.map_err(crate::workspace::Error::from)?)
+}
+
+/// The note with front matter that is ours to add to.
+fn prepared(text: &str, name: &str, kind: &Kind, stem: &str) -> String {
+    let text = text.trim_start_matches('\u{feff}');
+    let document = document::parse(text);
+    let (head, body) = text.split_at(document.front_matter.as_ref().map_or(0, |it| it.span.end));
+    // `: ` would end a plain value of YAML.
+    let mut head = head.replace("‹redacted: ", "‹redacted:");
+    // What says where a note comes from says so of the source as well.
+    for key in PROVENANCE {
+        let document = document::parse(head.as_str());
+        let spans = document.front_matter.as_ref().map(|it| it.spans(&head));
+        let span = spans.into_iter().flatten().find(|(name, _)| name == key);
+        if let Some((_, span)) = span
+            && head[span.start..].starts_with(key)
+        {
+            head.insert_str(span.start, "original_");
+        }
+    }
+    let old = name.trim_end_matches(".md");
+    let old = old.rsplit('/').next().unwrap_or_default();
+    let mut names = (kind.names)(&document);
+    if old != stem {
+        names.push(old.to_owned());
+    }
+    let head = with_aliases(head, names);
+    let gap = match head.is_empty() || document.front_matter.is_some() {
+        true => "",
+        false if body.starts_with(['\n', '\r']) => "",
+        false => "\n",
+    };
+    format!("{head}{gap}{body}")
+}
+
+fn with_aliases(head: String, names: Vec<String>) -> String {
+    let document = document::parse(head);
+    let mut aliases: Vec<String> = match &document.front_matter {
+        Some(front) => front
+            .list("aliases")
+            .iter()
+            .map(ToString::to_string)
+            .collect(),
+        None => Vec::new(),
+    };
+    let had = aliases.len();
+    for name in names {
+        let name = document::inert_line(&name);
+        if !name.is_empty() && !aliases.contains(&name) {
+            aliases.push(name);
+        }
+    }
+    if aliases.len() == had {
+        return document.text;
+    }
+    let aliases: Vec<&str> = aliases.iter().map(String::as_str).collect();
+    let edit = document.set_front_matter_list("aliases", &aliases);
+    document::apply(&document.text, vec![edit]).unwrap_or(document.text)
+}
+
+/// A folder that was named, or an error.
+pub(super) fn folder(path: &Path) -> Result<&Path, Error> {
+    let path_buf = || path.to_path_buf();
+    match std::fs::metadata(path) {
+        Ok(meta) if meta.is_dir() => Ok(path),
+        Ok(_) => Err(Error::NotAFolder { path: path_buf() }),
+        Err(_) => Err(Error::Missing { path: path_buf() }),
+    }
+}

@@ -1,0 +1,592 @@
+//! Sessions that clients keep as JSON lines, as dated pages of knowledge: what
+//! was asked, what was answered, and which tools were used.
+//!
+//! A transcript is read once, line by line, and its page has a size, so that
+//! memory is bounded whatever the transcript's. What a client or a hook put in
+//! the person's mouth is left out; otherwise memory would feed on itself.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use jiff::Timestamp;
+use serde_json::Value;
+
+use super::admit::{Tally, admit};
+use super::land::{Incoming, Landing};
+use super::page::{EntryId, Kind, Page, heading, one_line};
+use super::{Error, Options, Report, Skipped, day, jsonl, modified, moment, name_from, short};
+use crate::agents::claude::project_folders;
+use crate::document;
+use crate::workspace::{RelPath, Workspace};
+
+mod claude;
+mod codex;
+mod injected;
+mod tools;
+
+/// Where clients keep their sessions.
+#[derive(Clone, Debug, Default)]
+pub struct Homes {
+    /// Claude Code's folder, `~/.claude`.
+    pub claude: Option<PathBuf>,
+    /// Codex's folder, `~/.codex`.
+    pub codex: Option<PathBuf>,
+}
+
+/// A transcript's writer, told by its lines.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Format {
+    Claude,
+    Codex,
+    /// One that is known and not read.
+    Other(&'static str),
+}
+
+/// Imports transcripts: those that are named, with all below a folder, or
+/// those of this workspace that the clients keep.
+pub fn run(
+    workspace: &Workspace,
+    paths: &[PathBuf],
+    homes: &Homes,
+    options: &Options,
+) -> Result<Report, Error> {
+    let mut landing = Landing::new(workspace, options);
+    let mut found = match paths.is_empty() {
+        true => of_workspace(workspace, homes, &mut landing.report),
+        false => named(paths, &mut landing.report)?,
+    };
+    // The newest first, so that a limit keeps them; then by name, for order.
+    found.sort_by_cached_key(|it| (std::cmp::Reverse(modified(&it.path)), it.path.clone()));
+    let mut imported = 0;
+    for found in found {
+        if options.limit.is_some_and(|limit| imported >= limit) {
+            landing.report.beyond_limit += 1;
+            continue;
+        }
+        imported += usize::from(one(&found, options, &mut landing)?);
+    }
+    landing.report.files.sort_by(|a, b| a.path.cmp(&b.path));
+    landing.finish()
+}
+
+struct Found {
+    path: PathBuf,
+    /// Named as a file, and not found in a folder.
+    explicit: bool,
+}
+
+/// Imports one transcript, if there is something to import.
+fn one(found: &Found, options: &Options, landing: &mut Landing) -> Result<bool, Error> {
+    let shown = found.path.display().to_string();
+    let skip = |report: &mut Report, why: String| {
+        report.skipped.push(Skipped {
+            what: shown.clone(),
+            why,
+            failed: found.explicit,
+        });
+        Ok(false)
+    };
+    let read = match Session::read(&found.path) {
+        Ok(read) => read,
+        Err(error) => return skip(&mut landing.report, format!("could not read it: {error}")),
+    };
+    let (session, lines) = read;
+    for bad in &lines.bad {
+        landing
+            .report
+            .problem(&shown, Some(bad.line), bad.why.as_str());
+    }
+    landing.report.more_problems += lines.more_bad;
+    let session = match session {
+        Ok(session) => session,
+        Err(Some(format)) => {
+            let why = format!("it is a session of {format}, which is not supported");
+            return skip(&mut landing.report, why);
+        }
+        Err(None) => {
+            let why = "it is no transcript of Claude Code or Codex".to_owned();
+            return skip(&mut landing.report, why);
+        }
+    };
+    if session.page.is_empty() {
+        landing.report.skip(shown, "nothing was said in it");
+        return Ok(false);
+    }
+    let last = session.ended.or_else(|| modified(&found.path));
+    if let (Some(since), Some(last)) = (options.since, last)
+        && day(last) < since
+    {
+        landing.report.older += 1;
+        return Ok(false);
+    }
+    landing.place(session.into_page(&found.path, lines.hash)?)?;
+    Ok(true)
+}
+
+/// A session as it is read: what it says about itself, and its page.
+struct Session {
+    format: Format,
+    id: Option<String>,
+    /// The first record, for sessions without an id.
+    first: Option<String>,
+    cwd: Option<String>,
+    branch: Option<String>,
+    version: Option<String>,
+    /// A title that the client or the person gave.
+    title: Option<String>,
+    /// Words of the first prompt.
+    prompt: Option<String>,
+    started: Option<Timestamp>,
+    ended: Option<Timestamp>,
+    page: Page,
+    tally: Tally,
+    /// What was left out, by what it was.
+    left_out: BTreeMap<&'static str, usize>,
+    /// Tools whose result has not come yet.
+    waiting: BTreeMap<String, EntryId>,
+    /// Entries that a person took back, by their records.
+    abandoned: Vec<bool>,
+}
+
+/// Results that are waited for at most; a client that never answers its tools
+/// must not fill the memory.
+const MOST_WAITING: usize = 4096;
+
+/// Lines in which a format must show itself.
+const MOST_FOREIGN: usize = 64;
+
+type ReadSession = (Result<Session, Option<&'static str>>, jsonl::Read);
+
+impl Session {
+    fn new(format: Format) -> Session {
+        Session {
+            format,
+            id: None,
+            first: None,
+            cwd: None,
+            branch: None,
+            version: None,
+            title: None,
+            prompt: None,
+            started: None,
+            ended: None,
+            page: Page::default(),
+            tally: Tally::default(),
+            left_out: BTreeMap::new(),
+            waiting: BTreeMap::new(),
+            abandoned: Vec::new(),
+        }
+    }
+
+    /// Reads a transcript, or says whose it is.
+    fn read(path: &Path) -> std::io::Result<ReadSession> {
+        let mut reader: Option<Reader> = None;
+        let mut foreign = None;
+        let mut unknown = 0;
+        // The file of a helper holds nothing but its side of the talk.
+        let is_helper = name_of(path).starts_with("agent-");
+        let lines = jsonl::objects(path, |_, record| {
+            if reader.is_none() {
+                match format(record) {
+                    Some(Format::Other(name)) => foreign = Some(name),
+                    Some(Format::Claude) => {
+                        reader = Some(Reader::Claude(claude::Reader::new(is_helper)));
+                    }
+                    Some(Format::Codex) => reader = Some(Reader::Codex(codex::Reader::new())),
+                    None => unknown += 1,
+                }
+            }
+            match &mut reader {
+                Some(Reader::Claude(reader)) => reader.record(record),
+                Some(Reader::Codex(reader)) => reader.record(record),
+                None => {}
+            }
+            foreign.is_none() && unknown < MOST_FOREIGN
+        })?;
+        let session = match reader {
+            Some(Reader::Claude(reader)) => Ok(reader.finish()),
+            Some(Reader::Codex(reader)) => Ok(reader.finish()),
+            None => Err(foreign),
+        };
+        Ok((session, lines))
+    }
+
+    fn admit(&mut self, text: &str) -> String {
+        admit(text, &mut self.tally)
+    }
+
+    fn leave_out(&mut self, what: &'static str) {
+        *self.left_out.entry(what).or_default() += 1;
+    }
+
+    /// Notes when something happened.
+    fn at(&mut self, record: &Value) -> Option<Timestamp> {
+        let when = record["timestamp"].as_str().and_then(moment)?;
+        self.started = Some(self.started.map_or(when, |started| started.min(when)));
+        self.ended = Some(self.ended.map_or(when, |ended| ended.max(when)));
+        Some(when)
+    }
+
+    /// Takes a word about the session, the first time it is said.
+    fn learn(&mut self, which: fn(&mut Session) -> &mut Option<String>, value: &Value) {
+        if which(self).is_some() {
+            return;
+        }
+        if let Some(text) = value.as_str().filter(|text| !text.trim().is_empty()) {
+            let text = self.admit(text);
+            *which(self) = Some(one_line(&text, 300));
+        }
+    }
+
+    /// What a person asked, unless a client or a hook did.
+    fn prompt(&mut self, when: Option<Timestamp>, text: &str) -> Option<EntryId> {
+        let text = injected::without(text);
+        if text.dropped {
+            self.leave_out("texts that clients and hooks put in");
+        }
+        if text.text.trim().is_empty() {
+            return None;
+        }
+        let text = self.admit(text.text.trim());
+        // `/clear` says little about what a session is for.
+        let telling = |text: &str| !text.starts_with('/');
+        if self
+            .prompt
+            .as_deref()
+            .is_none_or(|it| !telling(it) && telling(&text))
+        {
+            let words = text
+                .lines()
+                .find(|line| line.chars().any(char::is_alphanumeric));
+            self.prompt = words.map(|line| line.chars().take(300).collect());
+        }
+        Some(self.page.add(Kind::Prompt, when, &text))
+    }
+
+    fn answer(&mut self, when: Option<Timestamp>, text: &str) -> Option<EntryId> {
+        if text.trim().is_empty() {
+            return None;
+        }
+        let text = self.admit(text.trim());
+        Some(self.page.add(Kind::Answer, when, &text))
+    }
+
+    fn compacted(&mut self, when: Option<Timestamp>, text: &str) -> EntryId {
+        let text = self.admit(text.trim());
+        self.page.add(Kind::Compacted, when, &text)
+    }
+
+    /// A call of a tool: its name and what it was mainly called with.
+    fn tool(
+        &mut self,
+        when: Option<Timestamp>,
+        id: Option<&str>,
+        name: &str,
+        input: &Value,
+    ) -> EntryId {
+        let call = tools::call(name, input);
+        let call = self.admit(&call);
+        let entry = self.page.add_tool(when, &call);
+        if let Some(id) = id {
+            if self.waiting.len() >= MOST_WAITING {
+                self.waiting.pop_first();
+            }
+            self.waiting.insert(id.to_owned(), entry);
+        }
+        entry
+    }
+
+    /// The head of what a tool gave, in the line of its call.
+    fn result(&mut self, id: Option<&str>, result: &Value, failed: bool) {
+        let Some(entry) = id.and_then(|id| self.waiting.remove(id)) else {
+            return;
+        };
+        let text = tools::result(result);
+        // All of it is admitted before it is cut.
+        let text = self.admit(injected::without(&text).text.trim());
+        let head = tools::head(&text);
+        let head = match failed && !head.is_empty() {
+            true => format!("failed: {head}"),
+            false => head,
+        };
+        self.page.result(entry, &head);
+    }
+
+    /// The page as a document.
+    fn into_page(mut self, path: &Path, hash: String) -> Result<Incoming, Error> {
+        let stem = name_of(path).trim_end_matches(".jsonl").to_owned();
+        let source = match self.format {
+            Format::Codex => "codex",
+            _ => "claude-code",
+        };
+        let id = match (self.id.take(), self.first.take()) {
+            (Some(id), _) if stem.contains(&id) => id,
+            // A session that was resumed may go on in another file under the
+            // same id.
+            (Some(id), _) => format!("{id}/{stem}"),
+            (None, Some(first)) => format!("{}/{stem}", short(&first)),
+            (None, None) => stem,
+        };
+        let id = one_line(&admit(&id, &mut self.tally), 300);
+        let title = self.prompt.as_deref().or(self.title.as_deref());
+        let title = title.map(|title| heading(title, 100)).unwrap_or_default();
+        let title = match title.is_empty() {
+            true => "Session".to_owned(),
+            false => title,
+        };
+        let date = self.started.or_else(|| modified(path)).map(day);
+        let date = date.map_or("undated".to_owned(), |date| date.to_string());
+        let words = self.prompt.as_deref().and_then(name_from);
+        let name = format!(
+            "knowledge/sessions/{date}-{}-{}.md",
+            words.as_deref().unwrap_or("session"),
+            short(&id)
+        );
+        let abandoned = std::mem::take(&mut self.abandoned);
+        let body = self.page.render(|record| {
+            let is = abandoned.get(record as usize).copied().unwrap_or(false);
+            is.then_some(" (abandoned)")
+        });
+        let head = front(&[("title", &title), ("date", &date), ("type", "session")]);
+        let about = self.about();
+        Ok(Incoming {
+            path: RelPath::new(&name).map_err(crate::workspace::Error::from)?,
+            source,
+            source_id: id,
+            source_hash: hash,
+            text: format!("{head}\n# {title}\n\n{about}\n{body}"),
+            entries: self.page.shown(),
+            tally: self.tally,
+        })
+    }
+
+    /// A paragraph on where and when it was, and on what is not here.
+    fn about(&self) -> String {
+        let who = match self.format {
+            Format::Codex => "Codex",
+            _ => "Claude Code",
+        };
+        let mut about = format!("A session with {who}");
+        if let Some(version) = &self.version {
+            about.push_str(&format!(" {version}"));
+        }
+        if let Some(cwd) = &self.cwd {
+            about.push_str(&format!(" in {cwd}"));
+        }
+        if let Some(branch) = &self.branch {
+            about.push_str(&format!(" on branch {branch}"));
+        }
+        let times: Vec<String> = [self.started, self.ended]
+            .into_iter()
+            .flatten()
+            .map(|time| {
+                time.to_zoned(jiff::tz::TimeZone::UTC)
+                    .strftime("%Y-%m-%d %H:%M")
+                    .to_string()
+            })
+            .collect();
+        if let [from, to] = &times[..] {
+            about.push_str(&format!(", {from} to {to} UTC"));
+        }
+        let counts = [
+            (Kind::Prompt, "prompt"),
+            (Kind::Answer, "answer"),
+            (Kind::Tool, "tool call"),
+            (Kind::SubAgent, "sub-agent"),
+            (Kind::Compacted, "compaction"),
+        ];
+        let counts: Vec<String> = counts
+            .iter()
+            .filter(|(kind, _)| self.page.count(*kind) > 0)
+            .map(|(kind, name)| counted(self.page.count(*kind), name))
+            .collect();
+        about.push_str(&format!(": {}.", counts.join(", ")));
+        let mut left_out: Vec<String> = self
+            .left_out
+            .iter()
+            .map(|(what, count)| format!("{what} ({count})"))
+            .collect();
+        if self.page.dropped() > 0 {
+            left_out.insert(
+                0,
+                format!("entries in the middle ({})", self.page.dropped()),
+            );
+        }
+        if !left_out.is_empty() {
+            about.push_str(&format!(" Left out: {}.", left_out.join(", ")));
+        }
+        if let Some(title) = &self.title {
+            about.push_str(&format!("\n\nThe client's title: {title}"));
+        }
+        document::inert_block(&about)
+    }
+}
+
+enum Reader {
+    Claude(claude::Reader),
+    Codex(codex::Reader),
+}
+
+/// Whose record it is; none where many could have written it.
+fn format(record: &Value) -> Option<Format> {
+    let kind = record["type"].as_str().unwrap_or_default();
+    let has = |key: &str| record.get(key).is_some();
+    match kind {
+        "session_meta" | "response_item" | "event_msg" | "turn_context" if has("payload") => {
+            Some(Format::Codex)
+        }
+        // How Codex wrote before it had a `payload`.
+        "message" | "function_call" | "reasoning" if has("role") || has("call_id") => {
+            Some(Format::Codex)
+        }
+        "user" | "assistant" if has("message") => Some(Format::Claude),
+        "summary" if has("leafUuid") => Some(Format::Claude),
+        "attachment"
+        | "system"
+        | "permission-mode"
+        | "queue-operation"
+        | "custom-title"
+        | "progress"
+        | "last-prompt"
+        | "file-history-snapshot"
+            if has("sessionId") || has("messageId") =>
+        {
+            Some(Format::Claude)
+        }
+        "session" if has("version") && has("id") => Some(Format::Other("the pi coding agent")),
+        "message" if record["message"]["role"].is_string() && has("id") => {
+            Some(Format::Other("the pi coding agent"))
+        }
+        "thread.started" | "turn.started" | "item.completed" => {
+            Some(Format::Other("`codex exec --json`"))
+        }
+        "session.start" if has("data") => Some(Format::Other("Copilot CLI")),
+        "" if has("instructions") && has("id") && has("timestamp") => Some(Format::Codex),
+        "" if record["messages"].is_array() => Some(Format::Other("another program")),
+        _ => None,
+    }
+}
+
+/// The transcripts that are named: files, and all below folders.
+fn named(paths: &[PathBuf], report: &mut Report) -> Result<Vec<Found>, Error> {
+    let mut found = Vec::new();
+    for path in paths {
+        if path.is_dir() {
+            found.extend(below(path, report));
+        } else if path.exists() {
+            found.push(Found {
+                path: path.clone(),
+                explicit: true,
+            });
+        } else {
+            return Err(Error::Missing { path: path.clone() });
+        }
+    }
+    Ok(found)
+}
+
+/// The transcripts that belong to the workspace.
+fn of_workspace(workspace: &Workspace, homes: &Homes, report: &mut Report) -> Vec<Found> {
+    let mut found = Vec::new();
+    let root = workspace.root();
+    if let Some(claude) = &homes.claude {
+        let folders = project_folders(root);
+        let mut names = vec![folders.sessions, folders.memory];
+        names.dedup();
+        for name in names {
+            found.extend(below(&claude.join("projects").join(name), report));
+        }
+    }
+    if let Some(codex) = &homes.codex {
+        // Codex keeps the sessions of all projects in one place.
+        let mut other = below(&codex.join("sessions"), report);
+        other.retain(|it| codex::is_of(&it.path, root));
+        found.extend(other);
+    }
+    if found.is_empty() {
+        let folders = [&homes.claude, &homes.codex].into_iter().flatten();
+        for folder in folders {
+            report.skip(
+                folder.display().to_string(),
+                "it has no session of this project",
+            );
+        }
+    }
+    found
+}
+
+/// Deep enough for `sessions/2026/11/15/`.
+const DEPTH: usize = 8;
+const MOST_ENTRIES: usize = 200_000;
+
+/// Every `.jsonl` below a folder but those of helpers, whose work is folded
+/// into the session that called them. Links are not followed.
+fn below(folder: &Path, report: &mut Report) -> Vec<Found> {
+    let mut found = Vec::new();
+    let mut folders = vec![(folder.to_path_buf(), DEPTH)];
+    let (mut entries_seen, mut helpers) = (0, 0);
+    while let Some((folder, depth)) = folders.pop() {
+        let Ok(entries) = std::fs::read_dir(&folder) else {
+            continue;
+        };
+        for entry in entries.flatten() {
+            entries_seen += 1;
+            if entries_seen > MOST_ENTRIES {
+                report.skip(
+                    folder.display().to_string(),
+                    "there are too many files in it",
+                );
+                return found;
+            }
+            let path = entry.path();
+            let Ok(kind) = entry.file_type() else {
+                continue;
+            };
+            if kind.is_dir() && depth > 0 {
+                folders.push((path, depth - 1));
+            } else if kind.is_file() && path.extension().is_some_and(|it| it == "jsonl") {
+                match name_of(&path).starts_with("agent-") {
+                    true => helpers += 1,
+                    false => found.push(Found {
+                        path,
+                        explicit: false,
+                    }),
+                }
+            }
+        }
+    }
+    if helpers > 0 {
+        let what = format!("{}: agent-*.jsonl ({helpers})", folder.display());
+        report.skip(what, "sub-agents are folded into the session that called them; name such a file to import it");
+    }
+    found
+}
+
+fn name_of(path: &Path) -> String {
+    path.file_name()
+        .map(|name| name.to_string_lossy().into_owned())
+        .unwrap_or_default()
+}
+
+/// `1 prompt`, `2 prompts`; also for `summary`.
+pub(super) fn counted(count: usize, name: &str) -> String {
+    match (count, name.strip_suffix('y')) {
+        (1, _) => format!("1 {name}"),
+        (count, Some(stem)) => format!("{count} {stem}ies"),
+        (count, None) => format!("{count} {name}s"),
+    }
+}
+
+/// A block of front matter.
+pub(super) fn front(entries: &[(&str, &str)]) -> String {
+    let mut head = String::new();
+    for (key, value) in entries {
+        let document = document::parse(head);
+        let edit = document.set_front_matter(key, value);
+        head = document::apply(&document.text, vec![edit]).unwrap_or(document.text);
+    }
+    head
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,306 @@
+//! Claude Code's transcripts: one record a line, each naming the one before it.
+//!
+//! Records form a tree. What a person took back and said anew is still there
+//! and marked as abandoned; helpers' records (`isSidechain`) become one entry
+//! each; the summary that stands for compacted text is marked as such.
+
+use std::collections::HashMap;
+use std::hash::{BuildHasher, RandomState};
+
+use jiff::Timestamp;
+use serde_json::Value;
+
+use super::super::page::{EntryId, Kind};
+use super::{Format, Session, counted, tools};
+
+pub(super) struct Reader {
+    session: Session,
+    tree: Tree,
+    helpers: HashMap<u32, Helper>,
+    /// The file is a helper's own, in which all records are beside the way.
+    is_helper: bool,
+}
+
+/// A sub-agent's work, as far as it has come.
+struct Helper {
+    entry: EntryId,
+    task: String,
+    messages: usize,
+    tools: usize,
+    last: String,
+}
+
+impl Reader {
+    pub(super) fn new(is_helper: bool) -> Reader {
+        Reader {
+            session: Session::new(Format::Claude),
+            tree: Tree::default(),
+            helpers: HashMap::new(),
+            is_helper,
+        }
+    }
+
+    pub(super) fn record(&mut self, record: &Value) {
+        let session = &mut self.session;
+        let kind = record["type"].as_str().unwrap_or_default();
+        let when = session.at(record);
+        for key in ["sessionId", "session_id"] {
+            session.learn(|session| &mut session.id, &record[key]);
+        }
+        session.learn(|session| &mut session.cwd, &record["cwd"]);
+        session.learn(|session| &mut session.branch, &record["gitBranch"]);
+        session.learn(|session| &mut session.version, &record["version"]);
+        let aside = record["isSidechain"] == true && !self.is_helper;
+        let node = self.tree.add(record, aside);
+        if kind == "assistant" && !aside {
+            self.tree.answered = node.or(self.tree.answered);
+        }
+        if session.first.is_none() && matches!(kind, "user" | "assistant") {
+            // A record never changes, so it names a session that has no id.
+            session.first = Some(record.to_string());
+        }
+        match kind {
+            "user" | "assistant" if aside => self.aside(record, kind, when, node),
+            "user" => self.user(record, when, node),
+            "assistant" => self.assistant(record, when, node),
+            "attachment" => self.attachment(record, when, node),
+            "summary" => session.learn(|session| &mut session.title, &record["summary"]),
+            "custom-title" => {
+                session.title = None;
+                session.learn(|session| &mut session.title, &record["customTitle"]);
+            }
+            _ => {}
+        }
+    }
+
+    pub(super) fn finish(mut self) -> Session {
+        let mut helpers: Vec<Helper> = self.helpers.into_values().collect();
+        helpers.sort_by_key(|helper| helper.entry);
+        for helper in helpers {
+            let text = format!(
+                "{}\n\n({}, {})\n\n{}",
+                helper.task,
+                counted(helper.messages, "message"),
+                counted(helper.tools, "tool call"),
+                helper.last
+            );
+            self.session.page.replace(helper.entry, text.trim());
+        }
+        self.session.abandoned = self.tree.abandoned();
+        self.session
+    }
+
+    fn user(&mut self, record: &Value, when: Option<Timestamp>, node: Option<u32>) {
+        let content = &record["message"]["content"];
+        for block in blocks(content) {
+            if block["type"] == "tool_result" {
+                let id = block["tool_use_id"].as_str();
+                self.session
+                    .result(id, &block["content"], block["is_error"] == true);
+            }
+        }
+        let text = text_of(content);
+        if text.is_empty() {
+            return;
+        }
+        if record["isMeta"] == true {
+            self.session
+                .leave_out("texts that clients and hooks put in");
+            return;
+        }
+        if record["isCompactSummary"] == true {
+            let entry = self.session.compacted(when, &text);
+            return self.comes_from(Some(entry), node);
+        }
+        let entry = self.session.prompt(when, &text);
+        // Commands of the client hang where the client likes, and begin no branch.
+        if let (Some(_), Some(node)) = (entry, node)
+            && !text.trim_start().starts_with('<')
+        {
+            self.tree.is_prompt(node);
+        }
+        self.comes_from(entry, node);
+    }
+
+    fn assistant(&mut self, record: &Value, when: Option<Timestamp>, node: Option<u32>) {
+        let content = &record["message"]["content"];
+        if let Some(text) = content.as_str() {
+            let entry = self.session.answer(when, text);
+            return self.comes_from(entry, node);
+        }
+        for block in blocks(content) {
+            let entry = match block["type"].as_str() {
+                Some("text") => self
+                    .session
+                    .answer(when, block["text"].as_str().unwrap_or_default()),
+                Some("tool_use" | "server_tool_use" | "mcp_tool_use") => {
+                    let name = block["name"].as_str().unwrap_or_default();
+                    Some(
+                        self.session
+                            .tool(when, block["id"].as_str(), name, &block["input"]),
+                    )
+                }
+                Some("thinking" | "redacted_thinking") => {
+                    self.session.leave_out("thoughts");
+                    None
+                }
+                None => self
+                    .session
+                    .answer(when, block.as_str().unwrap_or_default()),
+                _ => None,
+            };
+            self.comes_from(entry, node);
+        }
+    }
+
+    /// What was typed while the agent was at work comes as an attachment; all
+    /// others were put in by the client or by hooks.
+    fn attachment(&mut self, record: &Value, when: Option<Timestamp>, node: Option<u32>) {
+        let attachment = &record["attachment"];
+        let typed = attachment["type"] == "queued_command" && attachment["commandMode"] == "prompt";
+        match attachment["prompt"].as_str().filter(|_| typed) {
+            Some(text) => {
+                let entry = self.session.prompt(when, text);
+                self.comes_from(entry, node);
+            }
+            None => self
+                .session
+                .leave_out("texts that clients and hooks put in"),
+        }
+    }
+
+    /// A record of a helper adds to the helper's one entry.
+    fn aside(&mut self, record: &Value, kind: &str, when: Option<Timestamp>, node: Option<u32>) {
+        let root = node.map_or(0, |node| self.tree.root(node));
+        let content = &record["message"]["content"];
+        let text = text_of(content);
+        let text = self.session.admit(text.trim());
+        let session = &mut self.session;
+        let helper = self.helpers.entry(root).or_insert_with(|| {
+            let first = text.lines().next().filter(|_| kind == "user");
+            let task: String = first.unwrap_or_default().chars().take(300).collect();
+            Helper {
+                entry: session.page.add(Kind::SubAgent, when, &task),
+                task,
+                messages: 0,
+                tools: 0,
+                last: String::new(),
+            }
+        });
+        helper.messages += 1;
+        let calls = blocks(content).filter(|block| block["type"] == "tool_use");
+        helper.tools += calls.count();
+        if kind == "assistant" && !text.is_empty() {
+            helper.last = text.chars().take(2_000).collect();
+            if text.chars().nth(2_000).is_some() {
+                helper.last.push('…');
+            }
+        }
+    }
+
+    fn comes_from(&mut self, entry: Option<EntryId>, node: Option<u32>) {
+        if let (Some(entry), Some(node)) = (entry, node) {
+            self.session.page.comes_from(entry, node);
+        }
+    }
+}
+
+fn blocks(content: &Value) -> impl Iterator<Item = &Value> {
+    content.as_array().into_iter().flatten()
+}
+
+/// The words of a message: a text, or blocks of which some are text.
+fn text_of(content: &Value) -> String {
+    if let Some(text) = content.as_str() {
+        return text.to_owned();
+    }
+    let texts = blocks(content).filter_map(|block| match block["type"].as_str() {
+        Some("text") => block["text"].as_str().map(str::to_owned),
+        Some("image") => Some("(a picture)".to_owned()),
+        Some("document") => Some("(a document)".to_owned()),
+        Some(_) => None,
+        None => Some(tools::result(block)),
+    });
+    texts.collect::<Vec<_>>().join("\n\n")
+}
+
+/// Who answers whom, with few bytes for each record.
+#[derive(Default)]
+struct Tree {
+    hasher: RandomState,
+    nodes: Vec<Node>,
+    by_id: HashMap<u64, u32>,
+    /// The newest record of the person's own talk.
+    last: Option<u32>,
+    /// The newest answer to the person.
+    answered: Option<u32>,
+}
+
+struct Node {
+    parent: Option<u32>,
+    /// The first record of a helper, for its records; else itself.
+    root: u32,
+    prompt: bool,
+}
+
+impl Tree {
+    fn add(&mut self, record: &Value, aside: bool) -> Option<u32> {
+        let id = self.hash(record["uuid"].as_str()?);
+        let node = u32::try_from(self.nodes.len()).ok()?;
+        let parents = ["parentUuid", "logicalParentUuid"];
+        let mut parents = parents.iter().filter_map(|key| record[*key].as_str());
+        let known = parents.find_map(|parent| self.by_id.get(&self.hash(parent)).copied());
+        // After a compaction, or when a session goes on in another file, there
+        // is no record to name; it follows the last one nonetheless.
+        let parent = known.or(self.last.filter(|_| !aside));
+        let root = match parent {
+            Some(parent) if aside => self.nodes[parent as usize].root,
+            _ => node,
+        };
+        self.nodes.push(Node {
+            parent,
+            root,
+            prompt: false,
+        });
+        self.by_id.insert(id, node);
+        if !aside {
+            self.last = Some(node);
+        }
+        Some(node)
+    }
+
+    fn hash(&self, id: &str) -> u64 {
+        self.hasher.hash_one(id)
+    }
+
+    fn root(&self, node: u32) -> u32 {
+        self.nodes[node as usize].root
+    }
+
+    fn is_prompt(&mut self, node: u32) {
+        self.nodes[node as usize].prompt = true;
+    }
+
+    /// Records that follow from a prompt which the last answer does not come
+    /// from: the person went back and said something else. A record beside the
+    /// way without such a prompt is the result of one of several tools, and
+    /// what comes after the last answer is not settled yet.
+    fn abandoned(&self) -> Vec<bool> {
+        let mut on_way = vec![false; self.nodes.len()];
+        let mut next = self.answered;
+        while let Some(node) = next {
+            if std::mem::replace(&mut on_way[node as usize], true) {
+                break;
+            }
+            next = self.nodes[node as usize].parent;
+        }
+        let mut abandoned = vec![false; self.nodes.len()];
+        let settled = self.answered.map_or(0, |node| node as usize);
+        // Parents come before their children, so one pass is enough.
+        for (at, node) in self.nodes.iter().enumerate().take(settled) {
+            let parent = node.parent.is_some_and(|parent| abandoned[parent as usize]);
+            abandoned[at] = !on_way[at] && (parent || node.prompt);
+        }
+        abandoned
+    }
+}

@@ -1,0 +1,160 @@
+//! Codex's rollouts: `{timestamp, type, payload}` a line. `response_item` is
+//! what the model read and wrote, `event_msg` what was shown of it, so the same
+//! words come twice and are taken once.
+
+use std::path::Path;
+
+use jiff::Timestamp;
+use serde_json::Value;
+
+use super::super::jsonl;
+use super::{Format, Session};
+
+pub(super) struct Reader {
+    session: Session,
+    /// The last prompt and the last answer, while nothing else came between.
+    prompt: Option<String>,
+    answer: Option<String>,
+    started: bool,
+}
+
+impl Reader {
+    pub(super) fn new() -> Reader {
+        Reader {
+            session: Session::new(Format::Codex),
+            prompt: None,
+            answer: None,
+            started: false,
+        }
+    }
+
+    pub(super) fn record(&mut self, record: &Value) {
+        let when = self.session.at(record);
+        let payload = &record["payload"];
+        match record["type"].as_str() {
+            Some("session_meta") => self.meta(payload),
+            Some("turn_context") => self.session.learn(|it| &mut it.cwd, &payload["cwd"]),
+            Some("response_item") => self.item(payload, when),
+            Some("event_msg") => self.event(payload, when),
+            Some("compacted") => {
+                let text = payload["message"].as_str().unwrap_or_default();
+                self.session.compacted(when, text);
+            }
+            // The form before there was a payload.
+            None => self.meta(record),
+            Some(_) => self.item(record, when),
+        }
+    }
+
+    pub(super) fn finish(self) -> Session {
+        self.session
+    }
+
+    fn meta(&mut self, meta: &Value) {
+        // A fork begins with the record of what it was forked from.
+        if std::mem::replace(&mut self.started, true) {
+            return;
+        }
+        for key in ["id", "session_id"] {
+            self.session.learn(|it| &mut it.id, &meta[key]);
+        }
+        self.session.learn(|it| &mut it.cwd, &meta["cwd"]);
+        self.session
+            .learn(|it| &mut it.version, &meta["cli_version"]);
+        self.session
+            .learn(|it| &mut it.branch, &meta["git"]["branch"]);
+        self.session.at(meta);
+    }
+
+    fn item(&mut self, item: &Value, when: Option<Timestamp>) {
+        let id = item["call_id"].as_str();
+        let name = item["name"].as_str().unwrap_or_default();
+        match item["type"].as_str().unwrap_or_default() {
+            "message" => match item["role"].as_str() {
+                Some("user") => self.prompt(when, &text_of(&item["content"])),
+                Some("assistant") => self.answer(when, &text_of(&item["content"])),
+                // What the developers of the client and its hooks say.
+                _ => self
+                    .session
+                    .leave_out("texts that clients and hooks put in"),
+            },
+            "reasoning" => self.session.leave_out("thoughts"),
+            "function_call" => self.tool(when, id, name, &item["arguments"]),
+            "custom_tool_call" => self.tool(when, id, name, &item["input"]),
+            "local_shell_call" => self.tool(when, id, "shell", &item["action"]),
+            "web_search_call" => self.tool(when, id, "web_search", &item["action"]),
+            "function_call_output" | "custom_tool_call_output" => {
+                let failed = item["output"]["success"] == false;
+                self.session.result(id, &item["output"], failed);
+            }
+            _ => {}
+        }
+    }
+
+    fn event(&mut self, event: &Value, when: Option<Timestamp>) {
+        let text = event["message"].as_str().unwrap_or_default();
+        match event["type"].as_str().unwrap_or_default() {
+            "user_message" => self.prompt(when, text),
+            "agent_message" => self.answer(when, text),
+            _ => {}
+        }
+    }
+
+    fn prompt(&mut self, when: Option<Timestamp>, text: &str) {
+        if self.prompt.as_deref() == Some(text.trim()) {
+            return;
+        }
+        if self.session.prompt(when, text).is_some() {
+            self.prompt = Some(text.trim().to_owned());
+            self.answer = None;
+        }
+    }
+
+    fn answer(&mut self, when: Option<Timestamp>, text: &str) {
+        if self.answer.as_deref() == Some(text.trim()) {
+            return;
+        }
+        if self.session.answer(when, text).is_some() {
+            self.answer = Some(text.trim().to_owned());
+            self.prompt = None;
+        }
+    }
+
+    fn tool(&mut self, when: Option<Timestamp>, id: Option<&str>, name: &str, input: &Value) {
+        self.session.tool(when, id, name, input);
+        (self.prompt, self.answer) = (None, None);
+    }
+}
+
+fn text_of(content: &Value) -> String {
+    if let Some(text) = content.as_str() {
+        return text.to_owned();
+    }
+    let parts = content.as_array().into_iter().flatten();
+    let texts = parts.filter_map(|part| match part["type"].as_str() {
+        Some("input_text" | "output_text" | "text") => part["text"].as_str(),
+        Some("input_image") => Some("(a picture)"),
+        _ => None,
+    });
+    texts.collect::<Vec<_>>().join("\n\n")
+}
+
+/// Whether a session was held in a workspace, by its first lines. Those of
+/// helpers are not counted as such.
+pub(super) fn is_of(path: &Path, root: &Path) -> bool {
+    let (mut seen, mut is) = (0, false);
+    let read = jsonl::objects(path, |_, record| {
+        let meta = match record.get("payload") {
+            Some(payload) => payload,
+            None => record,
+        };
+        seen += 1;
+        let helper = meta["source"].get("subagent").is_some();
+        if let Some(cwd) = meta["cwd"].as_str() {
+            is = Path::new(cwd).starts_with(root) && !helper;
+            return false;
+        }
+        seen < 16
+    });
+    read.is_ok() && is
+}

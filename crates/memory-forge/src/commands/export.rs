@@ -1,0 +1,325 @@
+//! `export`: hands memory to others. Nothing in the workspace changes, and
+//! outside of it only what is shown and agreed to.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand, ValueEnum};
+use forge::document::{self, Document, Value as Yaml};
+use forge::export;
+use forge::import::native;
+use forge::workspace::{Found, RelPath, Role, Workspace, change_outside};
+use serde_json::{Map, Value, json};
+
+use crate::memory;
+use crate::report::{CommandError, Exit};
+use crate::settings::Settings;
+use crate::ui::{Ui, printable};
+
+/// Hand memory on: as JSON, or as topic files for Claude Code's own memory
+///
+/// `json` and `jsonl` print every document with what is known of it. `native`
+/// writes into Claude Code's folder of memory for this project, after a diff
+/// and a question; files there that are not marked as ours are never touched.
+#[derive(Debug, Args)]
+#[command(
+    arg_required_else_help = true,
+    disable_help_subcommand = true,
+    after_help = "\
+Examples:
+  memory-forge export jsonl > memory.jsonl
+  memory-forge export json --role knowledge --role agent
+  memory-forge export native knowledge/retry-policy.md --dry-run
+  memory-forge export native --importance 8 --yes"
+)]
+pub(crate) struct ExportArgs {
+    #[command(subcommand)]
+    format: FormatArgs,
+}
+
+#[derive(Debug, Subcommand)]
+enum FormatArgs {
+    /// All documents as one JSON value
+    Json(DocumentsArgs),
+    /// All documents, one JSON object a line
+    Jsonl(DocumentsArgs),
+    /// Documents as topic files of Claude Code's own memory
+    Native(NativeArgs),
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  memory-forge export jsonl --role state
+  memory-forge export json --output backup/memory.json
+
+Texts are exported as they are; where one seems to hold a secret, a warning
+names the file.")]
+struct DocumentsArgs {
+    /// Only documents of these roles; give it once for each
+    #[arg(long, value_name = "ROLE")]
+    role: Vec<ExportRole>,
+
+    /// Write into this file of the workspace instead of standard output
+    #[arg(long, short, value_name = "FILE")]
+    output: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum ExportRole {
+    Knowledge,
+    Agent,
+    State,
+    Archive,
+    Routing,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  memory-forge export native knowledge/retry-policy.md knowledge/deploys.md
+  memory-forge export native --importance 8 --dry-run
+
+Each document becomes a topic file with name, description and type, marked
+`exported_by: memory-forge`, and a line in MEMORY.md points to it. Documents
+that seem to hold a secret, and those that came from there, are left out.")]
+struct NativeArgs {
+    /// The documents
+    files: Vec<PathBuf>,
+
+    /// Every document of knowledge whose importance is at least this
+    #[arg(long, value_name = "1-10", value_parser = clap::value_parser!(u8).range(1..=10))]
+    importance: Option<u8>,
+
+    /// Show what would be written and write nothing
+    #[arg(long)]
+    dry_run: bool,
+
+    /// Do not ask
+    #[arg(long, short)]
+    yes: bool,
+}
+
+pub(crate) fn run(
+    args: ExportArgs,
+    settings: &Settings,
+    ui: &mut Ui,
+) -> Result<Exit, CommandError> {
+    let workspace = memory::workspace(settings, ui)?;
+    match args.format {
+        FormatArgs::Json(args) => documents(&workspace, &args, false, settings, ui),
+        FormatArgs::Jsonl(args) => documents(&workspace, &args, true, settings, ui),
+        FormatArgs::Native(args) => to_claude(&workspace, &args, settings, ui),
+    }
+}
+
+fn documents(
+    workspace: &Workspace,
+    args: &DocumentsArgs,
+    lines: bool,
+    settings: &Settings,
+    ui: &mut Ui,
+) -> Result<Exit, CommandError> {
+    let mut written = String::new();
+    let mut first = true;
+    let mut put = |text: &str, ui: &mut Ui| match args.output {
+        Some(_) => {
+            written.push_str(text);
+            Ok(())
+        }
+        None => ui.print(text),
+    };
+    if !lines {
+        put("{\n  \"version\": 1,\n  \"documents\": [", ui)?;
+    }
+    for file in export::files(workspace) {
+        let Some(role) = role_of(file.role) else {
+            continue;
+        };
+        if !args.role.is_empty() && !args.role.contains(&role) {
+            continue;
+        }
+        let text = match workspace.read_text(&file.path) {
+            Ok(text) => text,
+            Err(error) => {
+                ui.warn(&format!(
+                    "`{}` was not exported: {}",
+                    file.path,
+                    error.reason()
+                ));
+                continue;
+            }
+        };
+        if let [secret, ..] = &forge::secrets::find(&text)[..] {
+            ui.warn(&format!(
+                "`{}` seems to hold a secret ({}) and is exported as it is",
+                file.path, secret.rule
+            ));
+        }
+        let value = described(&file, role, text);
+        let value = serde_json::to_string(&value)
+            .map_err(|error| CommandError::failure(format!("Cannot write JSON: {error}")))?;
+        match (lines, std::mem::replace(&mut first, false)) {
+            (true, _) => put(&format!("{value}\n"), ui)?,
+            (false, true) => put(&format!("\n    {value}"), ui)?,
+            (false, false) => put(&format!(",\n    {value}"), ui)?,
+        }
+    }
+    if !lines {
+        put("\n  ]\n}\n", ui)?;
+    }
+    if let Some(output) = &args.output {
+        let path = memory::path_in(workspace, settings, output)?;
+        workspace.change(&format!("Export to {path}"), settings.now, |change| {
+            change.write(&path, written);
+            Ok(())
+        })?;
+        ui.note(&format!("Written to {path}"));
+    }
+    Ok(Exit::Success)
+}
+
+fn role_of(role: Role) -> Option<ExportRole> {
+    match role {
+        Role::Knowledge => Some(ExportRole::Knowledge),
+        Role::Agent => Some(ExportRole::Agent),
+        Role::State => Some(ExportRole::State),
+        Role::Archive => Some(ExportRole::Archive),
+        Role::Routing => Some(ExportRole::Routing),
+        Role::Derived | Role::Autoload | Role::Untracked => None,
+    }
+}
+
+fn described(file: &Found, role: ExportRole, text: String) -> Value {
+    let hash = document::content_hash(&text);
+    let document = document::parse(text);
+    let role = role.to_possible_value();
+    json!({
+        "path": file.path.as_str(),
+        "role": role.map(|it| it.get_name().to_owned()),
+        "title": document.title(),
+        "date": document::own_date(&document, file.path.stem()).map(|date| date.to_string()),
+        "sha256": hash,
+        "frontMatter": front_matter(&document),
+        "text": document.text,
+    })
+}
+
+fn front_matter(document: &Document) -> Value {
+    let Some(front) = &document.front_matter else {
+        return json!({});
+    };
+    map(&front.entries)
+}
+
+fn map(entries: &[(String, Yaml)]) -> Value {
+    let fields: Map<String, Value> = entries
+        .iter()
+        .map(|(key, value)| (key.clone(), yaml(value)))
+        .collect();
+    Value::Object(fields)
+}
+
+fn yaml(value: &Yaml) -> Value {
+    match value {
+        Yaml::Null => Value::Null,
+        Yaml::Bool(value) => json!(value),
+        Yaml::Int(value) => json!(value),
+        Yaml::Float(value) => json!(value),
+        Yaml::Text(value) => json!(value),
+        Yaml::List(values) => values.iter().map(yaml).collect(),
+        Yaml::Map(entries) => map(entries),
+    }
+}
+
+fn to_claude(
+    workspace: &Workspace,
+    args: &NativeArgs,
+    settings: &Settings,
+    ui: &mut Ui,
+) -> Result<Exit, CommandError> {
+    let documents = chosen(workspace, args, settings)?;
+    let claude = super::import::claude_home(settings)?;
+    let folder = native::memory_folder(workspace, &claude);
+    let base = match (&settings.claude_config_dir, &settings.home) {
+        (Some(named), _) => named.clone(),
+        (None, Some(home)) => home.clone(),
+        (None, None) => claude.clone(),
+    };
+    let plan = export::native(workspace, &documents, &base, &folder)?;
+    for (what, why) in &plan.skipped {
+        ui.warn(&format!(
+            "`{}` was left out: {}",
+            printable(what),
+            printable(why)
+        ));
+    }
+    if plan.changes.is_empty() {
+        ui.line(&format!(
+            "✓ Nothing to write: {} files are as they should be",
+            plan.unchanged
+        ))?;
+        return Ok(Exit::Success);
+    }
+    let text = |bytes: &Option<Vec<u8>>| {
+        let bytes = bytes.as_deref().unwrap_or_default();
+        String::from_utf8_lossy(bytes).into_owned()
+    };
+    for change in &plan.changes {
+        let shown = change.file.path.display().to_string();
+        ui.diff(&shown, &text(&change.before), &text(&change.after))?;
+    }
+    if args.dry_run {
+        ui.note("Nothing was written (`--dry-run`)");
+        return Ok(Exit::Success);
+    }
+    let question = format!(
+        "Write {} files into `{}`?",
+        plan.changes.len(),
+        folder.display()
+    );
+    if !ui.confirm(&question, args.yes)? {
+        ui.note("Nothing was written");
+        return Ok(Exit::Success);
+    }
+    change_outside(&plan.changes, &[])?;
+    ui.line(&format!("✓ Wrote {} files", plan.changes.len()))?;
+    Ok(Exit::Success)
+}
+
+/// The documents that are named, and those that are important enough.
+fn chosen(
+    workspace: &Workspace,
+    args: &NativeArgs,
+    settings: &Settings,
+) -> Result<Vec<RelPath>, CommandError> {
+    if args.files.is_empty() && args.importance.is_none() {
+        return Err(CommandError::usage("Nothing to export was named")
+            .hint("Name documents, or pass `--importance 8` for those that matter most"));
+    }
+    let mut chosen = Vec::new();
+    for file in &args.files {
+        let path = memory::document_in(workspace, settings, &file.to_string_lossy())?;
+        // Says which file it was, should it not be there.
+        workspace.read_text(&path)?;
+        chosen.push(path);
+    }
+    if let Some(least) = args.importance {
+        for file in export::files(workspace) {
+            if file.role != Role::Knowledge {
+                continue;
+            }
+            let Ok(text) = workspace.read_text(&file.path) else {
+                continue;
+            };
+            let document = document::parse(text);
+            let front = document.front_matter.as_ref();
+            let importance = front.and_then(|front| front.int("importance"));
+            if importance.is_some_and(|it| it >= i64::from(least)) {
+                chosen.push(file.path);
+            }
+        }
+    }
+    chosen.sort();
+    chosen.dedup();
+    Ok(chosen)
+}

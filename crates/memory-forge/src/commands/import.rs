@@ -1,0 +1,294 @@
+//! `import`: brings memory in that was kept elsewhere. The library decides what
+//! becomes of each document; here it is asked and told.
+
+use std::path::{Path, PathBuf};
+
+use clap::{Args, Subcommand};
+use forge::import::{self, Options, Report, claude_mem, transcripts};
+use forge::workspace::Workspace;
+use jiff::civil::Date;
+
+use crate::memory;
+use crate::report::{CommandError, Exit};
+use crate::settings::Settings;
+use crate::ui::Ui;
+
+mod show;
+
+/// Bring in what was remembered elsewhere: sessions, notes, other tools' memory
+///
+/// Sources are read and never changed, and everything lands in this workspace
+/// as Markdown whose front matter says where it comes from. Importing again
+/// writes only what has changed at the source; what you edited here stays as
+/// it is and is named, unless you say `--force`. Secrets are replaced by
+/// `‹redacted: rule›`, hidden characters are written out, and text from
+/// sessions stays text. `doctor --undo` takes an import back.
+#[derive(Debug, Args)]
+#[command(
+    arg_required_else_help = true,
+    disable_help_subcommand = true,
+    after_help = "\
+Examples:
+  memory-forge import transcripts --dry-run      What this project's sessions would become
+  memory-forge import transcripts --since 2026-01-01
+  memory-forge import native                     Claude Code's own memory of this project
+  memory-forge import memory-bank memory-bank/
+  memory-forge import claude-mem
+  memory-forge import basic-memory ~/basic-memory"
+)]
+pub(crate) struct ImportArgs {
+    #[command(subcommand)]
+    source: SourceArgs,
+}
+
+#[derive(Debug, Subcommand)]
+enum SourceArgs {
+    /// Claude Code's own memory of this project, and that of its agents
+    ///
+    /// Topic files become `knowledge/claude/<topic>.md`, those of agents
+    /// `.agents/memory/claude/<agent>/<topic>.md`. An index that only points
+    /// to them is left out.
+    Native(NativeArgs),
+    /// Sessions of Claude Code and Codex, a page each
+    ///
+    /// Pages are `knowledge/sessions/<date>-<first prompt>-<id>.md`: prompts,
+    /// answers, and one line for each tool with the head of its result.
+    /// Thoughts, reminders and what hooks put in are left out; sub-agents are
+    /// folded, compactions and abandoned branches marked. A page has at most
+    /// 512 KiB and says what it left out.
+    Transcripts(TranscriptsArgs),
+    /// A memory bank: projectbrief.md, activeContext.md, progress.md and others
+    ///
+    /// They become `knowledge/memory-bank/<name>.md`. Where there is `.mind/`,
+    /// open work is proposed for it as commands, and nothing is written there.
+    MemoryBank(FolderArgs),
+    /// The database of claude-mem, a page for each session
+    ///
+    /// Pages are `knowledge/imported/claude-mem/<date>-<title>-<id>.md`. The
+    /// database is opened for reading only, also while claude-mem runs.
+    ClaudeMem(ClaudeMemArgs),
+    /// The notes of basic-memory
+    ///
+    /// They become `knowledge/basic-memory/<folder>/<name>.md`, word for word;
+    /// `[[Title]]` and permalinks still find them.
+    BasicMemory(FolderArgs),
+}
+
+#[derive(Debug, Args)]
+struct CommonArgs {
+    /// Show what would be written and write nothing
+    #[arg(long)]
+    dry_run: bool,
+
+    /// Replace also what was edited here since; `doctor --undo` has the edits
+    #[arg(long)]
+    force: bool,
+
+    /// Only what was last changed on this day or later
+    #[arg(long, value_name = "YYYY-MM-DD", value_parser = date)]
+    since: Option<Date>,
+
+    /// At most so many, the newest
+    #[arg(long, short = 'n', value_name = "N")]
+    limit: Option<usize>,
+
+    /// Print the result as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  memory-forge import native --dry-run
+  memory-forge import native")]
+struct NativeArgs {
+    #[command(flatten)]
+    common: CommonArgs,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  memory-forge import transcripts                         Those of this project
+  memory-forge import transcripts ~/.codex/sessions/2026  All below a folder
+  memory-forge import transcripts old/session.jsonl --json")]
+struct TranscriptsArgs {
+    /// Files and folders [default: what Claude Code and Codex keep of this project]
+    paths: Vec<PathBuf>,
+
+    #[command(flatten)]
+    common: CommonArgs,
+}
+
+#[derive(Debug, Args)]
+struct FolderArgs {
+    /// The folder
+    folder: PathBuf,
+
+    #[command(flatten)]
+    common: CommonArgs,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  memory-forge import claude-mem --dry-run
+  memory-forge import claude-mem --project other-name
+  memory-forge import claude-mem backup/claude-mem.db --all-projects")]
+struct ClaudeMemArgs {
+    /// The database [default: ~/.claude-mem/claude-mem.db]
+    database: Option<PathBuf>,
+
+    /// Sessions of this project, by claude-mem's name for it [default: the
+    /// name of this workspace's folder]
+    #[arg(long, value_name = "NAME", conflicts_with = "all_projects")]
+    project: Vec<String>,
+
+    /// Sessions of all projects
+    #[arg(long)]
+    all_projects: bool,
+
+    #[command(flatten)]
+    common: CommonArgs,
+}
+
+pub(crate) fn run(
+    args: ImportArgs,
+    settings: &Settings,
+    ui: &mut Ui,
+) -> Result<Exit, CommandError> {
+    let workspace = memory::workspace(settings, ui)?;
+    let (common, report) = match args.source {
+        SourceArgs::Native(args) => {
+            let claude = claude_home(settings)?;
+            let report = import::native::run(&workspace, &claude, &args.common.options(settings))?;
+            (args.common, report)
+        }
+        SourceArgs::Transcripts(args) => {
+            let paths: Vec<PathBuf> = args
+                .paths
+                .iter()
+                .map(|path| absolute(settings, path))
+                .collect::<Result<_, _>>()?;
+            let homes = transcripts::Homes {
+                claude: claude_home(settings).ok(),
+                codex: codex_home(settings),
+            };
+            let options = args.common.options(settings);
+            let report = transcripts::run(&workspace, &paths, &homes, &options)?;
+            (args.common, report)
+        }
+        SourceArgs::MemoryBank(args) => {
+            let folder = absolute(settings, &args.folder)?;
+            let options = args.common.options(settings);
+            let report = import::memory_bank::run(&workspace, &folder, &options)?;
+            (args.common, report)
+        }
+        SourceArgs::ClaudeMem(args) => {
+            let database = match &args.database {
+                Some(path) => absolute(settings, path)?,
+                None => home(settings)?.join(".claude-mem/claude-mem.db"),
+            };
+            let projects = projects(&args, &workspace);
+            let options = args.common.options(settings);
+            let report = claude_mem::run(&workspace, &database, &projects, &options)?;
+            (args.common, report)
+        }
+        SourceArgs::BasicMemory(args) => {
+            let folder = absolute(settings, &args.folder)?;
+            let options = args.common.options(settings);
+            let report = import::basic_memory::run(&workspace, &folder, &options)?;
+            (args.common, report)
+        }
+    };
+    match common.json {
+        true => ui.json(&show::json(&report, common.dry_run))?,
+        false => show::text(&report, common.dry_run, ui)?,
+    }
+    Ok(exit(&report))
+}
+
+/// What was named and could not be imported is a failure; what a folder held
+/// besides is not.
+fn exit(report: &Report) -> Exit {
+    match report.skipped.iter().any(|skipped| skipped.failed) {
+        true => Exit::Failure,
+        false => Exit::Success,
+    }
+}
+
+impl CommonArgs {
+    fn options(&self, settings: &Settings) -> Options {
+        Options {
+            now: settings.now,
+            dry_run: self.dry_run,
+            force: self.force,
+            since: self.since,
+            limit: self.limit,
+        }
+    }
+}
+
+fn projects(args: &ClaudeMemArgs, workspace: &Workspace) -> claude_mem::Projects {
+    if args.all_projects {
+        return claude_mem::Projects::All;
+    }
+    let mut names = args.project.clone();
+    if names.is_empty() {
+        let folder = workspace.root().file_name().unwrap_or_default();
+        names.push(folder.to_string_lossy().into_owned());
+    }
+    claude_mem::Projects::Named(names)
+}
+
+fn date(text: &str) -> Result<Date, String> {
+    text.parse()
+        .map_err(|_| format!("`{text}` is not a date like 2026-03-01"))
+}
+
+fn absolute(settings: &Settings, path: &Path) -> Result<PathBuf, CommandError> {
+    match path.is_absolute() {
+        true => Ok(path.to_owned()),
+        false => Ok(settings.cwd()?.join(path)),
+    }
+}
+
+fn home(settings: &Settings) -> Result<&Path, CommandError> {
+    settings.home.as_deref().ok_or_else(|| {
+        CommandError::failure("There is no home directory to look into")
+            .hint("Set `HOME`, or name what to import")
+    })
+}
+
+/// Claude Code's own folder.
+pub(super) fn claude_home(settings: &Settings) -> Result<PathBuf, CommandError> {
+    match &settings.claude_config_dir {
+        Some(folder) => Ok(folder.clone()),
+        None => Ok(home(settings)?.join(".claude")),
+    }
+}
+
+fn codex_home(settings: &Settings) -> Option<PathBuf> {
+    let named = settings.codex_home.clone();
+    named.or_else(|| Some(settings.home.as_ref()?.join(".codex")))
+}
+
+impl From<import::Error> for CommandError {
+    fn from(error: import::Error) -> CommandError {
+        use import::Error;
+        match error {
+            Error::Workspace(error) => error.into(),
+            error @ (Error::Missing { .. } | Error::NotAFolder { .. }) => {
+                CommandError::usage(error.to_string())
+                    .hint("Name what is to be imported; `memory-forge import --help` has examples")
+            }
+            error @ Error::Unreadable { .. } => {
+                CommandError::failure(error.to_string()).hint("Nothing was imported from it")
+            }
+            error @ Error::NoName { .. } => {
+                CommandError::failure(error.to_string()).hint("Rename some of them")
+            }
+        }
+    }
+}
