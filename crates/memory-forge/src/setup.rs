@@ -19,6 +19,7 @@ mod plugin;
 mod stub;
 mod toml;
 
+pub(crate) use entries::calls_us;
 pub(crate) use hooks::HookSet;
 pub(crate) use plan::{Ask, Plan, install, uninstall};
 pub(crate) use stub::tokens as stub_tokens;
