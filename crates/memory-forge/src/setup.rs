@@ -16,6 +16,7 @@ pub(crate) mod hooks;
 mod json;
 mod plan;
 mod plugin;
+pub(crate) mod skills;
 mod stub;
 mod toml;
 

@@ -1,49 +1,435 @@
-//! exploration
+//! The plugin in the clients that it is made for: installed as people install
+//! it, into a home of its own. What the model is told of it is read from what
+//! the client sends.
+
+use std::path::PathBuf;
+
+use serde_json::{Value, json};
+
 use crate::claude::claude;
-use crate::codex::{codex, UNTRUSTED};
+use crate::codex::{UNTRUSTED, codex};
 use crate::copilot::copilot;
-use crate::project::Project;
-fn repo() -> String { format!("{}/../..", env!("CARGO_MANIFEST_DIR")) }
-fn dump(name: &str, project: &Project) {
-    let q = project.model.questions();
-    let v: Vec<_> = q.iter().map(|r| r.body.clone()).collect();
-    std::fs::write(format!("/tmp/pl/{name}.json"), serde_json::to_string_pretty(&v).unwrap()).unwrap();
+use crate::gemini::{MODEL, gemini};
+use crate::opencode::opencode;
+use crate::project::{BRIEFING, NEXT, NUDGE, PHASE, Project, WORK, counts};
+
+/// What the model may start by itself.
+const AUTONOMOUS: [&str; 7] = [
+    "memory-forge",
+    "session-start",
+    "session-end",
+    "update",
+    "idea",
+    "lint",
+    "cross-search",
+];
+/// What only people start.
+const EXPLICIT: [&str; 11] = [
+    "init",
+    "upgrade",
+    "add-domain",
+    "archive",
+    "wikilinks",
+    "resummarize",
+    "reindex",
+    "consolidate",
+    "search",
+    "link-workspace",
+    "unlink-workspace",
+];
+const AGENTS: [&str; 3] = ["mind", "orchestrator", "builder"];
+
+/// Words of a skill's listing that stand nowhere else.
+const EXPLICIT_WORDS: [&str; 3] = [
+    "Put a file into the archive, with the reason.",
+    "Renew the summaries in the manifest.",
+    "Take a workspace off the list",
+];
+
+const PROMPT: &str = "Where were we?";
+
+fn repository() -> String {
+    let root = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."));
+    let root = root.canonicalize().expect("the repository is there");
+    root.to_string_lossy().into_owned()
 }
+
+fn in_plugin(path: &str) -> String {
+    format!("{}/plugin/{path}", repository())
+}
+
+/// Adds the marketplace and installs the plugin.
+fn installed(project: Project, install: &str) -> Project {
+    project.run(&["plugin", "marketplace", "add", &repository()]);
+    project.run(&["plugin", install, "memory-forge@memory-forge"]);
+    project
+}
+
+/// The briefing and the nudge came once each, whoever brought them.
+#[track_caller]
+fn is_told_once(text: &str) {
+    counts(text, BRIEFING, 1);
+    counts(text, NUDGE, 1);
+    for mark in [PHASE, NEXT, WORK] {
+        assert!(text.contains(mark), "{mark}:\n{text}");
+    }
+}
+
+#[track_caller]
+fn is_told_nothing(text: &str) {
+    counts(text, BRIEFING, 0);
+    counts(text, NUDGE, 0);
+}
+
+/// The server answers about this project, not about the plugin's folder.
+#[track_caller]
+fn server_finds(project: &Project, arguments: &[&str]) {
+    project.ws.add(
+        "
+        //- knowledge/tides.md
+        # Tides
+
+        High water at the old pier comes with the seventh bell.
+    ",
+    );
+    project.model.forget();
+    let query = json!({"query": "high water at the pier"});
+    project.model.will_call("search_knowledge", query);
+    let output = project.run(arguments);
+    let questions = project.model.questions();
+    let came_back = questions
+        .iter()
+        .any(|question| question.text().contains("with the seventh bell"));
+    assert!(came_back, "nothing came back from the server\n{output}");
+}
+
+/// Nothing on the `PATH` but the system's programs.
+fn without_program(project: Project) -> Project {
+    project.env("PATH", "/usr/bin:/bin")
+}
+
+/// The tokens that `audit --plugin` counts at every start.
+fn counted(project: &Project, folder: &str, client: &str) -> Value {
+    let arguments = ["audit", "--plugin", folder, "--client", client, "--json"];
+    let report = project.memory_forge(&arguments);
+    let report: Value = serde_json::from_str(&report).expect("it prints JSON");
+    report["clients"][0].clone()
+}
+
 #[test]
-fn x_claude() {
+fn claude_finds_nothing_wrong_with_the_plugin() {
     let Some(project) = claude() else { return };
-    project.run(&["plugin", "marketplace", "add", &repo()]);
-    project.run(&["plugin", "install", "memory-forge@memory-forge"]);
+    for folder in [repository(), in_plugin("")] {
+        project.run(&["plugin", "validate", &folder, "--strict"]);
+        let directory = ["--strict", "--profile", "directory"];
+        let mut arguments = vec!["plugin", "validate", folder.as_str()];
+        arguments.extend(directory);
+        project.run(&arguments);
+    }
+}
+
+#[test]
+fn claude_has_the_plugin() {
+    let Some(project) = claude() else { return };
+    let project = installed(project, "install");
+    let listed = project.run(&["plugin", "list", "--json"]);
+    let listed: Value = serde_json::from_str(&listed.stdout).expect("it prints JSON");
+    assert_eq!(listed[0]["id"], "memory-forge@memory-forge");
+    assert_eq!(listed[0]["enabled"], true);
+    assert_eq!(listed[0]["version"], env!("CARGO_PKG_VERSION"));
+    let servers = project.run(&["mcp", "list"]);
+    assert!(servers.stdout.contains("Connected"), "{servers}");
+
+    let text = project.ask(PROMPT, &["-p", PROMPT]).text();
+    is_told_once(&text);
+    for name in AUTONOMOUS {
+        counts(&text, &format!("- memory-forge:{name}: "), 1);
+    }
+    for name in EXPLICIT {
+        counts(&text, &format!("- memory-forge:{name}: "), 0);
+    }
+    for name in AGENTS {
+        counts(&text, &format!("- memory-forge:{name}: "), 1);
+    }
+    counts(&text, "mcp__plugin_memory-forge_memory-forge__", 7);
+
+    // What is counted are the lines that were sent.
+    let counted = counted(&project, &in_plugin(""), "claude");
+    let parts = counted["components"].as_array().expect("parts are a list");
+    let parts = parts.iter().filter(|part| part["alwaysOn"].as_u64() > Some(0));
+    let parts: Vec<&Value> = parts
+        .filter(|part| part["component"] == "skill" || part["component"] == "agent")
+        .collect();
+    assert_eq!(parts.len(), AUTONOMOUS.len() + AGENTS.len());
+    assert!(counted["alwaysOn"].as_u64() < Some(1_000), "{counted}");
+
+    // People start the others, with what they typed.
+    let text = project
+        .ask("high water", &["-p", "/memory-forge:search high water"])
+        .text();
+    assert!(text.contains("Answer from the passages"), "{text}");
+
+    project.run(&["plugin", "disable", "memory-forge@memory-forge"]);
+    is_told_nothing(&project.ask(PROMPT, &["-p", PROMPT]).text());
+    project.run(&["plugin", "enable", "memory-forge@memory-forge"]);
+    is_told_once(&project.ask(PROMPT, &["-p", PROMPT]).text());
+}
+
+#[test]
+fn claude_searches_through_the_plugin() {
+    let Some(project) = claude() else { return };
+    let project = installed(project, "install").env("ENABLE_TOOL_SEARCH", "false");
+    let tool = "mcp__plugin_memory-forge_memory-forge__search_knowledge";
+    server_finds(
+        &project,
+        &["-p", "When is high water?", "--allowedTools", tool],
+    );
+}
+
+/// `tools` of an agent is what it gets.
+#[test]
+fn claude_gives_the_agents_their_tools() {
+    let Some(project) = claude() else { return };
+    let project = installed(project, "install");
+    for (agent, has, has_not) in [
+        ("mind", &["Read", "Bash"][..], &["Edit", "Write", "Agent"][..]),
+        ("orchestrator", &["Read", "Bash", "Agent"], &["Edit", "Write"]),
+        ("builder", &["Read", "Bash", "Edit", "Write"], &["Agent"]),
+    ] {
+        let name = format!("memory-forge:{agent}");
+        let question = project.ask("Hello", &["-p", "Hello", "--agent", &name]);
+        let tools = question.body["tools"].as_array().expect("tools are a list");
+        let names: Vec<&str> = tools.iter().filter_map(|t| t["name"].as_str()).collect();
+        for tool in has {
+            assert!(names.contains(tool), "{agent} has {tool}: {names:?}");
+        }
+        for tool in has_not {
+            assert!(!names.contains(tool), "{agent} has no {tool}: {names:?}");
+        }
+    }
+}
+
+#[test]
+fn claude_is_told_once_where_setup_and_plugin_meet() {
+    let Some(project) = claude() else { return };
+    let project = installed(project, "install");
+    project.memory_forge(&["setup", "claude", "--yes"]);
+    is_told_once(&project.ask(PROMPT, &["-p", PROMPT]).text());
+    project.memory_forge(&["uninstall", "claude", "--yes"]);
+    project.memory_forge(&["setup", "claude", "--scope", "user", "--yes"]);
+    is_told_once(&project.ask(PROMPT, &["-p", PROMPT]).text());
+    project.memory_forge(&["uninstall", "claude", "--yes"]);
+    is_told_once(&project.ask(PROMPT, &["-p", PROMPT]).text());
+}
+
+#[test]
+fn claude_does_not_feel_that_the_program_is_absent() {
+    let Some(project) = claude() else { return };
+    let project = without_program(installed(project, "install"));
     let log = project.ws.home().join("debug.log");
-    let o = project.run(&["-p", "Where were we?", "--debug-file", &log.to_string_lossy()]);
-    println!("{o}");
-    std::fs::copy(&log, "/tmp/pl/claude.log").unwrap();
-    dump("claude", &project);
-    project.model.forget();
-    let o = project.run(&["-p", "/memory-forge:search high water"]);
-    println!("{o}");
-    dump("claude-search", &project);
-    project.model.forget();
-    let o = project.run(&["-p", "hello", "--agent", "memory-forge:mind"]);
-    println!("{o}");
-    dump("claude-agent", &project);
-    println!("{}", project.run(&["-p", "/context"]));
+    let log = log.to_string_lossy();
+    let arguments = ["-p", PROMPT, "--debug-file", &log];
+    is_told_nothing(&project.ask(PROMPT, &arguments).text());
+    let log = std::fs::read_to_string(&*log).expect("the client wrote its log");
+    let ended = log
+        .lines()
+        .filter(|line| line.contains("memory-forge hook --plugin]") && line.contains(" status "));
+    let ended: Vec<&str> = ended.collect();
+    assert!(ended.len() >= 3, "{log}");
+    for line in ended {
+        assert!(line.contains(" status 0"), "{line}");
+    }
 }
+
 #[test]
-fn x_codex() {
+fn codex_has_the_plugin() {
     let Some(project) = codex() else { return };
-    project.run(&["plugin", "marketplace", "add", &repo()]);
-    project.run(&["plugin", "add", "memory-forge@memory-forge"]);
-    let o = project.run(&["exec", UNTRUSTED, "Where were we?"]);
-    println!("{o}");
-    dump("codex", &project);
+    let project = installed(project, "add");
+    let listed = project.run(&["plugin", "list"]);
+    assert!(listed.stdout.contains("installed, enabled"), "{listed}");
+    let prompt = project.run(&["debug", "prompt-input", "Hello"]).stdout;
+    for name in AUTONOMOUS {
+        counts(&prompt, &format!("- memory-forge:{name}: "), 1);
+    }
+    for name in EXPLICIT {
+        counts(&prompt, &format!("- memory-forge:{name}: "), 0);
+    }
+
+    project.model.forget();
+    let output = project.run(&["exec", UNTRUSTED, PROMPT]);
+    for event in ["SessionStart", "UserPromptSubmit", "Stop"] {
+        let ended = format!("hook: {event} Completed");
+        assert!(output.stderr.contains(&ended), "{output}");
+    }
+    assert!(!output.stderr.contains("clamping"), "{output}");
+    let questions = project.model.questions();
+    is_told_once(&questions.first().expect("it asked the model").text());
+    server_finds(&project, &["exec", UNTRUSTED, "When is high water?"]);
 }
+
 #[test]
-fn x_copilot() {
+fn codex_is_told_once_where_setup_and_plugin_meet() {
+    let Some(project) = codex() else { return };
+    let project = installed(project, "add");
+    for scope in ["project", "user"] {
+        project.memory_forge(&["setup", "codex", "--scope", scope, "--yes"]);
+        is_told_once(&project.ask(PROMPT, &["exec", UNTRUSTED, PROMPT]).text());
+        project.memory_forge(&["uninstall", "codex", "--yes"]);
+    }
+}
+
+#[test]
+fn codex_does_not_feel_that_the_program_is_absent() {
+    let Some(project) = codex() else { return };
+    let project = without_program(installed(project, "add"));
+    project.model.forget();
+    let output = project.run(&["exec", UNTRUSTED, PROMPT]);
+    assert!(!output.stderr.contains("Failed"), "{output}");
+    let questions = project.model.questions();
+    is_told_nothing(&questions.first().expect("it asked the model").text());
+}
+
+#[test]
+fn copilot_has_the_plugin() {
     let Some(project) = copilot() else { return };
-    println!("{}", project.run(&["plugin", "marketplace", "add", &repo()]));
-    println!("{}", project.run(&["plugin", "install", "memory-forge@memory-forge"]));
-    let o = project.run(&["-p", "Where were we?"]);
-    println!("{o}");
-    dump("copilot", &project);
+    let project = installed(project, "install");
+    let listed = project.run(&["plugin", "list"]).stdout;
+    assert!(listed.contains("memory-forge@memory-forge"), "{listed}");
+    let skills = project.run(&["skill", "list"]).stdout;
+    for name in AUTONOMOUS.into_iter().chain(EXPLICIT) {
+        assert!(skills.contains(&format!("  {name} - ")), "{name}: {skills}");
+    }
+    let text = project.ask(PROMPT, &["-p", PROMPT]).text();
+    is_told_once(&text);
+    for name in AUTONOMOUS {
+        counts(&text, &format!("<name>{name}</name>"), 1);
+    }
+    for name in EXPLICIT {
+        counts(&text, &format!("<name>{name}</name>"), 0);
+    }
+    for name in AGENTS {
+        counts(&text, &format!("- **memory-forge:{name}**: "), 1);
+    }
+    let allowed = ["--allow-tool", "memory-forge"];
+    server_finds(
+        &project,
+        &["-p", "When is high water?", allowed[0], allowed[1]],
+    );
+}
+
+#[test]
+fn copilot_is_told_once_where_setup_and_plugin_meet() {
+    let Some(project) = copilot() else { return };
+    let project = installed(project, "install");
+    for arguments in [
+        &["setup", "copilot", "--yes"][..],
+        &["setup", "claude", "--yes"],
+        &["setup", "copilot", "--scope", "user", "--yes"],
+    ] {
+        project.memory_forge(arguments);
+        is_told_once(&project.ask(PROMPT, &["-p", PROMPT]).text());
+        project.memory_forge(&["uninstall", "--yes"]);
+    }
+}
+
+#[test]
+fn copilot_does_not_feel_that_the_program_is_absent() {
+    let Some(project) = copilot() else { return };
+    let project = without_program(installed(project, "install"));
+    is_told_nothing(&project.ask(PROMPT, &["-p", PROMPT]).text());
+}
+
+#[test]
+fn gemini_has_the_extension() {
+    let Some(project) = gemini() else { return };
+    let folder = in_plugin("gemini");
+    let said = project.run(&["extensions", "validate", &folder]);
+    let said = format!("{}{}", said.stdout, said.stderr);
+    assert!(said.contains("successfully validated"), "{said}");
+    project.run(&["extensions", "install", &folder, "--consent"]);
+    let listed = project.run(&["extensions", "list"]);
+    let listed = format!("{}{}", listed.stdout, listed.stderr);
+    assert!(listed.contains("memory-forge"), "{listed}");
+
+    let arguments = ["-p", PROMPT, MODEL[0], MODEL[1]];
+    let text = project.ask(PROMPT, &arguments).text();
+    is_told_once(&text);
+    for name in AUTONOMOUS {
+        counts(&text, &format!("<name>{name}</name>"), 1);
+    }
+    for words in EXPLICIT_WORDS {
+        counts(&text, words, 0);
+    }
+    project.memory_forge(&["setup", "gemini", "--yes"]);
+    is_told_once(&project.ask(PROMPT, &arguments).text());
+    project.memory_forge(&["uninstall", "gemini", "--yes"]);
+    server_finds(
+        &project,
+        &[
+            "-p",
+            "When is high water?",
+            MODEL[0],
+            MODEL[1],
+            "--approval-mode",
+            "yolo",
+        ],
+    );
+}
+
+#[test]
+fn opencode_has_the_plugin() {
+    let Some(project) = opencode() else { return };
+    let url = format!("file://{}", in_plugin("opencode/index.js"));
+    let config = json!({"$schema": "https://opencode.ai/config.json", "plugin": [url]});
+    project.ws.write("opencode.json", config.to_string());
+    let skills = project.run(&["debug", "skill"]).stdout;
+    let arguments = ["run", "--title", "t", PROMPT];
+    let text = project.ask(PROMPT, &arguments).text();
+    counts(&text, BRIEFING, 1);
+    for name in AUTONOMOUS {
+        assert!(skills.contains(&format!("\"{name}\"")), "{name}: {skills}");
+    }
+    for words in EXPLICIT_WORDS {
+        counts(&text, words, 0);
+        assert!(!skills.contains(words), "{words}: {skills}");
+    }
+    // The file that `setup` writes is loaded as well, and does nothing.
+    project.memory_forge(&["setup", "opencode", "--yes"]);
+    counts(&project.ask(PROMPT, &arguments).text(), BRIEFING, 1);
+    project.memory_forge(&["uninstall", "opencode", "--yes"]);
+    server_finds(&project, &["run", "When is high water?"]);
+}
+
+/// The same skills without the plugin, by `setup --skills`.
+#[test]
+fn setup_gives_skills_to_clients_without_the_plugin() {
+    let Some(project) = claude() else { return };
+    let before = project.ws.tree_of_sources();
+    project.memory_forge(&["setup", "claude", "--skills", "--yes"]);
+    let text = project.ask(PROMPT, &["-p", PROMPT]).text();
+    counts(&text, "\n- memory-forge: ", 1);
+    for name in AUTONOMOUS.into_iter().skip(1) {
+        counts(&text, &format!("- memory-forge-{name}: "), 1);
+    }
+    for name in EXPLICIT {
+        counts(&text, &format!("- memory-forge-{name}: "), 0);
+    }
+    for name in AGENTS {
+        counts(&text, &format!("- memory-forge-{name}: "), 1);
+    }
+    project.memory_forge(&["uninstall", "claude", "--yes"]);
+    assert_eq!(project.ws.tree_of_sources(), before);
+}
+
+#[test]
+fn setup_gives_skills_to_codex() {
+    let Some(project) = codex() else { return };
+    project.memory_forge(&["setup", "codex", "--skills", "--yes"]);
+    let prompt = project.run(&["debug", "prompt-input", "Hello"]).stdout;
+    for name in AUTONOMOUS.into_iter().skip(1) {
+        counts(&prompt, &format!("- memory-forge-{name}: "), 1);
+    }
+    for name in EXPLICIT {
+        counts(&prompt, &format!("- memory-forge-{name}: "), 0);
+    }
 }
