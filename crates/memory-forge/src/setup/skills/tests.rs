@@ -211,7 +211,6 @@ fn gemini_commands_are_toml() {
 fn all_manifests_have_the_version_of_the_program() {
     for (file, key) in [
         ("plugin/.claude-plugin/plugin.json", "/version"),
-        ("plugin/plugin.json", "/version"),
         ("plugin/gemini/gemini-extension.json", "/version"),
         ("plugin/opencode/package.json", "/version"),
     ] {
@@ -219,6 +218,9 @@ fn all_manifests_have_the_version_of_the_program() {
         let version = value.pointer(key).and_then(Value::as_str);
         assert_eq!(version, Some(env!("CARGO_PKG_VERSION")), "{file}");
     }
+    // A manifest of Agent Plugins at the root hides the hooks from Codex and
+    // Copilot CLI, which then read nothing else.
+    assert!(!folder().join("plugin.json").exists());
     let market = read(&repository().join(".claude-plugin/marketplace.json"));
     let market: Value = serde_json::from_str(&market).expect("JSON");
     assert_eq!(market["plugins"][0]["source"], "./plugin");
