@@ -100,7 +100,8 @@ fn server_finds(project: &Project, arguments: &[&str]) {
     let came_back = questions
         .iter()
         .any(|question| question.text().contains("with the seventh bell"));
-    assert!(came_back, "nothing came back from the server\n{output}");
+    let last = questions.last().map(|question| question.body["messages"].to_string());
+    assert!(came_back, "nothing came back from the server\n{output}\n{last:?}");
 }
 
 /// Nothing on the `PATH` but the system's programs.
