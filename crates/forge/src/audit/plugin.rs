@@ -65,7 +65,6 @@ pub struct Offer {
 
 struct Page {
     name: String,
-    path: PathBuf,
     document: Document,
     /// Codex is told so in a file of its own.
     hidden_in_codex: bool,
@@ -270,11 +269,15 @@ impl Plugin {
             Client::Codex => {
                 let about = cut(&skill.description, 1024);
                 let name = &page.name;
-                format!("- {}:{name}: {about} (file: r1/{name}/SKILL.md)\n", self.name)
+                format!(
+                    "- {}:{name}: {about} (file: r1/{name}/SKILL.md)\n",
+                    self.name
+                )
             }
             Client::Copilot | Client::OpenCode => xml(&page.name, &skill.description, "plugin"),
             Client::Gemini => {
-                let place = page.path.display().to_string();
+                let place = format!("~/.gemini/extensions/{}/skills", self.name);
+                let place = format!("{place}/{}/SKILL.md", page.name);
                 xml(&page.name, &skill.description, &place)
             }
         }
@@ -369,7 +372,6 @@ impl Page {
     fn read(path: &Path, name: String) -> Option<Page> {
         Some(Page {
             name,
-            path: path.to_owned(),
             document: document::parse(read_beyond(path, MOST_BYTES)?),
             hidden_in_codex: false,
         })
@@ -492,7 +494,10 @@ mod tests {
             "agents/diver.md",
             "---\nname: diver\ndescription: Dives.\ntools: Read\n---\nBody.\n",
         );
-        put(".mcp.json", r#"{"sonar": {"command": "sonar", "args": ["x"]}}"#);
+        put(
+            ".mcp.json",
+            r#"{"sonar": {"command": "sonar", "args": ["x"]}}"#,
+        );
         put(
             "hooks/hooks.json",
             r#"{"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "ring"}]}]}}"#,
@@ -510,7 +515,10 @@ mod tests {
     fn each_client_is_told_what_it_loads() {
         let dir = sample();
         let plugin = Plugin::read(dir.path()).expect("it is a plugin");
-        assert_eq!((plugin.name.as_str(), plugin.version.as_deref()), ("tide", Some("2.0.0")));
+        assert_eq!(
+            (plugin.name.as_str(), plugin.version.as_deref()),
+            ("tide", Some("2.0.0"))
+        );
         assert_eq!(plugin.hooks, [("Stop".to_owned(), "ring".to_owned())]);
         let offer = |_: &Server| {
             Some(Offer {
@@ -532,19 +540,34 @@ mod tests {
         );
         assert_eq!(
             names(&bill(Client::Codex)),
-            ["skill moor", "skill read", "tools sonar (1)", "instructions sonar"]
+            [
+                "skill moor",
+                "skill read",
+                "tools sonar (1)",
+                "instructions sonar"
+            ]
         );
         assert_eq!(
             names(&bill(Client::Copilot)),
-            ["skill codex", "skill read", "agent diver", "tools sonar (1)"]
+            [
+                "skill codex",
+                "skill read",
+                "agent diver",
+                "tools sonar (1)"
+            ]
         );
         let claude = bill(Client::Claude);
         let line = "- tide:read: Reads tide tables.\n";
         let read = claude.costs.iter().find(|cost| cost.name == "read");
         let read = read.expect("it is listed");
         assert_eq!(read.always, Tokenizer::O200k.count(line));
-        assert_eq!(read.on_invoke, Some(Tokenizer::O200k.count("Body of it.\n")));
-        let unknown = plugin.bill(Client::Claude, Tokenizer::O200k, &|_| None).unknown;
+        assert_eq!(
+            read.on_invoke,
+            Some(Tokenizer::O200k.count("Body of it.\n"))
+        );
+        let unknown = plugin
+            .bill(Client::Claude, Tokenizer::O200k, &|_| None)
+            .unknown;
         assert_eq!(unknown.len(), 1);
         assert_eq!(unknown[0].arguments, ["x"]);
     }

@@ -22,11 +22,7 @@ pub(crate) struct Source {
 
 macro_rules! plugin {
     ($path:expr) => {
-        include_str!(concat!(
-            env!("CARGO_MANIFEST_DIR"),
-            "/../../plugin/",
-            $path
-        ))
+        include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../plugin/", $path))
     };
 }
 

@@ -100,8 +100,13 @@ fn server_finds(project: &Project, arguments: &[&str]) {
     let came_back = questions
         .iter()
         .any(|question| question.text().contains("with the seventh bell"));
-    let last = questions.last().map(|question| question.body["messages"].to_string());
-    assert!(came_back, "nothing came back from the server\n{output}\n{last:?}");
+    let last = questions
+        .last()
+        .map(|question| question.body["messages"].to_string());
+    assert!(
+        came_back,
+        "nothing came back from the server\n{output}\n{last:?}"
+    );
 }
 
 /// Nothing on the `PATH` but the system's programs.
@@ -159,7 +164,9 @@ fn claude_has_the_plugin() {
     // What is counted are the lines that were sent.
     let counted = counted(&project, &in_plugin(""), "claude");
     let parts = counted["components"].as_array().expect("parts are a list");
-    let parts = parts.iter().filter(|part| part["alwaysOn"].as_u64() > Some(0));
+    let parts = parts
+        .iter()
+        .filter(|part| part["alwaysOn"].as_u64() > Some(0));
     let parts: Vec<&Value> = parts
         .filter(|part| part["component"] == "skill" || part["component"] == "agent")
         .collect();
@@ -195,8 +202,16 @@ fn claude_gives_the_agents_their_tools() {
     let Some(project) = claude() else { return };
     let project = installed(project, "install");
     for (agent, has, has_not) in [
-        ("mind", &["Read", "Bash"][..], &["Edit", "Write", "Agent"][..]),
-        ("orchestrator", &["Read", "Bash", "Agent"], &["Edit", "Write"]),
+        (
+            "mind",
+            &["Read", "Bash"][..],
+            &["Edit", "Write", "Agent"][..],
+        ),
+        (
+            "orchestrator",
+            &["Read", "Bash", "Agent"],
+            &["Edit", "Write"],
+        ),
         ("builder", &["Read", "Bash", "Edit", "Write"], &["Agent"]),
     ] {
         let name = format!("memory-forge:{agent}");
@@ -212,6 +227,33 @@ fn claude_gives_the_agents_their_tools() {
     }
 }
 
+/// What an agent of ours did is part of the next briefing.
+#[test]
+fn claude_tells_the_next_session_what_agents_did() {
+    let Some(project) = claude() else { return };
+    let project = installed(project, "install");
+    let agent = json!({
+        "description": "Keep notes",
+        "prompt": "Write down that the hull is red.",
+        "subagent_type": "memory-forge:mind",
+    });
+    project.model.will_call("Agent", agent);
+    project.run(&["-p", "Have it written down."]);
+    let asked = project.model.questions();
+    let helper = asked.iter().map(|question| question.text());
+    let helper: Vec<String> = helper
+        .filter(|text| text.contains("You keep this project's memory."))
+        .collect();
+    assert!(!helper.is_empty(), "the agent was never asked");
+    let log = project.ws.read(".mind/.agent-activity");
+    for word in ["STARTED", "STOPPED", "memory-forge:mind"] {
+        assert!(log.contains(word), "{word}: {log}");
+    }
+    let text = project.ask(PROMPT, &["-p", PROMPT]).text();
+    assert!(text.contains("memory-forge:mind"), "{text}");
+    assert!(text.contains("STOPPED"), "{text}");
+}
+
 #[test]
 fn claude_is_told_once_where_setup_and_plugin_meet() {
     let Some(project) = claude() else { return };
@@ -220,7 +262,10 @@ fn claude_is_told_once_where_setup_and_plugin_meet() {
     is_told_once(&project.ask(PROMPT, &["-p", PROMPT]).text());
     project.memory_forge(&["uninstall", "claude", "--yes"]);
     project.memory_forge(&["setup", "claude", "--scope", "user", "--yes"]);
-    is_told_once(&project.ask(PROMPT, &["-p", PROMPT]).text());
+    let text = project.ask(PROMPT, &["-p", PROMPT]).text();
+    is_told_once(&text);
+    // Claude Code drops a plugin's server that runs the same command.
+    counts(&text, "__search_knowledge", 1);
     project.memory_forge(&["uninstall", "claude", "--yes"]);
     is_told_once(&project.ask(PROMPT, &["-p", PROMPT]).text());
 }
@@ -264,7 +309,7 @@ fn codex_has_the_plugin() {
         let ended = format!("hook: {event} Completed");
         assert!(output.stderr.contains(&ended), "{output}");
     }
-    assert!(!output.stderr.contains("clamping"), "{output}");
+    assert!(!output.stderr.contains("hooks.json"), "{output}");
     let questions = project.model.questions();
     is_told_once(&questions.first().expect("it asked the model").text());
     server_finds(&project, &["exec", UNTRUSTED, "When is high water?"]);
@@ -365,6 +410,13 @@ fn gemini_has_the_extension() {
     for words in EXPLICIT_WORDS {
         counts(&text, words, 0);
     }
+    let place = ".gemini/extensions/memory-forge/skills/idea/SKILL.md</location>";
+    counts(&text, place, 1);
+    counts(
+        &text,
+        "Memory of this repository, kept as Markdown in it.",
+        1,
+    );
     project.memory_forge(&["setup", "gemini", "--yes"]);
     is_told_once(&project.ask(PROMPT, &arguments).text());
     project.memory_forge(&["uninstall", "gemini", "--yes"]);

@@ -25,6 +25,7 @@ mod lint;
 mod manifest;
 mod mind;
 mod organise;
+mod plugin;
 mod save;
 mod search;
 mod session;

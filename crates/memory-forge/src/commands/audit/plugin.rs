@@ -206,12 +206,7 @@ fn line(cost: &Cost, limits: &PluginLimits) -> String {
     )
 }
 
-fn as_json(
-    plugin: &Plugin,
-    bills: &[Bill],
-    tokenizer: Tokenizer,
-    limits: &PluginLimits,
-) -> Value {
+fn as_json(plugin: &Plugin, bills: &[Bill], tokenizer: Tokenizer, limits: &PluginLimits) -> Value {
     let parts = |bill: &Bill| -> Vec<Value> {
         let part = |cost: &Cost| {
             json!({
