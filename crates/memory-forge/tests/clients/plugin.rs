@@ -4,6 +4,7 @@
 
 use std::path::PathBuf;
 
+use forge::tokens::Tokenizer;
 use serde_json::{Value, json};
 
 use crate::claude::claude;
@@ -122,6 +123,26 @@ fn counted(project: &Project, folder: &str, client: &str) -> Value {
     report["clients"][0].clone()
 }
 
+fn always_on(counted: &Value, kinds: &[&str]) -> usize {
+    let parts = counted["components"].as_array().expect("parts are a list");
+    let wanted = parts
+        .iter()
+        .filter(|part| kinds.iter().any(|kind| part["component"] == *kind));
+    let sum: u64 = wanted.filter_map(|part| part["alwaysOn"].as_u64()).sum();
+    usize::try_from(sum).expect("a plugin is small")
+}
+
+/// Tokens of the lines in a request that begin like this.
+fn sent(text: &str, start: &str) -> usize {
+    let lines = text.lines().filter(|line| line.starts_with(start));
+    let lines: Vec<String> = lines.map(|line| format!("{line}\n")).collect();
+    // Names of tools are counted together, the other lines one by one.
+    match start.starts_with('-') {
+        true => lines.iter().map(|line| Tokenizer::O200k.count(line)).sum(),
+        false => Tokenizer::O200k.count(&lines.concat()),
+    }
+}
+
 #[test]
 fn claude_finds_nothing_wrong_with_the_plugin() {
     let Some(project) = claude() else { return };
@@ -163,14 +184,12 @@ fn claude_has_the_plugin() {
 
     // What is counted are the lines that were sent.
     let counted = counted(&project, &in_plugin(""), "claude");
-    let parts = counted["components"].as_array().expect("parts are a list");
-    let parts = parts
-        .iter()
-        .filter(|part| part["alwaysOn"].as_u64() > Some(0));
-    let parts: Vec<&Value> = parts
-        .filter(|part| part["component"] == "skill" || part["component"] == "agent")
-        .collect();
-    assert_eq!(parts.len(), AUTONOMOUS.len() + AGENTS.len());
+    let of = |kinds: &[&str]| always_on(&counted, kinds);
+    assert_eq!(of(&["skill", "agent"]), sent(&text, "- memory-forge:"));
+    assert_eq!(
+        of(&["tools"]),
+        sent(&text, "mcp__plugin_memory-forge_memory-forge__")
+    );
     assert!(counted["alwaysOn"].as_u64() < Some(1_000), "{counted}");
 
     // People start the others, with what they typed.
@@ -196,34 +215,53 @@ fn claude_searches_through_the_plugin() {
     );
 }
 
-/// `tools` of an agent is what it gets.
+/// `tools` of an agent is what it gets: only the builder can change a file.
 #[test]
 fn claude_gives_the_agents_their_tools() {
     let Some(project) = claude() else { return };
+    let project = installed(project, "install").env("ENABLE_TOOL_SEARCH", "false");
+    agents_have(&project, "/name", ["Bash", "Edit", "Write"], "Agent");
+    // By `setup` the server has another name, and the plugin's is dropped.
+    project.memory_forge(&["setup", "claude", "--scope", "user", "--yes"]);
+    agents_have(&project, "/name", ["Bash", "Edit", "Write"], "Agent");
+}
+
+#[test]
+fn copilot_gives_the_agents_their_tools() {
+    let Some(project) = copilot() else { return };
     let project = installed(project, "install");
-    for (agent, has, has_not) in [
-        (
-            "mind",
-            &["Read", "Bash"][..],
-            &["Edit", "Write", "Agent"][..],
-        ),
-        (
-            "orchestrator",
-            &["Read", "Bash", "Agent"],
-            &["Edit", "Write"],
-        ),
-        ("builder", &["Read", "Bash", "Edit", "Write"], &["Agent"]),
-    ] {
+    agents_have(
+        &project,
+        "/function/name",
+        ["bash", "edit", "create"],
+        "task",
+    );
+}
+
+#[track_caller]
+fn agents_have(project: &Project, name_at: &str, hands: [&str; 3], delegates: &str) {
+    for agent in AGENTS {
         let name = format!("memory-forge:{agent}");
         let question = project.ask("Hello", &["-p", "Hello", "--agent", &name]);
         let tools = question.body["tools"].as_array().expect("tools are a list");
-        let names: Vec<&str> = tools.iter().filter_map(|t| t["name"].as_str()).collect();
-        for tool in has {
-            assert!(names.contains(tool), "{agent} has {tool}: {names:?}");
+        let tools = tools
+            .iter()
+            .filter_map(|tool| tool.pointer(name_at)?.as_str());
+        let tools: Vec<&str> = tools.collect();
+        for hand in hands {
+            assert_eq!(
+                tools.contains(&hand),
+                agent == "builder",
+                "{agent}: {tools:?}"
+            );
         }
-        for tool in has_not {
-            assert!(!names.contains(tool), "{agent} has no {tool}: {names:?}");
-        }
+        assert_eq!(
+            tools.contains(&delegates),
+            agent == "orchestrator",
+            "{agent}: {tools:?}"
+        );
+        let writes = tools.iter().any(|t| t.ends_with("memory_update_state"));
+        assert_eq!(writes, agent != "builder", "{agent}: {tools:?}");
     }
 }
 
@@ -302,6 +340,14 @@ fn codex_has_the_plugin() {
     for name in EXPLICIT {
         counts(&prompt, &format!("- memory-forge:{name}: "), 0);
     }
+
+    // JSON in which line ends are escaped.
+    let lines = prompt.replace("\\n", "\n");
+    let counted = counted(&project, &in_plugin(""), "codex");
+    assert_eq!(
+        always_on(&counted, &["skill"]),
+        sent(&lines, "- memory-forge:")
+    );
 
     project.model.forget();
     let output = project.run(&["exec", UNTRUSTED, PROMPT]);
