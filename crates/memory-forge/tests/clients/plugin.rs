@@ -280,7 +280,7 @@ fn claude_tells_the_next_session_what_agents_did() {
     let asked = project.model.questions();
     let helper = asked.iter().map(|question| question.text());
     let helper: Vec<String> = helper
-        .filter(|text| text.contains("You keep this project's memory."))
+        .filter(|text| text.contains("You keep this project's memory, and"))
         .collect();
     assert!(!helper.is_empty(), "the agent was never asked");
     let log = project.ws.read(".mind/.agent-activity");
