@@ -536,3 +536,60 @@ fn setup_gives_skills_to_codex() {
         counts(&prompt, &format!("- memory-forge-{name}: "), 0);
     }
 }
+
+#[test]
+fn setup_gives_skills_to_copilot() {
+    let Some(project) = copilot() else { return };
+    project.memory_forge(&["setup", "copilot", "--skills", "--yes"]);
+    let text = project.ask(PROMPT, &["-p", PROMPT]).text();
+    for name in AUTONOMOUS.into_iter().skip(1) {
+        counts(&text, &format!("<name>memory-forge-{name}</name>"), 1);
+    }
+    for name in EXPLICIT {
+        counts(&text, &format!("<name>memory-forge-{name}</name>"), 0);
+    }
+    for name in AGENTS {
+        counts(&text, &format!("- **memory-forge-{name}**: "), 1);
+    }
+}
+
+#[test]
+fn setup_gives_skills_to_gemini() {
+    let Some(project) = gemini() else { return };
+    project.memory_forge(&["setup", "gemini", "--skills", "--yes"]);
+    let text = project
+        .ask(PROMPT, &["-p", PROMPT, MODEL[0], MODEL[1]])
+        .text();
+    for name in AUTONOMOUS.into_iter().skip(1) {
+        counts(&text, &format!("<name>memory-forge-{name}</name>"), 1);
+    }
+    for words in EXPLICIT_WORDS {
+        counts(&text, words, 0);
+    }
+    // A command that people type, with what they typed. Without a terminal
+    // Gemini CLI puts a hook's text before it, and then sees no command.
+    project.memory_forge(&["uninstall", "gemini", "--yes"]);
+    project.memory_forge(&["setup", "gemini", "--skills", "--hooks", "none", "--yes"]);
+    let command = "/memory-forge:search the old pier";
+    let text = project
+        .ask("the old pier", &["-p", command, MODEL[0], MODEL[1]])
+        .text();
+    assert!(text.contains("Answer from the passages"), "{text}");
+}
+
+#[test]
+fn setup_gives_skills_to_opencode() {
+    let Some(project) = opencode() else { return };
+    project.memory_forge(&["setup", "opencode", "--skills", "--yes"]);
+    let skills = project.run(&["debug", "skill"]).stdout;
+    for name in AUTONOMOUS.into_iter().skip(1) {
+        let name = format!("\"memory-forge-{name}\"");
+        assert!(skills.contains(&name), "{name}: {skills}");
+    }
+    for words in EXPLICIT_WORDS {
+        assert!(!skills.contains(words), "{words}: {skills}");
+    }
+    let arguments = ["run", "--command", "memory-forge-search", "the old pier"];
+    let text = project.ask("the old pier", &arguments).text();
+    assert!(text.contains("Answer from the passages"), "{text}");
+}
