@@ -22,6 +22,7 @@ mod knowledge;
 mod loads;
 mod opencode;
 mod plain;
+pub mod plugin;
 mod repeats;
 mod report;
 mod skills;

@@ -10,6 +10,7 @@ mod client;
 mod events;
 mod payload;
 mod sessions;
+mod settings_call;
 
 use std::io::Write;
 use std::panic;
@@ -48,6 +49,8 @@ struct Asked {
     event: Option<Event>,
     client: Option<Client>,
     root: Option<String>,
+    /// A plugin calls, beside which the settings may call as well.
+    by_plugin: bool,
 }
 
 impl Asked {
@@ -67,6 +70,7 @@ impl Asked {
                 "--root" | "--path" | "-p" => {
                     asked.root = value.or_else(|| rest.next()).map(str::to_owned);
                 }
+                "--plugin" => asked.by_plugin = true,
                 _ => asked.event = asked.event.or(Event::named(name)),
             }
         }
@@ -83,6 +87,9 @@ fn answer(asked: &Asked) -> String {
     let client = asked
         .client
         .unwrap_or_else(|| Client::of(&payload, process.in_claude(), process.in_gemini()));
+    if asked.by_plugin && settings_call::answers(client, &payload, &process) {
+        return "{}".to_owned();
+    }
     let context = events::handle(event, client, &payload, &process, asked.root.as_deref());
     client.reply(event, &payload, context.as_deref())
 }

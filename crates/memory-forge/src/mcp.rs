@@ -31,7 +31,7 @@ mod resources;
 pub(crate) mod tools;
 
 /// What every session is told once.
-const INSTRUCTIONS: &str = "\
+pub(crate) const INSTRUCTIONS: &str = "\
 Memory of this repository, kept as Markdown in it. \
 Call search_knowledge before answering from assumption, choosing a design or debugging something that may have come up before. \
 Call save_knowledge when you found out something that will be needed again; memory_save_decision when something was decided; \

@@ -126,6 +126,18 @@ impl Process {
         self.home.as_deref()
     }
 
+    pub(crate) fn claude_config_dir(&self) -> Option<&Path> {
+        self.claude_config_dir.as_deref()
+    }
+
+    pub(crate) fn codex_home(&self) -> Option<&Path> {
+        self.codex_home.as_deref()
+    }
+
+    pub(crate) fn copilot_home(&self) -> Option<&Path> {
+        self.copilot_home.as_deref()
+    }
+
     pub(crate) fn project_root(&self) -> Option<&Path> {
         self.project_root.as_deref().map(Path::new)
     }

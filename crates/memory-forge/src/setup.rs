@@ -17,9 +17,11 @@ pub(crate) mod hooks;
 mod json;
 mod plan;
 mod plugin;
+pub(crate) mod skills;
 mod stub;
 mod toml;
 
+pub(crate) use entries::calls_us;
 pub(crate) use hooks::HookSet;
 pub(crate) use plan::{Ask, Plan, install, uninstall};
 pub(crate) use stub::tokens as stub_tokens;

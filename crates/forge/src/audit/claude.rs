@@ -21,7 +21,7 @@ use super::skills::{self, Listing, Skill};
 use super::source::{Place, Reader, Source};
 use super::{Finding, Kind, Level, Origin, glob};
 use crate::agents::claude::project_folders;
-use crate::document::Value;
+use crate::document::{Document, Value};
 
 pub(super) const HOPS: usize = 4;
 const MOST_BYTES: usize = 4 << 20;
@@ -214,19 +214,7 @@ fn command(source: &Rc<Source>) -> Load {
 fn agent(source: &Rc<Source>) -> Load {
     let stem = source.shown.rsplit('/').next().unwrap_or("");
     let skill = Skill::of(&source.document, stem.trim_end_matches(".md"));
-    let tools = match source
-        .document
-        .front_matter
-        .as_ref()
-        .and_then(|f| f.get("tools"))
-    {
-        Some(Value::Text(text)) => skills::one_line(text),
-        Some(Value::List(list)) => {
-            let names: Vec<String> = list.iter().map(Value::to_string).collect();
-            names.join(", ")
-        }
-        _ => "All tools".to_owned(),
-    };
+    let tools = tools_of(&source.document);
     let text = format!("- {}: {} (Tools: {tools})\n", skill.name, skill.description);
     Load {
         invoke: Some(without_comments(&source.document).0),
@@ -237,6 +225,19 @@ fn agent(source: &Rc<Source>) -> Load {
             "name and description",
             text,
         )
+    }
+}
+
+/// The tools of an agent as they are listed.
+pub(super) fn tools_of(document: &Document) -> String {
+    let front = document.front_matter.as_ref();
+    match front.and_then(|front| front.get("tools")) {
+        Some(Value::Text(text)) => skills::one_line(text),
+        Some(Value::List(list)) => {
+            let names: Vec<String> = list.iter().map(Value::to_string).collect();
+            names.join(", ")
+        }
+        _ => "All tools".to_owned(),
     }
 }
 

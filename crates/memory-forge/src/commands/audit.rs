@@ -1,6 +1,8 @@
 //! `audit`: what agents load at every start, and what it costs. It reports and
 //! never changes a file of the user's.
 
+use std::path::PathBuf;
+
 use clap::{Args, ValueEnum};
 use forge::audit::{self, AuditOptions, Finding, Item, Kind, Origin, Report, View};
 use forge::tokens::{Tokenizer, thousands};
@@ -12,6 +14,7 @@ use crate::settings::Settings;
 use crate::ui::{Ui, printable, style};
 
 mod json;
+mod plugin;
 
 /// Show what agents load at every start and what it costs in tokens
 ///
@@ -23,11 +26,17 @@ mod json;
 Examples:
   memory-forge audit
   memory-forge audit --client codex
-  memory-forge audit --ci warning      Exit with 1 at a warning or worse")]
+  memory-forge audit --ci warning      Exit with 1 at a warning or worse
+  memory-forge audit --plugin ./plugin  What a plugin costs, part by part")]
 pub(crate) struct AuditArgs {
     /// Count as this client loads; without it, the plain view of all files
     #[arg(long)]
     pub(crate) client: Option<ClientChoice>,
+
+    /// Judge the plugin or extension in this folder instead: what each part
+    /// costs at every start and when it is used
+    #[arg(long, value_name = "DIR")]
+    pub(crate) plugin: Option<PathBuf>,
 
     /// Count with this tokenizer; limits are meant for `o200k`
     #[arg(long)]
@@ -117,11 +126,15 @@ impl Level {
 pub(crate) fn run(args: AuditArgs, settings: &Settings, ui: &mut Ui) -> Result<Exit, CommandError> {
     let workspace = memory::workspace(settings, ui)?;
     let configured = workspace.config().audit.tokenizer.parse();
+    let tokenizer = args
+        .tokenizer
+        .map_or(configured.unwrap_or_default(), Tokenizer::from);
+    if args.plugin.is_some() {
+        return plugin::run(&args, &workspace, settings, tokenizer, ui);
+    }
     let options = AuditOptions {
         view: View::Plain,
-        tokenizer: args
-            .tokenizer
-            .map_or(configured.unwrap_or_default(), Tokenizer::from),
+        tokenizer,
         home: settings.home.as_deref(),
         now: settings.now,
     };

@@ -22,11 +22,17 @@ pub(crate) struct HookArgs {
     /// The client, where the input does not show it
     #[arg(long)]
     pub(crate) client: Option<String>,
+
+    /// A plugin calls: say nothing where the client's settings call as well
+    #[arg(long)]
+    pub(crate) plugin: bool,
 }
 
 pub(crate) fn run(args: HookArgs) -> Result<Exit, CommandError> {
     let client = args.client.map(|name| format!("--client={name}"));
-    let arguments: Vec<String> = args.event.into_iter().chain(client).collect();
+    let plugin = args.plugin.then(|| "--plugin".to_owned());
+    let words = args.event.into_iter().chain(client).chain(plugin);
+    let arguments: Vec<String> = words.collect();
     crate::hooks::run(&arguments);
     Ok(Exit::Success)
 }

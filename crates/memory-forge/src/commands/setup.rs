@@ -22,6 +22,7 @@ Examples:
   memory-forge setup claude --dry-run      Show the changes for Claude Code as a diff
   memory-forge setup claude codex --yes    Set up two clients without being asked
   memory-forge setup codex --scope user    For all your projects, in your home
+  memory-forge setup claude --skills       With the skills that the plugin has
   memory-forge setup --git                 Have git merge memory entry by entry")]
 pub(crate) struct SetupArgs {
     /// The clients to set up
@@ -47,6 +48,10 @@ pub(crate) struct SetupArgs {
     /// Leave `CLAUDE.md`, `AGENTS.md` and their like alone
     #[arg(long)]
     pub(crate) no_claude_md: bool,
+
+    /// Add the plugin's skills and agents, for clients without the plugin
+    #[arg(long)]
+    pub(crate) skills: bool,
 
     /// Call this very program by its path, not the one on the `PATH`
     #[arg(long)]
@@ -94,6 +99,7 @@ pub(crate) fn run(args: SetupArgs, settings: &Settings, ui: &mut Ui) -> Result<E
         hooks: args.hooks,
         mcp: (args.mcp || setup::MCP_BY_DEFAULT) && !args.no_mcp,
         stub: !args.no_claude_md,
+        skills: args.skills,
         force: args.force,
         absolute: args.absolute,
         git: args.git,

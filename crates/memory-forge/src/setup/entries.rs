@@ -85,6 +85,28 @@ pub(crate) fn without(
     })
 }
 
+/// Whether these settings run `memory-forge hook` at an event, ours or
+/// somebody's own call of it. What cannot be read runs nothing.
+pub(crate) fn calls_us(text: &str, event: &str) -> bool {
+    let Ok(value) = json::read(text) else {
+        return false;
+    };
+    if value.get("disableAllHooks") == Some(&Value::Bool(true)) {
+        return false;
+    }
+    let handlers = |group: &Value| -> Vec<Value> {
+        let inner = group.get("hooks").and_then(Value::as_array);
+        inner.cloned().unwrap_or_else(|| vec![group.clone()])
+    };
+    let groups = value.get("hooks").and_then(|hooks| hooks.get(event));
+    let groups = groups.and_then(Value::as_array).into_iter().flatten();
+    groups.flat_map(handlers).any(|handler| {
+        let text = |key| handler.get(key).and_then(Value::as_str);
+        let command = text("command").or(text("bash"));
+        command.is_some_and(|command| command.contains("memory-forge") && command.contains(" hook"))
+    })
+}
+
 /// A server of our name that is not ours.
 pub(crate) fn foreign_server(text: &str) -> Result<bool, Broken> {
     let value = json::read(text)?;

@@ -16,7 +16,7 @@ use super::entries::{self, SERVER};
 use super::found::{self, Presence};
 use super::hooks::{self, HookSet, Program};
 use super::json::{Broken, Item};
-use super::{Client, Place, Scope, Surroundings, plugin, stub, toml};
+use super::{Client, Place, Scope, Surroundings, plugin, skills, stub, toml};
 use crate::report::CommandError;
 
 /// What was asked for.
@@ -27,6 +27,8 @@ pub(crate) struct Ask {
     pub(crate) hooks: HookSet,
     pub(crate) mcp: bool,
     pub(crate) stub: bool,
+    /// The skills and agents of the plugin, for those who do without it.
+    pub(crate) skills: bool,
     /// Install although the other scope has it.
     pub(crate) force: bool,
     /// Name the running program by its path.
@@ -81,6 +83,9 @@ pub(crate) fn install(around: &Surroundings<'_>, ask: &Ask) -> Result<Plan, Comm
         }
         if ask.stub {
             install_stub(&mut draft, &mut plan, ask, client, &elsewhere)?;
+        }
+        if ask.skills {
+            install_skills(&mut draft, &mut plan, ask, client)?;
         }
         plan.notes
             .extend(found::advice(client, ask.scope).map(str::to_owned));
@@ -286,6 +291,34 @@ fn install_plugin(
         return Ok(());
     }
     draft.edit(place, |_| Ok(Some(plugin::text(program))))
+}
+
+fn install_skills(
+    draft: &mut Draft<'_>,
+    plan: &mut Plan,
+    ask: &Ask,
+    client: Client,
+) -> Result<(), CommandError> {
+    let files = skills::files(client, ask.scope);
+    if files.is_empty() {
+        plan.notes
+            .push(format!("{} has no place for skills", client.title()));
+    }
+    for file in files {
+        let place = draft.around.place(client, ask.scope, &file.name)?;
+        let theirs = draft
+            .text(&place)?
+            .is_some_and(|text| !skills::is_ours(&text));
+        if theirs && !ask.force {
+            plan.warnings.push(format!(
+                "`{}` was edited and is left alone; `--force` writes it anew",
+                draft.around.shown(&place)
+            ));
+            continue;
+        }
+        draft.edit(&place, |_| Ok(Some(file.text)))?;
+    }
+    Ok(())
 }
 
 fn install_server(
@@ -569,6 +602,20 @@ fn uninstall_client(
     } else if found::names_us(around, &hooks_file) {
         draft.entries(&hooks_file, &hooks::seeds(client), |_| true, &[])?;
     }
+    for file in skills::files(client, scope) {
+        let place = around.place(client, scope, &file.name)?;
+        if !found::names_us(around, &place) {
+            continue;
+        }
+        match draft.text(&place)? {
+            Some(text) if skills::is_ours(&text) => draft.edit(&place, |_| Ok(None))?,
+            Some(_) => plan.warnings.push(format!(
+                "`{}` was edited and stays; delete it if you do not want it",
+                around.shown(&place)
+            )),
+            None => {}
+        }
+    }
     if !found::names_us(around, &server_file) {
         return Ok(());
     }
@@ -708,6 +755,7 @@ impl<'a> Draft<'a> {
 fn has_ours(text: &str) -> bool {
     stub::is_in(text)
         || plugin::is_ours(text)
+        || skills::is_ours(text)
         || entries::ours(text).is_ok_and(|items| !items.is_empty())
         || toml::server(text) == Ok(toml::Server::Ours)
 }

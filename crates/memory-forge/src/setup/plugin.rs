@@ -4,7 +4,7 @@
 
 use super::hooks::Program;
 
-const SOURCE: &str = include_str!("plugin/opencode.js");
+const SOURCE: &str = include_str!("../../../../plugin/opencode/memory-forge.js");
 const MARK: &str = "const program = \"memory-forge\"";
 
 /// What the plugin's file holds.

@@ -10,7 +10,7 @@ use crate::project::{
     searches_the_memory,
 };
 
-fn claude() -> Option<Project> {
+pub(crate) fn claude() -> Option<Project> {
     let project = Project::with("claude")?
         .env("ANTHROPIC_BASE_URL", "[url]")
         .env("ANTHROPIC_API_KEY", "none")

@@ -7,9 +7,9 @@ use crate::project::{
 
 /// Each hook that ran, as `hook: event outcome`. One whose answer has a key
 /// that Codex does not know ends as failed.
-const UNTRUSTED: &str = "--dangerously-bypass-hook-trust";
+pub(crate) const UNTRUSTED: &str = "--dangerously-bypass-hook-trust";
 
-fn codex() -> Option<Project> {
+pub(crate) fn codex() -> Option<Project> {
     let project = Project::with("codex")?.home(
         ".codex/config.toml",
         r#"

@@ -5,7 +5,7 @@ use crate::project::{
     searches_the_memory,
 };
 
-fn copilot() -> Option<Project> {
+pub(crate) fn copilot() -> Option<Project> {
     let project = Project::with("copilot")?
         .home(".copilot/config.json", r#"{"trusted_folders": ["[root]"]}"#)
         .env("COPILOT_OFFLINE", "true")

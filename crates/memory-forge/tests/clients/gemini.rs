@@ -5,7 +5,7 @@ use crate::project::{
     searches_the_memory,
 };
 
-fn gemini() -> Option<Project> {
+pub(crate) fn gemini() -> Option<Project> {
     let project = Project::with("gemini")?
         .run_by(&program("node")?)
         .home(
@@ -26,7 +26,7 @@ fn gemini() -> Option<Project> {
 }
 
 /// A model of its own, so that it does not ask another which one to take.
-const MODEL: [&str; 2] = ["--model", "gemini-2.5-pro"];
+pub(crate) const MODEL: [&str; 2] = ["--model", "gemini-2.5-pro"];
 
 #[test]
 fn gemini_is_told_where_the_work_stands() {

@@ -12,5 +12,6 @@ mod codex;
 mod copilot;
 mod gemini;
 mod opencode;
+mod plugin;
 mod project;
 mod stand_in;

@@ -5,7 +5,7 @@ use crate::project::{
     searches_the_memory,
 };
 
-fn opencode() -> Option<Project> {
+pub(crate) fn opencode() -> Option<Project> {
     let project = Project::with("opencode")?
         .home(
             "opencode.json",

@@ -31,6 +31,7 @@ mod manifest;
 mod merge;
 mod mind;
 mod organise;
+mod plugin;
 mod save;
 mod search;
 mod session;

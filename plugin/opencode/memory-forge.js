@@ -47,7 +47,14 @@ function hook(directory, event, session, more) {
   })
 }
 
-export const MemoryForge = async ({ directory }) => {
+// One that `setup` wrote and one from a package may both be loaded; the second
+// in the same session does nothing.
+const key = Symbol.for("memory-forge")
+
+export const MemoryForge = async ({ client, directory }) => {
+  const taken = (globalThis[key] ??= new WeakSet())
+  if (client && taken.has(client)) return {}
+  if (client) taken.add(client)
   // One briefing a session, the same in each request, so that it stays cached.
   const briefings = new Map()
   const brief = (session, source) => {

@@ -1,0 +1,582 @@
+//! What a plugin costs the model: at every start, and when a part of it is
+//! used. Any plugin's folder can be judged, as each client loads it.
+//!
+//! - Claude Code: a line for each skill, command and agent; of an MCP server
+//!   the names of its tools and its instructions.
+//! - Codex: a line for each skill with its path; no agents, no commands; of a
+//!   server instructions and whole tools.
+//! - Copilot CLI: a few lines of XML for each skill, a line for each agent, and
+//!   whole tools.
+//! - Gemini CLI, for an extension of its own: its context file, a few lines of
+//!   XML for each skill, whole tools.
+//! - Skills that only people start cost nothing before: `disable-model-invocation`,
+//!   in Codex `agents/openai.yaml`.
+//!
+//! Hooks cost what they print, which no folder tells. No server is started:
+//! what it offers is known to the caller or not at all.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value as Json, json};
+
+use super::Client;
+use super::claude::tools_of;
+use super::loads::{cut, without_comments};
+use super::skills::{Skill, claude_line, first_paragraph};
+use crate::document::{self, Document};
+use crate::tokens::Tokenizer;
+use crate::workspace::{list_beyond, read_beyond};
+
+/// No manifest, skill or agent is this long.
+const MOST_BYTES: u64 = 1 << 20;
+/// Claude Code takes so much of a server's instructions.
+const MOST_INSTRUCTIONS: usize = 2048;
+
+/// A plugin's folder, read once.
+pub struct Plugin {
+    pub name: String,
+    pub version: Option<String>,
+    folder: PathBuf,
+    is_extension: bool,
+    manifest: Json,
+    skills: Vec<Page>,
+    commands: Vec<Page>,
+    agents: Vec<Page>,
+    /// The events at which it runs something, with what it runs.
+    pub hooks: Vec<(String, String)>,
+    pub servers: Vec<Server>,
+}
+
+/// How a server of the plugin is started.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Server {
+    pub name: String,
+    pub command: String,
+    pub arguments: Vec<String>,
+}
+
+/// What a server tells its clients.
+#[derive(Clone, Debug, Default)]
+pub struct Offer {
+    pub instructions: String,
+    /// `name`, `description` and `parameters` of each tool.
+    pub tools: Vec<Json>,
+}
+
+struct Page {
+    name: String,
+    document: Document,
+    /// Codex is told so in a file of its own.
+    hidden_in_codex: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Component {
+    Context,
+    Skill,
+    Command,
+    Agent,
+    Tools,
+    Instructions,
+}
+
+impl Component {
+    pub fn id(self) -> &'static str {
+        match self {
+            Component::Context => "context",
+            Component::Skill => "skill",
+            Component::Command => "command",
+            Component::Agent => "agent",
+            Component::Tools => "tools",
+            Component::Instructions => "instructions",
+        }
+    }
+}
+
+/// One part of a plugin with its price.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Cost {
+    pub component: Component,
+    pub name: String,
+    /// Tokens at every start.
+    pub always: usize,
+    /// Tokens when it is used; `None` where nothing more comes.
+    pub on_invoke: Option<usize>,
+    /// Whether the model does not know of it before a person starts it.
+    pub explicit: bool,
+}
+
+/// What a plugin costs in one client.
+#[derive(Clone, Debug)]
+pub struct Bill {
+    pub client: Client,
+    pub costs: Vec<Cost>,
+    /// Servers that nobody could tell about.
+    pub unknown: Vec<Server>,
+}
+
+impl Bill {
+    pub fn always(&self) -> usize {
+        self.costs.iter().map(|cost| cost.always).sum()
+    }
+
+    pub fn on_invoke(&self) -> usize {
+        self.costs.iter().filter_map(|cost| cost.on_invoke).sum()
+    }
+}
+
+impl Plugin {
+    /// Reads a folder with a manifest of a plugin or an extension; nothing
+    /// where there is none.
+    pub fn read(folder: &Path) -> Option<Plugin> {
+        const MANIFESTS: [&str; 4] = [
+            ".claude-plugin/plugin.json",
+            ".codex-plugin/plugin.json",
+            "plugin.json",
+            "gemini-extension.json",
+        ];
+        let (file, manifest) = MANIFESTS
+            .iter()
+            .find_map(|file| Some((*file, read_json(&folder.join(file))?)))?;
+        let text = |key: &str| manifest[key].as_str().map(str::to_owned);
+        let below = |name: &str, depth| -> Vec<PathBuf> { list_beyond(&folder.join(name), depth) };
+        let skills = below("skills", 1).into_iter();
+        let skills = skills.filter(|path| path.ends_with("SKILL.md"));
+        let mut servers = servers(&manifest);
+        for file in [".mcp.json", "mcp.json"] {
+            if servers.is_empty() {
+                servers = self::servers(&read_json(&folder.join(file)).unwrap_or_default());
+            }
+        }
+        Some(Plugin {
+            name: text("name").unwrap_or_else(|| folder_name(folder)),
+            version: text("version"),
+            is_extension: file == "gemini-extension.json",
+            skills: skills.filter_map(|path| Page::skill(&path)).collect(),
+            commands: pages(&below("commands", 4)),
+            agents: pages(&below("agents", 4)),
+            hooks: hooks(&read_json(&folder.join("hooks/hooks.json")).unwrap_or_default()),
+            servers,
+            folder: folder.to_owned(),
+            manifest,
+        })
+    }
+
+    /// The clients that can install it.
+    pub fn clients(&self) -> &'static [Client] {
+        match self.is_extension {
+            true => &[Client::Gemini],
+            false => &[Client::Claude, Client::Codex, Client::Copilot],
+        }
+    }
+
+    /// What it costs in a client. `offer` tells what a server offers, if that
+    /// is known.
+    pub fn bill(
+        &self,
+        client: Client,
+        tokenizer: Tokenizer,
+        offer: &dyn Fn(&Server) -> Option<Offer>,
+    ) -> Bill {
+        let mut bill = Bill {
+            client,
+            costs: Vec::new(),
+            unknown: Vec::new(),
+        };
+        let mut add = |component, name: &str, always: &str, invoke: Option<&str>, explicit| {
+            bill.costs.push(Cost {
+                component,
+                name: name.to_owned(),
+                always: tokenizer.count(always),
+                on_invoke: invoke.map(|text| tokenizer.count(text)),
+                explicit,
+            });
+        };
+        if self.is_extension
+            && let Some((name, text)) = self.context()
+        {
+            add(Component::Context, &name, &text, None, false);
+        }
+        for page in &self.skills {
+            let skill = page.about();
+            let explicit = match client {
+                Client::Codex => page.hidden_in_codex,
+                Client::Gemini | Client::OpenCode => false,
+                Client::Claude | Client::Copilot => skill.hidden || skill.scoped,
+            };
+            let line = match explicit {
+                true => String::new(),
+                false => self.skill_line(client, skill, page),
+            };
+            let body = without_comments(&page.document).0;
+            add(Component::Skill, &page.name, &line, Some(&body), explicit);
+        }
+        if client == Client::Claude {
+            for page in &self.commands {
+                let mut skill = page.about();
+                let explicit = skill.hidden;
+                skill.name = format!("{}:{}", self.name, page.name);
+                let line = match explicit {
+                    true => String::new(),
+                    false => claude_line(&skill),
+                };
+                let body = without_comments(&page.document).0;
+                add(Component::Command, &page.name, &line, Some(&body), explicit);
+            }
+        }
+        if matches!(client, Client::Claude | Client::Copilot) {
+            for page in &self.agents {
+                let skill = page.about();
+                let name = format!("{}:{}", self.name, skill.name);
+                let line = match client {
+                    Client::Claude => {
+                        let tools = tools_of(&page.document);
+                        format!("- {name}: {} (Tools: {tools})\n", skill.description)
+                    }
+                    _ => format!("- **{name}**: {}\n", skill.description),
+                };
+                let body = without_comments(&page.document).0;
+                add(Component::Agent, &skill.name, &line, Some(&body), false);
+            }
+        }
+        let mut unknown = Vec::new();
+        for server in &self.servers {
+            let Some(offer) = offer(server) else {
+                unknown.push(server.clone());
+                continue;
+            };
+            let told = self.server_lines(client, server, &offer);
+            // They are looked up one by one there; all of them is the most.
+            let schemas = (client == Client::Claude).then(|| self.listing(client, server, &offer));
+            let schemas = schemas.as_deref();
+            let tools = format!("{} ({})", server.name, offer.tools.len());
+            add(Component::Tools, &tools, &told.tools, schemas, false);
+            if !told.instructions.is_empty() {
+                let text = &told.instructions;
+                add(Component::Instructions, &server.name, text, None, false);
+            }
+        }
+        bill.unknown = unknown;
+        bill
+    }
+
+    fn skill_line(&self, client: Client, mut skill: Skill, page: &Page) -> String {
+        match client {
+            Client::Claude => {
+                skill.name = format!("{}:{}", self.name, page.name);
+                claude_line(&skill)
+            }
+            Client::Codex => {
+                let about = cut(&skill.description, 1024);
+                let name = &page.name;
+                format!(
+                    "- {}:{name}: {about} (file: r1/{name}/SKILL.md)\n",
+                    self.name
+                )
+            }
+            Client::Copilot | Client::OpenCode => xml(&page.name, &skill.description, "plugin"),
+            Client::Gemini => {
+                let place = format!("~/.gemini/extensions/{}/skills", self.name);
+                let place = format!("{place}/{}/SKILL.md", page.name);
+                xml(&page.name, &skill.description, &place)
+            }
+        }
+    }
+
+    fn server_lines(&self, client: Client, server: &Server, offer: &Offer) -> Told {
+        let (plugin, name) = (&self.name, &server.name);
+        let names = offer.tools.iter().filter_map(|tool| tool["name"].as_str());
+        let heading = |title: &str| {
+            let text = cut(&offer.instructions, MOST_INSTRUCTIONS);
+            match text.is_empty() {
+                true => text,
+                false => format!("{title}{text}\n"),
+            }
+        };
+        match client {
+            Client::Claude => Told {
+                tools: names
+                    .map(|tool| format!("mcp__plugin_{plugin}_{name}__{tool}\n"))
+                    .collect(),
+                instructions: heading(&format!("## plugin:{plugin}:{name}\n")),
+            },
+            Client::Codex => Told {
+                tools: self.listing(client, server, offer),
+                instructions: heading(""),
+            },
+            // Not seen in its requests.
+            Client::Copilot => Told {
+                tools: self.listing(client, server, offer),
+                instructions: String::new(),
+            },
+            Client::Gemini | Client::OpenCode => Told {
+                tools: self.listing(client, server, offer),
+                instructions: heading(""),
+            },
+        }
+    }
+
+    /// Whole tools, each in the shape in which the client sends it.
+    fn listing(&self, client: Client, server: &Server, offer: &Offer) -> String {
+        let tools = offer.tools.iter().map(|tool| {
+            let name = tool["name"].as_str().unwrap_or_default();
+            let about = tool["description"].as_str().unwrap_or_default();
+            let parameters = &tool["parameters"];
+            match client {
+                Client::Claude => json!({
+                    "name": format!("mcp__plugin_{}_{}__{name}", self.name, server.name),
+                    "description": about,
+                    "input_schema": parameters,
+                }),
+                Client::Codex => json!({
+                    "type": "function",
+                    "name": name,
+                    "description": format!("{about} This tool is part of plugin `{}`.", self.name),
+                    "strict": false,
+                    "parameters": parameters,
+                }),
+                Client::Copilot | Client::OpenCode => json!({
+                    "type": "function",
+                    "function": {
+                        "name": format!("{}-{name}", server.name),
+                        "description": about,
+                        "parameters": parameters,
+                    },
+                }),
+                Client::Gemini => json!({
+                    "name": format!("mcp_{}_{name}", server.name),
+                    "description": about,
+                    "parametersJsonSchema": parameters,
+                }),
+            }
+        });
+        let lines: Vec<String> = tools.map(|tool| tool.to_string()).collect();
+        lines.join("\n")
+    }
+
+    /// What an extension of Gemini CLI always loads.
+    fn context(&self) -> Option<(String, String)> {
+        let name = self.manifest["contextFileName"].as_str();
+        let name = name.unwrap_or("GEMINI.md").to_owned();
+        let text = read_beyond(&self.folder.join(&name), MOST_BYTES)?;
+        Some((name, text))
+    }
+}
+
+struct Told {
+    tools: String,
+    instructions: String,
+}
+
+impl Page {
+    fn read(path: &Path, name: String) -> Option<Page> {
+        Some(Page {
+            name,
+            document: document::parse(read_beyond(path, MOST_BYTES)?),
+            hidden_in_codex: false,
+        })
+    }
+
+    fn skill(path: &Path) -> Option<Page> {
+        let folder = path.parent()?;
+        let policy = read_beyond(&folder.join("agents/openai.yaml"), MOST_BYTES);
+        let hidden = policy.is_some_and(|text| {
+            let mut lines = text.lines().map(str::trim);
+            lines.any(|line| line == "allow_implicit_invocation: false")
+        });
+        let mut page = Page::read(path, folder_name(folder))?;
+        page.hidden_in_codex = hidden;
+        Some(page)
+    }
+
+    fn about(&self) -> Skill {
+        let mut skill = Skill::of(&self.document, &self.name);
+        if skill.description.is_empty() {
+            skill.description = first_paragraph(&self.document);
+        }
+        skill
+    }
+}
+
+fn pages(files: &[PathBuf]) -> Vec<Page> {
+    let stem = |path: &Path| Some(path.file_stem()?.to_string_lossy().into_owned());
+    files
+        .iter()
+        .filter_map(|path| Page::read(path, stem(path)?))
+        .collect()
+}
+
+fn folder_name(folder: &Path) -> String {
+    let name = folder.file_name().unwrap_or(folder.as_os_str());
+    name.to_string_lossy().into_owned()
+}
+
+fn read_json(path: &Path) -> Option<Json> {
+    serde_json::from_str(&read_beyond(path, MOST_BYTES)?).ok()
+}
+
+/// Servers of a manifest or an `.mcp.json`, which may leave out the key.
+fn servers(value: &Json) -> Vec<Server> {
+    let named = value.get("mcpServers").unwrap_or(value).as_object();
+    let server = |(name, server): (&String, &Json)| {
+        let arguments = server["args"].as_array().into_iter().flatten();
+        Some(Server {
+            name: name.clone(),
+            command: server["command"]
+                .as_str()
+                .or(server["url"].as_str())?
+                .to_owned(),
+            arguments: arguments
+                .filter_map(|word| word.as_str().map(str::to_owned))
+                .collect(),
+        })
+    };
+    named.into_iter().flatten().filter_map(server).collect()
+}
+
+fn hooks(value: &Json) -> Vec<(String, String)> {
+    let mut found = Vec::new();
+    let events = value["hooks"].as_object();
+    for (event, groups) in events.into_iter().flatten() {
+        for group in groups.as_array().into_iter().flatten() {
+            for handler in group["hooks"].as_array().into_iter().flatten() {
+                let command = handler["command"].as_str().unwrap_or_default();
+                found.push((event.clone(), command.to_owned()));
+            }
+        }
+    }
+    found
+}
+
+fn xml(name: &str, about: &str, place: &str) -> String {
+    format!(
+        "<skill>\n  <name>{name}</name>\n  <description>{about}</description>\n  \
+         <location>{place}</location>\n</skill>\n"
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn write(folder: &Path, name: &str, text: &str) {
+        let file = folder.join(name);
+        std::fs::create_dir_all(file.parent().expect("it has a folder")).expect("made");
+        std::fs::write(file, text).expect("written");
+    }
+
+    fn sample() -> tempfile::TempDir {
+        let dir = tempfile::tempdir().expect("a folder can be made");
+        let put = |name: &str, text: &str| write(dir.path(), name, text);
+        put(
+            ".claude-plugin/plugin.json",
+            r#"{"name": "tide", "version": "2.0.0"}"#,
+        );
+        put(
+            "skills/read/SKILL.md",
+            "---\nname: read\ndescription: Reads tide tables.\n---\nBody of it.\n",
+        );
+        put(
+            "skills/moor/SKILL.md",
+            "---\nname: moor\ndescription: Moors.\ndisable-model-invocation: true\n---\nBody.\n",
+        );
+        put("skills/moor/notes.md", "Not a skill.\n");
+        put(
+            "skills/codex/SKILL.md",
+            "---\nname: codex\ndescription: Hidden there.\n---\nBody.\n",
+        );
+        put(
+            "skills/codex/agents/openai.yaml",
+            "policy:\n  allow_implicit_invocation: false\n",
+        );
+        put("commands/sail.md", "Sets the sails.\n");
+        put(
+            "agents/diver.md",
+            "---\nname: diver\ndescription: Dives.\ntools: Read\n---\nBody.\n",
+        );
+        put(
+            ".mcp.json",
+            r#"{"sonar": {"command": "sonar", "args": ["x"]}}"#,
+        );
+        put(
+            "hooks/hooks.json",
+            r#"{"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "ring"}]}]}}"#,
+        );
+        dir
+    }
+
+    fn names(bill: &Bill) -> Vec<String> {
+        let told = bill.costs.iter().filter(|cost| cost.always > 0);
+        told.map(|cost| format!("{} {}", cost.component.id(), cost.name))
+            .collect()
+    }
+
+    #[test]
+    fn each_client_is_told_what_it_loads() {
+        let dir = sample();
+        let plugin = Plugin::read(dir.path()).expect("it is a plugin");
+        assert_eq!(
+            (plugin.name.as_str(), plugin.version.as_deref()),
+            ("tide", Some("2.0.0"))
+        );
+        assert_eq!(plugin.hooks, [("Stop".to_owned(), "ring".to_owned())]);
+        let offer = |_: &Server| {
+            Some(Offer {
+                instructions: "Listen.".to_owned(),
+                tools: vec![serde_json::json!({"name": "ping", "description": "Pings."})],
+            })
+        };
+        let bill = |client| plugin.bill(client, Tokenizer::O200k, &offer);
+        assert_eq!(
+            names(&bill(Client::Claude)),
+            [
+                "skill codex",
+                "skill read",
+                "command sail",
+                "agent diver",
+                "tools sonar (1)",
+                "instructions sonar"
+            ]
+        );
+        assert_eq!(
+            names(&bill(Client::Codex)),
+            [
+                "skill moor",
+                "skill read",
+                "tools sonar (1)",
+                "instructions sonar"
+            ]
+        );
+        assert_eq!(
+            names(&bill(Client::Copilot)),
+            [
+                "skill codex",
+                "skill read",
+                "agent diver",
+                "tools sonar (1)"
+            ]
+        );
+        let claude = bill(Client::Claude);
+        let line = "- tide:read: Reads tide tables.\n";
+        let read = claude.costs.iter().find(|cost| cost.name == "read");
+        let read = read.expect("it is listed");
+        assert_eq!(read.always, Tokenizer::O200k.count(line));
+        assert_eq!(
+            read.on_invoke,
+            Some(Tokenizer::O200k.count("Body of it.\n"))
+        );
+        let unknown = plugin
+            .bill(Client::Claude, Tokenizer::O200k, &|_| None)
+            .unknown;
+        assert_eq!(unknown.len(), 1);
+        assert_eq!(unknown[0].arguments, ["x"]);
+    }
+
+    #[test]
+    fn a_folder_without_a_manifest_is_no_plugin() {
+        let dir = tempfile::tempdir().expect("a folder can be made");
+        assert!(Plugin::read(dir.path()).is_none());
+        write(dir.path(), "plugin.json", "not JSON");
+        assert!(Plugin::read(dir.path()).is_none());
+    }
+}

@@ -1,0 +1,104 @@
+//! Whether a client's own settings call us for an event already. A plugin's
+//! hooks run besides those of the settings, and the model would be told twice;
+//! so the plugin's call steps back. Reads a few small files and never fails.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::client::Client;
+use super::payload::Payload;
+use crate::settings::Process;
+use crate::setup::calls_us;
+
+/// Settings are small; something else is at that path.
+const MOST_BYTES: u64 = 4 << 20;
+/// No further up from where the session runs.
+const MOST_FOLDERS: usize = 32;
+
+pub(super) fn answers(client: Client, payload: &Payload, process: &Process) -> bool {
+    // The client's own word for it, under which its settings have it too.
+    let Some(event) = payload.text(&["hook_event_name", "hookEventName"]) else {
+        return false;
+    };
+    files(client, payload, process)
+        .iter()
+        .filter_map(|file| small_text(file))
+        // Parsing is for files that speak of us.
+        .any(|text| text.contains("memory-forge") && calls_us(&text, event))
+}
+
+/// The files of hooks that the client reads in this session, besides those of
+/// plugins.
+fn files(client: Client, payload: &Payload, process: &Process) -> Vec<PathBuf> {
+    let here = payload.text(&["cwd"]).map(Path::new).or(process.cwd());
+    let home = process.home();
+    let beside = |folder: Option<&Path>, name: &str| {
+        let folder = folder.map(Path::to_owned);
+        folder.or_else(|| home.map(|home| home.join(name)))
+    };
+    let mut files = Vec::new();
+    let mut of = |folders: &[PathBuf], names: &[&str]| {
+        for folder in folders {
+            files.extend(names.iter().map(|name| folder.join(name)));
+        }
+    };
+    let above = here.map(up_to_repository).unwrap_or_default();
+    match client {
+        // It reads the folder that it was started in, and no other.
+        Client::Claude | Client::Unknown => {
+            let project = process.claude_project_dir().or(here).map(Path::to_owned);
+            let project: Vec<PathBuf> = project.into_iter().collect();
+            of(
+                &project,
+                &[".claude/settings.json", ".claude/settings.local.json"],
+            );
+            let own = beside(process.claude_config_dir(), ".claude");
+            of(own.as_slice(), &["settings.json"]);
+        }
+        Client::Codex => {
+            of(&above, &[".codex/hooks.json"]);
+            let own = beside(process.codex_home(), ".codex");
+            of(own.as_slice(), &["hooks.json"]);
+        }
+        Client::Copilot => {
+            of(
+                &above,
+                &[
+                    ".github/hooks/memory-forge.json",
+                    ".claude/settings.json",
+                    ".claude/settings.local.json",
+                ],
+            );
+            let own = beside(process.copilot_home(), ".copilot");
+            of(own.as_slice(), &["hooks/memory-forge.json"]);
+        }
+        Client::Gemini => {
+            of(&above, &[".gemini/settings.json"]);
+            let own = beside(None, ".gemini");
+            of(own.as_slice(), &["settings.json"]);
+        }
+        Client::Cursor => of(&above, &[".cursor/hooks.json"]),
+    }
+    files
+}
+
+fn up_to_repository(folder: &Path) -> Vec<PathBuf> {
+    let mut folders = Vec::new();
+    for folder in folder.ancestors().take(MOST_FOLDERS) {
+        folders.push(folder.to_owned());
+        if folder.join(".git").exists() {
+            return folders;
+        }
+    }
+    // Without a repository the folder stands for itself.
+    folders.truncate(1);
+    folders
+}
+
+fn small_text(path: &Path) -> Option<String> {
+    let about = fs::metadata(path).ok()?;
+    if !about.is_file() || about.len() > MOST_BYTES {
+        return None;
+    }
+    fs::read_to_string(path).ok()
+}
