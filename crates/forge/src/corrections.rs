@@ -19,7 +19,7 @@ mod normal;
 mod tests;
 
 pub use list::{Corrected, Error, LIST, Lifted, New, SECTION, correct, lift};
-pub use normal::comparable;
+use normal::{comparable, phrase};
 
 /// A fact that is wrong, and what a person said about it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -89,11 +89,11 @@ impl Corrections {
         let mut patterns = Vec::new();
         let mut texts = Vec::new();
         for (index, one) in all.iter().enumerate() {
-            let fact = comparable(&one.fact);
+            let fact = phrase(&one.fact);
             if fact.trim().is_empty() {
                 continue;
             }
-            if let Some(instead) = one.instead.as_deref().map(comparable)
+            if let Some(instead) = one.instead.as_deref().map(phrase)
                 && instead.contains(&fact)
             {
                 patterns.push((index, true));

@@ -5,8 +5,8 @@
 use jiff::Timestamp;
 use jiff::civil::Date;
 
-use super::normal::unmarked;
-use super::{Correction, Corrections, comparable};
+use super::normal::{phrase, unmarked};
+use super::{Correction, Corrections};
 use crate::document::{self, BlockKind, Document, Edit, inert_line};
 use crate::workspace::{self, Receipt, RelPath, Workspace};
 
@@ -67,10 +67,10 @@ pub enum Error {
 pub fn correct(workspace: &Workspace, new: &New, now: Timestamp) -> Result<Corrected, Error> {
     let new = Given::read(new)?;
     let known = Corrections::read(workspace)?;
-    let own = comparable(&new.fact);
+    let own = phrase(&new.fact);
     if let Some(instead) = &new.instead {
         let mut said = known.check(instead).into_iter();
-        if let Some(other) = said.find(|it| comparable(&it.fact) != own) {
+        if let Some(other) = said.find(|it| phrase(&it.fact) != own) {
             let correction = Box::new(other.clone());
             return Err(Error::Replaced { correction });
         }
@@ -83,7 +83,7 @@ pub fn correct(workspace: &Workspace, new: &New, now: Timestamp) -> Result<Corre
         let there = items(&document);
         let same: Vec<&Item> = there
             .iter()
-            .filter(|it| comparable(&it.correction.fact) == own)
+            .filter(|it| phrase(&it.correction.fact) == own)
             .collect();
         before = same.first().map(|it| it.correction.clone());
         let says = |it: &Correction| {
@@ -115,7 +115,7 @@ pub fn correct(workspace: &Workspace, new: &New, now: Timestamp) -> Result<Corre
         let after = document::apply(&document.text, edits)
             .map_err(|e| workspace::Error::Refused(e.to_string()))?;
         let read = items(&document::parse(after.as_str()));
-        if !read.iter().any(|it| comparable(&it.correction.fact) == own) {
+        if !read.iter().any(|it| phrase(&it.correction.fact) == own) {
             open_ended = true;
             return Err(workspace::Error::Refused(Error::OpenEnded.to_string()));
         }
@@ -127,7 +127,7 @@ pub fn correct(workspace: &Workspace, new: &New, now: Timestamp) -> Result<Corre
         other => other?,
     };
     let there = Corrections::read(workspace)?;
-    let correction = there.all().iter().find(|it| comparable(&it.fact) == own);
+    let correction = there.all().iter().find(|it| phrase(&it.fact) == own);
     Ok(Corrected {
         correction: correction.cloned().ok_or(Error::OpenEnded)?,
         before,
@@ -143,18 +143,19 @@ pub fn lift(
     now: Timestamp,
 ) -> Result<Lifted, Error> {
     let known = Corrections::read(workspace)?;
-    let wanted: Option<Vec<String>> = facts.map(|it| it.iter().map(|f| comparable(f)).collect());
+    let wanted: Option<Vec<String>> =
+        facts.map(|it| it.iter().map(|it| phrase(&quoted(it))).collect());
     let is_wanted = |it: &Correction| {
         wanted
             .as_ref()
-            .is_none_or(|wanted| wanted.contains(&comparable(&it.fact)))
+            .is_none_or(|wanted| wanted.contains(&phrase(&it.fact)))
     };
     for (fact, wanted) in facts
         .iter()
         .flat_map(|it| it.iter())
         .zip(wanted.iter().flatten())
     {
-        if !known.all().iter().any(|it| comparable(&it.fact) == *wanted) {
+        if !known.all().iter().any(|it| phrase(&it.fact) == *wanted) {
             return Err(Error::NotCorrected { fact: fact.clone() });
         }
     }
@@ -233,7 +234,7 @@ impl Given {
                 return Err(Error::Long { what });
             }
         }
-        let words = comparable(&given.fact);
+        let words = phrase(&given.fact);
         match words.split_whitespace().collect::<Vec<_>>()[..] {
             _ if !words.contains(char::is_alphanumeric) => return Err(Error::Empty),
             // A host or a version names one thing; a word of the language is
@@ -243,7 +244,7 @@ impl Given {
             }
             _ => {}
         }
-        if given.instead.as_deref().map(comparable) == Some(words) {
+        if given.instead.as_deref().map(phrase) == Some(words) {
             return Err(Error::Same);
         }
         Ok(given)
@@ -265,8 +266,8 @@ impl Given {
 /// item, a heading or a row of the text that it was taken from.
 fn quoted(text: &str) -> String {
     let plain = text.replace('"', "'").replace(['\n', '\r'], " ");
-    let (plain, _) = unmarked(plain.trim().trim_matches(['\'', '|', ' ']));
-    inert_line(plain)
+    let (plain, _) = unmarked(&plain);
+    inert_line(plain.trim_matches(['\'', '|', ' ']))
 }
 
 /// A correction and the line that it stands on.
@@ -326,7 +327,7 @@ fn parsed(text: &str, line: usize) -> Option<Correction> {
         None => (None, rest),
     };
     let reason = rest.trim_start_matches([':', ',', ' ']).trim();
-    let said = !comparable(fact).trim().is_empty();
+    let said = !phrase(fact).trim().is_empty();
     said.then(|| Correction {
         fact: fact.trim().to_owned(),
         instead: instead.filter(|it| !it.trim().is_empty()),

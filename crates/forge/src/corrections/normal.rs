@@ -13,23 +13,46 @@ const END_OF_BLOCK: char = '\u{1}';
 
 /// A text as ` word word `, to be compared with others of this form. Empty
 /// texts give a single space.
-pub fn comparable(text: &str) -> String {
-    let mut out = Words {
-        text: String::with_capacity(text.len() + 2),
-    };
-    out.text.push(' ');
+pub(super) fn comparable(text: &str) -> String {
+    let mut out = Words::new(text.len());
     for line in text.split(['\n', '\r']) {
         block_marks(line, &mut out);
     }
     out.finish()
 }
 
+/// The same for a piece of a line, which begins no block.
+pub(super) fn phrase(text: &str) -> String {
+    let mut out = Words::new(text.len());
+    inline(text, false, &mut out);
+    out.finish()
+}
+
 /// The words found so far.
 struct Words {
     text: String,
+    /// Of the item of a numbered list that was seen last in this block.
+    number: Option<u64>,
 }
 
 impl Words {
+    fn new(length: usize) -> Words {
+        let mut text = String::with_capacity(length + 2);
+        text.push(' ');
+        Words { text, number: None }
+    }
+
+    /// A number and a dot begin an item where a block begins, or where they
+    /// count on. Anywhere else a sentence that was wrapped ends with a number.
+    fn begins_item(&self, number: u64) -> bool {
+        let said = self.text.trim_end_matches(' ');
+        let fresh = said.is_empty() || said.ends_with(END_OF_BLOCK);
+        fresh
+            || self
+                .number
+                .is_some_and(|it| number == it || number == it + 1)
+    }
+
     fn end_block(&mut self) {
         let said = self.text.trim_end_matches(' ');
         if !said.is_empty() && !said.ends_with(END_OF_BLOCK) {
@@ -61,9 +84,18 @@ fn block_marks(line: &str, out: &mut Words) {
     let line = line.trim();
     if line.is_empty() || line.starts_with("```") || line.starts_with("~~~") {
         out.end_block();
+        out.number = None;
         return;
     }
-    let (rest, marked) = unmarked(line);
+    let number = number(line.trim_start_matches(['>', ' ']));
+    let wrapped = number.is_some_and(|number| !out.begins_item(number));
+    let (rest, marked) = match wrapped {
+        true => (line.trim_start_matches(['>', ' ']), false),
+        false => unmarked(line),
+    };
+    if marked {
+        out.number = number;
+    }
     let row = rest.starts_with('|');
     if marked || row {
         out.end_block();
@@ -98,6 +130,12 @@ pub(super) fn unmarked(line: &str) -> (&str, bool) {
             return (rest, marked);
         };
     }
+}
+
+/// The number of an item of a numbered list.
+fn number(line: &str) -> Option<u64> {
+    let digits = line.bytes().take_while(u8::is_ascii_digit).count();
+    list_item(line).and_then(|_| line[..digits].parse().ok())
 }
 
 fn list_item(line: &str) -> Option<&str> {

@@ -47,6 +47,7 @@ fn every_spelling_is_found_and_nothing_that_means_something_else() {
         "“The API limit is 100 requests”—so they say",
         "The <b>API</b> limit is&nbsp;100 requests",
         "Ｔhe API limit is １００ requests",
+        "> 3. The API limit is\n> 100 requests\n4. Next",
     ] {
         check(fact, text, true);
     }
@@ -70,6 +71,9 @@ fn every_spelling_is_found_and_nothing_that_means_something_else() {
     check("x != y", "x = y", false);
     check("max_files is 5", "`max_files` is 5", true);
     check("returns Vec<u8>", "it returns Vec<String>", false);
+    // A wrapped line may begin with a number; a list does.
+    check("the limit is 100", "We know the limit is\n100. Well.", true);
+    check("the limit is 100", "1. the limit is\n2. 100", false);
     check("默认端口是8080", "我们的默认端口是8080吗", true);
     check("默认端口是8080", "默认端口是8081", false);
     check("straße ist gesperrt", "STRASSE IST GESPERRT", true);
@@ -146,7 +150,7 @@ fn a_fact_is_listed_changed_and_lifted() {
     assert!(error.to_string().contains("The port is 9191"), "{error}");
     let hint = error.hint().unwrap();
     assert!(
-        hint.contains("`memory-forge restore --fact 'The port is 8080'`"),
+        hint.contains("`memory-forge restore --fact 'the PORT is"),
         "{hint}"
     );
     let lifted = lift(&workspace, Some(&["THE PORT is 8080".to_owned()]), now()).unwrap();
@@ -311,9 +315,9 @@ proptest! {
         let workspace = open(&files);
         let new = New { fact: &fact, instead: Some(&instead), reason: Some(&reason) };
         let Ok(done) = correct(&workspace, &new, now()) else { return Ok(()) };
-        prop_assert_eq!(comparable(&done.correction.fact), comparable(&fact));
+        prop_assert_eq!(phrase(&done.correction.fact), comparable(&fact));
         prop_assert_eq!(
-            comparable(done.correction.instead.as_deref().unwrap_or_default()),
+            phrase(done.correction.instead.as_deref().unwrap_or_default()),
             comparable(&instead)
         );
         prop_assert!(refuse(&workspace, &[&fact]).is_err());

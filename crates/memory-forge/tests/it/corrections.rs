@@ -16,6 +16,8 @@ const NOTES: &str = "
     # Gateway
 
     The gateway is in front of everything and has a limit on requests.
+    //- .agents/memory/eng/builder/state.md
+    Building.
     //- .mind/STATE.md
     # Project State
 

@@ -237,3 +237,16 @@ fn a_context_is_assembled_with_a_manifest() {
     ])
     .fails(2);
 }
+
+#[test]
+fn a6_feedback_that_was_given_is_read() {
+    let ws = ws(SQUAD);
+    let given = "Too many files in one change";
+    for (agent, reader) in [("eng/builder", "eng/builder"), ("eng/lead", "eng/eng-lead")] {
+        ws.run(&["agent", "learn", given, "--rating", "2", "--agent", agent])
+            .ok();
+        let context = ["agent", "context", "--for", "tick", "--prompt", "--agent"];
+        let output = ws.run(&[&context[..], &[reader]].concat());
+        assert!(output.ok().contains(given), "{agent}: {output}");
+    }
+}
