@@ -49,7 +49,7 @@ pub(super) struct Names<'a> {
 }
 
 /// An item that is longer is content, not a pointer, and stays in its place.
-const LONGEST: usize = 2_000;
+pub(super) const LONGEST: usize = 2_000;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Size {
     pub(super) lines: usize,
