@@ -107,7 +107,7 @@ pub fn merge(kind: Kind, base: &str, ours: &str, theirs: &str) -> Result<Merged,
     if [base, ours, theirs].iter().any(|it| has_markers(it)) {
         return Err(NotMerged::Markers);
     }
-    let texts = [base, ours, theirs].map(|it| document::parse(it));
+    let texts = [base, ours, theirs].map(document::parse);
     let [base, ours, theirs] = [&texts[0], &texts[1], &texts[2]];
     let base = units::pieces(base, kind);
     let mut ours = units::pieces(ours, kind);
@@ -137,7 +137,7 @@ pub fn merge(kind: Kind, base: &str, ours: &str, theirs: &str) -> Result<Merged,
 
 /// What is nested below an item, item by item; none where that is a conflict.
 fn woven_finely(kind: Kind, base: &str, ours: &str, theirs: &str) -> Option<String> {
-    let texts = [base, ours, theirs].map(|it| document::parse(it));
+    let texts = [base, ours, theirs].map(document::parse);
     let [base, ours, theirs] = [&texts[0], &texts[1], &texts[2]];
     let base = units::fine_pieces(base, kind);
     let ours = units::fine_pieces(ours, kind);

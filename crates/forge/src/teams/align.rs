@@ -62,6 +62,9 @@ struct Pairs<'u, 't> {
     out: Vec<bool>,
 }
 
+/// Pieces of one kind in one section.
+type Place = (Option<usize>, What);
+
 /// More pieces than this in one section are not compared each with each.
 const MOST_COMPARED: usize = 64;
 /// Pieces that share so much of their words are one piece that was edited.
@@ -192,7 +195,7 @@ impl<'u, 't> Pairs<'u, 't> {
     /// What is left on both sides of one section: pieces that are much alike,
     /// and a text that is the only one.
     fn edited_in_place(&mut self) {
-        let mut there: HashMap<(Option<usize>, What), Vec<usize>> = HashMap::new();
+        let mut there: HashMap<Place, Vec<usize>> = HashMap::new();
         for (index, unit) in self.to.iter().enumerate() {
             if !self.taken[index] && unit.numbered.is_none() && unit.what != What::Heading {
                 there
@@ -201,7 +204,7 @@ impl<'u, 't> Pairs<'u, 't> {
                     .push(index);
             }
         }
-        let mut here: Vec<((Option<usize>, What), Vec<usize>)> = Vec::new();
+        let mut here: Vec<(Place, Vec<usize>)> = Vec::new();
         let mut places = HashMap::new();
         for (index, unit) in self.from.iter().enumerate() {
             if !self.open(index) || unit.numbered.is_some() || unit.what == What::Heading {
