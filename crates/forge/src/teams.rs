@@ -43,13 +43,18 @@ impl Kind {
             "memory.md" => Kind::Pointers,
             "learnings.md" => Kind::Learnings,
             "state.md" | "status.md" => Kind::State,
+            name if name.starts_with("memory-more") => Kind::Pointers,
             _ => return None,
         })
     }
 }
 
+/// What the pages behind a full `MEMORY.md` are called. The line that leads to
+/// them counts what is there, and is counted anew by whoever writes the next.
+const OVERFLOW: &str = "MEMORY-more";
+
 /// Which files of a workspace have entries, as patterns of `.gitattributes`.
-pub const PATTERNS: [&str; 11] = [
+pub const PATTERNS: [&str; 12] = [
     ".mind/STATE.md",
     ".mind/PROGRESS.md",
     ".mind/DECISIONS.md",
@@ -60,6 +65,7 @@ pub const PATTERNS: [&str; 11] = [
     "memory/session-log.md",
     "memory/session-log-archive.md",
     "**/MEMORY.md",
+    "**/MEMORY-more*.md",
     ".agents/memory/**/learnings.md",
 ];
 

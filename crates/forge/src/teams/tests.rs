@@ -274,6 +274,19 @@ fn pointers_unite_by_their_target() {
 }
 
 #[test]
+fn the_count_of_what_overflowed_is_no_conflict() {
+    let with =
+        |count: &str| format!("- [A](a.md) — one\n- [{count}](MEMORY-more.md) — look there\n");
+    check(
+        Kind::Pointers,
+        &with("1 more memory"),
+        &with("2 more memories"),
+        &with("3 more memories"),
+        &with("2 more memories"),
+    );
+}
+
+#[test]
 fn learnings_with_and_without_rules() {
     let base = "# x - Learnings\n\n> Accumulated\n\n---\n_2026-01-01_\n● **Success**: it\n";
     let one = |text: &str| format!("{base}\n---\n_2026-01-02_\n→ **Tip**: {text}\n\nTags: `a`\n");
