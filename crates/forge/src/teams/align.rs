@@ -2,7 +2,7 @@
 //! first, then those of one name, then those that were plainly edited in
 //! place; a wrong guess here costs a clean merge and never a piece.
 
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 
 use super::Kind;
 use super::units::{Unit, What};
@@ -164,7 +164,7 @@ impl<'u, 't> Pairs<'u, 't> {
     /// same one.
     fn headings(&mut self) {
         let left = |units: &[Unit<'_>], open: &dyn Fn(usize) -> bool| {
-            let mut left: HashMap<(Option<usize>, u8), Vec<usize>> = HashMap::new();
+            let mut left: BTreeMap<(Option<usize>, u8), Vec<usize>> = BTreeMap::new();
             for (index, unit) in units.iter().enumerate() {
                 if unit.what == What::Heading && open(index) {
                     left.entry((unit.section, unit.level))
@@ -176,6 +176,7 @@ impl<'u, 't> Pairs<'u, 't> {
         };
         let there = left(self.to, &|it| !self.taken[it]);
         let here = left(self.from, &|it| self.open(it));
+        // Outer headings first: whether inner ones pair depends on them.
         for ((section, level), from) in here {
             let section = match section {
                 Some(it) => match self.found[it] {
