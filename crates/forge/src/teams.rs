@@ -43,13 +43,18 @@ impl Kind {
             "memory.md" => Kind::Pointers,
             "learnings.md" => Kind::Learnings,
             "state.md" | "status.md" => Kind::State,
+            name if name.starts_with("memory-more") => Kind::Pointers,
             _ => return None,
         })
     }
 }
 
+/// What the pages behind a full `MEMORY.md` are called. The line that leads to
+/// them counts what is there, and is counted anew by whoever writes the next.
+const OVERFLOW: &str = "MEMORY-more";
+
 /// Which files of a workspace have entries, as patterns of `.gitattributes`.
-pub const PATTERNS: [&str; 11] = [
+pub const PATTERNS: [&str; 12] = [
     ".mind/STATE.md",
     ".mind/PROGRESS.md",
     ".mind/DECISIONS.md",
@@ -60,6 +65,7 @@ pub const PATTERNS: [&str; 11] = [
     "memory/session-log.md",
     "memory/session-log-archive.md",
     "**/MEMORY.md",
+    "**/MEMORY-more*.md",
     ".agents/memory/**/learnings.md",
 ];
 
@@ -107,7 +113,7 @@ pub fn merge(kind: Kind, base: &str, ours: &str, theirs: &str) -> Result<Merged,
     if [base, ours, theirs].iter().any(|it| has_markers(it)) {
         return Err(NotMerged::Markers);
     }
-    let texts = [base, ours, theirs].map(|it| document::parse(it));
+    let texts = [base, ours, theirs].map(document::parse);
     let [base, ours, theirs] = [&texts[0], &texts[1], &texts[2]];
     let base = units::pieces(base, kind);
     let mut ours = units::pieces(ours, kind);
@@ -137,7 +143,7 @@ pub fn merge(kind: Kind, base: &str, ours: &str, theirs: &str) -> Result<Merged,
 
 /// What is nested below an item, item by item; none where that is a conflict.
 fn woven_finely(kind: Kind, base: &str, ours: &str, theirs: &str) -> Option<String> {
-    let texts = [base, ours, theirs].map(|it| document::parse(it));
+    let texts = [base, ours, theirs].map(document::parse);
     let [base, ours, theirs] = [&texts[0], &texts[1], &texts[2]];
     let base = units::fine_pieces(base, kind);
     let ours = units::fine_pieces(ours, kind);

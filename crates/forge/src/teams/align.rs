@@ -2,7 +2,7 @@
 //! first, then those of one name, then those that were plainly edited in
 //! place; a wrong guess here costs a clean merge and never a piece.
 
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 
 use super::Kind;
 use super::units::{Unit, What};
@@ -61,6 +61,9 @@ struct Pairs<'u, 't> {
     taken: Vec<bool>,
     out: Vec<bool>,
 }
+
+/// Pieces of one kind in one section.
+type Place = (Option<usize>, What);
 
 /// More pieces than this in one section are not compared each with each.
 const MOST_COMPARED: usize = 64;
@@ -161,7 +164,7 @@ impl<'u, 't> Pairs<'u, 't> {
     /// same one.
     fn headings(&mut self) {
         let left = |units: &[Unit<'_>], open: &dyn Fn(usize) -> bool| {
-            let mut left: HashMap<(Option<usize>, u8), Vec<usize>> = HashMap::new();
+            let mut left: BTreeMap<(Option<usize>, u8), Vec<usize>> = BTreeMap::new();
             for (index, unit) in units.iter().enumerate() {
                 if unit.what == What::Heading && open(index) {
                     left.entry((unit.section, unit.level))
@@ -173,6 +176,7 @@ impl<'u, 't> Pairs<'u, 't> {
         };
         let there = left(self.to, &|it| !self.taken[it]);
         let here = left(self.from, &|it| self.open(it));
+        // Outer headings first: whether inner ones pair depends on them.
         for ((section, level), from) in here {
             let section = match section {
                 Some(it) => match self.found[it] {
@@ -192,7 +196,7 @@ impl<'u, 't> Pairs<'u, 't> {
     /// What is left on both sides of one section: pieces that are much alike,
     /// and a text that is the only one.
     fn edited_in_place(&mut self) {
-        let mut there: HashMap<(Option<usize>, What), Vec<usize>> = HashMap::new();
+        let mut there: HashMap<Place, Vec<usize>> = HashMap::new();
         for (index, unit) in self.to.iter().enumerate() {
             if !self.taken[index] && unit.numbered.is_none() && unit.what != What::Heading {
                 there
@@ -201,7 +205,7 @@ impl<'u, 't> Pairs<'u, 't> {
                     .push(index);
             }
         }
-        let mut here: Vec<((Option<usize>, What), Vec<usize>)> = Vec::new();
+        let mut here: Vec<(Place, Vec<usize>)> = Vec::new();
         let mut places = HashMap::new();
         for (index, unit) in self.from.iter().enumerate() {
             if !self.open(index) || unit.numbered.is_some() || unit.what == What::Heading {

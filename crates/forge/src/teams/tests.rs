@@ -274,6 +274,19 @@ fn pointers_unite_by_their_target() {
 }
 
 #[test]
+fn the_count_of_what_overflowed_is_no_conflict() {
+    let with =
+        |count: &str| format!("- [A](a.md) — one\n- [{count}](MEMORY-more.md) — look there\n");
+    check(
+        Kind::Pointers,
+        &with("1 more memory"),
+        &with("2 more memories"),
+        &with("3 more memories"),
+        &with("2 more memories"),
+    );
+}
+
+#[test]
 fn learnings_with_and_without_rules() {
     let base = "# x - Learnings\n\n> Accumulated\n\n---\n_2026-01-01_\n● **Success**: it\n";
     let one = |text: &str| format!("{base}\n---\n_2026-01-02_\n→ **Tip**: {text}\n\nTags: `a`\n");
@@ -341,6 +354,19 @@ fn what_cannot_be_told_apart_is_left_to_git() {
         merge(Kind::Decisions, DECISIONS, &marked, &other),
         Err(NotMerged::Markers)
     );
+}
+
+#[test]
+fn renamed_headings_pair_in_one_order() {
+    // Whether the inner headings pair depends on the outer ones, and tables
+    // with a seed of their own gave now this and now that.
+    let base = "# C\n---\nx\n### A\n\n<!-- c -->\n---\n  - [ ] cb\ny\n## D\n";
+    let ours = "# C\n## C\nx\n### A\n\n---\n  - [ ] cb\n## E\n- [ ] c\ny\n## D\n";
+    let theirs = "a\n---\nx\n# B\nd\n### A\n\n<!-- c -->\n---\n  - [ ] cb\ny\n\n";
+    let first = merge(Kind::State, base, ours, theirs);
+    for _ in 0..50 {
+        assert_eq!(merge(Kind::State, base, ours, theirs), first);
+    }
 }
 
 #[test]

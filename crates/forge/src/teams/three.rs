@@ -272,6 +272,7 @@ impl Three<'_, '_> {
         match (base, ours, theirs) {
             (_, Some(ours), Some(theirs)) => {
                 let merged = || match ours.what {
+                    What::Item if ours.counts_overflow() => Some(ours.text.to_owned()),
                     What::Item => item((!fine).then_some(kind), base, ours, theirs),
                     What::Text | What::Front => {
                         lines(base.map(|it| it.text), ours.text, theirs.text)

@@ -43,6 +43,12 @@ pub(super) struct Unit<'t> {
 }
 
 impl Unit<'_> {
+    /// Whether it leads to the pages behind a full list of pointers.
+    pub(super) fn counts_overflow(&self) -> bool {
+        let target = self.key.strip_prefix(LEADS_TO);
+        target.is_some_and(|it| it.starts_with(super::OVERFLOW))
+    }
+
     /// Compares it as if what it mentions had its new names.
     pub(super) fn compare_as(&mut self, renames: &Renames, before: Option<&str>) {
         let own = self.numbered.as_ref();
@@ -54,6 +60,9 @@ impl Unit<'_> {
         }
     }
 }
+
+/// Before the target in the key of a pointer.
+const LEADS_TO: char = '→';
 
 #[derive(Debug)]
 pub(super) struct Pieces<'t> {
@@ -337,7 +346,7 @@ impl<'t> Cutter<'t> {
             let links = &self.document.links;
             let next = links.partition_point(|it| it.span.start < begins);
             if let Some(link) = links.get(next).filter(|it| it.span.start == begins) {
-                return format!("→{}", link.target.trim_start_matches("./"));
+                return format!("{LEADS_TO}{}", link.target.trim_start_matches("./"));
             }
         }
         let task = super::task::Task::read(text);

@@ -237,20 +237,24 @@ fn written(
     out
 }
 
+/// Before and behind; none is an end of the file.
+type Kinds = (Option<What>, Option<What>);
+type Known<'t> = HashMap<(Option<usize>, Option<usize>), &'t str>;
+
 /// What lies between two pieces: as it was where they stood side by side,
 /// else as the file has it between pieces of their kinds.
 struct Gaps<'p, 't> {
     three: &'p Three<'p, 't>,
-    known: [HashMap<(Option<usize>, Option<usize>), &'t str>; 3],
-    usual: HashMap<(Option<What>, Option<What>), &'t str>,
+    /// By version.
+    known: [Known<'t>; 3],
+    usual: HashMap<Kinds, &'t str>,
     newline: &'static str,
 }
 
 impl<'p, 't> Gaps<'p, 't> {
     fn new(three: &'p Three<'p, 't>) -> Gaps<'p, 't> {
-        let mut counts: HashMap<(Option<What>, Option<What>), Vec<(&'t str, usize)>> =
-            HashMap::new();
-        let mut known: [HashMap<(Option<usize>, Option<usize>), &'t str>; 3] = Default::default();
+        let mut counts: HashMap<Kinds, Vec<(&'t str, usize)>> = HashMap::new();
+        let mut known: [Known<'t>; 3] = Default::default();
         let mut crlf = false;
         let sides = [
             (three.base, &three.of_base),

@@ -34,6 +34,9 @@ pub(crate) struct MergeArgs {
     pub(crate) path: Option<PathBuf>,
 }
 
+/// New numbers that are told one by one.
+const MOST_TOLD: usize = 10;
+
 pub(crate) fn run(args: MergeArgs, settings: &Settings, ui: &mut Ui) -> Result<Exit, CommandError> {
     let cwd = settings.cwd()?;
     let files = [&args.base, &args.ours, &args.theirs].map(|it| cwd.join(it));
@@ -46,8 +49,15 @@ pub(crate) fn run(args: MergeArgs, settings: &Settings, ui: &mut Ui) -> Result<E
     }
     let why = match by_entry(&files, &name) {
         Ok(merged) => {
-            for (old, new) in &merged.renamed {
+            for (old, new) in merged.renamed.iter().take(MOST_TOLD) {
                 ui.note(&format!("{}: their {old} is now {new}", printable(&name)));
+            }
+            if merged.renamed.len() > MOST_TOLD {
+                let more = merged.renamed.len() - MOST_TOLD;
+                ui.note(&format!(
+                    "{}: {more} more have new numbers; each says what it was called",
+                    printable(&name)
+                ));
             }
             if merged.conflicts == 0 {
                 return Ok(Exit::Success);

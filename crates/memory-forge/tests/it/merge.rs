@@ -524,3 +524,39 @@ fn a_private_state_is_briefed_behind_the_shared_one() {
         "{briefing}"
     );
 }
+
+#[test]
+fn what_is_written_for_everyone_speaks_of_nothing_private() {
+    let private = "---\ntype: person\npeople: [\"[[Zebedee]]\"]\n---\n# Zebedee\n\nI owe Zebedee 400 francs.\n";
+    let ws = ws(&format!(
+        "//- _MANIFEST.md\n# Context Routing\n<!-- memex-managed:2.1.3 -->\n\n## Hub Map\n\n\
+         | Domain | Hub | Summary |\n|---|---|---|\n| Legal | [[legal/_CLOSETS]] | Contracts |\n\
+         //- memory/status.md\n# Status\n\nLast updated: 2026-03-01\n\
+         //- memory/debts.local.md\n{private}\
+         //- legal/lease.md\n---\ntype: deal\npeople: [\"[[Tobias]]\"]\n---\n# Lease\n\nTobias said yes.\n\
+         //- legal/zebedee.local.md\n{private}\
+         //- knowledge/a.md\n# A\n\nText.\n\
+         //- knowledge/zebedee.local.md\n{private}"
+    ));
+    ws.git_init();
+    ws.run(&["init", "--yes"]).ok();
+    ws.run(&["closets", "build"]).ok();
+    ws.run(&["graph", "write", "--yes"]);
+    ws.commit("all of it");
+    let shared: Vec<String> = ws.git(&["ls-files"]).lines().map(str::to_owned).collect();
+    for path in [
+        "legal/_CLOSETS.md",
+        "memory/_CLOSETS.md",
+        "knowledge/README.md",
+    ] {
+        assert!(
+            shared.iter().any(|it| it == path),
+            "{path} is in {shared:?}"
+        );
+    }
+    for path in &shared {
+        assert!(!path.ends_with(".local.md"), "{path}");
+        let text = ws.read(path).to_lowercase();
+        assert!(!text.contains("zebedee"), "{path}:\n{text}");
+    }
+}
