@@ -15,6 +15,7 @@ use crate::index::{
 };
 
 pub mod context;
+mod dates;
 mod fuse;
 pub mod pack;
 mod question;
@@ -56,6 +57,8 @@ pub struct Ask<'a> {
     /// Scopes to look in; empty means every scope, archived text last.
     pub scopes: Vec<&'a str>,
     pub since: Option<Date>,
+    /// The day on which it is asked, from which "two weeks ago" counts.
+    pub today: Option<Date>,
     /// Files that are not to be found, though they are indexed.
     pub forgotten: &'a HashSet<String>,
     /// Facts that are wrong: passages that say them stand behind all others,
@@ -200,6 +203,9 @@ fn ask_in(
     let literal = literal_fallback(index, &slots, &question, &text_hits, &allow, mode)?;
 
     let mut ranked = fuse::fuse(&text_hits.hits, &vector_hits, &literal, mode, unrelated);
+    if ask.unique {
+        fuse::pool(&mut ranked, mode, |chunk| slots.file(chunk));
+    }
     let more_than_asked = ranked.len();
     if !ask.unique {
         ranked.truncate(if question.phrases.is_empty() {
@@ -236,6 +242,7 @@ fn ask_in(
         }
     }
 
+    dates::lift(&mut hits, &question.plain, ask.today);
     standing::apply(index, catalogue, &mut hits, &allow, OUTDATED)?;
     sort(&mut hits);
     if !ask.corrections.is_empty() {

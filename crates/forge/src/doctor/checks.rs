@@ -281,6 +281,7 @@ fn answers(
                     kinds: Vec::new(),
                     scopes: Vec::new(),
                     since: None,
+                    today: None,
                     forgotten: &forgotten,
                     corrections: &corrections::NONE,
                     explain: false,

@@ -23,6 +23,9 @@ pub(super) const EXACT: f32 = 0.3;
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Evidence {
     pub score: f32,
+    /// What each side added to it.
+    pub(super) by_text: f32,
+    pub(super) by_vector: f32,
     pub bm25: f32,
     pub cosine: f32,
     /// Places in the two rankings, from 1; none when a side did not find it.
@@ -32,6 +35,8 @@ pub struct Evidence {
     pub literal: bool,
     /// The whole question stands in it.
     pub exact: bool,
+    /// Its document is of the time that the question names.
+    pub dated: bool,
 }
 
 /// Merges both rankings, best first.
@@ -77,12 +82,13 @@ pub(super) fn fuse(
         } else {
             0.0
         };
-        e.score = match mode {
-            Mode::Text => by_text,
-            Mode::Vector => e.cosine.max(0.0),
-            Mode::Hybrid if best_text == 0.0 => by_vector * near.clamp(0.0, 1.0),
-            Mode::Hybrid => by_text + VECTOR_WEIGHT * near.clamp(0.0, 1.0) * by_vector,
+        (e.by_text, e.by_vector) = match mode {
+            Mode::Text => (by_text, 0.0),
+            Mode::Vector => (0.0, e.cosine.max(0.0)),
+            Mode::Hybrid if best_text == 0.0 => (0.0, by_vector * near.clamp(0.0, 1.0)),
+            Mode::Hybrid => (by_text, VECTOR_WEIGHT * near.clamp(0.0, 1.0) * by_vector),
         };
+        e.score = e.by_text + e.by_vector;
         if e.literal {
             e.score = e.score.max(0.5) + EXACT;
         }
@@ -90,6 +96,39 @@ pub(super) fn fuse(
     let mut ranked: Vec<(u32, Evidence)> = all.into_iter().collect();
     ranked.sort_by(|a, b| b.1.score.total_cmp(&a.1.score).then(a.0.cmp(&b.0)));
     ranked
+}
+
+/// Where a file counts once, it counts with the best of all its passages: the
+/// words may stand in one and the meaning in another. The passage that is best
+/// by itself stands for the file.
+pub(super) fn pool(ranked: &mut [(u32, Evidence)], mode: Mode, file: impl Fn(u32) -> Option<u32>) {
+    if mode != Mode::Hybrid {
+        return;
+    }
+    let mut files: HashMap<u32, Pooled> = HashMap::new();
+    for (chunk, evidence) in ranked.iter() {
+        let Some(file) = file(*chunk) else { continue };
+        let pooled = files.entry(file).or_default();
+        pooled.best = pooled.best.max(evidence.score);
+        pooled.text = pooled.text.max(evidence.by_text);
+        pooled.vector = pooled.vector.max(evidence.by_vector);
+    }
+    for (chunk, evidence) in ranked.iter_mut() {
+        if let Some(pooled) = file(*chunk).and_then(|file| files.get(&file))
+            && pooled.best > 0.0
+        {
+            let whole = (pooled.text + pooled.vector).max(pooled.best);
+            evidence.score *= whole / pooled.best;
+        }
+    }
+    ranked.sort_by(|a, b| b.1.score.total_cmp(&a.1.score).then(a.0.cmp(&b.0)));
+}
+
+#[derive(Default)]
+struct Pooled {
+    best: f32,
+    text: f32,
+    vector: f32,
 }
 
 /// A cosine on the scale from unrelated, 0, to the same, 1.

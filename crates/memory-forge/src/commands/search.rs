@@ -199,6 +199,7 @@ pub(crate) fn run(
         kinds: args.kinds.iter().map(|k| k.index()).collect(),
         scopes: args.scope.scopes(),
         since,
+        today: Some(crate::settings::day(settings.now)),
         forgotten: &forgotten,
         corrections: &corrections,
         explain: args.explain,
@@ -512,6 +513,9 @@ fn why(hit: &Hit) -> String {
     if e.literal {
         parts.push("holds the string".to_owned());
     }
+    if e.dated {
+        parts.push("dated in the time asked for".to_owned());
+    }
     if hit.passage.standing != Standing::Current || hit.replaced_by.is_some() {
         parts.push("lowered: no longer current".to_owned());
     }
@@ -558,7 +562,7 @@ fn hit_json(hit: &Hit, text: &str, cut: bool) -> serde_json::Value {
     value["why"] = serde_json::json!({
         "textRank": e.text_rank, "bm25": thousandths(e.bm25),
         "vectorRank": e.vector_rank, "cosine": thousandths(e.cosine),
-        "exact": e.exact, "literal": e.literal,
+        "exact": e.exact, "literal": e.literal, "dated": e.dated,
     });
     if !hit.terms.is_empty() {
         value["why"]["terms"] = hit

@@ -9,7 +9,7 @@ use proptest::test_runner::{Config, RngSeed, TestRunner};
 use serde_json::json;
 use testkit::TestWorkspace;
 
-use crate::harness::{answer, found, json, paths, ws};
+use crate::harness::{json, ws};
 
 const TEXT: [&str; 2] = ["--mode", "text"];
 
@@ -813,4 +813,76 @@ fn searching_changes_no_source() {
         ws.run(&[&["search"], flags].concat()).ok();
     }
     assert_eq!(ws.tree_of_sources(), before);
+}
+
+#[test]
+fn a_question_that_says_when_prefers_documents_of_that_time() {
+    // The tests' clock says 2026-03-01.
+    let ws = ws("
+        //- knowledge/one.md
+        ---
+        date: 2026-02-22
+        ---
+        # Concert
+        We heard a string quartet at the concert.
+        //- knowledge/two.md
+        ---
+        date: 2025-11-02
+        ---
+        # Concert
+        We heard a string quartet at the concert hall.
+    ");
+    let first = |question: &str| {
+        let answer = json(&ws.run(&["search", question, "--mode", "text", "--unique", "--json"]));
+        answer["results"][0]["path"].as_str().unwrap().to_owned()
+    };
+    assert_eq!(first("string quartet last week"), "knowledge/one.md");
+    assert_eq!(first("string quartet in November 2025"), "knowledge/two.md");
+    let explained = ws.run(&[
+        "search",
+        "quartet in November 2025",
+        "--explain",
+        "--mode",
+        "text",
+    ]);
+    assert!(
+        explained.ok().contains("dated in the time asked for"),
+        "{explained}"
+    );
+}
+
+/// The words stand in one passage and the meaning in another: for its file
+/// both count.
+#[test]
+fn a_file_counts_with_the_best_of_its_passages() {
+    let filler =
+        "Nothing of interest stands in this paragraph, which is here for its length. ".repeat(30);
+    let ws = ws(&format!(
+        "
+        //- knowledge/both.md
+        # Payments
+        ## Codes
+        The code is zulu seven.
+
+        {filler}
+        ## Failure
+        A charge that was declined is attempted again with exponential backoff.
+        //- knowledge/words.md
+        # List
+        The code is zulu seven.
+        //- knowledge/meaning.md
+        # Charges
+        A charge that was declined is attempted again with exponential backoff.
+    "
+    ));
+    let answer = json(&ws.run(&[
+        "search",
+        "zulu: retry a payment that failed",
+        "--unique",
+        "--json",
+    ]));
+    assert_eq!(
+        answer["results"][0]["path"], "knowledge/both.md",
+        "{answer:#}"
+    );
 }

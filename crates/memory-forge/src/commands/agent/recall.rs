@@ -67,6 +67,7 @@ pub(super) fn run(
             None => vec!["knowledge"],
         },
         since: None,
+        today: Some(crate::settings::day(settings.now)),
         forgotten: &forgotten,
         corrections: &corrections,
         explain: false,
