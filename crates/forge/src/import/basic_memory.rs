@@ -12,7 +12,7 @@ use crate::workspace::Workspace;
 
 pub fn run(workspace: &Workspace, folder: &Path, options: &Options) -> Result<Report, Error> {
     let folder = notes::folder(folder)?;
-    let mut landing = Landing::new(workspace, options);
+    let mut landing = Landing::new(workspace, options)?;
     let kind = Kind {
         source: "basic-memory",
         id: "",

@@ -62,7 +62,7 @@ pub fn run(
     options: &Options,
 ) -> Result<Report, Error> {
     let database = Database::open(file)?;
-    let mut landing = Landing::new(workspace, options);
+    let mut landing = Landing::new(workspace, options)?;
     for (table, why) in &database.missing {
         let shown = file.display().to_string();
         landing

@@ -11,6 +11,7 @@ use jiff::tz::TimeZone;
 
 use super::admit::Tally;
 use super::{Error, Landed, Options, Outcome, Report};
+use crate::corrections::Corrections;
 use crate::document::{self, Document};
 use crate::routing;
 use crate::workspace::{Proposal, RelPath, Role, Workspace, role};
@@ -50,11 +51,15 @@ pub(super) struct Landing<'a> {
     met: HashMap<(&'static str, String), RelPath>,
     batch: Proposal,
     batch_bytes: usize,
+    corrections: Corrections,
     pub(super) report: Report,
 }
 
 impl<'a> Landing<'a> {
-    pub(super) fn new(workspace: &'a Workspace, options: &'a Options) -> Landing<'a> {
+    pub(super) fn new(
+        workspace: &'a Workspace,
+        options: &'a Options,
+    ) -> Result<Landing<'a>, Error> {
         let scan = routing::scan(workspace);
         let mut known = HashMap::new();
         for found in &scan.files {
@@ -69,7 +74,7 @@ impl<'a> Landing<'a> {
                 known.insert((source, id), found.path.clone());
             }
         }
-        Landing {
+        Ok(Landing {
             workspace,
             options,
             known,
@@ -77,16 +82,31 @@ impl<'a> Landing<'a> {
             met: HashMap::new(),
             batch: Proposal::default(),
             batch_bytes: 0,
+            corrections: Corrections::read(workspace)?,
             report: Report::default(),
+        })
+    }
+
+    /// An old text may repeat what was corrected since. It is taken as it is,
+    /// so that a session still reads as it was, with the corrections in its
+    /// front matter, where every reader meets them.
+    fn mark(&self, text: &mut String) {
+        let told = self.corrections.told_of(text);
+        if told.is_empty() {
+            return;
+        }
+        let told: Vec<&str> = told.iter().map(String::as_str).collect();
+        let document = document::parse(text.as_str());
+        let edit = document.set_front_matter_list("corrected", &told);
+        if let Ok(marked) = document::apply(&document.text, vec![edit]) {
+            *text = marked;
         }
     }
 
-    /// Decides about one document, and writes what has come together. Every
-    /// imported document passes here, whole and with the workspace at hand: a
-    /// fact that was corrected is marked here and not dropped, so that a
-    /// session still reads as it was.
-    pub(super) fn place(&mut self, incoming: Incoming) -> Result<(), Error> {
+    /// Decides about one document, and writes what has come together.
+    pub(super) fn place(&mut self, mut incoming: Incoming) -> Result<(), Error> {
         self.report.tally.add(&incoming.tally);
+        self.mark(&mut incoming.text);
         let key = (incoming.source, incoming.source_id.clone());
         if let Some(other) = self.met.get(&key) {
             let why = format!("it is the same as what became `{other}`");

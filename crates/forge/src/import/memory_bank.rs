@@ -17,7 +17,7 @@ const MOST_PROPOSALS: usize = 20;
 
 pub fn run(workspace: &Workspace, folder: &Path, options: &Options) -> Result<Report, Error> {
     let folder = notes::folder(folder)?;
-    let mut landing = Landing::new(workspace, options);
+    let mut landing = Landing::new(workspace, options)?;
     let kind = Kind {
         source: "memory-bank",
         id: "",

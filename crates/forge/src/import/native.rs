@@ -14,7 +14,7 @@ use crate::workspace::{Workspace, read_beyond};
 
 /// Imports what Claude Code remembers; `claude` is its folder, `~/.claude`.
 pub fn run(workspace: &Workspace, claude: &Path, options: &Options) -> Result<Report, Error> {
-    let mut landing = Landing::new(workspace, options);
+    let mut landing = Landing::new(workspace, options)?;
     let memory = memory_folder(workspace, claude);
     let kind = Kind {
         source: "claude-memory",

@@ -15,14 +15,16 @@ use super::admit::{Tally, admit};
 use super::land::{Incoming, Landing};
 use super::page::{EntryId, Kind, Page, heading, one_line};
 use super::{Error, Options, Report, Skipped, day, jsonl, modified, moment, name_from, short};
-use crate::agents::claude::project_folders;
 use crate::document;
 use crate::workspace::{RelPath, Workspace};
 
 mod claude;
 mod codex;
+mod find;
 mod injected;
 mod tools;
+
+use find::{Found, name_of};
 
 /// Where clients keep their sessions.
 #[derive(Clone, Debug, Default)]
@@ -50,10 +52,10 @@ pub fn run(
     homes: &Homes,
     options: &Options,
 ) -> Result<Report, Error> {
-    let mut landing = Landing::new(workspace, options);
+    let mut landing = Landing::new(workspace, options)?;
     let mut found = match paths.is_empty() {
-        true => of_workspace(workspace, homes, &mut landing.report),
-        false => named(paths, &mut landing.report)?,
+        true => find::of_workspace(workspace, homes, &mut landing.report),
+        false => find::named(paths, &mut landing.report)?,
     };
     // The newest first, so that a limit keeps them; then by name, for order.
     found.sort_by_cached_key(|it| (std::cmp::Reverse(modified(&it.path)), it.path.clone()));
@@ -67,12 +69,6 @@ pub fn run(
     }
     landing.report.files.sort_by(|a, b| a.path.cmp(&b.path));
     landing.finish()
-}
-
-struct Found {
-    path: PathBuf,
-    /// Named as a file, and not found in a folder.
-    explicit: bool,
 }
 
 /// Imports one transcript, if there is something to import.
@@ -465,107 +461,6 @@ fn format(record: &Value) -> Option<Format> {
         "" if record["messages"].is_array() => Some(Format::Other("another program")),
         _ => None,
     }
-}
-
-/// The transcripts that are named: files, and all below folders.
-fn named(paths: &[PathBuf], report: &mut Report) -> Result<Vec<Found>, Error> {
-    let mut found = Vec::new();
-    for path in paths {
-        if path.is_dir() {
-            found.extend(below(path, report));
-        } else if path.exists() {
-            found.push(Found {
-                path: path.clone(),
-                explicit: true,
-            });
-        } else {
-            return Err(Error::Missing { path: path.clone() });
-        }
-    }
-    Ok(found)
-}
-
-/// The transcripts that belong to the workspace.
-fn of_workspace(workspace: &Workspace, homes: &Homes, report: &mut Report) -> Vec<Found> {
-    let mut found = Vec::new();
-    let root = workspace.root();
-    if let Some(claude) = &homes.claude {
-        let folders = project_folders(root);
-        let mut names = vec![folders.sessions, folders.memory];
-        names.dedup();
-        for name in names {
-            found.extend(below(&claude.join("projects").join(name), report));
-        }
-    }
-    if let Some(codex) = &homes.codex {
-        // Codex keeps the sessions of all projects in one place.
-        let mut other = below(&codex.join("sessions"), report);
-        other.retain(|it| codex::is_of(&it.path, root));
-        found.extend(other);
-    }
-    if found.is_empty() {
-        let folders = [&homes.claude, &homes.codex].into_iter().flatten();
-        for folder in folders {
-            report.skip(
-                folder.display().to_string(),
-                "it has no session of this project",
-            );
-        }
-    }
-    found
-}
-
-/// Deep enough for `sessions/2026/11/15/`.
-const DEPTH: usize = 8;
-const MOST_ENTRIES: usize = 200_000;
-
-/// Every `.jsonl` below a folder but those of helpers, whose work is folded
-/// into the session that called them. Links are not followed.
-fn below(folder: &Path, report: &mut Report) -> Vec<Found> {
-    let mut found = Vec::new();
-    let mut folders = vec![(folder.to_path_buf(), DEPTH)];
-    let (mut entries_seen, mut helpers) = (0, 0);
-    while let Some((folder, depth)) = folders.pop() {
-        let Ok(entries) = std::fs::read_dir(&folder) else {
-            continue;
-        };
-        for entry in entries.flatten() {
-            entries_seen += 1;
-            if entries_seen > MOST_ENTRIES {
-                report.skip(
-                    folder.display().to_string(),
-                    "there are too many files in it",
-                );
-                return found;
-            }
-            let path = entry.path();
-            let Ok(kind) = entry.file_type() else {
-                continue;
-            };
-            if kind.is_dir() && depth > 0 {
-                folders.push((path, depth - 1));
-            } else if kind.is_file() && path.extension().is_some_and(|it| it == "jsonl") {
-                match name_of(&path).starts_with("agent-") {
-                    true => helpers += 1,
-                    false => found.push(Found {
-                        path,
-                        explicit: false,
-                    }),
-                }
-            }
-        }
-    }
-    if helpers > 0 {
-        let what = format!("{}: agent-*.jsonl ({helpers})", folder.display());
-        report.skip(what, "sub-agents are folded into the session that called them; name such a file to import it");
-    }
-    found
-}
-
-fn name_of(path: &Path) -> String {
-    path.file_name()
-        .map(|name| name.to_string_lossy().into_owned())
-        .unwrap_or_default()
 }
 
 /// `1 prompt`, `2 prompts`; also for `summary`.

@@ -1215,3 +1215,29 @@ fn real_transcripts_are_imported_and_found() {
     );
     assert_eq!(ws.tree_of_sources(), before);
 }
+
+/// A session from before a correction still reads as it was, and says what
+/// holds now; the second run finds nothing to do.
+#[test]
+fn what_was_corrected_since_is_imported_with_its_correction() {
+    let ws = ws("");
+    ws.run(&[
+        "forget",
+        "--fact",
+        "the quokka job does not run then",
+        "--instead",
+        "The quokka job runs every day",
+    ])
+    .ok();
+    put(
+        &claude_folder(&ws).join(format!("{ID}.jsonl")),
+        lines(&talk()),
+    );
+    ws.run(&["import", "transcripts"]).ok();
+    let page = ws.read(PAGE);
+    assert!(page.contains("The quokka job does not run then."), "{page}");
+    let front = page.split("\n---\n").next().unwrap();
+    assert!(front.contains("runs every day"), "{page}");
+    ws.run(&["import", "transcripts"]).ok();
+    assert_eq!(ws.read(PAGE), page);
+}

@@ -9,7 +9,7 @@ use proptest::test_runner::{Config, RngSeed, TestRunner};
 use serde_json::json;
 use testkit::TestWorkspace;
 
-use crate::harness::{json, ws};
+use crate::harness::{answer, found, json, paths, ws};
 
 const TEXT: [&str; 2] = ["--mode", "text"];
 
@@ -207,7 +207,7 @@ fn the_answer_as_json() {
                 "text": "---\nimportance: 7\n---\n# Refunds\n\nMoney goes back.",
                 "why": {
                     "textRank": 1, "bm25": null, "vectorRank": null, "cosine": 0.0,
-                    "exact": false, "literal": false,
+                    "exact": false, "literal": false, "dated": false,
                     "terms": [{
                         "term": "money", "idf": null, "body": 1,
                         "inHeadings": false, "inTitle": false, "score": null,

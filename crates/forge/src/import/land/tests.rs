@@ -29,7 +29,7 @@ fn incoming(text: &str) -> Incoming {
 fn import(ws: &TestWorkspace, text: &str, force: bool) -> Outcome {
     let workspace = Workspace::open(ws.root()).unwrap();
     let options = options(force);
-    let mut landing = Landing::new(&workspace, &options);
+    let mut landing = Landing::new(&workspace, &options).unwrap();
     landing.place(incoming(text)).unwrap();
     landing.finish().unwrap().files[0].outcome
 }
