@@ -353,7 +353,8 @@ impl Three<'_, '_> {
         let [base, ours, theirs] = self.units(index);
         let (base, now) = (base?, ours.or(theirs)?);
         if now.what == What::Heading {
-            return None;
+            // A new name is text that somebody wrote.
+            return (base.same != now.same).then_some(true);
         }
         let of = if ours.is_some() {
             &self.of_ours
