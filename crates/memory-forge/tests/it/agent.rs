@@ -293,7 +293,7 @@ fn the_index_stays_within_its_caps_and_is_undone_whole() {
     for n in 0..230 {
         ws.write(
             &format!("{AT}/t{n:03}.md"),
-            format!("---\nname: T{n}\ndescription: d\n---\nText {n}\n"),
+            format!("---\nname: T{n}\ndescription: d\nmodified: 2026-01-01\n---\nText {n}\n"),
         );
     }
     ws.write(
