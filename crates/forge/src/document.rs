@@ -145,6 +145,14 @@ impl Document {
             .position(|section| section.level > 0 && section.title.trim().to_lowercase() == wanted)
     }
 
+    /// The section whose heading begins at `offset`.
+    pub fn section_at(&self, offset: usize) -> Option<&Section> {
+        // Behind the preamble, headings stand in the order of the text.
+        let headings = self.sections.get(1..)?;
+        let found = headings.binary_search_by_key(&offset, |section| section.heading.start);
+        found.ok().map(|index| &headings[index])
+    }
+
     /// Whether `offset` lies in a code block or in code within a line.
     pub fn in_code(&self, offset: usize) -> bool {
         // Code blocks can contain no other code, so both lists are sorted and

@@ -269,7 +269,7 @@ fn render(learning: &Learning) -> String {
         "---\n_{date}_\n\n{} **{}**: {}\n",
         category.icon(),
         category.name(),
-        document::inert_block(&learning.insight)
+        guarded(&learning.insight)
     );
     if !learning.tags.is_empty() {
         out.push_str(&format!("\nTags: `{}`\n", learning.tags.join(", ")));
@@ -278,6 +278,32 @@ fn render(learning: &Learning) -> String {
         out.push_str(&format!("\n_Context: {}_\n", document::inert_line(context)));
     }
     out
+}
+
+/// A text without structure, in which no line passes for tags or context.
+fn guarded(text: &str) -> String {
+    let block = document::inert_block(text);
+    let lines = block.lines().map(|line| {
+        let tags = line.strip_prefix("Tags: `");
+        let context = line.strip_prefix("_Context:");
+        match (tags, context) {
+            (Some(rest), _) => format!("Tags\\: `{rest}"),
+            (_, Some(rest)) => format!("\\_Context:{rest}"),
+            _ => line.to_owned(),
+        }
+    });
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+/// A line as it was before [`guarded`] wrote it.
+fn unguarded(line: &str) -> String {
+    let tags = line.strip_prefix("Tags\\: `");
+    let context = line.strip_prefix("\\_Context:");
+    match (tags, context) {
+        (Some(rest), _) => format!("Tags: `{rest}"),
+        (_, Some(rest)) => format!("_Context:{rest}"),
+        _ => shown(line),
+    }
 }
 
 /// Every entry of a file, in its order, whatever form it has.
@@ -322,10 +348,7 @@ pub(super) fn entries(document: &Document) -> Vec<Dated> {
                 (date, start + line.len())
             }
             BlockKind::Heading => {
-                let heading = document
-                    .sections
-                    .iter()
-                    .find(|section| section.level > 0 && section.heading.start == block.span.start);
+                let heading = document.section_at(block.span.start);
                 let title = heading.map_or("", |section| section.title.as_str());
                 let Some(date) = title.get(..10).and_then(|it| it.parse::<Date>().ok()) else {
                     continue;
@@ -392,7 +415,8 @@ fn learning_of(body: &str, date: Option<Date>) -> Option<Learning> {
     let text = lines.join("\n");
     let text = text.trim().trim_start_matches(':').trim_start();
     let (category, insight) = labelled(text);
-    let insight = insight.lines().map(shown).collect::<Vec<_>>().join("\n");
+    let insight: Vec<String> = insight.lines().map(unguarded).collect();
+    let insight = insight.join("\n");
     let insight = insight.trim().to_owned();
     (!insight.is_empty()).then(|| Learning {
         date,

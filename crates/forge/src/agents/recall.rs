@@ -17,8 +17,12 @@ use crate::workspace::{RelPath, Workspace, git};
 
 /// Topics that are given at most.
 pub const MOST: usize = 5;
-/// Below this a passage has nothing to do with the question.
-pub const LEAST_RELEVANCE: f32 = 0.2;
+/// Below this a passage has nothing to do with the question, though a word or
+/// two may be the same.
+const LEAST_BY_WORDS: f32 = 0.2;
+/// The same without any word in common: short texts are all somewhat near to
+/// one another.
+const LEAST_BY_MEANING: f32 = 0.35;
 
 /// Whether a document of the index is a topic of this memory.
 pub fn is_of(home: &Home, entry: &Entry) -> bool {
@@ -52,7 +56,11 @@ pub fn recalled(
     let known = Corrections::read(workspace).unwrap_or_default();
     let mut found = Vec::new();
     answer.hits.retain_mut(|hit| {
-        if found.len() == MOST || hit.relevance < LEAST_RELEVANCE {
+        let least = match hit.evidence.text_rank {
+            Some(_) => LEAST_BY_WORDS,
+            None => LEAST_BY_MEANING,
+        };
+        if found.len() == MOST || hit.relevance < least {
             return false;
         }
         let Ok(path) = RelPath::new(&hit.passage.path) else {

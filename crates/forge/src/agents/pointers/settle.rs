@@ -111,8 +111,7 @@ fn step(
         if drop_lost {
             units.retain(|unit| !matches!(unit.kind, UnitKind::Lost { .. }));
         }
-        units.retain(|unit| unit.kind != UnitKind::Note);
-        units
+        without_notes(units)
     };
     let here = read(0, index);
     let (mut behind, mut moved): (Vec<Unit>, String) = Default::default();
@@ -120,7 +119,7 @@ fn step(
         let (pointers, rest) = split_page(page);
         for unit in read(number + 1, pointers) {
             match unit.kind {
-                UnitKind::Pointer => behind.push(unit),
+                UnitKind::Pointer | UnitKind::Lost { .. } => behind.push(unit),
                 UnitKind::Title => {}
                 _ if unit.text.trim().is_empty() => {}
                 _ => add_lines(&mut moved, &unit.text),
@@ -158,6 +157,8 @@ fn step(
             more: 0,
         };
     }
+    let here = with_less_text(names, here.clone(), candidates, keep, &mut moved);
+    draft.here = here.iter().collect();
     let chosen = choose(&here, &behind, &new, candidates, keep);
     draft.here.retain(|unit| chosen.holds(unit));
     draft.back.retain(|unit| chosen.holds(unit));
@@ -171,9 +172,7 @@ fn step(
     away.extend(behind.iter().filter(|unit| !chosen.holds(unit)));
     for unit in here.iter().filter(|unit| !chosen.holds(unit)) {
         match unit.kind {
-            UnitKind::Pointer if keep == Keep::Text || units::lines(&unit.text) == 1 => {
-                away.push(unit);
-            }
+            _ if is_pointer(unit, keep) => away.push(unit),
             _ if unit.text.trim().is_empty() => {}
             _ => add_lines(&mut moved, &unit.text),
         }
@@ -220,6 +219,71 @@ fn add_lines(out: &mut String, text: &str) {
     if !text.is_empty() && !text.ends_with(['\n', '\r']) {
         out.push('\n');
     }
+}
+
+/// Takes out lines of ours, and the blank line behind one that stood alone.
+fn without_notes(units: Vec<Unit>) -> Vec<Unit> {
+    let mut out: Vec<Unit> = Vec::new();
+    let mut drops_blank = false;
+    for unit in units {
+        let is_blank = unit.text.trim().is_empty();
+        if unit.kind == UnitKind::Note {
+            drops_blank = !out.last().is_some_and(|it| is_pointer(it, Keep::Text));
+        } else if !(std::mem::take(&mut drops_blank) && is_blank) {
+            out.push(unit);
+        }
+    }
+    out
+}
+
+/// The pieces of an index without the text that leaves no room for a pointer.
+/// What is left is read anew each time, since it may read differently.
+fn with_less_text(
+    names: &Names,
+    mut here: Vec<Unit>,
+    candidates: &[Candidate],
+    keep: Keep,
+    moved: &mut String,
+) -> Vec<Unit> {
+    let longest = candidates.iter().map(|it| it.line.len()).max().unwrap_or(0);
+    let room = SPARE.plus(Size {
+        lines: 1,
+        bytes: longest.max(units::LONGEST) + 8,
+    });
+    for round in 0..10 {
+        let mut taken = room;
+        let mut kept: Vec<Unit> = Vec::new();
+        let mut changed = false;
+        for unit in here {
+            let size = taken.plus(Size::of(&unit.text));
+            if is_pointer(&unit, keep) {
+                kept.push(unit);
+            } else if keep == Keep::Text && round < 9 && size.within(MOST) {
+                taken = size;
+                kept.push(unit);
+            } else {
+                changed = true;
+                if !unit.text.trim().is_empty() {
+                    add_lines(moved, &unit.text);
+                }
+            }
+        }
+        here = kept;
+        if !changed {
+            break;
+        }
+        let mut text = String::new();
+        here.iter()
+            .for_each(|unit| add_lines(&mut text, &unit.text));
+        here = without_notes(units::units(&text, names));
+    }
+    here
+}
+
+/// Whether it is a line that may stand on a page as well as in the index.
+fn is_pointer(unit: &Unit, keep: Keep) -> bool {
+    matches!(unit.kind, UnitKind::Pointer | UnitKind::Lost { .. })
+        && (keep == Keep::Text || units::lines(&unit.text) == 1)
 }
 
 fn index_fits(text: &str) -> bool {
@@ -273,9 +337,7 @@ fn choose<'a>(
     };
     let worth: HashMap<&String, f64> = candidates.iter().map(|it| (&it.target, it.worth)).collect();
     let all = || here.iter().chain(behind);
-    let is_pointer = |unit: &&Unit| {
-        unit.kind == UnitKind::Pointer && (keep == Keep::Text || units::lines(&unit.text) == 1)
-    };
+    let is_pointer = |unit: &&Unit| is_pointer(unit, keep);
     let newest = candidates
         .iter()
         .max_by(|a, b| (a.written, &b.target).cmp(&(b.written, &a.target)));
@@ -367,9 +429,10 @@ impl Draft<'_> {
             let found = units::targets(text, self.names);
             let units = units::units(text, self.names);
             let has_note = units.iter().any(|unit| unit.kind == UnitKind::Note);
+            let lines: HashSet<&str> = self.new.iter().copied().collect();
             let new = candidates
                 .iter()
-                .filter(|it| self.new.contains(&it.line.as_str()));
+                .filter(|it| lines.contains(it.line.as_str()));
             let back = self.back.iter().flat_map(|unit| &unit.targets);
             has_note == self.note.is_some()
                 && new
@@ -384,7 +447,7 @@ impl Draft<'_> {
     }
 
     fn at(&self, place: Place) -> String {
-        let is_pointer = |unit: &&Unit| unit.kind == UnitKind::Pointer;
+        let is_pointer = |unit: &&Unit| is_pointer(unit, Keep::Text);
         let adds = !self.new.is_empty() || self.note.is_some() || !self.back.is_empty();
         let (at, block) = match adds {
             true => self.place(place),
@@ -471,7 +534,7 @@ impl Draft<'_> {
         }
         let first = units
             .iter()
-            .position(|unit| unit.kind == UnitKind::Pointer && unit.section <= 1);
+            .position(|unit| is_pointer(unit, Keep::Text) && unit.section <= 1);
         if let Some(mut first) = first {
             // An indented one belongs to an item above it.
             while units[first].text.starts_with(' ') && !units[first].begins && first > 0 {

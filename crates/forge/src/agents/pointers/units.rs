@@ -49,7 +49,7 @@ pub(super) struct Names<'a> {
 }
 
 /// An item that is longer is content, not a pointer, and stays in its place.
-const LONGEST: usize = 2_000;
+pub(super) const LONGEST: usize = 2_000;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Size {
     pub(super) lines: usize,
@@ -107,10 +107,13 @@ pub(super) fn units(text: &str, names: &Names) -> Vec<Unit> {
         };
         cuts.push((block.span.start, kind, true));
     }
+    let starts: HashSet<usize> = cuts.iter().map(|(at, ..)| *at).collect();
+    cuts.retain(|(at, ..)| {
+        let before = pieces.partition_point(|(span, _)| span.start <= *at);
+        before == 0 || pieces[before - 1].0.end <= *at
+    });
     for (span, kind) in &pieces {
-        cuts.retain(|(at, ..)| !(span.start..span.end).contains(at));
-        let begins = document.blocks.iter().any(|it| it.span.start == span.start);
-        cuts.push((span.start, kind.clone(), begins));
+        cuts.push((span.start, kind.clone(), starts.contains(&span.start)));
         cuts.push((span.end, UnitKind::Other, false));
     }
     cuts.push((0, UnitKind::Other, false));
@@ -140,10 +143,9 @@ fn unit(
     let inside = links[first..]
         .iter()
         .take_while(|link| link.span.start < span.end);
-    let section = document
-        .sections
-        .iter()
-        .rfind(|section| section.level > 0 && section.heading.start <= span.start);
+    let sections = &document.sections;
+    let above = sections.partition_point(|it| it.level == 0 || it.heading.start <= span.start);
+    let section = above.checked_sub(1).map(|index| &sections[index]);
     Unit {
         text: document.str(&span).to_owned(),
         kind,
@@ -213,11 +215,7 @@ fn is_item(line: &str) -> bool {
 }
 
 fn heading(document: &Document, span: &Range<usize>, names: &Names) -> UnitKind {
-    let section = document
-        .sections
-        .iter()
-        .find(|section| section.level > 0 && section.heading.start == span.start);
-    match section {
+    match document.section_at(span.start) {
         Some(section) if document.str(span).trim_end() == names.shelf.title() => {
             debug_assert_eq!(section.level, 1);
             UnitKind::Title

@@ -42,7 +42,7 @@ pub(crate) struct RememberArgs {
     description: Option<String>,
 
     /// What it is about [default: project]
-    #[arg(long = "type", short, value_name = "TYPE")]
+    #[arg(long = "type", short = 't', value_name = "TYPE")]
     kind: Option<TopicKind>,
 
     /// From 1 to 10; what is important keeps its place in the index longer
