@@ -198,7 +198,7 @@ impl Plan {
 
 /// The name of the index that points to a topic.
 pub(super) fn index_of(path: &RelPath) -> &'static str {
-    let private = path.as_str().ends_with(topics::PRIVATE_SUFFIX);
+    let private = path.is_private();
     SHELVES[usize::from(private)].index
 }
 
@@ -333,7 +333,7 @@ const SHELVES: [Shelf; 2] = [
     },
     Shelf {
         index: PRIVATE,
-        suffix: topics::PRIVATE_SUFFIX,
+        suffix: workspace::PRIVATE,
         private: true,
     },
 ];
@@ -412,7 +412,7 @@ impl Shelf {
         let Ok(path) = home.folder().join(target) else {
             return false;
         };
-        (self.private || !target.ends_with(topics::PRIVATE_SUFFIX))
+        (self.private || !target.ends_with(workspace::PRIVATE))
             && workspace.absolute(&path).symlink_metadata().is_ok()
     }
 }

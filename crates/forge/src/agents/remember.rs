@@ -6,13 +6,14 @@ use std::collections::HashSet;
 
 use jiff::Timestamp;
 
-use super::topics::{self, Kind, PRIVATE_SUFFIX, Topic, is_topic};
+use super::topics::{self, Kind, Topic, is_topic};
 use super::{Error, Home, pointers};
 use crate::corrections;
 use crate::document::{self, Document, Edit};
 use crate::index::terms::fold;
 use crate::secrets;
-use crate::workspace::{self, Change, Receipt, RelPath, Workspace, slug};
+use crate::teams::private;
+use crate::workspace::{self, Change, PRIVATE, Receipt, RelPath, Workspace, slug};
 
 /// A memory to keep.
 #[derive(Debug, Clone, Copy)]
@@ -67,8 +68,8 @@ pub fn remember(
     refuse_secrets(&[new.name, description, &body])?;
     corrections::refuse(workspace, &[new.name, description, &body])?;
     refuse_what_is_kept_elsewhere(&body)?;
-    let private = new.private.unwrap_or(new.kind == Kind::User);
-    let suffix = if private { PRIVATE_SUFFIX } else { ".md" };
+    let own = new.private.unwrap_or(new.kind == Kind::User);
+    let suffix = if own { PRIVATE } else { ".md" };
     let path = home.file(&format!("{}{suffix}", slug(new.name)?))?;
     // Where case does not tell files apart, `memory.md` is the index.
     let name = path.file_name();
@@ -177,6 +178,12 @@ fn change(
         let before = topics.iter().find(|topic| topic.path == *path);
         let after = Topic::read(home, path.clone(), text.clone(), Timestamp::MAX);
         change.write(path, text.as_bytes());
+        if path.is_private()
+            && let Some(rule) = private::ignoring(workspace)?
+        {
+            change.read(&rule.path)?;
+            change.write(&rule.path, rule.after);
+        }
         if let Some(before) = before {
             pointers::reword(change, workspace, home, before, &after)?;
         }

@@ -50,9 +50,6 @@ impl fmt::Display for Kind {
     }
 }
 
-/// What a private file's name ends with; git ignores such files.
-pub const PRIVATE_SUFFIX: &str = ".local.md";
-
 /// Files of an agent's folder that are kept by other means.
 pub const STATE_FILES: [&str; 4] = ["state.md", "learnings.md", "output.md", "feedback.md"];
 
@@ -108,7 +105,7 @@ impl Topic {
     }
 
     pub fn is_private(&self) -> bool {
-        self.path.as_str().ends_with(PRIVATE_SUFFIX)
+        self.path.is_private()
     }
 }
 

@@ -434,3 +434,29 @@ fn rotation_moves_old_entries_and_search_still_finds_them() {
     let archive = format!("{AT}/state-archive.md");
     assert!(found(&ws, "Word1", &["--scope", "all"]).contains(&archive));
 }
+
+/// What is about a person must not be one `git add` away from everyone.
+#[test]
+fn the_first_private_memory_is_hidden_from_git() {
+    let ws = ws("");
+    ws.git_init();
+    agent(
+        &ws,
+        &[
+            "remember",
+            "Habits",
+            "--type",
+            "user",
+            "--content",
+            "Prefers short answers.",
+        ],
+    )
+    .ok();
+    assert!(ws.read(".gitignore").contains("*.local.md"));
+    assert!(!ws.read(&format!("{AT}/MEMORY.local.md")).is_empty());
+    ws.run(&["doctor", "--undo", "--yes"]).ok();
+    assert!(
+        !ws.root().join(".gitignore").exists(),
+        "one change, undone as one"
+    );
+}
