@@ -70,7 +70,11 @@ pub(crate) const SKILLS: [Source; 18] = [
 pub(crate) const AGENTS: [Source; 3] = [agent!("mind"), agent!("orchestrator"), agent!("builder")];
 
 /// What the skill `memory-forge` points to.
-pub(crate) const REFERENCES: [(&str, &str); 2] = [
+pub(crate) const REFERENCES: [(&str, &str); 3] = [
+    (
+        "agents.md",
+        plugin!("skills/memory-forge/references/agents.md"),
+    ),
     (
         "monorepo.md",
         plugin!("skills/memory-forge/references/monorepo.md"),
