@@ -159,6 +159,20 @@ fn step(
     }
     let here = with_less_text(names, here.clone(), candidates, keep, &mut moved);
     draft.here = here.iter().collect();
+    draft.note = (!moved.is_empty()).then(|| names.shelf.note(0));
+    let whole = draft.written(candidates);
+    if index_fits(&whole) && keep == Keep::Text {
+        let texts = Texts {
+            index: Some(whole),
+            pages: pages(names, &[], &moved),
+        };
+        return Settled {
+            texts,
+            added,
+            lost,
+            more: 0,
+        };
+    }
     let chosen = choose(&here, &behind, &new, candidates, keep);
     draft.here.retain(|unit| chosen.holds(unit));
     draft.back.retain(|unit| chosen.holds(unit));
