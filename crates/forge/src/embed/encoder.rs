@@ -5,7 +5,7 @@
 use super::Embedder;
 use super::container::{Container, F32s};
 use super::kernels::{self, Level};
-use super::maths::{GROUP, Rounded};
+use super::maths::{Attended, GROUP, Rounded};
 use super::wordpiece::{UNKNOWN, WordPiece};
 
 const HIDDEN: usize = 384;
@@ -101,12 +101,13 @@ impl Encoder {
         kernels::add_and_norm(level, &mut x, &change, self.norm.gain, self.norm.bias);
 
         let mut rounded = Rounded::default();
+        let mut attended = Attended::default();
         let mut qkv = vec![0f32; rows * 3 * HIDDEN];
         let mut wide = vec![0f32; rows * WIDE];
         for layer in &self.layers {
             kernels::round(level, &x, HIDDEN, &mut rounded);
             layer.qkv.apply(level, &rounded, &mut qkv);
-            kernels::attention(level, &qkv, HIDDEN, &mut change);
+            kernels::attention(level, &qkv, HIDDEN, &mut change, &mut attended);
             kernels::round(level, &change, HIDDEN, &mut rounded);
             layer.mix.apply(level, &rounded, &mut change);
             layer.mix_norm.apply(level, &mut x, &change);

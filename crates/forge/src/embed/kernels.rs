@@ -4,7 +4,7 @@
 //! floating-point numbers keep the order of `maths::linear`.
 
 use super::container::F32s;
-use super::maths::{self, BLOCK, GROUP, Rounded};
+use super::maths::{self, Attended, BLOCK, GROUP, Rounded};
 
 /// What the processor can do. Only this file can make one, so that holding a
 /// level proves that its instructions are there.
@@ -93,9 +93,16 @@ macro_rules! on_every_level {
                 fn wide($($arg: $type),*) {
                     maths::$name($($arg),*);
                 }
-                if level.0 != Kind::Portable {
-                    // SAFETY: every other level has detected AVX2.
-                    return unsafe { wide($($arg),*) };
+                #[target_feature(enable = "avx2,avx512f,avx512bw")]
+                fn wider($($arg: $type),*) {
+                    maths::$name($($arg),*);
+                }
+                match level.0 {
+                    Kind::Portable => {}
+                    // SAFETY: the level has detected AVX2.
+                    Kind::Avx2 => return unsafe { wide($($arg),*) },
+                    // SAFETY: the level has detected these too.
+                    Kind::Avx512 => return unsafe { wider($($arg),*) },
                 }
             }
             let Level(_) = level;
@@ -108,7 +115,28 @@ on_every_level! {
     round(x: &[f32], width: usize, to: &mut Rounded);
     add_and_norm(x: &mut [f32], added: &[f32], gain: F32s, bias: F32s);
     gelu(x: &mut [f32]);
-    attention(qkv: &[f32], width: usize, out: &mut [f32]);
+}
+
+/// Attention with the level's own products; see [`maths::attention`].
+pub(super) fn attention(
+    level: Level,
+    qkv: &[f32],
+    width: usize,
+    out: &mut [f32],
+    room: &mut Attended,
+) {
+    match level.0 {
+        Kind::Portable => maths::attention(qkv, width, out, room, maths::pair_sums),
+        // SAFETY: a level is made only after its features were detected.
+        #[cfg(target_arch = "x86_64")]
+        Kind::Avx2 => unsafe { x86::attention_avx2(qkv, width, out, room) },
+        // SAFETY: as above.
+        #[cfg(target_arch = "x86_64")]
+        Kind::Avx512 => unsafe { x86::attention_avx512(qkv, width, out, room) },
+        // SAFETY: NEON is part of the architecture.
+        #[cfg(target_arch = "aarch64")]
+        Kind::Neon => unsafe { arm::attention_neon(qkv, width, out, room) },
+    }
 }
 
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
@@ -204,14 +232,80 @@ mod x86 {
 
     use super::{SCALES, Tile};
     use crate::embed::container::F32s;
-    use crate::embed::maths::{BLOCK, BLOCK_BYTES, GROUP, Rounded};
+    use crate::embed::maths::{
+        self, Attended, BLOCK, BLOCK_BYTES, Columns, GROUP, Pair, QUERIES, Rounded,
+    };
+
+    #[target_feature(enable = "avx2")]
+    pub(super) fn attention_avx2(qkv: &[f32], width: usize, out: &mut [f32], room: &mut Attended) {
+        maths::attention(qkv, width, out, room, |rows, columns| {
+            pair_sums_avx2(rows, columns)
+        });
+    }
+
+    #[target_feature(enable = "avx2,avx512f,avx512bw,avx512vnni")]
+    pub(super) fn attention_avx512(
+        qkv: &[f32],
+        width: usize,
+        out: &mut [f32],
+        room: &mut Attended,
+    ) {
+        maths::attention(qkv, width, out, room, |rows, columns| {
+            pair_sums_avx512(rows, columns)
+        });
+    }
+
+    #[target_feature(enable = "avx2")]
+    fn pair_sums_avx2(rows: &[[Pair; QUERIES]], columns: &[Columns]) -> [[i32; BLOCK]; QUERIES] {
+        let mut out = [[0; BLOCK]; QUERIES];
+        // Half of the rows at a time, so that sums stay in registers.
+        for first in (0..QUERIES).step_by(4) {
+            let mut sums = [[_mm256_setzero_si256(); 2]; 4];
+            for (row, columns) in rows.iter().zip(columns) {
+                for half in 0..2 {
+                    // SAFETY: 16 numbers are two times 32 bytes.
+                    let columns =
+                        unsafe { _mm256_loadu_si256(columns.as_ptr().add(8 * half).cast()) };
+                    for (sums, &a) in sums.iter_mut().zip(&row[first..]) {
+                        let product = _mm256_madd_epi16(_mm256_set1_epi32(a), columns);
+                        sums[half] = _mm256_add_epi32(sums[half], product);
+                    }
+                }
+            }
+            for (out, sums) in out[first..].iter_mut().zip(sums) {
+                for (half, sum) in sums.into_iter().enumerate() {
+                    // SAFETY: 16 numbers are two times 32 bytes.
+                    unsafe { _mm256_storeu_si256(out.as_mut_ptr().add(8 * half).cast(), sum) };
+                }
+            }
+        }
+        out
+    }
+
+    #[target_feature(enable = "avx2,avx512f,avx512bw,avx512vnni")]
+    fn pair_sums_avx512(rows: &[[Pair; QUERIES]], columns: &[Columns]) -> [[i32; BLOCK]; QUERIES] {
+        let mut sums = [_mm512_setzero_si512(); QUERIES];
+        for (row, columns) in rows.iter().zip(columns) {
+            // SAFETY: 16 numbers are 64 bytes.
+            let columns = unsafe { _mm512_loadu_si512(columns.as_ptr().cast()) };
+            for (sum, &a) in sums.iter_mut().zip(row) {
+                *sum = _mm512_dpwssd_epi32(*sum, columns, _mm512_set1_epi32(a));
+            }
+        }
+        let mut out = [[0; BLOCK]; QUERIES];
+        for (out, sum) in out.iter_mut().zip(sums) {
+            // SAFETY: 16 numbers are 64 bytes.
+            unsafe { _mm512_storeu_si512(out.as_mut_ptr().cast(), sum) };
+        }
+        out
+    }
 
     tiles!(linear_avx2, "avx2", tile_avx2, [4, 2, 1]);
     tiles!(
         linear_avx512,
         "avx2,avx512f,avx512bw,avx512vnni",
         tile_avx512,
-        [8, 4, 2, 1]
+        [12, 8, 4, 2, 1]
     );
 
     /// # Safety
@@ -324,7 +418,44 @@ mod arm {
 
     use super::{SCALES, Tile};
     use crate::embed::container::F32s;
-    use crate::embed::maths::{BLOCK, BLOCK_BYTES, GROUP, Rounded};
+    use crate::embed::maths::{
+        self, Attended, BLOCK, BLOCK_BYTES, Columns, GROUP, Pair, QUERIES, Rounded,
+    };
+
+    #[target_feature(enable = "neon")]
+    pub(super) fn attention_neon(qkv: &[f32], width: usize, out: &mut [f32], room: &mut Attended) {
+        maths::attention(qkv, width, out, room, |rows, columns| {
+            pair_sums_neon(rows, columns)
+        });
+    }
+
+    #[target_feature(enable = "neon")]
+    fn pair_sums_neon(rows: &[[Pair; QUERIES]], columns: &[Columns]) -> [[i32; BLOCK]; QUERIES] {
+        let mut out = [[0; BLOCK]; QUERIES];
+        // A quarter of the rows at a time, so that sums stay in registers.
+        for first in (0..QUERIES).step_by(2) {
+            let mut sums = [[vdupq_n_s32(0); 4]; 2];
+            for (row, columns) in rows.iter().zip(columns) {
+                for part in 0..4 {
+                    // SAFETY: 16 numbers are four times 16 bytes.
+                    let columns = unsafe { vld1q_s32(columns.as_ptr().add(4 * part)) };
+                    let low = vmovn_s32(columns);
+                    let high = vshrn_n_s32::<16>(columns);
+                    for (sums, &a) in sums.iter_mut().zip(&row[first..]) {
+                        sums[part] = vmlal_n_s16(sums[part], low, a as i16);
+                        sums[part] = vmlal_n_s16(sums[part], high, (a >> 16) as i16);
+                    }
+                }
+            }
+            for (out, sums) in out[first..].iter_mut().zip(sums) {
+                for (part, sum) in sums.into_iter().enumerate() {
+                    // SAFETY: 16 numbers are four times 16 bytes.
+                    unsafe { vst1q_s32(out.as_mut_ptr().add(4 * part), sum) };
+                }
+            }
+        }
+        out
+    }
 
     tiles!(linear_neon, "neon", tile_neon, [2, 1]);
 

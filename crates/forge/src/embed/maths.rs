@@ -13,8 +13,6 @@ pub(super) const GROUP: usize = 32;
 pub(super) const BLOCK: usize = 16;
 pub(super) const HEAD: usize = 32;
 const LANES: usize = 16;
-/// Keys scored side by side.
-const KEYS: usize = 32;
 
 /// Rows of numbers rounded to 8 bits, with one scale for every [`GROUP`].
 #[derive(Default)]
@@ -161,61 +159,191 @@ pub(super) fn gelu(x: &mut [f32]) {
     }
 }
 
-/// Attention of every head. `qkv` holds query, key and value of a token side
-/// by side; the factor 1/√[`HEAD`] is already in the queries.
+/// Rows that are attended to side by side.
+pub(super) const QUERIES: usize = 8;
+/// Steps of a query's or key's largest coordinate: 32 products of two such
+/// numbers fit into 31 bits.
+const FINE: f32 = 4095.0;
+/// Steps of a value's largest coordinate: 256 products with a weight of at
+/// most [`FINE`] fit into 31 bits.
+const COARSE: f32 = 2047.0;
+/// No text is longer, or the sums would overflow.
+const MOST_KEYS: usize = 256;
+
+/// Two numbers of 16 bits that are multiplied and added together, the first in
+/// the low half.
+pub(super) type Pair = i32;
+pub(super) type Columns = [Pair; BLOCK];
+
 #[inline(always)]
-pub(super) fn attention(qkv: &[f32], width: usize, out: &mut [f32]) {
+fn pair(low: i32, high: i32) -> Pair {
+    (low & 0xffff) | (high << 16)
+}
+
+/// `out[q][c]` = the products of row `q` of `rows` with column `c`, pair by
+/// pair. The vector kernels compute the same sums, which are exact.
+#[inline(always)]
+pub(super) fn pair_sums(rows: &[[Pair; QUERIES]], columns: &[Columns]) -> [[i32; BLOCK]; QUERIES] {
+    let mut sums = [[0; BLOCK]; QUERIES];
+    for (row, columns) in rows.iter().zip(columns) {
+        for (sums, &a) in sums.iter_mut().zip(row) {
+            for (sum, &b) in sums.iter_mut().zip(columns) {
+                *sum += i32::from(a as i16) * i32::from(b as i16) + (a >> 16) * (b >> 16);
+            }
+        }
+    }
+    sums
+}
+
+/// What attention needs between texts, kept so that it is allocated once.
+#[derive(Default)]
+pub(super) struct Attended {
+    /// A head's keys: blocks of 16 keys, in each 16 pairs of coordinates.
+    keys: Vec<Columns>,
+    /// A head's values: two halves of 16 coordinates, in each pairs of keys.
+    values: [Vec<Columns>; 2],
+    scores: Vec<[f32; BLOCK]>,
+    weights: Vec<[Pair; QUERIES]>,
+}
+
+/// Attention of every head. `qkv` holds query, key and value of a token side
+/// by side; the factor 1/√[`HEAD`] is already in the queries. Products are of
+/// integers, which is faster than numbers with a fraction and the same
+/// everywhere. `pair_sums` is the kernel for them.
+#[inline(always)]
+pub(super) fn attention(
+    qkv: &[f32],
+    width: usize,
+    out: &mut [f32],
+    room: &mut Attended,
+    pair_sums: impl Fn(&[[Pair; QUERIES]], &[Columns]) -> [[i32; BLOCK]; QUERIES],
+) {
     let rows = qkv.len() / (3 * width);
-    let padded = rows.next_multiple_of(KEYS);
-    let mut keys = vec![[0f32; KEYS]; padded / KEYS * HEAD];
-    let mut scores = vec![[0f32; KEYS]; padded / KEYS];
+    assert!(rows <= MOST_KEYS, "sums of more keys may overflow");
+    let blocks = rows.div_ceil(BLOCK);
+    room.scores.clear();
+    room.scores.resize(blocks * QUERIES, [0.0; BLOCK]);
     for head in (0..width).step_by(HEAD) {
         let part = |row: usize, which: usize| -> &[f32; HEAD] {
             qkv[row * 3 * width + which * width + head..]
                 .first_chunk()
                 .expect("heads fill a row")
         };
-        for row in 0..rows {
-            for (d, &value) in part(row, 1).iter().enumerate() {
-                keys[row / KEYS * HEAD + d][row % KEYS] = value;
-            }
-        }
-        for row in 0..rows {
-            let query = part(row, 0);
-            let mut highest = [f32::MIN; 8];
-            for (scores, keys) in scores.iter_mut().zip(keys.as_chunks::<HEAD>().0) {
-                let mut sums = [0f32; KEYS];
-                for (q, keys) in query.iter().zip(keys) {
-                    for (sum, key) in sums.iter_mut().zip(keys) {
-                        *sum += q * key;
+        let steps = |which: usize, most: f32| -> f32 {
+            let mut sizes = [0f32; 8];
+            for row in 0..rows {
+                for eight in part(row, which).as_chunks::<8>().0 {
+                    for (size, x) in sizes.iter_mut().zip(eight) {
+                        *size = larger(*size, x.abs());
                     }
                 }
-                *scores = sums;
             }
-            let scores = scores.as_flattened_mut();
-            // Places behind the last token must win nothing.
-            scores[rows..].fill(f32::MIN);
-            for scores in scores.as_chunks::<8>().0 {
-                for (highest, &score) in highest.iter_mut().zip(scores) {
-                    *highest = larger(*highest, score);
-                }
-            }
-            let highest = largest_of(highest);
-            for score in scores.iter_mut() {
-                *score = exp(*score - highest);
-            }
-            scores[rows..].fill(0.0);
-            let total = sum(scores, |x| x);
+            let largest = largest_of(sizes);
+            if largest > 0.0 { most / largest } else { 0.0 }
+        };
+        let (query_steps, key_steps) = (steps(0, FINE), steps(1, FINE));
+        let value_steps = steps(2, COARSE);
+        let score_step = match query_steps * key_steps {
+            0.0 => 0.0,
+            product => 1.0 / product,
+        };
+        let value_step = if value_steps > 0.0 {
+            1.0 / value_steps
+        } else {
+            0.0
+        };
 
-            let mut mixed = [0f32; HEAD];
-            for (key, score) in scores[..rows].iter().enumerate() {
-                for (mixed, value) in mixed.iter_mut().zip(part(key, 2)) {
-                    *mixed += score * value;
+        room.keys.clear();
+        room.keys.resize(blocks * HEAD / 2, [0; BLOCK]);
+        for values in &mut room.values {
+            values.clear();
+            values.resize(blocks * BLOCK / 2, [0; BLOCK]);
+        }
+        for row in 0..rows {
+            let mut steps = [0i32; HEAD];
+            for (step, &x) in steps.iter_mut().zip(part(row, 1)) {
+                *step = nearest(x * key_steps).1;
+            }
+            let keys = &mut room.keys[row / BLOCK * (HEAD / 2)..][..HEAD / 2];
+            for (columns, two) in keys.iter_mut().zip(steps.as_chunks::<2>().0) {
+                columns[row % BLOCK] = pair(two[0], two[1]);
+            }
+            for (step, &x) in steps.iter_mut().zip(part(row, 2)) {
+                *step = nearest(x * value_steps).1;
+            }
+            let (first, second) = steps.split_at(BLOCK);
+            for (values, half) in room.values.iter_mut().zip([first, second]) {
+                for (to, &step) in values[row / 2].iter_mut().zip(half) {
+                    *to |= match row % 2 {
+                        0 => pair(step, 0),
+                        _ => pair(0, step),
+                    };
                 }
             }
-            let to = &mut out[row * width + head..][..HEAD];
-            for (to, mixed) in to.iter_mut().zip(mixed) {
-                *to = mixed / total;
+        }
+
+        for first in (0..rows).step_by(QUERIES) {
+            let here = (rows - first).min(QUERIES);
+            let mut queries = [[0; QUERIES]; HEAD / 2];
+            for query in 0..here {
+                let mut steps = [0i32; HEAD];
+                for (step, &x) in steps.iter_mut().zip(part(first + query, 0)) {
+                    *step = nearest(x * query_steps).1;
+                }
+                for (to, two) in queries.iter_mut().zip(steps.as_chunks::<2>().0) {
+                    to[query] = pair(two[0], two[1]);
+                }
+            }
+            // The scores of one query lie together.
+            for (block, keys) in room.keys.as_chunks::<{ HEAD / 2 }>().0.iter().enumerate() {
+                let sums = pair_sums(&queries, keys);
+                for (query, sums) in sums.iter().enumerate() {
+                    let scores = &mut room.scores[query * blocks + block];
+                    for (score, &sum) in scores.iter_mut().zip(sums) {
+                        *score = sum as f32 * score_step;
+                    }
+                }
+            }
+            room.weights.clear();
+            room.weights.resize(blocks * BLOCK / 2, [0; QUERIES]);
+            let mut totals = [0i32; QUERIES];
+            for (query, total) in totals.iter_mut().enumerate().take(here) {
+                let scores = room.scores[query * blocks..][..blocks].as_flattened_mut();
+                // Places behind the last token must win nothing.
+                scores[rows..].fill(f32::MIN);
+                let mut highest = [f32::MIN; 8];
+                for scores in scores.as_chunks::<8>().0 {
+                    for (highest, &score) in highest.iter_mut().zip(scores) {
+                        *highest = larger(*highest, score);
+                    }
+                }
+                let highest = largest_of(highest);
+                for (to, scores) in room
+                    .weights
+                    .as_chunks_mut::<8>()
+                    .0
+                    .iter_mut()
+                    .zip(scores.as_chunks::<16>().0)
+                {
+                    let mut steps = [0i32; 16];
+                    for (step, score) in steps.iter_mut().zip(scores) {
+                        *step = nearest(exp(score - highest) * FINE).1;
+                        *total += *step;
+                    }
+                    for (to, two) in to.iter_mut().zip(steps.as_chunks::<2>().0) {
+                        to[query] = pair(two[0], two[1]);
+                    }
+                }
+            }
+            for (half, values) in room.values.iter().enumerate() {
+                let sums = pair_sums(&room.weights, values);
+                for query in 0..here {
+                    let at = (first + query) * width + head + half * BLOCK;
+                    let factor = value_step / totals[query] as f32;
+                    for (to, &sum) in out[at..][..BLOCK].iter_mut().zip(&sums[query]) {
+                        *to = sum as f32 * factor;
+                    }
+                }
             }
         }
     }
