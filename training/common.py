@@ -1,4 +1,4 @@
-"""The encoder that teachers and students share, and how text becomes vectors."""
+"""The teachers' encoder, and how text becomes vectors."""
 import math
 import multiprocessing
 import os
@@ -9,43 +9,16 @@ import torch.nn.functional as F
 from tokenizers import Tokenizer
 from torch import nn
 
-GROUP = 32
 QUERY_PREFIX = "Represent this sentence for searching relevant passages: "
-
-
-class Round(torch.autograd.Function):
-    """What 4 bits do to a weight; the gradient passes through unchanged."""
-
-    @staticmethod
-    def forward(ctx, weight, top):
-        groups = weight.float().reshape(-1, GROUP)
-        scale = groups.abs().amax(1, keepdim=True) / top
-        scale = torch.where(scale == 0, torch.ones_like(scale), scale).half().float()
-        return ((groups / scale).round().clamp(-top, top) * scale).reshape(weight.shape).to(weight.dtype)
-
-    @staticmethod
-    def backward(ctx, gradient):
-        return gradient, None
-
-
-def rounded(weight, bits):
-    return weight if bits is None else Round.apply(weight, {4: 7.0, 8: 127.0}[bits])
-
-
-class Linear(nn.Linear):
-    bits = None
-
-    def forward(self, x):
-        return F.linear(x, rounded(self.weight, self.bits), self.bias)
 
 
 class Layer(nn.Module):
     def __init__(self, hidden, heads, wide):
         super().__init__()
         self.heads = heads
-        self.q, self.k, self.v, self.o = (Linear(hidden, hidden) for _ in range(4))
+        self.q, self.k, self.v, self.o = (nn.Linear(hidden, hidden) for _ in range(4))
         self.o_norm = nn.LayerNorm(hidden, eps=1e-12)
-        self.up, self.down = Linear(hidden, wide), Linear(wide, hidden)
+        self.up, self.down = nn.Linear(hidden, wide), nn.Linear(wide, hidden)
         self.down_norm = nn.LayerNorm(hidden, eps=1e-12)
 
     def forward(self, x, mask):
@@ -66,22 +39,11 @@ class Encoder(nn.Module):
         self.kind = nn.Embedding(2, hidden)
         self.norm = nn.LayerNorm(hidden, eps=1e-12)
         self.layers = nn.ModuleList(Layer(hidden, heads, wide) for _ in range(layers))
-        self.pooling, self.first_position, self.bits = pooling, first_position, None
+        self.pooling, self.first_position = pooling, first_position
 
-    def set_bits(self, bits):
-        self.bits = bits
-        for module in self.modules():
-            if isinstance(module, Linear):
-                module.bits = bits
-
-    def forward(self, ids, mask, kind=None):
-        """`kind`: 1 for a question, 0 for a passage, per text."""
+    def forward(self, ids, mask):
         at = torch.arange(ids.shape[1], device=ids.device) + self.first_position
-        # Groups never cross rows, so only the rows of these texts are rounded.
-        x = rounded(self.word(ids), self.bits)
-        x = x + rounded(self.position(at), self.bits)
-        kinds = rounded(self.kind.weight, self.bits)
-        x = x + (kinds[0] if kind is None else kinds[kind][:, None])
+        x = self.word(ids) + self.position(at) + self.kind.weight[0]
         x = self.norm(x)
         attend = mask[:, None, None, :].bool()
         for layer in self.layers:
@@ -91,24 +53,6 @@ class Encoder(nn.Module):
             return F.normalize(x[:, 0], dim=-1)
         weight = mask[..., None].float()
         return F.normalize((x * weight).sum(1), dim=-1)
-
-
-class Static(nn.Module):
-    """A table of token vectors and a weight for each: no layers at all."""
-
-    def __init__(self, vocabulary=30522, hidden=384):
-        super().__init__()
-        self.word = nn.Embedding(vocabulary, hidden)
-        self.gain = nn.Embedding(vocabulary, 1)
-        self.bits = None
-
-    def set_bits(self, bits):
-        self.bits = bits
-
-    def forward(self, ids, mask, kind=None):
-        vectors = rounded(self.word(ids), self.bits).float()
-        weight = mask[..., None].float() * self.gain(ids).float().exp()
-        return F.normalize((vectors * weight).sum(1), dim=-1)
 
 
 def load_teacher(path, pooling, first_position=0):
@@ -185,21 +129,17 @@ class Tokens:
 
 
 @torch.no_grad()
-def vectors(model, tokens, budget=131072, dtype=torch.bfloat16, kind=None):
+def vectors(model, tokens, budget=131072):
     """One row per text. Sorted by length so that little is wasted on padding."""
     order = np.argsort(-tokens.lengths, kind="stable")
     out = None
     start = 0
-    device = tokens.device
     while start < len(order):
         count = max(1, budget // max(16, int(math.ceil(tokens.lengths[order[start]] / 16) * 16)))
         which = order[start : start + count]
-        ids, mask = tokens.batch(which)
-        kinds = None if kind is None else torch.full((len(which),), kind, device=device, dtype=torch.long)
-        with torch.autocast(device.type, dtype, enabled=device.type == "cuda"):
-            got = model(ids, mask, kinds).float()
+        got = model(*tokens.batch(which)).float()
         if out is None:
-            out = torch.empty(len(tokens), got.shape[1], device=device)
-        out[torch.as_tensor(which, device=device)] = got
+            out = torch.empty(len(tokens), got.shape[1], device=tokens.device)
+        out[torch.as_tensor(which, device=tokens.device)] = got
         start += count
     return out

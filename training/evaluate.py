@@ -1,6 +1,8 @@
 """Measures an encoder on retrieval sets: vectors alone, and beside BM25.
 
     python evaluate.py prepare BENCH OUT.json.xz     once, on any machine
+    python evaluate.py measure BENCH.json.xz FOLDER DOCUMENTS QUESTIONS OUT.json
+                                                     vectors that train.py left in FOLDER
 
 `prepare` cuts documents into passages and ranks them with BM25 over Porter
 stems, so that the measurement itself is a few matrix products. The figures
@@ -194,8 +196,17 @@ def line(name, figures):
     best = max(WEIGHTS, key=lambda w: np.mean([f["fused"][w][0] for f in figures.values()]))
     cells = [f"{f['vectors'][0]:5.1f}/{f['fused'][best][0]:5.1f}" for f in figures.values()]
     mean = np.mean([f["vectors"][0] for f in figures.values()]), np.mean([f["fused"][best][0] for f in figures.values()])
-    return f"{name:28s} " + " ".join(cells) + f"  mean {mean[0]:.2f}/{mean[1]:.2f} w={best}"
+    return f"{name:40s} " + " ".join(cells) + f"  mean {mean[0]:.2f}/{mean[1]:.2f} w={best}"
+
+
+def measure(bench, folder, documents, questions, out):
+    import torch
+
+    read = lambda name: torch.from_numpy(np.load(Path(folder) / f"{name}.npy")).float()
+    figures = Bench(bench).measure(read(f"{documents}.passages"), read(f"{questions}.questions"))
+    Path(out).write_text(json.dumps(figures))
+    print(line(f"documents {documents}, questions {questions}", figures), flush=True)
 
 
 if __name__ == "__main__":
-    prepare(*sys.argv[2:])
+    {"prepare": prepare, "measure": measure}[sys.argv[1]](*sys.argv[2:])

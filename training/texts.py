@@ -299,14 +299,19 @@ def english_documentation(root, rng):
             yield from from_sections("perl-doc", sections_of_blocks(markdown_blocks(text)), rng)
 
 
-def readmes(root, rng):
-    for line in open(root / "readmes.jsonl"):
+def described(path, source, rng):
+    """What packages say about themselves."""
+    for line in open(path):
         entry = json.loads(line)
         text = entry["text"]
         if not re.search(r"^#", text, re.M):
             text = rst_to_markdown(text)
-        yield ["p", "readmes", entry["summary"] or entry["name"], cut(squeeze(text[:1500]), 900)]
-        yield from from_sections("readmes", sections_of_blocks(markdown_blocks(text)), rng, title=entry["name"])
+        yield ["p", source, entry["summary"] or entry["name"], cut(squeeze(text[:1500]), 900)]
+        yield from from_sections(source, sections_of_blocks(markdown_blocks(text)), rng, title=entry["name"])
+
+
+def readmes(root, rng):
+    yield from described(root / "readmes.jsonl", "readmes", rng)
     for path in sorted((root / "crates").glob("*/*.md")):
         if path.name in ("README.md", "CHANGELOG.md") and path.stat().st_size < 60000:
             text = path.read_text(errors="replace")
@@ -513,6 +518,59 @@ def science(root, rng):
             yield ["s", source, label]
 
 
+def research(root, rng):
+    """Prose of the sciences: what libraries for them document, what processes in a
+    cell are, and essays on history, thought and work."""
+    import sqlite3
+
+    doc = root / SHARE / "doc"
+    for source, patterns, limit in (
+        ("python-scipy-doc", ["python-scipy-doc/html/**/*.html"], 1500),
+        ("python-sklearn-doc", ["python-sklearn-doc/html/stable/modules/*.html", "python-sklearn-doc/html/modules/*.html", "python-sklearn-doc/html/**/auto_examples/**/*.html"], 900),
+        ("grass-doc", ["grass-doc/html/*.html"], None),
+    ):
+        for path in pages(doc, *patterns, limit=limit):
+            yield from from_sections(source, sections_of_blocks(html_blocks(path)), rng)
+    base = sqlite3.connect(root / "usr/lib/R/site-library/GO.db/extdata/GO.sqlite")
+    synonyms = {}
+    for term, other in base.execute("select _id, synonym from go_synonym order by _id, synonym"):
+        if not other.startswith("GO:"):
+            synonyms.setdefault(term, []).append(other)
+    for term, label, said in base.execute("select _id, term, definition from go_term order by _id"):
+        if said and len(said) > 40 and not label.startswith("obsolete"):
+            ask = label if rng.random() < 0.6 or term not in synonyms else rng.choice(synonyms[term])
+            yield ["p", "go", ask, cut(said, 700)]
+            if rng.random() < 0.2:
+                yield ["s", "go", f"{label}: {cut(said, 700)}"]
+    for path in sorted((root / "pypi/dataset_build/data/eng").glob("*.txt")):
+        title = ""
+        for line in path.read_text(errors="replace").splitlines():
+            text = squeeze(line)
+            if not text:
+                continue
+            if len(text) < 120:
+                title = text
+            elif len(text) > 200:
+                for i, part in enumerate(windows(text)):
+                    if i == 0 and title:
+                        yield ["p", "essays", title, part]
+                    else:
+                        yield ["s", "essays", part]
+    yield from described(root / "science-readmes.jsonl", "science-readmes", rng)
+
+
+def windows(text):
+    """Sentences in passages of some hundred words, each beginning where the last ended."""
+    now = []
+    for sentence in sentences(text):
+        if now and sum(map(len, now)) + len(sentence) > 800:
+            yield " ".join(now)
+            now = []
+        now.append(sentence)
+    if now:
+        yield cut(" ".join(now))
+
+
 # Text that exists in several languages.
 
 
@@ -714,7 +772,7 @@ def main():
     seen = held_out(options.held_out) if options.held_out else set()
     print(f"held out: {len(seen)} runs of words", file=sys.stderr)
     counts, dropped, unique = {}, {}, set()
-    kinds = [("english", english_documentation), ("readmes", readmes), ("code", code), ("chat", chat), ("fortunes", fortunes), ("wordnet", wordnet), ("dictionaries", dictionaries), ("languages", several_languages), ("notes", lambda r, g: notes(r, g, options.notes)), ("words", words), ("science", science)]
+    kinds = [("english", english_documentation), ("readmes", readmes), ("code", code), ("chat", chat), ("fortunes", fortunes), ("wordnet", wordnet), ("dictionaries", dictionaries), ("languages", several_languages), ("notes", lambda r, g: notes(r, g, options.notes)), ("words", words), ("science", science), ("research", research)]
     kinds = [(name, make) for name, make in kinds if not options.only or name in options.only.split(",")]
     with open(options.out, "w") as out:
         for name, make in kinds:

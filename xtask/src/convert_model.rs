@@ -9,6 +9,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
@@ -18,18 +19,23 @@ use unicode_categories::UnicodeCategories;
 
 const HIDDEN: usize = 384;
 const WIDE: usize = 1536;
-const HEAD: usize = 32;
-const VOCABULARY: usize = 30522;
+const POSITIONS: usize = 256;
+/// Of the vocabulary's ids: unknown, begin and end; then the characters and
+/// words. Between them stand placeholders that no text is cut into.
+const MARKS: Range<usize> = 100..103;
+const WORDS: Range<usize> = 999..30522;
 /// Weights that share a scale.
 const GROUP: usize = 32;
 /// Outputs that the kernels compute side by side.
 const BLOCK: usize = 16;
 const SLOTS: usize = 1 << 16;
+/// Entries of the vocabulary to a known start.
+const RUN: usize = 16;
 
 /// The file inside the binary. Whoever replaces it also brings its card,
 /// `training/reference.py` and the model's id up to date; tests ask for all.
 pub(crate) fn builtin() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../crates/forge/src/embed/forge-3x384.bin")
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../crates/forge/src/embed/forge-3-6x384.bin")
 }
 
 pub(crate) fn run(from: &Path, to: &Path) -> Result<()> {
@@ -54,39 +60,55 @@ fn container(from: &Path) -> Result<Vec<u8>> {
             "`{what}` is not the file that `provenance.json` names ({expect})"
         );
     }
-    let layers = number(&provenance, "layers")?;
-    // The model was trained on no more tokens than these.
-    let positions = number(&provenance, "max_tokens")?;
-
     let source = Safetensors::parse(&bytes)?;
     let mut out = Container::default();
     vocabulary(&mut out, &serde_json::from_slice(&tokenizer_bytes)?)?;
     out.add("classes", classes());
-    embeddings(&mut out, &source, positions)?;
-    for layer in 0..layers {
-        encoder_layer(&mut out, &source, layer)?;
+    words(&mut out, &source)?;
+    for tower in ["documents", "questions"] {
+        let layers = number(&provenance, tower)?;
+        let short = &tower[..1];
+        rows(
+            &mut out,
+            &source,
+            &format!("{short}.position"),
+            &format!("{tower}.position"),
+            POSITIONS,
+        )?;
+        for part in ["gain", "bias"] {
+            let values = source.get(&format!("{tower}.norm_{part}"))?;
+            out.add(&format!("{short}.norm.{part}"), values.to_vec());
+        }
+        for layer in 0..layers {
+            encoder_layer(&mut out, &source, tower, layer, layers)?;
+        }
     }
     Ok(out.finish())
 }
 
-/// `text` holds the entries in the order of their ids, `ends` where each one
-/// ends, `slots` an open-addressing table of ids under the FNV-1a hash.
+/// `text` holds the entries in the order of their ids, `lengths` how long each
+/// is, `starts` where every sixteenth begins, `slots` an open-addressing table
+/// of ids under the FNV-1a hash.
 fn vocabulary(out: &mut Container, tokenizer: &Value) -> Result<()> {
     let entries = tokenizer["model"]["vocab"]
         .as_object()
         .context("`tokenizer.json` has no vocabulary")?;
-    let mut by_id = vec![None; VOCABULARY];
+    let mut by_id = BTreeMap::new();
     for (entry, id) in entries {
         let id = id.as_u64().context("A token's id is not a number")? as usize;
-        ensure!(id < VOCABULARY, "Token id {id} is out of range");
-        by_id[id] = Some(entry.as_str());
+        by_id.insert(id, entry.as_str());
     }
-    let (mut text, mut ends) = (Vec::new(), Vec::new());
+    let (mut text, mut lengths, mut starts) = (Vec::new(), Vec::new(), Vec::new());
     let mut slots = vec![u16::MAX; SLOTS];
-    for (id, entry) in by_id.iter().enumerate() {
-        let entry = entry.with_context(|| format!("No token has the id {id}"))?;
+    for (id, old) in MARKS.chain(WORDS).enumerate() {
+        let entry = by_id
+            .get(&old)
+            .with_context(|| format!("No token has the id {old}"))?;
+        if id % RUN == 0 {
+            starts.extend_from_slice(&(text.len() as u32).to_le_bytes());
+        }
         text.extend_from_slice(entry.as_bytes());
-        ends.extend_from_slice(&(text.len() as u32).to_le_bytes());
+        lengths.push(u8::try_from(entry.len()).context("A token is too long")?);
         let mut slot = fnv(entry.as_bytes()) as usize % SLOTS;
         while slots[slot] != u16::MAX {
             slot = (slot + 1) % SLOTS;
@@ -94,7 +116,8 @@ fn vocabulary(out: &mut Container, tokenizer: &Value) -> Result<()> {
         slots[slot] = id as u16;
     }
     out.add("vocab.text", text);
-    out.add("vocab.ends", ends);
+    out.add("vocab.lengths", lengths);
+    out.add("vocab.starts", starts);
     out.add(
         "vocab.slots",
         slots.iter().flat_map(|id| id.to_le_bytes()).collect(),
@@ -145,156 +168,114 @@ fn class(c: char) -> u32 {
     }
 }
 
-/// Rows stay as they are, two values to a byte with a half-precision scale for
-/// every 32: only the rows of a text's own tokens are ever expanded.
-fn embeddings(out: &mut Container, source: &Safetensors<'_>, positions: usize) -> Result<()> {
-    for (section, tensor, rows) in [
-        ("word", "embeddings.word_embeddings", VOCABULARY),
-        ("position", "embeddings.position_embeddings", positions),
-        // Texts are never pairs, so the second row is not needed.
-        ("kind", "embeddings.token_type_embeddings", 1),
-    ] {
-        let packed = source.get(&format!("{tensor}.weight.q4"))?;
-        let scales = source.get(&format!("{tensor}.weight.scales"))?;
+/// The vectors of the words that [`vocabulary`] keeps, in its order.
+fn words(out: &mut Container, source: &Safetensors<'_>) -> Result<()> {
+    for (part, row) in [("q4", HIDDEN / 2), ("scales", HIDDEN / GROUP * 2)] {
+        let table = source.get(&format!("word.{part}"))?;
+        let kept = |ids: Range<usize>| {
+            table
+                .get(ids.start * row..ids.end * row)
+                .context("The table of words is too short")
+        };
         out.add(
-            &format!("{section}.q4"),
-            packed[..rows * HIDDEN / 2].to_vec(),
-        );
-        out.add(
-            &format!("{section}.scales"),
-            scales[..rows * HIDDEN / GROUP * 2].to_vec(),
+            &format!("word.{part}"),
+            [kept(MARKS)?, kept(WORDS)?].concat(),
         );
     }
-    norm(out, source, "norm", "embeddings.LayerNorm")
-}
-
-fn encoder_layer(out: &mut Container, source: &Safetensors<'_>, layer: usize) -> Result<()> {
-    let prefix = format!("encoder.layer.{layer}");
-    let attention = format!("{prefix}.attention");
-
-    // Query, key and value read the same input, so they are one matrix. The
-    // query's share carries the attention's constant factor.
-    let mut qkv = Matrix::read(source, &format!("{attention}.self.query"), HIDDEN, HIDDEN)?;
-    qkv.scale(1.0 / (HEAD as f32).sqrt());
-    qkv.append(Matrix::read(
-        source,
-        &format!("{attention}.self.key"),
-        HIDDEN,
-        HIDDEN,
-    )?);
-    qkv.append(Matrix::read(
-        source,
-        &format!("{attention}.self.value"),
-        HIDDEN,
-        HIDDEN,
-    )?);
-    qkv.write(out, &format!("{layer}.qkv"));
-
-    Matrix::read(source, &format!("{attention}.output.dense"), HIDDEN, HIDDEN)?
-        .write(out, &format!("{layer}.mix"));
-    norm(
-        out,
-        source,
-        &format!("{layer}.mix.norm"),
-        &format!("{attention}.output.LayerNorm"),
-    )?;
-    Matrix::read(
-        source,
-        &format!("{prefix}.intermediate.dense"),
-        HIDDEN,
-        WIDE,
-    )?
-    .write(out, &format!("{layer}.up"));
-    Matrix::read(source, &format!("{prefix}.output.dense"), WIDE, HIDDEN)?
-        .write(out, &format!("{layer}.down"));
-    norm(
-        out,
-        source,
-        &format!("{layer}.down.norm"),
-        &format!("{prefix}.output.LayerNorm"),
-    )
-}
-
-fn norm(out: &mut Container, source: &Safetensors<'_>, section: &str, tensor: &str) -> Result<()> {
-    out.add(
-        &format!("{section}.gain"),
-        source.get(&format!("{tensor}.weight"))?.to_vec(),
-    );
-    out.add(
-        &format!("{section}.bias"),
-        source.get(&format!("{tensor}.bias"))?.to_vec(),
-    );
     Ok(())
 }
 
-/// A linear layer: 4-bit values with an offset of eight, one row per output.
-struct Matrix {
-    inputs: usize,
-    values: Vec<u8>,
-    scales: Vec<f32>,
-    bias: Vec<f32>,
+/// Rows stay as they are, two values to a byte with a scale for every 32: only
+/// the rows of a text's own tokens are ever expanded.
+fn rows(
+    out: &mut Container,
+    source: &Safetensors<'_>,
+    section: &str,
+    tensor: &str,
+    count: usize,
+) -> Result<()> {
+    for (part, row) in [("q4", HIDDEN / 2), ("scales", HIDDEN / GROUP * 2)] {
+        let table = source.get(&format!("{tensor}.{part}"))?;
+        ensure!(table.len() == count * row, "`{tensor}` has another size");
+        out.add(&format!("{section}.{part}"), table.to_vec());
+    }
+    Ok(())
 }
 
-impl Matrix {
-    fn read(source: &Safetensors<'_>, name: &str, inputs: usize, outputs: usize) -> Result<Matrix> {
-        let packed = source.get(&format!("{name}.weight.q4"))?;
-        let scales = source.get(&format!("{name}.weight.scales"))?;
-        let bias = source.get(&format!("{name}.bias"))?;
-        ensure!(
-            packed.len() == inputs * outputs / 2
-                && scales.len() == inputs * outputs / GROUP * 2
-                && bias.len() == outputs * 4,
-            "`{name}` has another size than {inputs}×{outputs}"
-        );
-        Ok(Matrix {
+/// The layers of a tower lie in one tensor, one after the other.
+fn encoder_layer(
+    out: &mut Container,
+    source: &Safetensors<'_>,
+    tower: &str,
+    layer: usize,
+    layers: usize,
+) -> Result<()> {
+    let at = |name: &str| -> Result<&[u8]> {
+        let all = source.get(&format!("{tower}.{name}"))?;
+        let length = all.len() / layers;
+        Ok(&all[layer * length..][..length])
+    };
+    let to = format!("{}.{layer}", &tower[..1]);
+    for (section, part, inputs, outputs) in [
+        ("qkv", "qkv", HIDDEN, 3 * HIDDEN),
+        ("mix", "o", HIDDEN, HIDDEN),
+        ("up", "up", HIDDEN, WIDE),
+        ("down", "down", WIDE, HIDDEN),
+    ] {
+        let matrix = Matrix {
             inputs,
-            values: packed
-                .iter()
-                .flat_map(|byte| [byte & 15, byte >> 4])
-                .collect(),
-            scales: scales
-                .as_chunks::<2>()
-                .0
-                .iter()
-                .map(|half| half_to_f32(*half))
-                .collect(),
-            bias: bias
-                .as_chunks::<4>()
-                .0
-                .iter()
-                .map(|b| f32::from_le_bytes(*b))
-                .collect(),
-        })
+            packed: at(&format!("{part}.q4"))?,
+            scales: at(&format!("{part}.scales"))?.as_chunks().0,
+            bias: at(&format!("{part}_bias"))?,
+        };
+        ensure!(
+            matrix.packed.len() == inputs * outputs / 2
+                && matrix.scales.len() == inputs * outputs / GROUP
+                && matrix.bias.len() == outputs * 4,
+            "`{part}` of {tower} has another size than {inputs}×{outputs}"
+        );
+        matrix.write(out, &format!("{to}.{section}"));
     }
-
-    fn scale(&mut self, factor: f32) {
-        self.scales
-            .iter_mut()
-            .chain(&mut self.bias)
-            .for_each(|value| *value *= factor);
+    for (section, part) in [("mix", "o"), ("down", "down")] {
+        for kind in ["gain", "bias"] {
+            let values = at(&format!("{part}_norm_{kind}"))?;
+            ensure!(
+                values.len() == HIDDEN * 4,
+                "A norm of {tower} has another size"
+            );
+            out.add(&format!("{to}.{section}.norm.{kind}"), values.to_vec());
+        }
     }
+    Ok(())
+}
 
-    fn append(&mut self, other: Matrix) {
-        self.values.extend(other.values);
-        self.scales.extend(other.scales);
-        self.bias.extend(other.bias);
-    }
+/// A linear layer: 4-bit values with an offset of eight, one row per output,
+/// and for every 32 of them a scale, the upper half of an f32.
+struct Matrix<'a> {
+    inputs: usize,
+    packed: &'a [u8],
+    scales: &'a [[u8; 2]],
+    bias: &'a [u8],
+}
 
-    /// For every 16 outputs and 32 inputs: 16 scales (f32), then four times 64
-    /// bytes. Byte `4·output + i` of the `q`-th 64 holds input `4q + i` in its
-    /// low half and input `4q + i + 16` in its high half, so that one vector
-    /// register meets four inputs of all sixteen outputs at once.
+impl Matrix<'_> {
+    /// For every 16 outputs and 32 inputs 16 scales in one section and four
+    /// times 64 bytes in another. Byte `4·output + i` of the `q`-th 64 holds
+    /// input `4q + i` in its low half and input `4q + i + 16` in its high half,
+    /// so that one vector register meets four inputs of all sixteen outputs at
+    /// once.
     fn write(&self, out: &mut Container, section: &str) {
         let groups = self.inputs / GROUP;
-        let mut blocks = Vec::new();
-        for block in 0..self.bias.len() / BLOCK {
+        let outputs = self.scales.len() / groups;
+        let (mut blocks, mut scales) = (Vec::new(), Vec::new());
+        for block in 0..outputs / BLOCK {
             for group in 0..groups {
                 let value = |output: usize, input: usize| {
-                    self.values[(block * BLOCK + output) * self.inputs + group * GROUP + input]
+                    let at = (block * BLOCK + output) * self.inputs + group * GROUP + input;
+                    self.packed[at / 2] >> (4 * (at % 2)) & 15
                 };
                 for output in 0..BLOCK {
-                    let scale = self.scales[(block * BLOCK + output) * groups + group];
-                    blocks.extend_from_slice(&scale.to_le_bytes());
+                    scales.extend(self.scales[(block * BLOCK + output) * groups + group]);
                 }
                 for quad in 0..4 {
                     for output in 0..BLOCK {
@@ -307,23 +288,9 @@ impl Matrix {
             }
         }
         out.add(&format!("{section}.blocks"), blocks);
-        let bias = self
-            .bias
-            .iter()
-            .flat_map(|value| value.to_le_bytes())
-            .collect();
-        out.add(&format!("{section}.bias"), bias);
+        out.add(&format!("{section}.scales"), scales);
+        out.add(&format!("{section}.bias"), self.bias.to_vec());
     }
-}
-
-fn half_to_f32(bytes: [u8; 2]) -> f32 {
-    let bits = u16::from_le_bytes(bytes);
-    let (exponent, fraction) = ((bits >> 10) & 31, f32::from(bits & 1023));
-    let size = match exponent {
-        0 => fraction * 2f32.powi(-24),
-        _ => (1.0 + fraction / 1024.0) * 2f32.powi(i32::from(exponent) - 15),
-    };
-    if bits >> 15 == 1 { -size } else { size }
 }
 
 struct Safetensors<'a> {

@@ -23,8 +23,14 @@ pub trait Embedder: Send + Sync {
     fn unrelated(&self) -> f32 {
         0.0
     }
-    /// Empty or unknown text gives a zero vector, never NaN.
+    /// The vector of a passage, which is what an index keeps. Empty or unknown
+    /// text gives a zero vector, never NaN.
     fn embed(&self, text: &str) -> Vec<f32>;
+    /// The vector of a question, to be compared with those of passages. A
+    /// model may read the one question more deeply than the many passages.
+    fn embed_query(&self, question: &str) -> Vec<f32> {
+        self.embed(question)
+    }
 }
 
 /// How many words are more common than this one, by the order of the encoder's

@@ -176,7 +176,7 @@ fn ask_in(
     if mode != Mode::Text {
         match embedder {
             Some(embedder) if counts.embedded > 0 => {
-                let query = Packed::from(&embedder.embed(&question.plain));
+                let query = Packed::from(&embedder.embed_query(&question.plain));
                 // Beside full text only the nearest count; see `fuse`.
                 let pool = match ask.unique && (mode == Mode::Vector || unique_pool > UNIQUE_POOL) {
                     true => unique_pool,

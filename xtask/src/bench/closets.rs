@@ -164,7 +164,7 @@ fn vectors_only(
     question: &str,
     model: &Remembered,
 ) -> Vec<String> {
-    let query = model.embed(question);
+    let query = model.embed_query(question);
     let dot = |a: &[f32], b: &[f32]| -> f32 { a.iter().zip(b).map(|(a, b)| a * b).sum() };
     let mut scored: Vec<(f32, usize)> = nameless
         .iter()
@@ -304,5 +304,9 @@ impl Embedder for Remembered {
             known.insert(text.to_owned(), vector.clone());
         }
         vector
+    }
+
+    fn embed_query(&self, question: &str) -> Vec<f32> {
+        self.model.embed_query(question)
     }
 }

@@ -486,7 +486,7 @@ fn dump(workspaces: &Workspaces, set: &str, groups: &[Group], out: &mut String) 
                 "question": question.text,
                 "date": question.date,
                 "gold": question.gold,
-                "query": forge::embed::builtin().embed(&question.text),
+                "query": forge::embed::builtin().embed_query(&question.text),
                 "text": side("text", "bm25")?,
                 "vector": side("vector", "cosine")?,
             });

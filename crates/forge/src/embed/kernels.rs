@@ -4,7 +4,7 @@
 //! floating-point numbers keep the order of `maths::linear`.
 
 use super::container::F32s;
-use super::maths::{self, Attended, BLOCK, GROUP, Rounded};
+use super::maths::{self, Attended, BLOCK, GROUP, Linear, Rounded};
 
 /// What the processor can do. Only this file can make one, so that holding a
 /// level proves that its instructions are there.
@@ -54,32 +54,37 @@ impl Level {
     }
 }
 
-/// `out = x · weights + bias`, where `blocks` is a matrix as the converter
-/// lays it out.
-pub(super) fn linear(level: Level, blocks: &[u8], bias: F32s, x: &Rounded, out: &mut [f32]) {
+/// `out = x · weights + bias`.
+pub(super) fn linear(level: Level, matrix: &Linear, x: &Rounded, out: &mut [f32]) {
     // The kernels rely on these sizes.
     let groups = x.width / GROUP;
+    let Linear {
+        blocks,
+        scales,
+        bias,
+    } = matrix;
     assert!(x.width.is_multiple_of(GROUP) && bias.len().is_multiple_of(BLOCK));
     assert_eq!(
         blocks.len(),
         bias.len() / BLOCK * groups * maths::BLOCK_BYTES
     );
+    assert_eq!(scales.len(), bias.len() * groups);
     assert_eq!(x.values.len(), x.rows() * x.width);
     assert_eq!(x.scales.len(), x.rows() * groups);
     assert_eq!(x.offsets.len(), x.rows() * groups);
     assert_eq!(out.len(), x.rows() * bias.len());
     match level.0 {
-        Kind::Portable => maths::linear(blocks, bias, x, out),
+        Kind::Portable => maths::linear(matrix, x, out),
         // SAFETY: a level is made only after its features were detected, and
         // the sizes were checked above.
         #[cfg(target_arch = "x86_64")]
-        Kind::Avx2 => unsafe { x86::linear_avx2(blocks, bias, x, out) },
+        Kind::Avx2 => unsafe { x86::linear_avx2(matrix, x, out) },
         // SAFETY: as above.
         #[cfg(target_arch = "x86_64")]
-        Kind::Avx512 => unsafe { x86::linear_avx512(blocks, bias, x, out) },
+        Kind::Avx512 => unsafe { x86::linear_avx512(matrix, x, out) },
         // SAFETY: NEON is part of the architecture; sizes as above.
         #[cfg(target_arch = "aarch64")]
-        Kind::Neon => unsafe { arm::linear_neon(blocks, bias, x, out) },
+        Kind::Neon => unsafe { arm::linear_neon(matrix, x, out) },
     }
 }
 
@@ -140,15 +145,12 @@ pub(super) fn attention(
 }
 
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
-/// Scales at the front of a block, in bytes.
-const SCALES: usize = 4 * BLOCK;
-
-#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 /// Where a tile of rows stands: everything a kernel needs to know.
 #[derive(Clone, Copy)]
 struct Tile<'a> {
-    /// One block of 16 outputs, all its groups.
+    /// One block of 16 outputs, all its groups, and their scales.
     block: &'a [u8],
+    scales: &'a [[u8; 2]],
     bias: &'a [[u8; 4]; BLOCK],
     x: &'a Rounded,
     first_row: usize,
@@ -163,19 +165,22 @@ macro_rules! tiles {
         /// The processor has the features, and the sizes agree as
         /// `super::linear` checks.
         #[target_feature(enable = $features)]
-        pub(super) unsafe fn $name(blocks: &[u8], bias: F32s, x: &Rounded, out: &mut [f32]) {
-            let per_block = x.width / GROUP * BLOCK_BYTES;
-            let biases = bias.as_chunks::<BLOCK>().0;
-            for (b, (block, block_bias)) in blocks.chunks_exact(per_block).zip(biases).enumerate() {
+        pub(super) unsafe fn $name(matrix: &Linear, x: &Rounded, out: &mut [f32]) {
+            let groups = x.width / GROUP;
+            let blocks = matrix.blocks.chunks_exact(groups * BLOCK_BYTES);
+            let scales = matrix.scales.chunks_exact(groups * BLOCK);
+            let biases = matrix.bias.as_chunks::<BLOCK>().0;
+            for (b, ((block, scales), bias)) in blocks.zip(scales).zip(biases).enumerate() {
                 let mut row = 0;
                 while row < x.rows() {
                     let tile = Tile {
                         block,
-                        bias: block_bias,
+                        scales,
+                        bias,
                         x,
                         first_row: row,
                         first_output: b * BLOCK,
-                        outputs: bias.len(),
+                        outputs: matrix.bias.len(),
                     };
                     $(if x.rows() - row >= $size {
                         // SAFETY: passed on from the caller; the rows of
@@ -230,10 +235,9 @@ impl Tile<'_> {
 mod x86 {
     use std::arch::x86_64::*;
 
-    use super::{SCALES, Tile};
-    use crate::embed::container::F32s;
+    use super::Tile;
     use crate::embed::maths::{
-        self, Attended, BLOCK, BLOCK_BYTES, Columns, GROUP, Pair, QUERIES, Rounded,
+        self, Attended, BLOCK, BLOCK_BYTES, Columns, GROUP, Linear, Pair, QUERIES, Rounded,
     };
 
     #[target_feature(enable = "avx2")]
@@ -320,12 +324,10 @@ mod x86 {
             let mut sums = [[_mm256_setzero_si256(); 2]; ROWS];
             for quad in 0..4 {
                 for half in 0..2 {
-                    // SAFETY: 32 bytes at 64 + 64·quad + 32·half end within
-                    // the block's 320.
+                    // SAFETY: 32 bytes at 64·quad + 32·half end within the
+                    // block's 256.
                     let packed = unsafe {
-                        _mm256_loadu_si256(
-                            block.as_ptr().add(SCALES + 64 * quad + 32 * half).cast(),
-                        )
+                        _mm256_loadu_si256(block.as_ptr().add(64 * quad + 32 * half).cast())
                     };
                     let low = _mm256_and_si256(packed, low_half);
                     let high = _mm256_and_si256(_mm256_srli_epi16::<4>(packed), low_half);
@@ -348,8 +350,12 @@ mod x86 {
                     let sum = _mm256_madd_epi16(sums[half], ones);
                     let sum = _mm256_sub_epi32(sum, _mm256_set1_epi32(offset));
                     let sum = _mm256_mul_ps(_mm256_cvtepi32_ps(sum), _mm256_set1_ps(scale));
-                    // SAFETY: the block begins with 64 bytes of scales.
-                    let weight = unsafe { _mm256_loadu_ps(block.as_ptr().add(32 * half).cast()) };
+                    // SAFETY: 8 of a group's 16 scales begin at 8·half.
+                    let weight = unsafe {
+                        _mm_loadu_si128(tile.scales.as_ptr().add(g * BLOCK + 8 * half).cast())
+                    };
+                    let weight = _mm256_slli_epi32::<16>(_mm256_cvtepu16_epi32(weight));
+                    let weight = _mm256_castsi256_ps(weight);
                     totals[half] = _mm256_add_ps(totals[half], _mm256_mul_ps(sum, weight));
                 }
             }
@@ -378,9 +384,8 @@ mod x86 {
                 *sum = _mm512_set1_epi32(-tile.group(row, g).1);
             }
             for quad in 0..4 {
-                // SAFETY: 64 bytes at 64 + 64·quad end within the block's 320.
-                let packed =
-                    unsafe { _mm512_loadu_si512(block.as_ptr().add(SCALES + 64 * quad).cast()) };
+                // SAFETY: 64 bytes at 64·quad end within the block's 256.
+                let packed = unsafe { _mm512_loadu_si512(block.as_ptr().add(64 * quad).cast()) };
                 let low = _mm512_and_si512(packed, low_half);
                 let high = _mm512_and_si512(_mm512_srli_epi16::<4>(packed), low_half);
                 for (row, sum) in sums.iter_mut().enumerate() {
@@ -394,8 +399,10 @@ mod x86 {
                     *sum = _mm512_dpbusd_epi32(*sum, high, _mm512_set1_epi32(b));
                 }
             }
-            // SAFETY: the block begins with 64 bytes of scales.
-            let weight = unsafe { _mm512_loadu_ps(block.as_ptr().cast()) };
+            // SAFETY: every group has 16 scales of two bytes.
+            let weight = unsafe { _mm256_loadu_si256(tile.scales.as_ptr().add(g * BLOCK).cast()) };
+            let weight = _mm512_slli_epi32::<16>(_mm512_cvtepu16_epi32(weight));
+            let weight = _mm512_castsi512_ps(weight);
             for (row, (sum, total)) in sums.iter().zip(&mut totals).enumerate() {
                 let scale = _mm512_set1_ps(tile.group(row, g).0);
                 let sum = _mm512_mul_ps(_mm512_cvtepi32_ps(*sum), scale);
@@ -416,10 +423,9 @@ mod x86 {
 mod arm {
     use std::arch::aarch64::*;
 
-    use super::{SCALES, Tile};
-    use crate::embed::container::F32s;
+    use super::Tile;
     use crate::embed::maths::{
-        self, Attended, BLOCK, BLOCK_BYTES, Columns, GROUP, Pair, QUERIES, Rounded,
+        self, Attended, BLOCK, BLOCK_BYTES, Columns, GROUP, Linear, Pair, QUERIES, Rounded,
     };
 
     #[target_feature(enable = "neon")]
@@ -481,10 +487,9 @@ mod arm {
                     *values = [a, b].map(|four| vreinterpret_s8_s32(vdup_n_s32(four)));
                 }
                 for part in 0..4 {
-                    // SAFETY: 16 bytes at 64 + 64·quad + 16·part end within
-                    // the block's 320.
-                    let packed =
-                        unsafe { vld1q_u8(block.as_ptr().add(SCALES + 64 * quad + 16 * part)) };
+                    // SAFETY: 16 bytes at 64·quad + 16·part end within the
+                    // block's 256.
+                    let packed = unsafe { vld1q_u8(block.as_ptr().add(64 * quad + 16 * part)) };
                     let low = vreinterpretq_s8_u8(vandq_u8(packed, low_half));
                     let high = vreinterpretq_s8_u8(vshrq_n_u8::<4>(packed));
                     for (sums, [a, b]) in sums.iter_mut().zip(values) {
@@ -503,8 +508,10 @@ mod arm {
                     let sum = vpaddq_s32(vpaddlq_s16(first), vpaddlq_s16(second));
                     let sum = vcvtq_f32_s32(vsubq_s32(sum, vdupq_n_s32(offset)));
                     let sum = vmulq_f32(sum, vdupq_n_f32(scale));
-                    // SAFETY: the block begins with 64 bytes of scales.
-                    let weight = unsafe { vld1q_f32(block.as_ptr().add(16 * part).cast()) };
+                    // SAFETY: 4 of a group's 16 scales begin at 4·part.
+                    let weight =
+                        unsafe { vld1_u16(tile.scales.as_ptr().add(g * BLOCK + 4 * part).cast()) };
+                    let weight = vreinterpretq_f32_u32(vshlq_n_u32::<16>(vmovl_u16(weight)));
                     totals[part] = vaddq_f32(totals[part], vmulq_f32(sum, weight));
                 }
             }

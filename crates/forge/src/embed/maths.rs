@@ -12,6 +12,8 @@ pub(super) const GROUP: usize = 32;
 /// Outputs computed side by side.
 pub(super) const BLOCK: usize = 16;
 pub(super) const HEAD: usize = 32;
+/// 1/√[`HEAD`], by which attention divides.
+const FACTOR: f32 = 0.176_776_69;
 const LANES: usize = 16;
 
 /// Rows of numbers rounded to 8 bits, with one scale for every [`GROUP`].
@@ -31,33 +33,49 @@ impl Rounded {
     }
 }
 
-/// Sixteen scales, then 16 outputs × 32 inputs at half a byte.
-pub(super) const BLOCK_BYTES: usize = 4 * BLOCK + BLOCK * GROUP / 2;
+/// 16 outputs × 32 inputs at half a byte.
+pub(super) const BLOCK_BYTES: usize = BLOCK * GROUP / 2;
+
+/// A matrix as the converter lays it out: blocks of 4-bit weights, beside them
+/// sixteen scales for each, and a bias for every output.
+pub(super) struct Linear {
+    pub(super) blocks: &'static [u8],
+    pub(super) scales: Halves,
+    pub(super) bias: F32s,
+}
+
+/// The upper half of an f32, which is a bfloat16.
+pub(super) type Halves = &'static [[u8; 2]];
+
+#[inline(always)]
+pub(super) fn widen(half: [u8; 2]) -> f32 {
+    f32::from_bits(u32::from(u16::from_le_bytes(half)) << 16)
+}
 
 /// The product of rows and one matrix. The vector kernels do the same
 /// operations in the same order.
 #[inline(always)]
-pub(super) fn linear(blocks: &[u8], bias: F32s, x: &Rounded, out: &mut [f32]) {
+pub(super) fn linear(matrix: &Linear, x: &Rounded, out: &mut [f32]) {
     let groups = x.width / GROUP;
-    let outputs = bias.len();
+    let outputs = matrix.bias.len();
     out.fill(0.0);
-    for (at, block) in blocks.as_chunks::<BLOCK_BYTES>().0.iter().enumerate() {
+    let blocks = matrix.blocks.as_chunks::<BLOCK_BYTES>().0;
+    let scales = matrix.scales.as_chunks::<BLOCK>().0;
+    for (at, (block, scales)) in blocks.iter().zip(scales).enumerate() {
         let (first_output, group) = (at / groups * BLOCK, at % groups);
-        let (scales, packed) = block.split_at(4 * BLOCK);
-        let scales: &[[u8; 4]] = scales.as_chunks().0;
-        let weights = unpack(packed);
+        let weights = unpack(block);
         for row in 0..x.rows() {
             let at = row * groups + group;
             let sums = group_sums(&weights, &x.values[at * GROUP..][..GROUP]);
             let to = &mut out[row * outputs + first_output..][..BLOCK];
             for ((to, sum), scale) in to.iter_mut().zip(sums).zip(scales) {
                 let sum = (sum - x.offsets[at]) as f32 * x.scales[at];
-                *to += sum * f32::from_le_bytes(*scale);
+                *to += sum * widen(*scale);
             }
         }
     }
     for row in out.chunks_exact_mut(outputs) {
-        for (to, bias) in row.iter_mut().zip(bias) {
+        for (to, bias) in row.iter_mut().zip(matrix.bias) {
             *to += f32::from_le_bytes(*bias);
         }
     }
@@ -207,9 +225,8 @@ pub(super) struct Attended {
 }
 
 /// Attention of every head. `qkv` holds query, key and value of a token side
-/// by side; the factor 1/√[`HEAD`] is already in the queries. Products are of
-/// integers, which is faster than numbers with a fraction and the same
-/// everywhere. `pair_sums` is the kernel for them.
+/// by side. Products are of integers, which is faster than numbers with a
+/// fraction and the same everywhere. `pair_sums` is the kernel for them.
 #[inline(always)]
 pub(super) fn attention(
     qkv: &[f32],
@@ -245,7 +262,7 @@ pub(super) fn attention(
         let value_steps = steps(2, COARSE);
         let score_step = match query_steps * key_steps {
             0.0 => 0.0,
-            product => 1.0 / product,
+            product => FACTOR / product,
         };
         let value_step = if value_steps > 0.0 {
             1.0 / value_steps

@@ -10,22 +10,26 @@ use unicode_normalization::UnicodeNormalization;
 
 use super::container::Container;
 
-pub(super) const UNKNOWN: u16 = 100;
-const BEGIN: u16 = 101;
-const END: u16 = 102;
+pub(super) const UNKNOWN: u16 = 0;
+const BEGIN: u16 = 1;
+const END: u16 = 2;
 
 /// With the two marks at the ends.
 pub(super) const MAX_TOKENS: usize = 256;
 /// `the`, the most common word.
-const FIRST_WORD: usize = 1996;
+const FIRST_WORD: usize = 1000;
 /// A longer word is unknown as a whole.
 const MAX_WORD: usize = 100;
+/// Entries to a known start.
+const RUN: usize = 16;
 /// The mark of a piece that continues a word.
 const CONTINUES: &[u8] = b"##";
 
 pub(super) struct WordPiece {
     text: &'static [u8],
-    ends: &'static [[u8; 4]],
+    /// How long every entry is, and where every sixteenth begins.
+    lengths: &'static [u8],
+    starts: &'static [[u8; 4]],
     slots: &'static [[u8; 2]],
     classes: &'static [[u8; 4]],
 }
@@ -43,7 +47,8 @@ impl WordPiece {
     pub(super) fn new(container: &Container) -> WordPiece {
         WordPiece {
             text: container.section("vocab.text"),
-            ends: container.section("vocab.ends").as_chunks().0,
+            lengths: container.section("vocab.lengths"),
+            starts: container.section("vocab.starts").as_chunks().0,
             slots: container.section("vocab.slots").as_chunks().0,
             classes: container.section("classes").as_chunks().0,
         }
@@ -169,9 +174,14 @@ impl WordPiece {
     }
 
     fn entry(&self, id: u16) -> &'static [u8] {
-        let end = |id: usize| u32::from_le_bytes(self.ends[id]) as usize;
         let id = usize::from(id);
-        let start = if id == 0 { 0 } else { end(id - 1) };
-        &self.text[start..end(id)]
+        let first = id / RUN * RUN;
+        let before: usize = self.lengths[first..id]
+            .iter()
+            .copied()
+            .map(usize::from)
+            .sum();
+        let start = u32::from_le_bytes(self.starts[id / RUN]) as usize + before;
+        &self.text[start..start + usize::from(self.lengths[id])]
     }
 }

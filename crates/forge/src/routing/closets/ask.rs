@@ -247,7 +247,7 @@ fn vector_scores(
     only: Option<Field>,
     embedder: &dyn Embedder,
 ) -> Vec<f32> {
-    let query = embedder.embed(question);
+    let query = embedder.embed_query(question);
     let dot = |a: &[f32], b: &[f32]| -> f32 { a.iter().zip(b).map(|(a, b)| a * b).sum() };
     listed
         .iter()
