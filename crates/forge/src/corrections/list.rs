@@ -267,7 +267,14 @@ impl Given {
 fn quoted(text: &str) -> String {
     let plain = text.replace('"', "'").replace(['\n', '\r'], " ");
     let (plain, _) = unmarked(&plain);
-    inert_line(plain.trim_matches(['\'', '|', ' ']))
+    let mut plain = plain.trim_start_matches(['\'', '|', ' ']);
+    // What a backslash stands before belongs to it.
+    while let Some(rest) = plain.strip_suffix(['\'', '|', ' '])
+        && !rest.ends_with('\\')
+    {
+        plain = rest;
+    }
+    inert_line(plain)
 }
 
 /// A correction and the line that it stands on.
