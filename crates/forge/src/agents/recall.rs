@@ -22,7 +22,7 @@ pub const MOST: usize = 5;
 const LEAST_BY_WORDS: f32 = 0.2;
 /// The same without any word in common: short texts are all somewhat near to
 /// one another.
-const LEAST_BY_MEANING: f32 = 0.35;
+const LEAST_BY_MEANING: f32 = 0.2;
 
 /// Whether a document of the index is a topic of this memory.
 pub fn is_of(home: &Home, entry: &Entry) -> bool {

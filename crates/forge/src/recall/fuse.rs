@@ -1,15 +1,16 @@
 //! Full text and vectors made into one ranking.
 //!
-//! The text score leads and the vector score adds to it, scaled by how far a
-//! passage stands out from the crowd of its neighbours: a weak model sees all
-//! passages as about equally near, and then adds next to nothing.
+//! The vector score is added to the text score, scaled by how near the nearest
+//! passage is and by how far a passage stands out from the crowd of its
+//! neighbours: where nothing is near, vectors add next to nothing.
 
 use std::collections::HashMap;
 
 use super::Mode;
 
-/// What the vectors can add at most, where the best text match counts as 1.
-const VECTOR_WEIGHT: f32 = 0.4;
+/// What the vectors would add if the nearest passage said the very same, where
+/// the best text match counts as 1. Fitted by `training/fusion.py`.
+const VECTOR_WEIGHT: f32 = 1.4;
 /// How many of the nearest are the crowd that the best one stands out from.
 const CROWD: usize = 200;
 /// What only vectors found must be this near to count as found, where 0 is
@@ -64,6 +65,8 @@ pub(super) fn fuse(
         (Some(first), Some(last)) => (first.1, last.1),
         _ => (0.0, 0.0),
     };
+    // Vectors count as far as they found something that is near at all.
+    let confidence = nearness(near, unrelated).clamp(0.0, 1.0);
     // Every passage has some neighbour: without a floor nothing would ever be
     // "not found".
     let floor = match mode {
@@ -85,8 +88,8 @@ pub(super) fn fuse(
         (e.by_text, e.by_vector) = match mode {
             Mode::Text => (by_text, 0.0),
             Mode::Vector => (0.0, e.cosine.max(0.0)),
-            Mode::Hybrid if best_text == 0.0 => (0.0, by_vector * near.clamp(0.0, 1.0)),
-            Mode::Hybrid => (by_text, VECTOR_WEIGHT * near.clamp(0.0, 1.0) * by_vector),
+            Mode::Hybrid if best_text == 0.0 => (0.0, confidence * by_vector),
+            Mode::Hybrid => (by_text, VECTOR_WEIGHT * confidence * by_vector),
         };
         e.score = e.by_text + e.by_vector;
         if e.literal {
