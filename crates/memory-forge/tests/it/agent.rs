@@ -445,6 +445,8 @@ fn the_first_private_memory_is_hidden_from_git() {
         &[
             "remember",
             "Habits",
+            "--agent",
+            "eng/builder",
             "--type",
             "user",
             "--content",
