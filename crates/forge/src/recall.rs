@@ -204,7 +204,7 @@ fn ask_in(
 
     let mut ranked = fuse::fuse(&text_hits.hits, &vector_hits, &literal, mode, unrelated);
     if ask.unique {
-        fuse::pool(&mut ranked, mode, |chunk| slots.file(chunk));
+        fuse::pool(&mut ranked, mode, &text_hits, |chunk| slots.file(chunk));
     }
     let more_than_asked = ranked.len();
     if !ask.unique {

@@ -93,6 +93,8 @@ pub struct TextHits {
     /// What a passage of average length would score that holds every known term
     /// once, in heading and body.
     pub ideal: f32,
+    /// By file: what its best passage for each term scores, all terms together.
+    pub files: HashMap<u32, f32>,
 }
 
 /// Why a passage matched a term.
@@ -143,6 +145,7 @@ impl Index {
         let mut touched: Vec<u32> = Vec::new();
         let mut holding = Vec::new();
         let mut ideal = 0.0;
+        let mut files: HashMap<u32, f32> = HashMap::new();
         let lists = terms
             .iter()
             .map(|t| Ok((t.clone(), self.postings(slots, t)?)))
@@ -157,13 +160,30 @@ impl Index {
             if !list.is_empty() {
                 ideal += bm25(rarity, 2.0, slots.average, slots.average);
             }
+            // Passages of a file have neighbouring numbers.
+            let mut best: Option<(u32, f32)> = None;
             for p in &list {
                 let length = slots.length(p.chunk).unwrap_or(0) as f32;
                 let score = &mut scores[p.chunk as usize];
                 if *score == 0.0 {
                     touched.push(p.chunk);
                 }
-                *score += bm25(rarity, p.frequency(), length, slots.average);
+                let added = bm25(rarity, p.frequency(), length, slots.average);
+                *score += added;
+                let Some(file) = slots.file(p.chunk) else {
+                    continue;
+                };
+                match &mut best {
+                    Some((last, most)) if *last == file => *most = most.max(added),
+                    _ => {
+                        if let Some((file, most)) = best.replace((file, added)) {
+                            *files.entry(file).or_default() += most;
+                        }
+                    }
+                }
+            }
+            if let Some((file, most)) = best {
+                *files.entry(file).or_default() += most;
             }
             holding.push((term, list.len()));
         }
@@ -176,6 +196,7 @@ impl Index {
             hits: best(hits, pool),
             holding,
             ideal,
+            files,
         })
     }
 

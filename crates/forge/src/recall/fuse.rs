@@ -7,6 +7,7 @@
 use std::collections::HashMap;
 
 use super::Mode;
+use crate::index::TextHits;
 
 /// What the vectors would add if the nearest passage said the very same, where
 /// the best text match counts as 1. Fitted by `training/fusion.py`.
@@ -17,6 +18,9 @@ const CROWD: usize = 200;
 /// unrelated and 1 is the same. Asked for vectors alone, all that is not
 /// unrelated counts.
 const NEAR: f32 = 0.2;
+/// How much a file gets for words that stand in others of its passages than the
+/// best one.
+const SPREAD: f32 = 0.5;
 /// What is added when the whole question stands in the passage word for word.
 pub(super) const EXACT: f32 = 0.3;
 
@@ -104,8 +108,13 @@ pub(super) fn fuse(
 /// Where a file counts once, it counts with the best of all its passages: the
 /// words may stand in one and the meaning in another. The passage that is best
 /// by itself stands for the file.
-pub(super) fn pool(ranked: &mut [(u32, Evidence)], mode: Mode, file: impl Fn(u32) -> Option<u32>) {
-    if mode != Mode::Hybrid {
+pub(super) fn pool(
+    ranked: &mut [(u32, Evidence)],
+    mode: Mode,
+    found: &TextHits,
+    file: impl Fn(u32) -> Option<u32>,
+) {
+    if mode == Mode::Vector {
         return;
     }
     let mut files: HashMap<u32, Pooled> = HashMap::new();
@@ -113,15 +122,24 @@ pub(super) fn pool(ranked: &mut [(u32, Evidence)], mode: Mode, file: impl Fn(u32
         let Some(file) = file(*chunk) else { continue };
         let pooled = files.entry(file).or_default();
         pooled.best = pooled.best.max(evidence.score);
-        pooled.text = pooled.text.max(evidence.by_text);
+        pooled.text = pooled.text.max(evidence.bm25);
         pooled.vector = pooled.vector.max(evidence.by_vector);
     }
+    for (file, pooled) in &mut files {
+        let spread = found.files.get(file).copied().unwrap_or(0.0);
+        pooled.text += SPREAD * (spread - pooled.text).max(0.0);
+    }
+    let best_text = files.values().map(|it| it.text).fold(0.0, f32::max);
+    for pooled in files.values_mut().filter(|_| best_text > 0.0) {
+        pooled.text /= best_text;
+    }
     for (chunk, evidence) in ranked.iter_mut() {
+        // What was looked for as a string keeps the place that this gave it.
         if let Some(pooled) = file(*chunk).and_then(|file| files.get(&file))
             && pooled.best > 0.0
+            && !evidence.literal
         {
-            let whole = (pooled.text + pooled.vector).max(pooled.best);
-            evidence.score *= whole / pooled.best;
+            evidence.score *= (pooled.text + pooled.vector) / pooled.best;
         }
     }
     ranked.sort_by(|a, b| b.1.score.total_cmp(&a.1.score).then(a.0.cmp(&b.0)));
