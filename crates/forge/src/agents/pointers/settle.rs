@@ -68,19 +68,121 @@ pub(super) fn settle(
         topics: &topics,
         exists,
     };
-    let mut settled = step(&names, texts, candidates, drop_lost, Keep::Text);
-    // What is left of a text may read differently without what was moved. A
-    // few steps settle that; where they do not, pointers alone are left.
-    for keep in [Keep::Text; 6].into_iter().chain([Keep::Pointers; 2]) {
-        let next = step(&names, &settled.texts, candidates, drop_lost, keep);
-        let is_stable = next.texts == settled.texts && keep == Keep::Text;
-        settled.texts = next.texts;
-        settled.more = next.more;
-        if is_stable {
+    let first = step(&names, texts, candidates, drop_lost, Keep::Text);
+    let reported = |texts: Texts, more: usize| Settled {
+        texts,
+        more,
+        ..first.clone()
+    };
+    let mut start = texts.clone();
+    let mut next = first.clone();
+    // What is left of a text may read differently without what was moved, and
+    // then a pointer that left may come back, but not to its place. So the text
+    // that has to leave is found first, and pointers are chosen without it.
+    for _ in 0..4 {
+        let (end, more, is_stable) = repeated(&names, next, candidates, drop_lost);
+        if is_stable && in_order(shelf, texts, &end, candidates, more) {
+            return reported(end, more);
+        }
+        let Some(less) = without_what_left(&names, &start, &end) else {
             break;
+        };
+        start = less;
+        next = step(&names, &start, candidates, drop_lost, Keep::Text);
+    }
+    // Lines that cannot read as anything else.
+    let next = step(&names, texts, candidates, drop_lost, Keep::Pointers);
+    let (end, more, _) = repeated(&names, next, candidates, drop_lost);
+    reported(end, more)
+}
+
+/// Steps until they change nothing, and whether it came to that.
+fn repeated(
+    names: &Names,
+    first: Settled,
+    candidates: &[Candidate],
+    drop_lost: bool,
+) -> (Texts, usize, bool) {
+    let Settled {
+        mut texts,
+        mut more,
+        ..
+    } = first;
+    for _ in 0..7 {
+        let next = step(names, &texts, candidates, drop_lost, Keep::Text);
+        let is_stable = next.texts == texts;
+        (texts, more) = (next.texts, next.more);
+        if is_stable {
+            return (texts, more, true);
         }
     }
-    settled
+    (texts, more, false)
+}
+
+/// Whether the lines that stood in an index and still do are in their order.
+/// Lines that we write, or that came from a page, may stand anywhere.
+fn in_order(
+    shelf: &Shelf,
+    before: &Texts,
+    after: &Texts,
+    candidates: &[Candidate],
+    more: usize,
+) -> bool {
+    fn lines(text: &str) -> impl Iterator<Item = &str> {
+        let lines = text.trim_start_matches('\u{feff}').split(['\n', '\r']);
+        lines.map(str::trim).filter(|line| !line.is_empty())
+    }
+    let was = before.index.as_deref().unwrap_or_default();
+    let note = shelf.note(more);
+    let ours: HashSet<String> = candidates
+        .iter()
+        .map(|it| format!("- {}", it.line))
+        .collect();
+    let mut theirs: HashSet<&str> = lines(was).collect();
+    for line in before.pages.iter().flat_map(|page| lines(page)) {
+        theirs.remove(line);
+    }
+    let mut was = lines(was);
+    lines(after.index.as_deref().unwrap_or_default())
+        .filter(|line| theirs.contains(line) && *line != note && !ours.contains(*line))
+        .all(|line| was.any(|it| it == line))
+}
+
+/// A start with the text on a page that is there in the end. None where that
+/// is no other start.
+fn without_what_left(names: &Names, start: &Texts, end: &Texts) -> Option<Texts> {
+    let mut left: HashMap<&str, isize> = HashMap::new();
+    for (texts, by) in [(end, 1), (start, -1)] {
+        let moved = texts.pages.iter().map(|page| split_page(page).1);
+        for line in moved.flat_map(str::lines) {
+            *left.entry(line.trim()).or_default() += by;
+        }
+    }
+    let (mut index, mut moved) = (String::new(), String::new());
+    for unit in units::units(start.index.as_deref().unwrap_or_default(), names) {
+        let mut lines = unit.text.lines().map(str::trim);
+        let is_text = unit.kind == UnitKind::Other || matches!(unit.kind, UnitKind::Heading(_));
+        let leaves = is_text
+            && !unit.text.trim().is_empty()
+            && lines.all(|line| line.is_empty() || left.get(line).is_some_and(|it| *it > 0));
+        if !leaves {
+            index.push_str(&unit.text);
+            continue;
+        }
+        for line in unit.text.lines() {
+            if let Some(count) = left.get_mut(line.trim()) {
+                *count -= 1;
+            }
+        }
+        add_lines(&mut moved, &unit.text);
+    }
+    if moved.is_empty() {
+        return None;
+    }
+    let mut pages = start.pages.clone();
+    pages.push(format!("{MOVED}\n{moved}"));
+    let index = Some(index);
+    Some(Texts { index, pages })
 }
 
 /// What an index that is too long keeps besides pointers.
@@ -88,7 +190,7 @@ pub(super) fn settle(
 enum Keep {
     /// What somebody wrote, as far as there is room.
     Text,
-    /// Nothing.
+    /// Nothing, and of the pointers those that stand as well anywhere.
     Pointers,
 }
 
@@ -127,16 +229,10 @@ fn step(
         }
         add_lines(&mut moved, rest);
     }
-    let pointed: HashSet<&String> = here.iter().flat_map(|unit| &unit.targets).collect();
     // A copy of what the index says already is of no use on a page.
-    let said: HashSet<&str> = here.iter().map(|unit| unit.text.trim()).collect();
-    behind.retain(|unit| !said.contains(unit.text.trim()));
-    let behind_pointed: HashSet<&String> = behind.iter().flat_map(|unit| &unit.targets).collect();
-    let mut new: Vec<&Candidate> = candidates
-        .iter()
-        .filter(|it| !pointed.contains(&it.target) && !behind_pointed.contains(&it.target))
-        .collect();
-    new.sort_by(|a, b| (b.written, &a.target).cmp(&(a.written, &b.target)));
+    let mut said: HashSet<String> = here.iter().map(trimmed).collect();
+    behind.retain(|unit| said.insert(trimmed(unit)));
+    let new = without_pointer(&here, &behind, candidates);
     let added = new.iter().map(|it| it.target.clone()).collect();
     let mut draft = Draft {
         names,
@@ -157,11 +253,19 @@ fn step(
             more: 0,
         };
     }
-    let here = with_less_text(names, here.clone(), candidates, keep, &mut moved);
+    // Nor is one in the index, where there is no room.
+    let mut here = with_less_text(names, here.clone(), candidates, keep, &mut moved);
+    let mut behind = behind.clone();
+    let mut said = HashSet::new();
+    here.retain(|unit| !is_pointer(unit, keep) || said.insert(trimmed(unit)));
+    behind.retain(|unit| said.insert(trimmed(unit)));
+    let new = without_pointer(&here, &behind, candidates);
     draft.here = here.iter().collect();
+    draft.back = behind.iter().collect();
+    draft.new = new.iter().map(|it| it.line.as_str()).collect();
     draft.note = (!moved.is_empty()).then(|| names.shelf.note(0));
     let whole = draft.written(candidates);
-    if index_fits(&whole) && keep == Keep::Text {
+    if index_fits(&whole) {
         let texts = Texts {
             index: Some(whole),
             pages: pages(names, &[], &moved),
@@ -173,7 +277,7 @@ fn step(
             more: 0,
         };
     }
-    let chosen = choose(&here, &behind, &new, candidates, keep);
+    let chosen = choose(&here, &behind, &new, candidates, keep, draft.newline);
     draft.here.retain(|unit| chosen.holds(unit));
     draft.back.retain(|unit| chosen.holds(unit));
     draft.new = chosen.new.clone();
@@ -213,6 +317,26 @@ fn step(
         lost,
         more,
     }
+}
+
+fn trimmed(unit: &Unit) -> String {
+    unit.text.trim().to_owned()
+}
+
+/// Topics that nothing points to, the newest first.
+fn without_pointer<'a>(
+    here: &[Unit],
+    behind: &[Unit],
+    candidates: &'a [Candidate],
+) -> Vec<&'a Candidate> {
+    let units = here.iter().chain(behind);
+    let pointed: HashSet<&String> = units.flat_map(|unit| &unit.targets).collect();
+    let mut new: Vec<&Candidate> = candidates
+        .iter()
+        .filter(|it| !pointed.contains(&it.target))
+        .collect();
+    new.sort_by(|a, b| (b.written, &a.target).cmp(&(a.written, &b.target)));
+    new
 }
 
 /// A page's pointers, and the text behind them that is none.
@@ -297,7 +421,8 @@ fn with_less_text(
 /// Whether it is a line that may stand on a page as well as in the index.
 fn is_pointer(unit: &Unit, keep: Keep) -> bool {
     matches!(unit.kind, UnitKind::Pointer | UnitKind::Lost { .. })
-        && (keep == Keep::Text || units::lines(&unit.text) == 1)
+        && (keep == Keep::Text
+            || units::lines(&unit.text) == 1 && unit.text.starts_with(['-', '*', '+']))
 }
 
 fn index_fits(text: &str) -> bool {
@@ -336,6 +461,7 @@ fn choose<'a>(
     new: &[&'a Candidate],
     candidates: &'a [Candidate],
     keep: Keep,
+    newline: &str,
 ) -> Chosen<'a> {
     let mut chosen = Chosen {
         kept: HashSet::new(),
@@ -352,6 +478,14 @@ fn choose<'a>(
     let worth: HashMap<&String, f64> = candidates.iter().map(|it| (&it.target, it.worth)).collect();
     let all = || here.iter().chain(behind);
     let is_pointer = |unit: &&Unit| is_pointer(unit, keep);
+    // As long as it will be when it is read again, or that would choose others.
+    let indents = here.iter().filter(is_pointer);
+    let indents = indents.map(|unit| unit.text.len() - unit.text.trim_start_matches(' ').len());
+    let around = "- ".len() + newline.len() + indents.max().unwrap_or(0);
+    let written = |it: &Candidate| Size {
+        lines: 1,
+        bytes: it.line.len() + around,
+    };
     let newest = candidates
         .iter()
         .max_by(|a, b| (a.written, &b.target).cmp(&(b.written, &a.target)));
@@ -361,7 +495,7 @@ fn choose<'a>(
             Some(unit) if take(Size::of(&unit.text)) => {
                 chosen.kept.insert(std::ptr::from_ref(unit));
             }
-            _ if take(Size::of(&newest.line).plus(Size { lines: 0, bytes: 6 })) => {
+            _ if take(written(newest)) => {
                 chosen.new.push(&newest.line);
             }
             _ => {}
@@ -380,21 +514,21 @@ fn choose<'a>(
         let worths = unit.targets.iter().filter_map(|it| worth.get(it).copied());
         worths.fold(0.0, f64::max)
     };
-    let mut lines: Vec<(f64, &str, Line)> = all()
+    let mut lines: Vec<(f64, String, Line)> = all()
         .filter(|unit| is_pointer(unit) && !chosen.holds(unit))
-        .map(|unit| (of(unit), unit.text.trim(), Line::There(unit)))
+        .map(|unit| (of(unit), trimmed(unit), Line::There(unit)))
         .collect();
     let waiting = new
         .iter()
         .filter(|it| !chosen.new.contains(&it.line.as_str()));
-    lines.extend(waiting.map(|it| (it.worth, it.line.as_str(), Line::New(it))));
-    lines.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(b.1)));
+    lines.extend(waiting.map(|it| (it.worth, format!("- {}", it.line), Line::New(it))));
+    lines.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
     for (_, _, line) in lines {
         match line {
             Line::There(unit) if take(Size::of(&unit.text)) => {
                 chosen.kept.insert(std::ptr::from_ref(unit));
             }
-            Line::New(it) if take(Size::of(&it.line).plus(Size { lines: 0, bytes: 6 })) => {
+            Line::New(it) if take(written(it)) => {
                 chosen.new.push(&it.line);
             }
             _ => {}

@@ -257,9 +257,6 @@ proptest! {
 
     #[test]
     fn the_order_of_lines_that_stay_is_kept(text in hand_written(), count in 0..300usize) {
-        // Where text beyond all measure has to leave first, a pointer may leave
-        // with it and come back to the top.
-        prop_assume!(text.len() <= MAX_BYTES);
         let before = of(&text);
         let after = settled(&before, &candidates(count, "why"), false).texts;
         let index = after.index.unwrap_or_default();
