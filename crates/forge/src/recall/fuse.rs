@@ -65,9 +65,12 @@ pub(super) fn fuse(
         all.entry(*chunk).or_default().literal = true;
     }
     let best_text = text.first().map_or(0.0, |t| t.1);
-    let (near, far) = match (vector.first(), vector.iter().take(CROWD).next_back()) {
+    // Where there are too few passages to be a crowd, what is unrelated stands
+    // for it: of two passages that are both near, neither stands out.
+    let (near, far) = match (vector.first(), vector.get(CROWD - 1)) {
         (Some(first), Some(last)) => (first.1, last.1),
-        _ => (0.0, 0.0),
+        (Some(first), None) => (first.1, vector[vector.len() - 1].1.min(unrelated)),
+        (None, _) => (0.0, 0.0),
     };
     // Vectors count as far as they found something that is near at all.
     let confidence = nearness(near, unrelated).clamp(0.0, 1.0);
