@@ -20,7 +20,7 @@ const CROWD: usize = 200;
 const NEAR: f32 = 0.2;
 /// How much a file gets for words that stand in others of its passages than the
 /// best one.
-const SPREAD: f32 = 0.5;
+const SPREAD: f32 = 0.25;
 /// What is added when the whole question stands in the passage word for word.
 pub(super) const EXACT: f32 = 0.3;
 
