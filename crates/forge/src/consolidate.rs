@@ -10,6 +10,7 @@ mod tests;
 
 pub use dedup::{Candidate, Why};
 
+use crate::document::day_of;
 use jiff::Timestamp;
 
 use crate::graph::{GRAPH_FILE, render_markdown};
@@ -17,7 +18,6 @@ use crate::links;
 use crate::lint::{Survey, orphans_of};
 use crate::mind::{Condensed, Error, File, Supersession, annotated, condensed, cut};
 use crate::routing::bulk::Logged;
-use crate::session::day;
 use crate::workspace::{Proposal, RelPath};
 
 #[derive(Debug, Clone, Default)]
@@ -69,7 +69,7 @@ pub fn consolidate(
             report.condensed = done;
             after = shorter;
         }
-        let (after, _) = annotated(&path, after, day(now))?;
+        let (after, _) = annotated(&path, after, day_of(now))?;
         if fix {
             proposal.add(path, Some(text), after);
         }

@@ -21,7 +21,7 @@ pub mod when;
 #[cfg(test)]
 mod tests;
 
-pub use dates::{DateMention, own_date};
+pub use dates::{DateMention, day_of, own_date};
 pub use edit::{Edit, EditError, apply};
 pub use front_matter::{FrontMatter, Value, YamlError, yaml};
 pub use inert::{inert_block, inert_line};

@@ -214,7 +214,3 @@ fn modified(path: &std::path::Path) -> Option<Timestamp> {
     let modified = std::fs::metadata(path).ok()?.modified().ok()?;
     usual(Timestamp::try_from(modified).ok()?)
 }
-
-fn day(moment: Timestamp) -> Date {
-    moment.to_zoned(jiff::tz::TimeZone::UTC).date()
-}

@@ -10,7 +10,7 @@ use jiff::Timestamp;
 
 use crate::agents;
 use crate::corrections::Corrections;
-use crate::document::{self, Document, FrontMatter};
+use crate::document::{self, Document, FrontMatter, day_of};
 use crate::recall::context::mark;
 use crate::workspace::{self, PathError, RelPath, Workspace};
 
@@ -357,7 +357,7 @@ fn age_days(
     document: &Document,
     now: Timestamp,
 ) -> Option<i64> {
-    let today = now.to_zoned(jiff::tz::TimeZone::UTC).date();
+    let today = day_of(now);
     let said = document.front_matter.as_ref().and_then(|front| {
         let texts = ["updated", "last_updated", "date"].map(|key| front.text(key));
         let text = texts.into_iter().flatten().next()?;

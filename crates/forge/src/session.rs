@@ -14,14 +14,7 @@ pub use end::{Ended, Ending, end};
 pub use start::{Briefing, LastSession, Start, start};
 pub use untracked::{SKIPPED, Untracked, is_skipped};
 
-use jiff::Timestamp;
 use jiff::civil::Date;
-use jiff::tz::TimeZone;
-
-/// The day of a moment, in UTC.
-pub(crate) fn day(now: Timestamp) -> Date {
-    now.to_zoned(TimeZone::UTC).date()
-}
 
 /// How many days lie between; negative when `then` is still to come.
 pub(crate) fn days_since(then: Date, today: Date) -> i64 {

@@ -71,7 +71,3 @@ fn propose(
     proposal.add(path.clone(), Some(before.to_owned()), after);
     Ok(())
 }
-
-fn day(now: jiff::Timestamp) -> String {
-    now.strftime("%Y-%m-%d").to_string()
-}

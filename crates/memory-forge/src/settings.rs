@@ -258,12 +258,6 @@ impl Settings {
     }
 }
 
-/// The day of a moment. Universal time, since time zone data takes long to load
-/// and a question about days is never meant to the hour.
-pub(crate) fn day(now: Timestamp) -> jiff::civil::Date {
-    jiff::tz::Offset::UTC.to_datetime(now).date()
-}
-
 /// `Timestamp::now`, never `Zoned::now`: the latter loads time zone data and
 /// costs more than the rest of the start.
 fn now(given: Option<&OsString>) -> Result<Timestamp, CommandError> {

@@ -5,11 +5,11 @@
 use jiff::Timestamp;
 use jiff::civil::Date;
 
-use super::learnings::{self, NewLearning, appended, day, lines_of, shown};
+use super::learnings::{self, NewLearning, appended, lines_of, shown};
 use super::remember::refuse_secrets;
 use super::{Error, Home};
 use crate::corrections;
-use crate::document;
+use crate::document::{self, day_of};
 use crate::workspace::{self, Receipt, RelPath, Workspace};
 
 const STARS: usize = 5;
@@ -71,7 +71,7 @@ pub fn give(
     refuse_secrets(&all)?;
     corrections::refuse(workspace, &all)?;
     let feedback = Feedback {
-        date: Some(day(now)),
+        date: Some(day_of(now)),
         execution: execution(workspace, home),
         rating: new.rating,
         text,
@@ -84,7 +84,7 @@ pub fn give(
     };
     let mut learnt = Vec::new();
     for it in &feedback.learnings {
-        let text = format!("From feedback ({}): {it}", day(now));
+        let text = format!("From feedback ({}): {it}", day_of(now));
         let new = NewLearning {
             text: &text,
             category: None,

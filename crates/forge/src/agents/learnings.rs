@@ -6,12 +6,11 @@ use std::ops::Range;
 
 use jiff::Timestamp;
 use jiff::civil::Date;
-use jiff::tz::TimeZone;
 
 use super::remember::refuse_secrets;
 use super::{Error, MEMORY, folders_in, segment};
 use crate::corrections;
-use crate::document::{self, BlockKind, Document};
+use crate::document::{self, BlockKind, Document, day_of};
 use crate::workspace::{Receipt, RelPath, Workspace};
 
 /// Where learnings go that belong to no squad.
@@ -204,7 +203,7 @@ pub(super) fn learning(new: &NewLearning, now: Timestamp) -> Result<Learning, Er
         tags => tags.iter().map(|tag| tag_name(tag)).collect(),
     };
     Ok(Learning {
-        date: Some(day(now)),
+        date: Some(day_of(now)),
         category: new.category.unwrap_or_else(|| Category::of(new.text)),
         insight,
         tags: tags.into_iter().filter(|tag| !tag.is_empty()).collect(),
@@ -475,10 +474,6 @@ pub(super) fn lines_of(text: &str) -> String {
 fn tag_name(tag: &str) -> String {
     let line = document::inert_line(tag);
     line.replace(['`', ',', '\\'], "").trim().to_owned()
-}
-
-pub(super) fn day(now: Timestamp) -> Date {
-    now.to_zoned(TimeZone::UTC).date()
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 //! word for word below `knowledge/legacy/`, and the README's list. It proposes
 //! and never writes; what it is unsure of it leaves alone and says so.
 
+use crate::document::day_of;
 use std::collections::BTreeMap;
 
 use jiff::Timestamp;
@@ -105,7 +106,7 @@ fn cut_down(
             .text_if_there(&legacy)
             .map_err(|e| e.to_string())?,
     };
-    let day = now.to_zoned(jiff::tz::TimeZone::UTC).date();
+    let day = day_of(now);
     let with_original = legacy::keep(existing.as_deref(), path, &text, day);
     kept.entry(legacy.clone())
         .or_insert_with(|| Kept {

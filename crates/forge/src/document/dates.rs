@@ -4,9 +4,17 @@
 
 use std::ops::Range;
 
+use jiff::Timestamp;
 use jiff::civil::Date;
+use jiff::tz::Offset;
 
 use super::{Code, Document};
+
+/// The day of a moment. Universal time, since time zone data takes long to load
+/// and would let two machines write different days.
+pub fn day_of(moment: Timestamp) -> Date {
+    Offset::UTC.to_datetime(moment).date()
+}
 
 /// The document's own date: from its front matter, else from its file's name.
 pub fn own_date(document: &Document, stem: &str) -> Option<Date> {

@@ -4,6 +4,7 @@
 //! It is opened for reading only, also while claude-mem runs. Columns are asked
 //! for by name: what a version does not have is named and done without.
 
+use crate::document::day_of;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
@@ -16,7 +17,7 @@ use super::admit::{Tally, admit};
 use super::land::{Incoming, Landing};
 use super::page::{Kind, Page, heading, one_line};
 use super::transcripts::{counted, front};
-use super::{Error, Options, Report, day, moment, name_from, short, usual};
+use super::{Error, Options, Report, moment, name_from, short, usual};
 use crate::workspace::{RelPath, Workspace};
 
 /// Whose sessions: claude-mem keeps those of all projects in one place.
@@ -105,7 +106,7 @@ pub fn run(
             continue;
         };
         if let (Some(since), Some(last)) = (options.since, page.last)
-            && day(last) < since
+            && day_of(last) < since
         {
             landing.report.older += 1;
             continue;
@@ -376,7 +377,7 @@ impl Database {
             .or_else(|| entries.iter().find_map(|(when, ..)| *when));
         let last = entries.iter().rev().find_map(|(when, ..)| *when);
         let id = one_line(&admit(&session.key, &mut tally), 300);
-        let date = first.map_or("undated".to_owned(), |first| day(first).to_string());
+        let date = first.map_or("undated".to_owned(), |first| day_of(first).to_string());
         let name = format!(
             "knowledge/imported/claude-mem/{date}-{}-{}.md",
             name_from(&words).as_deref().unwrap_or("session"),

@@ -7,12 +7,10 @@
 
 use std::collections::{HashMap, HashSet};
 
-use jiff::tz::TimeZone;
-
 use super::admit::Tally;
 use super::{Error, Landed, Options, Outcome, Report};
 use crate::corrections::Corrections;
-use crate::document::{self, Document};
+use crate::document::{self, Document, day_of};
 use crate::routing;
 use crate::workspace::{Proposal, RelPath, Role, Workspace, role};
 
@@ -163,7 +161,7 @@ impl<'a> Landing<'a> {
     }
 
     fn decide(&self, incoming: &Incoming, before: Option<&str>) -> (Outcome, Option<String>) {
-        let today = self.options.now.to_zoned(TimeZone::UTC).date().to_string();
+        let today = day_of(self.options.now).to_string();
         let Some(before) = before else {
             return (Outcome::New, Some(stamped(incoming, &today, None)));
         };

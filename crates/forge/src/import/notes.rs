@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use super::admit::{Tally, admit};
 use super::land::{Incoming, Landing, PROVENANCE};
-use super::{Error, Options, Report, day, modified, name_from};
-use crate::document::{self, Document};
+use super::{Error, Options, Report, modified, name_from};
+use crate::document::{self, Document, day_of};
 use crate::workspace::{RelPath, Workspace};
 
 /// A note of some folder.
@@ -64,7 +64,7 @@ pub(super) fn below(folder: &Path, options: &Options, report: &mut Report) -> Ve
     notes.retain(|note| {
         let old = options
             .since
-            .is_some_and(|since| modified(&note.file).is_some_and(|at| day(at) < since));
+            .is_some_and(|since| modified(&note.file).is_some_and(|at| day_of(at) < since));
         report.older += usize::from(old);
         !old
     });

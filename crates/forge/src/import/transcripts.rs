@@ -14,8 +14,8 @@ use serde_json::Value;
 use super::admit::{Tally, admit};
 use super::land::{Incoming, Landing};
 use super::page::{EntryId, Kind, Page, heading, one_line};
-use super::{Error, Options, Report, Skipped, day, jsonl, modified, moment, name_from, short};
-use crate::document;
+use super::{Error, Options, Report, Skipped, jsonl, modified, moment, name_from, short};
+use crate::document::{self, day_of};
 use crate::workspace::{RelPath, Workspace};
 
 mod claude;
@@ -110,7 +110,7 @@ fn one(found: &Found, options: &Options, landing: &mut Landing) -> Result<bool, 
     }
     let last = session.ended.or_else(|| modified(&found.path));
     if let (Some(since), Some(last)) = (options.since, last)
-        && day(last) < since
+        && day_of(last) < since
     {
         landing.report.older += 1;
         return Ok(false);
@@ -330,7 +330,7 @@ impl Session {
             true => "Session".to_owned(),
             false => title,
         };
-        let date = self.started.or_else(|| modified(path)).map(day);
+        let date = self.started.or_else(|| modified(path)).map(day_of);
         let date = date.map_or("undated".to_owned(), |date| date.to_string());
         let words = self.prompt.as_deref().and_then(name_from);
         let name = format!(

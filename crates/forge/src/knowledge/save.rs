@@ -11,7 +11,7 @@ use jiff::Timestamp;
 use jiff::civil::Date;
 
 use crate::corrections;
-use crate::document::{self, BlockKind, Document, Edit};
+use crate::document::{self, BlockKind, Document, Edit, day_of};
 use crate::secrets;
 use crate::workspace::{self, PathError, Receipt, RelPath, Role, Workspace, role, slug};
 
@@ -92,7 +92,7 @@ pub fn context(workspace: &Workspace, context: &Context, now: Timestamp) -> Resu
         };
         let text = format!(
             "{front}# {title}\n\n{content}\n\n---\n\n_Added: {}_\n",
-            day(now)
+            day_of(now)
         );
         let document = document::parse(text.as_str());
         let outline = outline(&document, 1) == [title.as_str()] && ends_in_paragraph(&document);
@@ -125,7 +125,7 @@ pub fn skill(workspace: &Workspace, skill: &Skill, now: Timestamp) -> Result<Sav
         paths.push(RelPath::new(&format!("{folder}/{name}/SKILL.md"))?);
     }
     let title = title(skill.name);
-    let text = skill_text(skill, &name, &title, day(now));
+    let text = skill_text(skill, &name, &title, day_of(now));
     create(
         workspace,
         &format!("Save skill {name}"),
@@ -454,10 +454,6 @@ fn yaml_block(text: &str) -> String {
     });
     let lines: Vec<String> = lines.filter(|line| !line.is_empty()).collect();
     lines.iter().map(|line| format!("  {line}\n")).collect()
-}
-
-fn day(now: Timestamp) -> Date {
-    now.to_zoned(jiff::tz::TimeZone::UTC).date()
 }
 
 #[cfg(test)]

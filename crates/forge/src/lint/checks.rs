@@ -7,13 +7,13 @@ use jiff::Timestamp;
 
 use super::fix::entry_of;
 use super::{Finding, Level, Survey};
-use crate::document;
+use crate::document::{self, day_of};
 use crate::links::{Resolution, fold};
 use crate::mind::{File, Layout, cut};
 use crate::routing::closets::build::names;
 use crate::routing::hubs::Hub;
 use crate::routing::manifest::{Entry, Part, SUMMARY_FORMAT};
-use crate::session::{self, Untracked, day, days_since};
+use crate::session::{self, Untracked, days_since};
 use crate::workspace::RelPath;
 
 type CheckFn = fn(&Survey<'_>, Timestamp) -> Vec<Finding>;
@@ -61,7 +61,7 @@ fn status_freshness(survey: &Survey<'_>, now: Timestamp) -> Vec<Finding> {
             update,
         )],
         Some(on) => {
-            let days = days_since(on, day(now));
+            let days = days_since(on, day_of(now));
             match days > STALE_DAYS {
                 true => vec![warn(
                     format!("{path} was last updated {on}, {days} days ago"),
@@ -225,7 +225,7 @@ fn stale_blockers(survey: &Survey<'_>, now: Timestamp) -> Vec<Finding> {
         return Vec::new();
     };
     let sessions = survey.mind.sessions().unwrap_or_default();
-    session::stale(&state, &sessions, day(now))
+    session::stale(&state, &sessions, day_of(now))
         .into_iter()
         .map(|it| {
             let since = it.since.map(|day| format!(" since {day}"));

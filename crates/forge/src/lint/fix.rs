@@ -8,11 +8,10 @@ use jiff::Timestamp;
 
 use super::checks::{Registered, is_dead, lacks_summary};
 use super::{Level, Survey};
-use crate::document::{self, Document, Edit};
+use crate::document::{self, Document, Edit, day_of};
 use crate::links::NoteLink;
 use crate::mind::{File, annotated};
 use crate::routing::manifest::{self, Entry, Manifest, Part, SUMMARY_FORMAT};
-use crate::session::day;
 use crate::upkeep::resummarize;
 use crate::workspace::{Error, Proposal, Proposed, Receipt, RelPath, Workspace};
 
@@ -78,7 +77,7 @@ pub fn fixes(survey: &Survey<'_>, now: Timestamp) -> Result<Fixes, Error> {
     let mut fixes = Fixes::default();
     let decisions = survey.mind.file(File::Decisions);
     if let Ok(text) = workspace.read_text(&decisions)
-        && let Ok((after, marked)) = annotated(&decisions, text.clone(), day(now))
+        && let Ok((after, marked)) = annotated(&decisions, text.clone(), day_of(now))
         && marked > 0
     {
         fixes.safe.add(decisions, Some(text), after);

@@ -12,7 +12,7 @@ use super::progress::Progress;
 use super::sessions::{self, Session};
 use super::values::{self, apply, edited};
 use super::{Error, File, Layout, Log, Mind, tracking};
-use crate::document::{self, Document, Edit, inert_line};
+use crate::document::{self, Document, Edit, day_of, inert_line};
 use crate::tokens::estimate;
 use crate::workspace::RelPath;
 
@@ -274,7 +274,7 @@ impl Mind<'_> {
     ) -> Result<(usize, Option<String>), Error> {
         let path = self.files.path(File::Progress);
         let document = document::parse(text);
-        let today = values::date(now);
+        let today = day_of(now);
         let most =
             i32::try_from(self.workspace.config().mind.archive_after_days).unwrap_or(i32::MAX);
         let progress = Progress::read(&document, self.files.layout);

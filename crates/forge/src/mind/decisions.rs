@@ -10,7 +10,7 @@ use jiff::civil::Date;
 pub(crate) use self::forms::{blocks, lines};
 use super::values::{self, edited, indented, marker, plain};
 use super::{Error, File, Layout, Mind, outline};
-use crate::document::{self, Document, Edit, inert_line};
+use crate::document::{self, Document, Edit, day_of, inert_line};
 
 pub(crate) mod condense;
 mod forms;
@@ -103,7 +103,7 @@ impl Mind<'_> {
             Layout::Manifest => "# Decisions\n".to_owned(),
         });
         let archive = document::parse(archive);
-        let date = values::date(now);
+        let date = day_of(now);
         let mut id = String::new();
         let count = |text: &str| read(&document::parse(text.to_owned())).len();
         let known = count(&text);

@@ -6,7 +6,7 @@ use jiff::civil::Date;
 
 use super::values::{self, apply, plain};
 use super::{Error, Layout, Mind};
-use crate::document::{self, Document, Edit, inert_line};
+use crate::document::{self, Document, Edit, day_of, inert_line};
 use crate::workspace::RelPath;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -71,7 +71,7 @@ impl Mind<'_> {
         let route = route.filter(|it| !it.is_empty());
         let route = route.unwrap_or_else(|| "unrouted".to_owned());
         let path = self.ideas_file();
-        let date = values::date(now);
+        let date = day_of(now);
         let (kept, _) = self.change("Keep an idea", now, |change| {
             let before = change.read_text(&path)?;
             let created = before.is_none();

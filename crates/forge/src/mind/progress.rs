@@ -9,7 +9,7 @@ use jiff::civil::Date;
 
 use super::values::{self, apply, edited, is_unset, marker, plain};
 use super::{Error, File, Layout, Mind, outline};
-use crate::document::{self, Document, Edit, inert_line};
+use crate::document::{self, Document, Edit, day_of, inert_line};
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Progress {
@@ -179,7 +179,7 @@ impl Mind<'_> {
             let path = self.files.path(File::Progress);
             let mut edits = vec![Edit {
                 span: end_of_text(&document, &task.span),
-                text: format!(" (completed {})", values::date(now)),
+                text: format!(" (completed {})", day_of(now)),
             }];
             edits.push(match &task.mark {
                 Some(mark) => Edit {

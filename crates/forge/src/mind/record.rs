@@ -8,8 +8,8 @@ use super::compress::DATED_SESSIONS;
 use super::decisions::{self, NewDecision};
 use super::sessions::{self, NewSession};
 use super::state::{StateChange, without_date};
-use super::{Error, File, Layout, Mind, values};
-use crate::document;
+use super::{Error, File, Layout, Mind};
+use crate::document::{self, day_of};
 use crate::workspace::Change;
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -115,7 +115,7 @@ impl Mind<'_> {
             Layout::Manifest => None,
         };
         let archive = archive.unwrap_or_default();
-        let today = values::date(now);
+        let today = day_of(now);
         for new in &record.decisions {
             let existing = decisions::read(&document::parse(text.clone().unwrap_or_default()));
             let mut known = false;

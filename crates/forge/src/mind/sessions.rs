@@ -8,7 +8,7 @@ use jiff::civil::Date;
 
 use super::values::{self, edited, inert_or, is_unset, marker};
 use super::{Error, File, Layout, Mind, outline};
-use crate::document::{self, Document, inert_line};
+use crate::document::{self, Document, day_of, inert_line};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Session {
@@ -114,7 +114,7 @@ impl Mind<'_> {
                 };
             }
             let title = match new.captured {
-                Some(_) => format!("Session {number} — {} (auto-captured)", values::date(now)),
+                Some(_) => format!("Session {number} — {} (auto-captured)", day_of(now)),
                 None => format!("Session {number} — {}", values::date_time(now)),
             };
             let before = first.filter(|_| newest_first);
@@ -174,7 +174,7 @@ impl NewSession {
             None if !self.did.is_empty() => inert_line(&self.summary),
             None => values::cut(&inert_line(&self.summary), 60),
         };
-        format!("{} - {what}", values::date(now))
+        format!("{} - {what}", day_of(now))
     }
 }
 

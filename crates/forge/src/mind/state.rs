@@ -6,7 +6,7 @@ use jiff::civil::Date;
 
 use super::values::{self, edited, is_unset, items, labelled, plain, without_comments};
 use super::{Error, File, Layout, Mind, outline};
-use crate::document::{self, Document, Edit, inert_block, inert_line};
+use crate::document::{self, Document, Edit, day_of, inert_block, inert_line};
 
 /// Where the work stands. What is not set, or holds a placeholder, is none.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -205,7 +205,7 @@ impl Mind<'_> {
                 }
             })?;
         }
-        let today = values::date(now).to_string();
+        let today = day_of(now).to_string();
         text = edited(path, text, |document| {
             put_date(document, &today, self.files.layout)
         })?;

@@ -163,11 +163,6 @@ pub(super) fn cut(text: &str, most: usize) -> String {
     }
 }
 
-/// The day of a moment, in UTC.
-pub(super) fn date(now: Timestamp) -> Date {
-    now.to_zoned(TimeZone::UTC).date()
-}
-
 /// `2026-03-01 09:00:00`, in UTC.
 pub(super) fn date_time(now: Timestamp) -> String {
     let time = now.to_zoned(TimeZone::UTC).datetime();

@@ -2,11 +2,12 @@
 //! what was touched are refreshed, links are verified, and all of it is read
 //! again to see that it is there. The manifest is written last.
 
+use crate::document::day_of;
 use jiff::civil::Date;
 use jiff::{SignedDuration, Timestamp};
 
 use super::start::closed_at;
-use super::{Untracked, day, days_since, is_skipped};
+use super::{Untracked, days_since, is_skipped};
 use crate::links::{self, Vault};
 use crate::mind::{Error, File, Layout, Mind, Record, Recorded, Written};
 use crate::routing::bulk::{Skill, last_ok};
@@ -195,7 +196,7 @@ fn list_archive(
         if manifest.retired().holds(archive.as_str()) {
             return Ok(());
         }
-        let date = day(now).to_string();
+        let date = day_of(now).to_string();
         let edit = manifest.list(
             Part::Tier3,
             &New {
@@ -240,9 +241,11 @@ fn remarks(
 /// Whether it is time to consolidate. A manifest is rewritten often, so that
 /// the oldest day that the state knows tells its age as well.
 fn consolidate_nag(workspace: &Workspace, mind: &Mind<'_>, now: Timestamp) -> Option<String> {
-    let today = day(now);
+    let today = day_of(now);
     let written = std::fs::metadata(workspace.absolute(&manifest::path())).ok()?;
-    let written = Timestamp::try_from(written.modified().ok()?).ok().map(day);
+    let written = Timestamp::try_from(written.modified().ok()?)
+        .ok()
+        .map(day_of);
     let logged = mind.sessions().unwrap_or_default().into_iter();
     let decided = mind.decisions().unwrap_or_default().into_iter();
     let dates = logged
@@ -256,7 +259,7 @@ fn consolidate_nag(workspace: &Workspace, mind: &Mind<'_>, now: Timestamp) -> Op
     match last {
         None => Some("consolidate has never run; run `memory-forge consolidate`".to_owned()),
         Some(when) if now.duration_since(when) > SignedDuration::from_hours(24 * NAG_DAYS) => {
-            let on = day(when);
+            let on = day_of(when);
             Some(format!(
                 "consolidate last ran {on}; run `memory-forge consolidate`"
             ))

@@ -2,9 +2,10 @@
 //! twenty lines, and what needs attention before work begins. Reads only, and
 //! a file that is missing is a remark.
 
+use crate::document::day_of;
 use jiff::{SignedDuration, Timestamp};
 
-use super::{StaleBlocker, Untracked, day, days_since, is_skipped, stale};
+use super::{StaleBlocker, Untracked, days_since, is_skipped, stale};
 use crate::corrections::Corrections;
 use crate::links::fold;
 use crate::mind::{Decision, File, Idea, Layout, Mind, Session, State, content_words, cut};
@@ -76,7 +77,7 @@ pub fn start(workspace: &Workspace, ask: &Start<'_>) -> Option<Briefing> {
     if manifest.is_none() && !mind.exists() {
         return None;
     }
-    let today = day(ask.now);
+    let today = day_of(ask.now);
     let mut briefing = Briefing::default();
     let state = read(&mut briefing, &mind, File::State, mind.state()).flatten();
     let sessions = read(&mut briefing, &mind, File::SessionLog, mind.sessions());

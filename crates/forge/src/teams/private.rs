@@ -12,16 +12,12 @@ pub const RULE: IgnoreRule<'static> = IgnoreRule {
     own: None,
 };
 
-pub fn is_private(path: &RelPath) -> bool {
-    path.is_private()
-}
-
 /// The name under which a private file would be shared.
 pub fn shared(path: &RelPath) -> Option<Result<RelPath, PathError>> {
     let stem = path
         .as_str()
         .strip_suffix(PRIVATE)
-        .filter(|_| is_private(path))?;
+        .filter(|_| path.is_private())?;
     Some(RelPath::new(&format!("{stem}.md")))
 }
 
@@ -30,7 +26,7 @@ pub fn own(path: &RelPath) -> Option<Result<RelPath, PathError>> {
     let stem = path
         .as_str()
         .strip_suffix(".md")
-        .filter(|_| !is_private(path))?;
+        .filter(|_| !path.is_private())?;
     Some(RelPath::new(&format!("{stem}{PRIVATE}")))
 }
 
@@ -52,11 +48,11 @@ mod tests {
     fn names_go_both_ways() {
         let path = |text: &str| RelPath::new(text).expect("a path");
         for (private, public) in [("a.local.md", "a.md"), ("k/b.c.local.md", "k/b.c.md")] {
-            assert!(is_private(&path(private)) && !is_private(&path(public)));
+            assert!(path(private).is_private() && !path(public).is_private());
             assert_eq!(shared(&path(private)), Some(Ok(path(public))));
             assert_eq!(own(&path(public)), Some(Ok(path(private))));
         }
-        assert!(!is_private(&path("k/.local.md")));
+        assert!(!path("k/.local.md").is_private());
         assert_eq!(own(&path("a.txt")), None);
     }
 }

@@ -3,8 +3,8 @@
 
 use jiff::Timestamp;
 
-use super::{Places, day, propose};
-use crate::document::{self, Edit};
+use super::{Places, propose};
+use crate::document::{self, Edit, day_of};
 use crate::routing::hubs;
 use crate::routing::layout::{self, StateFile};
 use crate::routing::manifest::{self, Manifest, New, Part};
@@ -70,7 +70,7 @@ pub fn plan(
             name: "",
             target: &places.link(file),
             text: reason,
-            note: &day(now),
+            note: &day_of(now).to_string(),
         };
         edits.extend(manifest.list(Part::Tier3, &new));
     }

@@ -12,8 +12,8 @@ use std::fmt::Write as _;
 use jiff::Timestamp;
 use serde::Deserialize;
 
-use super::{day, scaffold};
-use crate::document::{self, Edit, inert_line};
+use super::scaffold;
+use crate::document::{self, Edit, day_of, inert_line};
 use crate::links::{self, Vault};
 use crate::routing::manifest::{self, Manifest, New, Part};
 use crate::workspace::{Error, Move, Proposal, RelPath, Workspace};
@@ -377,7 +377,7 @@ fn manifest_of(
             name: "",
             target,
             text: &stale.reason,
-            note: &day(now),
+            note: &day_of(now).to_string(),
         };
         edit(&|it| vec![it.list(Part::Tier3, &new)])?;
     }

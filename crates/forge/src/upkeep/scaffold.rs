@@ -4,8 +4,7 @@
 
 use jiff::Timestamp;
 
-use super::day;
-use crate::document::inert_line;
+use crate::document::{day_of, inert_line};
 use crate::routing::layout::{self, StateFile};
 use crate::routing::manifest::{self, Manifest, Mode, SUMMARY_FORMAT, VERSION, link};
 use crate::workspace::{Error, Proposal, Workspace};
@@ -22,7 +21,11 @@ pub fn plan(workspace: &Workspace, about: &str, now: Timestamp) -> Result<Propos
         let (summary, volatility) = described(file);
         rows += &format!("| {} | {summary} | {volatility} |\n", link(target));
         if workspace.absolute(&path).symlink_metadata().is_err() {
-            proposal.add(path, None, text(file, &inert_line(about), &day(now)));
+            proposal.add(
+                path,
+                None,
+                text(file, &inert_line(about), &day_of(now).to_string()),
+            );
         }
     }
     let path = manifest::path();

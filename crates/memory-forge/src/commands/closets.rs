@@ -10,7 +10,6 @@ use forge::routing::closets::build::{self, Build, Report};
 use forge::routing::closets::{Field, check};
 use forge::routing::hubs::Hub;
 use forge::workspace::Workspace;
-use jiff::tz::TimeZone;
 use serde_json::{Value, json};
 
 use crate::memory;
@@ -354,7 +353,7 @@ fn show(
     if listed.is_empty() {
         ui.note("There are no closets yet. `memory-forge closets build` writes them.");
     }
-    let today = settings.now.to_zoned(TimeZone::UTC).date();
+    let today = forge::document::day_of(settings.now);
     let field = args.field.map(FieldName::field);
     let (first, rest): (Vec<Listed>, Vec<Listed>) = listed.into_iter().partition(|it| !it.archived);
     let answer = |listed: &[Listed]| -> Vec<Hit> {

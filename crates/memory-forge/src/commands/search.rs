@@ -199,7 +199,7 @@ pub(crate) fn run(
         kinds: args.kinds.iter().map(|k| k.index()).collect(),
         scopes: args.scope.scopes(),
         since,
-        today: Some(crate::settings::day(settings.now)),
+        today: Some(forge::document::day_of(settings.now)),
         forgotten: &forgotten,
         corrections: &corrections,
         explain: args.explain,

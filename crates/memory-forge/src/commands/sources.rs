@@ -6,7 +6,6 @@ use std::path::PathBuf;
 use clap::{ArgAction, Args, Subcommand};
 use forge::federation::{Error, Registry, Source};
 use forge::workspace::identity;
-use jiff::tz::TimeZone;
 
 use crate::memory;
 use crate::report::{CommandError, Exit};
@@ -125,7 +124,7 @@ fn add(
             .map(|name| name.to_string_lossy().into_owned())
             .ok_or_else(|| CommandError::usage("This folder has no name; give one"))?,
     };
-    let today = settings.now.to_zoned(TimeZone::UTC).date();
+    let today = forge::document::day_of(settings.now);
     let added = registry.add(&name, &path, today)?;
     ui.line(&format!(
         "Registered '{}' → {}",

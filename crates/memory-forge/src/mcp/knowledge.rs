@@ -56,7 +56,7 @@ pub(super) fn search(call: &mut Call, arguments: &Arguments) -> Result<Reply, Co
             _ => vec!["knowledge", "routing"],
         },
         since: None,
-        today: Some(crate::settings::day(call.now)),
+        today: Some(forge::document::day_of(call.now)),
         forgotten: &forgotten,
         corrections: &corrections,
         explain: false,

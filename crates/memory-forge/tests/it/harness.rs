@@ -37,3 +37,28 @@ pub(crate) fn paths(answer: &Value) -> Vec<String> {
     let path = |result: &Value| result["path"].as_str().map(str::to_owned);
     results.iter().filter_map(path).collect()
 }
+
+/// Unpacks an archive of the public benchmark data, or says why not and gives
+/// false.
+pub(crate) fn unpack_bench(archive: &str, to: &std::path::Path) -> bool {
+    let data = std::env::var_os("MEMORY_FORGE_BENCH_DATA").map_or_else(
+        || std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/bench"),
+        std::path::PathBuf::from,
+    );
+    let file = data.join(archive);
+    if !file.is_file() {
+        testkit::skip(format!("{archive} is not here"));
+        return false;
+    }
+    let unpacked = std::process::Command::new("tar")
+        .arg("-xzf")
+        .arg(&file)
+        .arg("-C")
+        .arg(to)
+        .status();
+    let done = unpacked.is_ok_and(|status| status.success());
+    if !done {
+        testkit::skip("there is no tar here");
+    }
+    done
+}

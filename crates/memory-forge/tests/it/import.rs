@@ -1,13 +1,12 @@
 //! What was remembered elsewhere comes in: redacted, inert, once.
 
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use forge::document::LinkKind;
 use serde_json::{Value, json};
 use testkit::TestWorkspace;
 
-use crate::harness::{found, json as parsed, ws};
+use crate::harness::{found, json as parsed, unpack_bench, ws};
 
 /// Where Claude Code keeps the sessions of a workspace.
 fn claude_folder(ws: &TestWorkspace) -> PathBuf {
@@ -1149,24 +1148,8 @@ fn an_older_claude_mem_is_read_as_far_as_it_goes() {
 /// Real transcripts of several tools.
 #[test]
 fn real_transcripts_are_imported_and_found() {
-    let data = std::env::var_os("MEMORY_FORGE_BENCH_DATA").map_or_else(
-        || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/bench"),
-        PathBuf::from,
-    );
-    let archive = data.join("transcripts.tar.gz");
-    if !archive.is_file() {
-        testkit::skip("transcripts.tar.gz is not here");
-        return;
-    }
     let ws = ws("");
-    let unpacked = Command::new("tar")
-        .arg("-xzf")
-        .arg(&archive)
-        .arg("-C")
-        .arg(ws.home())
-        .status();
-    if !unpacked.is_ok_and(|status| status.success()) {
-        testkit::skip("there is no tar here");
+    if !unpack_bench("transcripts.tar.gz", &ws.home()) {
         return;
     }
     let folder = ws.home();

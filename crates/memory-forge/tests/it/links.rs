@@ -1,9 +1,6 @@
 //! Links between files: checked, proposed, added, and kept when a file moves.
 
-use std::path::{Path, PathBuf};
-use std::process::Command;
-
-use crate::harness::{json, ws};
+use crate::harness::{json, unpack_bench, ws};
 use testkit::TestWorkspace;
 
 fn team() -> TestWorkspace {
@@ -198,24 +195,8 @@ fn a_rename_that_cannot_be_is_refused() {
 /// has no attachments, and one page links to an example that does not exist.
 #[test]
 fn the_help_of_obsidian_has_no_false_alarm() {
-    let data = std::env::var_os("MEMORY_FORGE_BENCH_DATA").map_or_else(
-        || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/bench"),
-        PathBuf::from,
-    );
-    let archive = data.join("md/obsidian-help-en.tar.gz");
-    if !archive.is_file() {
-        testkit::skip("md/obsidian-help-en.tar.gz is not here");
-        return;
-    }
     let ws = ws("");
-    let unpacked = Command::new("tar")
-        .arg("-xzf")
-        .arg(&archive)
-        .arg("-C")
-        .arg(ws.root())
-        .status();
-    if !unpacked.is_ok_and(|status| status.success()) {
-        testkit::skip("there is no tar here");
+    if !unpack_bench("md/obsidian-help-en.tar.gz", ws.root()) {
         return;
     }
     let output = ws.run(&["links", "check", "--json"]);

@@ -11,8 +11,8 @@ use jiff::Timestamp;
 use jiff::civil::Date;
 
 use super::{Decision, Form, id_at_start, read};
-use crate::document::{self, Document, Edit};
-use crate::mind::values::{self, apply, first_date, labelled, marker};
+use crate::document::{self, Document, Edit, day_of};
+use crate::mind::values::{apply, first_date, labelled, marker};
 use crate::mind::{Error, File, Mind};
 
 /// A decision that holds no longer, though its entry does not say so.
@@ -118,7 +118,7 @@ impl Mind<'_> {
             now,
             |_, before| {
                 let path = self.files.path(File::Decisions);
-                annotated(path, before.unwrap_or_default(), values::date(now))
+                annotated(path, before.unwrap_or_default(), day_of(now))
             },
         )
     }

@@ -13,7 +13,7 @@ use super::file::{Block, File, Stamp, source_hash};
 use super::merge::merge;
 use super::{Context, Entry, Field, MANY_ARCHIVED, PRIMARY, RECENT, extract};
 use crate::corrections::Corrections;
-use crate::document::{self, Document, own_date};
+use crate::document::{self, Document, day_of, own_date};
 use crate::routing::hubs::{self, Hub};
 use crate::routing::manifest::{self, Manifest, New, Part};
 use crate::workspace::{Error, RelPath, Role, Workspace, role};
@@ -131,7 +131,7 @@ pub fn list_archives(workspace: &Workspace, made: &[&Hub], now: Timestamp) -> Re
     if made.is_empty() || !workspace.absolute(&path).is_file() {
         return Ok(());
     }
-    let today = now.to_zoned(jiff::tz::TimeZone::UTC).date().to_string();
+    let today = day_of(now).to_string();
     workspace.change("closets archives in the manifest", now, |change| {
         for hub in made {
             let Some(text) = change.read_text(&path)? else {
@@ -676,10 +676,7 @@ fn recent_line(block: &Block, members: &[Member]) -> String {
     let member = members.iter().find(|it| it.name == block.name);
     let touched = member.and_then(|it| {
         let modified = Timestamp::from_nanosecond(i128::from(it.mtime_ns)).ok()?;
-        Some(
-            it.date
-                .unwrap_or(modified.to_zoned(jiff::tz::TimeZone::UTC).date()),
-        )
+        Some(it.date.unwrap_or(day_of(modified)))
     });
     let subjects = if subjects.is_empty() {
         block.entry.status.clone()

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use jiff::{Timestamp, ToSpan};
 
 use super::{Conflict, Domain, Lateral, MoveTo, Plan, Stale, VERSION};
-use crate::document::{self, Document, content_hash, own_date};
+use crate::document::{self, Document, content_hash, day_of, own_date};
 use crate::links::{self, Vault};
 use crate::routing::manifest::Manifest;
 use crate::upkeep::domain::is_catch_all;
@@ -448,7 +448,7 @@ fn stale(document: &Document, path: &RelPath, now: Timestamp) -> Option<String> 
         }
     }
     let date = own_date(document, path.stem())?;
-    let today = now.to_zoned(jiff::tz::TimeZone::UTC).date();
+    let today = day_of(now);
     let old = date.checked_add(2.years()).is_ok_and(|end| end < today);
     old.then(|| format!("its date is {date}"))
 }

@@ -67,7 +67,7 @@ pub(super) fn run(
             None => vec!["knowledge"],
         },
         since: None,
-        today: Some(crate::settings::day(settings.now)),
+        today: Some(forge::document::day_of(settings.now)),
         forgotten: &forgotten,
         corrections: &corrections,
         explain: false,
