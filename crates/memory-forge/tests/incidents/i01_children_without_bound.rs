@@ -1,0 +1,1 @@
+//! Child processes without bound, gigabytes of memory.

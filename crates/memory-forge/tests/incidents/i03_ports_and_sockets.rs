@@ -1,0 +1,1 @@
+//! Port conflicts, zombie sockets, a machine locked out.

@@ -1,0 +1,1 @@
+//! A hook that blocks the session or the machine.

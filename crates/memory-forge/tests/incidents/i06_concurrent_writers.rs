@@ -1,0 +1,1 @@
+//! Concurrent writers that corrupt the store.

@@ -1,0 +1,1 @@
+//! A damaged index that kills the process.

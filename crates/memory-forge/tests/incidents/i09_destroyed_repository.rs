@@ -1,0 +1,1 @@
+//! A tool that destroys the user's repository or configuration.

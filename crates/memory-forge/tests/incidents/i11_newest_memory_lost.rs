@@ -1,0 +1,1 @@
+//! The newest memory silently lost.

@@ -1,0 +1,1 @@
+//! Secrets kept in memory.

@@ -1,0 +1,1 @@
+//! A local interface without authentication, path traversal.

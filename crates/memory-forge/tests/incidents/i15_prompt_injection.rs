@@ -1,0 +1,1 @@
+//! Instructions smuggled in through memory.

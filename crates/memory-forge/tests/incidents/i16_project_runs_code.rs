@@ -1,0 +1,1 @@
+//! A project's configuration that runs code.

@@ -1,0 +1,1 @@
+//! Paths, encodings and line endings of other systems.

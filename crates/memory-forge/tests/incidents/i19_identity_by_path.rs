@@ -1,0 +1,1 @@
+//! Identity by path or current directory.

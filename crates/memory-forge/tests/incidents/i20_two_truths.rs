@@ -1,0 +1,1 @@
+//! Two truths that fight.

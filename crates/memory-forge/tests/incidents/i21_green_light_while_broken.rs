@@ -1,0 +1,1 @@
+//! A green light while something is broken.

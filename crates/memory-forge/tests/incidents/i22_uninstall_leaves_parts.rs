@@ -1,0 +1,1 @@
+//! An uninstall that leaves parts that run.

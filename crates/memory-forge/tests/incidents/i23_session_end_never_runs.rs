@@ -1,0 +1,1 @@
+//! SessionEnd that never runs.

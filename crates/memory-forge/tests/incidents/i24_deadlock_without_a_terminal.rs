@@ -1,0 +1,1 @@
+//! A conflict that deadlocks where nobody can answer.
