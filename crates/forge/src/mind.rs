@@ -92,6 +92,23 @@ impl<'a> Mind<'a> {
         self.workspace.absolute(self.files.path(which))
     }
 
+    /// Every file that says where the work stands or stood, what hooks keep
+    /// included, for whoever looks through all texts.
+    pub fn all_files(workspace: &Workspace) -> Vec<RelPath> {
+        let mut all: Vec<RelPath> = [FOLDER, ".mind/checkpoints", "memory", "scratch"]
+            .iter()
+            .flat_map(|folder| workspace.markdown_in(folder))
+            .collect();
+        let logs = Log::ALL.map(|log| format!("{FOLDER}/{}", log.name()));
+        let kept = logs.iter().map(String::as_str).chain([HOOK_FAILURES]);
+        let kept = kept.chain(["MEMORY.md", "MEMORY.local.md"]);
+        all.extend(
+            kept.filter_map(|path| RelPath::new(path).ok())
+                .filter(|path| workspace.absolute(path).is_file()),
+        );
+        all
+    }
+
     /// The text of a state file, or none where there is none.
     fn text(&self, which: File) -> Result<Option<String>, Error> {
         Ok(self.workspace.text_if_there(self.files.path(which))?)

@@ -10,6 +10,7 @@ use jiff::Timestamp;
 use super::progress::Bucket;
 use super::{Error, FOLDER, File, Mind, values};
 use crate::document;
+use crate::secrets;
 use crate::workspace::RelPath;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -38,9 +39,11 @@ impl Mind<'_> {
     pub fn checkpoint(&self, trigger: &str, now: Timestamp) -> Result<Checkpoint, Error> {
         // A file that cannot be read must not keep the others from being kept.
         let told = |error: Error| Some(format!("({error})"));
-        let state = self.text(File::State).unwrap_or_else(told);
+        // A copy is no place for secrets, even where the file has one.
+        let safe = |text: String| secrets::redact(&text).into_owned();
+        let state = self.text(File::State).unwrap_or_else(told).map(safe);
         let work = match self.document(File::Progress) {
-            Ok(Some(document)) => work(&document),
+            Ok(Some(document)) => work(&document).map(safe),
             Ok(None) => None,
             Err(error) => told(error),
         };

@@ -9,6 +9,7 @@ use super::{StaleBlocker, Untracked, days_since, is_skipped, stale};
 use crate::corrections::Corrections;
 use crate::links::fold;
 use crate::mind::{Decision, File, Idea, Layout, Mind, Session, State, content_words, cut};
+use crate::quote;
 use crate::routing::hubs::hubs_of;
 use crate::routing::manifest::{Age, Manifest, Mode};
 use crate::workspace::{RelPath, Role, Tree, Workspace};
@@ -98,11 +99,12 @@ pub fn start(workspace: &Workspace, ask: &Start<'_>) -> Option<Briefing> {
     let about = about(state.as_ref(), ask.prompt);
     briefing.decisions = relevant(&decisions.unwrap_or_default(), &about);
     if let Some(state) = state {
-        briefing.phase = state.phase;
-        briefing.focus = state.status;
-        briefing.next = state.next;
-        briefing.in_flight = state.active;
-        briefing.blocked = state.blocked;
+        let safe = |text: String| quote::unasked(&text).into_owned();
+        briefing.phase = state.phase.map(safe);
+        briefing.focus = state.status.map(safe);
+        briefing.next = state.next.map(safe);
+        briefing.in_flight = state.active.into_iter().map(safe).collect();
+        briefing.blocked = state.blocked.into_iter().map(safe).collect();
     }
     if let Some(manifest) = manifest {
         look_around(&mut briefing, workspace, &mind, &manifest, ask);
@@ -137,19 +139,21 @@ fn read<T>(
 }
 
 fn newest(ideas: &[Idea]) -> Option<String> {
-    ideas.last().map(|it| it.title.clone())
+    ideas
+        .last()
+        .map(|it| quote::unasked(&it.title).into_owned())
 }
 
 fn last_session(session: &Session, mind: &Mind<'_>) -> LastSession {
     let mut bullets: Vec<String> = session
         .points()
         .into_iter()
-        .map(|it| cut(&it, WIDE))
+        .map(|it| cut(&quote::unasked(&it), WIDE))
         .collect();
     let more = bullets.len().saturating_sub(BULLETS);
     bullets.truncate(BULLETS);
     LastSession {
-        title: session.title.clone(),
+        title: quote::unasked(&session.title).into_owned(),
         bullets,
         more,
         path: mind.file(File::SessionLog),
@@ -198,6 +202,7 @@ fn relevant(all: &[Decision], about: &str) -> Vec<String> {
             let date = it.date.map(|date| date.to_string());
             let name = id.cloned().or(date).unwrap_or_default();
             let said = it.decision.as_deref().unwrap_or(&it.title);
+            let said = quote::unasked(said);
             cut(format!("{name} - {said}").trim_start_matches(" - "), WIDE)
         })
         .collect()

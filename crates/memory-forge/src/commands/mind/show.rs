@@ -23,8 +23,7 @@ pub(super) fn show(
             source: Source::Startup,
             max_tokens: forge::mind::MAX_TOKENS,
             max_bytes: forge::mind::MAX_BYTES,
-            // A person reads this, and nothing acts on it.
-            nonce: "shown-to-a-person",
+            nonce: &settings.nonce(),
             now: settings.now,
             events: &[],
             pointers: known.as_ref().map(Given::pointers),
