@@ -116,3 +116,6 @@ fn refused(path: &Path, error: std::io::Error) -> Error {
         _ => Error::io("open", &path, error),
     }
 }
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests;

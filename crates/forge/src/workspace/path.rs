@@ -49,6 +49,10 @@ impl RelPath {
             if is_git(part) {
                 return refuse("is in `.git`, which is never touched");
             }
+            // A stream of a file is the file under another name.
+            if cfg!(windows) && part.contains(':') {
+                return refuse("has a colon, which no name has there");
+            }
             if !path.is_empty() {
                 path.push('/');
             }
@@ -98,6 +102,14 @@ impl RelPath {
 
     pub fn components(&self) -> impl DoubleEndedIterator<Item = &str> {
         self.0.split('/')
+    }
+
+    /// Whether some file system would take it for a place in the folder of
+    /// derived files, which is ours to rebuild.
+    pub fn is_derived(&self) -> bool {
+        self.components()
+            .next()
+            .is_some_and(|first| seen(first) == super::DERIVED)
     }
 
     /// Whether it is that folder or lies inside it.
@@ -221,13 +233,18 @@ fn is_git(part: &str) -> bool {
     if part.is_ascii() && !part.starts_with(['.', 'g', 'G']) {
         return false;
     }
+    matches!(seen(part).as_str(), ".git" | "git~1")
+}
+
+/// A name as the most careless file system sees it.
+fn seen(part: &str) -> String {
     let seen: String = part
-        .chars()
+        .nfkc()
         .filter(|c| !matches!(c, '\u{200c}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{206a}'..='\u{206f}' | '\u{feff}'))
         .flat_map(char::to_lowercase)
         .collect();
     let name = seen.split(':').next().unwrap_or(&seen);
-    matches!(name.trim_end_matches(['.', ' ']), ".git" | "git~1")
+    name.trim_end_matches(['.', ' ']).to_owned()
 }
 
 fn is_reserved(slug: &str) -> bool {
@@ -396,6 +413,73 @@ mod tests {
         check_slug("a\\b", "! contains a path separator");
     }
 
+    /// Names out of the parts with which programs were fooled before.
+    fn hostile_name() -> impl Strategy<Value = String> {
+        let part = prop::sample::select(vec![
+            "..",
+            ".",
+            "/",
+            "\\",
+            "C:",
+            "\\\\?\\",
+            "\\\\srv\\share\\",
+            "\0",
+            ".git",
+            ".GIT",
+            ".Git",
+            "git~1",
+            "GIT~1",
+            "::$INDEX_ALLOCATION",
+            ":x",
+            "::$DATA",
+            "\u{200c}",
+            "\u{200d}",
+            "\u{202e}",
+            "\u{206f}",
+            "\u{feff}",
+            " ",
+            ". ",
+            "...",
+            "i\u{307}",
+            "\u{212a}",
+            "ｇｉｔ",
+            "．",
+            ".g",
+            "it",
+            ".memory-forge",
+            ".Memory-Forge",
+            "knowledge",
+            "con",
+            "nul",
+            "é",
+            "e\u{301}",
+            "~",
+            "%2e%2e",
+            "\n",
+            "a",
+        ]);
+        prop::collection::vec(part, 0..10).prop_map(|parts| parts.concat())
+    }
+
+    #[test]
+    fn derived_files_are_known_in_any_spelling() {
+        for path in [
+            ".memory-forge/x",
+            ".Memory-Forge/undo",
+            ".MEMORY-FORGE. /x",
+            ".memory\u{200c}-forge/x",
+        ] {
+            assert!(RelPath::new(path).unwrap().is_derived(), "{path:?}");
+        }
+        for path in [
+            "memory-forge/x",
+            "a/.memory-forge/x",
+            ".memory-forge-notes/x",
+        ] {
+            assert!(!RelPath::new(path).unwrap().is_derived(), "{path:?}");
+        }
+    }
+
     proptest! {
         #[test]
         fn no_text_leads_out_of_the_workspace(text in r"(\.\.|\.|/|\\|C:|\x00|\.git|\.GIT|a| |é|\u{202e}|[[:any:]]){0,12}") {
@@ -405,6 +489,27 @@ mod tests {
                 prop_assert!(is_inside(Path::new("/root"), &joined));
                 prop_assert!(path.components().all(|c| !c.is_empty() && c != ".." && c != "." && is_plain_name(c)));
                 prop_assert_eq!(RelPath::new(path.as_str()).unwrap(), path);
+            }
+        }
+
+        /// Whatever a name is made of: a file system that knows no case, drops
+        /// what cannot be seen, composes letters and cuts the ends off names
+        /// finds no `.git` and no way up in it.
+        #[test]
+        fn no_file_system_finds_its_way_to_git(text in hostile_name()) {
+            if let Ok(path) = RelPath::new(&text) {
+                for part in path.components() {
+                    for name in [part.nfc().collect::<String>(), part.nfd().collect(), part.nfkc().collect()] {
+                        let ignored = |c: &char| !matches!(*c as u32, 0x200c..=0x200f | 0x202a..=0x202e | 0x206a..=0x206f | 0xfeff);
+                        let name: String = name.chars().filter(ignored).collect();
+                        let name = name.to_lowercase();
+                        let name = name.split(':').next().unwrap_or_default();
+                        let name = name.trim_end_matches(['.', ' ']);
+                        prop_assert!(!matches!(name, ".git" | "git~1" | "" | ".."), "{path:?}");
+                    }
+                }
+                let folded = path.as_str().to_lowercase();
+                prop_assert!(!folded.starts_with(".memory-forge/") || path.is_derived());
             }
         }
 

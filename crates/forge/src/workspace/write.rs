@@ -576,7 +576,7 @@ impl Workspace {
                 After::Write(bytes) => Some(bytes),
                 After::Remove => None,
             };
-            if path.starts_with(DERIVED) {
+            if path.is_derived() {
                 return Err(Error::Reserved {
                     path: self.absolute(&path),
                 });

@@ -123,7 +123,10 @@ fn only_who_shows_the_token_on_the_loopback_is_answered() {
     );
     let (status, answer) = self::ask(server.port, "OPTIONS", "/mcp", &preflight, "");
     assert_eq!(status, 403, "{answer}");
-    assert!(!answer.to_lowercase().contains("access-control"), "{answer}");
+    assert!(
+        !answer.to_lowercase().contains("access-control"),
+        "{answer}"
+    );
 }
 
 #[test]
@@ -193,7 +196,10 @@ fn too_much_is_refused_and_the_next_one_is_served() {
         shown()
     );
     let answer = raw(server.port, lying.as_bytes());
-    assert!(answer.contains(" 413 ") || answer.contains(" 400 "), "{answer}");
+    assert!(
+        answer.contains(" 413 ") || answer.contains(" 400 "),
+        "{answer}"
+    );
     let twice = format!(
         "POST /mcp HTTP/1.1\r\n{}Content-Length: 5\r\nContent-Length: 6\r\n\r\nhello!",
         shown()
@@ -237,7 +243,11 @@ fn those_who_never_finish_their_sentence_do_not_block_the_door() {
     let mut some = [0; 12];
     stream.read_exact(&mut some).expect("it is answered");
     assert_eq!(&some, b"HTTP/1.1 200");
-    assert!(begun.elapsed() < Duration::from_secs(45), "{:?}", begun.elapsed());
+    assert!(
+        begun.elapsed() < Duration::from_secs(45),
+        "{:?}",
+        begun.elapsed()
+    );
 }
 
 /// Names that lead out of a workspace somewhere, or into what is not memory.
@@ -338,12 +348,38 @@ fn no_name_leads_out_of_the_workspace() {
     for name in hostile() {
         let doors: Vec<Vec<&str>> = vec![
             vec!["save", "context", &name, "--content", "text"],
-            vec!["save", "skill", &name, "--description", "d", "--trigger", "t", "--content", "text"],
+            vec![
+                "save",
+                "skill",
+                &name,
+                "--description",
+                "d",
+                "--trigger",
+                "t",
+                "--content",
+                "text",
+            ],
             vec!["preview", &name],
             vec!["forget", &name, "--yes"],
             vec!["restore", &name],
-            vec!["agent", "remember", &name, "--agent", "eng/builder", "--content", "text"],
-            vec!["agent", "remember", "x", "--agent", &name, "--content", "text"],
+            vec![
+                "agent",
+                "remember",
+                &name,
+                "--agent",
+                "eng/builder",
+                "--content",
+                "text",
+            ],
+            vec![
+                "agent",
+                "remember",
+                "x",
+                "--agent",
+                &name,
+                "--content",
+                "text",
+            ],
             vec!["agent", "learn", "x", "--squad", &name],
             vec!["agent", "context", "--squad", &name, "--agent", &name],
             vec!["agent", "recall", "x", "--agent", &name],
@@ -353,7 +389,16 @@ fn no_name_leads_out_of_the_workspace() {
             vec!["links", "rename", "knowledge/a.md", &name, "--yes"],
             vec!["links", "rename", &name, "knowledge/b.md", "--yes"],
             vec!["closets", "show", &name],
-            vec!["session", "end", "--title", "t", "--did", "x", "--touched", &name],
+            vec![
+                "session",
+                "end",
+                "--title",
+                "t",
+                "--did",
+                "x",
+                "--touched",
+                &name,
+            ],
             vec!["idea", "x", "--route", &name],
             vec!["search", "canary", "--as-of", &name],
         ];
@@ -367,6 +412,42 @@ fn no_name_leads_out_of_the_workspace() {
         assert_eq!(beside(&ws), before, "{name:?} changed something outside");
         assert!(!Path::new("/tmp/mf-outside.md").exists());
     }
+}
+
+/// Names that are no text, and two that look the same.
+#[test]
+#[cfg(unix)]
+fn names_that_are_no_text_stop_nothing() {
+    use std::os::unix::ffi::OsStrExt;
+    let ws = ws("//- knowledge/a.md\n# Zephyr\nThe zephyr host.\n");
+    for bytes in [
+        &b"\xff\xfe.md"[..],
+        b"\xed\xa0\x80.md",
+        b"a\nb.md",
+        b"caf\xc3\xa9.md",
+        b"cafe\xcc\x81.md",
+    ] {
+        let path = ws
+            .path("knowledge")
+            .join(std::ffi::OsStr::from_bytes(bytes));
+        fs::write(path, "# Zephyr\nThe zephyr host, once more.\n").expect("Linux takes any name");
+    }
+    for arguments in [
+        &["index"][..],
+        &["search", "zephyr"],
+        &["links", "check"],
+        &["lint"],
+        &["audit"],
+    ] {
+        let output = ws.run(arguments);
+        assert!(
+            matches!(output.status, Some(0 | 1)),
+            "{arguments:?}: {output}"
+        );
+    }
+    let found = ws.run(&["search", "zephyr", "-n", "20", "--mode", "text"]);
+    assert!(found.ok().contains("knowledge/a.md"), "{found}");
+    assert!(!found.stdout.contains('\u{fffd}'), "{found}");
 }
 
 /// The same over the protocol, where an agent may have been talked into it.
@@ -400,12 +481,21 @@ fn no_argument_of_a_call_leads_out_of_the_workspace() {
     for name in &names {
         let calls = [
             ("save_knowledge", json!({ "name": name, "content": "text" })),
-            ("save_knowledge", json!({ "type": "skill", "name": name, "content": "text", "trigger": "t", "problem": "p" })),
+            (
+                "save_knowledge",
+                json!({ "type": "skill", "name": name, "content": "text", "trigger": "t", "problem": "p" }),
+            ),
             ("forget_knowledge", json!({ "path": name })),
-            ("forget_knowledge", json!({ "path": format!("knowledge/{name}") })),
+            (
+                "forget_knowledge",
+                json!({ "path": format!("knowledge/{name}") }),
+            ),
         ];
         for (tool, arguments) in calls {
-            add("tools/call", json!({ "name": tool, "arguments": arguments }));
+            add(
+                "tools/call",
+                json!({ "name": tool, "arguments": arguments }),
+            );
         }
         let encoded: String = name.bytes().map(|byte| format!("%{byte:02X}")).collect();
         for uri in [
@@ -418,9 +508,16 @@ fn no_argument_of_a_call_leads_out_of_the_workspace() {
             add("resources/read", json!({ "uri": uri }));
         }
     }
-    add("tools/call", json!({ "name": "search_knowledge", "arguments": { "query": "canary words" } }));
+    add(
+        "tools/call",
+        json!({ "name": "search_knowledge", "arguments": { "query": "canary words" } }),
+    );
     let output = ws.feed(lines, &[], &["mcp"]);
-    assert_eq!(output.stdout.lines().count(), id + 1, "every call is answered");
+    assert_eq!(
+        output.stdout.lines().count(),
+        id + 1,
+        "every call is answered"
+    );
     for told in ["canary words\\n", "root:x:", "repositoryformatversion"] {
         assert!(!output.stdout.contains(told), "{told}");
     }
