@@ -44,9 +44,10 @@ pub fn clean(text: &str) -> Cow<'_, str> {
 /// What may be put before an agent that did not ask: cleaned, and without the
 /// lines that read as orders.
 pub fn unasked(text: &str) -> Cow<'_, str> {
-    match cleaned(text).text {
-        Cow::Borrowed(text) => without_orders(text),
-        Cow::Owned(text) => Cow::Owned(without_orders(&text).into_owned()),
+    // Orders first: what is written out would stand between their letters.
+    match without_orders(text) {
+        Cow::Borrowed(text) => clean(text),
+        Cow::Owned(text) => Cow::Owned(clean(&text).into_owned()),
     }
 }
 

@@ -41,6 +41,7 @@ impl Mind<'_> {
         let told = |error: Error| Some(format!("({error})"));
         // A copy is no place for secrets, even where the file has one.
         let safe = |text: String| secrets::redact(&text).into_owned();
+        let trigger = &secrets::redact(trigger);
         let state = self.text(File::State).unwrap_or_else(told).map(safe);
         let work = match self.document(File::Progress) {
             Ok(Some(document)) => work(&document).map(safe),
@@ -103,7 +104,7 @@ impl Mind<'_> {
             "# Session End Checkpoint\n\n## Timestamp: {}\n\n## Reason: {}\n\n\
              ## Note: State may not have been saved. Check {} freshness.\n",
             values::seconds(now),
-            values::inert_or(reason, "unknown"),
+            values::inert_or(&secrets::redact(reason), "unknown"),
             self.files.path(File::State),
         );
         let path = RelPath::new(FOLDER)?.join("checkpoints/session-end-latest.md")?;

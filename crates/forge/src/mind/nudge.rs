@@ -1,12 +1,9 @@
 //! The one line that a prompt carries, and the reminder at a stop. Reads the
 //! state alone and keeps no cache, so it is never older than the file.
 
-use std::borrow::Cow;
-
 use jiff::Timestamp;
 
 use super::{File, Mind, values};
-use crate::quote;
 
 /// Characters of the line at most.
 const MOST: usize = 200;
@@ -15,7 +12,7 @@ impl Mind<'_> {
     /// Phase, next action and blockers on one line; none where neither phase
     /// nor next action is set.
     pub fn nudge(&self, _now: Timestamp) -> Option<String> {
-        let state = self.state_at_a_glance().ok()??;
+        let state = self.unasked().state_at_a_glance().ok()??;
         if state.is_blank() {
             return None;
         }
@@ -27,16 +24,9 @@ impl Mind<'_> {
         };
         let corrections = self.corrections();
         // There is no room for a correction, so what would need one is not said.
-        let shown = |text: &str| {
-            let text = quote::clean(text);
-            match (
-                corrections.check(&text).is_empty(),
-                quote::without_orders(&text),
-            ) {
-                (false, _) => "(repeats a corrected fact)".to_owned(),
-                (true, Cow::Owned(_)) => "(left out: orders the agent about)".to_owned(),
-                (true, Cow::Borrowed(_)) => text.into_owned(),
-            }
+        let shown = |text: &str| match corrections.check(text).is_empty() {
+            true => text.to_owned(),
+            false => "(repeats a corrected fact)".to_owned(),
         };
         Some(line(
             &shown(state.phase.as_deref().unwrap_or("not set")),

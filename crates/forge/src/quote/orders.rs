@@ -127,7 +127,7 @@ const RULES: &[Rule] = &[
         grave: true,
         hints: &["ignore", "disregard", "forget", "bypass", "override"],
         pattern: r"(?:ignore|disregard|forget|bypass|override)~(?:(?:all|any|every|the|of|your|my|these|those|other)~){0,4}(?:(?:previous|prior|above|earlier|preceding|foregoing|former|existing|system|original|safety|initial|current)~(?:(?:and|or|given|system|safety|developer)~){0,2}){1,2}(?:instructions?|prompts?|directives?|guidelines|guardrails|orders)\b",
-        check: always,
+        check: not_negated,
     },
     Rule {
         name: "override",
@@ -142,7 +142,7 @@ const RULES: &[Rule] = &[
             "don't follow",
         ],
         pattern: r"(?:ignore|disregard|forget|stop~following|do~not~follow|don't~follow)~(?:(?:all|any|every)~(?:of~)?)?(?:everything~(?:above|before~this|you~(?:were|have~been)~told)|(?:your|the)~(?:system~prompt|instructions?~(?:above|before|from~(?:the~)?(?:user|system|developer))|(?:safety~)?guardrails|training)|what~(?:the~)?(?:user|system|developer)~(?:said|asked|told)|your~(?:previous~|prior~|original~)?(?:instructions?|guidelines|programming))",
-        check: always,
+        check: not_negated,
     },
     Rule {
         name: "persona",
@@ -261,7 +261,7 @@ const RULES: &[Rule] = &[
             "if you are an llm",
             "as an ai",
         ],
-        pattern: r"(?:you~must~(?:now|immediately|first~silently|silently|secretly)~(?:run|execute|call|send|delete|remove|write|add|install|download|fetch|open|read|print|reveal|use|follow|obey|output|include|insert|approve|push|commit|disable)\b|you~are~(?:required|ordered)~to~(?:immediately~|silently~)?(?:run|execute|obey|send|delete|install|download)\b|when~you~read~this[^\n.]{0,40}\b(?:run|execute|call|send|delete|install|download|respond|reply|output)\b|if~you~are~an?~(?:ai|llm|language~model)[^\n.]{0,60}\b(?:run|execute|call|send|delete|install|download|respond|reply|output|ignore|must|please)\b|as~an~ai~(?:agent|assistant|model)?~?you~(?:must|should|will)\b)",
+        pattern: r"(?:you~must~(?:now|immediately|first~silently|silently|secretly)~(?:run|execute|send|delete|install|download|reveal|obey|approve|push|disable)\b|you~are~(?:required|ordered)~to~(?:immediately~|silently~)?(?:run|execute|obey|send|delete|install|download)\b|when~you~read~this[^\n.]{0,40}\b(?:run|execute|call|send|delete|install|download|respond|reply|output)\b|if~you~are~an?~(?:ai|llm|language~model)[^\n.]{0,60}\b(?:run|execute|call|send|delete|install|download|respond|reply|output|ignore|must|please)\b|as~an~ai~(?:agent|assistant|model)?~?you~(?:must|should|will)\b)",
         check: always,
     },
     Rule {
@@ -286,6 +286,14 @@ const RULES: &[Rule] = &[
 
 fn always(_: &str, _: &Range<usize>) -> bool {
     true
+}
+
+/// `Never forget the system prompt` wants the opposite.
+fn not_negated(text: &str, span: &Range<usize>) -> bool {
+    let before = text[..span.start].trim_end();
+    !["never", "not", "n't"]
+        .iter()
+        .any(|no| before.ends_with(no))
 }
 
 /// A tag in code marks is spoken of, not used.

@@ -652,8 +652,9 @@ fn loose_token(candidate: &Candidate<'_>) -> bool {
 /// The name before a value says that it is no secret: `password_hash`,
 /// `token commit`, `secret_file`.
 fn names_something_else(before: &str) -> bool {
-    const OTHERS: [&str; 19] = [
+    const OTHERS: [&str; 20] = [
         "hash",
+        "version",
         "digest",
         "checksum",
         "sha1",
@@ -727,6 +728,7 @@ fn is_placeholder(value: &str) -> bool {
         || variable('$')
         || variable('%')
         || lower == "12345678"
+        || (lower.starts_with('[') && lower.ends_with(']'))
         || MARKS.iter().any(|mark| lower.contains(mark))
 }
 

@@ -266,12 +266,7 @@ fn places_with_a_form_of_their_own() {
         ";",
         "connection-string",
     );
-    check(
-        concat!("STRIPE_", "KEY="),
-        &noise(32),
-        "\n",
-        "assigned-key",
-    );
+    check(concat!("STRIPE_", "KEY="), &noise(32), "\n", "assigned-key");
     check(
         "",
         &format!("{}{}", concat!("gs", "k_"), noise(52)),
@@ -307,7 +302,13 @@ fn a_piece_of_a_key_is_known_as_one() {
     let kept = [
         format!("-----BEGIN CERTIFICATE-----\n{body}-----END CERTIFICATE-----\n"),
         format!("![x](data:image/png;base64,{})\n", noise(4_000)),
-        format!("{}  a\n{}  b\n{}  c\n{}  d\n", hex(64), hex(64), hex(64), hex(64)),
+        format!(
+            "{}  a\n{}  b\n{}  c\n{}  d\n",
+            hex(64),
+            hex(64),
+            hex(64),
+            hex(64)
+        ),
         format!("{}\n{}\n{}\n{}\n", hex(64), hex(64), hex(64), hex(64)),
     ];
     for text in kept {
@@ -347,6 +348,8 @@ fn innocents() {
         "postgres://postgres:postgres@localhost/db",
         "postgres://user:password@localhost/db",
         "https://user:${TOKEN}@host",
+        "postgresql://postgres.[ref]:[password]@host:6543/postgres",
+        "Sec-Token-Crypto-Version: PrivateStateTokenV1VOPRF",
         "http://localhost:8080/@scope/pkg",
         "git@github.com:owner/repo.git",
         "task-list-with-a-very-long-name-2024-final-version",

@@ -73,7 +73,7 @@ const REMARKS: usize = 6;
 
 /// None where there is neither a manifest nor any state.
 pub fn start(workspace: &Workspace, ask: &Start<'_>) -> Option<Briefing> {
-    let mind = Mind::open(workspace);
+    let mind = Mind::open(workspace).unasked();
     let manifest = Manifest::read(workspace).filter(|it| it.mode() != Mode::Absent);
     if manifest.is_none() && !mind.exists() {
         return None;
@@ -99,12 +99,11 @@ pub fn start(workspace: &Workspace, ask: &Start<'_>) -> Option<Briefing> {
     let about = about(state.as_ref(), ask.prompt);
     briefing.decisions = relevant(&decisions.unwrap_or_default(), &about);
     if let Some(state) = state {
-        let safe = |text: String| quote::unasked(&text).into_owned();
-        briefing.phase = state.phase.map(safe);
-        briefing.focus = state.status.map(safe);
-        briefing.next = state.next.map(safe);
-        briefing.in_flight = state.active.into_iter().map(safe).collect();
-        briefing.blocked = state.blocked.into_iter().map(safe).collect();
+        briefing.phase = state.phase;
+        briefing.focus = state.status;
+        briefing.next = state.next;
+        briefing.in_flight = state.active;
+        briefing.blocked = state.blocked;
     }
     if let Some(manifest) = manifest {
         look_around(&mut briefing, workspace, &mind, &manifest, ask);
@@ -148,12 +147,12 @@ fn last_session(session: &Session, mind: &Mind<'_>) -> LastSession {
     let mut bullets: Vec<String> = session
         .points()
         .into_iter()
-        .map(|it| cut(&quote::unasked(&it), WIDE))
+        .map(|it| cut(&it, WIDE))
         .collect();
     let more = bullets.len().saturating_sub(BULLETS);
     bullets.truncate(BULLETS);
     LastSession {
-        title: quote::unasked(&session.title).into_owned(),
+        title: session.title.clone(),
         bullets,
         more,
         path: mind.file(File::SessionLog),
@@ -202,7 +201,6 @@ fn relevant(all: &[Decision], about: &str) -> Vec<String> {
             let date = it.date.map(|date| date.to_string());
             let name = id.cloned().or(date).unwrap_or_default();
             let said = it.decision.as_deref().unwrap_or(&it.title);
-            let said = quote::unasked(said);
             cut(format!("{name} - {said}").trim_start_matches(" - "), WIDE)
         })
         .collect()

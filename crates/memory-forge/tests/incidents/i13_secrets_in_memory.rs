@@ -210,7 +210,10 @@ fn no_door_lets_a_secret_into_a_file() {
         let answers = mcp(
             &ws,
             &[
-                call("save_knowledge", json!({ "name": "n", "content": said })),
+                call(
+                    "save_knowledge",
+                    json!({ "type": "context", "name": "n", "content": said }),
+                ),
                 call("memory_update_state", json!({ "next_action": one })),
                 call("memory_update_state", json!({ "blockers": [one] })),
                 call(
@@ -275,7 +278,7 @@ fn leaked(leak: &str) -> TestWorkspace {
         (".mind/SESSION-LOG.md", format!("# Session Log\n\n## Session 1 — 2026-02-28 10:00:00\n- **Summary:** zephyr {}\n", leak.replace('\n', " "))),
         (".agents/memory/eng/builder/deploy.md", format!("---\nname: Deploy\ndescription: zephyr\n---\n# Deploy\n\nzephyr {leak}\n")),
         (".agents/memory/eng/builder/MEMORY.md", format!("- [Deploy](deploy.md): zephyr {}\n", leak.replace('\n', " "))),
-        ("_MANIFEST.md", "# Manifest\n\n## Hub Map\n\n| Hub | Folder | Summary |\n|---|---|---|\n| Ops | ops/ | zephyr |\n".to_owned()),
+        ("_MANIFEST.md", "# Manifest\n\n## Hub Map\n\n| Domain | Hub | Summary |\n|---|---|---|\n| Ops | [[ops/_CLOSETS]] | zephyr |\n".to_owned()),
         ("ops/_index.md", "# Ops\n".to_owned()),
         ("ops/host.md", format!("# Host zephyr\n\nThe zephyr host was moved in May.\n\n{leak}\n")),
     ];
@@ -459,9 +462,9 @@ fn imports_take_secrets_out() {
         let answer = json!({ "type": "assistant", "sessionId": "s", "uuid": "v", "timestamp": "2026-02-01T10:01:00Z",
             "cwd": "/x", "message": { "role": "assistant", "content": [{ "type": "text", "text": format!("I used {leak}.") }] } });
         ws.write("logs/s.jsonl", format!("{line}\n{answer}\n"));
-        let notes = ws.run(&["import", "basic-memory", "notes", "--yes"]);
+        let notes = ws.run(&["import", "basic-memory", "notes"]);
         assert_output("import basic-memory", &notes);
-        let logs = ws.run(&["import", "transcripts", "logs", "--yes"]);
+        let logs = ws.run(&["import", "transcripts", "logs"]);
         assert_output("import transcripts", &logs);
         assert!(
             ws.tree().matches("knowledge/").count() > 1,

@@ -336,10 +336,10 @@ fn no_name_leads_out_of_the_workspace() {
 
         ## Hub Map
 
-        | Hub | Folder | Summary |
+        | Domain | Hub | Summary |
         |---|---|---|
-        | Up | ../home/ | x |
-        | Root | / | x |
+        | Up | [[../home/_CLOSETS]] | x |
+        | Root | [[/_CLOSETS]] | x |
     ");
     ws.git_init();
     fs::write(ws.home().join("outside.md"), "# Canary\ncanary words\n").expect("it can be written");
@@ -480,7 +480,10 @@ fn no_argument_of_a_call_leads_out_of_the_workspace() {
     }
     for name in &names {
         let calls = [
-            ("save_knowledge", json!({ "name": name, "content": "text" })),
+            (
+                "save_knowledge",
+                json!({ "type": "context", "name": name, "content": "text" }),
+            ),
             (
                 "save_knowledge",
                 json!({ "type": "skill", "name": name, "content": "text", "trigger": "t", "problem": "p" }),

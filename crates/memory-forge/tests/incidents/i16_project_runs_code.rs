@@ -247,7 +247,7 @@ fn no_file_of_a_project_names_a_program() {
         (
             "_MANIFEST.md",
             format!(
-                "# Manifest\n\n## Config\n\n| Key | Value |\n|---|---|\n| command | {name} |\n| pre | `{name}` |\n\n## Hub Map\n\n| Hub | Folder | Summary |\n|---|---|---|\n| $({name}) | knowledge/ | `{name}` |\n"
+                "# Manifest\n\n## Config\n\n| Key | Value |\n|---|---|\n| command | {name} |\n| pre | `{name}` |\n\n## Hub Map\n\n| Domain | Hub | Summary |\n|---|---|---|\n| $({name}) | [[ops/_CLOSETS]] | `{name}` |\n"
             ),
         ),
         (
@@ -292,7 +292,7 @@ fn no_setting_can_name_a_program_a_path_or_an_address() {
         let words = kind.starts_with("one of ");
         assert!(numbers || words, "`{name}` takes {kind}");
         if words {
-            let plain = |c: char| c.is_ascii_alphanumeric() || "`, ._-".contains(c);
+            let plain = |c: char| c.is_ascii_alphanumeric() || "\", ._-".contains(c);
             assert!(kind.chars().all(plain), "`{name}` takes {kind}");
         }
         let (section, short) = name.split_once('.').expect("a section");

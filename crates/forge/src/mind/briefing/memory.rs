@@ -44,7 +44,8 @@ impl Memory {
         let told = |error: Error| error.to_string();
         // Whole, before anything is cut: half a secret is not known as one.
         let safe = |text: String| quote::unasked(&text).into_owned();
-        let text = |which| mind.text(which).map(|it| it.map(safe)).map_err(told);
+        let mind = &mind.unasked();
+        let text = |which| mind.text(which).map_err(told);
         let config = &mind.workspace.config().mind;
         let characters = |text: &Result<Option<String>, String>| match text {
             Ok(Some(text)) => text.chars().count(),

@@ -105,6 +105,8 @@ fn honest_notes_are_left_alone() {
         "Next: run the benchmark and send the results to Ann.",
         "The user must not be told twice.",
         "Do not mention internal names in the changelog.",
+        "Never forget the system prompt limits.",
+        "You must now use the chrome.manifest file.",
     ] {
         check(text, &[]);
     }

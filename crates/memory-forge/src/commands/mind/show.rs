@@ -36,6 +36,7 @@ pub(super) fn show(
             false => ui.print(&printable(&briefing.text)),
         };
     }
+    let mind = &mind.shown();
     let wanted = |what: What| args.what == What::All || args.what == what;
     let state = if wanted(What::State) {
         mind.state()?
