@@ -523,7 +523,7 @@ fn hooks(workspace: &Workspace, out: &mut Findings) {
     let lines: Vec<&str> = text.lines().filter(|it| !it.trim().is_empty()).collect();
     if let Some(last) = lines.last() {
         let count = lines.len();
-        let latest = crate::document::inert_line(last);
+        let latest = crate::document::inert_line(&secrets::redact(last));
         out.of("hooks").warn(
             format!("Hooks failed, {count} in all, the latest: {latest}"),
             &format!("Delete `{HOOK_FAILURES}` when it is settled"),

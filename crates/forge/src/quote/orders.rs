@@ -301,11 +301,16 @@ fn not_quoted(text: &str, span: &Range<usize>) -> bool {
     !(text[..span.start].ends_with('`') && text[span.end..].starts_with('`'))
 }
 
-/// As a speaker's name stands: at the start of a line, behind marks at most.
+/// As a speaker's name stands: at the start of a line or behind a label, with
+/// marks at most between.
 fn at_line_start(text: &str, span: &Range<usize>) -> bool {
     let before = text[..span.start].rsplit('\n').next().unwrap_or_default();
+    let before = before.trim_end_matches(['*', ' ', '`', '"']);
+    if before.ends_with(':') {
+        return true;
+    }
     before
-        .trim_matches(['#', '*', '>', ' ', '\t', '[', '-', '_'])
+        .trim_matches(['#', '*', '>', ' ', '\t', '[', ']', '-', '_'])
         .is_empty()
 }
 

@@ -149,7 +149,7 @@ const STATE: &str = "
 #[test]
 fn no_door_lets_a_secret_into_a_file() {
     let ws = ws(STATE);
-    for leak in leaks() {
+    for (at, leak) in leaks().into_iter().enumerate() {
         let said = format!("Remember this: {leak}\n");
         let one = said.replace('\n', " ");
         let doors: Vec<Vec<&str>> = vec![
@@ -196,8 +196,12 @@ fn no_door_lets_a_secret_into_a_file() {
             vec!["agent", "learn", &one, "--squad", "eng"],
             vec!["forget", "--fact", &one, "--instead", "something else"],
         ];
-        for door in doors {
-            let output = ws.run(&door);
+        // Every kind of secret at a few doors, and a token at all of them: they
+        // ask one function.
+        let tried = doors.iter().enumerate();
+        let tried = tried.filter(|(door, _)| at == 1 || (at + door).is_multiple_of(4));
+        for (_, door) in tried {
+            let output = ws.run(door);
             assert_eq!(
                 output.status,
                 Some(1),
@@ -302,7 +306,7 @@ const LEAKED: [&str; 9] = [
 
 #[test]
 fn a_secret_that_is_there_already_is_never_told() {
-    for leak in leaks() {
+    for (at, leak) in leaks().into_iter().enumerate() {
         let ws = leaked(&leak);
         let before: Vec<_> = LEAKED.map(|path| ws.read(path)).to_vec();
         for arguments in [
@@ -350,7 +354,12 @@ fn a_secret_that_is_there_already_is_never_told() {
             &["doctor"],
             &["doctor", "--json"],
         ] {
-            assert_output(&arguments.join(" "), &ws.run(arguments));
+            // A token, a connection and a key are told nowhere at all; with the
+            // others, what is searched and built is looked at.
+            let all = matches!(at, 1 | 10 | 16);
+            if all || matches!(arguments[0], "search" | "closets" | "manifest") {
+                assert_output(&arguments.join(" "), &ws.run(arguments));
+            }
         }
         for payload in [
             json!({ "hook_event_name": "SessionStart", "session_id": "s" }),

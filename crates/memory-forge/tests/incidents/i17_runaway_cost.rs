@@ -167,7 +167,7 @@ fn no_command_and_no_hook_opens_a_socket_of_a_network() {
     let found = sockets(&ws, &["mcp"], &format!("{first}\n{search}\n"));
     assert!(found.is_empty(), "mcp: {found:?}");
     // The trap works: the one thing that listens is seen to.
-    ws.write("token", "a token of some length\n");
+    ws.write("token", "a-token-of-some-length\n");
     let taken = std::net::TcpListener::bind(("127.0.0.1", 0)).expect("a port is free");
     let port = taken.local_addr().expect("it is bound").port().to_string();
     let listen = ["mcp", "--http", "--token-file", "token", "--port", &port];
