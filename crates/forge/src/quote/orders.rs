@@ -116,7 +116,7 @@ struct Rule {
 }
 
 /// Spaces, line ends and the marks of Markdown around words.
-const BETWEEN: &str = r#"[\s*_>#|"'`,:;.()\[\]\-]{1,12}"#;
+const BETWEEN: &str = r#"(?:[\s*_>#|"'`,:;.()\[\]\-]{1,12})"#;
 /// No pattern reads further.
 const WINDOW: usize = 480;
 

@@ -40,7 +40,7 @@ impl RelPath {
             }
             // Windows drops dots and spaces at the end of a name, so `.. ` and
             // `...` may lead upwards there.
-            if part.trim_end_matches(['.', ' ']).is_empty() {
+            if part.trim_end_matches(['.', ' ']).is_empty() || is_nothing(part) {
                 return refuse("leads upwards; name it relative to the workspace");
             }
             if part.len() > MAX_NAME {
@@ -203,6 +203,7 @@ pub(super) fn is_plain_name(name: &str) -> bool {
         && !name.contains('\\')
         && !name.chars().any(char::is_control)
         && !name.trim_end_matches(['.', ' ']).is_empty()
+        && !is_nothing(name)
         && !is_git(name)
 }
 
@@ -234,6 +235,12 @@ fn is_git(part: &str) -> bool {
         return false;
     }
     matches!(seen(part).as_str(), ".git" | "git~1")
+}
+
+/// Whether some file system would see nothing but dots in the name: what it
+/// does not see is dropped, and so is the name of a stream.
+fn is_nothing(part: &str) -> bool {
+    (!part.is_ascii() || part.contains(':')) && seen(part).is_empty()
 }
 
 /// A name as the most careless file system sees it.
@@ -341,6 +348,8 @@ mod tests {
         check("a\\..\\..\\b", "! leads upwards");
         check(".. /b", "! leads upwards");
         check("...", "! leads upwards");
+        check("a/.\u{200c}./b", "! leads upwards");
+        check("a/::$INDEX_ALLOCATION", "! leads upwards");
         check("/etc/passwd", "! is absolute");
         check("\\\\server\\share", "! is absolute");
         check("C:\\x", "! names a drive");
