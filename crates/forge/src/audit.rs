@@ -16,7 +16,7 @@ mod codex;
 mod copilot;
 mod gemini;
 mod glob;
-pub(crate) mod hidden;
+mod hidden;
 mod imports;
 mod knowledge;
 mod loads;
@@ -274,6 +274,7 @@ fn look_inside(loads: &[Load], findings: &mut Vec<Finding>) {
         }
         hidden::check(&source.shown, &source.document.text, true, findings);
         source::secrets(&source.shown, &source.document.text, findings);
+        source::orders(&source.shown, &source.document.text, true, findings);
         for problem in &source.document.problems {
             let message = format!("{}:{}: {}", source.shown, problem.line, problem.message);
             let finding = Finding::new(Level::Warning, Kind::FrontMatter, &source.shown, message);

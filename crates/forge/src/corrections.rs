@@ -11,6 +11,7 @@ use std::ops::Range;
 use aho_corasick::AhoCorasick;
 use jiff::civil::Date;
 
+use crate::quote;
 use crate::workspace::{self, Workspace};
 
 mod list;
@@ -167,9 +168,19 @@ pub fn check(workspace: &Workspace, text: &str) -> Result<Vec<Correction>, works
     Ok(corrections.check(text).into_iter().cloned().collect())
 }
 
-/// Refuses texts that are about to be written and repeat what was corrected.
-/// Everyone who writes what somebody says calls this before writing.
+/// Refuses texts that are about to be written and hold a secret, or repeat what
+/// was corrected. Everyone who writes what somebody says calls this before
+/// writing.
 pub fn refuse(workspace: &Workspace, texts: &[&str]) -> Result<(), Refused> {
+    let mut rules: Vec<&'static str> = Vec::new();
+    for text in texts {
+        rules.extend(quote::cleaned(text).secrets);
+    }
+    if !rules.is_empty() {
+        rules.sort_unstable();
+        rules.dedup();
+        return Err(Refused::Secret { rules });
+    }
     let corrections = Corrections::read(workspace)?;
     if corrections.is_empty() {
         return Ok(());
@@ -193,6 +204,8 @@ pub enum Refused {
     Workspace(#[from] workspace::Error),
     #[error("The text repeats what was corrected. {}", told(.0))]
     Corrected(Vec<Correction>),
+    #[error("The text looks as if it held a secret ({}); nothing was written", rules.join(", "))]
+    Secret { rules: Vec<&'static str> },
 }
 
 impl Refused {
@@ -200,6 +213,9 @@ impl Refused {
     pub fn hint(&self) -> Option<String> {
         match self {
             Refused::Workspace(_) => None,
+            Refused::Secret { .. } => {
+                Some("Take it out, and name the place where it is kept instead".to_owned())
+            }
             Refused::Corrected(hits) => {
                 let lift = hits.first().map(Correction::lifted_by).unwrap_or_default();
                 Some(format!(

@@ -11,7 +11,7 @@ use jiff::Timestamp;
 use crate::agents;
 use crate::corrections::Corrections;
 use crate::document::{self, Document, FrontMatter, day_of};
-use crate::recall::context::mark;
+use crate::quote;
 use crate::workspace::{self, PathError, RelPath, Workspace};
 
 mod budget;
@@ -263,7 +263,9 @@ impl Found {
         found.text.insert_str(0, &notes);
         if !found.text.is_empty() && layer.channel != Channel::Static {
             // What was remembered is data; only the definitions instruct.
-            let mark = mark(std::iter::once(found.text.as_str()));
+            // No nonce: what is before the model must begin with the same bytes
+            // from turn to turn, and no text can hold a sum of itself.
+            let mark = quote::mark("", std::iter::once(found.text.as_str()));
             found.text = format!("<data {mark}>\n{}\n</data {mark}>", found.text);
         }
         found
@@ -279,7 +281,13 @@ impl Found {
                 return None;
             }
         };
-        let document = document::parse(document::normalise(&text));
+        let text = document::normalise(&text);
+        let text = match self.layer.channel {
+            // A definition instructs: that is what it is for.
+            Channel::Static => quote::clean(&text),
+            _ => quote::unasked(&text),
+        };
+        let document = document::parse(text.into_owned());
         let body = document.text[document.body.clone()]
             .trim_start_matches('\u{feff}')
             .trim()

@@ -7,6 +7,7 @@
 pub mod document;
 pub mod tokens;
 pub mod secrets;
+pub mod quote;
 pub mod embed;
 
 pub mod workspace;

@@ -6,12 +6,14 @@
 //! Nothing here looks at a clock, loads a vocabulary or opens the index, since
 //! hooks call it at every prompt.
 
+use std::borrow::Cow;
 use std::path::Path;
 
 use jiff::Timestamp;
 
 use crate::corrections;
 use crate::document::{self, Document, EditError};
+use crate::quote;
 use crate::workspace::{self, RelPath, Workspace};
 
 mod archive;
@@ -52,6 +54,8 @@ pub const FOLDER: &str = ".mind";
 pub struct Mind<'a> {
     workspace: &'a Workspace,
     files: layout::Files,
+    /// What is done to the text of files that are read.
+    told: fn(&str) -> Cow<'_, str>,
 }
 
 impl<'a> Mind<'a> {
@@ -61,6 +65,25 @@ impl<'a> Mind<'a> {
         Mind {
             workspace,
             files: layout::Files::resolve(workspace),
+            told: |text| Cow::Borrowed(text),
+        }
+    }
+
+    /// The same as it may be shown: without credentials, and with hidden
+    /// characters written out. For reading alone.
+    pub fn shown(&self) -> Mind<'a> {
+        Mind {
+            told: quote::clean,
+            ..self.clone()
+        }
+    }
+
+    /// The same as it may be told to an agent that did not ask: also without
+    /// lines that order it about. For reading alone.
+    pub fn unasked(&self) -> Mind<'a> {
+        Mind {
+            told: quote::unasked,
+            ..self.clone()
         }
     }
 
@@ -92,9 +115,30 @@ impl<'a> Mind<'a> {
         self.workspace.absolute(self.files.path(which))
     }
 
+    /// Every file that says where the work stands or stood, what hooks keep
+    /// included, for whoever looks through all texts.
+    pub fn all_files(workspace: &Workspace) -> Vec<RelPath> {
+        let mut all: Vec<RelPath> = [FOLDER, ".mind/checkpoints", "memory", "scratch"]
+            .iter()
+            .flat_map(|folder| workspace.markdown_in(folder))
+            .collect();
+        let logs = Log::ALL.map(|log| format!("{FOLDER}/{}", log.name()));
+        let kept = logs.iter().map(String::as_str).chain([HOOK_FAILURES]);
+        let kept = kept.chain(["MEMORY.md", "MEMORY.local.md"]);
+        all.extend(
+            kept.filter_map(|path| RelPath::new(path).ok())
+                .filter(|path| workspace.absolute(path).is_file()),
+        );
+        all
+    }
+
     /// The text of a state file, or none where there is none.
     fn text(&self, which: File) -> Result<Option<String>, Error> {
-        Ok(self.workspace.text_if_there(self.files.path(which))?)
+        let text = self.workspace.text_if_there(self.files.path(which))?;
+        Ok(text.map(|text| match (self.told)(&text) {
+            Cow::Owned(told) => told,
+            Cow::Borrowed(_) => text,
+        }))
     }
 
     /// `STATE.local.md` beside the state, which is one person's: its path and

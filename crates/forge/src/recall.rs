@@ -3,6 +3,7 @@
 //! It reads the index and nothing else: bringing the index up to date is
 //! `knowledge::refresh`, and no file is ever opened here.
 
+use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
 use jiff::civil::Date;
@@ -13,6 +14,8 @@ use crate::index::terms::fold;
 use crate::index::{
     Counts, Entry, Error, Index, Kind, Packed, Passage, Slots, TermMatch, TextHits,
 };
+
+use crate::quote;
 
 pub mod context;
 mod dates;
@@ -114,6 +117,8 @@ pub struct Hit {
     pub corrections: Vec<Correction>,
     /// Filled when asked to explain.
     pub terms: Vec<TermMatch>,
+    /// How the passage orders the agent about, where it seems to.
+    pub order: Option<&'static str>,
     /// Ranges of `passage.text` that match the question.
     pub matches: Vec<std::ops::Range<usize>>,
 }
@@ -267,6 +272,7 @@ fn ask_in(
     };
     hits.truncate(ask.limit);
     for hit in &mut hits {
+        shown(hit);
         hit.matches = snippet::matches(&hit.passage.text, &question);
         if ask.explain {
             hit.terms = index.explain(&slots, &question.terms, hit.passage.chunk)?;
@@ -282,6 +288,22 @@ fn ask_in(
         undated,
         corrections,
     })
+}
+
+/// Makes a hit what may be shown: credentials are taken out of it and hidden
+/// characters written out, here and for every kind of output.
+pub(crate) fn shown(hit: &mut Hit) {
+    let passage = &mut hit.passage;
+    let order = quote::orders(&passage.text).into_iter().find(|it| it.grave);
+    hit.order = order.map(|it| it.about);
+    if let Cow::Owned(text) = quote::cleaned_part(&passage.text).text {
+        passage.text = text;
+    }
+    for heading in passage.headings.iter_mut().chain([&mut passage.title]) {
+        if let Cow::Owned(text) = quote::clean(heading) {
+            *heading = text;
+        }
+    }
 }
 
 /// The scope of what is kept for reference only.
@@ -408,6 +430,7 @@ fn hit(passage: Passage, evidence: Evidence, near: f32, ideal: f32, question: &Q
         replaced_by: None,
         corrections: Vec::new(),
         terms: Vec::new(),
+        order: None,
         matches: Vec::new(),
     }
 }

@@ -22,8 +22,20 @@ pub struct Secret {
 
 /// In the order of the text, never overlapping.
 pub fn find(text: &str) -> Vec<Secret> {
-    // The index of the rule goes along: earlier rules are more specific.
-    let mut found: Vec<(Range<usize>, usize)> = rules::matches(text);
+    merged(rules::matches(text))
+}
+
+/// As [`find`], in a piece of a longer text: lines that may belong to a key
+/// whose first or last line is not in it count as well.
+pub fn find_in_part(text: &str) -> Vec<Secret> {
+    let mut found = rules::matches(text);
+    found.extend(rules::pieces_of_keys(text));
+    merged(found)
+}
+
+/// Each place once. The index of the rule goes along: earlier rules are more
+/// specific.
+fn merged(mut found: Vec<(Range<usize>, usize)>) -> Vec<Secret> {
     found.sort_by_key(|(span, rule)| (span.start, *rule));
     let mut merged: Vec<(Range<usize>, usize)> = Vec::new();
     for (span, rule) in found {
@@ -50,9 +62,14 @@ pub fn find(text: &str) -> Vec<Secret> {
 /// twice changes nothing more.
 pub fn redact(text: &str) -> Cow<'_, str> {
     let secrets = find(text);
-    if secrets.is_empty() {
-        return Cow::Borrowed(text);
+    match secrets.is_empty() {
+        true => Cow::Borrowed(text),
+        false => Cow::Owned(replaced(text, &secrets)),
     }
+}
+
+/// The text with these secrets of it, in their order, as placeholders.
+pub(crate) fn replaced(text: &str, secrets: &[Secret]) -> String {
     let mut clean = String::with_capacity(text.len());
     let mut kept = 0;
     for Secret { rule, span } in secrets {
@@ -63,5 +80,5 @@ pub fn redact(text: &str) -> Cow<'_, str> {
         kept = span.end;
     }
     clean.push_str(&text[kept..]);
-    Cow::Owned(clean)
+    clean
 }

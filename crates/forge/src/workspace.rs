@@ -14,6 +14,7 @@ mod autoload;
 mod config;
 mod disk;
 pub mod git;
+mod held;
 mod identity;
 mod ignore;
 mod lock;
@@ -123,6 +124,11 @@ impl Workspace {
             });
         }
         let file = fs::File::open(&real).map_err(|e| Error::io("read", &absolute, e))?;
+        // A folder may have become a link since the look above.
+        let elsewhere = |place: &PathBuf| *place != real && !path::is_inside(&self.root, place);
+        if held::place_of(&file).as_ref().is_some_and(elsewhere) {
+            return Err(Error::Outside { path: absolute });
+        }
         let mut bytes = Vec::with_capacity(meta.len() as usize);
         // The file may have grown since it was measured.
         file.take(limit + 1)

@@ -71,6 +71,8 @@ struct Call<'a> {
     commit: &'a mut Option<(Instant, Option<String>)>,
     settings: &'a Settings,
     now: Timestamp,
+    /// For the marks around quoted text, new with each call.
+    nonce: String,
 }
 
 impl Server {
@@ -141,6 +143,7 @@ impl Desk {
             commit: &mut self.commit,
             settings: &self.settings,
             now: self.settings.moment(),
+            nonce: self.settings.nonce(),
         };
         let done = panic::catch_unwind(AssertUnwindSafe(|| work(&mut call)));
         done.unwrap_or_else(|_| {
@@ -339,6 +342,7 @@ impl ServerHandler for Server {
                 &request.name,
                 &given,
                 call.now,
+                &call.nonce,
             ))
         });
         prompt.await.map_err(internal)?.map(GetPromptResponse::from)

@@ -248,6 +248,11 @@ impl Settings {
         }
     }
 
+    /// What nobody who wrote a file could have known, new with each call.
+    pub(crate) fn nonce(&self) -> String {
+        nonce()
+    }
+
     /// The current directory. It fails where the directory was deleted under
     /// the process, and only for commands that need one.
     pub(crate) fn cwd(&self) -> Result<&Path, CommandError> {
@@ -256,6 +261,13 @@ impl Settings {
                 .hint("Change into the project, or name it with `--root <dir>`")
         })
     }
+}
+
+/// Chance for the marks around quoted text. It is the seed of hash maps, which
+/// the system gives; a mark must be unknown beforehand, not secret for ever.
+pub(crate) fn nonce() -> String {
+    use std::hash::{BuildHasher, Hasher, RandomState};
+    format!("{:016x}", RandomState::new().build_hasher().finish())
 }
 
 /// `Timestamp::now`, never `Zoned::now`: the latter loads time zone data and

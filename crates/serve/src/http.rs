@@ -38,6 +38,11 @@ const CONNECTIONS: usize = 128;
 /// From a connection's start to the end of its headers.
 const HEADERS_IN: Duration = Duration::from_secs(10);
 
+/// Headers of a request, and their bytes: a client of the protocol sends a
+/// dozen.
+const HEADERS: usize = 64;
+const HEADER_BYTES: usize = 32 * 1024;
+
 /// What answers under way may still take when the server ends.
 const LAST_ANSWERS: Duration = Duration::from_millis(1_500);
 
@@ -138,6 +143,8 @@ async fn connection<H: ServerHandler>(
         hyper::server::conn::http1::Builder::new()
             .timer(TokioTimer::new())
             .header_read_timeout(HEADERS_IN)
+            .max_headers(HEADERS)
+            .max_buf_size(HEADER_BYTES)
             .serve_connection(TokioIo::new(stream), service)
     );
     tokio::select! {

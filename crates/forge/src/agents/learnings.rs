@@ -174,8 +174,8 @@ pub fn learn(
     now: Timestamp,
 ) -> Result<Learnt, Error> {
     let path = file(squad)?;
-    corrections::refuse(workspace, &[new.text, new.context.unwrap_or_default()])?;
     let learning = learning(new, now)?;
+    corrections::refuse(workspace, &[new.text, new.context.unwrap_or_default()])?;
     let receipt = workspace.change(&format!("Learn for {squad}"), now, |change| {
         let before = change.read_text(&path)?;
         let after = with_entry(before, squad, &learning);

@@ -15,6 +15,7 @@ use crate::document;
 use crate::index::Index;
 use crate::knowledge::entry;
 use crate::knowledge::readme::Listed;
+use crate::quote;
 use crate::workspace::{self, Change, Receipt, RelPath, Workspace};
 
 mod settle;
@@ -435,16 +436,13 @@ pub fn briefing(workspace: &Workspace, home: &Home, max_bytes: usize) -> Option<
     within(&parts, max_bytes.min(MAX_BYTES), MAX_LINES)
 }
 
-/// The lines of a file as a prompt takes them: without front matter and
-/// without characters that cannot be seen.
+/// The lines of a file as a prompt takes them: without front matter, and with
+/// nothing in them that may not be given unasked.
 fn shown(text: &str) -> String {
-    let document = document::parse(document::normalise(text));
-    let visible = |c: &char| {
-        (!c.is_control() || matches!(c, '\n' | '\t'))
-            && !matches!(c, '\u{feff}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
-    };
-    let body = document.text[document.body.clone()].chars();
-    let body: String = body.filter(visible).collect();
+    let text = document::normalise(text);
+    let document = document::parse(quote::unasked(&text).into_owned());
+    let body = &document.text[document.body.clone()];
+    let body = body.trim_start_matches('\u{feff}');
     body.trim_matches('\n').to_owned()
 }
 

@@ -12,6 +12,7 @@ use super::topics::{self, Kind, Topic};
 use crate::corrections::Corrections;
 use crate::document;
 use crate::index::Entry;
+use crate::quote;
 use crate::recall::{Answer, Question, context, pack::Piece, snippet};
 use crate::workspace::{RelPath, Workspace, git};
 
@@ -41,6 +42,8 @@ pub struct Recalled {
     pub note: Option<String>,
     /// Corrections of what it says, in plain words.
     pub corrections: Vec<String>,
+    /// What to be careful about, where it orders the agent about.
+    pub order: Option<String>,
 }
 
 /// Takes the best topics of an answer, each with its whole text in place of
@@ -76,17 +79,19 @@ pub fn recalled(
         let body = document.text[document.body.clone()].trim();
         hit.passage.text = document::normalise(body).into_owned();
         hit.passage.lines = (1, document.line_starts.len());
+        crate::recall::shown(hit);
         hit.matches = snippet::matches(&hit.passage.text, &asked);
         let topic = Topic::read(home, path.clone(), document.text, written);
         let days = age_in_days(written, now);
         found.push(Recalled {
             path,
-            title: topic.title,
-            description: topic.description,
+            title: quote::clean(&topic.title).into_owned(),
+            description: quote::clean(&topic.description).into_owned(),
             kind: topic.kind,
             days: days as u64,
             note: age_note(days),
             corrections: known.told_of(&hit.passage.text),
+            order: context::order(hit),
         });
         true
     });
@@ -112,11 +117,11 @@ pub fn age_note(days: f64) -> Option<String> {
 }
 
 /// The topics for a prompt, fenced as data; empty when there are none.
-pub fn render(recalled: &[Recalled], pieces: &[Piece], left_out: &[usize]) -> String {
+pub fn render(recalled: &[Recalled], pieces: &[Piece], left_out: &[usize], nonce: &str) -> String {
     if pieces.is_empty() {
         return String::new();
     }
-    let mark = context::mark(pieces.iter().map(|piece| piece.text.as_str()));
+    let mark = quote::mark(nonce, pieces.iter().map(|piece| piece.text.as_str()));
     let mut out = String::from("## Memories\n\n");
     let _ = writeln!(
         out,
@@ -127,6 +132,9 @@ pub fn render(recalled: &[Recalled], pieces: &[Piece], left_out: &[usize]) -> St
         let _ = writeln!(out, "### {}\n_Source: {}_", one.title, one.path);
         if let Some(note) = &one.note {
             let _ = writeln!(out, "_{note}_");
+        }
+        if let Some(note) = &one.order {
+            let _ = writeln!(out, "**{note}**");
         }
         for note in &one.corrections {
             let _ = writeln!(out, "**{}**", document::inert_line(note));

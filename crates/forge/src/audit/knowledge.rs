@@ -1,6 +1,7 @@
 //! Knowledge as the audit sees it: what the index does not hold, what agents
 //! load although it could be searched for, and what should stand nowhere.
 
+use std::collections::HashSet;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::loads::Loads;
@@ -10,9 +11,10 @@ use super::{Finding, Kind, Level, hidden};
 use crate::document::content_hash;
 use crate::index::Index;
 use crate::knowledge::refresh::differences;
+use crate::mind::Mind;
 use crate::routing;
 use crate::tokens::{Tokenizer, thousands};
-use crate::workspace::{Found, Role, Scan, Workspace};
+use crate::workspace::{Found, RelPath, Role, Scan, Workspace};
 
 /// Where `doctor` keeps what it took out of files that agents load.
 const LEGACY: &str = "knowledge/legacy";
@@ -44,7 +46,25 @@ pub(super) fn check(
     let files: Vec<&Found> = scan.files.iter().filter(knowledge).collect();
     not_indexed(workspace, &scan, files.len(), findings);
     read(workspace, &files, plain, judge, findings);
+    beside(workspace, &scan, &files, findings);
     files.len()
+}
+
+/// What is told to agents although nobody searches for it: where the work
+/// stands, what agents remember, the maps.
+fn beside(workspace: &Workspace, scan: &Scan, files: &[&Found], findings: &mut Vec<Finding>) {
+    let others = scan.files.iter().map(|it| &it.path);
+    let mut all: Vec<RelPath> = others.cloned().chain(Mind::all_files(workspace)).collect();
+    all.sort();
+    all.dedup();
+    let done: HashSet<&RelPath> = files.iter().map(|it| &it.path).collect();
+    for path in all.iter().filter(|path| !done.contains(path)) {
+        if let Ok(text) = workspace.read_text(path) {
+            hidden::check(path.as_str(), &text, false, findings);
+            source::secrets(path.as_str(), &text, findings);
+            source::orders(path.as_str(), &text, false, findings);
+        }
+    }
 }
 
 /// What a search would have to read first, and what it never finds.
@@ -208,6 +228,7 @@ fn one(workspace: &Workspace, file: &Found, lines: &Lines, out: &mut Vec<Look>) 
     };
     hidden::check(path, &text, false, &mut found.findings);
     source::secrets(path, &text, &mut found.findings);
+    source::orders(path, &text, false, &mut found.findings);
     if !file.path.starts_with(LEGACY) {
         let own = Lines::of_text(&text, 1);
         for run in lines.runs(&own, true, |_| true) {

@@ -9,6 +9,7 @@ use std::rc::Rc;
 
 use super::{Finding, Kind, Level, Origin};
 use crate::document::{self, Document};
+use crate::quote;
 use crate::secrets;
 use crate::workspace::{
     Autoload, AutoloadFile, RelPath, ScanProblem, Workspace, list_beyond, read_beyond,
@@ -244,6 +245,30 @@ impl<'a> Reader<'a> {
                 None => path.display().to_string(),
             },
         }
+    }
+}
+
+/// Text that speaks to the agent as if it were its master. In files that
+/// clients load by themselves instructions are what they are for: there, only
+/// what nobody writes honestly is named.
+pub(super) fn orders(shown: &str, text: &str, instructs: bool, findings: &mut Vec<Finding>) {
+    for order in quote::orders(text) {
+        let level = match order.grave {
+            true => Level::Warning,
+            false if instructs => continue,
+            false => Level::Notice,
+        };
+        let message = format!(
+            "{shown}:{}: text that {} ({})",
+            order.line, order.about, order.rule
+        );
+        let advice = match (order.grave, instructs) {
+            (true, false) => "Find out who wrote it; briefings leave the line out",
+            (true, true) => "Find out who wrote it: clients load it at every start",
+            (false, _) => "Say it as a fact, unless it is meant for agents",
+        };
+        let finding = Finding::new(level, Kind::Order, shown, message);
+        findings.push(finding.line(order.line).advice(advice));
     }
 }
 

@@ -8,6 +8,7 @@ use jiff::civil::Date;
 use super::normal::{phrase, unmarked};
 use super::{Correction, Corrections};
 use crate::document::{self, BlockKind, Document, Edit, inert_line};
+use crate::quote;
 use crate::workspace::{self, Receipt, RelPath, Workspace};
 
 /// The file that says what is to be forgotten.
@@ -48,6 +49,8 @@ pub enum Error {
     Workspace(#[from] workspace::Error),
     #[error("There is no fact to correct")]
     Empty,
+    #[error("The text looks as if it held a secret ({rule}); nothing was written")]
+    Secret { rule: &'static str },
     #[error("`{fact}` is one word, and every text that has it would be refused")]
     OneWord { fact: String },
     #[error("The {what} has more than {LONGEST} characters")]
@@ -66,6 +69,12 @@ pub enum Error {
 /// something else about it takes the place of what was said.
 pub fn correct(workspace: &Workspace, new: &New, now: Timestamp) -> Result<Corrected, Error> {
     let new = Given::read(new)?;
+    let said = [Some(&new.fact), new.instead.as_ref(), new.reason.as_ref()];
+    for text in said.into_iter().flatten() {
+        if let Some(rule) = quote::cleaned(text).secrets.first() {
+            return Err(Error::Secret { rule });
+        }
+    }
     let known = Corrections::read(workspace)?;
     let own = phrase(&new.fact);
     if let Some(instead) = &new.instead {

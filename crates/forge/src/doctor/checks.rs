@@ -1,6 +1,8 @@
 //! The checks. Each one looks at a single thing and adds what it found; one
 //! that could not look says that instead of `ok`.
 
+use std::collections::HashSet;
+
 use super::findings::Findings;
 use super::{Diagnosis, Finding, Level};
 use crate::corrections;
@@ -8,7 +10,7 @@ use crate::document;
 use crate::embed::{self, Embedder};
 use crate::index::{Entry, Index};
 use crate::knowledge::{forget, readme, refresh};
-use crate::mind::HOOK_FAILURES;
+use crate::mind::{HOOK_FAILURES, Mind};
 use crate::recall::{self, Ask, Mode};
 use crate::routing;
 use crate::secrets;
@@ -106,24 +108,24 @@ fn documents(workspace: &Workspace, files: &[Found], out: &mut Findings) {
             ));
         }
         for secret in secrets::find(&document.text) {
-            found.push((
-                "secrets",
-                Finding {
-                    check: "secrets",
-                    level: Level::Problem,
-                    message: format!("Looks like a secret ({})", secret.rule),
-                    path: Some(path.to_owned()),
-                    line: Some(document.line_of(secret.span.start)),
-                    next: Some(
-                        "Revoke it, then take it out of the file and of git's history".to_owned(),
-                    ),
-                },
-            ));
+            let line = document.line_of(secret.span.start);
+            found.push(("secrets", looks_secret(path, secret.rule, line)));
         }
     }
-    out.of("knowledge").ok(|| match read {
+    let knowledge = read;
+    for path in beside(workspace, files) {
+        let Ok(text) = workspace.read_text(&path) else {
+            continue;
+        };
+        read += 1;
+        for secret in secrets::find(&text) {
+            let line = 1 + text[..secret.span.start].matches('\n').count();
+            found.push(("secrets", looks_secret(path.as_str(), secret.rule, line)));
+        }
+    }
+    out.of("knowledge").ok(|| match knowledge {
         0 => "There is no document yet".to_owned(),
-        _ => format!("Every file is readable text ({read} read)"),
+        _ => format!("Every file is readable text ({knowledge} read)"),
     });
     for (check, word) in [("front matter", front_matter), ("secrets", read)] {
         let mut out = out.of(check);
@@ -132,8 +134,32 @@ fn documents(workspace: &Workspace, files: &[Found], out: &mut Findings) {
         }
         out.ok(|| match check {
             "secrets" => format!("None found ({word} files read)"),
-            _ => format!("All of it is valid ({word} of {read} files have it)"),
+            _ => format!("All of it is valid ({word} of {knowledge} files have it)"),
         });
+    }
+}
+
+/// Where the work stands and what agents load: no documents, and yet places in
+/// which a secret may lie.
+fn beside(workspace: &Workspace, files: &[Found]) -> Vec<RelPath> {
+    let mut all = Mind::all_files(workspace);
+    all.extend(workspace.autoload().files.into_iter().map(|it| it.path));
+    all.sort();
+    all.dedup();
+    let documents: HashSet<&RelPath> = files.iter().map(|it| &it.path).collect();
+    all.retain(|path| !documents.contains(path));
+    all
+}
+
+/// Says where and of which kind, never what.
+fn looks_secret(path: &str, rule: &str, line: usize) -> Finding {
+    Finding {
+        check: "secrets",
+        level: Level::Problem,
+        message: format!("Looks like a secret ({rule})"),
+        path: Some(path.to_owned()),
+        line: Some(line),
+        next: Some("Revoke it, then take it out of the file and of git's history".to_owned()),
     }
 }
 
@@ -497,7 +523,7 @@ fn hooks(workspace: &Workspace, out: &mut Findings) {
     let lines: Vec<&str> = text.lines().filter(|it| !it.trim().is_empty()).collect();
     if let Some(last) = lines.last() {
         let count = lines.len();
-        let latest = crate::document::inert_line(last);
+        let latest = crate::document::inert_line(&secrets::redact(last));
         out.of("hooks").warn(
             format!("Hooks failed, {count} in all, the latest: {latest}"),
             &format!("Delete `{HOOK_FAILURES}` when it is settled"),

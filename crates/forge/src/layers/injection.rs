@@ -5,6 +5,7 @@
 use crate::agents::{Home, pointers};
 use crate::document;
 use crate::mind::Pointers;
+use crate::quote;
 use crate::workspace::{RelPath, Workspace};
 
 /// An index and where it stands.
@@ -32,7 +33,7 @@ pub fn for_session(workspace: &Workspace) -> Option<Given> {
     }
     let path = RelPath::new(pointers::FILE).ok()?;
     let text = workspace.text_if_there(&path).ok().flatten()?;
-    let document = document::parse(text);
+    let document = document::parse(quote::unasked(&text).into_owned());
     let text = document.text[document.body.clone()].trim();
     (!text.is_empty()).then(|| Given {
         path: path.to_string(),

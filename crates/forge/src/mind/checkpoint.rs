@@ -10,6 +10,7 @@ use jiff::Timestamp;
 use super::progress::Bucket;
 use super::{Error, FOLDER, File, Mind, values};
 use crate::document;
+use crate::secrets;
 use crate::workspace::RelPath;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -38,9 +39,12 @@ impl Mind<'_> {
     pub fn checkpoint(&self, trigger: &str, now: Timestamp) -> Result<Checkpoint, Error> {
         // A file that cannot be read must not keep the others from being kept.
         let told = |error: Error| Some(format!("({error})"));
-        let state = self.text(File::State).unwrap_or_else(told);
+        // A copy is no place for secrets, even where the file has one.
+        let safe = |text: String| secrets::redact(&text).into_owned();
+        let trigger = &secrets::redact(trigger);
+        let state = self.text(File::State).unwrap_or_else(told).map(safe);
         let work = match self.document(File::Progress) {
-            Ok(Some(document)) => work(&document),
+            Ok(Some(document)) => work(&document).map(safe),
             Ok(None) => None,
             Err(error) => told(error),
         };
@@ -100,7 +104,7 @@ impl Mind<'_> {
             "# Session End Checkpoint\n\n## Timestamp: {}\n\n## Reason: {}\n\n\
              ## Note: State may not have been saved. Check {} freshness.\n",
             values::seconds(now),
-            values::inert_or(reason, "unknown"),
+            values::inert_or(&secrets::redact(reason), "unknown"),
             self.files.path(File::State),
         );
         let path = RelPath::new(FOLDER)?.join("checkpoints/session-end-latest.md")?;

@@ -7,6 +7,7 @@ use std::collections::HashSet;
 use jiff::Timestamp;
 
 use super::{Error, FOLDER, Mind, values};
+use crate::secrets;
 use crate::workspace::RelPath;
 
 /// A log of events.
@@ -62,7 +63,7 @@ impl Mind<'_> {
         said: &str,
         now: Timestamp,
     ) -> Result<(), Error> {
-        let said = values::cut(&one_line(said), MOST_SAID);
+        let said = values::cut(&one_line(&secrets::redact(said)), MOST_SAID);
         let said = match said.is_empty() {
             true => said,
             false => format!(" — {said}"),
@@ -137,7 +138,7 @@ impl Mind<'_> {
     /// Adds a line to a log. A log that has grown long loses its oldest lines.
     pub fn note(&self, log: Log, line: &str) -> Result<(), Error> {
         let keep = self.workspace.config().mind.tracking_max_lines;
-        let line = values::cut(&one_line(line), MOST_CHARACTERS);
+        let line = values::cut(&one_line(&secrets::redact(line)), MOST_CHARACTERS);
         let path = machine(log.name())?;
         self.workspace
             .append_machine(&path, &line, keep * ROTATE_AT, keep)?;

@@ -48,6 +48,7 @@ pub(super) fn apply(
                 replaced_by: None,
                 corrections: Vec::new(),
                 terms: Vec::new(),
+                order: None,
                 matches: Vec::new(),
             });
         }

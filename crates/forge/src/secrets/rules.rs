@@ -3,7 +3,7 @@
 //! wrong gets ignored when it is right.
 
 use std::ops::Range;
-use std::sync::LazyLock;
+use std::sync::{LazyLock, OnceLock};
 
 use aho_corasick::{AhoCorasick, MatchKind};
 use regex::Regex;
@@ -18,6 +18,8 @@ pub(super) struct Rule {
 }
 
 struct Candidate<'a> {
+    /// The word that ends where the hint begins: `public` of `public_key`.
+    name: &'a str,
     /// From the hint to the secret, both excluded from the secret itself.
     before: &'a str,
     secret: &'a str,
@@ -52,9 +54,21 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule {
         name: "slack-token",
-        hints: &["xox", "xapp-", "hooks.slack.com/services/"],
-        pattern: r"(?:xox[abeoprs]-[A-Za-z0-9.\-]{10,255}|xapp-[A-Za-z0-9\-]{20,255}|hooks\.slack\.com/services/(T[A-Z0-9]{6,}/B[A-Z0-9]{6,}/[A-Za-z0-9]{16,}))",
+        hints: &["xox", "xapp-", "hooks.slack.com/"],
+        pattern: r"(?:xox[abcdeoprs][.\-][A-Za-z0-9.%\-]{10,255}|xapp-[A-Za-z0-9\-]{20,255}|hooks\.slack\.com/(?:services|workflows|triggers)/([A-Z0-9]{6,}/[A-Za-z0-9]{6,}/[A-Za-z0-9/]{16,}))",
         check: random,
+    },
+    Rule {
+        name: "webhook",
+        hints: &["/api/webhooks/", "webhook.office.com/webhookb2/"],
+        pattern: r"(?:/api/webhooks/[0-9]{15,22}/([A-Za-z0-9_\-]{50,100})|webhook\.office\.com/webhookb2/([A-Za-z0-9@\-]{40,}/IncomingWebhook/[A-Za-z0-9/\-]{20,}))",
+        check: not_placeholder,
+    },
+    Rule {
+        name: "telegram-token",
+        hints: &[":AA"],
+        pattern: r":(AA[A-Za-z0-9_\-]{33})",
+        check: of_a_bot,
     },
     Rule {
         name: "stripe-key",
@@ -64,8 +78,8 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule {
         name: "google-key",
-        hints: &["AIza", "GOCSPX-"],
-        pattern: r"(?:AIza[A-Za-z0-9_\-]{35}|GOCSPX-[A-Za-z0-9_\-]{28})",
+        hints: &["AIza", "GOCSPX-", "ya29."],
+        pattern: r"(?:AIza[A-Za-z0-9_\-]{35}|GOCSPX-[A-Za-z0-9_\-]{28}|ya29\.[A-Za-z0-9_\-]{30,1000})",
         check: not_placeholder,
     },
     Rule {
@@ -118,9 +132,97 @@ pub(super) const RULES: &[Rule] = &[
     },
     Rule {
         name: "service-token",
-        hints: &["hf_", "dop_v1_", "shpat_", "dapi", "lin_api_", "figd_"],
-        pattern: r"(?:hf_[A-Za-z0-9]{34}|dop_v1_[a-f0-9]{64}|shpat_[a-fA-F0-9]{32}|dapi[a-f0-9]{32}|lin_api_[A-Za-z0-9]{40}|figd_[A-Za-z0-9_\-]{40})",
+        hints: &[
+            "hf_", "dop_v1_", "doo_v1_", "dor_v1_", "shp", "dapi", "lin_api_", "figd_",
+        ],
+        pattern: r"(?:hf_[A-Za-z0-9]{34}|do[por]_v1_[a-f0-9]{64}|shp(?:at|ca|pa|ss)_[a-fA-F0-9]{32}|dapi[a-f0-9]{32}|lin_api_[A-Za-z0-9]{40}|figd_[A-Za-z0-9_\-]{40})",
         check: random,
+    },
+    Rule {
+        name: "provider-token",
+        hints: &[
+            "gsk_",
+            "xai-",
+            "pplx-",
+            "r8_",
+            "nvapi-",
+            "tvly-",
+            "sbp_",
+            "sb_secret_",
+            "dckr_pat_",
+            "rubygems_",
+            "PMAK-",
+            "NRAK-",
+            "ntn_",
+            "secret_",
+            "sntrys_",
+            "sntryu_",
+            "phx_",
+            "hvs.",
+            "hvb.",
+            "sq0atp-",
+            "sq0csp-",
+            "xkeysib-",
+            "tskey-",
+            "pul-",
+            "ATATT3",
+            "ATBB",
+            "bkua_",
+            "glc_",
+            "glsa_",
+            "ops_eyJ",
+            "dp.pt.",
+            "ABSK",
+            "CCIPAT_",
+            "AGE-SECRET-KEY-1",
+            "key-",
+            "cio",
+            "re_",
+            "sk_test_",
+            "fo1_",
+            "rnd_",
+            "cfut_",
+            "vcp_",
+            "LTAI",
+        ],
+        pattern: r"(?:gsk_[A-Za-z0-9]{40,60}|xai-[A-Za-z0-9]{60,90}|pplx-[A-Za-z0-9]{40,60}|r8_[A-Za-z0-9]{37}|nvapi-[A-Za-z0-9_\-]{50,80}|tvly-[A-Za-z0-9\-]{30,60}|sbp_[a-f0-9]{40}|sb_secret_[A-Za-z0-9_\-]{20,60}|dckr_pat_[A-Za-z0-9_\-]{27}|rubygems_[a-f0-9]{48}|PMAK-[a-f0-9]{24}-[a-f0-9]{34}|NRAK-[A-Z0-9]{27}|ntn_[A-Za-z0-9]{40,60}|secret_[A-Za-z0-9]{43}|sntry[su]_[A-Za-z0-9+/=_]{40,300}|phx_[A-Za-z0-9]{40,60}|hv[sb]\.[A-Za-z0-9_\-]{24,300}|sq0(?:atp|csp)-[A-Za-z0-9_\-]{22,43}|xkeysib-[a-f0-9]{64}-[A-Za-z0-9]{16}|tskey-[a-z]{2,10}-[A-Za-z0-9\-]{20,80}|pul-[a-f0-9]{40}|ATATT3[A-Za-z0-9_\-=]{80,300}|ATBB[A-Za-z0-9]{28,40}|bkua_[a-z0-9]{40}|glc_[A-Za-z0-9+/=]{32,400}|glsa_[A-Za-z0-9]{32}_[a-f0-9]{8}|ops_eyJ[A-Za-z0-9+/=_\-]{100,500}|dp\.pt\.[A-Za-z0-9]{40,50}|ABSK[A-Za-z0-9+/]{100,300}={0,2}|CCIPAT_[A-Za-z0-9]{22}_[a-f0-9]{40}|AGE-SECRET-KEY-1[A-Z0-9]{58}|key-[a-f0-9]{32}|cio[A-Za-z0-9]{32}|re_[A-Za-z0-9]{8}_[A-Za-z0-9]{24}|sk_test_[A-Za-z0-9]{24,255}|fo1_[A-Za-z0-9_\-]{43}|rnd_[A-Za-z0-9]{24,40}|cfut_[A-Za-z0-9]{40,60}|vcp_[A-Za-z0-9]{50,70}|LTAI[A-Za-z0-9]{16,24})",
+        check: random,
+    },
+    Rule {
+        name: "terraform-token",
+        hints: &[".atlasv1."],
+        pattern: r"\.atlasv1\.[A-Za-z0-9_\-=]{60,100}",
+        check: random,
+    },
+    Rule {
+        name: "npmrc-token",
+        hints: &[":_authToken", ":_password", ":_auth"],
+        pattern: r#":_(?:authToken|password|auth)[ \t]*=[ \t]*"?([A-Za-z0-9+/=_.\-]{8,300})"#,
+        check: not_placeholder,
+    },
+    Rule {
+        name: "netrc-password",
+        hints: &["machine "],
+        pattern: r"machine\s+[A-Za-z0-9.\-]{3,100}\s+login\s+\S{1,100}\s+password\s+([^\s`]{4,128})",
+        check: default_free,
+    },
+    Rule {
+        name: "kubeconfig-key",
+        hints: &["client-key-data:"],
+        pattern: r#"client-key-data:[ \t]*"?([A-Za-z0-9+/]{40,20000}={0,2})"#,
+        check: not_placeholder,
+    },
+    Rule {
+        name: "registry-login",
+        hints: &["\"auth\"", "basic "],
+        pattern: r#"(?:"auth"\s{0,4}:\s{0,4}"([A-Za-z0-9+/]{12,300}={0,2})"|(?i:basic)[ ]+([A-Za-z0-9+/]{12,300}={0,2}))"#,
+        check: name_and_password,
+    },
+    Rule {
+        name: "connection-string",
+        hints: &[";password=", ";pwd=", "; password=", "; pwd="],
+        pattern: r#";\s?(?i:password|pwd)\s?=\s?([^;\s"'`<>]{4,128})"#,
+        check: default_free,
     },
     Rule {
         name: "connection-url",
@@ -146,7 +248,16 @@ pub(super) const RULES: &[Rule] = &[
         pattern: r#"(?i:passw(?:or)?d|passphrase|pwd|secret|(?:api|access|auth|private|encryption)[_\- ]?key|token|credentials?)\b[^\n‹›]{0,40}?[\s"'`=:(]([A-Za-z0-9+/_\-]{24,200}={0,2})"#,
         check: loose_token,
     },
+    Rule {
+        name: "assigned-key",
+        hints: &["_key=", "_key =", "_key:", "_key\""],
+        pattern: r#"(?i:_key)["']?[ \t]{0,4}(?:=|:)[ \t]{0,4}["']?([A-Za-z0-9+/_\-]{20,200}={0,2})"#,
+        check: key_of_a_service,
+    },
 ];
+
+/// The rule that pieces of keys are reported under.
+const PRIVATE_KEY: usize = 0;
 
 /// Words after which a random string is a secret.
 const WORDS: &[&str] = &[
@@ -180,12 +291,24 @@ const WORDS: &[&str] = &[
 /// longer as a whole, which are followed to their end.
 const WINDOW: usize = 512;
 const LONG_WINDOW: usize = 16 * 1024;
+/// Bytes of the name before a hint that are looked at.
+const NAME: usize = 32;
 
 struct Matcher {
     hints: AhoCorasick,
     /// The rule that each hint belongs to.
     rule_of: Vec<usize>,
-    patterns: Vec<Regex>,
+    /// Made when a hint is first met: most texts meet none.
+    patterns: Vec<OnceLock<Regex>>,
+}
+
+impl Matcher {
+    fn pattern(&self, rule: usize) -> &Regex {
+        self.patterns[rule].get_or_init(|| {
+            let pattern = format!(r"\A(?:{})", RULES[rule].pattern);
+            Regex::new(&pattern).expect("the table is tested")
+        })
+    }
 }
 
 static MATCHER: LazyLock<Matcher> = LazyLock::new(|| {
@@ -201,12 +324,7 @@ static MATCHER: LazyLock<Matcher> = LazyLock::new(|| {
             .build(hints)
             .expect("the hints are few and short"),
         rule_of,
-        patterns: RULES
-            .iter()
-            .map(|rule| {
-                Regex::new(&format!(r"\A(?:{})", rule.pattern)).expect("the table is tested")
-            })
-            .collect(),
+        patterns: RULES.iter().map(|_| OnceLock::new()).collect(),
     }
 });
 
@@ -222,7 +340,7 @@ pub(super) fn matches(text: &str) -> Vec<(Range<usize>, usize)> {
         if start < skip_to || !begins_here(text, start, rule) {
             continue;
         }
-        if let Some(span) = try_at(text, start, rule, &matcher.patterns[rule]) {
+        if let Some(span) = try_at(text, start, rule, matcher) {
             if RULES[rule].name == "private-key" {
                 skip_to = span.end;
             }
@@ -237,22 +355,27 @@ pub(super) fn matches(text: &str) -> Vec<(Range<usize>, usize)> {
 fn begins_here(text: &str, start: usize, rule: usize) -> bool {
     let names = [
         "assigned-secret",
+        "assigned-key",
         "high-entropy",
         "connection-url",
+        "connection-string",
         "slack-token",
+        "webhook",
+        "telegram-token",
+        "terraform-token",
+        "npmrc-token",
     ];
     let before = text.as_bytes()[..start].last();
     names.contains(&RULES[rule].name)
         || !before.is_some_and(|&byte| byte.is_ascii_alphanumeric() || byte == b'_')
 }
 
-fn try_at(text: &str, start: usize, rule: usize, pattern: &Regex) -> Option<Range<usize>> {
-    let long = matches!(RULES[rule].name, "private-key" | "jwt");
+fn try_at(text: &str, start: usize, rule: usize, matcher: &Matcher) -> Option<Range<usize>> {
+    let pattern = matcher.pattern(rule);
+    let long = matches!(RULES[rule].name, "private-key" | "jwt" | "kubeconfig-key");
     let window = if long { LONG_WINDOW } else { WINDOW };
     let window = &text[start..text.floor_char_boundary(start + window)];
-    let (from, to) = if long {
-        (0, pattern.find(window)?.end())
-    } else {
+    let (from, to) = {
         let groups = pattern.captures(window)?;
         let secret = groups
             .iter()
@@ -262,7 +385,12 @@ fn try_at(text: &str, start: usize, rule: usize, pattern: &Regex) -> Option<Rang
             .or_else(|| groups.get(0))?;
         (secret.start(), secret.end())
     };
+    let name = text[..start].bytes().rev();
+    let name = name
+        .take(NAME)
+        .take_while(|byte| byte.is_ascii_alphanumeric() || *byte == b'_');
     let candidate = Candidate {
+        name: &text[start - name.count()..start],
         before: &window[..from],
         secret: &window[from..to],
         after: window[to..].chars().next(),
@@ -279,12 +407,64 @@ fn try_at(text: &str, start: usize, rule: usize, pattern: &Regex) -> Option<Rang
         // What was cut by the window is followed to its end.
         (_, true) => start + to + more(b"-."),
         // These have a fixed length; a longer run is something else.
-        ("aws-access-key" | "twilio-key" | "npm-token" | "service-token", _) if more(b"") > 0 => {
-            return None;
-        }
+        (
+            "aws-access-key" | "twilio-key" | "npm-token" | "service-token" | "provider-token"
+            | "telegram-token",
+            _,
+        ) if more(b"") > 0 => return None,
         _ => start + to,
     };
     Some(start + from..end)
+}
+
+/// Lines of a key whose first or last line is missing: runs of lines of Base64
+/// of one length, or what stands before the last line of a key.
+pub(super) fn pieces_of_keys(text: &str) -> Vec<(Range<usize>, usize)> {
+    const LEAST: usize = 3;
+    let mut found = Vec::new();
+    let mut run: Option<(Range<usize>, usize, usize)> = None;
+    let mut public = false;
+    let mut at = 0;
+    let mut close = |run: &mut Option<(Range<usize>, usize, usize)>, must: bool, public: bool| {
+        if let Some((span, lines, _)) = run.take()
+            && (must || lines >= LEAST && !public)
+        {
+            found.push((span, PRIVATE_KEY));
+        }
+    };
+    for line in text.split_inclusive('\n') {
+        let start = at + line.len() - line.trim_start().len();
+        let body = line.trim();
+        at += line.len();
+        let base64 = body.len() >= 16
+            && body.bytes().all(|byte| is_token_byte(byte) && byte != b'_')
+            && has(body, |c| c.is_ascii_uppercase())
+            && has(body, |c| c.is_ascii_lowercase());
+        if !base64 {
+            let last = body.starts_with("-----END ") && body.contains("PRIVATE KEY");
+            close(&mut run, last, public);
+            // What a certificate says is for everyone.
+            public = body.starts_with("-----BEGIN ") && !body.contains("PRIVATE KEY");
+            continue;
+        }
+        let end = start + body.len();
+        match &mut run {
+            Some((span, lines, length)) if body.len() <= *length => {
+                // A shorter line is the last.
+                let last = body.len() < *length;
+                (span.end, *lines) = (end, *lines + 1);
+                if last {
+                    *length = 0;
+                }
+            }
+            _ => {
+                close(&mut run, false, public);
+                run = matches!(body.len(), 60..=80).then_some((start..end, 1, body.len()));
+            }
+        }
+    }
+    close(&mut run, false, public);
+    found
 }
 
 fn is_token_byte(byte: u8) -> bool {
@@ -310,11 +490,27 @@ fn random(candidate: &Candidate<'_>) -> bool {
         && !is_words(candidate.secret)
 }
 
+/// What documentation has for a password.
+const DEFAULTS: [&str; 16] = [
+    "password",
+    "passwd",
+    "pass",
+    "secret",
+    "postgres",
+    "root",
+    "admin",
+    "guest",
+    "user",
+    "token",
+    "test",
+    "mysql",
+    "mypassword",
+    "mysecret",
+    "p@ssw0rd",
+    "passw0rd",
+];
+
 fn url_password(candidate: &Candidate<'_>) -> bool {
-    const DEFAULTS: [&str; 12] = [
-        "password", "passwd", "pass", "secret", "postgres", "root", "admin", "guest", "user",
-        "token", "test", "mysql",
-    ];
     let user = candidate.before.trim_start_matches("://");
     let password = candidate.secret.to_ascii_lowercase();
     not_placeholder(candidate)
@@ -355,6 +551,89 @@ fn assigned(candidate: &Candidate<'_>) -> bool {
     (varied >= 3 && bits >= 2.75) || (varied == 2 && kinds[2] && value.len() >= 16 && bits >= 3.2)
 }
 
+/// In a place where a password is expected: anything but the usual examples.
+fn default_free(candidate: &Candidate<'_>) -> bool {
+    let password = candidate.secret.to_ascii_lowercase();
+    not_placeholder(candidate) && !DEFAULTS.contains(&password.as_str())
+}
+
+/// `<digits>:AA…`
+fn of_a_bot(candidate: &Candidate<'_>) -> bool {
+    let id = candidate.name;
+    (8..=12).contains(&id.len())
+        && id.bytes().all(|byte| byte.is_ascii_digit())
+        && random(candidate)
+}
+
+/// Base64 of `name:password`.
+fn name_and_password(candidate: &Candidate<'_>) -> bool {
+    let mut bits = 0u32;
+    let mut count = 0;
+    let mut plain = Vec::new();
+    for byte in candidate.secret.trim_end_matches('=').bytes() {
+        let value = match byte {
+            b'A'..=b'Z' => byte - b'A',
+            b'a'..=b'z' => byte - b'a' + 26,
+            b'0'..=b'9' => byte - b'0' + 52,
+            b'+' => 62,
+            _ => 63,
+        };
+        bits = (bits << 6) | u32::from(value);
+        count += 6;
+        if count >= 8 {
+            count -= 8;
+            plain.push((bits >> count) as u8);
+            bits &= (1 << count) - 1;
+        }
+    }
+    let Ok(plain) = String::from_utf8(plain) else {
+        return false;
+    };
+    plain.split_once(':').is_some_and(|(user, password)| {
+        let password = password.to_ascii_lowercase();
+        !user.is_empty()
+            && password.len() >= 4
+            && plain.bytes().all(|byte| byte.is_ascii_graphic())
+            && !is_placeholder(&plain)
+            && !DEFAULTS.contains(&password.as_str())
+            // The example of the standard: `Aladdin:open sesame`.
+            && !password.contains("sesame")
+    })
+}
+
+/// `STRIPE_KEY=…`, while keys of tables and caches are none, and public ones
+/// no secret.
+fn key_of_a_service(candidate: &Candidate<'_>) -> bool {
+    const OTHERS: [&str; 15] = [
+        "public",
+        "publishable",
+        "anon",
+        "primary",
+        "foreign",
+        "cache",
+        "sort",
+        "partition",
+        "site",
+        "object",
+        "storage",
+        "row",
+        "group",
+        "pub",
+        "idempotency",
+    ];
+    let name = candidate.name.to_ascii_lowercase();
+    let value = candidate.secret.trim_end_matches('=');
+    !OTHERS.iter().any(|other| name.contains(other))
+        && !value.bytes().all(|byte| byte.is_ascii_hexdigit())
+        && random(candidate)
+        && !is_hash(value)
+        && !looks_like_place(value)
+        && !value.starts_with("pk_")
+        && has(value, |c| c.is_ascii_lowercase())
+        && has(value, |c| c.is_ascii_uppercase())
+        && entropy(value) >= 3.8
+}
+
 /// A random string somewhere after a telling word.
 fn loose_token(candidate: &Candidate<'_>) -> bool {
     let value = candidate.secret.trim_end_matches('=');
@@ -373,8 +652,9 @@ fn loose_token(candidate: &Candidate<'_>) -> bool {
 /// The name before a value says that it is no secret: `password_hash`,
 /// `token commit`, `secret_file`.
 fn names_something_else(before: &str) -> bool {
-    const OTHERS: [&str; 19] = [
+    const OTHERS: [&str; 20] = [
         "hash",
+        "version",
         "digest",
         "checksum",
         "sha1",
@@ -448,6 +728,7 @@ fn is_placeholder(value: &str) -> bool {
         || variable('$')
         || variable('%')
         || lower == "12345678"
+        || (lower.starts_with('[') && lower.ends_with(']'))
         || MARKS.iter().any(|mark| lower.contains(mark))
 }
 

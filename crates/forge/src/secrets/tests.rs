@@ -214,6 +214,109 @@ fn other_places() {
 }
 
 #[test]
+fn places_with_a_form_of_their_own() {
+    let value = noise(68);
+    check(
+        concat!("https://discord.com/api/web", "hooks/123456789012345678/"),
+        &value,
+        "",
+        "webhook",
+    );
+    check(
+        concat!("https://hooks.sl", "ack.com/services/"),
+        &format!("T0A1B2C3D/B0A1B2C3D/{}", noise(24)),
+        "\n",
+        "slack-token",
+    );
+    check(
+        "bot 123456789:",
+        &format!("{}{}", concat!("A", "A"), noise(33)),
+        " ",
+        "telegram-token",
+    );
+    let uuid = format!("{}-{}-{}-{}-{}", hex(8), hex(4), hex(4), hex(4), hex(12));
+    check(
+        concat!("//registry.example/:_auth", "Token="),
+        &uuid,
+        "\n",
+        "npmrc-token",
+    );
+    check(
+        concat!("machine a.example login ann pass", "word "),
+        "hunter22",
+        "\n",
+        "netrc-password",
+    );
+    check(
+        concat!("client-key", "-data: "),
+        &noise(900),
+        "\n",
+        "kubeconfig-key",
+    );
+    // `ann:hunter22`
+    check(
+        "\"auth\": \"",
+        concat!("YW5uOmh1", "bnRlcjIy"),
+        "\"",
+        "registry-login",
+    );
+    check(
+        concat!("Server=x;User Id=y;Pass", "word="),
+        "hunter22",
+        ";",
+        "connection-string",
+    );
+    check(concat!("STRIPE_", "KEY="), &noise(32), "\n", "assigned-key");
+    check(
+        "",
+        &format!("{}{}", concat!("gs", "k_"), noise(52)),
+        " ",
+        "provider-token",
+    );
+    check(
+        "",
+        &format!("{}{}", concat!("hv", "s."), noise(90)),
+        " ",
+        "provider-token",
+    );
+}
+
+#[test]
+fn a_piece_of_a_key_is_known_as_one() {
+    let line = noise(64);
+    let begin = format!("{}{}", concat!("-----BE", "GIN "), "RSA PRIVATE KEY-----\n");
+    let end = format!("{}{}", concat!("-----E", "ND "), "RSA PRIVATE KEY-----\n");
+    let body = format!("{line}\n{line}\n{line}\n{line}\n{}\n", noise(20));
+    let told = |text: &str| replaced(text, &find_in_part(text));
+    for text in [
+        format!("before\n{body}after\n"),
+        format!("before\n{begin}{body}"),
+        format!("{line}\n{end}after\n"),
+        format!("before\n{begin}{body}{end}after\n"),
+    ] {
+        let told = told(&text);
+        assert!(!told.contains(&line[..20]), "{told}");
+        assert!(told.contains("‹redacted: private-key›"), "{told}");
+    }
+    // Nobody minds a certificate, a picture, or two sums.
+    let kept = [
+        format!("-----BEGIN CERTIFICATE-----\n{body}-----END CERTIFICATE-----\n"),
+        format!("![x](data:image/png;base64,{})\n", noise(4_000)),
+        format!(
+            "{}  a\n{}  b\n{}  c\n{}  d\n",
+            hex(64),
+            hex(64),
+            hex(64),
+            hex(64)
+        ),
+        format!("{}\n{}\n{}\n{}\n", hex(64), hex(64), hex(64), hex(64)),
+    ];
+    for text in kept {
+        assert_eq!(told(&text), text);
+    }
+}
+
+#[test]
 fn a_token_inside_a_value_takes_the_whole_value() {
     let token = format!("{}{}", concat!("gh", "p_"), noise(36));
     check("token=", &token, "", "github-token");
@@ -245,6 +348,8 @@ fn innocents() {
         "postgres://postgres:postgres@localhost/db",
         "postgres://user:password@localhost/db",
         "https://user:${TOKEN}@host",
+        "postgresql://postgres.[ref]:[password]@host:6543/postgres",
+        "Sec-Token-Crypto-Version: PrivateStateTokenV1VOPRF",
         "http://localhost:8080/@scope/pkg",
         "git@github.com:owner/repo.git",
         "task-list-with-a-very-long-name-2024-final-version",
@@ -258,6 +363,14 @@ fn innocents() {
         "-----BEGIN PRIVATE KEY-----\n...\n-----END PRIVATE KEY-----",
         "auth token: see 1Password vault",
         "Authorization: Bearer <your token here>",
+        "Authorization: Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ==",
+        "Basic usage: see BasicAuthenticationProvider2 below",
+        "primary_key: CustomerOrderNumber2024Abc",
+        "PUBLIC_KEY=AbCdEf0123GhIjKl4567MnOp",
+        "machine learning login password reset",
+        "Server=x;Password=password;",
+        "/api/webhooks/123/abc",
+        "key-value-store-with-a-long-name-2024",
         &format!("commit {commit}"),
         &format!("token fix landed in {commit}"),
         &format!("secret scanning: sha256 {sum}"),

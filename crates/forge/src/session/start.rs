@@ -9,6 +9,7 @@ use super::{StaleBlocker, Untracked, days_since, is_skipped, stale};
 use crate::corrections::Corrections;
 use crate::links::fold;
 use crate::mind::{Decision, File, Idea, Layout, Mind, Session, State, content_words, cut};
+use crate::quote;
 use crate::routing::hubs::hubs_of;
 use crate::routing::manifest::{Age, Manifest, Mode};
 use crate::workspace::{RelPath, Role, Tree, Workspace};
@@ -72,7 +73,7 @@ const REMARKS: usize = 6;
 
 /// None where there is neither a manifest nor any state.
 pub fn start(workspace: &Workspace, ask: &Start<'_>) -> Option<Briefing> {
-    let mind = Mind::open(workspace);
+    let mind = Mind::open(workspace).unasked();
     let manifest = Manifest::read(workspace).filter(|it| it.mode() != Mode::Absent);
     if manifest.is_none() && !mind.exists() {
         return None;
@@ -137,7 +138,9 @@ fn read<T>(
 }
 
 fn newest(ideas: &[Idea]) -> Option<String> {
-    ideas.last().map(|it| it.title.clone())
+    ideas
+        .last()
+        .map(|it| quote::unasked(&it.title).into_owned())
 }
 
 fn last_session(session: &Session, mind: &Mind<'_>) -> LastSession {

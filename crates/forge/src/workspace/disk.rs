@@ -124,11 +124,15 @@ impl Disk {
     pub(super) fn append_line(&self, path: &Path, mut bytes: Vec<u8>) -> io::Result<()> {
         use std::io::{Read, Seek, SeekFrom};
         self.step(Op::Create)?;
-        let mut file = File::options()
-            .read(true)
-            .append(true)
-            .create(true)
-            .open(path)?;
+        let mut options = File::options();
+        options.read(true).append(true).create(true);
+        #[cfg(target_os = "linux")]
+        {
+            use std::os::unix::fs::OpenOptionsExt;
+            // It was no link when it was looked at, and must not be one now.
+            options.custom_flags(libc::O_NOFOLLOW);
+        }
+        let mut file = options.open(path)?;
         let mut last = [b'\n'];
         if file.metadata()?.len() > 0 {
             file.seek(SeekFrom::End(-1))?;

@@ -160,8 +160,11 @@ fn head_in_files(root: &Path) -> Option<String> {
 /// since. What was already uncommitted before that moment does not count.
 /// Empty where there is no repository.
 pub fn changed_since(root: &Path, commit: Option<&str>, since: Timestamp) -> Vec<String> {
+    let filters = filters(root);
     let names = |args: &[&str]| -> Vec<String> {
-        let output = git(root, args).ok().and_then(|output| checked(output).ok());
+        let output = git_on_files(root, args, &filters)
+            .ok()
+            .and_then(|output| checked(output).ok());
         let output = output.unwrap_or_default();
         let names = output
             .split(|byte| *byte == 0)
@@ -175,6 +178,7 @@ pub fn changed_since(root: &Path, commit: Option<&str>, since: Timestamp) -> Vec
         changed = names(&[
             "diff",
             "--name-only",
+            "--ignore-submodules=all",
             "--relative",
             "-z",
             commit,
@@ -182,7 +186,15 @@ pub fn changed_since(root: &Path, commit: Option<&str>, since: Timestamp) -> Vec
             "--",
         ]);
     }
-    let mut open = names(&["diff", "--name-only", "--relative", "-z", "HEAD", "--"]);
+    let mut open = names(&[
+        "diff",
+        "--name-only",
+        "--ignore-submodules=all",
+        "--relative",
+        "-z",
+        "HEAD",
+        "--",
+    ]);
     open.extend(names(&["ls-files", "--others", "--exclude-standard", "-z"]));
     changed.extend(
         open.into_iter()
@@ -207,8 +219,17 @@ fn written_since(path: &Path, since: Timestamp) -> bool {
 /// When a file was last committed; none for one that git does not know, or
 /// that was edited since.
 pub fn written(root: &Path, path: &str) -> Option<Timestamp> {
-    let run = |args: &[&str]| checked(git(root, args).ok()?).ok();
-    let edited = run(&["status", "--porcelain", "-z", "--", path])?;
+    let filters = filters(root);
+    let run = |args: &[&str]| checked(git_on_files(root, args, &filters).ok()?).ok();
+    // A submodule has settings of its own, which those above do not reach.
+    let edited = run(&[
+        "status",
+        "--porcelain",
+        "--ignore-submodules=all",
+        "-z",
+        "--",
+        path,
+    ])?;
     if !edited.is_empty() {
         return None;
     }
@@ -379,22 +400,80 @@ fn is_id(text: &str) -> bool {
     matches!(text.len(), 40 | 64) && text.bytes().all(|b| b.is_ascii_hexdigit())
 }
 
+/// A repository may have come with its `.git/config`, and git runs programs that
+/// are named there: a monitor of files, hooks, a checker of signatures. None of
+/// what is asked here needs one.
+const WITHOUT_PROGRAMS: &[(&str, &str)] = &[
+    ("core.fsmonitor", "false"),
+    ("core.hooksPath", "/dev/null"),
+    ("core.pager", "cat"),
+    ("core.sshCommand", "false"),
+    ("core.askPass", ""),
+    ("core.alternateRefsCommand", "false"),
+    ("credential.helper", ""),
+    ("diff.external", ""),
+    ("gpg.program", "false"),
+    ("gpg.ssh.program", "false"),
+    ("gpg.x509.program", "false"),
+    ("log.showSignature", "false"),
+    ("protocol.allow", "never"),
+    ("submodule.recurse", "false"),
+    // A folder that was cloned can hold all that makes a bare repository.
+    ("safe.bareRepository", "explicit"),
+];
+
+/// What a hook that git started has set to the repository it runs for, and
+/// what would have git run or write something.
+const WITHOUT: &[&str] = &[
+    "GIT_DIR",
+    "GIT_WORK_TREE",
+    "GIT_INDEX_FILE",
+    "GIT_OBJECT_DIRECTORY",
+    "GIT_ALTERNATE_OBJECT_DIRECTORIES",
+    "GIT_PREFIX",
+    "GIT_NAMESPACE",
+    "GIT_COMMON_DIR",
+    "GIT_CONFIG",
+    "GIT_CONFIG_PARAMETERS",
+    "GIT_EXTERNAL_DIFF",
+    "GIT_PAGER",
+    "GIT_SSH",
+    "GIT_SSH_COMMAND",
+    "GIT_PROXY_COMMAND",
+    "GIT_ASKPASS",
+    "GIT_TRACE",
+    "GIT_TRACE2",
+    "GIT_TRACE2_EVENT",
+    "GIT_TRACE2_PERF",
+    "GIT_ATTR_SOURCE",
+    "GIT_SHALLOW_FILE",
+    "GIT_REPLACE_REF_BASE",
+];
+
 fn command(root: &Path, args: &[&str]) -> Command {
+    command_with(root, args, &[])
+}
+
+/// As `command`, with more of the repository's settings set to nothing.
+fn command_with(root: &Path, args: &[&str], unset: &[String]) -> Command {
     let mut command = Command::new("git");
-    command.arg("-C").arg(root).args(args);
-    // A hook that git started has these set to the repository it runs for.
-    for name in [
-        "GIT_DIR",
-        "GIT_WORK_TREE",
-        "GIT_INDEX_FILE",
-        "GIT_OBJECT_DIRECTORY",
-        "GIT_PREFIX",
-        "GIT_NAMESPACE",
-        "GIT_COMMON_DIR",
-    ] {
+    command.arg("--no-pager").arg("-C").arg(root);
+    for (key, value) in WITHOUT_PROGRAMS {
+        command.arg("-c").arg(format!("{key}={value}"));
+    }
+    command.args(args);
+    for name in WITHOUT {
         command.env_remove(name);
     }
+    // By variables and not by `-c`, where a name could not have a `=` in it.
+    for (at, key) in unset.iter().enumerate() {
+        command
+            .env(format!("GIT_CONFIG_KEY_{at}"), key)
+            .env(format!("GIT_CONFIG_VALUE_{at}"), "");
+    }
     command
+        .env("GIT_CONFIG_COUNT", unset.len().to_string())
+        .env("GIT_ALLOW_PROTOCOL", "none")
         .env("GIT_OPTIONAL_LOCKS", "0")
         .env("GIT_TERMINAL_PROMPT", "0")
         .env("GIT_NO_LAZY_FETCH", "1")
@@ -404,6 +483,34 @@ fn command(root: &Path, args: &[&str]) -> Command {
         .stdout(Stdio::piped())
         .stderr(Stdio::piped());
     command
+}
+
+/// The settings by which a repository names programs that change files on
+/// their way into it. git runs them to compare files with the index, and they
+/// can be called anything, so they have to be asked for.
+fn filters(root: &Path) -> Vec<String> {
+    const MOST: usize = 1_000;
+    let args = ["config", "--name-only", "-z", "--get-regexp", r"^filter\."];
+    let Ok(output) = git(root, &args) else {
+        return Vec::new();
+    };
+    let names = output.stdout.split(|byte| *byte == 0);
+    let names = names.filter_map(|name| std::str::from_utf8(name).ok());
+    let mut names: Vec<String> = names
+        .filter(|name| !name.is_empty())
+        .map(str::to_owned)
+        .collect();
+    names.sort();
+    names.dedup();
+    names.truncate(MOST);
+    names
+}
+
+/// Asks something for which git may look into files of the work tree.
+fn git_on_files(root: &Path, args: &[&str], filters: &[String]) -> Result<Output, Error> {
+    command_with(root, args, filters)
+        .output()
+        .map_err(not_started)
 }
 
 fn git(root: &Path, args: &[&str]) -> Result<Output, Error> {

@@ -40,7 +40,7 @@ impl RelPath {
             }
             // Windows drops dots and spaces at the end of a name, so `.. ` and
             // `...` may lead upwards there.
-            if part.trim_end_matches(['.', ' ']).is_empty() {
+            if part.trim_end_matches(['.', ' ']).is_empty() || is_nothing(part) {
                 return refuse("leads upwards; name it relative to the workspace");
             }
             if part.len() > MAX_NAME {
@@ -48,6 +48,10 @@ impl RelPath {
             }
             if is_git(part) {
                 return refuse("is in `.git`, which is never touched");
+            }
+            // A stream of a file is the file under another name.
+            if cfg!(windows) && part.contains(':') {
+                return refuse("has a colon, which no name has there");
             }
             if !path.is_empty() {
                 path.push('/');
@@ -98,6 +102,14 @@ impl RelPath {
 
     pub fn components(&self) -> impl DoubleEndedIterator<Item = &str> {
         self.0.split('/')
+    }
+
+    /// Whether some file system would take it for a place in the folder of
+    /// derived files, which is ours to rebuild.
+    pub fn is_derived(&self) -> bool {
+        self.components()
+            .next()
+            .is_some_and(|first| seen(first) == super::DERIVED)
     }
 
     /// Whether it is that folder or lies inside it.
@@ -191,6 +203,7 @@ pub(super) fn is_plain_name(name: &str) -> bool {
         && !name.contains('\\')
         && !name.chars().any(char::is_control)
         && !name.trim_end_matches(['.', ' ']).is_empty()
+        && !is_nothing(name)
         && !is_git(name)
 }
 
@@ -221,13 +234,24 @@ fn is_git(part: &str) -> bool {
     if part.is_ascii() && !part.starts_with(['.', 'g', 'G']) {
         return false;
     }
+    matches!(seen(part).as_str(), ".git" | "git~1")
+}
+
+/// Whether some file system would see nothing but dots in the name: what it
+/// does not see is dropped, and so is the name of a stream.
+fn is_nothing(part: &str) -> bool {
+    (!part.is_ascii() || part.contains(':')) && seen(part).is_empty()
+}
+
+/// A name as the most careless file system sees it.
+fn seen(part: &str) -> String {
     let seen: String = part
-        .chars()
+        .nfkc()
         .filter(|c| !matches!(c, '\u{200c}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{206a}'..='\u{206f}' | '\u{feff}'))
         .flat_map(char::to_lowercase)
         .collect();
     let name = seen.split(':').next().unwrap_or(&seen);
-    matches!(name.trim_end_matches(['.', ' ']), ".git" | "git~1")
+    name.trim_end_matches(['.', ' ']).to_owned()
 }
 
 fn is_reserved(slug: &str) -> bool {
@@ -324,6 +348,8 @@ mod tests {
         check("a\\..\\..\\b", "! leads upwards");
         check(".. /b", "! leads upwards");
         check("...", "! leads upwards");
+        check("a/.\u{200c}./b", "! leads upwards");
+        check("a/::$INDEX_ALLOCATION", "! leads upwards");
         check("/etc/passwd", "! is absolute");
         check("\\\\server\\share", "! is absolute");
         check("C:\\x", "! names a drive");
@@ -396,6 +422,73 @@ mod tests {
         check_slug("a\\b", "! contains a path separator");
     }
 
+    /// Names out of the parts with which programs were fooled before.
+    fn hostile_name() -> impl Strategy<Value = String> {
+        let part = prop::sample::select(vec![
+            "..",
+            ".",
+            "/",
+            "\\",
+            "C:",
+            "\\\\?\\",
+            "\\\\srv\\share\\",
+            "\0",
+            ".git",
+            ".GIT",
+            ".Git",
+            "git~1",
+            "GIT~1",
+            "::$INDEX_ALLOCATION",
+            ":x",
+            "::$DATA",
+            "\u{200c}",
+            "\u{200d}",
+            "\u{202e}",
+            "\u{206f}",
+            "\u{feff}",
+            " ",
+            ". ",
+            "...",
+            "i\u{307}",
+            "\u{212a}",
+            "ｇｉｔ",
+            "．",
+            ".g",
+            "it",
+            ".memory-forge",
+            ".Memory-Forge",
+            "knowledge",
+            "con",
+            "nul",
+            "é",
+            "e\u{301}",
+            "~",
+            "%2e%2e",
+            "\n",
+            "a",
+        ]);
+        prop::collection::vec(part, 0..10).prop_map(|parts| parts.concat())
+    }
+
+    #[test]
+    fn derived_files_are_known_in_any_spelling() {
+        for path in [
+            ".memory-forge/x",
+            ".Memory-Forge/undo",
+            ".MEMORY-FORGE. /x",
+            ".memory\u{200c}-forge/x",
+        ] {
+            assert!(RelPath::new(path).unwrap().is_derived(), "{path:?}");
+        }
+        for path in [
+            "memory-forge/x",
+            "a/.memory-forge/x",
+            ".memory-forge-notes/x",
+        ] {
+            assert!(!RelPath::new(path).unwrap().is_derived(), "{path:?}");
+        }
+    }
+
     proptest! {
         #[test]
         fn no_text_leads_out_of_the_workspace(text in r"(\.\.|\.|/|\\|C:|\x00|\.git|\.GIT|a| |é|\u{202e}|[[:any:]]){0,12}") {
@@ -405,6 +498,27 @@ mod tests {
                 prop_assert!(is_inside(Path::new("/root"), &joined));
                 prop_assert!(path.components().all(|c| !c.is_empty() && c != ".." && c != "." && is_plain_name(c)));
                 prop_assert_eq!(RelPath::new(path.as_str()).unwrap(), path);
+            }
+        }
+
+        /// Whatever a name is made of: a file system that knows no case, drops
+        /// what cannot be seen, composes letters and cuts the ends off names
+        /// finds no `.git` and no way up in it.
+        #[test]
+        fn no_file_system_finds_its_way_to_git(text in hostile_name()) {
+            if let Ok(path) = RelPath::new(&text) {
+                for part in path.components() {
+                    for name in [part.nfc().collect::<String>(), part.nfd().collect(), part.nfkc().collect()] {
+                        let ignored = |c: &char| !matches!(*c as u32, 0x200c..=0x200f | 0x202a..=0x202e | 0x206a..=0x206f | 0xfeff);
+                        let name: String = name.chars().filter(ignored).collect();
+                        let name = name.to_lowercase();
+                        let name = name.split(':').next().unwrap_or_default();
+                        let name = name.trim_end_matches(['.', ' ']);
+                        prop_assert!(!matches!(name, ".git" | "git~1" | "" | ".."), "{path:?}");
+                    }
+                }
+                let folded = path.as_str().to_lowercase();
+                prop_assert!(!folded.starts_with(".memory-forge/") || path.is_derived());
             }
         }
 

@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::disk::{Like, Op, Placing, Temp};
+use super::held::Held;
 use super::undo::Journal;
 use super::{DERIVED, Error, LOCK_WAIT, Lock, RelPath, Workspace, into_text};
 
@@ -154,14 +155,14 @@ impl Workspace {
         self.refuse_unsafe(&path)?;
         let target = self.absolute(&path);
         let _lock = self.lock_derived()?;
-        let dir = target.parent().unwrap_or(&target);
         for folder in self.missing_folders(&path) {
-            self.create_dir(&self.absolute(&folder))?;
+            self.make_folder(&folder)?;
         }
+        let held = Held::open(&self.root, &path)?;
         let io = |e| Error::io("write", &target, e);
-        self.disk.sweep(dir, Temp::Change).map_err(io)?;
+        self.disk.sweep(held.folder(), Temp::Change).map_err(io)?;
         self.disk
-            .replace_unsynced(&target, bytes, Temp::Change)
+            .replace_unsynced(held.path(), bytes, Temp::Change)
             .map_err(io)
     }
 
@@ -169,25 +170,24 @@ impl Workspace {
     /// whole or not at all, synced, and without a journal, in which copies
     /// would crowd out what a person may want to undo.
     pub fn write_machine(&self, path: &RelPath, bytes: &[u8]) -> Result<(), Error> {
-        let (target, _lock) = self.prepare_machine(path)?;
+        let (target, held, _lock) = self.prepare_machine(path)?;
         let io = |e| Error::io("write", &target, e);
-        let dir = target.parent().unwrap_or(&target);
         self.disk
-            .replace(&target, bytes, Temp::Machine, Like::New, || {
+            .replace(held.path(), bytes, Temp::Machine, Like::New, || {
                 Ok::<_, io::Error>(())
             })
             .map_err(io)?;
         self.disk
-            .sync_dir(dir)
-            .map_err(|e| Error::io("sync", dir, e))
+            .sync_dir(held.folder())
+            .map_err(|e| Error::io("sync", &target, e))
     }
 
     /// As [`Workspace::write_machine`] without the sync, for what is written at
     /// every turn: a loss of power may take it, a crash does not tear it.
     pub fn put_machine(&self, path: &RelPath, bytes: &[u8]) -> Result<(), Error> {
-        let (target, _lock) = self.prepare_machine(path)?;
+        let (target, held, _lock) = self.prepare_machine(path)?;
         self.disk
-            .replace_unsynced(&target, bytes, Temp::Machine)
+            .replace_unsynced(held.path(), bytes, Temp::Machine)
             .map_err(|e| Error::io("write", &target, e))
     }
 
@@ -200,16 +200,16 @@ impl Workspace {
         most: usize,
         keep: usize,
     ) -> Result<(), Error> {
-        let (target, _lock) = self.prepare_machine(path)?;
+        let (target, held, _lock) = self.prepare_machine(path)?;
         let io = |e| Error::io("write", &target, e);
         let mut bytes = line.as_bytes().to_vec();
         bytes.push(b'\n');
-        self.disk.append_line(&target, bytes).map_err(io)?;
+        self.disk.append_line(held.path(), bytes).map_err(io)?;
         // Too short for so many lines: there is no need to count them.
-        if fs::metadata(&target).is_ok_and(|meta| meta.len() <= most as u64) {
+        if fs::metadata(&held).is_ok_and(|meta| meta.len() <= most as u64) {
             return Ok(());
         }
-        self.cut_machine(&target, most, keep).map(drop)
+        self.cut_machine(held.path(), &target, most, keep).map(drop)
     }
 
     /// Cuts a log of more than `most` lines to the newest `keep`, and says how
@@ -223,8 +223,8 @@ impl Workspace {
         if !self.absolute(path).is_file() {
             return Ok((0, 0));
         }
-        let (target, _lock) = self.prepare_machine(path)?;
-        self.cut_machine(&target, most, keep)
+        let (target, held, _lock) = self.prepare_machine(path)?;
+        self.cut_machine(held.path(), &target, most, keep)
     }
 
     /// Removes a file of the machine's; one that is gone already is fine.
@@ -232,9 +232,9 @@ impl Workspace {
         if fs::symlink_metadata(self.absolute(path)).is_err() {
             return Ok(());
         }
-        let (target, _lock) = self.prepare_machine(path)?;
+        let (target, held, _lock) = self.prepare_machine(path)?;
         self.disk
-            .remove_file(&target)
+            .remove_file(held.path())
             .map_err(|e| Error::io("remove", &target, e))
     }
 
@@ -247,28 +247,29 @@ impl Workspace {
         bytes: &[u8],
         may_replace: impl FnOnce(&[u8], i64) -> Result<(), Error>,
     ) -> Result<(), Error> {
-        let (target, _lock) = self.prepare_machine(path)?;
+        let (target, held, _lock) = self.prepare_machine(path)?;
         let io = |e| Error::io("write", &target, e);
-        if let Some(there) = self.disk.read(&target).map_err(io)? {
-            let modified = fs::metadata(&target).and_then(|meta| meta.modified());
+        if let Some(there) = self.disk.read(held.path()).map_err(io)? {
+            let modified = fs::metadata(&held).and_then(|meta| meta.modified());
             let since = modified
                 .ok()
                 .and_then(|time| time.duration_since(std::time::UNIX_EPOCH).ok());
             may_replace(&there, since.map_or(0, |it| it.as_secs() as i64))?;
-            self.disk.remove_file(&target).map_err(io)?;
+            self.disk.remove_file(held.path()).map_err(io)?;
         }
-        self.disk.write_new(&target, bytes).map_err(io)
+        self.disk.write_new(held.path(), bytes).map_err(io)
     }
 
     /// Lines are cut at line ends, so no character is cut in two.
     fn cut_machine(
         &self,
+        held: &Path,
         target: &Path,
         most: usize,
         keep: usize,
     ) -> Result<(usize, usize), Error> {
         let io = |e| Error::io("write", target, e);
-        let bytes = self.disk.read(target).map_err(io)?.unwrap_or_default();
+        let bytes = self.disk.read(held).map_err(io)?.unwrap_or_default();
         let lines: Vec<&[u8]> = bytes
             .split_inclusive(|byte| *byte == b'\n')
             .filter(|line| !line.trim_ascii().is_empty())
@@ -278,13 +279,13 @@ impl Workspace {
         }
         let kept = &lines[lines.len() - keep.min(lines.len())..];
         self.disk
-            .replace_unsynced(target, &kept.concat(), Temp::Machine)
+            .replace_unsynced(held, &kept.concat(), Temp::Machine)
             .map_err(io)?;
         Ok((lines.len(), kept.len()))
     }
 
     /// The lock for the machine's files, and a check that this is one of them.
-    fn prepare_machine(&self, path: &RelPath) -> Result<(PathBuf, Lock), Error> {
+    fn prepare_machine(&self, path: &RelPath) -> Result<(PathBuf, Held, Lock), Error> {
         let target = self.absolute(path);
         let in_mind = path
             .as_str()
@@ -307,12 +308,13 @@ impl Workspace {
             self.sweep_machine()?;
         }
         for folder in self.missing_folders(path) {
-            self.create_dir(&self.absolute(&folder))?;
+            self.make_folder(&folder)?;
         }
         if in_mind {
             self.keep_machine_files_out_of_git()?;
         }
-        Ok((target, lock))
+        let held = Held::open(&self.root, path)?;
+        Ok((target, held, lock))
     }
 
     /// The machine's files change at every turn and belong in no commit. The
@@ -320,13 +322,15 @@ impl Workspace {
     /// that is there already is left as it is.
     fn keep_machine_files_out_of_git(&self) -> Result<(), Error> {
         const RULES: &str = "# What hooks keep at every turn; the state itself is in the Markdown files.\n.*\n!.gitignore\ncheckpoints/\n";
-        let path = self.absolute(&RelPath::new(".mind/.gitignore")?);
+        let ignore = RelPath::new(".mind/.gitignore")?;
+        let path = self.absolute(&ignore);
         if path.symlink_metadata().is_ok() {
             return Ok(());
         }
+        let held = Held::open(&self.root, &ignore)?;
         let io = |e| Error::io("write", &path, e);
         self.disk
-            .replace_unsynced(&path, RULES.as_bytes(), Temp::Machine)
+            .replace_unsynced(held.path(), RULES.as_bytes(), Temp::Machine)
             .map_err(io)
     }
 
@@ -424,7 +428,7 @@ impl Workspace {
 
     fn apply(&self, plan: &Plan, folders: &[RelPath], applied: &mut usize) -> Result<(), Error> {
         for folder in folders {
-            self.create_dir(&self.absolute(folder))?;
+            self.make_folder(folder)?;
         }
         for file in &plan.files {
             // Counted before: a failure may come after the rename.
@@ -446,12 +450,12 @@ impl Workspace {
     /// Brings one file from its state before to its state after.
     pub(super) fn place(&self, file: &Planned) -> Result<(), Error> {
         let target = self.absolute(&file.path);
-        let dir = target.parent().unwrap_or(&target);
         self.refuse_symlinks(&file.path)?;
+        let held = Held::open(&self.root, &file.path)?;
         let unchanged = || {
             let now = self
                 .disk
-                .read(&target)
+                .read(held.path())
                 .map_err(|e| Error::io("read", &target, e))?;
             if now.as_deref() == file.before.as_deref() {
                 Ok(())
@@ -463,34 +467,46 @@ impl Workspace {
         };
         match &file.after {
             Some(bytes) => {
-                let old = fs::symlink_metadata(&target).ok();
+                let old = fs::symlink_metadata(&held).ok();
                 let like = match (&old, file.mode) {
                     (Some(meta), _) => Like::File(meta),
                     (None, Some(mode)) => Like::Mode(mode),
                     (None, None) => Like::New,
                 };
                 self.disk
-                    .replace(&target, bytes, Temp::Change, like, || {
+                    .replace(held.path(), bytes, Temp::Change, like, || {
                         unchanged().map_err(Placing::Refused)
                     })
                     .map_err(|e| e.into_error(&target))?;
             }
             None => {
                 unchanged()?;
-                let remove = self.disk.remove_file(&target);
+                let remove = self.disk.remove_file(held.path());
                 remove.map_err(|e| Error::io("remove", &target, e))?;
             }
         }
         self.disk
-            .sync_dir(dir)
-            .map_err(|e| Error::io("sync", dir, e))
+            .sync_dir(held.folder())
+            .map_err(|e| Error::io("sync", &target, e))
     }
 
     pub(super) fn drop_folder(&self, folder: &RelPath) -> Result<(), Error> {
         self.refuse_symlinks(folder)?;
         let path = self.absolute(folder);
-        let remove = self.disk.remove_empty_dir(&path);
+        let held = match Held::open(&self.root, folder) {
+            Ok(held) => held,
+            Err(error) if error.is_not_found() => return Ok(()),
+            Err(error) => return Err(error),
+        };
+        let remove = self.disk.remove_empty_dir(held.path());
         remove.map(drop).map_err(|e| Error::io("remove", &path, e))
+    }
+
+    /// Makes a folder of the workspace; what is above it is there already.
+    pub(super) fn make_folder(&self, folder: &RelPath) -> Result<(), Error> {
+        let held = Held::open(&self.root, folder)?;
+        let create = self.disk.create_dir(held.path());
+        create.map_err(|e| Error::io("create", &self.absolute(folder), e))
     }
 
     pub(super) fn create_dir(&self, path: &Path) -> Result<(), Error> {
@@ -560,7 +576,7 @@ impl Workspace {
                 After::Write(bytes) => Some(bytes),
                 After::Remove => None,
             };
-            if path.starts_with(DERIVED) {
+            if path.is_derived() {
                 return Err(Error::Reserved {
                     path: self.absolute(&path),
                 });

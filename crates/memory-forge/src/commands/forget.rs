@@ -256,6 +256,7 @@ impl From<corrections::Error> for CommandError {
                 CommandError::failure(told).hint("`memory-forge stats` lists what is corrected")
             }
             Error::OpenEnded => CommandError::failure(told).hint("Close it, then try again"),
+            Error::Secret { .. } => CommandError::failure(told).hint("Say it without the value"),
         }
     }
 }
@@ -266,7 +267,7 @@ impl From<corrections::Refused> for CommandError {
         let hint = error.hint();
         match error {
             corrections::Refused::Workspace(error) => error.into(),
-            corrections::Refused::Corrected(_) => {
+            corrections::Refused::Corrected(_) | corrections::Refused::Secret { .. } => {
                 let failure = CommandError::failure(told);
                 hint.into_iter()
                     .fold(failure, |error, hint| error.hint(printable(&hint)))

@@ -225,9 +225,10 @@ pub(crate) fn run(
     if let Some(note) = &answer.mode_note {
         ui.note(&format!("Searched by full text alone: {note}"));
     }
+    let nonce = settings.nonce();
     let packing = args
         .budget
-        .map(|budget| fit(&args, &answer, budget as usize));
+        .map(|budget| fit(&args, &answer, budget as usize, &nonce));
     if let Some(index) = memory.index() {
         index.touch(&used(&answer, packing.as_ref()), &settings.now.to_string());
     }
@@ -238,7 +239,7 @@ pub(crate) fn run(
             Some(p) => (p.pieces.clone(), p.left_out.clone()),
             None => (context::whole(&answer), Vec::new()),
         };
-        ui.print(&context::render(&answer, &pieces, &left_out))?;
+        ui.print(&context::render(&answer, &pieces, &left_out, &nonce))?;
     } else {
         show(
             &answer,
@@ -306,11 +307,11 @@ fn parse_since(text: &str) -> Result<Date, CommandError> {
 
 /// Packs the evidence into a budget of o200k tokens. What is counted is what is
 /// printed: the whole text for `--context`, the passages otherwise.
-fn fit(args: &SearchArgs, answer: &Answer, budget: usize) -> Packing {
+fn fit(args: &SearchArgs, answer: &Answer, budget: usize, nonce: &str) -> Packing {
     let tokenizer = Tokenizer::O200k;
     pack::fit(&answer.hits, budget, &|pieces, left_out| {
         if args.context {
-            return tokenizer.count(&context::render(answer, pieces, left_out));
+            return tokenizer.count(&context::render(answer, pieces, left_out, nonce));
         }
         pieces.iter().map(|p| tokenizer.count(&p.text)).sum()
     })
@@ -416,7 +417,8 @@ fn show_hit(
         let warning = style::WARNING;
         ui.line(&format!("    {warning}{}{warning:#}", printable(&note)))?;
     }
-    for note in context::corrections(hit) {
+    let careful = context::order(hit).into_iter();
+    for note in context::corrections(hit).into_iter().chain(careful) {
         let warning = style::WARNING;
         ui.line(&format!("    {warning}{}{warning:#}", printable(&note)))?;
     }
@@ -555,6 +557,9 @@ fn hit_json(hit: &Hit, text: &str, cut: bool) -> serde_json::Value {
     }
     if let Some(note) = context::standing(hit) {
         value["standing"] = note.into();
+    }
+    if let Some(note) = context::order(hit) {
+        value["careful"] = note.into();
     }
     if !hit.corrections.is_empty() {
         value["corrections"] = hit.corrections.iter().map(correction_json).collect();

@@ -89,7 +89,7 @@ struct IndexState {
 impl Status {
     fn gather(around: &Surroundings<'_>) -> Status {
         let (workspace, now) = (around.workspace, around.settings.now);
-        let mind = Mind::open(workspace);
+        let mind = Mind::open(workspace).shown();
         let state = mind.state().map_err(|error| error.to_string());
         let modified = state.as_ref().ok().and_then(Option::as_ref);
         let age = modified

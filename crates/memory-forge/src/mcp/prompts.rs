@@ -1,8 +1,6 @@
 //! Prompts that a person picks in a client: where the work stands, what is
 //! worth keeping, and how to end a session.
 
-use std::hash::{BuildHasher, Hasher, RandomState};
-
 use forge::layers::injection::{self, Given};
 use forge::mind::{self, BriefingAsk, Mind, Source};
 use forge::workspace::Workspace;
@@ -66,9 +64,11 @@ pub(super) fn get(
     name: &str,
     given: &JsonObject,
     now: Timestamp,
+    nonce: &str,
 ) -> Result<GetPromptResult, ErrorData> {
+    let with = |text, label, given| with(text, label, given, nonce);
     let text = match name {
-        "briefing" => briefing(workspace, now),
+        "briefing" => briefing(workspace, now, nonce),
         "extract-knowledge" => with(EXTRACT, "Look at this only", argument(given, "topic")?),
         "close-session" => with(CLOSE, "This must be in the log", argument(given, "note")?),
         other => {
@@ -97,21 +97,20 @@ fn argument<'a>(given: &'a JsonObject, name: &str) -> Result<Option<&'a str>, Er
     }
 }
 
-fn with(text: &str, label: &str, given: Option<&str>) -> String {
+fn with(text: &str, label: &str, given: Option<&str>, nonce: &str) -> String {
     match given {
-        Some(given) => format!("{text}\n\n{label}:\n{}", fenced(given)),
+        Some(given) => format!("{text}\n\n{label}:\n{}", fenced(given, nonce)),
         None => text.to_owned(),
     }
 }
 
-fn briefing(workspace: &Workspace, now: Timestamp) -> String {
-    let nonce = format!("{:016x}", RandomState::new().build_hasher().finish());
+fn briefing(workspace: &Workspace, now: Timestamp, nonce: &str) -> String {
     let known = injection::for_session(workspace);
     let ask = BriefingAsk {
         source: Source::Startup,
         max_tokens: mind::MAX_TOKENS,
         max_bytes: mind::MAX_BYTES,
-        nonce: &nonce,
+        nonce,
         now,
         events: &[],
         pointers: known.as_ref().map(Given::pointers),

@@ -2,7 +2,7 @@
 //! written the change. Everything has a cap and says what it left out, and
 //! text of files stands between marks that it cannot contain.
 
-use forge::recall::context;
+use forge::quote;
 use forge::tokens::Tokenizer;
 use rmcp::model::{CallToolResult, ContentBlock};
 use serde_json::{Value, json};
@@ -38,11 +38,13 @@ impl Reply {
     }
 
     /// A message about something that was written, and how files changed.
-    pub(crate) fn change(message: String, changes: &[Change]) -> Reply {
+    pub(crate) fn change(message: String, changes: &[Change], nonce: &str) -> Reply {
         let mut reply = Reply::new(message.clone(), json!({ "message": message }));
         let written: Vec<&Change> = changes.iter().filter(|it| it.before != it.after).collect();
         reply.data["files"] = written.iter().map(|it| it.path.as_str()).collect();
         let diffs: String = written.iter().map(|it| it.diff()).collect();
+        // Lines around what was written may hold what is nobody's business.
+        let diffs = quote::cleaned_part(&diffs).text;
         let (shown, left_out) = first_lines(&diffs, |text| text.len() <= DIFF_BYTES);
         let mut shown = shown.to_owned();
         if left_out > 0 {
@@ -50,7 +52,7 @@ impl Reply {
         }
         if !shown.is_empty() {
             reply.data["diff"] = shown.clone().into();
-            reply.diff = Some(fenced(&shown));
+            reply.diff = Some(fenced(&shown, nonce));
         }
         reply
     }
@@ -173,8 +175,8 @@ fn first_lines(text: &str, accept: impl Fn(&str) -> bool) -> (&str, usize) {
     (&text[..end], ends.len() - count)
 }
 
-pub(crate) fn fenced(text: &str) -> String {
-    let mark = context::mark(std::iter::once(text));
+pub(crate) fn fenced(text: &str, nonce: &str) -> String {
+    let mark = quote::mark(nonce, std::iter::once(text));
     format!(
         "<data {mark}>\n{}\n</data {mark}>",
         text.trim_end_matches('\n')
@@ -209,9 +211,10 @@ mod tests {
 
     #[test]
     fn a_text_cannot_close_its_own_fence() {
-        let inner = fenced("x");
+        let inner = fenced("x", "n");
         let mark = &inner[6..22];
-        assert!(!fenced(&inner).starts_with(&format!("<data {mark}>")));
+        assert!(!fenced(&inner, "n").starts_with(&format!("<data {mark}>")));
+        assert_ne!(fenced("x", "n"), fenced("x", "m"));
     }
 
     #[test]
@@ -219,7 +222,7 @@ mod tests {
         let text = "words and more words, again and again\n".repeat(200);
         for limit in [100, 199, 400] {
             let (shown, left) = fitted(&text, Budget::Tokens(limit), |part, left| {
-                format!("{}[{left}]", fenced(part))
+                format!("{}[{left}]", fenced(part, "n"))
             });
             assert!(Tokenizer::O200k.count(&shown) <= limit, "{limit}");
             assert!(left > 0);
@@ -233,7 +236,7 @@ mod tests {
             before: "a\n".to_owned(),
             after: "a\nb\n".to_owned(),
         };
-        let reply = Reply::change("Saved".to_owned(), &[change]);
+        let reply = Reply::change("Saved".to_owned(), &[change], "n");
         let diff = reply.data["diff"].as_str().expect("there is a diff");
         assert_eq!(diff, "--- a/a.md\n+++ b/a.md\n@@ -1 +1,2 @@\n a\n+b\n");
         assert_eq!(reply.text, "Saved");

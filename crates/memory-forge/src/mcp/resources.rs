@@ -131,7 +131,7 @@ pub(super) fn read(workspace: &Workspace, uri: &str) -> Result<ResourceContents,
     };
     let path = locate(workspace, uri).ok_or_else(missing)?;
     let text = match workspace.read_text(&path) {
-        Ok(text) => text,
+        Ok(text) => forge::quote::clean(&text).into_owned(),
         Err(error) if error.is_not_found() => return Err(missing()),
         Err(error) => {
             let told = format!("Cannot read `{path}`: {}", error.reason());

@@ -381,7 +381,7 @@ fn without_an_index_the_state_is_told() {
     ));
     let workspace = opened(&ws);
     let told = briefing(&workspace, &home(), 1000);
-    assert_eq!(told.as_deref(), Some("Busy[2J with it.\n"));
+    assert_eq!(told.as_deref(), Some("Busy‹U+001B›[2J with it.\n"));
     let other = Home::open("eng", "nobody").expect("good names");
     assert_eq!(briefing(&workspace, &other, 1000), None);
     assert_eq!(briefing(&workspace, &Home::knowledge(), 1000), None);

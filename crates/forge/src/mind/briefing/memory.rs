@@ -9,6 +9,7 @@ use crate::mind::progress::{Bucket, WorkLine, work_document, work_lines};
 use crate::mind::sessions::{self, Session};
 use crate::mind::state::{self, Part, State};
 use crate::mind::{Error, File, Layout, Mind, checkpoint, values};
+use crate::quote;
 
 const MOST_EVENTS: usize = 12;
 const MOST_ITEMS: usize = 10;
@@ -41,6 +42,9 @@ pub(super) struct Memory {
 impl Memory {
     pub(super) fn read(mind: &Mind<'_>) -> Memory {
         let told = |error: Error| error.to_string();
+        // Whole, before anything is cut: half a secret is not known as one.
+        let safe = |text: String| quote::unasked(&text).into_owned();
+        let mind = &mind.unasked();
         let text = |which| mind.text(which).map_err(told);
         let config = &mind.workspace.config().mind;
         let characters = |text: &Result<Option<String>, String>| match text {
@@ -49,6 +53,7 @@ impl Memory {
         };
         let state_text = text(File::State);
         let private = mind.private_state();
+        let private = private.map(|(path, text)| (path, safe(text)));
         let same = mind.file(File::State) == mind.file(File::Progress);
         let progress_text = if same { Ok(None) } else { text(File::Progress) };
         let decisions_text = text(File::Decisions);
@@ -94,7 +99,7 @@ impl Memory {
             most_decisions: config.briefing_decisions,
             most_lines: config.briefing_progress_lines,
             size,
-            checkpoint: mind.last_checkpoint().ok().flatten(),
+            checkpoint: mind.last_checkpoint().ok().flatten().map(safe),
         }
     }
 
@@ -159,7 +164,7 @@ impl Memory {
         }
         let mut events = 0;
         for (index, event) in ask.events.iter().enumerate() {
-            let event = clean(&values::cut(&values::plain(event), 200));
+            let event = clean(&values::cut(&values::plain(&quote::unasked(event)), 200));
             if index >= MOST_EVENTS || pack.add(Slot::Events, index, &event) == Fit::Out {
                 events += 1;
             }

@@ -5,6 +5,7 @@
 //! are facts in their own words and short phrases, each worth the rarity of
 //! the words that no chosen one has yet.
 
+use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::collections::{BinaryHeap, HashMap, HashSet};
 
@@ -13,8 +14,9 @@ use jiff::civil::Date;
 use super::prose::{self, Place, Sentence, Voice, sentences};
 use super::words::{self, has};
 use super::{Entry, Field, LONGEST_ENTRY, people};
-use crate::document::{Document, inert_line, own_date, when};
+use crate::document::{self, Document, inert_line, own_date, when};
 use crate::index::terms::Terms;
+use crate::secrets;
 
 /// What an entry is told besides the text.
 #[derive(Debug, Clone, Copy)]
@@ -38,6 +40,14 @@ const PHRASE_WORDS: usize = 4;
 
 /// What a file holds, in at most [`LONGEST_ENTRY`] characters.
 pub fn extract(document: &Document, context: &Context) -> Entry {
+    // An entry is a copy that goes into another file: no place for secrets.
+    match secrets::redact(&document.text) {
+        Cow::Borrowed(_) => entry_of(document, context),
+        Cow::Owned(text) => entry_of(&document::parse(text), context),
+    }
+}
+
+fn entry_of(document: &Document, context: &Context) -> Entry {
     let sentences = sentences(document);
     let date = own_date(document, context.name);
     let mut entry = Entry {

@@ -12,6 +12,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::super::disk::{Disk, Temp};
+use super::super::held::Held;
 use super::super::write::{Plan, Planned};
 use super::super::{DERIVED, Error, RelPath, Workspace};
 use super::{Effect, JournalEntry, JournalFile};
@@ -121,11 +122,10 @@ impl<'a> Journal<'a> {
         let record = self.read_record(folder)?;
         for file in &record.files {
             let path = RelPath::new(&file.path)?;
-            if self.workspace.refuse_symlinks(&path).is_ok() {
+            if let Ok(held) = Held::open(self.workspace.root(), &path) {
+                let sweep = self.disk.sweep(held.folder(), Temp::Change);
                 let target = self.workspace.absolute(&path);
-                let dir = target.parent().unwrap_or(&target);
-                let sweep = self.disk.sweep(dir, Temp::Change);
-                sweep.map_err(|e| Error::io("remove", dir, e))?;
+                sweep.map_err(|e| Error::io("remove", &target, e))?;
             }
         }
         let mut edited = false;
@@ -136,8 +136,7 @@ impl<'a> Journal<'a> {
                 State::After => {
                     let after = self.bytes_before(folder, index, file)?;
                     for missing in self.workspace.missing_folders(&path) {
-                        self.workspace
-                            .create_dir(&self.workspace.absolute(&missing))?;
+                        self.workspace.make_folder(&missing)?;
                     }
                     self.workspace.place(&Planned {
                         path,

@@ -23,8 +23,7 @@ pub(super) fn show(
             source: Source::Startup,
             max_tokens: forge::mind::MAX_TOKENS,
             max_bytes: forge::mind::MAX_BYTES,
-            // A person reads this, and nothing acts on it.
-            nonce: "shown-to-a-person",
+            nonce: &settings.nonce(),
             now: settings.now,
             events: &[],
             pointers: known.as_ref().map(Given::pointers),
@@ -37,6 +36,7 @@ pub(super) fn show(
             false => ui.print(&printable(&briefing.text)),
         };
     }
+    let mind = &mind.shown();
     let wanted = |what: What| args.what == What::All || args.what == what;
     let state = if wanted(What::State) {
         mind.state()?

@@ -41,7 +41,10 @@ pub(super) fn run(
         return nothing(&registry, sources.is_empty(), ui);
     }
     let all = joined(&found, ask.limit);
-    let packing = args.budget.map(|budget| fit(args, &all, budget as usize));
+    let nonce = settings.nonce();
+    let packing = args
+        .budget
+        .map(|budget| fit(args, &all, budget as usize, &nonce));
     if args.json {
         ui.json(&json(args, &found, &all, packing.as_ref()))?;
     } else if args.context {
@@ -49,7 +52,7 @@ pub(super) fn run(
             Some(p) => (p.pieces.clone(), p.left_out.clone()),
             None => (context::whole(&all), Vec::new()),
         };
-        ui.print(&context::render(&all, &pieces, &left_out))?;
+        ui.print(&context::render(&all, &pieces, &left_out, &nonce))?;
     } else {
         show(args, &found, &all, packing.as_ref(), settings, ui)?;
     }

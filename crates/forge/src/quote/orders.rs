@@ -1,0 +1,448 @@
+//! Text that speaks to the agent as if it were its master: it would have
+//! earlier instructions ignored, plays the part of the system or of a tool,
+//! hides things from the user, sends data away or runs what it decodes.
+//!
+//! It knows phrases and no meaning: it makes an attack louder, not impossible.
+//! What merely talks about such text, in code marks, is left alone.
+
+use std::borrow::Cow;
+use std::ops::Range;
+use std::sync::{LazyLock, OnceLock};
+
+use aho_corasick::{AhoCorasick, MatchKind};
+use regex::Regex;
+use unicode_normalization::UnicodeNormalization;
+
+/// A place that reads as an order.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Order {
+    /// The name of the rule, such as `override`.
+    pub rule: &'static str,
+    /// What the rule is about, as the end of a sentence.
+    pub about: &'static str,
+    pub line: usize,
+    pub span: Range<usize>,
+    /// Whether it has no place in what is given unasked. The others are common
+    /// in honest notes, and only reported.
+    pub grave: bool,
+}
+
+/// Every such place in the order of the text; overlapping ones once.
+pub fn orders(text: &str) -> Vec<Order> {
+    let folded = Folded::of(text);
+    let matcher = &*MATCHER;
+    let mut found: Vec<(Range<usize>, usize)> = Vec::new();
+    for hit in matcher.hints.find_overlapping_iter(&*folded.text) {
+        let rule = matcher.rule_of[hit.pattern().as_usize()];
+        let start = hit.start();
+        if !begins_a_word(&folded.text, start) {
+            continue;
+        }
+        let window = &folded.text[start..folded.text.floor_char_boundary(start + WINDOW)];
+        let Some(matched) = matcher.pattern(rule).find(window) else {
+            continue;
+        };
+        let span = start..start + matched.end();
+        if (RULES[rule].check)(&folded.text, &span) {
+            found.push((span, rule));
+        }
+    }
+    found.sort_by_key(|(span, rule)| (span.start, *rule));
+    let mut orders: Vec<Order> = Vec::new();
+    let (mut line, mut counted) = (1, 0);
+    for (span, rule) in found {
+        let span = folded.original(span);
+        if let Some(last) = orders.last_mut()
+            && span.start < last.span.end
+        {
+            last.span.end = last.span.end.max(span.end);
+            last.grave |= RULES[rule].grave;
+            continue;
+        }
+        line += memchr::memchr_iter(b'\n', &text.as_bytes()[counted..span.start]).count();
+        counted = span.start;
+        let Rule {
+            name, about, grave, ..
+        } = RULES[rule];
+        orders.push(Order {
+            rule: name,
+            about,
+            line,
+            span,
+            grave,
+        });
+    }
+    orders
+}
+
+/// The text without the lines in which a grave order stands, each replaced by
+/// a line that says so. Doing it twice changes nothing more.
+pub fn without_orders(text: &str) -> Cow<'_, str> {
+    let orders = orders(text);
+    if !orders.iter().any(|order| order.grave) {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::with_capacity(text.len());
+    let mut kept = 0;
+    for order in orders.iter().filter(|order| order.grave) {
+        if order.span.end <= kept {
+            continue;
+        }
+        let start = text[..order.span.start].rfind('\n').map_or(0, |at| at + 1);
+        let end = text[order.span.end..].find('\n');
+        let end = end.map_or(text.len(), |at| order.span.end + at);
+        out.push_str(&text[kept..start.max(kept)]);
+        out.push_str(&format!(
+            "‹left out: line {} {}; `memory-forge audit` names it›",
+            order.line, order.about
+        ));
+        kept = end;
+    }
+    out.push_str(&text[kept..]);
+    Cow::Owned(out)
+}
+
+#[derive(Clone, Copy)]
+struct Rule {
+    name: &'static str,
+    about: &'static str,
+    grave: bool,
+    /// Where to look, in lower case. The pattern starts at the hint.
+    hints: &'static [&'static str],
+    /// `~` stands for what may be between two words.
+    pattern: &'static str,
+    /// The whole text in lower case, and the place in it.
+    check: fn(&str, &Range<usize>) -> bool,
+}
+
+/// Spaces, line ends and the marks of Markdown around words.
+const BETWEEN: &str = r#"(?:[\s*_>#|"'`,:;.()\[\]\-]{1,12})"#;
+/// No pattern reads further.
+const WINDOW: usize = 480;
+
+const RULES: &[Rule] = &[
+    Rule {
+        name: "override",
+        about: "wants earlier instructions ignored",
+        grave: true,
+        hints: &["ignore", "disregard", "forget", "bypass", "override"],
+        pattern: r"(?:ignore|disregard|forget|bypass|override)~(?:(?:all|any|every|the|of|your|my|these|those|other)~){0,4}(?:(?:previous|prior|above|earlier|preceding|foregoing|former|existing|system|original|safety|initial|current)~(?:(?:and|or|given|system|safety|developer)~){0,2}){1,2}(?:instructions?|prompts?|directives?|guidelines|guardrails|orders)\b",
+        check: not_negated,
+    },
+    Rule {
+        name: "override",
+        about: "wants earlier instructions ignored",
+        grave: true,
+        hints: &[
+            "ignore",
+            "disregard",
+            "forget",
+            "stop following",
+            "do not follow",
+            "don't follow",
+        ],
+        pattern: r"(?:ignore|disregard|forget|stop~following|do~not~follow|don't~follow)~(?:(?:all|any|every)~(?:of~)?)?(?:everything~(?:above|before~this|you~(?:were|have~been)~told)|(?:your|the)~(?:system~prompt|instructions?~(?:above|before|from~(?:the~)?(?:user|system|developer))|(?:safety~)?guardrails|training)|what~(?:the~)?(?:user|system|developer)~(?:said|asked|told)|your~(?:previous~|prior~|original~)?(?:instructions?|guidelines|programming))",
+        check: not_negated,
+    },
+    Rule {
+        name: "persona",
+        about: "gives the agent another role",
+        grave: true,
+        hints: &[
+            "you are now",
+            "your new instructions",
+            "your new system prompt",
+            "your new objective",
+            "enter developer mode",
+            "enable developer mode",
+        ],
+        pattern: r"(?:you~are~now~(?:(?:a|an|the|in|operating~in|running~in)~)*(?:developer~mode|debug~mode|god~mode|dan\b|jailbroken|unrestricted|unfiltered|uncensored|free~from|no~longer~bound)|your~new~(?:instructions|system~prompt|objective)~(?:are|is)|en(?:ter|able)~developer~mode~(?:and|now|where|with~no))",
+        check: always,
+    },
+    Rule {
+        name: "false-voice",
+        about: "plays the part of the system, a tool or a fence",
+        grave: true,
+        hints: &[
+            "<system",
+            "</system",
+            "<|",
+            "[inst]",
+            "[/inst]",
+            "<<sys>>",
+            "<</sys>>",
+            "<tool",
+            "</tool",
+            "<function",
+            "</function",
+            "<assistant",
+            "</assistant",
+            "<user-prompt",
+            "</user-prompt",
+            "<data ",
+            "</data ",
+            "=== end briefing",
+            "=== session briefing",
+            "=== end checkpoint",
+            "<important",
+            "</important",
+        ],
+        pattern: r"(?:</?system[-_ ]?(?:reminder|prompt|message|instructions?)?[ ]?>|<\|(?:im_start|im_end|system|assistant|user|endoftext|eot_id|start_header_id|end_header_id)\|>|\[/?inst\]|<</?sys>>|</?tool[-_](?:results?|responses?|use|calls?|output)[ ]?>|</?function[-_](?:calls?|results?)[ ]?>|</?assistant(?:[-_]\w{1,20})?>|</?user-prompt-submit-hook[ ]?>|</?data [0-9a-f]{8,64}>|=== (?:end|session) (?:briefing|checkpoint)|</?important[-_](?:instructions?|system)[ ]?>)",
+        check: not_quoted,
+    },
+    Rule {
+        name: "false-voice",
+        about: "plays the part of the system, a tool or a fence",
+        grave: true,
+        hints: &["system", "developer", "assistant"],
+        pattern: r"(?:system|developer|assistant)(?: (?:prompt|message|instructions?|override|notice))?(?:\*\*)?\s{0,2}:(?:\*\*)?~?(?:you~(?:are~now|must|will~now|have~been)|ignore|disregard|from~now~on|new~instructions|override)\b",
+        check: at_line_start,
+    },
+    Rule {
+        name: "conceal",
+        about: "wants something hidden from the user",
+        grave: true,
+        hints: &[
+            "do not",
+            "don't",
+            "never",
+            "without",
+            "must not",
+            "hide this",
+            "keep this",
+        ],
+        pattern: r"(?:(?:do~not|don't|never|must~not)~(?:ever~)?(?:tell|inform|mention|reveal|disclose|admit|notify|alert)~(?:(?:any~of~)?(?:this|these|it|that)~(?:\w{1,20}~)?(?:to~)?|about~(?:this|it)~to~)(?:the|your|any)~(?:user|human|operator|person)s?\b|(?:do~not|don't|never)~(?:tell|inform|notify|alert)~(?:the|your)~(?:user|human|operator)~(?:about~(?:this|these|it)\b|that~you\b|what~you\b|you~(?:did|have|are|were)\b)|(?:hide|keep)~this~(?:hidden~|secret~)?from~(?:the|your)~(?:user|human|operator)\b|without~(?:telling|informing|notifying|alerting)~(?:the|your)~(?:user|human|operator)~(?:about~(?:this|it)\b|that~you\b))",
+        check: always,
+    },
+    Rule {
+        name: "send-away",
+        about: "wants data sent away",
+        grave: true,
+        hints: &[
+            "send",
+            "post",
+            "upload",
+            "forward",
+            "exfiltrate",
+            "transmit",
+            "leak",
+            "submit",
+        ],
+        pattern: r"(?:send|post|upload|forward|exfiltrate|transmit|leak|submit)~(?:(?:all|any|the|your|every|each|of|its|user's|contents?|content|full|entire|current|found|output|values?|a~copy)~){1,6}(?:[^\s\n]{1,30}~(?:and|or|,)~)?(?:[a-z]{1,15}~)?(?:api[ _-]?keys?|credentials?|secrets?|passwords?|access~tokens?|\.?env(?:~file)?|ssh~keys?|private~keys?|id_rsa|environment~variables|conversation(?:~history)?|chat~history|system~prompt|source~code)\b[^\n]{0,80}?\bto~(?:the~(?:url|address|server|endpoint|webhook)~)?[`<(\[]?(?:https?://|[a-z0-9._-]{1,40}@[a-z0-9.-]{3,40}\b|[0-9]{1,3}\.[0-9]{1,3}\.[0-9]{1,3}\.)",
+        check: always,
+    },
+    Rule {
+        name: "send-away",
+        about: "wants data sent away",
+        grave: true,
+        hints: &["curl", "wget", "invoke-webrequest", "iwr "],
+        pattern: r"(?:curl|wget|invoke-webrequest|iwr)\b[^\n]{0,200}?(?:\$\((?:cat|env|printenv|base64|head|tail)\b|`(?:cat|env|printenv) |@?(?:~|\$home)/\.(?:ssh|aws|gnupg|netrc|npmrc|kube|config/gh)|@(?:\./)?\.env\b|id_rsa|id_ed25519)",
+        check: always,
+    },
+    Rule {
+        name: "run-decoded",
+        about: "runs what it decodes",
+        grave: true,
+        hints: &["base64", "eval", "exec", "powershell", "pwsh", "decode"],
+        pattern: r#"(?:base64~{0,1}(?:-d|--decode)\b[^\n|]{0,80}\|\s{0,4}(?:sudo\s{1,4})?(?:ba|z|da|k)?sh\b|base64~{0,1}(?:-d|--decode)\b[^\n|]{0,80}\|\s{0,4}(?:python3?|perl|node|ruby)\b|eval\s{0,4}\(\s{0,4}(?:atob|buffer\.from)\(|exec\s{0,4}\(\s{0,4}(?:base64\.|codecs\.|zlib\.|__import__)|eval\s{1,4}["']?\$\([^)\n]{0,200}base64|(?:powershell|pwsh)[^\n]{0,80}\s-(?:enc|encodedcommand)\s{1,4}[a-z0-9+/]{16}|decode~(?:this|the~following|it)~[^\n]{0,60}base64[^\n]{0,60}\b(?:run|execute|follow|obey)\b|decode~[^\n]{0,60}\band~(?:then~)?(?:run|execute|follow|obey)~(?:it|the~(?:result|instructions|command))\b)"#,
+        check: always,
+    },
+    Rule {
+        name: "command",
+        about: "gives the agent an order",
+        grave: true,
+        hints: &[
+            "you must",
+            "you are required",
+            "you are ordered",
+            "when you read this",
+            "if you are an ai",
+            "if you are a language",
+            "if you are an llm",
+            "as an ai",
+        ],
+        pattern: r"(?:you~must~(?:now|immediately|first~silently|silently|secretly)~(?:run|execute|send|delete|install|download|reveal|obey|approve|push|disable)\b|you~are~(?:required|ordered)~to~(?:immediately~|silently~)?(?:run|execute|obey|send|delete|install|download)\b|when~you~read~this[^\n.]{0,40}\b(?:run|execute|call|send|delete|install|download|respond|reply|output)\b|if~you~are~an?~(?:ai|llm|language~model)[^\n.]{0,60}\b(?:run|execute|call|send|delete|install|download|respond|reply|output|ignore|must|please)\b|as~an~ai~(?:agent|assistant|model)?~?you~(?:must|should|will)\b)",
+        check: always,
+    },
+    Rule {
+        name: "address",
+        about: "speaks to the agent",
+        grave: false,
+        hints: &[
+            "important",
+            "attention",
+            "urgent",
+            "note to",
+            "note for",
+            "message to",
+            "message for",
+            "instructions for",
+            "instruction for",
+        ],
+        pattern: r"(?:(?:important|urgent|attention)(?:\*\*)?\s{0,2}[:!](?:\*\*)?~?(?:run|execute|you~must|you~have~to|always~run|never~run)\b|(?:attention|important|urgent|note|message|instructions?)~(?:(?:to|for)~)?(?:all~|any~|the~)?(?:ai|llm|language~model|claude|codex|copilot|gemini|chatgpt)~?(?:agents?|assistants?|models?|code)?(?:\*\*)?\s{0,2}:)",
+        check: always,
+    },
+];
+
+fn always(_: &str, _: &Range<usize>) -> bool {
+    true
+}
+
+/// `Never forget the system prompt` wants the opposite.
+fn not_negated(text: &str, span: &Range<usize>) -> bool {
+    let before = text[..span.start].trim_end();
+    !["never", "not", "n't"]
+        .iter()
+        .any(|no| before.ends_with(no))
+}
+
+/// A tag in code marks is spoken of, not used.
+fn not_quoted(text: &str, span: &Range<usize>) -> bool {
+    !(text[..span.start].ends_with('`') && text[span.end..].starts_with('`'))
+}
+
+/// As a speaker's name stands: at the start of a line or behind a label, with
+/// marks at most between.
+fn at_line_start(text: &str, span: &Range<usize>) -> bool {
+    let before = text[..span.start].rsplit('\n').next().unwrap_or_default();
+    let before = before.trim_end_matches(['*', ' ', '`', '"']);
+    if before.ends_with(':') {
+        return true;
+    }
+    before
+        .trim_matches(['#', '*', '>', ' ', '\t', '[', ']', '-', '_'])
+        .is_empty()
+}
+
+fn begins_a_word(text: &str, start: usize) -> bool {
+    let first = text.as_bytes()[start];
+    let before = text[..start].chars().next_back();
+    !first.is_ascii_alphanumeric() || !before.is_some_and(char::is_alphanumeric)
+}
+
+struct Matcher {
+    hints: AhoCorasick,
+    rule_of: Vec<usize>,
+    /// Made when a hint is first met: hooks have milliseconds.
+    patterns: Vec<OnceLock<Regex>>,
+}
+
+impl Matcher {
+    fn pattern(&self, rule: usize) -> &Regex {
+        self.patterns[rule].get_or_init(|| {
+            let pattern = RULES[rule].pattern.replace('~', BETWEEN);
+            Regex::new(&format!(r"\A(?:{pattern})")).expect("the table is tested")
+        })
+    }
+}
+
+static MATCHER: LazyLock<Matcher> = LazyLock::new(|| {
+    let (mut hints, mut rule_of) = (Vec::new(), Vec::new());
+    for (rule, Rule { hints: own, .. }) in RULES.iter().enumerate() {
+        // Words may be apart by more than a space: the first one is looked for.
+        hints.extend(own.iter().map(|hint| match hint.split_once(' ') {
+            Some((first, _)) if first.len() > 1 && hint.starts_with(char::is_alphabetic) => first,
+            _ => *hint,
+        }));
+        rule_of.extend(own.iter().map(|_| rule));
+    }
+    Matcher {
+        hints: AhoCorasick::builder()
+            .match_kind(MatchKind::Standard)
+            .build(hints)
+            .expect("the hints are few and short"),
+        rule_of,
+        patterns: RULES.iter().map(|_| OnceLock::new()).collect(),
+    }
+});
+
+/// A text as it is read aloud: in lower case, without characters that cannot
+/// be seen, with letters that only look like Latin ones as these.
+struct Folded {
+    text: String,
+    /// Where each character begins, here and in the original; none where the
+    /// places are the same.
+    places: Option<Vec<(usize, usize)>>,
+}
+
+impl Folded {
+    fn of(text: &str) -> Folded {
+        if text.is_ascii() {
+            return Folded {
+                text: text.to_ascii_lowercase(),
+                places: None,
+            };
+        }
+        let mut folded = String::with_capacity(text.len());
+        let mut places = Vec::new();
+        let mut same = true;
+        for (at, c) in text.char_indices() {
+            if c.is_ascii() {
+                if !same || folded.len() != at {
+                    places.push((folded.len(), at));
+                    same = folded.len() == at;
+                }
+                folded.push(c.to_ascii_lowercase());
+                continue;
+            }
+            places.push((folded.len(), at));
+            same = false;
+            if super::hidden::is_unseen(c) {
+                continue;
+            }
+            match latin(c) {
+                Some(letter) => folded.push(letter),
+                None => folded.extend(std::iter::once(c).nfkc().flat_map(char::to_lowercase)),
+            }
+        }
+        Folded {
+            text: folded,
+            places: Some(places),
+        }
+    }
+
+    fn original(&self, span: Range<usize>) -> Range<usize> {
+        let Some(places) = &self.places else {
+            return span;
+        };
+        // The last place at or before: what follows it moved along.
+        let of = |at: usize| {
+            let index = places.partition_point(|(here, _)| *here <= at);
+            match index.checked_sub(1).map(|index| places[index]) {
+                Some((here, there)) => there + (at - here),
+                None => at,
+            }
+        };
+        of(span.start)..of(span.end)
+    }
+}
+
+/// Letters of other alphabets that look like Latin ones.
+fn latin(c: char) -> Option<char> {
+    Some(match c {
+        'а' | 'А' | 'α' | 'Α' => 'a',
+        'е' | 'Е' | 'ё' | 'ε' | 'Ε' => 'e',
+        'о' | 'О' | 'ο' | 'Ο' => 'o',
+        'р' | 'Р' | 'ρ' | 'Ρ' => 'p',
+        'с' | 'С' => 'c',
+        'у' | 'У' | 'υ' | 'Υ' => 'y',
+        'х' | 'Х' | 'χ' | 'Χ' => 'x',
+        'і' | 'І' | 'ι' | 'Ι' | 'ı' => 'i',
+        'ѕ' | 'Ѕ' => 's',
+        'ј' | 'Ј' => 'j',
+        'ԁ' => 'd',
+        'ɡ' => 'g',
+        'һ' | 'Η' => 'h',
+        'Τ' | 'Т' | 'т' => 't',
+        'Ν' => 'n',
+        'М' | 'Μ' => 'm',
+        '‘' | '’' => '\'',
+        '“' | '”' => '"',
+        '‑' | '–' | '—' => '-',
+        '\u{a0}' | '\u{2000}'..='\u{200a}' | '\u{202f}' | '\u{205f}' | '\u{3000}' => ' ',
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,121 @@
+//! A folder that is held open while something in it is written. Between a look
+//! at a path and its use, somebody may put a link in the place of a folder: a
+//! checkout does, and so does an attacker. What is reached through the open
+//! folder stays where it was looked at.
+//!
+//! On Linux the system gives an open folder a path of its own. Elsewhere the
+//! look alone must do.
+
+use std::path::{Path, PathBuf};
+
+use super::{Error, RelPath};
+
+/// A file in a folder that is held open.
+#[derive(Debug)]
+pub(super) struct Held {
+    path: PathBuf,
+    #[cfg(target_os = "linux")]
+    _folder: Option<std::fs::File>,
+}
+
+impl AsRef<Path> for Held {
+    fn as_ref(&self) -> &Path {
+        &self.path
+    }
+}
+
+impl Held {
+    /// The path by which the system reaches the file now.
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The same for the folder that it lies in.
+    pub(super) fn folder(&self) -> &Path {
+        self.path.parent().unwrap_or(&self.path)
+    }
+
+    /// Opens the folders on the way to a file one by one, none of which may be
+    /// a link.
+    #[cfg(target_os = "linux")]
+    pub(super) fn open(root: &Path, file: &RelPath) -> Result<Held, Error> {
+        let absolute = root.join(file.as_str());
+        let Some(mut folder) = opened(root).map_err(|e| Error::io("open", root, e))? else {
+            return Ok(Held {
+                path: absolute,
+                _folder: None,
+            });
+        };
+        let mut shown = root.to_path_buf();
+        let mut names = file.components();
+        let last = names.next_back().unwrap_or_default();
+        for name in names {
+            shown.push(name);
+            let next = open_folder(&through(&folder, name));
+            folder = next.map_err(|error| refused(&shown, error))?;
+        }
+        Ok(Held {
+            path: through(&folder, last),
+            _folder: Some(folder),
+        })
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    pub(super) fn open(root: &Path, file: &RelPath) -> Result<Held, Error> {
+        Ok(Held {
+            path: root.join(file.as_str()),
+        })
+    }
+}
+
+/// Where an open file lies now, as far as the system tells.
+pub(super) fn place_of(file: &std::fs::File) -> Option<PathBuf> {
+    #[cfg(target_os = "linux")]
+    {
+        use std::os::fd::AsRawFd;
+        let place = std::fs::read_link(format!("/proc/self/fd/{}", file.as_raw_fd())).ok()?;
+        place.is_absolute().then_some(place)
+    }
+    #[cfg(not(target_os = "linux"))]
+    {
+        let _ = file;
+        None
+    }
+}
+
+/// The root, if the system gives open folders paths at all: without `/proc` it
+/// does not.
+#[cfg(target_os = "linux")]
+fn opened(root: &Path) -> std::io::Result<Option<std::fs::File>> {
+    let folder = open_folder(root)?;
+    let there = std::fs::metadata(through(&folder, ".")).is_ok();
+    Ok(there.then_some(folder))
+}
+
+#[cfg(target_os = "linux")]
+fn open_folder(path: &Path) -> std::io::Result<std::fs::File> {
+    use std::os::unix::fs::OpenOptionsExt;
+    std::fs::File::options()
+        .read(true)
+        .custom_flags(libc::O_PATH | libc::O_DIRECTORY | libc::O_NOFOLLOW)
+        .open(path)
+}
+
+#[cfg(target_os = "linux")]
+fn through(folder: &std::fs::File, name: &str) -> PathBuf {
+    use std::os::fd::AsRawFd;
+    PathBuf::from(format!("/proc/self/fd/{}/{name}", folder.as_raw_fd()))
+}
+
+#[cfg(target_os = "linux")]
+fn refused(path: &Path, error: std::io::Error) -> Error {
+    let path = path.to_path_buf();
+    match std::fs::symlink_metadata(&path) {
+        Ok(meta) if meta.is_symlink() => Error::Symlink { path },
+        Ok(meta) if !meta.is_dir() => Error::NotADirectory { path },
+        _ => Error::io("open", &path, error),
+    }
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests;
