@@ -8,7 +8,7 @@ use crate::document;
 use crate::embed::{self, Embedder};
 use crate::index::{Entry, Index};
 use crate::knowledge::{forget, readme, refresh};
-use crate::mind::HOOK_FAILURES;
+use crate::mind::{self, HOOK_FAILURES, Mind};
 use crate::recall::{self, Ask, Mode};
 use crate::routing;
 use crate::secrets;
@@ -31,6 +31,7 @@ pub fn diagnose(workspace: &Workspace) -> Diagnosis {
             .at(path, None);
     }
     documents(workspace, &scan.files, &mut out);
+    state(workspace, &mut out);
     match open(workspace, &scan.files, &mut out) {
         Some(index) => index_holds(workspace, &index, &mut out),
         None => out
@@ -92,6 +93,11 @@ fn documents(workspace: &Workspace, files: &[Found], out: &mut Findings) {
         read += 1;
         let document = document::parse(text);
         front_matter += usize::from(document.front_matter.is_some());
+        if let Some(line) = document::unmerged(&document.text) {
+            out.of("knowledge")
+                .problem(UNMERGED, DECIDE)
+                .at(path, Some(line));
+        }
         for problem in &document.problems {
             found.push((
                 "front matter",
@@ -134,6 +140,18 @@ fn documents(workspace: &Workspace, files: &[Found], out: &mut Findings) {
             "secrets" => format!("None found ({word} files read)"),
             _ => format!("All of it is valid ({word} of {read} files have it)"),
         });
+    }
+}
+
+const UNMERGED: &str = "Git left both sides of a merge in it";
+const DECIDE: &str = "Decide which side holds and delete the marks";
+
+/// What the state files say is told to every session.
+fn state(workspace: &Workspace, out: &mut Findings) {
+    for (path, line) in Mind::open(workspace).unmerged() {
+        out.of("state")
+            .problem(UNMERGED, DECIDE)
+            .at(path.as_str(), Some(line));
     }
 }
 
@@ -288,14 +306,15 @@ fn answers(
                 };
                 recall::ask(index, catalogue, embedder, &ask)
             };
-            let found = ask(&quoted, Mode::Text, None)?;
             let path = entry.path.clone();
-            if found
-                .hits
-                .iter()
-                .all(|hit| hit.passage.chunk != passage.chunk)
-            {
-                return Ok(Answered::No { path });
+            // An exact string is looked for in the texts as well; only plain
+            // words show that the postings are there.
+            for question in [&quoted, &phrase] {
+                let found = ask(question, Mode::Text, None)?;
+                let mut hits = found.hits.iter();
+                if hits.all(|hit| hit.passage.chunk != passage.chunk) {
+                    return Ok(Answered::No { path });
+                }
             }
             let model = embed::builtin();
             let by_meaning = embedded > 0 && index.has_model(model.id(), model.dimensions())?;
@@ -486,22 +505,20 @@ fn journal(workspace: &Workspace, out: &mut Findings) {
     });
 }
 
-/// Hooks may not print what went wrong; they note it.
+/// Hooks may not print what went wrong; they note it. Each note is something
+/// that memory missed, so it is not a warning.
 fn hooks(workspace: &Workspace, out: &mut Findings) {
-    let Ok(path) = RelPath::new(HOOK_FAILURES) else {
-        return;
-    };
-    let Ok(text) = workspace.read_text(&path) else {
-        return;
-    };
-    let lines: Vec<&str> = text.lines().filter(|it| !it.trim().is_empty()).collect();
-    if let Some(last) = lines.last() {
-        let count = lines.len();
-        let latest = crate::document::inert_line(last);
-        out.of("hooks").warn(
-            format!("Hooks failed, {count} in all, the latest: {latest}"),
-            &format!("Delete `{HOOK_FAILURES}` when it is settled"),
-        );
+    if let Some(failures) = mind::failures(workspace) {
+        let latest = document::inert_line(&failures.latest);
+        out.of("hooks")
+            .problem(
+                format!(
+                    "Hooks failed, {} in all, the latest: {latest}",
+                    failures.count
+                ),
+                &format!("Delete `{HOOK_FAILURES}` when it is settled"),
+            )
+            .at(HOOK_FAILURES, None);
     }
 }
 

@@ -7,7 +7,9 @@
 use std::io::{Read, Write};
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
+use std::sync::mpsc;
 use std::thread;
+use std::time::Duration;
 
 use jiff::Timestamp;
 use jiff::civil::{Date, DateTime};
@@ -158,17 +160,22 @@ fn head_in_files(root: &Path) -> Option<String> {
 /// Files that changed after a moment, committed or not, sorted: those that
 /// differ between `commit` and now, and uncommitted ones that were written
 /// since. What was already uncommitted before that moment does not count.
-/// Empty where there is no repository.
-pub fn changed_since(root: &Path, commit: Option<&str>, since: Timestamp) -> Vec<String> {
-    let names = |args: &[&str]| -> Vec<String> {
-        let output = git(root, args).ok().and_then(|output| checked(output).ok());
-        let output = output.unwrap_or_default();
+/// Empty where there is no repository. Fails where git takes longer than
+/// `wait` for one of three questions, since hooks ask this.
+pub fn changed_since(
+    root: &Path,
+    commit: Option<&str>,
+    since: Timestamp,
+    wait: Duration,
+) -> Result<Vec<String>, Error> {
+    let names = |args: &[&str]| -> Result<Vec<String>, Error> {
+        let output = git_within(root, args, wait)?.unwrap_or_default();
         let names = output
             .split(|byte| *byte == 0)
             .filter(|name| !name.is_empty());
-        names
+        Ok(names
             .map(|name| String::from_utf8_lossy(name).into_owned())
-            .collect()
+            .collect())
     };
     let mut changed = Vec::new();
     if let Some(commit) = commit.filter(|it| it.bytes().all(|b| b.is_ascii_hexdigit())) {
@@ -180,17 +187,22 @@ pub fn changed_since(root: &Path, commit: Option<&str>, since: Timestamp) -> Vec
             commit,
             "HEAD",
             "--",
-        ]);
+        ])?;
     }
-    let mut open = names(&["diff", "--name-only", "--relative", "-z", "HEAD", "--"]);
-    open.extend(names(&["ls-files", "--others", "--exclude-standard", "-z"]));
+    let mut open = names(&["diff", "--name-only", "--relative", "-z", "HEAD", "--"])?;
+    open.extend(names(&[
+        "ls-files",
+        "--others",
+        "--exclude-standard",
+        "-z",
+    ])?);
     changed.extend(
         open.into_iter()
             .filter(|name| written_since(&root.join(name), since)),
     );
     changed.sort();
     changed.dedup();
-    changed
+    Ok(changed)
 }
 
 /// A file that is gone was removed when its folder last changed.
@@ -408,6 +420,34 @@ fn command(root: &Path, args: &[&str]) -> Command {
 
 fn git(root: &Path, args: &[&str]) -> Result<Output, Error> {
     command(root, args).output().map_err(not_started)
+}
+
+/// What git prints, or none where it refuses. One that takes longer than `wait`
+/// is ended: nobody would wait for it any more.
+fn git_within(root: &Path, args: &[&str], wait: Duration) -> Result<Option<Vec<u8>>, Error> {
+    let mut command = command(root, args);
+    let Ok(mut child) = command.stderr(Stdio::null()).spawn() else {
+        return Ok(None);
+    };
+    let (tell, told) = mpsc::channel();
+    let output = child.stdout.take();
+    // Its end is not waited for either: a helper of git may keep the pipe.
+    thread::spawn(move || {
+        let mut bytes = Vec::new();
+        let read = output.map(|mut it| it.read_to_end(&mut bytes));
+        let _ = tell.send(read.is_some_and(|it| it.is_ok()).then_some(bytes));
+    });
+    match told.recv_timeout(wait) {
+        Ok(bytes) => {
+            let ended = child.wait().is_ok_and(|status| status.success());
+            Ok(bytes.filter(|_| ended))
+        }
+        Err(_) => {
+            let _ = child.kill();
+            let _ = child.wait();
+            Err(fail(format!("git took longer than {wait:?} to answer")))
+        }
+    }
 }
 
 fn checked(output: Output) -> Result<Vec<u8>, Error> {
