@@ -107,6 +107,25 @@ pub(crate) fn calls_us(text: &str, event: &str) -> bool {
     })
 }
 
+/// The programs that our entries in a file call.
+pub(crate) fn programs(text: &str) -> Vec<String> {
+    let Ok(value) = json::read(text) else {
+        return Vec::new();
+    };
+    let mut programs = Vec::new();
+    for found in find(&value) {
+        let value = &found.item.value;
+        let inner = value.get("hooks").and_then(Value::as_array);
+        let handlers = inner.into_iter().flatten().chain([value]);
+        let commands = handlers.filter_map(command_of);
+        programs.extend(commands.filter_map(hooks::program_of));
+        if found.item.name.is_some() {
+            programs.extend(server_words(value).first().map(|it| (*it).to_owned()));
+        }
+    }
+    programs
+}
+
 /// A server of our name that is not ours.
 pub(crate) fn foreign_server(text: &str) -> Result<bool, Broken> {
     let value = json::read(text)?;
@@ -191,22 +210,29 @@ fn find(value: &Value) -> Vec<Found> {
 }
 
 fn is_our_handler(handler: &Value) -> bool {
+    command_of(handler).is_some_and(hooks::is_ours)
+}
+
+fn command_of(handler: &Value) -> Option<&str> {
     let text = |key| handler.get(key).and_then(Value::as_str);
-    text("command").or(text("bash")).is_some_and(hooks::is_ours)
+    text("command").or(text("bash"))
 }
 
 /// `memory-forge mcp`, as a word and its arguments or as one list.
-fn is_our_server(server: &Value) -> bool {
-    let words: Vec<&str> = match server.get("command") {
+fn server_words(server: &Value) -> Vec<&str> {
+    match server.get("command") {
         Some(Value::String(program)) => {
             let arguments = server.get("args").and_then(Value::as_array);
             let arguments = arguments.into_iter().flatten().filter_map(Value::as_str);
             std::iter::once(program.as_str()).chain(arguments).collect()
         }
         Some(Value::Array(words)) => words.iter().filter_map(Value::as_str).collect(),
-        _ => return false,
-    };
-    let [program, "mcp", ..] = words[..] else {
+        _ => Vec::new(),
+    }
+}
+
+fn is_our_server(server: &Value) -> bool {
+    let [program, "mcp", ..] = server_words(server)[..] else {
         return false;
     };
     let file = program.rsplit(['/', '\\']).next().unwrap_or_default();
