@@ -307,9 +307,12 @@ fn answers(
                 recall::ask(index, catalogue, embedder, &ask)
             };
             let path = entry.path.clone();
-            // An exact string is looked for in the texts as well; only plain
-            // words show that the postings are there.
-            for question in [&quoted, &phrase] {
+            // What stands there word for word is looked for in the texts as
+            // well; only words in another order show that the postings are
+            // there.
+            let words: Vec<&str> = phrase.split(' ').rev().collect();
+            let words = words.join(" ");
+            for question in [&quoted, &words] {
                 let found = ask(question, Mode::Text, None)?;
                 let mut hits = found.hits.iter();
                 if hits.all(|hit| hit.passage.chunk != passage.chunk) {

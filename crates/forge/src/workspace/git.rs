@@ -140,7 +140,14 @@ pub fn blobs(root: &Path, ids: &[impl AsRef<str>]) -> Result<Vec<Vec<u8>>, Error
 
 /// The commit that is checked out, if there is one.
 pub fn head(root: &Path) -> Option<String> {
-    head_in_files(root).or_else(|| commit_named(root, "HEAD").ok().flatten())
+    // A hook waits for this, and can do without.
+    const WAIT: Duration = Duration::from_millis(800);
+    head_in_files(root).or_else(|| {
+        let args = ["rev-parse", "--verify", "--quiet", "HEAD^{commit}"];
+        let told = git_within(root, &args, WAIT).ok().flatten()?;
+        let commit = String::from_utf8_lossy(&told).trim().to_owned();
+        is_id(&commit).then_some(commit)
+    })
 }
 
 /// The usual repository, read without starting git: hooks have milliseconds.

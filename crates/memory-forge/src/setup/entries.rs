@@ -67,10 +67,19 @@ pub(crate) fn without(
         return Ok(exact(current));
     }
     if found.iter().all(|f| f.inner.is_none()) {
-        let items: Vec<Item> = found.iter().map(|f| f.item.clone()).collect();
-        for before in record.into_iter().chain([None]) {
-            if install(before, seeds, &items).as_deref() == Ok(text) {
-                return Ok(exact(before));
+        let as_they_stand: Vec<Item> = found.iter().map(|f| f.item.clone()).collect();
+        // Where an event was there before with an empty list, ours stands at
+        // its place; they went in one after another all the same.
+        let mut as_they_came = as_they_stand.clone();
+        as_they_came.sort_by_key(|item| match (&item.name, item.path.last()) {
+            (None, Some(event)) => hooks::place_of(event),
+            _ => usize::MAX,
+        });
+        for items in [as_they_stand, as_they_came] {
+            for before in record.into_iter().chain([None]) {
+                if install(before, seeds, &items).as_deref() == Ok(text) {
+                    return Ok(exact(before));
+                }
             }
         }
     }
@@ -285,6 +294,7 @@ mod tests {
             "{\n}\n",
             "{\"hooks\":{}}",
             "{\n  \"hooks\": {\n    \"Stop\": []\n  }\n}",
+            "{\n  \"a\": 1, // mine\n  \"hooks\": { \"Stop\": [], \"stop\": [] }\n}\n",
             "{\"version\":1,\"hooks\":{}}",
             "\u{feff}{\n\t\"a\": {\n\t\t\"b\": [\n\t\t]\n\t}\n}\n",
             foreign,

@@ -109,6 +109,16 @@ pub(crate) fn name_in(client: Client, event: &Event) -> Option<&'static str> {
     }
 }
 
+/// The place of an event in the order in which [`items`] gives them, by any
+/// client's name for it.
+pub(crate) fn place_of(name: &str) -> usize {
+    let is_called = |event: &Event| {
+        let mut clients = Client::ALL.iter();
+        clients.any(|client| name_in(*client, event) == Some(name))
+    };
+    EVENTS.iter().position(is_called).unwrap_or(EVENTS.len())
+}
+
 /// The events that a set stands for in a client.
 pub(crate) fn events_of(client: Client, set: HookSet) -> Vec<&'static Event> {
     EVENTS
