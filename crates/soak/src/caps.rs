@@ -128,7 +128,7 @@ fn briefings(
 ) -> Result<()> {
     let mind = Mind::open(workspace);
     let known = injection::for_session(workspace);
-    let events: Vec<String> = (0..20)
+    let events: Vec<String> = (0..10)
         .map(|n| format!("helper {n} {}", "did much ".repeat(40)))
         .collect();
     for source in [Source::Startup, Source::Compact, Source::Resume] {
