@@ -38,6 +38,10 @@ Commands:
       Kill commands and hooks in the middle of their writes; nothing may be lost
   soak writers [--processes N] [--writes N]
       Let many processes write at once; every entry must be there once
+  soak mcp [--calls N] [--binary FILE]
+      Call one server without end; its memory must not grow
+  soak caps [--workspaces N] [--seed N]
+      Random workspaces: briefings, MEMORY.md and closets stay below their caps
   dist [--target TARGET]... [--binary FILE] [--out FOLDER]
       Make what a release publishes: archives, npm packages, a Homebrew formula
   mcpb [--binary FILE]
@@ -59,6 +63,8 @@ fn main() -> ExitCode {
         ["bench", "embed"] => bench_embed::run(),
         ["soak", "kills", rest @ ..] => soak::kills(rest),
         ["soak", "writers", rest @ ..] => soak::writers(rest),
+        ["soak", "mcp", rest @ ..] => soak::mcp(rest),
+        ["soak", "caps", rest @ ..] => soak::caps(rest),
         ["dist", rest @ ..] => dist::run(rest),
         ["mcpb", rest @ ..] => mcpb::run(rest),
         ["convert-model", from] => convert_model::run(from.as_ref(), &convert_model::builtin()),

@@ -1,10 +1,11 @@
-//! `soak kills` and `soak writers`: long checks of the release binary. They
-//! print what they did and fail at the first thing that is lost or torn.
+//! `soak kills`, `writers`, `mcp` and `caps`: long checks of the release binary
+//! and of the library. They print what they did and fail at the first thing that
+//! is lost, torn or too large.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use ::soak::{Kills, Writers};
-use anyhow::{Context, Result, bail};
+use ::soak::{Calls, Caps, Kills, Writers};
+use anyhow::{Context, Result, bail, ensure};
 
 pub(crate) fn kills(rest: &[&str]) -> Result<()> {
     let now = SystemTime::now().duration_since(UNIX_EPOCH)?;
@@ -32,6 +33,46 @@ pub(crate) fn writers(rest: &[&str]) -> Result<()> {
         "--processes" => number(&mut soak.processes, name, value),
         "--writes" => number(&mut soak.writes, name, value),
         _ => bail!("usage: soak writers [--processes N] [--writes N]"),
+    })?;
+    println!("{}", soak.run()?);
+    Ok(())
+}
+
+/// The memory of the server must not grow with the number of calls.
+pub(crate) fn mcp(rest: &[&str]) -> Result<()> {
+    const MOST_GROWN: f64 = 0.10;
+    let mut calls = 100_000;
+    let mut binary = None;
+    each_option(rest, |name, value| match name {
+        "--calls" => number(&mut calls, name, value),
+        "--binary" => {
+            binary = Some(std::path::Path::new(value).canonicalize()?);
+            Ok(())
+        }
+        _ => bail!("usage: soak mcp [--calls N] [--binary FILE]"),
+    })?;
+    let binary = match binary {
+        Some(binary) => binary,
+        None => crate::build_release(None)?,
+    };
+    let report = Calls { binary, calls }.run()?;
+    println!("{report}");
+    ensure!(
+        report.grown() < MOST_GROWN,
+        "the server grows with its calls"
+    );
+    Ok(())
+}
+
+pub(crate) fn caps(rest: &[&str]) -> Result<()> {
+    let mut soak = Caps {
+        workspaces: 10_000,
+        seed: 1,
+    };
+    each_option(rest, |name, value| match name {
+        "--workspaces" => number(&mut soak.workspaces, name, value),
+        "--seed" => number(&mut soak.seed, name, value),
+        _ => bail!("usage: soak caps [--workspaces N] [--seed N]"),
     })?;
     println!("{}", soak.run()?);
     Ok(())

@@ -32,6 +32,7 @@ pub fn files(workspace: &Workspace) -> Vec<Found> {
             role: workspace::role(&path, &[]),
             size: meta.len(),
             mtime_ns: 0,
+            changed_ns: 0,
             path,
         });
     }

@@ -38,6 +38,7 @@ pub struct Entry {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stamp {
     pub size: u64,
+    /// When it last changed.
     pub mtime_ns: i64,
     /// When the reading began, by the file system's own clock.
     pub recorded_ns: i64,

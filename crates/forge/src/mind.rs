@@ -44,7 +44,7 @@ pub use progress::{Bucket, Progress, TaskEntry};
 pub use record::{Logged, Record, Recorded, Written};
 pub use sessions::{Captured, NewSession, Session};
 pub use state::{SetOutcome, State, StateChange};
-pub use tracking::{HOOK_FAILURES, Log};
+pub use tracking::{Failures, HOOK_FAILURES, Log, failures};
 
 /// The folder for state and for the small files that hooks keep.
 pub const FOLDER: &str = ".mind";
@@ -109,6 +109,22 @@ impl<'a> Mind<'a> {
 
     pub fn file(&self, which: File) -> RelPath {
         self.files.path(which).clone()
+    }
+
+    /// State files with a merge that nobody finished, and the line of its
+    /// first mark.
+    pub fn unmerged(&self) -> Vec<(RelPath, usize)> {
+        let files = [
+            File::State,
+            File::Progress,
+            File::Decisions,
+            File::SessionLog,
+        ];
+        let found = files.into_iter().filter_map(|which| {
+            let text = self.text(which).ok().flatten()?;
+            Some((self.file(which), document::unmerged(&text)?))
+        });
+        found.collect()
     }
 
     fn absolute(&self, which: File) -> std::path::PathBuf {

@@ -61,6 +61,7 @@ pub struct Workspace {
     config: Config,
     problems: Vec<ConfigProblem>,
     disk: disk::Disk,
+    lock_wait: Duration,
 }
 
 impl Workspace {
@@ -77,7 +78,15 @@ impl Workspace {
             config,
             problems,
             disk: disk::Disk::default(),
+            lock_wait: LOCK_WAIT,
         })
+    }
+
+    /// Waits so long for a lock before it gives up, instead of [`LOCK_WAIT`]:
+    /// a hook has less time than that for everything.
+    pub fn waiting(mut self, for_a_lock: Duration) -> Workspace {
+        self.lock_wait = for_a_lock;
+        self
     }
 
     /// The root without symlinks, as the system knows it.

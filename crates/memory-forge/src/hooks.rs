@@ -15,7 +15,7 @@ mod settings_call;
 use std::io::Write;
 use std::panic;
 use std::process::ExitCode;
-use std::sync::Mutex;
+use std::sync::{Mutex, mpsc};
 use std::time::Duration;
 
 use client::Client;
@@ -29,15 +29,15 @@ const DEADLINE: Duration = Duration::from_millis(2_500);
 /// Clients give the end of a session about a second.
 const DEADLINE_AT_END: Duration = Duration::from_millis(900);
 
+/// For the empty answer and the note after it.
+const LAST_WORDS: Duration = Duration::from_millis(300);
+
 /// Answers one event. `arguments` are those behind `hook`.
 pub(crate) fn run(arguments: &[String]) -> ExitCode {
     // A message on standard error would be shown to the user by some clients.
     panic::set_hook(Box::new(|_| {}));
     let asked = Asked::read(arguments);
-    start_watchdog(match asked.event {
-        Some(Event::SessionEnd) => DEADLINE_AT_END,
-        _ => DEADLINE,
-    });
+    start_watchdog(asked.event);
     let answer = panic::catch_unwind(|| answer(&asked)).unwrap_or_else(|_| "{}".to_owned());
     say(&answer);
     ExitCode::SUCCESS
@@ -82,6 +82,9 @@ fn answer(asked: &Asked) -> String {
     let process = Process::observe();
     let payload = Payload::from_stdin();
     let Some(event) = payload.event().or(asked.event) else {
+        if let Some(what) = payload.garbled {
+            events::unnamed(what, &payload, &process, asked.root.as_deref());
+        }
         return "{}".to_owned();
     };
     let client = asked
@@ -97,28 +100,46 @@ fn answer(asked: &Asked) -> String {
 /// Held while the answer is being printed, so that it is printed once.
 static SAID: Mutex<bool> = Mutex::new(false);
 
-fn say(text: &str) {
+/// Prints the answer, unless there is one already; says whether it did.
+fn say(text: &str) -> bool {
     let mut said = match SAID.lock() {
         Ok(said) => said,
         Err(poisoned) => poisoned.into_inner(),
     };
     if *said {
-        return;
+        return false;
     }
     *said = true;
     let mut stdout = std::io::stdout().lock();
     // A client that closed its end does not want the answer.
     let _ = writeln!(stdout, "{}", text.trim_end());
     let _ = stdout.flush();
+    true
 }
 
-/// Gives an empty answer and leaves when the deadline has passed.
-fn start_watchdog(deadline: Duration) {
+/// Gives an empty answer, leaves a note and ends the process when the deadline
+/// has passed.
+fn start_watchdog(event: Option<Event>) {
+    let deadline = match event {
+        Some(Event::SessionEnd) => DEADLINE_AT_END,
+        _ => DEADLINE,
+    };
     let _ = std::thread::Builder::new()
         .stack_size(64 * 1024)
         .spawn(move || {
             std::thread::sleep(deadline);
-            say("{}");
+            let (done, is_done) = mpsc::channel();
+            // Whatever hung may hang once more: a disk, or an answer under way
+            // to a reader that never comes.
+            let last = std::thread::Builder::new().spawn(move || {
+                if say("{}") {
+                    events::took_too_long(event, Process::observe().now());
+                }
+                let _ = done.send(());
+            });
+            if last.is_ok() {
+                let _ = is_done.recv_timeout(LAST_WORDS);
+            }
             std::process::exit(0);
         });
 }

@@ -11,7 +11,7 @@ use forge::knowledge::fresh::{self, Fresh, Opening};
 use forge::knowledge::{maps, refresh, state};
 use forge::recall::{self, Answer, Ask};
 use forge::routing::bulk::Who;
-use forge::workspace::{RelPath, RootHints, Workspace, discover};
+use forge::workspace::{FoundBy, RelPath, RootHints, Workspace, discover};
 use jiff::Timestamp;
 
 use crate::report::CommandError;
@@ -40,6 +40,13 @@ pub(crate) fn workspace(settings: &Settings, ui: &mut Ui) -> Result<Workspace, C
         root.path.display(),
         root.found_by
     ));
+    // Desktop clients start programs there. It would be read as a whole, and
+    // written to.
+    if root.found_by == FoundBy::Cwd && root.path.parent().is_none() {
+        let message = format!("`{}` is not a project", root.path.display());
+        return Err(CommandError::usage(message)
+            .hint("Change into the project, or name it with `--root <dir>`"));
+    }
     let workspace = Workspace::open(&root.path)?;
     for problem in workspace.problems() {
         ui.warn(&problem.to_string());

@@ -19,6 +19,11 @@ impl Chance {
         z ^ (z >> 31)
     }
 
+    /// Any of the numbers below this one.
+    pub(crate) fn below(&mut self, most: usize) -> usize {
+        (self.next() % most as u64) as usize
+    }
+
     /// One of them, each as likely as another.
     pub(crate) fn one_of<'a, T>(&mut self, of: &'a [T]) -> &'a T {
         &of[(self.next() % of.len() as u64) as usize]

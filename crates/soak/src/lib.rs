@@ -1,13 +1,17 @@
 //! Long checks of the whole program, driven from outside through its binary:
-//! kills in the middle of writes, and many writers at once. Nothing here looks
-//! into the program while it runs, and it is never a dependency of shipped
-//! code.
+//! kills in the middle of writes, many writers at once, a server that is called
+//! without end; and of its caps, on random workspaces through the library. It is
+//! never a dependency of shipped code.
 
+mod calls;
+mod caps;
 mod chance;
 mod inspect;
 mod kills;
 mod seeded;
 mod writers;
 
+pub use calls::{Calls, CallsReport};
+pub use caps::{Caps, CapsReport};
 pub use kills::{Kills, KillsReport};
 pub use writers::{Writers, WritersReport};

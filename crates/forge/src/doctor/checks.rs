@@ -10,7 +10,7 @@ use crate::document;
 use crate::embed::{self, Embedder};
 use crate::index::{Entry, Index};
 use crate::knowledge::{forget, readme, refresh};
-use crate::mind::{HOOK_FAILURES, Mind};
+use crate::mind::{self, HOOK_FAILURES, Mind};
 use crate::recall::{self, Ask, Mode};
 use crate::routing;
 use crate::secrets;
@@ -33,6 +33,7 @@ pub fn diagnose(workspace: &Workspace) -> Diagnosis {
             .at(path, None);
     }
     documents(workspace, &scan.files, &mut out);
+    state(workspace, &mut out);
     match open(workspace, &scan.files, &mut out) {
         Some(index) => index_holds(workspace, &index, &mut out),
         None => out
@@ -94,6 +95,11 @@ fn documents(workspace: &Workspace, files: &[Found], out: &mut Findings) {
         read += 1;
         let document = document::parse(text);
         front_matter += usize::from(document.front_matter.is_some());
+        if let Some(line) = document::unmerged(&document.text) {
+            out.of("knowledge")
+                .problem(UNMERGED, DECIDE)
+                .at(path, Some(line));
+        }
         for problem in &document.problems {
             found.push((
                 "front matter",
@@ -160,6 +166,18 @@ fn looks_secret(path: &str, rule: &str, line: usize) -> Finding {
         path: Some(path.to_owned()),
         line: Some(line),
         next: Some("Revoke it, then take it out of the file and of git's history".to_owned()),
+    }
+}
+
+const UNMERGED: &str = "Git left both sides of a merge in it";
+const DECIDE: &str = "Decide which side holds and delete the marks";
+
+/// What the state files say is told to every session.
+fn state(workspace: &Workspace, out: &mut Findings) {
+    for (path, line) in Mind::open(workspace).unmerged() {
+        out.of("state")
+            .problem(UNMERGED, DECIDE)
+            .at(path.as_str(), Some(line));
     }
 }
 
@@ -314,14 +332,18 @@ fn answers(
                 };
                 recall::ask(index, catalogue, embedder, &ask)
             };
-            let found = ask(&quoted, Mode::Text, None)?;
             let path = entry.path.clone();
-            if found
-                .hits
-                .iter()
-                .all(|hit| hit.passage.chunk != passage.chunk)
-            {
-                return Ok(Answered::No { path });
+            // What stands there word for word is looked for in the texts as
+            // well; only words in another order show that the postings are
+            // there.
+            let words: Vec<&str> = phrase.split(' ').rev().collect();
+            let words = words.join(" ");
+            for question in [&quoted, &words] {
+                let found = ask(question, Mode::Text, None)?;
+                let mut hits = found.hits.iter();
+                if hits.all(|hit| hit.passage.chunk != passage.chunk) {
+                    return Ok(Answered::No { path });
+                }
             }
             let model = embed::builtin();
             let by_meaning = embedded > 0 && index.has_model(model.id(), model.dimensions())?;
@@ -512,22 +534,20 @@ fn journal(workspace: &Workspace, out: &mut Findings) {
     });
 }
 
-/// Hooks may not print what went wrong; they note it.
+/// Hooks may not print what went wrong; they note it. Each note is something
+/// that memory missed, so it is not a warning.
 fn hooks(workspace: &Workspace, out: &mut Findings) {
-    let Ok(path) = RelPath::new(HOOK_FAILURES) else {
-        return;
-    };
-    let Ok(text) = workspace.read_text(&path) else {
-        return;
-    };
-    let lines: Vec<&str> = text.lines().filter(|it| !it.trim().is_empty()).collect();
-    if let Some(last) = lines.last() {
-        let count = lines.len();
-        let latest = crate::document::inert_line(&secrets::redact(last));
-        out.of("hooks").warn(
-            format!("Hooks failed, {count} in all, the latest: {latest}"),
-            &format!("Delete `{HOOK_FAILURES}` when it is settled"),
-        );
+    if let Some(failures) = mind::failures(workspace) {
+        let latest = document::inert_line(&secrets::redact(&failures.latest));
+        out.of("hooks")
+            .problem(
+                format!(
+                    "Hooks failed, {} in all, the latest: {latest}",
+                    failures.count
+                ),
+                &format!("Delete `{HOOK_FAILURES}` when it is settled"),
+            )
+            .at(HOOK_FAILURES, None);
     }
 }
 

@@ -90,7 +90,7 @@ pub fn differences(scan: &Scan, catalogue: &[Entry], force: bool) -> Differences
             d.gone.push(entry.path.clone());
         }
         match known.next_if(|e| e.path == found.path.as_str()) {
-            Some(e) if !force && e.stamp.proves_unchanged(found.size, found.mtime_ns) => {
+            Some(e) if !force && e.stamp.proves_unchanged(found.size, found.changed_ns) => {
                 match &e.problem {
                     Some(problem) => d.unusable.push((e.path.clone(), problem.clone())),
                     None => d.unchanged.push(e.path.clone()),
@@ -311,7 +311,7 @@ fn read_one(
 ) -> Read {
     let stamp = Stamp {
         size: found.size,
-        mtime_ns: found.mtime_ns,
+        mtime_ns: found.changed_ns,
         recorded_ns,
     };
     let path = found.path.clone();

@@ -8,7 +8,7 @@ use jiff::Timestamp;
 
 use super::{Error, FOLDER, Mind, values};
 use crate::secrets;
-use crate::workspace::RelPath;
+use crate::workspace::{RelPath, Workspace};
 
 /// A log of events.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,6 +35,38 @@ impl Log {
 
 /// Where hooks note what they could not do, for `doctor` to show.
 pub const HOOK_FAILURES: &str = ".mind/.hook-failures";
+
+/// Failures that are kept; their number goes on being counted.
+const MOST_FAILURES: usize = 100;
+
+/// What hooks could not do so far.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Failures {
+    /// All of them, of which the newest are kept.
+    pub count: usize,
+    pub latest: String,
+}
+
+/// Reads what hooks noted; none where nothing went wrong.
+pub fn failures(workspace: &Workspace) -> Option<Failures> {
+    let path = RelPath::new(HOOK_FAILURES).ok()?;
+    let bytes = workspace.read(&path).ok()?;
+    failures_in(&String::from_utf8_lossy(&bytes))
+}
+
+/// Each line says the how manieth it is, because old ones are dropped.
+fn failures_in(text: &str) -> Option<Failures> {
+    let lines = || text.lines().filter(|line| !line.trim().is_empty());
+    let latest = lines().next_back()?;
+    let number = latest.split_once("] #").and_then(|(_, rest)| {
+        let digits = rest.split_once(' ').map_or(rest, |(digits, _)| digits);
+        digits.parse().ok()
+    });
+    Some(Failures {
+        count: number.unwrap_or_else(|| lines().count()),
+        latest: latest.to_owned(),
+    })
+}
 
 const LAST_ACTIVITY: &str = ".last-activity";
 const FILE_TRACKER: &str = ".file-tracker";
@@ -107,6 +139,22 @@ impl Mind<'_> {
             values::seconds(now)
         );
         self.note(Log::Tasks, &line)
+    }
+
+    /// Counts something that a hook could not do.
+    pub fn hook_failed(&self, what: &str, now: Timestamp) -> Result<(), Error> {
+        let line = |there: &str| {
+            let before = failures_in(there).map_or(0, |it| it.count);
+            let what = values::cut(&one_line(&secrets::redact(what)), MOST_CHARACTERS);
+            format!("[{}] #{} {what}", values::seconds(now), before + 1)
+        };
+        self.workspace.append_machine_after(
+            &RelPath::new(HOOK_FAILURES)?,
+            line,
+            MOST_FAILURES * ROTATE_AT,
+            MOST_FAILURES,
+        )?;
+        Ok(())
     }
 
     pub fn session_ended(&self, reason: &str, now: Timestamp) -> Result<(), Error> {

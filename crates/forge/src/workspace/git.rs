@@ -7,7 +7,9 @@
 use std::io::{Read, Write};
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
+use std::sync::mpsc;
 use std::thread;
+use std::time::Duration;
 
 use jiff::Timestamp;
 use jiff::civil::{Date, DateTime};
@@ -138,7 +140,14 @@ pub fn blobs(root: &Path, ids: &[impl AsRef<str>]) -> Result<Vec<Vec<u8>>, Error
 
 /// The commit that is checked out, if there is one.
 pub fn head(root: &Path) -> Option<String> {
-    head_in_files(root).or_else(|| commit_named(root, "HEAD").ok().flatten())
+    // A hook waits for this, and can do without.
+    const WAIT: Duration = Duration::from_millis(800);
+    head_in_files(root).or_else(|| {
+        let args = ["rev-parse", "--verify", "--quiet", "HEAD^{commit}"];
+        let told = git_within(root, &args, WAIT).ok().flatten()?;
+        let commit = String::from_utf8_lossy(&told).trim().to_owned();
+        is_id(&commit).then_some(commit)
+    })
 }
 
 /// The usual repository, read without starting git: hooks have milliseconds.
@@ -158,20 +167,23 @@ fn head_in_files(root: &Path) -> Option<String> {
 /// Files that changed after a moment, committed or not, sorted: those that
 /// differ between `commit` and now, and uncommitted ones that were written
 /// since. What was already uncommitted before that moment does not count.
-/// Empty where there is no repository.
-pub fn changed_since(root: &Path, commit: Option<&str>, since: Timestamp) -> Vec<String> {
-    let filters = filters(root);
-    let names = |args: &[&str]| -> Vec<String> {
-        let output = git_on_files(root, args, &filters)
-            .ok()
-            .and_then(|output| checked(output).ok());
-        let output = output.unwrap_or_default();
+/// Empty where there is no repository. Fails where git takes longer than
+/// `wait` for one of its questions, since hooks ask this.
+pub fn changed_since(
+    root: &Path,
+    commit: Option<&str>,
+    since: Timestamp,
+    wait: Duration,
+) -> Result<Vec<String>, Error> {
+    let filters = filters(root, wait)?;
+    let names = |args: &[&str]| -> Result<Vec<String>, Error> {
+        let output = within(command_with(root, args, &filters), wait)?.unwrap_or_default();
         let names = output
             .split(|byte| *byte == 0)
             .filter(|name| !name.is_empty());
-        names
+        Ok(names
             .map(|name| String::from_utf8_lossy(name).into_owned())
-            .collect()
+            .collect())
     };
     let mut changed = Vec::new();
     if let Some(commit) = commit.filter(|it| it.bytes().all(|b| b.is_ascii_hexdigit())) {
@@ -184,7 +196,7 @@ pub fn changed_since(root: &Path, commit: Option<&str>, since: Timestamp) -> Vec
             commit,
             "HEAD",
             "--",
-        ]);
+        ])?;
     }
     let mut open = names(&[
         "diff",
@@ -194,15 +206,20 @@ pub fn changed_since(root: &Path, commit: Option<&str>, since: Timestamp) -> Vec
         "-z",
         "HEAD",
         "--",
-    ]);
-    open.extend(names(&["ls-files", "--others", "--exclude-standard", "-z"]));
+    ])?;
+    open.extend(names(&[
+        "ls-files",
+        "--others",
+        "--exclude-standard",
+        "-z",
+    ])?);
     changed.extend(
         open.into_iter()
             .filter(|name| written_since(&root.join(name), since)),
     );
     changed.sort();
     changed.dedup();
-    changed
+    Ok(changed)
 }
 
 /// A file that is gone was removed when its folder last changed.
@@ -216,10 +233,13 @@ fn written_since(path: &Path, since: Timestamp) -> bool {
         .is_some_and(|at| at.as_second() >= since.as_second())
 }
 
+/// How long somebody waits who asked for it.
+const ASKED: Duration = Duration::from_secs(10);
+
 /// When a file was last committed; none for one that git does not know, or
 /// that was edited since.
 pub fn written(root: &Path, path: &str) -> Option<Timestamp> {
-    let filters = filters(root);
+    let filters = filters(root, ASKED).ok()?;
     let run = |args: &[&str]| checked(git_on_files(root, args, &filters).ok()?).ok();
     // A submodule has settings of its own, which those above do not reach.
     let edited = run(&[
@@ -488,22 +508,25 @@ fn command_with(root: &Path, args: &[&str], unset: &[String]) -> Command {
 /// The settings by which a repository names programs that change files on
 /// their way into it. git runs them to compare files with the index, and they
 /// can be called anything, so they have to be asked for.
-fn filters(root: &Path) -> Vec<String> {
+fn filters(root: &Path, wait: Duration) -> Result<Vec<String>, Error> {
     const MOST: usize = 1_000;
     let args = ["config", "--name-only", "-z", "--get-regexp", r"^filter\."];
-    let Ok(output) = git(root, &args) else {
-        return Vec::new();
-    };
-    let names = output.stdout.split(|byte| *byte == 0);
-    let names = names.filter_map(|name| std::str::from_utf8(name).ok());
-    let mut names: Vec<String> = names
-        .filter(|name| !name.is_empty())
-        .map(str::to_owned)
-        .collect();
+    let listing = git_within(root, &args, wait)?.unwrap_or_default();
+    let mut names = Vec::new();
+    for name in listing.split(|byte| *byte == 0).filter(|it| !it.is_empty()) {
+        // One that cannot be unset would run.
+        let name = std::str::from_utf8(name)
+            .map_err(|_| fail("A filter in git's settings has no readable name".to_owned()))?;
+        names.push(name.to_owned());
+    }
     names.sort();
     names.dedup();
-    names.truncate(MOST);
-    names
+    match names.len() > MOST {
+        true => Err(fail(format!(
+            "Git's settings have more than {MOST} lines about filters"
+        ))),
+        false => Ok(names),
+    }
 }
 
 /// Asks something for which git may look into files of the work tree.
@@ -515,6 +538,37 @@ fn git_on_files(root: &Path, args: &[&str], filters: &[String]) -> Result<Output
 
 fn git(root: &Path, args: &[&str]) -> Result<Output, Error> {
     command(root, args).output().map_err(not_started)
+}
+
+/// What git prints, or none where it refuses. One that takes longer than `wait`
+/// is ended: nobody would wait for it any more.
+fn git_within(root: &Path, args: &[&str], wait: Duration) -> Result<Option<Vec<u8>>, Error> {
+    within(command(root, args), wait)
+}
+
+fn within(mut command: Command, wait: Duration) -> Result<Option<Vec<u8>>, Error> {
+    let Ok(mut child) = command.stderr(Stdio::null()).spawn() else {
+        return Ok(None);
+    };
+    let (tell, told) = mpsc::channel();
+    let output = child.stdout.take();
+    // Its end is not waited for either: a helper of git may keep the pipe.
+    thread::spawn(move || {
+        let mut bytes = Vec::new();
+        let read = output.map(|mut it| it.read_to_end(&mut bytes));
+        let _ = tell.send(read.is_some_and(|it| it.is_ok()).then_some(bytes));
+    });
+    match told.recv_timeout(wait) {
+        Ok(bytes) => {
+            let ended = child.wait().is_ok_and(|status| status.success());
+            Ok(bytes.filter(|_| ended))
+        }
+        Err(_) => {
+            let _ = child.kill();
+            let _ = child.wait();
+            Err(fail(format!("git took longer than {wait:?} to answer")))
+        }
+    }
 }
 
 fn checked(output: Output) -> Result<Vec<u8>, Error> {

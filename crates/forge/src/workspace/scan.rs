@@ -37,6 +37,9 @@ pub struct Found {
     pub size: u64,
     /// Nanoseconds since 1970; before that it is negative.
     pub mtime_ns: i64,
+    /// When its content or its time last changed, by the system's own clock
+    /// where that is known. Whoever sets a file's time back moves it on.
+    pub changed_ns: i64,
     pub role: Role,
 }
 
@@ -315,6 +318,7 @@ impl<'a> Walk<'a> {
             path,
             size: meta.len(),
             mtime_ns: mtime_ns(meta),
+            changed_ns: changed_ns(meta),
             role,
         }
     }
@@ -400,6 +404,20 @@ fn mtime_ns(meta: &Metadata) -> i64 {
     meta.mtime()
         .saturating_mul(1_000_000_000)
         .saturating_add(meta.mtime_nsec())
+}
+
+#[cfg(unix)]
+fn changed_ns(meta: &Metadata) -> i64 {
+    use std::os::unix::fs::MetadataExt;
+    let changed = meta.ctime().saturating_mul(1_000_000_000);
+    changed
+        .saturating_add(meta.ctime_nsec())
+        .max(mtime_ns(meta))
+}
+
+#[cfg(not(unix))]
+fn changed_ns(meta: &Metadata) -> i64 {
+    mtime_ns(meta)
 }
 
 #[cfg(not(unix))]

@@ -13,7 +13,7 @@ use jiff::Timestamp;
 mod journal;
 
 use super::write::{Plan, Planned};
-use super::{Error, LOCK_WAIT, RelPath, Workspace};
+use super::{Error, RelPath, Workspace};
 use journal::{DROPPED, INTERRUPTED, PENDING, State, paths};
 
 pub(super) use journal::Journal;
@@ -80,7 +80,7 @@ impl Workspace {
     /// again without an id, it goes one further back. Undoing an undo by its id
     /// redoes the change.
     pub fn undo(&self, id: Option<&str>, now: Timestamp) -> Result<Undone, Error> {
-        let _lock = self.lock_for_writing(LOCK_WAIT)?;
+        let _lock = self.lock_for_writing(self.lock_wait)?;
         let journal = Journal::of(self);
         let entries = self.history()?;
         let entry = match id {

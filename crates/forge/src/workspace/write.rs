@@ -15,7 +15,7 @@ use std::time::Duration;
 use super::disk::{Like, Op, Placing, Temp};
 use super::held::Held;
 use super::undo::Journal;
-use super::{DERIVED, Error, LOCK_WAIT, Lock, RelPath, Workspace, into_text};
+use super::{DERIVED, Error, Lock, RelPath, Workspace, into_text};
 
 /// What one [`Workspace::change`] is about to do. Reading shows what was staged.
 #[derive(Debug)]
@@ -113,7 +113,7 @@ impl Workspace {
         now: jiff::Timestamp,
         f: impl FnOnce(&mut Change<'_>) -> Result<(), Error>,
     ) -> Result<Receipt, Error> {
-        self.change_within(LOCK_WAIT, what, now, f)
+        self.change_within(self.lock_wait, what, now, f)
     }
 
     /// As [`Workspace::change`], with another patience for the lock.
@@ -201,15 +201,42 @@ impl Workspace {
         keep: usize,
     ) -> Result<(), Error> {
         let (target, held, _lock) = self.prepare_machine(path)?;
-        let io = |e| Error::io("write", &target, e);
+        self.append_and_cut(held.path(), &target, line, most, keep)
+    }
+
+    /// As [`Workspace::append_machine`], for a line that depends on what is
+    /// there already.
+    pub fn append_machine_after(
+        &self,
+        path: &RelPath,
+        line: impl FnOnce(&str) -> String,
+        most: usize,
+        keep: usize,
+    ) -> Result<(), Error> {
+        let (target, held, _lock) = self.prepare_machine(path)?;
+        let io = |e| Error::io("read", &target, e);
+        let there = self.disk.read(held.path()).map_err(io)?.unwrap_or_default();
+        let line = line(&String::from_utf8_lossy(&there));
+        self.append_and_cut(held.path(), &target, &line, most, keep)
+    }
+
+    fn append_and_cut(
+        &self,
+        held: &Path,
+        target: &Path,
+        line: &str,
+        most: usize,
+        keep: usize,
+    ) -> Result<(), Error> {
+        let io = |e| Error::io("write", target, e);
         let mut bytes = line.as_bytes().to_vec();
         bytes.push(b'\n');
-        self.disk.append_line(held.path(), bytes).map_err(io)?;
+        self.disk.append_line(held, bytes).map_err(io)?;
         // Too short for so many lines: there is no need to count them.
-        if fs::metadata(&held).is_ok_and(|meta| meta.len() <= most as u64) {
+        if fs::metadata(held).is_ok_and(|meta| meta.len() <= most as u64) {
             return Ok(());
         }
-        self.cut_machine(held.path(), &target, most, keep).map(drop)
+        self.cut_machine(held, target, most, keep).map(drop)
     }
 
     /// Cuts a log of more than `most` lines to the newest `keep`, and says how
@@ -303,7 +330,7 @@ impl Workspace {
             .step(Op::Lock)
             .map_err(|e| Error::io("lock", &lock_path, e))?;
         let folder = path.components().next().unwrap_or_default();
-        let lock = Lock::take(&lock_path, &format!("`{folder}`"), LOCK_WAIT)?;
+        let lock = Lock::take(&lock_path, &format!("`{folder}`"), self.lock_wait)?;
         if in_mind {
             self.sweep_machine()?;
         }
@@ -606,7 +633,7 @@ impl Workspace {
         self.disk
             .step(Op::Lock)
             .map_err(|e| Error::io("lock", &path, e))?;
-        Lock::take(&path, "`.memory-forge`", LOCK_WAIT)
+        Lock::take(&path, "`.memory-forge`", self.lock_wait)
     }
 }
 

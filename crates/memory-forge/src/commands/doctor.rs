@@ -10,6 +10,7 @@ use forge::workspace::{JournalEntry, Workspace};
 use crate::memory;
 use crate::report::{CommandError, Exit};
 use crate::settings::Settings;
+use crate::setup::{Surroundings, found};
 use crate::ui::{Ui, printable, style};
 
 /// Check the workspace and, with `--fix`, repair what the audit found
@@ -55,12 +56,51 @@ pub(crate) fn run(
     match (&args.undo, args.fix) {
         (Some(id), _) => undo(&workspace, id.as_deref(), &args, settings, ui),
         (None, true) => fix(&workspace, &args, settings, ui),
-        (None, false) => check(&workspace, &args, ui),
+        (None, false) => check(&workspace, &args, settings, ui),
     }
 }
 
-fn check(workspace: &Workspace, args: &DoctorArgs, ui: &mut Ui) -> Result<Exit, CommandError> {
-    let diagnosis = doctor::diagnose(workspace);
+/// The library's checks, and those of what clients call, which it cannot know.
+fn diagnose(workspace: &Workspace, settings: &Settings) -> Diagnosis {
+    let mut diagnosis = doctor::diagnose(workspace);
+    let around = Surroundings {
+        workspace,
+        settings,
+    };
+    for missing in found::missing_programs(&around) {
+        let (client, program) = (missing.client, &missing.program);
+        let message = match program.contains(['/', '\\']) {
+            true => format!(
+                "{} is to call `{program}`, which is not there",
+                client.title()
+            ),
+            false => format!(
+                "{} is to call `{program}`, which is not on the `PATH`",
+                client.title()
+            ),
+        };
+        diagnosis.findings.push(Finding {
+            check: "clients",
+            level: Level::Problem,
+            message: format!("{message}: its hooks keep silent and nothing is remembered"),
+            path: Some(missing.file),
+            line: None,
+            next: Some(format!(
+                "Install the program there, or run `memory-forge setup {}` again",
+                client.name()
+            )),
+        });
+    }
+    diagnosis
+}
+
+fn check(
+    workspace: &Workspace,
+    args: &DoctorArgs,
+    settings: &Settings,
+    ui: &mut Ui,
+) -> Result<Exit, CommandError> {
+    let diagnosis = diagnose(workspace, settings);
     if args.json {
         ui.json(&json::diagnosis(&diagnosis))?;
     } else {
@@ -173,7 +213,7 @@ fn fix(
         return Ok(Exit::Success);
     }
     // What a repair cannot put right is still said.
-    let mut after = doctor::diagnose(workspace);
+    let mut after = diagnose(workspace, settings);
     after
         .findings
         .retain(|finding| finding.level > Level::Skipped);

@@ -1,7 +1,9 @@
 //! What each event does to memory and tells the agent.
 
 use std::hash::{DefaultHasher, Hasher};
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+use std::time::Duration;
 
 use forge::layers::injection::{self, Given};
 use forge::mind::{self, BriefingAsk, Checkpoint, MAX_BYTES, MAX_TOKENS, Mind, Source};
@@ -105,6 +107,34 @@ pub(super) fn handle(
     }
 }
 
+/// Notes what came where nobody could tell which event it was. Clients whose
+/// hooks all get an empty input would lose everything without a word.
+pub(super) fn unnamed(what: &str, payload: &Payload, process: &Process, root: Option<&str>) {
+    if let Some(workspace) = open(payload, process, root) {
+        let what = format!("An event that nobody named: {what}");
+        sessions::note_failure(&Mind::open(&workspace), &what, process.now());
+    }
+}
+
+/// Where the hook works, once that is known, for whoever tells that it took
+/// too long.
+static ROOT: OnceLock<PathBuf> = OnceLock::new();
+
+/// Notes that the deadline came first.
+pub(super) fn took_too_long(event: Option<Event>, now: Timestamp) {
+    let workspace = ROOT.get().and_then(|root| Workspace::open(root).ok());
+    if let Some(workspace) = workspace.map(|it| it.waiting(Duration::ZERO)) {
+        let event = event.map_or("A hook", Event::name);
+        let what = format!("{event}: it took too long and was given up");
+        sessions::note_failure(&Mind::open(&workspace), &what, now);
+    }
+}
+
+/// Of the time that a hook has, so that it still answers when several locks
+/// are held by somebody who hangs.
+const LOCK_WAIT: Duration = Duration::from_millis(600);
+const LOCK_WAIT_AT_END: Duration = Duration::from_millis(200);
+
 fn open(payload: &Payload, process: &Process, root: Option<&str>) -> Option<Workspace> {
     let flag = root.map(Path::new);
     let hook_cwd = payload.text(&["cwd"]).map(Path::new);
@@ -118,7 +148,13 @@ fn open(payload: &Payload, process: &Process, root: Option<&str>) -> Option<Work
         home: process.home(),
     })
     .ok()?;
-    Workspace::open(&found.path).ok()
+    let wait = match payload.event() {
+        Some(Event::SessionEnd) => LOCK_WAIT_AT_END,
+        _ => LOCK_WAIT,
+    };
+    let workspace = Workspace::open(&found.path).ok()?.waiting(wait);
+    let _ = ROOT.set(workspace.root().to_owned());
+    Some(workspace)
 }
 
 /// What clients call the id of a session.
@@ -167,6 +203,10 @@ impl Hook<'_> {
                 self.note(Event::SessionStart, &error.to_string());
             }
         }
+        // Both sides are told as they stand; only people can decide.
+        events.extend(self.mind.unmerged().iter().map(|(path, line)| {
+            format!("{path}:{line} has an unfinished git merge in it; ask which side holds")
+        }));
         events.extend(sessions::recent_work(&self.mind));
         let known = injection::for_session(self.mind.workspace());
         let ask = BriefingAsk {

@@ -1,7 +1,9 @@
 //! A session from its start to its end, which may never be told. What one left
 //! open is closed by the next: clients do not always say that a session ends.
 
-use forge::mind::{Captured, HOOK_FAILURES, Log, Mind, NewSession, Source};
+use std::time::Duration;
+
+use forge::mind::{Captured, Log, Mind, NewSession, Source};
 use forge::mind::{Error, File};
 use forge::workspace::{RelPath, git};
 use jiff::Timestamp;
@@ -9,7 +11,6 @@ use serde_json::{Value, json};
 
 /// The session that is open now: id, start and commit.
 const OPEN: &str = ".mind/.open-session";
-const MOST_FAILURES: usize = 100;
 
 /// Bytes of state after the last compression.
 const COMPRESSED: &str = ".mind/.compressed";
@@ -17,6 +18,12 @@ const WORTH_ANOTHER_TRY: u64 = 4_096;
 /// Beyond this, compressing takes longer than a start may; `mind compress`
 /// does it.
 const TOO_MUCH_FOR_A_HOOK: u64 = 512 << 10;
+
+/// How long git may take for a question at a start, and at an end, which has
+/// less time. A session that it cannot tell about stays open, and the next
+/// start asks again.
+const GIT_WAIT: Duration = Duration::from_millis(1_200);
+const GIT_WAIT_AT_END: Duration = Duration::from_millis(500);
 
 /// A log written to within this many seconds was written by someone.
 const FRESH_LOG: i64 = 30 * 60;
@@ -34,7 +41,7 @@ pub(super) fn begin(
     // The same session goes on after a compaction.
     let goes_on = open.as_ref().is_some_and(|it| it.id == id) || source == Source::Compact;
     if let Some(open) = open.filter(|_| !goes_on) {
-        said.extend(close(mind, &open, "not told", now)?);
+        said.extend(close(mind, &open, "not told", GIT_WAIT, now)?);
     }
     if !goes_on {
         Open {
@@ -72,7 +79,7 @@ pub(super) fn end(mind: &Mind, reason: &str, now: Timestamp) -> Result<(), Error
     mind.session_ended(reason, now)?;
     mind.session_end_checkpoint(reason, now)?;
     if let Some(open) = Open::read(mind) {
-        close(mind, &open, reason, now)?;
+        close(mind, &open, reason, GIT_WAIT_AT_END, now)?;
     }
     Ok(())
 }
@@ -94,17 +101,8 @@ pub(super) fn recent_work(mind: &Mind) -> Vec<String> {
 /// Adds a line to what `doctor` shows. Failing to do so is the one thing that
 /// cannot be told.
 pub(super) fn note_failure(mind: &Mind, what: &str, now: Timestamp) {
-    let line = format!(
-        "[{}] {}",
-        now.round(jiff::Unit::Second).unwrap_or(now),
-        what.replace(['\n', '\r'], " ")
-    );
-    if mind.exists()
-        && let Ok(path) = RelPath::new(HOOK_FAILURES)
-    {
-        let _ = mind
-            .workspace()
-            .append_machine(&path, &line, MOST_FAILURES * 2, MOST_FAILURES);
+    if mind.exists() {
+        let _ = mind.hook_failed(what, now);
     }
 }
 
@@ -135,7 +133,13 @@ impl Open {
 }
 
 /// Writes an entry for a session that changed files and that nobody described.
-fn close(mind: &Mind, open: &Open, reason: &str, now: Timestamp) -> Result<Option<String>, Error> {
+fn close(
+    mind: &Mind,
+    open: &Open,
+    reason: &str,
+    wait: Duration,
+    now: Timestamp,
+) -> Result<Option<String>, Error> {
     let described = mind
         .modified(File::SessionLog)
         .is_some_and(|at| at >= open.started || now.as_second() - at.as_second() < FRESH_LOG);
@@ -145,7 +149,8 @@ fn close(mind: &Mind, open: &Open, reason: &str, now: Timestamp) -> Result<Optio
             mind.workspace().root(),
             open.commit.as_deref(),
             open.started,
-        );
+            wait,
+        )?;
         let files: Vec<String> = files
             .into_iter()
             .filter(|f| !f.starts_with(".mind/"))

@@ -67,10 +67,19 @@ pub(crate) fn without(
         return Ok(exact(current));
     }
     if found.iter().all(|f| f.inner.is_none()) {
-        let items: Vec<Item> = found.iter().map(|f| f.item.clone()).collect();
-        for before in record.into_iter().chain([None]) {
-            if install(before, seeds, &items).as_deref() == Ok(text) {
-                return Ok(exact(before));
+        let as_they_stand: Vec<Item> = found.iter().map(|f| f.item.clone()).collect();
+        // Where an event was there before with an empty list, ours stands at
+        // its place; they went in one after another all the same.
+        let mut as_they_came = as_they_stand.clone();
+        as_they_came.sort_by_key(|item| match (&item.name, item.path.last()) {
+            (None, Some(event)) => hooks::place_of(event),
+            _ => usize::MAX,
+        });
+        for items in [as_they_stand, as_they_came] {
+            for before in record.into_iter().chain([None]) {
+                if install(before, seeds, &items).as_deref() == Ok(text) {
+                    return Ok(exact(before));
+                }
             }
         }
     }
@@ -105,6 +114,25 @@ pub(crate) fn calls_us(text: &str, event: &str) -> bool {
         let command = text("command").or(text("bash"));
         command.is_some_and(|command| command.contains("memory-forge") && command.contains(" hook"))
     })
+}
+
+/// The programs that our entries in a file call.
+pub(crate) fn programs(text: &str) -> Vec<String> {
+    let Ok(value) = json::read(text) else {
+        return Vec::new();
+    };
+    let mut programs = Vec::new();
+    for found in find(&value) {
+        let value = &found.item.value;
+        let inner = value.get("hooks").and_then(Value::as_array);
+        let handlers = inner.into_iter().flatten().chain([value]);
+        let commands = handlers.filter_map(command_of);
+        programs.extend(commands.filter_map(hooks::program_of));
+        if found.item.name.is_some() {
+            programs.extend(server_words(value).first().map(|it| (*it).to_owned()));
+        }
+    }
+    programs
 }
 
 /// A server of our name that is not ours.
@@ -191,22 +219,29 @@ fn find(value: &Value) -> Vec<Found> {
 }
 
 fn is_our_handler(handler: &Value) -> bool {
+    command_of(handler).is_some_and(hooks::is_ours)
+}
+
+fn command_of(handler: &Value) -> Option<&str> {
     let text = |key| handler.get(key).and_then(Value::as_str);
-    text("command").or(text("bash")).is_some_and(hooks::is_ours)
+    text("command").or(text("bash"))
 }
 
 /// `memory-forge mcp`, as a word and its arguments or as one list.
-fn is_our_server(server: &Value) -> bool {
-    let words: Vec<&str> = match server.get("command") {
+fn server_words(server: &Value) -> Vec<&str> {
+    match server.get("command") {
         Some(Value::String(program)) => {
             let arguments = server.get("args").and_then(Value::as_array);
             let arguments = arguments.into_iter().flatten().filter_map(Value::as_str);
             std::iter::once(program.as_str()).chain(arguments).collect()
         }
         Some(Value::Array(words)) => words.iter().filter_map(Value::as_str).collect(),
-        _ => return false,
-    };
-    let [program, "mcp", ..] = words[..] else {
+        _ => Vec::new(),
+    }
+}
+
+fn is_our_server(server: &Value) -> bool {
+    let [program, "mcp", ..] = server_words(server)[..] else {
         return false;
     };
     let file = program.rsplit(['/', '\\']).next().unwrap_or_default();
@@ -259,6 +294,7 @@ mod tests {
             "{\n}\n",
             "{\"hooks\":{}}",
             "{\n  \"hooks\": {\n    \"Stop\": []\n  }\n}",
+            "{\n  \"a\": 1, // mine\n  \"hooks\": { \"Stop\": [], \"stop\": [] }\n}\n",
             "{\"version\":1,\"hooks\":{}}",
             "\u{feff}{\n\t\"a\": {\n\t\t\"b\": [\n\t\t]\n\t}\n}\n",
             foreign,

@@ -126,6 +126,54 @@ pub(crate) fn presence(around: &Surroundings<'_>, client: Client, scope: Scope) 
     presence
 }
 
+/// A program that a client is to call and that is not there. Its hooks keep
+/// silent then, by design, and nothing is remembered.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Missing {
+    pub(crate) client: Client,
+    /// The file that names it.
+    pub(crate) file: String,
+    /// A path, or a name that is not on the `PATH`.
+    pub(crate) program: String,
+}
+
+/// Looks for every program that our entries in clients' files call.
+pub(crate) fn missing_programs(around: &Surroundings<'_>) -> Vec<Missing> {
+    let mut missing: Vec<Missing> = Vec::new();
+    for client in Client::ALL {
+        for scope in Scope::ALL {
+            let files = [
+                around.hooks_file(client, scope),
+                around.server_file(client, scope),
+            ];
+            for place in files.into_iter().flatten() {
+                let text = peek(around, &place).unwrap_or_default();
+                let mut programs = entries::programs(&text);
+                programs.extend(plugin::program_of(&text));
+                programs.extend(toml::program(&text));
+                for program in programs {
+                    let one = Missing {
+                        client,
+                        file: around.shown(&place),
+                        program,
+                    };
+                    if !is_there(around.settings, &one.program) && !missing.contains(&one) {
+                        missing.push(one);
+                    }
+                }
+            }
+        }
+    }
+    missing
+}
+
+fn is_there(settings: &Settings, program: &str) -> bool {
+    match program.contains(['/', '\\']) {
+        true => Path::new(program).is_file(),
+        false => on_path(settings, program.trim_end_matches(".exe")).is_some(),
+    }
+}
+
 /// What people must do themselves before a client runs anything.
 pub(crate) fn advice(client: Client, scope: Scope) -> impl Iterator<Item = &'static str> {
     let advice = match (client, scope) {

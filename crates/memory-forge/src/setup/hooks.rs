@@ -109,6 +109,16 @@ pub(crate) fn name_in(client: Client, event: &Event) -> Option<&'static str> {
     }
 }
 
+/// The place of an event in the order in which [`items`] gives them, by any
+/// client's name for it.
+pub(crate) fn place_of(name: &str) -> usize {
+    let is_called = |event: &Event| {
+        let mut clients = Client::ALL.iter();
+        clients.any(|client| name_in(*client, event) == Some(name))
+    };
+    EVENTS.iter().position(is_called).unwrap_or(EVENTS.len())
+}
+
 /// The events that a set stands for in a client.
 pub(crate) fn events_of(client: Client, set: HookSet) -> Vec<&'static Event> {
     EVENTS
@@ -170,6 +180,11 @@ pub(crate) fn command(client: Client, program: &Program) -> String {
 /// Whether a command is one that `setup` writes, in any of its forms. One
 /// that does more than that is somebody's own.
 pub(crate) fn is_ours(command: &str) -> bool {
+    program_of(command).is_some()
+}
+
+/// The program that a command of ours calls: a name, or a path.
+pub(crate) fn program_of(command: &str) -> Option<String> {
     let mut rest = command.trim();
     if let Some(after) = rest.strip_prefix(LOOK) {
         rest = after;
@@ -179,18 +194,15 @@ pub(crate) fn is_ours(command: &str) -> bool {
     {
         rest = after;
     }
-    let Some((program, rest)) = word(rest) else {
-        return false;
-    };
+    let (program, rest) = word(rest)?;
     let file = program.rsplit(['/', '\\']).next().unwrap_or_default();
-    let Some(arguments) = rest.strip_prefix(" hook") else {
-        return false;
-    };
+    let arguments = rest.strip_prefix(" hook")?;
     let known_arguments = match arguments.strip_prefix(" --client ") {
         Some(client) => Client::ALL.iter().any(|known| known.name() == client),
         None => arguments.is_empty(),
     };
-    matches!(file, "memory-forge" | "memory-forge.exe") && known_arguments
+    let ours = matches!(file, "memory-forge" | "memory-forge.exe") && known_arguments;
+    ours.then_some(program)
 }
 
 /// What a client's hooks file gets for a set of hooks.

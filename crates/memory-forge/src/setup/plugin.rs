@@ -15,14 +15,16 @@ pub(crate) fn text(program: &Program) -> String {
 
 /// Whether this is the plugin as some `setup` wrote it.
 pub(crate) fn is_ours(found: &str) -> bool {
+    program_of(found).is_some()
+}
+
+/// The program that a plugin of ours calls.
+pub(crate) fn program_of(found: &str) -> Option<String> {
     let program = found.lines().find_map(|line| {
         let value = line.strip_prefix("const program = ")?;
         serde_json::from_str::<String>(value).ok()
-    });
-    let Some(program) = program else {
-        return false;
-    };
-    found == text(&Program::At(program))
+    })?;
+    (found == text(&Program::At(program.clone()))).then_some(program)
 }
 
 #[cfg(test)]

@@ -39,6 +39,14 @@ pub(crate) fn server(text: &str) -> Result<Server, Broken> {
     })
 }
 
+/// The program that our table calls, if it is there.
+pub(crate) fn program(text: &str) -> Option<String> {
+    let document = parse(text).ok()?;
+    let server = document.get(SERVERS)?.get(SERVER)?;
+    let program = server.get("command").and_then(Item::as_str);
+    program.filter(|_| is_ours(server)).map(str::to_owned)
+}
+
 /// The text with our table. One that is there is replaced.
 pub(crate) fn with(current: Option<&str>, program: &str) -> Result<String, Broken> {
     let base = match current {

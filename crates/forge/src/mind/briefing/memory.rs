@@ -142,6 +142,13 @@ impl Memory {
                 all.share(20),
             );
         }
+        // So is the newest session, before anything that may be many lines.
+        if let Some(last) = self.sessions.last() {
+            let fit = pack.add_within(Slot::Session, 0, &clean(&last.text), all.share(20));
+            if fit != Fit::Whole {
+                left_out.push("a part of the last session".to_owned());
+            }
+        }
         if let Some(lines) = self.changed_since_checkpoint(ask) {
             let fit = pack.add_within(Slot::Checkpoint, 0, &clean(&lines), all.share(20));
             if fit != Fit::Whole {
@@ -171,12 +178,6 @@ impl Memory {
         }
         if events > 0 {
             left_out.push(format!("{events} event(s)"));
-        }
-        if let Some(last) = self.sessions.last() {
-            let fit = pack.add_within(Slot::Session, 0, &clean(&last.text), all.share(25));
-            if fit != Fit::Whole {
-                left_out.push("a part of the last session".to_owned());
-            }
         }
         let mut missing = 0;
         for (index, decision) in recent.enumerate() {

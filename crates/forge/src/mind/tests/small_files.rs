@@ -206,3 +206,27 @@ fn health_names_what_is_wrong() {
     it.files.write(".mind/PROGRESS.md", b"\xff");
     assert_eq!(worst(&it, made).0, Some(Severity::Error));
 }
+
+#[test]
+fn failures_of_hooks_are_counted_beyond_those_that_are_kept() {
+    let it = Fixture::new("//- .mind/STATE.md\n# S\n");
+    assert_eq!(failures(&it.workspace), None);
+    for _ in 0..250 {
+        let what = "Stop: the client\nsent nothing";
+        it.mind().hook_failed(what, now()).unwrap();
+    }
+    let seen = failures(&it.workspace).expect("they were noted");
+    assert_eq!(seen.count, 250);
+    assert!(
+        seen.latest
+            .ends_with("] #250 Stop: the client sent nothing"),
+        "{seen:?}"
+    );
+    let kept = it.read(HOOK_FAILURES).lines().count();
+    assert!(kept <= 200, "{kept}");
+    // Lines of an older version have no numbers.
+    it.files.write(HOOK_FAILURES, "[t] Stop: x\n[t] Stop: y\n");
+    assert_eq!(failures(&it.workspace).map(|it| it.count), Some(2));
+    it.mind().hook_failed("Stop: z", now()).unwrap();
+    assert_eq!(failures(&it.workspace).map(|it| it.count), Some(3));
+}
