@@ -1,8 +1,10 @@
 //! The encoder: layers of BERT over 4-bit weights that are used where they
 //! lie. One tower of layers reads passages, of which there are many, another
 //! and deeper one reads questions; both stand on one table of word vectors and
-//! give vectors of one space. It keeps no state between texts, so that one
-//! instance serves all threads.
+//! give vectors of one space. It keeps nothing of a text, so that one instance
+//! serves all threads.
+
+use std::cell::RefCell;
 
 use super::Embedder;
 use super::container::{Container, F32s};
@@ -10,8 +12,11 @@ use super::kernels::{self, Level};
 use super::maths::{Attended, GROUP, Halves, Linear, Rounded, widen};
 use super::wordpiece::{UNKNOWN, WordPiece};
 
-const HIDDEN: usize = 384;
-const WIDE: usize = 1536;
+pub(super) const HIDDEN: usize = 384;
+pub(super) const WIDE: usize = 1536;
+/// Rows that are widened together: few enough for what is wide to stay in a
+/// cache, and full tiles of every kernel.
+const TOGETHER: usize = 48;
 
 /// Aligned so that a row of weights never straddles two cache lines.
 #[repr(C, align(64))]
@@ -87,15 +92,14 @@ impl Encoder {
             return vec![0.0; HIDDEN];
         }
         let mut sums = [0f64; HIDDEN];
-        for row in tower
-            .states(self.level, &self.word, &ids)
-            .as_chunks::<HIDDEN>()
-            .0
-        {
-            for (sum, &x) in sums.iter_mut().zip(row) {
-                *sum += f64::from(x);
+        ROOM.with_borrow_mut(|room| {
+            let states = tower.states(self.level, &self.word, &ids, room);
+            for row in states.as_chunks::<HIDDEN>().0 {
+                for (sum, &x) in sums.iter_mut().zip(row) {
+                    *sum += f64::from(x);
+                }
             }
-        }
+        });
         // The mean and the sum point the same way, and only that counts.
         let length = sums.iter().map(|x| x * x).sum::<f64>().sqrt();
         if length > 0.0 {
@@ -127,44 +131,72 @@ impl Tower {
 
     /// The state of every token, or pair of tokens, after the last layer, row
     /// by row.
-    fn states(&self, level: Level, word: &Rows, ids: &[u16]) -> Vec<f32> {
+    fn states<'a>(&self, level: Level, word: &Rows, ids: &[u16], room: &'a mut Room) -> &'a [f32] {
+        let Room {
+            x,
+            change,
+            qkv,
+            wide,
+            rounded,
+            attended,
+        } = room;
         let mut rows = ids.len();
-        let mut x = vec![0f32; rows * HIDDEN];
+        x.clear();
+        x.resize(rows * HIDDEN, 0.0);
         for (position, (row, &id)) in x.as_chunks_mut().0.iter_mut().zip(ids).enumerate() {
             word.add(usize::from(id), row);
             self.position.add(position, row);
         }
-        let mut change = vec![0f32; rows * HIDDEN];
-        kernels::add_and_norm(level, &mut x, &change, self.norm.gain, self.norm.bias);
+        change.clear();
+        change.resize(rows * HIDDEN, 0.0);
+        self.norm.apply(level, x, change);
 
-        let mut rounded = Rounded::default();
-        let mut attended = Attended::default();
-        let mut qkv = vec![0f32; rows * 3 * HIDDEN];
-        let mut wide = vec![0f32; rows * WIDE];
         for (i, layer) in self.layers.iter().enumerate() {
             if self.halved_before == Some(i) {
-                halve(&mut x);
+                halve(x);
                 rows = x.len() / HIDDEN;
                 change.truncate(rows * HIDDEN);
-                qkv.truncate(rows * 3 * HIDDEN);
-                wide.truncate(rows * WIDE);
             }
-            kernels::round(level, &x, HIDDEN, &mut rounded);
-            kernels::linear(level, &layer.qkv, &rounded, &mut qkv);
-            kernels::attention(level, &qkv, HIDDEN, &mut change, &mut attended);
-            kernels::round(level, &change, HIDDEN, &mut rounded);
-            kernels::linear(level, &layer.mix, &rounded, &mut change);
-            layer.mix_norm.apply(level, &mut x, &change);
+            qkv.resize(rows * 3 * HIDDEN, 0.0);
+            kernels::round(level, x, HIDDEN, rounded);
+            kernels::linear(level, &layer.qkv, rounded, qkv);
+            kernels::attention(level, qkv, HIDDEN, change, attended);
+            kernels::round(level, change, HIDDEN, rounded);
+            kernels::linear(level, &layer.mix, rounded, change);
+            layer.mix_norm.apply(level, x, change);
 
-            kernels::round(level, &x, HIDDEN, &mut rounded);
-            kernels::linear(level, &layer.up, &rounded, &mut wide);
-            kernels::gelu(level, &mut wide);
-            kernels::round(level, &wide, WIDE, &mut rounded);
-            kernels::linear(level, &layer.down, &rounded, &mut change);
-            layer.down_norm.apply(level, &mut x, &change);
+            for (x, change) in x
+                .chunks(TOGETHER * HIDDEN)
+                .zip(change.chunks_mut(TOGETHER * HIDDEN))
+            {
+                wide.resize(x.len() / HIDDEN * WIDE, 0.0);
+                kernels::round(level, x, HIDDEN, rounded);
+                kernels::linear(level, &layer.up, rounded, wide);
+                kernels::gelu(level, wide);
+                kernels::round(level, wide, WIDE, rounded);
+                kernels::linear(level, &layer.down, rounded, change);
+            }
+            layer.down_norm.apply(level, x, change);
         }
         x
     }
+}
+
+/// What a text needs while it is read: some megabytes, which the system would
+/// have to clear anew for every text if they were given back each time. What
+/// was in it before never matters.
+#[derive(Default)]
+struct Room {
+    x: Vec<f32>,
+    change: Vec<f32>,
+    qkv: Vec<f32>,
+    wide: Vec<f32>,
+    rounded: Rounded,
+    attended: Attended,
+}
+
+thread_local! {
+    static ROOM: RefCell<Room> = RefCell::default();
 }
 
 /// Two neighbours become their mean; an odd last one stays.

@@ -22,8 +22,8 @@ pub(super) struct Rounded {
     pub(super) width: usize,
     pub(super) values: Vec<i8>,
     pub(super) scales: Vec<f32>,
-    /// Eight times the sum of the group: weights are stored with an offset of
-    /// eight, and this takes it out of a product again.
+    /// Minus eight times the sum of the group: weights are stored with an
+    /// offset of eight, and this takes it out of a product again.
     pub(super) offsets: Vec<i32>,
 }
 
@@ -69,7 +69,7 @@ pub(super) fn linear(matrix: &Linear, x: &Rounded, out: &mut [f32]) {
             let sums = group_sums(&weights, &x.values[at * GROUP..][..GROUP]);
             let to = &mut out[row * outputs + first_output..][..BLOCK];
             for ((to, sum), scale) in to.iter_mut().zip(sums).zip(scales) {
-                let sum = (sum - x.offsets[at]) as f32 * x.scales[at];
+                let sum = (sum + x.offsets[at]) as f32 * x.scales[at];
                 *to += sum * widen(*scale);
             }
         }
@@ -140,7 +140,7 @@ pub(super) fn round(x: &[f32], width: usize, to: &mut Rounded) {
             *value = step as i8;
         }
         to.scales.push(largest / 127.0);
-        to.offsets.push(8 * sum);
+        to.offsets.push(-8 * sum);
     }
 }
 
@@ -460,7 +460,7 @@ mod tests {
         let mut rounded = Rounded::default();
         round(&x, 2 * GROUP, &mut rounded);
         assert_eq!(rounded.scales[0], 0.0);
-        assert_eq!(rounded.offsets, [0, 8 * (-127 + 64)]);
+        assert_eq!(rounded.offsets, [0, -8 * (-127 + 64)]);
         assert_eq!(rounded.values[GROUP..GROUP + 2], [-127, 64]);
     }
 }
