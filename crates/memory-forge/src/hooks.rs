@@ -13,14 +13,14 @@ mod sessions;
 mod settings_call;
 
 use std::io::Write;
-use std::panic;
+use std::panic::{self, AssertUnwindSafe};
 use std::process::ExitCode;
 use std::sync::Mutex;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use client::Client;
 use events::Event;
-use payload::Payload;
+use payload::{Payload, Reading};
 
 use crate::settings::Process;
 
@@ -34,12 +34,23 @@ pub(crate) fn run(arguments: &[String]) -> ExitCode {
     // A message on standard error would be shown to the user by some clients.
     panic::set_hook(Box::new(|_| {}));
     let asked = Asked::read(arguments);
-    start_watchdog(match asked.event {
-        Some(Event::SessionEnd) => DEADLINE_AT_END,
-        _ => DEADLINE,
-    });
-    let answer = panic::catch_unwind(|| answer(&asked)).unwrap_or_else(|_| "{}".to_owned());
-    say(&answer);
+    let deadline = Instant::now()
+        + match asked.event {
+            Some(Event::SessionEnd) => DEADLINE_AT_END,
+            _ => DEADLINE,
+        };
+    // One thread, since starting one takes about as long as the answer: what
+    // has read the input has nothing else to do than to watch.
+    let reading = Reading::start(move || watch(deadline));
+    let answer = panic::catch_unwind(AssertUnwindSafe(|| {
+        let process = Process::observe();
+        let (payload, ended) = reading.wait(deadline);
+        if !ended {
+            let _ = std::thread::Builder::new().spawn(move || watch(deadline));
+        }
+        answer(&asked, &process, &payload)
+    }));
+    say(&answer.unwrap_or_else(|_| "{}".to_owned()));
     ExitCode::SUCCESS
 }
 
@@ -78,20 +89,18 @@ impl Asked {
     }
 }
 
-fn answer(asked: &Asked) -> String {
-    let process = Process::observe();
-    let payload = Payload::from_stdin();
+fn answer(asked: &Asked, process: &Process, payload: &Payload) -> String {
     let Some(event) = payload.event().or(asked.event) else {
         return "{}".to_owned();
     };
     let client = asked
         .client
-        .unwrap_or_else(|| Client::of(&payload, process.in_claude(), process.in_gemini()));
-    if asked.by_plugin && settings_call::answers(client, &payload, &process) {
+        .unwrap_or_else(|| Client::of(payload, process.in_claude(), process.in_gemini()));
+    if asked.by_plugin && settings_call::answers(client, payload, process) {
         return "{}".to_owned();
     }
-    let context = events::handle(event, client, &payload, &process, asked.root.as_deref());
-    client.reply(event, &payload, context.as_deref())
+    let context = events::handle(event, client, payload, process, asked.root.as_deref());
+    client.reply(event, payload, context.as_deref())
 }
 
 /// Held while the answer is being printed, so that it is printed once.
@@ -113,12 +122,8 @@ fn say(text: &str) {
 }
 
 /// Gives an empty answer and leaves when the deadline has passed.
-fn start_watchdog(deadline: Duration) {
-    let _ = std::thread::Builder::new()
-        .stack_size(64 * 1024)
-        .spawn(move || {
-            std::thread::sleep(deadline);
-            say("{}");
-            std::process::exit(0);
-        });
+fn watch(deadline: Instant) {
+    std::thread::sleep(deadline.saturating_duration_since(Instant::now()));
+    say("{}");
+    std::process::exit(0);
 }
