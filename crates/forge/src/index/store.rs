@@ -2,11 +2,13 @@
 //! newer, someone else's, or damaged. Every state but "newer" ends with a usable
 //! index at the usual place; a newer one is left alone and ours stands beside it.
 
+use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, OptionalExtension, params};
 
+use super::vectors::Kept;
 use super::{Entry, Error, Kind, Stamp, Standing};
 
 /// "MFrg": marks an SQLite file as ours.
@@ -43,6 +45,7 @@ create table usage(path text primary key, last text not null, count integer not 
 pub struct Index {
     pub(super) db: Connection,
     pub(super) path: PathBuf,
+    pub(super) kept: RefCell<Kept>,
     opened: Witness,
 }
 
@@ -171,6 +174,7 @@ impl Index {
         Ok(Some(Index {
             db,
             path,
+            kept: RefCell::default(),
             opened: Witness::default(),
         }))
     }
@@ -186,8 +190,12 @@ impl Index {
     pub fn in_memory() -> Result<Index, Error> {
         let path = PathBuf::from(":memory:");
         let db = Connection::open_in_memory().map_err(|e| sqlite(&path, e))?;
-        let opened = Witness::default();
-        let index = Index { db, path, opened };
+        let index = Index {
+            db,
+            path,
+            kept: RefCell::default(),
+            opened: Witness::default(),
+        };
         index.prepare()?;
         Ok(index)
     }
@@ -407,8 +415,12 @@ impl Index {
         };
         let opened = open().and_then(|db| Ok((Witness::of(&db, path)?, db)));
         let (opened, db) = opened.map_err(|e| sqlite(path, e))?;
-        let path = path.to_owned();
-        Ok(Index { db, path, opened })
+        Ok(Index {
+            db,
+            path: path.to_owned(),
+            kept: RefCell::default(),
+            opened,
+        })
     }
 
     /// Whether the file is still the one that was opened, and nobody else has
