@@ -174,8 +174,14 @@ fn ask_in(
     let mut mode_note = None;
     let mut vector_hits = Vec::new();
     if mode != Mode::Text {
+        // While another model's vectors are being replaced, some of them are
+        // still there, and those say nothing about this model's question.
+        let ours = match embedder {
+            Some(it) => index.has_model(it.id(), it.dimensions())?,
+            None => false,
+        };
         match embedder {
-            Some(embedder) if counts.embedded > 0 => {
+            Some(embedder) if counts.embedded > 0 && ours => {
                 let query = Packed::from(&embedder.embed_query(&question.plain));
                 // Beside full text only the nearest count; see `fuse`.
                 let pool = match ask.unique && (mode == Mode::Vector || unique_pool > UNIQUE_POOL) {
@@ -186,7 +192,10 @@ fn ask_in(
             }
             _ => {
                 mode = Mode::Text;
-                mode_note = (counts.chunks > 0).then(|| "no passage has a vector yet".to_owned());
+                mode_note = (counts.chunks > 0).then(|| match embedder {
+                    Some(_) => "no passage has a vector yet".to_owned(),
+                    None => "there is no model that can be used".to_owned(),
+                });
             }
         }
     }

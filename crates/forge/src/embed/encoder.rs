@@ -7,10 +7,10 @@
 use std::cell::RefCell;
 
 use super::Embedder;
-use super::container::{Container, F32s};
+use super::container::{Container, F32s, Unusable};
 use super::kernels::{self, Level};
-use super::maths::{Attended, GROUP, Halves, Linear, Rounded, widen};
-use super::wordpiece::{UNKNOWN, WordPiece};
+use super::maths::{Attended, BLOCK_BYTES, GROUP, Halves, Linear, Rounded, widen};
+use super::wordpiece::{MAX_TOKENS, UNKNOWN, WordPiece};
 
 pub(super) const HIDDEN: usize = 384;
 pub(super) const WIDE: usize = 1536;
@@ -24,7 +24,36 @@ struct Aligned<Bytes: ?Sized>(Bytes);
 
 static MODEL: &Aligned<[u8]> = &Aligned(*include_bytes!("forge-3-6x384.bin"));
 
+/// Positions that every tower knows.
+const POSITIONS: usize = MAX_TOKENS;
+/// No model that is worth its time has more layers.
+const MOST_LAYERS: usize = 48;
+/// No factor of a sound model is near this, and products of smaller ones stay
+/// finite through all layers.
+const MOST: f32 = 1000.0;
+
+/// What a file says of itself: layers for passages and for questions, before
+/// which layer of passages neighbours become one, and the cosine of texts that
+/// have nothing to do with one another.
+struct Shape {
+    documents: usize,
+    questions: usize,
+    halved_before: Option<usize>,
+    unrelated: f32,
+}
+
+/// That of the built-in model, and of files that do not say. The cosine was
+/// measured on random pairs of questions and passages; see MODEL.md.
+const BUILTIN: Shape = Shape {
+    documents: 3,
+    questions: 6,
+    halved_before: Some(1),
+    unrelated: 0.62,
+};
+
 pub(super) struct Encoder {
+    id: String,
+    unrelated: f32,
     tokenizer: WordPiece,
     word: Rows,
     documents: Tower,
@@ -65,19 +94,40 @@ impl Encoder {
         Encoder::with_level(Level::best())
     }
 
-    pub(super) fn word_rank(&self, word: &str) -> Option<usize> {
-        self.tokenizer.rank(word)
+    pub(super) fn with_level(level: Level) -> Encoder {
+        let id = "forge-3-6x384.q4.2".to_owned();
+        // Its values are not looked through, which would read all of it; a
+        // test does.
+        Encoder::new(&MODEL.0, id, level).expect("the build brings a sound model")
     }
 
-    pub(super) fn with_level(level: Level) -> Encoder {
-        let model = Container::new(&MODEL.0);
-        Encoder {
-            tokenizer: WordPiece::new(&model),
-            word: Rows::new(&model, "word"),
-            documents: Tower::new(&model, "d", 3, Some(1)),
-            questions: Tower::new(&model, "q", 6, None),
+    /// A model from a file, checked in every part.
+    pub(super) fn of_file(bytes: &'static [u8], id: String) -> Result<Encoder, Unusable> {
+        let encoder = Encoder::new(bytes, id, Level::best())?;
+        encoder.tokenizer.check()?;
+        encoder.word.check("word")?;
+        encoder.documents.check("d")?;
+        encoder.questions.check("q")?;
+        Ok(encoder)
+    }
+
+    fn new(bytes: &'static [u8], id: String, level: Level) -> Result<Encoder, Unusable> {
+        let model = Container::new(bytes)?;
+        let shape = Shape::of(&model)?;
+        let tokenizer = WordPiece::new(&model)?;
+        Ok(Encoder {
+            id,
+            unrelated: shape.unrelated,
+            word: Rows::new(&model, "word", tokenizer.words())?,
+            tokenizer,
+            documents: Tower::new(&model, "d", shape.documents, shape.halved_before)?,
+            questions: Tower::new(&model, "q", shape.questions, None)?,
             level,
-        }
+        })
+    }
+
+    pub(super) fn word_rank(&self, word: &str) -> Option<usize> {
+        self.tokenizer.rank(word)
     }
 
     #[cfg(test)]
@@ -102,7 +152,7 @@ impl Encoder {
         });
         // The mean and the sum point the same way, and only that counts.
         let length = sums.iter().map(|x| x * x).sum::<f64>().sqrt();
-        if length > 0.0 {
+        if length > 0.0 && length.is_finite() {
             sums.iter().map(|x| (x / length) as f32).collect()
         } else {
             vec![0.0; HIDDEN]
@@ -110,23 +160,73 @@ impl Encoder {
     }
 }
 
+impl Shape {
+    /// Four bytes (layers for passages, for questions, the halved one or 255,
+    /// zero) and an f32.
+    fn of(model: &Container) -> Result<Shape, Unusable> {
+        let Some(section) = model.find("shape")? else {
+            return Ok(BUILTIN);
+        };
+        let wrong = || Unusable::Values("shape".to_owned());
+        let &[documents, questions, halved, _, a, b, c, d] = section else {
+            return Err(Unusable::Size("shape".to_owned()));
+        };
+        let shape = Shape {
+            documents: usize::from(documents),
+            questions: usize::from(questions),
+            halved_before: (halved != u8::MAX).then_some(usize::from(halved)),
+            unrelated: f32::from_le_bytes([a, b, c, d]),
+        };
+        let layers = 1..=MOST_LAYERS;
+        let sound = layers.contains(&shape.documents)
+            && layers.contains(&shape.questions)
+            && (-1.0..=0.99).contains(&shape.unrelated);
+        sound.then_some(shape).ok_or_else(wrong)
+    }
+}
+
 impl Tower {
-    fn new(model: &Container, name: &str, layers: usize, halved_before: Option<usize>) -> Tower {
-        Tower {
-            position: Rows::new(model, &format!("{name}.position")),
-            norm: Norm::new(model, &format!("{name}.norm")),
-            layers: (0..layers)
-                .map(|i| Layer {
-                    qkv: linear(model, &format!("{name}.{i}.qkv")),
-                    mix: linear(model, &format!("{name}.{i}.mix")),
-                    mix_norm: Norm::new(model, &format!("{name}.{i}.mix.norm")),
-                    up: linear(model, &format!("{name}.{i}.up")),
-                    down: linear(model, &format!("{name}.{i}.down")),
-                    down_norm: Norm::new(model, &format!("{name}.{i}.down.norm")),
-                })
-                .collect(),
+    fn new(
+        model: &Container,
+        name: &str,
+        layers: usize,
+        halved_before: Option<usize>,
+    ) -> Result<Tower, Unusable> {
+        let layer = |i: usize| -> Result<Layer, Unusable> {
+            let linear = |part: &str, inputs, outputs| {
+                Linear::new(model, &format!("{name}.{i}.{part}"), inputs, outputs)
+            };
+            let norm = |part: &str| Norm::new(model, &format!("{name}.{i}.{part}.norm"));
+            Ok(Layer {
+                qkv: linear("qkv", HIDDEN, 3 * HIDDEN)?,
+                mix: linear("mix", HIDDEN, HIDDEN)?,
+                mix_norm: norm("mix")?,
+                up: linear("up", HIDDEN, WIDE)?,
+                down: linear("down", WIDE, HIDDEN)?,
+                down_norm: norm("down")?,
+            })
+        };
+        Ok(Tower {
+            position: Rows::new(model, &format!("{name}.position"), POSITIONS)?,
+            norm: Norm::new(model, &format!("{name}.norm"))?,
+            layers: (0..layers).map(layer).collect::<Result<_, _>>()?,
             halved_before,
+        })
+    }
+
+    fn check(&self, name: &str) -> Result<(), Unusable> {
+        self.position.check(name)?;
+        self.norm.check(name)?;
+        for (i, layer) in self.layers.iter().enumerate() {
+            let name = format!("{name}.{i}");
+            for linear in [&layer.qkv, &layer.mix, &layer.up, &layer.down] {
+                check_halves(linear.scales, &name)?;
+                check_numbers(linear.bias, &name)?;
+            }
+            layer.mix_norm.check(&name)?;
+            layer.down_norm.check(&name)?;
         }
+        Ok(())
     }
 
     /// The state of every token, or pair of tokens, after the last layer, row
@@ -216,16 +316,15 @@ fn halve(x: &mut Vec<f32>) {
 
 impl Embedder for Encoder {
     fn id(&self) -> &str {
-        "forge-3-6x384.q4.2"
+        &self.id
     }
 
     fn dimensions(&self) -> usize {
         HIDDEN
     }
 
-    /// Measured on random pairs of questions and passages; see MODEL.md.
     fn unrelated(&self) -> f32 {
-        0.62
+        self.unrelated
     }
 
     fn embed(&self, text: &str) -> Vec<f32> {
@@ -237,24 +336,50 @@ impl Embedder for Encoder {
     }
 }
 
-fn halves(model: &Container, name: &str) -> Halves {
-    model.section(&format!("{name}.scales")).as_chunks().0
+fn check_halves(halves: Halves, name: &str) -> Result<(), Unusable> {
+    let sound = halves.iter().all(|&half| widen(half).abs() < MOST);
+    sound
+        .then_some(())
+        .ok_or_else(|| Unusable::Values(name.to_owned()))
 }
 
-fn linear(model: &Container, name: &str) -> Linear {
-    Linear {
-        blocks: model.section(&format!("{name}.blocks")),
-        scales: halves(model, name),
-        bias: model.f32s(&format!("{name}.bias")),
+fn check_numbers(numbers: F32s, name: &str) -> Result<(), Unusable> {
+    let sound = |number: &[u8; 4]| f32::from_le_bytes(*number).abs() < MOST;
+    let sound = numbers.iter().all(sound);
+    sound
+        .then_some(())
+        .ok_or_else(|| Unusable::Values(name.to_owned()))
+}
+
+impl Linear {
+    fn new(
+        model: &Container,
+        name: &str,
+        inputs: usize,
+        outputs: usize,
+    ) -> Result<Linear, Unusable> {
+        let weights = inputs * outputs;
+        Ok(Linear {
+            blocks: model
+                .items::<BLOCK_BYTES>(&format!("{name}.blocks"), weights / (2 * BLOCK_BYTES))?
+                .as_flattened(),
+            scales: model.items(&format!("{name}.scales"), weights / GROUP)?,
+            bias: model.items(&format!("{name}.bias"), outputs)?,
+        })
     }
 }
 
 impl Norm {
-    fn new(model: &Container, name: &str) -> Norm {
-        Norm {
-            gain: model.f32s(&format!("{name}.gain")),
-            bias: model.f32s(&format!("{name}.bias")),
-        }
+    fn new(model: &Container, name: &str) -> Result<Norm, Unusable> {
+        Ok(Norm {
+            gain: model.items(&format!("{name}.gain"), HIDDEN)?,
+            bias: model.items(&format!("{name}.bias"), HIDDEN)?,
+        })
+    }
+
+    fn check(&self, name: &str) -> Result<(), Unusable> {
+        check_numbers(self.gain, name)?;
+        check_numbers(self.bias, name)
     }
 
     fn apply(&self, level: Level, x: &mut [f32], added: &[f32]) {
@@ -263,11 +388,16 @@ impl Norm {
 }
 
 impl Rows {
-    fn new(model: &Container, name: &str) -> Rows {
-        Rows {
-            packed: model.section(&format!("{name}.q4")).as_chunks().0,
-            scales: halves(model, name).as_chunks().0,
-        }
+    fn new(model: &Container, name: &str, rows: usize) -> Result<Rows, Unusable> {
+        let scales = model.items(&format!("{name}.scales"), rows * HIDDEN / GROUP)?;
+        Ok(Rows {
+            packed: model.items(&format!("{name}.q4"), rows)?,
+            scales: scales.as_chunks().0,
+        })
+    }
+
+    fn check(&self, name: &str) -> Result<(), Unusable> {
+        check_halves(self.scales.as_flattened(), name)
     }
 
     fn add(&self, index: usize, to: &mut [f32; HIDDEN]) {

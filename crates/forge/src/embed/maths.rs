@@ -15,6 +15,9 @@ pub(super) const HEAD: usize = 32;
 /// 1/√[`HEAD`], by which attention divides.
 const FACTOR: f32 = 0.176_776_69;
 const LANES: usize = 16;
+/// What is no larger than this counts as zero: dividing by it would leave the
+/// finite numbers.
+const TINY: f32 = 1e-30;
 
 /// Rows of numbers rounded to 8 bits, with one scale for every [`GROUP`].
 #[derive(Default)]
@@ -129,7 +132,7 @@ pub(super) fn round(x: &[f32], width: usize, to: &mut Rounded) {
             }
         }
         let largest = largest_of(sizes);
-        let to_steps = if largest > 0.0 { 127.0 / largest } else { 0.0 };
+        let to_steps = if largest > TINY { 127.0 / largest } else { 0.0 };
         let mut steps = [0i32; GROUP];
         let mut sum = 0;
         for (step, &x) in steps.iter_mut().zip(group) {
@@ -256,7 +259,7 @@ pub(super) fn attention(
                 }
             }
             let largest = largest_of(sizes);
-            if largest > 0.0 { most / largest } else { 0.0 }
+            if largest > TINY { most / largest } else { 0.0 }
         };
         let (query_steps, key_steps) = (steps(0, FINE), steps(1, FINE));
         let value_steps = steps(2, COARSE);
