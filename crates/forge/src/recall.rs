@@ -11,7 +11,7 @@ use crate::corrections::{Correction, Corrections};
 use crate::embed::Embedder;
 use crate::index::terms::fold;
 use crate::index::{
-    Counts, Entry, Error, Index, Kind, Packed, Passage, Slots, TermMatch, TextHits,
+    Entry, Error, Index, Kind, Packed, Passage, Passages, Slots, TermMatch, TextHits,
 };
 
 pub mod context;
@@ -137,7 +137,7 @@ pub fn ask(
     ask: &Ask,
 ) -> Result<Answer, Error> {
     let _one_state = index.snapshot()?;
-    let counts = index.counts()?;
+    let counts = index.passage_counts()?;
     // One file may hold more passages than the pool, and hide all others: then
     // the question is asked again of all there are.
     let wide = ask.unique && counts.chunks > UNIQUE_POOL;
@@ -156,7 +156,7 @@ fn ask_in(
     embedder: Option<&dyn Embedder>,
     ask: &Ask,
     unique_pool: usize,
-    counts: Counts,
+    counts: Passages,
 ) -> Result<Answer, Error> {
     let question = Question::read(ask.question);
     let slots = index.slots()?;

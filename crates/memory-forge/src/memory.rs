@@ -352,7 +352,7 @@ fn embed(
     budget: Option<Duration>,
     watch: Watch,
 ) -> Result<(), CommandError> {
-    let counts = fresh.index.counts()?;
+    let counts = fresh.index.passage_counts()?;
     let done = counts.embedded == counts.chunks;
     if counts.chunks == 0 || done && fresh.index.has_model(model.id(), model.dimensions())? {
         return Ok(());

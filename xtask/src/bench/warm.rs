@@ -81,7 +81,7 @@ pub(crate) fn run(rest: &[&str]) -> Result<()> {
             resident as f64 / 1e6
         );
     }
-    println!("\ncpu: what the server's threads ran, which a busy machine changes little");
+    println!("\ncpu: what the server ran in all its threads, which a busy machine changes little");
     Ok(())
 }
 

@@ -145,7 +145,14 @@ impl Index {
         let mut touched: Vec<u32> = Vec::new();
         let mut holding = Vec::new();
         let mut ideal = 0.0;
-        let mut files: HashMap<u32, f32> = HashMap::new();
+        let mut files: Vec<f32> = Vec::new();
+        let mut add = |file: u32, score: f32| {
+            let file = file as usize;
+            if file >= files.len() {
+                files.resize(file + 1, 0.0);
+            }
+            files[file] += score;
+        };
         let lists = terms
             .iter()
             .map(|t| Ok((t.clone(), self.postings(slots, t)?)))
@@ -177,13 +184,13 @@ impl Index {
                     Some((last, most)) if *last == file => *most = most.max(added),
                     _ => {
                         if let Some((file, most)) = best.replace((file, added)) {
-                            *files.entry(file).or_default() += most;
+                            add(file, most);
                         }
                     }
                 }
             }
             if let Some((file, most)) = best {
-                *files.entry(file).or_default() += most;
+                add(file, most);
             }
             holding.push((term, list.len()));
         }
@@ -196,7 +203,7 @@ impl Index {
             hits: best(hits, pool),
             holding,
             ideal,
-            files,
+            files: (0..).zip(files).filter(|(_, score)| *score > 0.0).collect(),
         })
     }
 
@@ -334,7 +341,7 @@ impl Index {
     /// left out.
     pub fn passages(&self, chunks: &[u32]) -> Result<Vec<Passage>, Error> {
         self.read(|db| {
-            let mut statement = db.prepare(&format!("{PASSAGE} where c.id = ?"))?;
+            let mut statement = db.prepare_cached(&format!("{PASSAGE} where c.id = ?"))?;
             let mut passages = Vec::with_capacity(chunks.len());
             for chunk in chunks {
                 if let Some(p) = statement.query_row([chunk], passage).optional()? {

@@ -100,6 +100,13 @@ pub struct Counts {
     pub terms_total: u64,
 }
 
+/// How many passages there are, and how many have a vector.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Passages {
+    pub chunks: usize,
+    pub embedded: usize,
+}
+
 impl Index {
     /// Opens `directory/index.db`, creating or replacing it where needed. The
     /// directory must exist. While it runs, the caller holds the index lock if
@@ -212,21 +219,31 @@ impl Index {
     }
 
     pub fn counts(&self) -> Result<Counts, Error> {
+        let Passages { chunks, embedded } = self.passage_counts()?;
         self.read(|db| {
             let files =
                 db.query_row("select count(*) from file where problem is null", [], |r| {
                     r.get::<_, i64>(0)
                 })?;
-            let waiting: i64 =
-                db.query_row("select count(*) from chunk where embedded = 0", [], |r| {
-                    r.get(0)
-                })?;
-            let chunks: i64 = number(db, "chunks")?;
             Ok(Counts {
                 files: files as usize,
-                chunks: chunks as usize,
-                embedded: (chunks - waiting).max(0) as usize,
+                chunks,
+                embedded,
                 terms_total: number(db, "terms")? as u64,
+            })
+        })
+    }
+
+    /// What every question has to know; counting files reads all their rows.
+    pub fn passage_counts(&self) -> Result<Passages, Error> {
+        self.read(|db| {
+            let waiting: i64 = db
+                .prepare_cached("select count(*) from chunk where embedded = 0")?
+                .query_row([], |r| r.get(0))?;
+            let chunks: i64 = number(db, "chunks")?;
+            Ok(Passages {
+                chunks: chunks.max(0) as usize,
+                embedded: (chunks - waiting).max(0) as usize,
             })
         })
     }
