@@ -62,6 +62,7 @@ fn container(from: &Path) -> Result<Vec<u8>> {
     }
     let source = Safetensors::parse(&bytes)?;
     let mut out = Container::default();
+    out.add("shape", shape(&provenance)?);
     vocabulary(&mut out, &serde_json::from_slice(&tokenizer_bytes)?)?;
     out.add("classes", classes());
     words(&mut out, &source)?;
@@ -84,6 +85,28 @@ fn container(from: &Path) -> Result<Vec<u8>> {
         }
     }
     Ok(out.finish())
+}
+
+/// How many layers each tower has, before which of its layers neighbouring
+/// tokens of a passage become one (255: never), a zero, and as an f32 the
+/// cosine of texts that have nothing to do with one another. What the student
+/// does not say is as in the built-in model.
+fn shape(provenance: &Value) -> Result<Vec<u8>> {
+    let layers = |tower: &str| -> Result<u8> {
+        u8::try_from(number(provenance, tower)?).context("A tower has too many layers")
+    };
+    let halved = match &provenance["halved_before"] {
+        Value::Null => 1,
+        Value::Bool(false) => u8::MAX,
+        layer => {
+            let layer = layer.as_u64().and_then(|it| u8::try_from(it).ok());
+            layer.context("`halved_before` is no layer")?
+        }
+    };
+    let unrelated = provenance["unrelated"].as_f64().unwrap_or(0.62) as f32;
+    let mut shape = vec![layers("documents")?, layers("questions")?, halved, 0];
+    shape.extend_from_slice(&unrelated.to_le_bytes());
+    Ok(shape)
 }
 
 /// `text` holds the entries in the order of their ids, `lengths` how long each

@@ -23,6 +23,8 @@ Commands:
       Measure what a hook costs, against `true` and `node`
   bench mcp [--calls N] [--runs N] [--files N] [--binary FILE]
       Measure the server: start, searches on one connection, memory
+  bench warm [--files N] [--questions N] [--binary FILE]
+      Measure questions to a running server over 100,000 passages
   bench recall [SET]... [--json FILE] [--no-budgets] [--binary FILE] [--dump FILE]
       Measure how well questions find their documents, beside full text alone,
       vectors alone and plain fusion
@@ -57,6 +59,7 @@ fn main() -> ExitCode {
         ["bench", "speed", rest @ ..] => bench::speed::run(rest),
         ["bench", "hooks", rest @ ..] => bench::hooks::run(rest),
         ["bench", "mcp", rest @ ..] => bench::mcp::run(rest),
+        ["bench", "warm", rest @ ..] => bench::warm::run(rest),
         ["bench", "recall", rest @ ..] => bench::recall::run(rest),
         ["bench", "closets", rest @ ..] => bench::closets::run(rest),
         ["bench", "links", rest @ ..] => bench::links::run(rest),

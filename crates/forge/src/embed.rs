@@ -1,6 +1,7 @@
 //! The model that turns text into vectors, and the boundary behind which
-//! another can stand. It never downloads anything, never starts a thread and
-//! parses nothing at start-up: the weights are used where the linker put them.
+//! another can stand. It never downloads anything, never opens a file, never
+//! starts a thread and parses nothing at start-up: the weights are used where
+//! they lie.
 
 mod container;
 mod encoder;
@@ -12,7 +13,11 @@ mod wordpiece;
 
 use std::sync::LazyLock;
 
+pub use container::Unusable;
 use encoder::Encoder;
+
+/// A model file with more bytes than this is not read.
+pub const MOST_BYTES: u64 = 256 << 20;
 
 /// Text to unit-length vectors. Vectors of different `id`s are never compared.
 pub trait Embedder: Send + Sync {
@@ -47,6 +52,23 @@ pub fn commoner_words(word: &str) -> Option<usize> {
 /// same bits on every processor.
 pub fn builtin() -> &'static dyn Embedder {
     encoder()
+}
+
+/// A model from the bytes of a file that `cargo xtask convert-model` wrote.
+/// Anything else is an error. The bytes stay for as long as the process runs,
+/// so whoever asks keeps the answer.
+///
+/// Its id is a sum of the bytes: vectors of two files are never compared.
+pub fn of_file(bytes: &[u8]) -> Result<&'static dyn Embedder, Unusable> {
+    let sum = blake3::hash(bytes).to_hex();
+    let id = format!("file-{}", &sum[..16]);
+    // Rows of weights never straddle two cache lines, as in the built-in file.
+    let mut room = vec![0; bytes.len() + 64];
+    let at = room.as_ptr().align_offset(64).min(64);
+    room[at..at + bytes.len()].copy_from_slice(bytes);
+    let room: &'static [u8] = room.leak();
+    let encoder = Encoder::of_file(&room[at..at + bytes.len()], id)?;
+    Ok(Box::leak(Box::new(encoder)))
 }
 
 fn encoder() -> &'static Encoder {

@@ -15,7 +15,7 @@ use std::path::PathBuf;
 
 pub use chunk::{Chunk, Sizes};
 pub use query::{Passage, PrefixTerm, Slots, TermMatch, TextHits};
-pub use store::{Counts, Index, Note, Opened, Usage};
+pub use store::{Counts, Index, Note, Opened, Passages, Usage};
 pub use sync::{Change, Put};
 pub use vectors::Packed;
 

@@ -12,7 +12,7 @@ use crate::corrections::{Correction, Corrections};
 use crate::embed::Embedder;
 use crate::index::terms::fold;
 use crate::index::{
-    Counts, Entry, Error, Index, Kind, Packed, Passage, Slots, TermMatch, TextHits,
+    Entry, Error, Index, Kind, Packed, Passage, Passages, Slots, TermMatch, TextHits,
 };
 
 use crate::quote;
@@ -142,7 +142,7 @@ pub fn ask(
     ask: &Ask,
 ) -> Result<Answer, Error> {
     let _one_state = index.snapshot()?;
-    let counts = index.counts()?;
+    let counts = index.passage_counts()?;
     // One file may hold more passages than the pool, and hide all others: then
     // the question is asked again of all there are.
     let wide = ask.unique && counts.chunks > UNIQUE_POOL;
@@ -161,7 +161,7 @@ fn ask_in(
     embedder: Option<&dyn Embedder>,
     ask: &Ask,
     unique_pool: usize,
-    counts: Counts,
+    counts: Passages,
 ) -> Result<Answer, Error> {
     let question = Question::read(ask.question);
     let slots = index.slots()?;
@@ -179,8 +179,14 @@ fn ask_in(
     let mut mode_note = None;
     let mut vector_hits = Vec::new();
     if mode != Mode::Text {
+        // While another model's vectors are being replaced, some of them are
+        // still there, and those say nothing about this model's question.
+        let ours = match embedder {
+            Some(it) => index.has_model(it.id(), it.dimensions())?,
+            None => false,
+        };
         match embedder {
-            Some(embedder) if counts.embedded > 0 => {
+            Some(embedder) if counts.embedded > 0 && ours => {
                 let query = Packed::from(&embedder.embed_query(&question.plain));
                 // Beside full text only the nearest count; see `fuse`.
                 let pool = match ask.unique && (mode == Mode::Vector || unique_pool > UNIQUE_POOL) {
@@ -191,7 +197,10 @@ fn ask_in(
             }
             _ => {
                 mode = Mode::Text;
-                mode_note = (counts.chunks > 0).then(|| "no passage has a vector yet".to_owned());
+                mode_note = (counts.chunks > 0).then(|| match embedder {
+                    Some(_) => "no passage has a vector yet".to_owned(),
+                    None => "there is no model that can be used".to_owned(),
+                });
             }
         }
     }

@@ -114,12 +114,16 @@ impl Workspace {
     /// The bytes of a file. A symlink is followed only when what it leads to is
     /// inside the workspace and outside of `.git`.
     pub fn read(&self, path: &RelPath) -> Result<Vec<u8>, Error> {
+        self.read_at_most(path, self.config.index.max_file_bytes)
+    }
+
+    /// The same with a limit of the caller's, for files that are no documents.
+    pub fn read_at_most(&self, path: &RelPath, limit: u64) -> Result<Vec<u8>, Error> {
         let absolute = self.absolute(path);
         let real = fs::canonicalize(&absolute).map_err(|e| Error::io("read", &absolute, e))?;
         if real != absolute && !path::is_inside(&self.root, &real) {
             return Err(Error::Outside { path: absolute });
         }
-        let limit = self.config.index.max_file_bytes;
         let meta = fs::metadata(&real).map_err(|e| Error::io("read", &absolute, e))?;
         // A pipe or a device would be waited for without end.
         if !meta.is_file() {

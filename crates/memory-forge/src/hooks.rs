@@ -13,14 +13,14 @@ mod sessions;
 mod settings_call;
 
 use std::io::Write;
-use std::panic;
+use std::panic::{self, AssertUnwindSafe};
 use std::process::ExitCode;
 use std::sync::{Mutex, mpsc};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use client::Client;
 use events::Event;
-use payload::Payload;
+use payload::{Payload, Reading};
 
 use crate::settings::Process;
 
@@ -37,9 +37,24 @@ pub(crate) fn run(arguments: &[String]) -> ExitCode {
     // A message on standard error would be shown to the user by some clients.
     panic::set_hook(Box::new(|_| {}));
     let asked = Asked::read(arguments);
-    start_watchdog(asked.event);
-    let answer = panic::catch_unwind(|| answer(&asked)).unwrap_or_else(|_| "{}".to_owned());
-    say(&answer);
+    let event = asked.event;
+    let deadline = Instant::now()
+        + match event {
+            Some(Event::SessionEnd) => DEADLINE_AT_END,
+            _ => DEADLINE,
+        };
+    // One thread, since starting one takes about as long as the answer: what
+    // has read the input has nothing else to do than to watch.
+    let reading = Reading::start(move || watch(event, deadline));
+    let answer = panic::catch_unwind(AssertUnwindSafe(|| {
+        let process = Process::observe();
+        let (payload, ended) = reading.wait(deadline);
+        if !ended {
+            let _ = std::thread::Builder::new().spawn(move || watch(event, deadline));
+        }
+        answer(&asked, &process, &payload)
+    }));
+    say(&answer.unwrap_or_else(|_| "{}".to_owned()));
     ExitCode::SUCCESS
 }
 
@@ -78,23 +93,21 @@ impl Asked {
     }
 }
 
-fn answer(asked: &Asked) -> String {
-    let process = Process::observe();
-    let payload = Payload::from_stdin();
+fn answer(asked: &Asked, process: &Process, payload: &Payload) -> String {
     let Some(event) = payload.event().or(asked.event) else {
         if let Some(what) = payload.garbled {
-            events::unnamed(what, &payload, &process, asked.root.as_deref());
+            events::unnamed(what, payload, process, asked.root.as_deref());
         }
         return "{}".to_owned();
     };
     let client = asked
         .client
-        .unwrap_or_else(|| Client::of(&payload, process.in_claude(), process.in_gemini()));
-    if asked.by_plugin && settings_call::answers(client, &payload, &process) {
+        .unwrap_or_else(|| Client::of(payload, process.in_claude(), process.in_gemini()));
+    if asked.by_plugin && settings_call::answers(client, payload, process) {
         return "{}".to_owned();
     }
-    let context = events::handle(event, client, &payload, &process, asked.root.as_deref());
-    client.reply(event, &payload, context.as_deref())
+    let context = events::handle(event, client, payload, process, asked.root.as_deref());
+    client.reply(event, payload, context.as_deref())
 }
 
 /// Held while the answer is being printed, so that it is printed once.
@@ -119,27 +132,19 @@ fn say(text: &str) -> bool {
 
 /// Gives an empty answer, leaves a note and ends the process when the deadline
 /// has passed.
-fn start_watchdog(event: Option<Event>) {
-    let deadline = match event {
-        Some(Event::SessionEnd) => DEADLINE_AT_END,
-        _ => DEADLINE,
-    };
-    let _ = std::thread::Builder::new()
-        .stack_size(64 * 1024)
-        .spawn(move || {
-            std::thread::sleep(deadline);
-            let (done, is_done) = mpsc::channel();
-            // Whatever hung may hang once more: a disk, or an answer under way
-            // to a reader that never comes.
-            let last = std::thread::Builder::new().spawn(move || {
-                if say("{}") {
-                    events::took_too_long(event, Process::observe().now());
-                }
-                let _ = done.send(());
-            });
-            if last.is_ok() {
-                let _ = is_done.recv_timeout(LAST_WORDS);
-            }
-            std::process::exit(0);
-        });
+fn watch(event: Option<Event>, deadline: Instant) {
+    std::thread::sleep(deadline.saturating_duration_since(Instant::now()));
+    let (done, is_done) = mpsc::channel();
+    // Whatever hung may hang once more: a disk, or an answer under way to a
+    // reader that never comes.
+    let last = std::thread::Builder::new().spawn(move || {
+        if say("{}") {
+            events::took_too_long(event, Process::observe().now());
+        }
+        let _ = done.send(());
+    });
+    if last.is_ok() {
+        let _ = is_done.recv_timeout(LAST_WORDS);
+    }
+    std::process::exit(0);
 }

@@ -6,6 +6,7 @@ mod commands;
 mod hooks;
 mod mcp;
 mod memory;
+mod model;
 mod report;
 mod settings;
 mod setup;

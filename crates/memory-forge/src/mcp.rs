@@ -85,7 +85,7 @@ impl Server {
         let mut desk = Desk {
             settings: settings.clone(),
             root: workspace.root().to_owned(),
-            memory: Memory::of(workspace),
+            memory: Memory::of(workspace, settings),
             commit: None,
         };
         std::thread::Builder::new()
@@ -148,7 +148,7 @@ impl Desk {
         let done = panic::catch_unwind(AssertUnwindSafe(|| work(&mut call)));
         done.unwrap_or_else(|_| {
             // Whatever was half done is not looked at again.
-            self.memory = Memory::of(Workspace::open(&self.root)?);
+            self.memory = Memory::of(Workspace::open(&self.root)?, &self.settings);
             Err(CommandError::failure(
                 "Memory Forge has a defect; its message is on the server's standard error",
             ))

@@ -2,10 +2,10 @@
 //! up to date. Commands ask once and the server many times, through one door;
 //! what a person should know about either is told as remarks.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use forge::embed::{self, Embedder};
+use forge::embed::Embedder;
 use forge::index::{Entry, Index};
 use forge::knowledge::fresh::{self, Fresh, Opening};
 use forge::knowledge::{maps, refresh, state};
@@ -14,6 +14,7 @@ use forge::routing::bulk::Who;
 use forge::workspace::{FoundBy, RelPath, RootHints, Workspace, discover};
 use jiff::Timestamp;
 
+use crate::model;
 use crate::report::CommandError;
 use crate::settings::Settings;
 use crate::ui::Ui;
@@ -133,7 +134,7 @@ pub(crate) fn in_step(
     settings: &Settings,
     ui: &mut Ui,
 ) -> Result<Memory, CommandError> {
-    let mut memory = Memory::of(workspace.clone());
+    let mut memory = Memory::of(workspace.clone(), settings);
     let (_, remarks) = memory.refreshed(settings.now, false, &mut ui.watch())?;
     ui.remarks(&remarks);
     Ok(memory)
@@ -171,13 +172,16 @@ pub(crate) enum Asked {
 /// and is in step with the files at each.
 pub(crate) struct Memory {
     pub(crate) workspace: Workspace,
+    /// The model file that the user's environment names.
+    model: Option<PathBuf>,
     fresh: Option<Fresh>,
 }
 
 impl Memory {
-    pub(crate) fn of(workspace: Workspace) -> Memory {
+    pub(crate) fn of(workspace: Workspace, settings: &Settings) -> Memory {
         Memory {
             workspace,
+            model: settings.model.clone(),
             fresh: None,
         }
     }
@@ -195,16 +199,26 @@ impl Memory {
         Ok((self.fresh.insert(fresh), remarks))
     }
 
-    /// Embeds what has no vector yet; see [`embed`].
+    /// Embeds what has no vector yet; see [`embed`]. Without a usable model
+    /// nothing is embedded, and the remark says why.
     pub(crate) fn embed(
         &mut self,
         budget: Option<Duration>,
         watch: Watch,
-    ) -> Result<(), CommandError> {
-        match &mut self.fresh {
-            Some(fresh) => embed(&self.workspace, fresh, budget, watch),
-            None => Ok(()),
+    ) -> Result<Vec<Remark>, CommandError> {
+        let model = match self.model() {
+            Ok(model) => model,
+            Err(remark) => return Ok(vec![remark]),
+        };
+        if let Some(fresh) = &mut self.fresh {
+            embed(&self.workspace, fresh, model, budget, watch)?;
         }
+        Ok(Vec::new())
+    }
+
+    fn model(&self) -> Result<&'static dyn Embedder, Remark> {
+        let model = model::of(&self.workspace, self.model.as_deref());
+        model.map_err(|why| Remark::Warning(format!("{why}; searching by full text")))
     }
 
     /// The index as it was last asked.
@@ -252,18 +266,20 @@ impl Memory {
     ) -> Result<(Answer, Vec<Remark>), CommandError> {
         let (fresh, mut remarks) = self.refreshed(now, false, watch)?;
         remarks.extend(unusable(fresh));
+        let mut model = None;
         if ask.mode != recall::Mode::Text {
             let budget = self.workspace.config().search.embed_budget_ms;
-            self.embed(Some(Duration::from_millis(budget)), watch)?;
+            remarks.extend(self.embed(Some(Duration::from_millis(budget)), watch)?);
+            model = self.model().ok();
         }
         let fresh = self.fresh.as_ref().expect("it was refreshed above");
-        let answer = match answer(fresh, ask, wanted) {
+        let answer = match answer(fresh, model, ask, wanted) {
             Err(forge::index::Error::Damaged { why, .. }) => {
                 // The damaged file must not be open while it is replaced.
                 self.fresh = None;
                 let fresh = rebuilt(&self.workspace, now, why)?;
                 remarks.extend(self::remarks(&fresh));
-                answer(self.fresh.insert(fresh), ask, wanted)?
+                answer(self.fresh.insert(fresh), model, ask, wanted)?
             }
             other => other?,
         };
@@ -274,6 +290,7 @@ impl Memory {
 
 fn answer(
     fresh: &Fresh,
+    model: Option<&dyn Embedder>,
     ask: &Ask,
     wanted: &dyn Fn(&Entry) -> bool,
 ) -> Result<Answer, forge::index::Error> {
@@ -286,7 +303,7 @@ fn answer(
             &some
         }
     };
-    recall::ask(&fresh.index, catalogue, Some(embed::builtin()), ask)
+    recall::ask(&fresh.index, catalogue, model, ask)
 }
 
 fn of_state(workspace: &Workspace, ask: &Ask) -> Result<Answer, CommandError> {
@@ -338,11 +355,11 @@ fn rebuilt(workspace: &Workspace, now: Timestamp, why: String) -> Result<Fresh, 
 fn embed(
     workspace: &Workspace,
     fresh: &mut Fresh,
+    model: &dyn Embedder,
     budget: Option<Duration>,
     watch: Watch,
 ) -> Result<(), CommandError> {
-    let counts = fresh.index.counts()?;
-    let model: &dyn Embedder = embed::builtin();
+    let counts = fresh.index.passage_counts()?;
     let done = counts.embedded == counts.chunks;
     if counts.chunks == 0 || done && fresh.index.has_model(model.id(), model.dimensions())? {
         return Ok(());

@@ -56,6 +56,7 @@ pub(crate) struct Process {
     claude_project_dir: Option<OsString>,
     now_override: Option<OsString>,
     mcp_token: Option<OsString>,
+    model: Option<OsString>,
     in_claude: bool,
     in_gemini: bool,
     no_color: bool,
@@ -92,6 +93,7 @@ impl Process {
             claude_project_dir: var("CLAUDE_PROJECT_DIR"),
             now_override: var("MEMORY_FORGE_NOW"),
             mcp_token: var("MEMORY_FORGE_MCP_TOKEN"),
+            model: var(crate::model::VARIABLE),
             in_claude: var("CLAUDECODE").is_some(),
             in_gemini: var("GEMINI_PROJECT_DIR").is_some(),
             no_color: var("NO_COLOR").is_some(),
@@ -197,6 +199,8 @@ pub(crate) struct Settings {
     now_is_fixed: bool,
     /// `MEMORY_FORGE_MCP_TOKEN`, which a server on HTTP asks for.
     pub(crate) mcp_token: Option<String>,
+    /// `MEMORY_FORGE_MODEL`, a model file of the user's choice.
+    pub(crate) model: Option<PathBuf>,
     pub(crate) quiet: bool,
     pub(crate) verbose: bool,
     pub(crate) color_stdout: bool,
@@ -227,6 +231,7 @@ impl Settings {
                 .mcp_token
                 .as_ref()
                 .map(|token| token.to_string_lossy().into_owned()),
+            model: process.model.clone().map(PathBuf::from),
             quiet: flags.quiet,
             verbose: flags.verbose,
             color_stdout: process.color(flags.color, process.stdout_terminal),

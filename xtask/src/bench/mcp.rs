@@ -175,8 +175,8 @@ fn parse(rest: &[&str]) -> Result<Options> {
     Ok(options)
 }
 
-const INITIALIZE: &str = r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"bench","version":"1"}}}"#;
-const INITIALIZED: &str = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
+pub(super) const INITIALIZE: &str = r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"bench","version":"1"}}}"#;
+pub(super) const INITIALIZED: &str = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
 
 /// Questions as people ask them, over the words of the generated tree.
 const QUERIES: [&str; 8] = [
@@ -202,7 +202,7 @@ fn discover_request() -> String {
     .to_string()
 }
 
-fn call(id: usize, query: &str) -> String {
+pub(super) fn call(id: usize, query: &str) -> String {
     json!({
         "jsonrpc": "2.0", "id": id, "method": "tools/call",
         "params": { "name": "search_knowledge", "arguments": { "query": query } },
@@ -225,14 +225,14 @@ fn to_answer(arena: &Arena, binary: &Path, tree: &Tree, messages: &[String]) -> 
     Ok(time)
 }
 
-struct Server {
+pub(super) struct Server {
     child: Child,
     stdin: ChildStdin,
     stdout: BufReader<ChildStdout>,
 }
 
 impl Server {
-    fn start(arena: &Arena, binary: &Path, tree: &Tree) -> Result<Server> {
+    pub(super) fn start(arena: &Arena, binary: &Path, tree: &Tree) -> Result<Server> {
         let mut command: Command = arena.command(binary, &["mcp".to_owned()], tree.root());
         let mut child = command
             .stdin(Stdio::piped())
@@ -249,14 +249,14 @@ impl Server {
         })
     }
 
-    fn send(&mut self, message: &str) -> Result<()> {
+    pub(super) fn send(&mut self, message: &str) -> Result<()> {
         self.stdin.write_all(message.as_bytes())?;
         self.stdin.write_all(b"\n")?;
         self.stdin.flush()?;
         Ok(())
     }
 
-    fn ask(&mut self, message: &str) -> Result<Value> {
+    pub(super) fn ask(&mut self, message: &str) -> Result<Value> {
         self.send(message)?;
         let mut line = String::new();
         self.stdout.read_line(&mut line)?;
@@ -280,7 +280,7 @@ impl Server {
     }
 
     /// Resident bytes now, and the most there ever were.
-    fn memory(&self) -> Result<(u64, u64)> {
+    pub(super) fn memory(&self) -> Result<(u64, u64)> {
         let path = PathBuf::from(format!("/proc/{}/status", self.child.id()));
         let text = std::fs::read_to_string(&path).context("Memory is read from /proc")?;
         let field = |name: &str| -> Result<u64> {
@@ -291,7 +291,32 @@ impl Server {
         Ok((field("VmRSS:")?, field("VmHWM:")?))
     }
 
-    fn end(self) -> Result<()> {
+    /// Seconds that the server has run on any processor, in all its threads.
+    #[cfg(target_os = "linux")]
+    pub(super) fn ran(&self) -> Result<f64> {
+        let pid = libc::pid_t::try_from(self.child.id()).context("Process ids fit")?;
+        let mut clock = 0;
+        let mut time = libc::timespec {
+            tv_sec: 0,
+            tv_nsec: 0,
+        };
+        // SAFETY: both pointers are to live values of the right type.
+        let failed = unsafe {
+            libc::clock_getcpuclockid(pid, &raw mut clock) != 0
+                || libc::clock_gettime(clock, &raw mut time) != 0
+        };
+        if failed {
+            bail!("The server's clock cannot be read");
+        }
+        Ok(time.tv_sec as f64 + time.tv_nsec as f64 / 1e9)
+    }
+
+    #[cfg(not(target_os = "linux"))]
+    pub(super) fn ran(&self) -> Result<f64> {
+        bail!("this benchmark reads a clock that only Linux has")
+    }
+
+    pub(super) fn end(self) -> Result<()> {
         let Server {
             mut child, stdin, ..
         } = self;
@@ -304,7 +329,7 @@ impl Server {
     }
 }
 
-fn passages(arena: &Arena, binary: &Path, tree: &Tree) -> Result<u64> {
+pub(super) fn passages(arena: &Arena, binary: &Path, tree: &Tree) -> Result<u64> {
     let arguments = ["stats".to_owned(), "--json".to_owned()];
     let output = arena.command(binary, &arguments, tree.root()).output()?;
     let stats: Value = serde_json::from_slice(&output.stdout).context("The statistics")?;
@@ -313,12 +338,12 @@ fn passages(arena: &Arena, binary: &Path, tree: &Tree) -> Result<u64> {
         .context("There is no index")
 }
 
-fn at(times: &mut [f64], percent: usize) -> f64 {
+pub(super) fn at(times: &mut [f64], percent: usize) -> f64 {
     times.sort_by(f64::total_cmp);
     times[(times.len() * percent / 100).min(times.len() - 1)]
 }
 
-fn sha256(path: &Path) -> Result<String> {
+pub(super) fn sha256(path: &Path) -> Result<String> {
     use sha2::{Digest, Sha256};
     let digest = Sha256::digest(std::fs::read(path)?);
     Ok(digest

@@ -1,6 +1,6 @@
 //! Reads the file that `cargo xtask convert-model` writes: a table of named
-//! sections. It never copies a section. A damaged file is a defect of the
-//! build, not of the user's input, so it panics with the section's name.
+//! sections. It never copies a section, and believes nothing: a file that a
+//! setting names may hold any bytes, and what does not fit is an error.
 
 /// Numbers stay bytes until they are used; that costs nothing on
 /// little-endian processors and needs no alignment.
@@ -10,6 +10,21 @@ const MAGIC: &[u8; 8] = b"MFEMBED1";
 const ENTRY: usize = 32;
 const NAME: usize = 24;
 
+/// Why a file is no model that can be used.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Unusable {
+    #[error("it is no model file of this program")]
+    Foreign,
+    #[error("it is cut short")]
+    CutShort,
+    #[error("it has no section `{0}`")]
+    Missing(String),
+    #[error("its section `{0}` has another size than the others ask for")]
+    Size(String),
+    #[error("its section `{0}` holds values that no model has")]
+    Values(String),
+}
+
 #[derive(Clone, Copy)]
 pub(super) struct Container {
     bytes: &'static [u8],
@@ -17,40 +32,54 @@ pub(super) struct Container {
 }
 
 impl Container {
-    pub(super) fn new(bytes: &'static [u8]) -> Container {
-        assert_eq!(bytes.first_chunk(), Some(MAGIC), "not a model file");
-        let sections = u32_at(bytes, MAGIC.len());
-        let table = bytes[16..].as_chunks().0;
-        Container {
+    pub(super) fn new(bytes: &'static [u8]) -> Result<Container, Unusable> {
+        if bytes.first_chunk() != Some(MAGIC) {
+            return Err(Unusable::Foreign);
+        }
+        let table = bytes.get(16..).unwrap_or_default().as_chunks().0;
+        let table = u32_at(bytes, MAGIC.len()).and_then(|sections| table.get(..sections));
+        Ok(Container {
             bytes,
-            table: &table[..sections],
+            table: table.ok_or(Unusable::CutShort)?,
+        })
+    }
+
+    /// A section that need not be there.
+    pub(super) fn find(&self, name: &str) -> Result<Option<&'static [u8]>, Unusable> {
+        let is_it = |entry: &&[u8; ENTRY]| {
+            let name = entry[..NAME].strip_prefix(name.as_bytes());
+            name.is_some_and(|rest| rest.iter().all(|&byte| byte == 0))
+        };
+        let Some(entry) = self.table.iter().find(is_it) else {
+            return Ok(None);
+        };
+        let section = || {
+            let (start, length) = (u32_at(entry, NAME)?, u32_at(entry, NAME + 4)?);
+            self.bytes.get(start..)?.get(..length)
+        };
+        section().map(Some).ok_or(Unusable::CutShort)
+    }
+
+    pub(super) fn section(&self, name: &str) -> Result<&'static [u8], Unusable> {
+        let missing = || Unusable::Missing(name.to_owned());
+        self.find(name)?.ok_or_else(missing)
+    }
+
+    /// A section of exactly so many items of so many bytes.
+    pub(super) fn items<const BYTES: usize>(
+        &self,
+        name: &str,
+        count: usize,
+    ) -> Result<&'static [[u8; BYTES]], Unusable> {
+        let (items, rest) = self.section(name)?.as_chunks();
+        match items.len() == count && rest.is_empty() {
+            true => Ok(items),
+            false => Err(Unusable::Size(name.to_owned())),
         }
     }
-
-    pub(super) fn section(&self, name: &str) -> &'static [u8] {
-        let entry = self
-            .table
-            .iter()
-            .find(|entry| {
-                entry[..NAME]
-                    .strip_prefix(name.as_bytes())
-                    .is_some_and(all_zero)
-            })
-            .unwrap_or_else(|| panic!("the model file has no section `{name}`"));
-        let (start, length) = (u32_at(entry, NAME), u32_at(entry, NAME + 4));
-        &self.bytes[start..start + length]
-    }
-
-    pub(super) fn f32s(&self, name: &str) -> F32s {
-        self.section(name).as_chunks().0
-    }
 }
 
-fn all_zero(bytes: &[u8]) -> bool {
-    bytes.iter().all(|&byte| byte == 0)
-}
-
-fn u32_at(bytes: &[u8], at: usize) -> usize {
-    let number = bytes[at..].first_chunk().expect("the header is complete");
-    u32::from_le_bytes(*number) as usize
+fn u32_at(bytes: &[u8], at: usize) -> Option<usize> {
+    let number = bytes.get(at..)?.first_chunk()?;
+    Some(u32::from_le_bytes(*number) as usize)
 }

@@ -4,6 +4,7 @@
 //! floating-point numbers keep the order of `maths::linear`.
 
 use super::container::F32s;
+use super::encoder::{HIDDEN, WIDE};
 use super::maths::{self, Attended, BLOCK, GROUP, Linear, Rounded};
 
 /// What the processor can do. Only this file can make one, so that holding a
@@ -73,18 +74,28 @@ pub(super) fn linear(level: Level, matrix: &Linear, x: &Rounded, out: &mut [f32]
     assert_eq!(x.scales.len(), x.rows() * groups);
     assert_eq!(x.offsets.len(), x.rows() * groups);
     assert_eq!(out.len(), x.rows() * bias.len());
+    match x.width {
+        HIDDEN => linear_of::<HIDDEN>(level, matrix, x, out),
+        WIDE => linear_of::<WIDE>(level, matrix, x, out),
+        other => unreachable!("no layer is {other} wide"),
+    }
+}
+
+/// A width that the compiler knows makes every address within a tile a
+/// constant. The sizes were checked by [`linear`].
+fn linear_of<const WIDTH: usize>(level: Level, matrix: &Linear, x: &Rounded, out: &mut [f32]) {
     match level.0 {
         Kind::Portable => maths::linear(matrix, x, out),
         // SAFETY: a level is made only after its features were detected, and
-        // the sizes were checked above.
+        // the sizes were checked.
         #[cfg(target_arch = "x86_64")]
-        Kind::Avx2 => unsafe { x86::linear_avx2(matrix, x, out) },
+        Kind::Avx2 => unsafe { x86::linear_avx2::<WIDTH>(matrix, x, out) },
         // SAFETY: as above.
         #[cfg(target_arch = "x86_64")]
-        Kind::Avx512 => unsafe { x86::linear_avx512(matrix, x, out) },
+        Kind::Avx512 => unsafe { x86::linear_avx512::<WIDTH>(matrix, x, out) },
         // SAFETY: NEON is part of the architecture; sizes as above.
         #[cfg(target_arch = "aarch64")]
-        Kind::Neon => unsafe { arm::linear_neon(matrix, x, out) },
+        Kind::Neon => unsafe { arm::linear_neon::<WIDTH>(matrix, x, out) },
     }
 }
 
@@ -163,10 +174,14 @@ macro_rules! tiles {
     ($name:ident, $features:literal, $tile:ident, [$($size:literal),*]) => {
         /// # Safety
         /// The processor has the features, and the sizes agree as
-        /// `super::linear` checks.
+        /// `super::linear` checks; `WIDTH` is the width of `x`.
         #[target_feature(enable = $features)]
-        pub(super) unsafe fn $name(matrix: &Linear, x: &Rounded, out: &mut [f32]) {
-            let groups = x.width / GROUP;
+        pub(super) unsafe fn $name<const WIDTH: usize>(
+            matrix: &Linear,
+            x: &Rounded,
+            out: &mut [f32],
+        ) {
+            let groups = WIDTH / GROUP;
             let blocks = matrix.blocks.chunks_exact(groups * BLOCK_BYTES);
             let scales = matrix.scales.chunks_exact(groups * BLOCK);
             let biases = matrix.bias.as_chunks::<BLOCK>().0;
@@ -185,7 +200,7 @@ macro_rules! tiles {
                     $(if x.rows() - row >= $size {
                         // SAFETY: passed on from the caller; the rows of
                         // the tile exist.
-                        unsafe { $tile::<$size>(tile, out) };
+                        unsafe { $tile::<$size, WIDTH>(tile, out) };
                         row += $size;
                         continue;
                     })*
@@ -203,25 +218,39 @@ impl Tile<'_> {
     /// # Safety
     /// `at + 4` lies within the row.
     #[inline(always)]
-    unsafe fn four(&self, row: usize, at: usize) -> i32 {
-        let index = (self.first_row + row) * self.x.width + at;
-        debug_assert!(index + 4 <= self.x.values.len());
+    unsafe fn four<const WIDTH: usize>(&self, row: usize, at: usize) -> i32 {
+        debug_assert!((self.first_row + row) * WIDTH + at + 4 <= self.x.values.len());
+        // The row's place is added last, so that it becomes a constant of the
+        // instruction.
         // SAFETY: the caller keeps the index within the values; an
         // unaligned read needs no more.
         unsafe {
             self.x
                 .values
                 .as_ptr()
-                .add(index)
+                .add(self.first_row * WIDTH + at)
+                .add(row * WIDTH)
                 .cast::<i32>()
                 .read_unaligned()
         }
     }
 
+    /// Scale and offset of a group of a row.
+    ///
+    /// # Safety
+    /// Row and group exist.
     #[inline(always)]
-    fn group(&self, row: usize, group: usize) -> (f32, i32) {
-        let index = (self.first_row + row) * (self.x.width / GROUP) + group;
-        (self.x.scales[index], self.x.offsets[index])
+    unsafe fn group<const WIDTH: usize>(&self, row: usize, group: usize) -> (f32, i32) {
+        let groups = WIDTH / GROUP;
+        debug_assert!((self.first_row + row) * groups + group < self.x.scales.len());
+        let first = self.first_row * groups + group;
+        // SAFETY: there are as many scales and offsets as groups in all rows.
+        unsafe {
+            (
+                *self.x.scales.as_ptr().add(first).add(row * groups),
+                *self.x.offsets.as_ptr().add(first).add(row * groups),
+            )
+        }
     }
 
     #[inline(always)]
@@ -315,7 +344,7 @@ mod x86 {
     /// # Safety
     /// AVX2 is there, the tile's rows exist and its sizes agree.
     #[target_feature(enable = "avx2")]
-    unsafe fn tile_avx2<const ROWS: usize>(tile: Tile<'_>, out: &mut [f32]) {
+    unsafe fn tile_avx2<const ROWS: usize, const WIDTH: usize>(tile: Tile<'_>, out: &mut [f32]) {
         let low_half = _mm256_set1_epi8(15);
         let ones = _mm256_set1_epi16(1);
         let mut totals = [[_mm256_setzero_ps(); 2]; ROWS];
@@ -336,7 +365,10 @@ mod x86 {
                         // 4·quad.. and 4·quad + 16..
                         let (a, b) = unsafe {
                             let at = g * GROUP + 4 * quad;
-                            (tile.four(row, at), tile.four(row, at + 16))
+                            (
+                                tile.four::<WIDTH>(row, at),
+                                tile.four::<WIDTH>(row, at + 16),
+                            )
                         };
                         let a = _mm256_maddubs_epi16(low, _mm256_set1_epi32(a));
                         let b = _mm256_maddubs_epi16(high, _mm256_set1_epi32(b));
@@ -345,10 +377,11 @@ mod x86 {
                 }
             }
             for (row, (sums, totals)) in sums.iter().zip(&mut totals).enumerate() {
-                let (scale, offset) = tile.group(row, g);
+                // SAFETY: the tile's rows exist, and so does the group.
+                let (scale, offset) = unsafe { tile.group::<WIDTH>(row, g) };
                 for half in 0..2 {
                     let sum = _mm256_madd_epi16(sums[half], ones);
-                    let sum = _mm256_sub_epi32(sum, _mm256_set1_epi32(offset));
+                    let sum = _mm256_add_epi32(sum, _mm256_set1_epi32(offset));
                     let sum = _mm256_mul_ps(_mm256_cvtepi32_ps(sum), _mm256_set1_ps(scale));
                     // SAFETY: 8 of a group's 16 scales begin at 8·half.
                     let weight = unsafe {
@@ -375,13 +408,14 @@ mod x86 {
     /// # Safety
     /// AVX-512 with VNNI is there, the tile's rows exist and its sizes agree.
     #[target_feature(enable = "avx2,avx512f,avx512bw,avx512vnni")]
-    unsafe fn tile_avx512<const ROWS: usize>(tile: Tile<'_>, out: &mut [f32]) {
+    unsafe fn tile_avx512<const ROWS: usize, const WIDTH: usize>(tile: Tile<'_>, out: &mut [f32]) {
         let low_half = _mm512_set1_epi8(15);
         let mut totals = [_mm512_setzero_ps(); ROWS];
         for (g, block) in tile.block.as_chunks::<BLOCK_BYTES>().0.iter().enumerate() {
             let mut sums = [_mm512_setzero_si512(); ROWS];
             for (row, sum) in sums.iter_mut().enumerate() {
-                *sum = _mm512_set1_epi32(-tile.group(row, g).1);
+                // SAFETY: the tile's rows exist, and so does the group.
+                *sum = _mm512_set1_epi32(unsafe { tile.group::<WIDTH>(row, g) }.1);
             }
             for quad in 0..4 {
                 // SAFETY: 64 bytes at 64·quad end within the block's 256.
@@ -393,7 +427,10 @@ mod x86 {
                     // 4·quad.. and 4·quad + 16..
                     let (a, b) = unsafe {
                         let at = g * GROUP + 4 * quad;
-                        (tile.four(row, at), tile.four(row, at + 16))
+                        (
+                            tile.four::<WIDTH>(row, at),
+                            tile.four::<WIDTH>(row, at + 16),
+                        )
                     };
                     *sum = _mm512_dpbusd_epi32(*sum, low, _mm512_set1_epi32(a));
                     *sum = _mm512_dpbusd_epi32(*sum, high, _mm512_set1_epi32(b));
@@ -404,7 +441,8 @@ mod x86 {
             let weight = _mm512_slli_epi32::<16>(_mm512_cvtepu16_epi32(weight));
             let weight = _mm512_castsi512_ps(weight);
             for (row, (sum, total)) in sums.iter().zip(&mut totals).enumerate() {
-                let scale = _mm512_set1_ps(tile.group(row, g).0);
+                // SAFETY: as above.
+                let scale = _mm512_set1_ps(unsafe { tile.group::<WIDTH>(row, g) }.0);
                 let sum = _mm512_mul_ps(_mm512_cvtepi32_ps(*sum), scale);
                 *total = _mm512_add_ps(*total, _mm512_mul_ps(sum, weight));
             }
@@ -468,7 +506,7 @@ mod arm {
     /// # Safety
     /// The tile's rows exist and its sizes agree.
     #[target_feature(enable = "neon")]
-    unsafe fn tile_neon<const ROWS: usize>(tile: Tile<'_>, out: &mut [f32]) {
+    unsafe fn tile_neon<const ROWS: usize, const WIDTH: usize>(tile: Tile<'_>, out: &mut [f32]) {
         let low_half = vdupq_n_u8(15);
         let mut totals = [[vdupq_n_f32(0.0); 4]; ROWS];
         for (g, block) in tile.block.as_chunks::<BLOCK_BYTES>().0.iter().enumerate() {
@@ -482,7 +520,10 @@ mod arm {
                     // 4·quad.. and 4·quad + 16..
                     let (a, b) = unsafe {
                         let at = g * GROUP + 4 * quad;
-                        (tile.four(row, at), tile.four(row, at + 16))
+                        (
+                            tile.four::<WIDTH>(row, at),
+                            tile.four::<WIDTH>(row, at + 16),
+                        )
                     };
                     *values = [a, b].map(|four| vreinterpret_s8_s32(vdup_n_s32(four)));
                 }
@@ -502,11 +543,12 @@ mod arm {
                 }
             }
             for (row, (sums, totals)) in sums.iter().zip(&mut totals).enumerate() {
-                let (scale, offset) = tile.group(row, g);
+                // SAFETY: the tile's rows exist, and so does the group.
+                let (scale, offset) = unsafe { tile.group::<WIDTH>(row, g) };
                 for part in 0..4 {
                     let [first, second] = sums[part];
                     let sum = vpaddq_s32(vpaddlq_s16(first), vpaddlq_s16(second));
-                    let sum = vcvtq_f32_s32(vsubq_s32(sum, vdupq_n_s32(offset)));
+                    let sum = vcvtq_f32_s32(vaddq_s32(sum, vdupq_n_s32(offset)));
                     let sum = vmulq_f32(sum, vdupq_n_f32(scale));
                     // SAFETY: 4 of a group's 16 scales begin at 4·part.
                     let weight =

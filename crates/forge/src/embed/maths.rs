@@ -15,6 +15,9 @@ pub(super) const HEAD: usize = 32;
 /// 1/√[`HEAD`], by which attention divides.
 const FACTOR: f32 = 0.176_776_69;
 const LANES: usize = 16;
+/// What is no larger than this counts as zero: dividing by it would leave the
+/// finite numbers.
+const TINY: f32 = 1e-30;
 
 /// Rows of numbers rounded to 8 bits, with one scale for every [`GROUP`].
 #[derive(Default)]
@@ -22,8 +25,8 @@ pub(super) struct Rounded {
     pub(super) width: usize,
     pub(super) values: Vec<i8>,
     pub(super) scales: Vec<f32>,
-    /// Eight times the sum of the group: weights are stored with an offset of
-    /// eight, and this takes it out of a product again.
+    /// Minus eight times the sum of the group: weights are stored with an
+    /// offset of eight, and this takes it out of a product again.
     pub(super) offsets: Vec<i32>,
 }
 
@@ -69,7 +72,7 @@ pub(super) fn linear(matrix: &Linear, x: &Rounded, out: &mut [f32]) {
             let sums = group_sums(&weights, &x.values[at * GROUP..][..GROUP]);
             let to = &mut out[row * outputs + first_output..][..BLOCK];
             for ((to, sum), scale) in to.iter_mut().zip(sums).zip(scales) {
-                let sum = (sum - x.offsets[at]) as f32 * x.scales[at];
+                let sum = (sum + x.offsets[at]) as f32 * x.scales[at];
                 *to += sum * widen(*scale);
             }
         }
@@ -129,7 +132,7 @@ pub(super) fn round(x: &[f32], width: usize, to: &mut Rounded) {
             }
         }
         let largest = largest_of(sizes);
-        let to_steps = if largest > 0.0 { 127.0 / largest } else { 0.0 };
+        let to_steps = if largest > TINY { 127.0 / largest } else { 0.0 };
         let mut steps = [0i32; GROUP];
         let mut sum = 0;
         for (step, &x) in steps.iter_mut().zip(group) {
@@ -140,7 +143,7 @@ pub(super) fn round(x: &[f32], width: usize, to: &mut Rounded) {
             *value = step as i8;
         }
         to.scales.push(largest / 127.0);
-        to.offsets.push(8 * sum);
+        to.offsets.push(-8 * sum);
     }
 }
 
@@ -256,7 +259,7 @@ pub(super) fn attention(
                 }
             }
             let largest = largest_of(sizes);
-            if largest > 0.0 { most / largest } else { 0.0 }
+            if largest > TINY { most / largest } else { 0.0 }
         };
         let (query_steps, key_steps) = (steps(0, FINE), steps(1, FINE));
         let value_steps = steps(2, COARSE);
@@ -460,7 +463,7 @@ mod tests {
         let mut rounded = Rounded::default();
         round(&x, 2 * GROUP, &mut rounded);
         assert_eq!(rounded.scales[0], 0.0);
-        assert_eq!(rounded.offsets, [0, 8 * (-127 + 64)]);
+        assert_eq!(rounded.offsets, [0, -8 * (-127 + 64)]);
         assert_eq!(rounded.values[GROUP..GROUP + 2], [-127, 64]);
     }
 }

@@ -162,3 +162,98 @@ fn text_beyond_the_window_changes_nothing() {
     let longer = format!("{window}more");
     assert_eq!(model.tokens(&window), model.tokens(&longer));
 }
+
+fn file() -> Vec<u8> {
+    include_bytes!("forge-3-6x384.bin").to_vec()
+}
+
+/// Where a section lies in the file.
+fn section(file: &[u8], name: &str) -> std::ops::Range<usize> {
+    let entries = file[16..].as_chunks::<32>().0;
+    let entry = entries.iter().find(|entry| {
+        let rest = entry[..24].strip_prefix(name.as_bytes());
+        rest.is_some_and(|rest| rest.iter().all(|&byte| byte == 0))
+    });
+    let entry = entry.unwrap();
+    let number = |at: usize| u32::from_le_bytes(*entry[at..].first_chunk().unwrap()) as usize;
+    number(24)..number(24) + number(28)
+}
+
+#[test]
+fn the_built_in_model_as_a_file_gives_the_same_vectors_under_another_id() {
+    let model = super::of_file(&file()).unwrap();
+    assert!(model.id().starts_with("file-"), "{}", model.id());
+    assert_eq!(model.unrelated(), builtin().unrelated());
+    let text = "The gateway retries a payment three times.";
+    assert_eq!(model.embed(text), builtin().embed(text));
+    assert_eq!(model.embed_query(text), builtin().embed_query(text));
+}
+
+#[test]
+fn a_file_that_is_no_sound_model_is_an_error_that_says_what_is_wrong() {
+    fn check(change: impl Fn(&mut Vec<u8>), expect: &str) {
+        let mut bytes = file();
+        change(&mut bytes);
+        let error = super::of_file(&bytes).err().map(|it| it.to_string());
+        assert_eq!(error.as_deref(), Some(expect));
+    }
+    let put = |bytes: &mut Vec<u8>, name: &str, new: &[u8]| {
+        let at = section(bytes, name).start;
+        bytes[at..at + new.len()].copy_from_slice(new);
+    };
+    check(Vec::clear, "it is no model file of this program");
+    for length in [15, 999, 100_000, 1_000_000, 15_000_000] {
+        check(|it| it.truncate(length), "it is cut short");
+    }
+    check(
+        // Of the first section, which is that of the vocabulary's text.
+        |it| it[16] = b'x',
+        "it has no section `vocab.text`",
+    );
+    // A table without an end would be searched for ever.
+    check(
+        |it| {
+            let slots = section(it, "vocab.slots");
+            it[slots].fill(0);
+        },
+        "its section `vocab.slots` holds values that no model has",
+    );
+    check(
+        |it| put(it, "vocab.starts", &[1]),
+        "its section `vocab.starts` holds values that no model has",
+    );
+    check(
+        |it| put(it, "classes", &[255; 4]),
+        "its section `classes` holds values that no model has",
+    );
+    check(
+        |it| put(it, "q.2.up.scales", &[0xff, 0x7f]),
+        "its section `q.2` holds values that no model has",
+    );
+    check(
+        |it| put(it, "d.norm.gain", &f32::NAN.to_le_bytes()),
+        "its section `d` holds values that no model has",
+    );
+}
+
+#[test]
+fn bytes_that_were_changed_anywhere_give_an_error_or_finite_vectors() {
+    let sound = file();
+    let mut seed = 5u64;
+    let mut random = |below: usize| {
+        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        (seed >> 33) as usize % below
+    };
+    for round in 0..24 {
+        let mut bytes = sound.clone();
+        // The table and what follows it, the vocabulary, are the touchy parts.
+        let reach = [64, 4_000, 700_000, sound.len()][round % 4];
+        for _ in 0..8 {
+            bytes[random(reach)] = random(256) as u8;
+        }
+        if let Ok(model) = super::of_file(&bytes) {
+            let vector = model.embed("What was decided about the ledger?");
+            assert!(vector.iter().all(|x| x.is_finite()), "round {round}");
+        }
+    }
+}

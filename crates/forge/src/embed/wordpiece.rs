@@ -8,7 +8,7 @@
 
 use unicode_normalization::UnicodeNormalization;
 
-use super::container::Container;
+use super::container::{Container, Unusable};
 
 pub(super) const UNKNOWN: u16 = 0;
 const BEGIN: u16 = 1;
@@ -44,14 +44,65 @@ enum Class {
 }
 
 impl WordPiece {
-    pub(super) fn new(container: &Container) -> WordPiece {
-        WordPiece {
-            text: container.section("vocab.text"),
-            lengths: container.section("vocab.lengths"),
-            starts: container.section("vocab.starts").as_chunks().0,
-            slots: container.section("vocab.slots").as_chunks().0,
-            classes: container.section("classes").as_chunks().0,
+    pub(super) fn new(container: &Container) -> Result<WordPiece, Unusable> {
+        let lengths = container.section("vocab.lengths")?;
+        let slots = container.section("vocab.slots")?.as_chunks().0;
+        if lengths.len() <= usize::from(END) || lengths.len() >= usize::from(u16::MAX) {
+            return Err(Unusable::Size("vocab.lengths".to_owned()));
         }
+        if slots.len() < 2 * lengths.len() {
+            return Err(Unusable::Size("vocab.slots".to_owned()));
+        }
+        Ok(WordPiece {
+            text: container.section("vocab.text")?,
+            lengths,
+            starts: container.items("vocab.starts", lengths.len().div_ceil(RUN))?,
+            slots,
+            classes: container.section("classes")?.as_chunks().0,
+        })
+    }
+
+    /// How many entries there are.
+    pub(super) fn words(&self) -> usize {
+        self.lengths.len()
+    }
+
+    /// Whether every entry lies within the text and stands where it is looked
+    /// for, and nothing else does.
+    pub(super) fn check(&self) -> Result<(), Unusable> {
+        let wrong = |name: &str| Err(Unusable::Values(name.to_owned()));
+        let mut at = 0;
+        for (id, &length) in self.lengths.iter().enumerate() {
+            if id % RUN == 0 && u32::from_le_bytes(self.starts[id / RUN]) as usize != at {
+                return wrong("vocab.starts");
+            }
+            at += usize::from(length);
+        }
+        if at != self.text.len() {
+            return wrong("vocab.text");
+        }
+        // As the converter fills it: then searches are short and end.
+        let mut slots = vec![u16::MAX; self.slots.len()];
+        for id in 0..self.lengths.len() as u16 {
+            let mut slot = hash(b"", self.entry(id)) % slots.len();
+            while slots[slot] != u16::MAX {
+                slot = (slot + 1) % slots.len();
+            }
+            slots[slot] = id;
+        }
+        if self
+            .slots
+            .iter()
+            .map(|id| u16::from_le_bytes(*id))
+            .ne(slots)
+        {
+            return wrong("vocab.slots");
+        }
+        let from = |entry: &[u8; 4]| u32::from_le_bytes(*entry) >> 3;
+        if self.classes.first().map(from) != Some(0) || !self.classes.is_sorted_by_key(from) {
+            return wrong("classes");
+        }
+        Ok(())
     }
 
     /// Between two and [`MAX_TOKENS`] ids, the marks at the ends included.
@@ -152,14 +203,7 @@ impl WordPiece {
     }
 
     fn id(&self, prefix: &[u8], piece: &[u8]) -> Option<u16> {
-        // FNV-1a; the converter fills the table with the same function.
-        let hash = prefix
-            .iter()
-            .chain(piece)
-            .fold(0x811c_9dc5_u32, |hash, &byte| {
-                (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193)
-            });
-        let mut slot = (hash ^ (hash >> 16)) as usize % self.slots.len();
+        let mut slot = hash(prefix, piece) % self.slots.len();
         // The table is half empty, so the search ends.
         loop {
             let id = u16::from_le_bytes(self.slots[slot]);
@@ -184,4 +228,15 @@ impl WordPiece {
         let start = u32::from_le_bytes(self.starts[id / RUN]) as usize + before;
         &self.text[start..start + usize::from(self.lengths[id])]
     }
+}
+
+/// FNV-1a; the converter fills the table with the same function.
+fn hash(prefix: &[u8], piece: &[u8]) -> usize {
+    let hash = prefix
+        .iter()
+        .chain(piece)
+        .fold(0x811c_9dc5_u32, |hash, &byte| {
+            (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193)
+        });
+    (hash ^ (hash >> 16)) as usize
 }

@@ -145,7 +145,14 @@ impl Index {
         let mut touched: Vec<u32> = Vec::new();
         let mut holding = Vec::new();
         let mut ideal = 0.0;
-        let mut files: HashMap<u32, f32> = HashMap::new();
+        let mut files: Vec<f32> = Vec::new();
+        let mut add = |file: u32, score: f32| {
+            let file = file as usize;
+            if file >= files.len() {
+                files.resize(file + 1, 0.0);
+            }
+            files[file] += score;
+        };
         let lists = terms
             .iter()
             .map(|t| Ok((t.clone(), self.postings(slots, t)?)))
@@ -177,13 +184,13 @@ impl Index {
                     Some((last, most)) if *last == file => *most = most.max(added),
                     _ => {
                         if let Some((file, most)) = best.replace((file, added)) {
-                            *files.entry(file).or_default() += most;
+                            add(file, most);
                         }
                     }
                 }
             }
             if let Some((file, most)) = best {
-                *files.entry(file).or_default() += most;
+                add(file, most);
             }
             holding.push((term, list.len()));
         }
@@ -196,7 +203,7 @@ impl Index {
             hits: best(hits, pool),
             holding,
             ideal,
-            files,
+            files: (0..).zip(files).filter(|(_, score)| *score > 0.0).collect(),
         })
     }
 
@@ -236,31 +243,62 @@ impl Index {
         pool: usize,
     ) -> Result<Vec<(u32, f32)>, Error> {
         let page_bytes = vectors::page_bytes(query.values.len());
+        let mut hits: Vec<(u32, f32)> = Vec::new();
+        // Only what beats the pool's worst so far is kept, so memory stays
+        // small however many passages there are.
+        let mut floor = f32::NEG_INFINITY;
+        self.each_vector_page(|page, bytes| {
+            if bytes.len() != page_bytes {
+                return;
+            }
+            vectors::scan_page(bytes, query, |slot, cosine| {
+                let chunk = page * vectors::PAGE + slot;
+                if cosine > floor && slots.file(chunk).is_some_and(allow) {
+                    hits.push((chunk, cosine));
+                }
+            });
+            if hits.len() > pool * 4 {
+                hits = best(std::mem::take(&mut hits), pool);
+                floor = hits.last().map_or(floor, |h| h.1 - f32::EPSILON);
+            }
+        })?;
+        Ok(best(hits, pool))
+    }
+
+    /// Pages of vectors in their order: from the file for the first question,
+    /// from memory for those that follow, as long as nobody changed them.
+    fn each_vector_page(&self, mut each: impl FnMut(u32, &[u8])) -> Result<(), Error> {
+        let mut kept = self.kept.borrow_mut();
         self.read(|db| {
-            let mut hits: Vec<(u32, f32)> = Vec::new();
-            // Only what beats the pool's worst so far is kept, so memory stays
-            // small however many passages there are.
-            let mut floor = f32::NEG_INFINITY;
+            let version = db.query_row("pragma data_version", [], |row| row.get(0))?;
+            if kept.version != version {
+                kept.pages = None;
+            }
+            if let Some(pages) = &kept.pages {
+                pages.iter().for_each(|(page, bytes)| each(*page, bytes));
+                return Ok(());
+            }
+            let keep = kept.asked && {
+                let size = "select coalesce(sum(length(data)), 0) from vector";
+                db.query_row(size, [], |row| row.get::<_, i64>(0))? <= vectors::MOST_KEPT as i64
+            };
+            let mut pages = Vec::new();
             let mut statement = db.prepare("select page, data from vector order by page")?;
             let mut rows = statement.query([])?;
             while let Some(row) = rows.next()? {
                 let page: u32 = row.get(0)?;
                 let bytes = row.get_ref(1)?.as_blob()?;
-                if bytes.len() != page_bytes {
-                    continue;
-                }
-                vectors::scan_page(bytes, query, |slot, cosine| {
-                    let chunk = page * vectors::PAGE + slot;
-                    if cosine > floor && slots.file(chunk).is_some_and(allow) {
-                        hits.push((chunk, cosine));
-                    }
-                });
-                if hits.len() > pool * 4 {
-                    hits = best(hits, pool);
-                    floor = hits.last().map_or(floor, |h| h.1 - f32::EPSILON);
+                each(page, bytes);
+                if keep {
+                    pages.push((page, bytes.to_vec()));
                 }
             }
-            Ok(best(hits, pool))
+            *kept = vectors::Kept {
+                asked: true,
+                version,
+                pages: keep.then_some(pages),
+            };
+            Ok(())
         })
     }
 
@@ -303,7 +341,7 @@ impl Index {
     /// left out.
     pub fn passages(&self, chunks: &[u32]) -> Result<Vec<Passage>, Error> {
         self.read(|db| {
-            let mut statement = db.prepare(&format!("{PASSAGE} where c.id = ?"))?;
+            let mut statement = db.prepare_cached(&format!("{PASSAGE} where c.id = ?"))?;
             let mut passages = Vec::with_capacity(chunks.len());
             for chunk in chunks {
                 if let Some(p) = statement.query_row([chunk], passage).optional()? {

@@ -2,11 +2,13 @@
 //! newer, someone else's, or damaged. Every state but "newer" ends with a usable
 //! index at the usual place; a newer one is left alone and ours stands beside it.
 
+use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, OptionalExtension, params};
 
+use super::vectors::Kept;
 use super::{Entry, Error, Kind, Stamp, Standing};
 
 /// "MFrg": marks an SQLite file as ours.
@@ -43,6 +45,7 @@ create table usage(path text primary key, last text not null, count integer not 
 pub struct Index {
     pub(super) db: Connection,
     pub(super) path: PathBuf,
+    pub(super) kept: RefCell<Kept>,
     opened: Witness,
 }
 
@@ -95,6 +98,13 @@ pub struct Counts {
     pub chunks: usize,
     pub embedded: usize,
     pub terms_total: u64,
+}
+
+/// How many passages there are, and how many have a vector.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Passages {
+    pub chunks: usize,
+    pub embedded: usize,
 }
 
 impl Index {
@@ -171,6 +181,7 @@ impl Index {
         Ok(Some(Index {
             db,
             path,
+            kept: RefCell::default(),
             opened: Witness::default(),
         }))
     }
@@ -186,8 +197,12 @@ impl Index {
     pub fn in_memory() -> Result<Index, Error> {
         let path = PathBuf::from(":memory:");
         let db = Connection::open_in_memory().map_err(|e| sqlite(&path, e))?;
-        let opened = Witness::default();
-        let index = Index { db, path, opened };
+        let index = Index {
+            db,
+            path,
+            kept: RefCell::default(),
+            opened: Witness::default(),
+        };
         index.prepare()?;
         Ok(index)
     }
@@ -204,21 +219,31 @@ impl Index {
     }
 
     pub fn counts(&self) -> Result<Counts, Error> {
+        let Passages { chunks, embedded } = self.passage_counts()?;
         self.read(|db| {
             let files =
                 db.query_row("select count(*) from file where problem is null", [], |r| {
                     r.get::<_, i64>(0)
                 })?;
-            let waiting: i64 =
-                db.query_row("select count(*) from chunk where embedded = 0", [], |r| {
-                    r.get(0)
-                })?;
-            let chunks: i64 = number(db, "chunks")?;
             Ok(Counts {
                 files: files as usize,
-                chunks: chunks as usize,
-                embedded: (chunks - waiting).max(0) as usize,
+                chunks,
+                embedded,
                 terms_total: number(db, "terms")? as u64,
+            })
+        })
+    }
+
+    /// What every question has to know; counting files reads all their rows.
+    pub fn passage_counts(&self) -> Result<Passages, Error> {
+        self.read(|db| {
+            let waiting: i64 = db
+                .prepare_cached("select count(*) from chunk where embedded = 0")?
+                .query_row([], |r| r.get(0))?;
+            let chunks: i64 = number(db, "chunks")?;
+            Ok(Passages {
+                chunks: chunks.max(0) as usize,
+                embedded: (chunks - waiting).max(0) as usize,
             })
         })
     }
@@ -407,8 +432,12 @@ impl Index {
         };
         let opened = open().and_then(|db| Ok((Witness::of(&db, path)?, db)));
         let (opened, db) = opened.map_err(|e| sqlite(path, e))?;
-        let path = path.to_owned();
-        Ok(Index { db, path, opened })
+        Ok(Index {
+            db,
+            path: path.to_owned(),
+            kept: RefCell::default(),
+            opened,
+        })
     }
 
     /// Whether the file is still the one that was opened, and nobody else has

@@ -51,6 +51,7 @@ impl Index {
         if changes.is_empty() {
             return Ok(());
         }
+        self.kept.get_mut().pages = None;
         let path = self.path.clone();
         let mut run = || -> rusqlite::Result<Result<(), postings::Damaged>> {
             let tx = self
@@ -95,6 +96,7 @@ impl Index {
     /// not given out again, so a vector that is still being computed for an old
     /// passage finds no new one to be mistaken for.
     pub fn clear(&mut self) -> Result<(), Error> {
+        self.kept.get_mut().pages = None;
         let path = self.path.clone();
         let mut run = || -> rusqlite::Result<()> {
             let tx = self
@@ -116,6 +118,7 @@ impl Index {
         if self.has_model(id, dimensions)? {
             return Ok(());
         }
+        self.kept.get_mut().pages = None;
         let model = format!("{id}/{dimensions}");
         let path = self.path.clone();
         let mut run = || -> rusqlite::Result<()> {
@@ -162,6 +165,7 @@ impl Index {
 
     /// Stores vectors. A passage that went away in the meantime is passed over.
     pub fn store_vectors(&mut self, vectors: &[(u32, Packed)]) -> Result<(), Error> {
+        self.kept.get_mut().pages = None;
         let path = self.path.clone();
         let mut run = || -> rusqlite::Result<()> {
             let tx = self

@@ -227,6 +227,53 @@ fn an_edit_keeps_the_vectors_of_what_did_not_change() {
 }
 
 #[test]
+fn vectors_kept_for_the_next_question_follow_every_change() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut ours = Index::open(folder.path()).unwrap().index;
+    ours.use_model("test", 4).unwrap();
+    ours.apply(vec![
+        put("a.md", "one"),
+        put("b.md", "two"),
+        put("c.md", "three"),
+    ])
+    .unwrap();
+    let ids: Vec<u32> = ours.to_embed(9).unwrap().iter().map(|it| it.0).collect();
+    let x = Packed::from(&[1.0, 0.0, 0.0, 0.0]);
+    let near = |index: &Index| -> Vec<u32> {
+        let slots = index.slots().unwrap();
+        let hits = index.vector_hits(&slots, &x, &|_| true, 10).unwrap();
+        hits.iter().map(|hit| hit.0).collect()
+    };
+    let kept = |index: &Index| index.kept.borrow().pages.is_some();
+    ours.store_vectors(&[(ids[0], x.clone())]).unwrap();
+    assert_eq!(near(&ours), ids[..1]);
+    assert!(!kept(&ours), "one question needs nothing kept");
+    assert_eq!(near(&ours), ids[..1]);
+    assert!(kept(&ours), "the second does");
+    assert_eq!(near(&ours), ids[..1]);
+
+    let mut theirs = Index::open_existing(folder.path()).unwrap().unwrap();
+    theirs.store_vectors(&[(ids[1], x.clone())]).unwrap();
+    assert_eq!(near(&ours), ids[..2], "another process embedded");
+    ours.store_vectors(&[(ids[2], x.clone())]).unwrap();
+    assert_eq!(near(&ours), ids, "we embedded");
+    theirs.apply(vec![remove("a.md")]).unwrap();
+    assert_eq!(near(&ours), ids[1..], "another process removed a file");
+    ours.apply(vec![remove("b.md")]).unwrap();
+    assert_eq!(near(&ours), ids[2..], "we did");
+    theirs.use_model("other", 4).unwrap();
+    assert!(
+        near(&ours).is_empty(),
+        "another model, nothing embedded yet"
+    );
+    theirs.touch(&["c.md"], "2026-03-01T09:00:00Z");
+    theirs.store_vectors(&[(ids[2], x.clone())]).unwrap();
+    assert_eq!(near(&ours), ids[2..]);
+    ours.clear().unwrap();
+    assert!(near(&ours).is_empty());
+}
+
+#[test]
 fn another_model_drops_vectors_and_keeps_text() {
     let mut index = Index::in_memory().unwrap();
     index.use_model("one", 4).unwrap();

@@ -47,7 +47,33 @@ impl Packed {
 }
 
 /// Calls `each` with the slot and cosine of every embedded passage of a page.
-pub(super) fn scan_page(page: &[u8], query: &Packed, mut each: impl FnMut(u32, f32)) {
+pub(super) fn scan_page(page: &[u8], query: &Packed, each: impl FnMut(u32, f32)) {
+    #[cfg(target_arch = "x86_64")]
+    {
+        if std::is_x86_feature_detected!("avx512bw")
+            && std::is_x86_feature_detected!("avx512vnni")
+            && query.values.len().is_multiple_of(64)
+        {
+            // SAFETY: the features were just detected, and the length checked;
+            // the function has no other requirements.
+            return unsafe { scan_avx512(page, query, each) };
+        }
+        if std::is_x86_feature_detected!("avx2") {
+            // SAFETY: the feature was just detected; the function has no other
+            // requirement than that.
+            return unsafe { scan_avx2(page, query, each) };
+        }
+    }
+    scan(page, query, dot, each);
+}
+
+#[inline(always)]
+fn scan(
+    page: &[u8],
+    query: &Packed,
+    dot: impl Fn(&[i8], &[u8]) -> i32,
+    mut each: impl FnMut(u32, f32),
+) {
     let slot = slot_bytes(query.values.len());
     for (i, bytes) in page.chunks_exact(slot).enumerate() {
         let (scale, values) = bytes.split_at(4);
@@ -61,18 +87,8 @@ pub(super) fn scan_page(page: &[u8], query: &Packed, mut each: impl FnMut(u32, f
 }
 
 /// Dot product of signed bytes; the second slice holds them as raw bytes.
-fn dot(a: &[i8], b: &[u8]) -> i32 {
-    #[cfg(target_arch = "x86_64")]
-    if std::is_x86_feature_detected!("avx2") {
-        // SAFETY: the feature was just detected; the function has no other
-        // requirement than that.
-        return unsafe { dot_avx2(a, b) };
-    }
-    dot_plain(a, b)
-}
-
 #[inline(always)]
-fn dot_plain(a: &[i8], b: &[u8]) -> i32 {
+fn dot(a: &[i8], b: &[u8]) -> i32 {
     a.iter()
         .zip(b)
         .map(|(a, b)| *a as i16 as i32 * (*b as i8) as i16 as i32)
@@ -82,9 +98,60 @@ fn dot_plain(a: &[i8], b: &[u8]) -> i32 {
 /// The plain loop, compiled for wider registers.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2")]
-fn dot_avx2(a: &[i8], b: &[u8]) -> i32 {
-    dot_plain(a, b)
+fn scan_avx2(page: &[u8], query: &Packed, each: impl FnMut(u32, f32)) {
+    scan(page, query, dot, each);
 }
+
+/// Products of four bytes at once, of which one side must be without a sign:
+/// the stored side gets 128 added, and the sum of the other side times 128 is
+/// taken off again. Sums are exact, so that every way gives the same cosine.
+///
+/// # Safety
+/// The query's length is a multiple of 64.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx512f,avx512bw,avx512vnni")]
+unsafe fn scan_avx512(page: &[u8], query: &Packed, each: impl FnMut(u32, f32)) {
+    use std::arch::x86_64::*;
+    let sum: i32 = query.values.iter().map(|&v| i32::from(v)).sum();
+    let offset = _mm512_set1_epi8(-128);
+    scan(
+        page,
+        query,
+        |a, b| {
+            let mut sums = [_mm512_setzero_si512(); 2];
+            let blocks = a.as_chunks::<64>().0.iter().zip(b.as_chunks::<64>().0);
+            for (at, (a, b)) in blocks.enumerate() {
+                // SAFETY: both are 64 bytes long.
+                let (a, b) = unsafe {
+                    (
+                        _mm512_loadu_si512(a.as_ptr().cast()),
+                        _mm512_loadu_si512(b.as_ptr().cast()),
+                    )
+                };
+                let sum = &mut sums[at % 2];
+                *sum = _mm512_dpbusd_epi32(*sum, _mm512_xor_si512(b, offset), a);
+            }
+            _mm512_reduce_add_epi32(_mm512_add_epi32(sums[0], sums[1])) - 128 * sum
+        },
+        each,
+    );
+}
+
+/// Pages that an index keeps for the next question, since reading them from
+/// its file takes several times as long as the scan.
+#[derive(Default)]
+pub(super) struct Kept {
+    /// Whether there was a question before. One that stays alone, as that of a
+    /// command does, needs nothing kept.
+    pub(super) asked: bool,
+    /// Counts the commits of others; the pages hold as long as it stays.
+    pub(super) version: i64,
+    pub(super) pages: Option<Vec<(u32, Vec<u8>)>>,
+}
+
+/// No more than this is kept: the vectors of some 690,000 passages. A larger
+/// index is read from its file for every question.
+pub(super) const MOST_KEPT: usize = 256 << 20;
 
 #[cfg(test)]
 mod tests {
@@ -117,9 +184,36 @@ mod tests {
 
     proptest! {
         #[test]
-        fn every_kernel_agrees(pairs in proptest::collection::vec((any::<i8>(), any::<u8>()), 0..500)) {
-            let (a, b): (Vec<i8>, Vec<u8>) = pairs.into_iter().unzip();
-            prop_assert_eq!(dot(&a, &b), dot_plain(&a, &b));
+        fn every_kernel_agrees(
+            (query, page) in (0usize..9).prop_flat_map(|blocks| {
+                // Lengths that the widest kernel takes, and others.
+                let length = blocks * 32;
+                (
+                    proptest::collection::vec(any::<i8>(), length),
+                    proptest::collection::vec(any::<u8>(), 5 * length),
+                )
+            })
+        ) {
+            let query = Packed { scale: 0.5, values: query };
+            let page: Vec<u8> = match query.values.len() {
+                0 => Vec::new(),
+                length => page
+                    .chunks(length)
+                    .flat_map(|values| 1f32.to_le_bytes().into_iter().chain(values.iter().copied()))
+                    .collect(),
+            };
+            let all = |scan: &dyn Fn(&mut dyn FnMut(u32, f32))| {
+                let mut seen = Vec::new();
+                scan(&mut |slot, cosine| seen.push((slot, cosine.to_bits())));
+                seen
+            };
+            let plain = all(&|each| scan(&page, &query, dot, each));
+            prop_assert_eq!(all(&|each| scan_page(&page, &query, each)), plain.clone());
+            #[cfg(target_arch = "x86_64")]
+            if std::is_x86_feature_detected!("avx2") {
+                // SAFETY: the feature was just detected.
+                prop_assert_eq!(all(&|each| unsafe { scan_avx2(&page, &query, each) }), plain);
+            }
         }
     }
 }

@@ -116,13 +116,13 @@ pub fn again(workspace: &Workspace, before: Fresh, opening: &mut Opening) -> Res
         && before.index.is_as_opened()
         && (before.in_memory().is_some() || manifest_is_there(workspace));
     if usable {
-        let differences = refresh::differences(&workspace.scan(), &before.catalogue, false);
-        if differences.none() {
+        let scan = workspace.scan();
+        if refresh::nothing_differs(&scan, &before.catalogue) {
             let kept = before.remarks.into_iter();
             let mut remarks: Vec<Remark> = kept
                 .filter(|remark| matches!(remark, Remark::InMemory(_) | Remark::Beside { .. }))
                 .collect();
-            remarks.extend(unreadable(differences.problems));
+            remarks.extend(unreadable_in(&scan));
             return Ok(Fresh {
                 refresh: None,
                 lock: None,
@@ -237,6 +237,10 @@ fn nothing(workspace: &Workspace, scan: &Scan) -> Result<Option<Fresh>, Error> {
     }))
 }
 
+fn unreadable_in(scan: &Scan) -> Vec<Remark> {
+    unreadable(scan.problems.iter().map(ToString::to_string).collect())
+}
+
 fn unreadable(problems: Vec<String>) -> Vec<Remark> {
     problems.into_iter().map(Remark::Unreadable).collect()
 }
@@ -247,9 +251,8 @@ fn unchanged(workspace: &Workspace, scan: &Scan) -> Result<Option<Fresh>, Error>
         return Ok(None);
     };
     let catalogue = index.catalogue()?;
-    let differences = refresh::differences(scan, &catalogue, false);
     // A manifest that somebody removed is written again.
-    if !differences.none() || !manifest_is_there(workspace) {
+    if !refresh::nothing_differs(scan, &catalogue) || !manifest_is_there(workspace) {
         return Ok(None);
     }
     Ok(Some(Fresh {
@@ -257,7 +260,7 @@ fn unchanged(workspace: &Workspace, scan: &Scan) -> Result<Option<Fresh>, Error>
         catalogue,
         refresh: None,
         lock: None,
-        remarks: unreadable(differences.problems),
+        remarks: unreadable_in(scan),
     }))
 }
 

@@ -16,6 +16,7 @@ use toml::de::{DeTable, DeValue};
 
 mod keys;
 
+use super::RelPath;
 use keys::{Fault, Given, KEYS, find, is_section, nearest, unknown};
 
 const FILE: &str = "memory-forge.toml";
@@ -55,6 +56,8 @@ pub struct SearchConfig {
     pub limit: usize,
     pub embed_budget_ms: u64,
     pub mode: SearchMode,
+    /// Instead of the built-in one.
+    pub model: Option<RelPath>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -343,6 +346,7 @@ impl Default for SearchConfig {
             limit: 5,
             embed_budget_ms: 300,
             mode: SearchMode::Hybrid,
+            model: None,
         }
     }
 }

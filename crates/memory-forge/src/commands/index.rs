@@ -44,7 +44,7 @@ pub(crate) struct IndexArgs {
 }
 
 pub(crate) fn run(args: IndexArgs, settings: &Settings, ui: &mut Ui) -> Result<Exit, CommandError> {
-    let mut memory = Memory::of(memory::workspace(settings, ui)?);
+    let mut memory = Memory::of(memory::workspace(settings, ui)?, settings);
     let mut watch = ui.watch();
     let (fresh, remarks) = memory.refreshed(settings.now, args.force, &mut watch)?;
     ui.remarks(&remarks);
@@ -56,7 +56,8 @@ pub(crate) fn run(args: IndexArgs, settings: &Settings, ui: &mut Ui) -> Result<E
     }
     let files = outcomes(fresh);
     if !args.no_vectors {
-        memory.embed(None, &mut watch)?;
+        let remarks = memory.embed(None, &mut watch)?;
+        ui.remarks(&remarks);
     }
     drop(watch);
     let index = memory.index().expect("it was refreshed above");

@@ -176,7 +176,7 @@ pub(crate) fn run(
             .hint("Say what to look for: `memory-forge search retry policy`"));
     }
     let since = args.since.as_deref().map(parse_since).transpose()?;
-    let mut memory = Memory::of(memory::workspace(settings, ui)?);
+    let mut memory = Memory::of(memory::workspace(settings, ui)?, settings);
     let workspace = memory.workspace.clone();
     let limit = args
         .limit

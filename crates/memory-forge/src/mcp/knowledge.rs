@@ -237,9 +237,9 @@ pub(super) fn save(call: &mut Call, arguments: &Arguments) -> Result<Reply, Comm
 pub(super) fn index(call: &mut Call, arguments: &Arguments) -> Result<Reply, CommandError> {
     let force = arguments.flag("force").unwrap_or(false);
     let now = call.now;
-    let (fresh, remarks) = call.memory.refreshed(now, force, &mut |_, _, _| {})?;
+    let (fresh, mut remarks) = call.memory.refreshed(now, force, &mut |_, _, _| {})?;
     let files = index::outcomes(fresh);
-    call.memory.embed(Some(EMBED), &mut |_, _, _| {})?;
+    remarks.extend(call.memory.embed(Some(EMBED), &mut |_, _, _| {})?);
     call.memory.release();
     let counts = match call.memory.index() {
         Some(index) => index.counts()?,

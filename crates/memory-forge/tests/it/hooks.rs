@@ -401,3 +401,13 @@ fn a_session_is_told_the_same_words_twice_and_another_one_others() {
     assert_eq!(told("one"), told("one"));
     assert_ne!(told("one"), told("two"));
 }
+
+/// At a random address the loader would have to correct every pointer in every
+/// constant table, which is a quarter of a hook's time.
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+#[test]
+fn the_program_is_linked_at_a_fixed_address() {
+    let binary = std::fs::read(env!("CARGO_BIN_EXE_memory-forge")).expect("it was built");
+    const EXECUTABLE: [u8; 2] = [2, 0];
+    assert_eq!(binary[16..18], EXECUTABLE);
+}

@@ -30,6 +30,7 @@ mod lint;
 mod manifest;
 mod merge;
 mod mind;
+mod model;
 mod organise;
 mod plugin;
 mod save;

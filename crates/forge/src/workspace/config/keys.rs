@@ -8,6 +8,7 @@ use std::fmt;
 use toml::de::DeValue;
 
 use super::{Config, ConfigProblem};
+use crate::workspace::RelPath;
 
 pub(super) struct Key {
     pub(super) name: &'static str,
@@ -28,6 +29,11 @@ pub(super) enum Kind {
         of: &'static [&'static str],
         get: fn(&Config) -> String,
         set: fn(&mut Config, &str),
+    },
+    /// A file of the workspace, and nothing outside of it; empty is none.
+    File {
+        get: fn(&Config) -> String,
+        set: fn(&mut Config, Option<RelPath>),
     },
 }
 
@@ -59,6 +65,14 @@ impl Key {
                 set(config, &text);
                 Ok(())
             }
+            (Kind::File { set, .. }, Given::Text(text)) => {
+                let file = match text.as_str() {
+                    "" => None,
+                    path => Some(RelPath::new(path).map_err(|_| refused())?),
+                };
+                set(config, file);
+                Ok(())
+            }
             _ => Err(refused()),
         }
     }
@@ -66,7 +80,7 @@ impl Key {
     pub(super) fn show(&self, config: &Config) -> String {
         match self.kind {
             Kind::Number { get, .. } => get(config).to_string(),
-            Kind::Choice { get, .. } => format!("\"{}\"", get(config)),
+            Kind::Choice { get, .. } | Kind::File { get, .. } => format!("\"{}\"", get(config)),
         }
     }
 }
@@ -79,6 +93,7 @@ impl fmt::Display for Kind {
                 let quoted: Vec<String> = of.iter().map(|one| format!("\"{one}\"")).collect();
                 write!(f, "one of {}", quoted.join(", "))
             }
+            Kind::File { .. } => f.write_str("a path inside the workspace"),
         }
     }
 }
@@ -231,6 +246,20 @@ pub(super) static KEYS: &[Key] = &[
                     c.search.mode = mode;
                 }
             },
+        },
+    },
+    Key {
+        name: "search.model",
+        about: "A model file that takes the place of the built-in one.",
+        old_name: None,
+        kind: Kind::File {
+            get: |c| {
+                c.search
+                    .model
+                    .as_ref()
+                    .map_or_else(String::new, |it| it.to_string())
+            },
+            set: |c, file| c.search.model = file,
         },
     },
     number!(

@@ -69,6 +69,7 @@ fn the_defaults_are_those_of_the_contract() {
         "search.limit 5",
         "search.embed_budget_ms 300",
         "search.mode \"hybrid\"",
+        "search.model \"\"",
         "audit.file_warn 500",
         "audit.file_critical 1000",
         "audit.skill_warn 300",

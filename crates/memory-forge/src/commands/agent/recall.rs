@@ -55,7 +55,7 @@ pub(super) fn run(
     let task = args.task.join(" ");
     let corrections = forge::corrections::Corrections::read(workspace)?;
     let forgotten = forget::forgotten(workspace)?;
-    let mut memory = Memory::of(workspace.clone());
+    let mut memory = Memory::of(workspace.clone(), settings);
     let ask = Ask {
         question: &task,
         mode: configured_mode(workspace),

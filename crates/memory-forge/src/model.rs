@@ -1,0 +1,98 @@
+//! Which model turns text into vectors: the one that the user's environment
+//! names, else the one that the workspace's settings name, else the built-in
+//! one. One that cannot be used is a warning, and searches go by full text;
+//! it never falls back to another model, whose vectors would be computed anew
+//! each time the file comes and goes.
+
+use std::fs;
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::time::SystemTime;
+
+use forge::embed::{self, Embedder};
+use forge::workspace::Workspace;
+
+/// A model stays in memory once it was read. A process that was given more
+/// different files than this has to be started again.
+const MOST_FILES: usize = 4;
+
+/// `MEMORY_FORGE_MODEL`, as the user wrote it.
+pub(crate) const VARIABLE: &str = "MEMORY_FORGE_MODEL";
+
+/// A file as it was when it was read.
+#[derive(Clone, PartialEq)]
+struct Seen {
+    path: PathBuf,
+    size: u64,
+    changed: Option<SystemTime>,
+}
+
+type Loaded = Result<&'static dyn Embedder, String>;
+
+static LOADED: Mutex<Vec<(Seen, Loaded)>> = Mutex::new(Vec::new());
+
+/// The model for a workspace, or why there is none.
+pub(crate) fn of(workspace: &Workspace, by_user: Option<&Path>) -> Loaded {
+    match (by_user, &workspace.config().search.model) {
+        // The user may name any file; a repository only its own.
+        (Some(path), _) => {
+            let told = |why: String| format!("`{VARIABLE}` names `{}`: {why}", path.display());
+            if !path.is_absolute() {
+                return Err(told("it must be an absolute path".to_owned()));
+            }
+            known(path, || read(path)).map_err(told)
+        }
+        (None, Some(file)) => {
+            let path = workspace.absolute(file);
+            let bytes = || {
+                let bytes = workspace.read_at_most(file, embed::MOST_BYTES);
+                bytes.map_err(|error| error.to_string())
+            };
+            known(&path, bytes).map_err(|why| {
+                format!("`search.model` in `memory-forge.toml` names `{file}`: {why}")
+            })
+        }
+        (None, None) => Ok(embed::builtin()),
+    }
+}
+
+/// The model of a file, read once for as long as it stays as it is.
+fn known(path: &Path, bytes: impl FnOnce() -> Result<Vec<u8>, String>) -> Loaded {
+    let about = fs::metadata(path).map_err(|error| format!("cannot read it: {error}"))?;
+    let seen = Seen {
+        path: path.to_owned(),
+        size: about.len(),
+        changed: about.modified().ok(),
+    };
+    let mut loaded = LOADED.lock().unwrap_or_else(|it| it.into_inner());
+    if let Some((_, model)) = loaded.iter().find(|(before, _)| *before == seen) {
+        return model.clone();
+    }
+    if loaded.len() == MOST_FILES {
+        return Err(format!(
+            "this process has read {MOST_FILES} model files; start it again"
+        ));
+    }
+    let model = bytes().and_then(|bytes| embed::of_file(&bytes).map_err(|it| it.to_string()));
+    loaded.push((seen, model.clone()));
+    model
+}
+
+fn read(path: &Path) -> Result<Vec<u8>, String> {
+    let whole = || -> std::io::Result<Vec<u8>> {
+        let file = fs::File::open(path)?;
+        // A pipe or a device would be waited for without end.
+        if !file.metadata()?.is_file() {
+            return Err(std::io::Error::other("it is not a file"));
+        }
+        let mut bytes = Vec::new();
+        file.take(embed::MOST_BYTES + 1).read_to_end(&mut bytes)?;
+        Ok(bytes)
+    };
+    let bytes = whole().map_err(|error| format!("cannot read it: {error}"))?;
+    match bytes.len() as u64 > embed::MOST_BYTES {
+        true => Err(format!("it has more than {} bytes", embed::MOST_BYTES)),
+        false => Ok(bytes),
+    }
+}
