@@ -7,7 +7,7 @@ use std::mem;
 
 use rmcp::model::RequestId;
 
-use crate::scan::IdScan;
+use super::scan::IdScan;
 
 /// All lines of one block of headers together.
 const HEADER_LIMIT: usize = 8_192;

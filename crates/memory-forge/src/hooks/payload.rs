@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::events::Event;
+use super::event::Event;
 
 /// More than this is not read; no field that we use is that far in.
 const MOST_BYTES: usize = 8 << 20;

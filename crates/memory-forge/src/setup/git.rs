@@ -76,14 +76,14 @@ pub(crate) fn with(current: Option<&str>) -> String {
             text.replace_range(span, &ours);
             text
         }
-        (_, None) => super::appended(text, &ours, newline),
+        (_, None) => super::lines::appended(text, &ours, newline),
     }
 }
 
 /// The same without our lines; none where the file was made for them.
 pub(crate) fn without(text: &str) -> Option<String> {
     match block(text) {
-        Some(span) => super::cut_out(text, span),
+        Some(span) => super::lines::cut_out(text, span),
         None => Some(text.to_owned()),
     }
 }

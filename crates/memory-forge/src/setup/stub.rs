@@ -39,7 +39,7 @@ pub(crate) fn with(current: Option<&str>) -> Result<String, Broken> {
         text.replace_range(span, &ours);
         return Ok(text);
     }
-    Ok(super::appended(text, &ours, newline))
+    Ok(super::lines::appended(text, &ours, newline))
 }
 
 /// The text without our lines; none where the file was made for them.
@@ -47,7 +47,7 @@ pub(crate) fn without(text: &str) -> Result<Option<String>, Broken> {
     let Some(span) = block(text)? else {
         return Ok(Some(text.to_owned()));
     };
-    Ok(super::cut_out(text, span))
+    Ok(super::lines::cut_out(text, span))
 }
 
 fn lines(newline: &str) -> String {

@@ -56,7 +56,7 @@ pub(crate) fn with(current: Option<&str>, program: &str) -> Result<String, Broke
     };
     let newline = if text.contains("\r\n") { "\r\n" } else { "\n" };
     let table = table(newline);
-    Ok(super::appended(&text, &table, newline))
+    Ok(super::lines::appended(&text, &table, newline))
 }
 
 /// The text without our table; none where the file was made for it.
