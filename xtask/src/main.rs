@@ -5,6 +5,7 @@ mod bench;
 mod bench_embed;
 mod convert_model;
 mod dist;
+mod fuzz;
 mod mcpb;
 mod soak;
 
@@ -38,6 +39,10 @@ Commands:
       Kill commands and hooks in the middle of their writes; nothing may be lost
   soak writers [--processes N] [--writes N]
       Let many processes write at once; every entry must be there once
+  fuzz [TARGET]... [--minutes N]
+      Try inputs that nobody would write, N CPU minutes for each target
+  fuzz keep [TARGET]...
+      Put the small ones of those that reached something new into `fuzz/corpus`
   dist [--target TARGET]... [--binary FILE] [--out FOLDER]
       Make what a release publishes: archives, npm packages, a Homebrew formula
   mcpb [--binary FILE]
@@ -59,6 +64,8 @@ fn main() -> ExitCode {
         ["bench", "embed"] => bench_embed::run(),
         ["soak", "kills", rest @ ..] => soak::kills(rest),
         ["soak", "writers", rest @ ..] => soak::writers(rest),
+        ["fuzz", "keep", rest @ ..] => fuzz::keep(rest),
+        ["fuzz", rest @ ..] => fuzz::run(rest),
         ["dist", rest @ ..] => dist::run(rest),
         ["mcpb", rest @ ..] => mcpb::run(rest),
         ["convert-model", from] => convert_model::run(from.as_ref(), &convert_model::builtin()),

@@ -11,7 +11,10 @@ pub(crate) fn run(data: &[u8]) {
     for anchor in [None, Some(date(2026, 11, 15)), Some(date(9999, 12, 31))] {
         at *= 0;
         for found in when::find(&text, anchor) {
-            assert!(found.span.start >= at && !found.span.is_empty(), "{found:?}");
+            assert!(
+                found.span.start >= at && !found.span.is_empty(),
+                "{found:?}"
+            );
             at = found.span.end;
             assert!(text.get(found.span.clone()).is_some(), "{found:?}");
             assert!(found.from <= found.to, "{found:?}");

@@ -32,7 +32,10 @@ pub(crate) fn run(data: &[u8]) {
             continue;
         };
         assert!(!text.is_empty() && text.len() <= limit);
-        assert_eq!(text.contains(&b'\n'), framing == Framing::Headers && text.contains(&b'\n'));
+        assert_eq!(
+            text.contains(&b'\n'),
+            framing == Framing::Headers && text.contains(&b'\n')
+        );
         let mut again = Framing::Headers.wrap(text.clone());
         again.extend(Framing::Lines.wrap(b"{}".to_vec()));
         let again = framed(limit, &again, size);

@@ -66,7 +66,10 @@ fn values(text: &str, name: &str) -> Vec<String> {
     let Ok(Some(Node::Object(object))) = parsed.map(|it| it.value) else {
         return Vec::new();
     };
-    let named = object.properties.into_iter().filter(|it| it.name.as_str() == name);
+    let named = object
+        .properties
+        .into_iter()
+        .filter(|it| it.name.as_str() == name);
     named
         .filter_map(|it| match it.value {
             Node::StringLit(text) => Some(text.value.into_owned()),

@@ -56,13 +56,3 @@ pub const TARGETS: [Target; 19] = [
     target("passages", 8192, passages::run),
     target("mind", 4096, mind::run),
 ];
-
-/// Runs one target by its name.
-///
-/// # Panics
-///
-/// Where there is no such target, or where it finds something wrong.
-pub fn run(name: &str, data: &[u8]) {
-    let target = TARGETS.iter().find(|target| target.name == name);
-    (target.expect("the name of a target").run)(data);
-}

@@ -39,7 +39,10 @@ pub(crate) fn run(data: &[u8]) {
     for side in [&ours, &theirs] {
         for line in side.lines().filter(plain) {
             let new = !base.contains(line.trim());
-            assert!(!new || merged.text.contains(line.trim()), "{line:?} {merged:?}");
+            assert!(
+                !new || merged.text.contains(line.trim()),
+                "{line:?} {merged:?}"
+            );
         }
     }
     if merged.conflicts > 0 {

@@ -40,19 +40,30 @@ pub(crate) fn run(data: &[u8]) {
     let decisions = mind.decisions().expect("it can be read").len();
     if mind.decide(&NewDecision::said(&new), now).is_ok() {
         keeps(&files[2], &read("DECISIONS"));
-        assert_eq!(mind.decisions().expect("it can be read").len(), decisions + 1);
+        assert_eq!(
+            mind.decisions().expect("it can be read").len(),
+            decisions + 1
+        );
     }
     if mind.task_add(&new, "In Progress", now).is_ok() {
         keeps(&files[1], &read("PROGRESS"));
     }
-    let all = |names: &[&str]| names.iter().map(|name| read(name) + "\n").collect::<String>();
+    let all = |names: &[&str]| {
+        names
+            .iter()
+            .map(|name| read(name) + "\n")
+            .collect::<String>()
+    };
     let before = all(&FILES);
     if mind.compress(false, now).is_err() {
         return;
     }
     let everything = all(&["STATE", "PROGRESS", "DECISIONS", "SESSION-LOG", "ARCHIVE"]);
     for line in before.lines().map(str::trim).filter(|it| it.len() > 1) {
-        assert!(everything.contains(line), "{line:?} is gone from {everything:?}");
+        assert!(
+            everything.contains(line),
+            "{line:?} is gone from {everything:?}"
+        );
     }
     mind.compress(false, now).expect("it went well before");
     let again = all(&["STATE", "PROGRESS", "DECISIONS", "SESSION-LOG", "ARCHIVE"]);

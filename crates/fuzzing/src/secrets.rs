@@ -9,7 +9,10 @@ pub(crate) fn run(data: &[u8]) {
     let mut expect = String::new();
     let mut at = 0;
     for secret in find(&text) {
-        assert!(secret.span.start >= at && !secret.span.is_empty(), "{secret:?}");
+        assert!(
+            secret.span.start >= at && !secret.span.is_empty(),
+            "{secret:?}"
+        );
         expect += text.get(at..secret.span.start).expect("whole characters");
         expect += &format!("‹redacted: {}›", secret.rule);
         at = secret.span.end;

@@ -14,7 +14,12 @@ pub(crate) fn manifest(data: &[u8]) {
     let [pick, summary, target, text] = texts(data);
     let before = Manifest::parse(text.as_str());
     assert_eq!(before.text(), text);
-    let _ = (before.mode(), before.age(), before.domains(), before.hub_map());
+    let _ = (
+        before.mode(),
+        before.age(),
+        before.domains(),
+        before.hub_map(),
+    );
     let _ = (before.retired(), before.config("root"));
     for entry in before.entries().iter().take(4) {
         if let Some(edit) = before.set_text(entry, &summary) {
@@ -22,7 +27,11 @@ pub(crate) fn manifest(data: &[u8]) {
             let shown = after.text();
             assert_eq!(after.entries().len(), before.entries().len(), "{shown:?}");
             for (new, old) in after.entries().iter().zip(before.entries()) {
-                assert_eq!((new.part, &new.target), (old.part, &old.target), "{shown:?}");
+                assert_eq!(
+                    (new.part, &new.target),
+                    (old.part, &old.target),
+                    "{shown:?}"
+                );
             }
         }
         if let Some(edit) = before.unlist(entry) {
@@ -71,8 +80,14 @@ pub(crate) fn closets(data: &[u8]) {
     let lines = entry.lines();
     let long: usize = lines.iter().map(|line| line.chars().count() + 1).sum();
     assert!(long <= closets::LONGEST_ENTRY, "{long}: {lines:?}");
-    assert!(lines.iter().all(|line| !line.contains(['\n', '\r'])), "{lines:?}");
-    let file = format!("# Closets\n\n## [[note]]\n{}\n\n## [[other]]\n", lines.join("\n"));
+    assert!(
+        lines.iter().all(|line| !line.contains(['\n', '\r'])),
+        "{lines:?}"
+    );
+    let file = format!(
+        "# Closets\n\n## [[note]]\n{}\n\n## [[other]]\n",
+        lines.join("\n")
+    );
     let read = closets::file::File::parse(file.as_str());
     let entries: Vec<_> = read.entries().collect();
     assert_eq!(entries.len(), 2, "{file}");

@@ -43,7 +43,12 @@ fn every_file_of_the_corpus_passes() {
 fn the_corpus_is_small_and_every_target_has_one() {
     for target in &TARGETS {
         let files = files(target.name);
-        assert!((1..=MOST_FILES).contains(&files.len()), "{}: {}", target.name, files.len());
+        assert!(
+            (1..=MOST_FILES).contains(&files.len()),
+            "{}: {}",
+            target.name,
+            files.len()
+        );
         for path in files {
             let length = fs::metadata(&path).expect("it is there").len() as usize;
             assert!(length <= target.longest, "{} is too long", path.display());

@@ -280,4 +280,5 @@ fn header_value<'a>(line: &'a [u8], name: &str) -> Option<&'a [u8]> {
 }
 
 #[cfg(test)]
+#[path = "framing/tests.rs"]
 mod tests;

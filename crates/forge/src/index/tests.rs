@@ -416,3 +416,50 @@ mod opening {
         }
     }
 }
+
+#[test]
+fn a_damaged_number_is_damage_and_never_a_size() {
+    for (key, value) in [
+        ("next_chunk", -1),
+        ("next_chunk", i64::MAX),
+        ("chunks", -5),
+        ("terms", i64::MIN),
+        ("dimensions", 1 << 39),
+        ("next_file", i64::MAX),
+    ] {
+        let mut index = Index::in_memory().unwrap();
+        index.apply(vec![put("a.md", "# A\n\ntides\n")]).unwrap();
+        let set = "insert or replace into meta(key, value) values(?, ?)";
+        index
+            .db
+            .execute(set, rusqlite::params![key, value])
+            .unwrap();
+        let refused = [
+            index.slots().err(),
+            index.counts().err(),
+            index.apply(vec![put("b.md", "# B\n\nmoon\n")]).err(),
+        ];
+        let refused: Vec<Error> = refused.into_iter().flatten().collect();
+        assert!(!refused.is_empty(), "{key} = {value}");
+        assert!(refused.iter().all(Error::is_damage), "{refused:?}");
+    }
+}
+
+#[test]
+fn a_number_that_is_only_too_large_costs_no_memory() {
+    let mut index = Index::in_memory().unwrap();
+    index.apply(vec![put("a.md", "# A\n\ntides\n")]).unwrap();
+    let set = "update meta set value = 4000000000 where key = 'next_chunk'";
+    index.db.execute(set, []).unwrap();
+    assert_eq!(asked(&index, "tides").len(), 1);
+}
+
+#[test]
+fn tables_of_another_shape_are_damage() {
+    let index = Index::in_memory().unwrap();
+    index
+        .db
+        .execute_batch("drop table usage; create table usage(x);")
+        .unwrap();
+    assert!(index.usage().is_err_and(|error| error.is_damage()));
+}
