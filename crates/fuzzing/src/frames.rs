@@ -14,7 +14,8 @@ use framing::{Frame, Framer, Framing};
 use rmcp::model::RequestId;
 use scan::IdScan;
 
-const LIMITS: [usize; 4] = [64, 8, 300, 4096];
+/// Above the length of a header, as the server's own limit is.
+const LIMITS: [usize; 4] = [64, 40, 300, 4096];
 
 /// The first byte chooses limit and size of the pieces.
 pub(crate) fn run(data: &[u8]) {

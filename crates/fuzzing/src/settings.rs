@@ -142,11 +142,9 @@ pub(crate) fn lines(data: &[u8]) {
     if !stub::is_in(&text)
         && let Ok(with) = stub::with(Some(&text))
     {
-        // In an open fence they are shown, not meant: nothing finds them there.
-        if stub::is_in(&with) {
-            assert_eq!(stub::with(Some(&with)).as_ref(), Ok(&with));
-            assert_eq!(stub::without(&with), Ok(Some(text.to_string())));
-        }
+        assert!(stub::is_in(&with), "{with:?}");
+        assert_eq!(stub::with(Some(&with)).as_ref(), Ok(&with));
+        assert_eq!(stub::without(&with), Ok(Some(text.to_string())));
     }
     if !git::is_in(&text) {
         let with = git::with(Some(&text));

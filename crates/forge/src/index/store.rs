@@ -499,7 +499,13 @@ fn state(path: &Path) -> Result<State, Error> {
     let word = |at: usize| {
         i32::from_be_bytes([header[at], header[at + 1], header[at + 2], header[at + 3]])
     };
+    // With other numbers here SQLite takes the file for one of a later version,
+    // which it may not write, or for text in another encoding.
+    let as_written = matches!((header[18], header[19]), (1 | 2, 1 | 2)) && word(56) == 1;
     let (version, application) = (word(60), word(68));
+    if application == APPLICATION && !as_written {
+        return Ok(State::Other("its header was damaged".into()));
+    }
     Ok(match (application, version) {
         (APPLICATION, VERSION) => State::Ours,
         (APPLICATION, v) if v > VERSION => State::Newer(v),

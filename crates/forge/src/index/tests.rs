@@ -463,3 +463,22 @@ fn tables_of_another_shape_are_damage() {
         .unwrap();
     assert!(index.usage().is_err_and(|error| error.is_damage()));
 }
+
+#[test]
+fn a_header_that_makes_the_index_read_only_is_damage() {
+    for at in [18, 19, 59] {
+        let folder = tempfile::tempdir().unwrap();
+        let mut index = Index::open(folder.path()).unwrap().index;
+        index.apply(vec![put("a.md", "# A\n\ntides\n")]).unwrap();
+        index.settle();
+        drop(index);
+        let path = folder.path().join("index.db");
+        let mut bytes = std::fs::read(&path).unwrap();
+        bytes[at] = 9;
+        std::fs::write(&path, bytes).unwrap();
+        let mut opened = Index::open(folder.path()).unwrap();
+        assert!(matches!(opened.note, Some(Note::Rebuilt(_))), "{at}");
+        let written = opened.index.apply(vec![put("b.md", "# B\n\nmoon\n")]);
+        assert!(written.is_ok(), "{at}: {written:?}");
+    }
+}
