@@ -5,6 +5,7 @@ mod bench;
 mod bench_embed;
 mod convert_model;
 mod dist;
+mod fuzz;
 mod mcpb;
 mod soak;
 
@@ -44,6 +45,10 @@ Commands:
       Call one server without end; its memory must not grow
   soak caps [--workspaces N] [--seed N]
       Random workspaces: briefings, MEMORY.md and closets stay below their caps
+  fuzz [TARGET]... [--minutes N]
+      Try inputs that nobody would write, N CPU minutes for each target
+  fuzz keep [TARGET]...
+      Put the small ones of those that reached something new into `fuzz/corpus`
   dist [--target TARGET]... [--binary FILE] [--out FOLDER]
       Make what a release publishes: archives, npm packages, a Homebrew formula
   mcpb [--binary FILE]
@@ -68,6 +73,8 @@ fn main() -> ExitCode {
         ["soak", "writers", rest @ ..] => soak::writers(rest),
         ["soak", "mcp", rest @ ..] => soak::mcp(rest),
         ["soak", "caps", rest @ ..] => soak::caps(rest),
+        ["fuzz", "keep", rest @ ..] => fuzz::keep(rest),
+        ["fuzz", rest @ ..] => fuzz::run(rest),
         ["dist", rest @ ..] => dist::run(rest),
         ["mcpb", rest @ ..] => mcpb::run(rest),
         ["convert-model", from] => convert_model::run(from.as_ref(), &convert_model::builtin()),

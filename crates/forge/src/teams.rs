@@ -113,6 +113,11 @@ pub fn merge(kind: Kind, base: &str, ours: &str, theirs: &str) -> Result<Merged,
     if [base, ours, theirs].iter().any(|it| has_markers(it)) {
         return Err(NotMerged::Markers);
     }
+    // A carriage return alone ends a line here and none for git, which would
+    // not see the markers behind it.
+    if [base, ours, theirs].iter().any(|it| has_lone_returns(it)) {
+        return Err(NotMerged::Unsafe);
+    }
     let texts = [base, ours, theirs].map(document::parse);
     let [base, ours, theirs] = [&texts[0], &texts[1], &texts[2]];
     let base = units::pieces(base, kind);
@@ -163,6 +168,11 @@ pub fn names_driver(workspace: &Workspace) -> bool {
     let text = path.ok().and_then(|it| workspace.text_if_there(&it).ok()?);
     let meant = |line: &str| !line.trim_start().starts_with('#') && line.contains(ATTRIBUTE);
     text.is_some_and(|text| text.lines().any(meant))
+}
+
+fn has_lone_returns(text: &str) -> bool {
+    let bytes = text.as_bytes();
+    memchr::memchr_iter(b'\r', bytes).any(|at| bytes.get(at + 1) != Some(&b'\n'))
 }
 
 fn has_markers(text: &str) -> bool {

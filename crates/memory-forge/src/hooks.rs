@@ -7,6 +7,7 @@
 //! deadline. What went wrong is noted for `doctor`.
 
 mod client;
+mod event;
 mod events;
 mod payload;
 mod sessions;
@@ -19,7 +20,7 @@ use std::sync::{Mutex, mpsc};
 use std::time::{Duration, Instant};
 
 use client::Client;
-use events::Event;
+use event::Event;
 use payload::{Payload, Reading};
 
 use crate::settings::Process;

@@ -10,17 +10,20 @@ use forge::workspace::{OutsideFile, RelPath, Workspace};
 use crate::report::CommandError;
 use crate::settings::Settings;
 
+mod client;
 mod entries;
 pub(crate) mod found;
 pub(crate) mod git;
 pub(crate) mod hooks;
 mod json;
+mod lines;
 mod plan;
 mod plugin;
 pub(crate) mod skills;
 mod stub;
 mod toml;
 
+pub(crate) use client::Client;
 pub(crate) use entries::calls_us;
 pub(crate) use hooks::HookSet;
 pub(crate) use plan::{Ask, Plan, install, uninstall};
@@ -28,53 +31,6 @@ pub(crate) use stub::tokens as stub_tokens;
 
 /// Whether `setup` writes the server's entry unless told otherwise.
 pub(crate) const MCP_BY_DEFAULT: bool = true;
-
-/// The agent clients that can be set up.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, ValueEnum)]
-pub(crate) enum Client {
-    Claude,
-    Codex,
-    #[value(name = "opencode")]
-    OpenCode,
-    Gemini,
-    Copilot,
-    Cursor,
-}
-
-impl Client {
-    pub(crate) const ALL: [Client; 6] = [
-        Client::Claude,
-        Client::Codex,
-        Client::OpenCode,
-        Client::Gemini,
-        Client::Copilot,
-        Client::Cursor,
-    ];
-
-    /// As it is typed.
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Client::Claude => "claude",
-            Client::Codex => "codex",
-            Client::OpenCode => "opencode",
-            Client::Gemini => "gemini",
-            Client::Copilot => "copilot",
-            Client::Cursor => "cursor",
-        }
-    }
-
-    /// As its makers write it.
-    pub(crate) fn title(self) -> &'static str {
-        match self {
-            Client::Claude => "Claude Code",
-            Client::Codex => "Codex",
-            Client::OpenCode => "OpenCode",
-            Client::Gemini => "Gemini CLI",
-            Client::Copilot => "Copilot CLI",
-            Client::Cursor => "Cursor",
-        }
-    }
-}
 
 /// For everyone who works on this project, or for one person everywhere.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, ValueEnum)]
@@ -265,47 +221,4 @@ impl Surroundings<'_> {
             }
         }
     }
-}
-
-/// A text with our lines at its end. The two ends of what is added tell how the
-/// file ended, so that taking it out again restores that.
-fn appended(text: &str, ours: &str, newline: &str) -> String {
-    if text.is_empty() {
-        ours.to_owned()
-    } else if text.ends_with('\n') {
-        format!("{text}{newline}{ours}{newline}")
-    } else {
-        format!("{text}{newline}{newline}{ours}")
-    }
-}
-
-/// A text without lines that [`appended`] put there; none where the file was
-/// made for them.
-fn cut_out(text: &str, span: std::ops::Range<usize>) -> Option<String> {
-    let (mut before, mut after) = (&text[..span.start], &text[span.end..]);
-    let own_line = after.strip_prefix("\r\n").or(after.strip_prefix('\n'));
-    if before.is_empty() && own_line == Some("") {
-        return None;
-    }
-    let cut = |text: &str| {
-        text.strip_suffix('\n')
-            .map(|t| t.strip_suffix('\r').unwrap_or(t).len())
-    };
-    match own_line {
-        Some(rest) => {
-            after = rest;
-            // The blank line before it came with it.
-            if let Some(shorter) = cut(before)
-                && before[..shorter].ends_with('\n')
-            {
-                before = &before[..shorter];
-            }
-        }
-        None => {
-            for _ in 0..2 {
-                before = cut(before).map_or(before, |shorter| &before[..shorter]);
-            }
-        }
-    }
-    Some(format!("{before}{after}"))
 }

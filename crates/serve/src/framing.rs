@@ -7,7 +7,7 @@ use std::mem;
 
 use rmcp::model::RequestId;
 
-use crate::scan::IdScan;
+use super::scan::IdScan;
 
 /// All lines of one block of headers together.
 const HEADER_LIMIT: usize = 8_192;
@@ -280,4 +280,5 @@ fn header_value<'a>(line: &'a [u8], name: &str) -> Option<&'a [u8]> {
 }
 
 #[cfg(test)]
+#[path = "framing/tests.rs"]
 mod tests;

@@ -97,9 +97,12 @@ impl Document {
             return Edit { span: own, text };
         }
         let tail = self.tail(&own, core.end);
+        // What says the same already keeps its line ends, which may be mixed.
+        let same = line_texts(self.str(&core)).eq(line_texts(&body));
+        let body = if same { self.str(&core) } else { &body };
         Edit {
+            text: format!("{body}{tail}"),
             span: core,
-            text: body + &tail,
         }
     }
 
@@ -274,10 +277,7 @@ impl Document {
     /// it. A fence or comment that it leaves open is closed, else it would
     /// swallow the sections behind it.
     fn prepared(&self, text: &str) -> String {
-        let mut lines: Vec<&str> = lines::split(text)
-            .map(|line| &line[..lines::without_end(line, 0..line.len()).end])
-            .skip_while(|line| is_blank(line))
-            .collect();
+        let mut lines: Vec<&str> = line_texts(text).skip_while(|line| is_blank(line)).collect();
         lines.truncate(
             lines
                 .iter()
@@ -348,6 +348,11 @@ impl Document {
 
 fn is_blank(line: &str) -> bool {
     line.trim_matches(lines::BLANK).is_empty()
+}
+
+/// The lines without their ends.
+fn line_texts(text: &str) -> impl Iterator<Item = &str> {
+    lines::split(text).map(|line| &line[..lines::without_end(line, 0..line.len()).end])
 }
 
 fn line_ends(text: &str) -> usize {

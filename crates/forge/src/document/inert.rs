@@ -97,7 +97,9 @@ fn marker(line: &str) -> Option<usize> {
         b'`' | b'~' => run >= 3,
         b'.' => line == "...",
         b'[' => {
+            // Of a definition, the name may go on in the next line.
             line.contains("]:")
+                || !closes(&line[1..])
                 || (matches!(bytes.get(1), Some(b' ' | b'x' | b'X')) && bytes.get(2) == Some(&b']'))
         }
         b'<' => {
@@ -118,6 +120,16 @@ fn marker(line: &str) -> Option<usize> {
         }
     };
     acts.then_some(0)
+}
+
+/// Whether a bracket is closed by one without a backslash before it.
+fn closes(rest: &str) -> bool {
+    let mut escaped = false;
+    rest.bytes().any(|byte| {
+        let closes = byte == b']' && !escaped;
+        escaped = byte == b'\\' && !escaped;
+        closes
+    })
 }
 
 /// Whatever follows: emphasis around it may end before the line does.

@@ -574,3 +574,26 @@ fn texts_made_to_hurt() {
         assert!(check_invariants(&document).is_ok());
     }
 }
+
+#[test]
+fn what_says_the_same_already_keeps_mixed_line_ends() {
+    let document = parse("\rA\r# T\nx\r\n");
+    let once = edited(&document, document.replace_section(0, "a\nb"));
+    let twice = edited(&once, once.replace_section(0, "a\nb"));
+    assert_eq!(twice.text, once.text);
+}
+
+#[test]
+fn a_definition_over_two_lines_is_text_too() {
+    for text in ["[: u\n[^]: n", "[a\n]: b", "[a\\]\n]: b"] {
+        let document = parse(inert_block(text));
+        assert!(
+            document
+                .blocks
+                .iter()
+                .all(|it| it.kind == BlockKind::Paragraph),
+            "{:?}",
+            document.text
+        );
+    }
+}

@@ -31,9 +31,13 @@ pub struct Slots {
 
 impl Slots {
     pub(super) fn load(db: &Connection) -> rusqlite::Result<Slots> {
-        let next = number(db, "next_chunk")? as usize;
-        let count = number(db, "chunks")?.max(0) as usize;
-        let terms = number(db, "terms")?.max(0);
+        // The last passage says how many there can be, so that a damaged number
+        // is not taken for a size.
+        let last: Option<u32> = db.query_row("select max(id) from chunk", [], |r| r.get(0))?;
+        let there = last.map_or(0, |last| last as usize + 1);
+        let next = (number(db, "next_chunk")? as usize).min(there);
+        let count = number(db, "chunks")? as usize;
+        let terms = number(db, "terms")?;
         let mut data = vec![0xff; next * SLOT_BYTES];
         let mut statement = db.prepare("select page, data from slot")?;
         let mut rows = statement.query([])?;
@@ -252,7 +256,8 @@ impl Index {
                 return;
             }
             vectors::scan_page(bytes, query, |slot, cosine| {
-                let chunk = page * vectors::PAGE + slot;
+                // A page of a number that is none belongs to no passage.
+                let chunk = page.saturating_mul(vectors::PAGE).saturating_add(slot);
                 if cosine > floor && slots.file(chunk).is_some_and(allow) {
                     hits.push((chunk, cosine));
                 }
@@ -451,7 +456,7 @@ impl Index {
                 merged
                     .entry(p.chunk)
                     .and_modify(|m| {
-                        m.body += p.body;
+                        m.body = m.body.saturating_add(p.body);
                         m.in_headings |= p.in_headings;
                         m.in_title |= p.in_title;
                     })

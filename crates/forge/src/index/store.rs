@@ -528,7 +528,13 @@ fn state(path: &Path) -> Result<State, Error> {
     let word = |at: usize| {
         i32::from_be_bytes([header[at], header[at + 1], header[at + 2], header[at + 3]])
     };
+    // With other numbers here SQLite takes the file for one of a later version,
+    // which it may not write, or for text in another encoding.
+    let as_written = matches!((header[18], header[19]), (1 | 2, 1 | 2)) && word(56) == 1;
     let (version, application) = (word(60), word(68));
+    if application == APPLICATION && !as_written {
+        return Ok(State::Other("its header was damaged".into()));
+    }
     Ok(match (application, version) {
         (APPLICATION, VERSION) => State::Ours,
         (APPLICATION, v) if v > VERSION => State::Newer(v),
@@ -555,33 +561,49 @@ fn remove_database(path: &Path) -> Result<(), Error> {
     Ok(())
 }
 
+/// A number that the index keeps of itself: a count, or an id to give out. One
+/// that no index can reach is damage, and never a size to make room for.
 pub(super) fn number(db: &Connection, key: &str) -> rusqlite::Result<i64> {
-    Ok(db
+    let value = db
         .query_row("select value from meta where key = ?", [key], |r| r.get(0))
         .optional()?
-        .unwrap_or(0))
+        .unwrap_or(0);
+    match (0..1 << 40).contains(&value) {
+        true => Ok(value),
+        false => Err(rusqlite::Error::IntegralValueOutOfRange(0, value)),
+    }
 }
 
+/// An error of SQLite as ours. Our statements are the same each time, so what
+/// they fail with is the fault of the file, unless it is the system's: a disk
+/// that is full, a lock, a folder that may not be written.
 pub(super) fn sqlite(path: &Path, source: rusqlite::Error) -> Error {
-    use rusqlite::ErrorCode::{DatabaseCorrupt, NotADatabase};
-    let damage = matches!(
+    use rusqlite::ErrorCode as Code;
+    let of_the_system = matches!(
         source.sqlite_error_code(),
-        Some(DatabaseCorrupt | NotADatabase)
-    ) || matches!(
-        source,
-        rusqlite::Error::FromSqlConversionFailure(..)
-            | rusqlite::Error::InvalidColumnType(..)
-            | rusqlite::Error::IntegralValueOutOfRange(..)
-            | rusqlite::Error::QueryReturnedNoRows
-    ) || source.to_string().contains("no such table");
-    if damage {
-        return Error::Damaged {
+        Some(
+            Code::PermissionDenied
+                | Code::OperationAborted
+                | Code::DatabaseBusy
+                | Code::DatabaseLocked
+                | Code::OutOfMemory
+                | Code::ReadOnly
+                | Code::OperationInterrupted
+                | Code::SystemIoFailure
+                | Code::DiskFull
+                | Code::CannotOpen
+                | Code::FileLockingProtocolFailed
+                | Code::NoLargeFileSupport
+        )
+    );
+    if of_the_system {
+        return Error::Sqlite {
             path: path.to_owned(),
-            why: source.to_string(),
+            source,
         };
     }
-    Error::Sqlite {
+    Error::Damaged {
         path: path.to_owned(),
-        source,
+        why: source.to_string(),
     }
 }

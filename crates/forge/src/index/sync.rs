@@ -183,6 +183,15 @@ impl Index {
     }
 }
 
+/// How long the vectors are; no model's are longer than this.
+fn dimensions(db: &Connection) -> rusqlite::Result<usize> {
+    let value = number(db, "dimensions")?;
+    match value <= 1 << 16 {
+        true => Ok(value as usize),
+        false => Err(rusqlite::Error::IntegralValueOutOfRange(0, value)),
+    }
+}
+
 /// What the model sees of a passage: where it stands, then what it says.
 pub(super) fn embedding_text(title: &str, headings: &str, text: &str) -> String {
     let mut out = String::with_capacity(title.len() + headings.len() + text.len() + 4);
@@ -212,7 +221,12 @@ struct Batch<'a> {
 
 impl<'a> Batch<'a> {
     fn begin(tx: &'a Transaction<'a>) -> rusqlite::Result<Batch<'a>> {
-        let next = number(tx, "next_chunk")? as u32;
+        let next = number(tx, "next_chunk")?;
+        // Some ids must be left to give out.
+        let next = u32::try_from(next)
+            .ok()
+            .filter(|next| *next < u32::MAX / 2)
+            .ok_or(rusqlite::Error::IntegralValueOutOfRange(0, next))?;
         Ok(Batch {
             tx,
             postings: Builder::default(),
@@ -222,7 +236,7 @@ impl<'a> Batch<'a> {
             next_file: number(tx, "next_file")?.max(1),
             live: number(tx, "chunks")?,
             terms: number(tx, "terms")?,
-            dimensions: number(tx, "dimensions")? as usize,
+            dimensions: dimensions(tx)?,
         })
     }
 
@@ -460,7 +474,9 @@ fn merge_segments(tx: &Transaction) -> rusqlite::Result<Result<(), postings::Dam
         .prepare_cached("select id, chunks from segment order by id")?
         .query_map([], |r| Ok((r.get(0)?, r.get(1)?)))?
         .collect::<rusqlite::Result<_>>()?;
-    let held: i64 = segments.iter().map(|s| s.1).sum();
+    let held = segments
+        .iter()
+        .fold(0, |sum: i64, s| sum.saturating_add(s.1));
     let live = number(tx, "chunks")?;
     let mostly_gone = held > 2 * live + 1000;
     if segments.len() <= MOST_SEGMENTS && !mostly_gone {
@@ -472,11 +488,14 @@ fn merge_segments(tx: &Transaction) -> rusqlite::Result<Result<(), postings::Dam
         // Merging a segment of half the index for a one-file edit would make
         // that edit slow; the rest together is small.
         let largest = segments.iter().map(|s| s.1).max().unwrap_or(0);
-        let small = segments.iter().filter(|s| s.1 * 4 < largest).count();
+        let small = segments
+            .iter()
+            .filter(|s| s.1.saturating_mul(4) < largest)
+            .count();
         let keep_large = small + 1 >= MOST_SEGMENTS / 2;
         segments
             .into_iter()
-            .filter(|s| !keep_large || s.1 * 4 < largest)
+            .filter(|s| !keep_large || s.1.saturating_mul(4) < largest)
             .collect()
     };
     let slots = super::query::Slots::load(tx)?;

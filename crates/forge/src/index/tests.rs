@@ -463,3 +463,69 @@ mod opening {
         }
     }
 }
+
+#[test]
+fn a_damaged_number_is_damage_and_never_a_size() {
+    for (key, value) in [
+        ("next_chunk", -1),
+        ("next_chunk", i64::MAX),
+        ("chunks", -5),
+        ("terms", i64::MIN),
+        ("dimensions", 1 << 39),
+        ("next_file", i64::MAX),
+    ] {
+        let mut index = Index::in_memory().unwrap();
+        index.apply(vec![put("a.md", "# A\n\ntides\n")]).unwrap();
+        let set = "insert or replace into meta(key, value) values(?, ?)";
+        index
+            .db
+            .execute(set, rusqlite::params![key, value])
+            .unwrap();
+        let refused = [
+            index.slots().err(),
+            index.counts().err(),
+            index.apply(vec![put("b.md", "# B\n\nmoon\n")]).err(),
+        ];
+        let refused: Vec<Error> = refused.into_iter().flatten().collect();
+        assert!(!refused.is_empty(), "{key} = {value}");
+        assert!(refused.iter().all(Error::is_damage), "{refused:?}");
+    }
+}
+
+#[test]
+fn a_number_that_is_only_too_large_costs_no_memory() {
+    let mut index = Index::in_memory().unwrap();
+    index.apply(vec![put("a.md", "# A\n\ntides\n")]).unwrap();
+    let set = "update meta set value = 4000000000 where key = 'next_chunk'";
+    index.db.execute(set, []).unwrap();
+    assert_eq!(asked(&index, "tides").len(), 1);
+}
+
+#[test]
+fn tables_of_another_shape_are_damage() {
+    let index = Index::in_memory().unwrap();
+    index
+        .db
+        .execute_batch("drop table usage; create table usage(x);")
+        .unwrap();
+    assert!(index.usage().is_err_and(|error| error.is_damage()));
+}
+
+#[test]
+fn a_header_that_makes_the_index_read_only_is_damage() {
+    for at in [18, 19, 59] {
+        let folder = tempfile::tempdir().unwrap();
+        let mut index = Index::open(folder.path()).unwrap().index;
+        index.apply(vec![put("a.md", "# A\n\ntides\n")]).unwrap();
+        index.settle();
+        drop(index);
+        let path = folder.path().join("index.db");
+        let mut bytes = std::fs::read(&path).unwrap();
+        bytes[at] = 9;
+        std::fs::write(&path, bytes).unwrap();
+        let mut opened = Index::open(folder.path()).unwrap();
+        assert!(matches!(opened.note, Some(Note::Rebuilt(_))), "{at}");
+        let written = opened.index.apply(vec![put("b.md", "# B\n\nmoon\n")]);
+        assert!(written.is_ok(), "{at}: {written:?}");
+    }
+}

@@ -432,37 +432,39 @@ fn columns(document: &Document, part: Part, header: &Row) -> Columns {
                 .to_lowercase()
         })
         .collect();
-    let find = |words: &[&str]| {
+    let find = |words: &[&str], taken: Option<usize>| {
         let named = |title: &String| words.iter().any(|word| title.contains(word));
-        titles.iter().position(named)
+        let mut found = (0..).zip(&titles).filter(|(_, title)| named(title));
+        found.find(|(at, _)| Some(*at) != taken).map(|(at, _)| at)
     };
-    let text = find(&[
+    let target = match part {
+        Part::Config => Some(1),
+        Part::HubMap => find(&["hub", "index", "closet", "file"], None).or(Some(1)),
+        _ => find(&["file", "path", "document", "note", "page"], None).or(Some(0)),
+    };
+    if part == Part::Config {
+        return Columns {
+            name: Some(0),
+            target,
+            ..Columns::default()
+        };
+    }
+    // A column that says where things are is none to write a summary into,
+    // whatever else stands in its title: `File (what it is)`.
+    let summary = [
         "summary",
         "purpose",
         "reason",
         "description",
         "content",
         "what",
-    ]);
-    let note = find(&["volatil", "fresh", "date", "archived", "updated"]);
-    match part {
-        Part::Config => Columns {
-            name: Some(0),
-            target: Some(1),
-            ..Columns::default()
-        },
-        Part::HubMap => Columns {
-            name: find(&["domain", "area"]),
-            target: find(&["hub", "index", "closet", "file"]).or(Some(1)),
-            text,
-            note,
-        },
-        _ => Columns {
-            name: find(&["domain", "area"]),
-            target: find(&["file", "path", "document", "note", "page"]).or(Some(0)),
-            text,
-            note,
-        },
+    ];
+    let note = ["volatil", "fresh", "date", "archived", "updated"];
+    Columns {
+        name: find(&["domain", "area"], None),
+        target,
+        text: find(&summary, target),
+        note: find(&note, target),
     }
 }
 

@@ -583,3 +583,12 @@ proptest! {
         prop_assert_eq!(&results[1], &expected);
     }
 }
+
+#[test]
+fn a_carriage_return_alone_is_left_to_git() {
+    let (base, ours, theirs) = ("- a\n", "- a\n- b\n", "- \rc\n");
+    assert_eq!(
+        merge(Kind::Pointers, base, ours, theirs),
+        Err(NotMerged::Unsafe)
+    );
+}

@@ -5,7 +5,7 @@
 
 use serde_json::{Value, json};
 
-use super::events::Event;
+use super::event::Event;
 use super::payload::Payload;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use super::events::Event;
+use super::event::Event;
 
 /// More than this is not read; no field that we use is that far in.
 const MOST_BYTES: usize = 8 << 20;
@@ -135,7 +135,8 @@ fn add(all: &mut Vec<u8>, piece: &[u8]) -> bool {
 }
 
 /// Text fields of the outermost object of a JSON text that does not parse,
-/// such as one that was cut off.
+/// such as one that was cut off. What lies deeper is somebody else's: a tool's
+/// input has a `cwd` too.
 fn salvage(text: &str) -> serde_json::Map<String, Value> {
     const WANTED: [&str; 12] = [
         "hook_event_name",
@@ -152,18 +153,38 @@ fn salvage(text: &str) -> serde_json::Map<String, Value> {
         "transcript_path",
     ];
     let mut fields = serde_json::Map::new();
-    for name in WANTED {
-        let Some(at) = text.find(&format!("\"{name}\"")) else {
-            continue;
-        };
-        let rest = text[at + name.len() + 2..].trim_start();
-        let Some(rest) = rest.strip_prefix(':') else {
-            continue;
-        };
-        let mut values = serde_json::Deserializer::from_str(rest).into_iter::<String>();
-        if let Some(Ok(value)) = values.next() {
-            fields.insert(name.to_owned(), Value::String(value));
+    let mut depth = 0_usize;
+    let mut key: Option<String> = None;
+    let mut at = 0;
+    while let Some(byte) = text.as_bytes().get(at) {
+        match byte {
+            b'{' | b'[' => {
+                depth += 1;
+                key = None;
+            }
+            b'}' | b']' => depth = depth.saturating_sub(1),
+            b',' => key = None,
+            b'"' => {
+                let mut strings = serde_json::Deserializer::from_str(&text[at..]).into_iter();
+                let Some(Ok(string)) = strings.next() else {
+                    break;
+                };
+                let string: String = string;
+                at += strings.byte_offset();
+                let rest = text[at..].trim_start();
+                match key.take() {
+                    _ if depth != 1 => {}
+                    None if rest.starts_with(':') => key = Some(string),
+                    Some(name) if WANTED.contains(&name.as_str()) => {
+                        fields.insert(name, Value::String(string));
+                    }
+                    _ => {}
+                }
+                continue;
+            }
+            _ => {}
         }
+        at += 1;
     }
     fields
 }
@@ -189,6 +210,14 @@ mod tests {
         assert_eq!(payload.text(&["cwd"]), Some("/w"));
         assert_eq!(payload.event(), Some(Event::SessionStart));
         assert!(payload.garbled.is_some());
+    }
+
+    #[test]
+    fn what_was_cut_off_is_read_at_its_outermost_level() {
+        let part = br#"{"tool_input":{"cwd":"/evil","l":["source","x"]},"note":"\"cwd\": \"/no\"","cwd" : "/w","x":{"sou"#;
+        let payload = Payload::parse(part);
+        assert_eq!(payload.text(&["cwd"]), Some("/w"));
+        assert_eq!(payload.text(&["source"]), None);
     }
 
     #[test]

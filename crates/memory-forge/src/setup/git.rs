@@ -9,6 +9,7 @@ use forge::workspace::Workspace;
 use forge::workspace::git::{self, Driver};
 
 use super::hooks::Program;
+use super::lines::{appended, cut_out, newline_of};
 
 pub(crate) const ATTRIBUTES: &str = ".gitattributes";
 
@@ -60,7 +61,8 @@ pub(crate) fn is_in(text: &str) -> bool {
 /// `.gitattributes` with our lines, at the end unless they are there already.
 pub(crate) fn with(current: Option<&str>) -> String {
     let text = current.unwrap_or_default();
-    let newline = if text.contains("\r\n") { "\r\n" } else { "\n" };
+    let found = block(text);
+    let newline = newline_of(found.clone().map_or(text, |span| &text[span]));
     let lines = teams::PATTERNS
         .iter()
         .map(|it| format!("{it} {}", teams::ATTRIBUTE));
@@ -69,21 +71,21 @@ pub(crate) fn with(current: Option<&str>) -> String {
         .chain([END.to_owned()])
         .collect();
     let ours = lines.join(newline);
-    match (current, block(text)) {
+    match (current, found) {
         (None, _) => ours + newline,
         (_, Some(span)) => {
             let mut text = text.to_owned();
             text.replace_range(span, &ours);
             text
         }
-        (_, None) => super::appended(text, &ours, newline),
+        (_, None) => appended(text, &ours, newline),
     }
 }
 
 /// The same without our lines; none where the file was made for them.
 pub(crate) fn without(text: &str) -> Option<String> {
     match block(text) {
-        Some(span) => super::cut_out(text, span),
+        Some(span) => cut_out(text, span),
         None => Some(text.to_owned()),
     }
 }

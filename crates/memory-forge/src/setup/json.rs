@@ -512,4 +512,5 @@ fn quoted(text: &str) -> String {
 }
 
 #[cfg(test)]
+#[path = "json/tests.rs"]
 mod tests;

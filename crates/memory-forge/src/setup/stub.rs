@@ -6,6 +6,7 @@ use forge::document;
 use forge::tokens;
 
 use super::json::Broken;
+use super::lines::{appended, cut_out, newline_of};
 
 const BEGIN: &str = "<!-- memory-forge:begin -->";
 const END: &str = "<!-- memory-forge:end -->";
@@ -32,14 +33,25 @@ pub(crate) fn with(current: Option<&str>) -> Result<String, Broken> {
     let Some(text) = current else {
         return Ok(format!("{}\n", lines("\n")));
     };
-    let newline = newline(text);
-    let ours = lines(newline);
     if let Some(span) = block(text)? {
+        let ours = lines(newline_of(&text[span.clone()]));
         let mut text = text.to_owned();
         text.replace_range(span, &ours);
         return Ok(text);
     }
-    Ok(super::appended(text, &ours, newline))
+    let newline = newline_of(text);
+    let ours = lines(newline);
+    let with = appended(text, &ours, newline);
+    if block(&with)?.is_none() {
+        // Shown, not meant: the next run would not find them and add them again.
+        let document = document::parse(text);
+        let open = document.code.last().map_or(0, |code| code.span.start);
+        return Err(Broken {
+            line: document.line_of(open),
+            what: "The code block is never closed, and what is added would be part of it".into(),
+        });
+    }
+    Ok(with)
 }
 
 /// The text without our lines; none where the file was made for them.
@@ -47,16 +59,12 @@ pub(crate) fn without(text: &str) -> Result<Option<String>, Broken> {
     let Some(span) = block(text)? else {
         return Ok(Some(text.to_owned()));
     };
-    Ok(super::cut_out(text, span))
+    Ok(cut_out(text, span))
 }
 
 fn lines(newline: &str) -> String {
     let all = format!("{BEGIN}\n{TEXT}\n{END}");
     all.replace('\n', newline)
-}
-
-fn newline(text: &str) -> &'static str {
-    if text.contains("\r\n") { "\r\n" } else { "\n" }
 }
 
 /// Where our lines are, comments included. Comments in code are shown, not
@@ -85,6 +93,14 @@ fn block(text: &str) -> Result<Option<std::ops::Range<usize>>, Broken> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_open_code_block_does_not_swallow_them() {
+        let text = "# A\n\n```\nlet x = 1;\n";
+        let broken = with(Some(text)).expect_err("they would be code");
+        assert_eq!(broken.line, 3);
+        assert!(with(Some(&format!("{text}```\n"))).is_ok());
+    }
 
     #[test]
     fn the_lines_are_few_and_cheap() {

@@ -7,6 +7,7 @@ use toml_edit::{Document, Item};
 
 use super::entries::SERVER;
 use super::json::Broken;
+use super::lines::{appended, cut_out, newline_of};
 
 const SERVERS: &str = "mcp_servers";
 
@@ -62,9 +63,9 @@ pub(crate) fn with(current: Option<&str>, program: &str) -> Result<String, Broke
     let Some(text) = base else {
         return Ok(format!("{}\n", table("\n")));
     };
-    let newline = if text.contains("\r\n") { "\r\n" } else { "\n" };
+    let newline = newline_of(&text);
     let table = table(newline);
-    Ok(super::appended(&text, &table, newline))
+    Ok(appended(&text, &table, newline))
 }
 
 /// The text without our table; none where the file was made for it.
@@ -77,28 +78,7 @@ pub(crate) fn without(text: &str) -> Result<Option<String>, Broken> {
     let Some(span) = extent(table) else {
         return Ok(Some(text.to_owned()));
     };
-    let (mut before, mut after) = (&text[..span.start], &text[span.end..]);
-    let own_line = after.strip_prefix("\r\n").or(after.strip_prefix('\n'));
-    if before.is_empty() && own_line == Some("") {
-        return Ok(None);
-    }
-    let cut = |text: &str| {
-        text.strip_suffix('\n')
-            .map(|t| t.strip_suffix('\r').unwrap_or(t).len())
-    };
-    if let Some(rest) = own_line {
-        after = rest;
-        if let Some(shorter) = cut(before)
-            && (before[..shorter].is_empty() || before[..shorter].ends_with('\n'))
-        {
-            before = &before[..shorter];
-        }
-    } else {
-        for _ in 0..2 {
-            before = cut(before).map_or(before, |shorter| &before[..shorter]);
-        }
-    }
-    Ok(Some(format!("{before}{after}")))
+    Ok(cut_out(text, span))
 }
 
 fn parse(text: &str) -> Result<Document<&str>, Broken> {

@@ -41,5 +41,6 @@ mod soak;
 mod sources;
 mod spec_files;
 mod stats;
+mod supply;
 mod tidy;
 mod upgrade;

@@ -46,6 +46,18 @@ const WRITES: [&str; 9] = [
 ];
 const WRITERS: [&str; 3] = ["workspace/disk.rs", "workspace/lock.rs", "index/store.rs"];
 
+/// Where a promise that the compiler cannot check is made, and why it must be.
+const UNSAFE: [(&str, &str); 5] = [
+    ("crates/forge/src/embed/kernels.rs", "vector instructions"),
+    ("crates/forge/src/index/vectors.rs", "vector instructions"),
+    ("crates/serve/src/ends.rs", "the signal of a parent's death"),
+    ("xtask/src/bench/closets.rs", "the CPU time of this process"),
+    (
+        "xtask/src/bench/speed/process.rs",
+        "what a child took of the machine",
+    ),
+];
+
 /// The compiled-in model is the one thing that is large by nature.
 const MAY_BE_LARGE: [&str; 1] = ["crates/forge/src/embed/"];
 const LARGE: u64 = 1_000_000;
@@ -94,6 +106,41 @@ fn nothing_opens_a_socket() {
     assert_none(
         &lines_with(&listeners, &words),
         "it listens, on the loopback, and asks nobody",
+    );
+}
+
+#[test]
+fn unsafe_code_is_where_it_is_known_to_be() {
+    let words = [
+        "unsafe {",
+        "unsafe fn",
+        "unsafe impl",
+        "unsafe extern",
+        "unsafe(",
+    ];
+    let mut sources = all_sources();
+    let known = |source: &Source| UNSAFE.iter().any(|(path, _)| source.path == *path);
+    for (path, why) in UNSAFE {
+        let there = sources.iter().find(|source| source.path == path);
+        let text = there.map(|source| source.text.as_str()).unwrap_or_default();
+        assert!(
+            text.contains("unsafe"),
+            "{path} no longer needs it for {why}: take it out"
+        );
+    }
+    sources.retain(|source| !known(source) && !source.path.ends_with("it/tidy.rs"));
+    let mut broken = Vec::new();
+    for source in &sources {
+        for (number, line) in (1..).zip(source.text.lines()) {
+            let code = line.split("//").next().unwrap_or(line);
+            if words.iter().any(|word| code.contains(word)) {
+                broken.push(format!("{}:{number}: `{}`", source.path, line.trim()));
+            }
+        }
+    }
+    assert_none(
+        &broken,
+        "new unsafe code is listed in tidy.rs with its reason, or avoided",
     );
 }
 

@@ -90,8 +90,10 @@ impl Arena {
     }
 }
 
+/// Starts a program and waits for its end; the second value is whether it left
+/// with 0.
 #[cfg(unix)]
-fn wait(mut command: Command) -> Result<(Sample, bool)> {
+pub(crate) fn wait(mut command: Command) -> Result<(Sample, bool)> {
     use std::time::Instant;
 
     let start = Instant::now();
@@ -131,6 +133,6 @@ fn wait(mut command: Command) -> Result<(Sample, bool)> {
 }
 
 #[cfg(not(unix))]
-fn wait(_: Command) -> Result<(Sample, bool)> {
+pub(crate) fn wait(_: Command) -> Result<(Sample, bool)> {
     bail!("this benchmark needs wait4, which only Unix has")
 }

@@ -381,3 +381,19 @@ proptest! {
         let _ = (manifest.mode(), manifest.domains(), manifest.age(), manifest.retired());
     }
 }
+
+#[test]
+fn a_summary_is_never_written_over_the_link() {
+    let text = "## Tier 1\n\n| File (what it is) | Summary |\n|---|---|\n| [[a]] | x |\n\n\
+                ## Tier 3\n\n| Document content |\n|---|\n| [[b]] |\n";
+    let manifest = Manifest::parse(text);
+    let [first, second] = manifest.entries() else {
+        panic!("{:?}", manifest.entries());
+    };
+    let edit = manifest
+        .set_text(first, "new")
+        .expect("there is a column for it");
+    let after = manifest.edited(vec![edit]).expect("it fits");
+    assert!(after.contains("| [[a]] | new |"), "{after}");
+    assert_eq!(manifest.set_text(second, "new"), None);
+}

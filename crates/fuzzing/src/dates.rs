@@ -1,0 +1,36 @@
+//! Dates in text: in order, on whole characters, and as they are written they
+//! are read again.
+
+use forge::document::when;
+use forge::document::{own_date, parse};
+use jiff::civil::date;
+
+pub(crate) fn run(data: &[u8]) {
+    let text = String::from_utf8_lossy(data);
+    let mut at = 0;
+    for anchor in [None, Some(date(2026, 11, 15)), Some(date(9999, 12, 31))] {
+        at *= 0;
+        for found in when::find(&text, anchor) {
+            assert!(
+                found.span.start >= at && !found.span.is_empty(),
+                "{found:?}"
+            );
+            at = found.span.end;
+            assert!(text.get(found.span.clone()).is_some(), "{found:?}");
+            assert!(found.from <= found.to, "{found:?}");
+            assert!(anchor.is_some() || !found.relative, "{found:?}");
+            assert!(found.overlaps(found.from, found.to));
+            let written = found.written();
+            if (1000..=9999).contains(&found.from.year()) {
+                let read = when::read(&written);
+                assert_eq!(read, Some((found.from, found.to)), "{written}");
+            }
+        }
+    }
+    if let Some((from, to)) = when::read(&text) {
+        let _ = from <= to;
+    }
+    let document = parse(text.as_ref());
+    let _ = own_date(&document, &text);
+    assert!(document.dates.is_sorted_by_key(|it| it.span.start));
+}

@@ -1,0 +1,70 @@
+//! The server's standard input: the same messages however the bytes are cut,
+//! none over the limit, and what is wrapped comes out as it went in.
+
+#![allow(dead_code, reason = "the server uses the rest of what is compiled in")]
+
+use crate::input::choice;
+
+#[path = "../../serve/src/framing.rs"]
+mod framing;
+#[path = "../../serve/src/scan.rs"]
+mod scan;
+
+use framing::{Frame, Framer, Framing};
+use rmcp::model::RequestId;
+use scan::IdScan;
+
+/// Above the length of a header, as the server's own limit is.
+const LIMITS: [usize; 4] = [64, 40, 300, 4096];
+
+/// The first byte chooses limit and size of the pieces.
+pub(crate) fn run(data: &[u8]) {
+    let Some((&first, bytes)) = data.split_first() else {
+        return;
+    };
+    let pick = char::from(first).to_string();
+    let limit = LIMITS[choice(&pick, LIMITS.len())];
+    let size = 1 + choice(&pick, 35) / LIMITS.len();
+    let whole = framed(limit, bytes, bytes.len().max(1));
+    assert_eq!(whole, framed(limit, bytes, size));
+    assert!(whole.len() <= bytes.len() + 1);
+    for frame in whole {
+        let Frame::Message { text, framing } = frame else {
+            continue;
+        };
+        assert!(!text.is_empty() && text.len() <= limit);
+        assert_eq!(
+            text.contains(&b'\n'),
+            framing == Framing::Headers && text.contains(&b'\n')
+        );
+        let mut again = Framing::Headers.wrap(text.clone());
+        again.extend(Framing::Lines.wrap(b"{}".to_vec()));
+        let again = framed(limit, &again, size);
+        assert_eq!(again.len(), 2, "{again:?}");
+        assert!(matches!(&again[0], Frame::Message { text: same, .. } if *same == text));
+    }
+    id(bytes);
+}
+
+fn framed(limit: usize, bytes: &[u8], size: usize) -> Vec<Frame> {
+    let mut framer = Framer::new(limit);
+    let mut frames = Vec::new();
+    for piece in bytes.chunks(size) {
+        framer.feed(piece, &mut frames);
+    }
+    framer.finish(&mut frames);
+    frames
+}
+
+/// The id of a message that is not kept is the one that a parser would find.
+fn id(bytes: &[u8]) {
+    let mut scan = IdScan::default();
+    bytes.chunks(3).for_each(|piece| scan.feed(piece));
+    let found = scan.id();
+    let Ok(message) = serde_json::from_slice::<serde_json::Value>(bytes) else {
+        return;
+    };
+    let real = message.get("id").cloned();
+    let real = real.and_then(|id| serde_json::from_value::<RequestId>(id).ok());
+    assert!(found.is_none() || found == real, "{found:?} {real:?}");
+}

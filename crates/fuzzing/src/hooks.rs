@@ -1,0 +1,79 @@
+//! What clients send to hooks: read whatever it is, and answered with one JSON
+//! object that carries the text as it was.
+
+#![allow(dead_code, reason = "the binary uses the rest of what is compiled in")]
+
+use serde_json::Value;
+
+#[path = "../../memory-forge/src/hooks/client.rs"]
+mod client;
+#[path = "../../memory-forge/src/hooks/event.rs"]
+mod event;
+#[path = "../../memory-forge/src/hooks/payload.rs"]
+mod payload;
+
+use client::Client;
+use payload::Payload;
+
+const FIELDS: [&str; 6] = [
+    "hook_event_name",
+    "session_id",
+    "cwd",
+    "source",
+    "reason",
+    "transcript_path",
+];
+
+pub(crate) fn run(data: &[u8]) {
+    let payload = Payload::parse(data);
+    let event = payload.event();
+    let client = Client::of(&payload, true, false);
+    let context = String::from_utf8_lossy(data);
+    let event = event.unwrap_or(event::Event::SessionStart);
+    for client in [client, Client::Unknown, Client::Copilot, Client::Claude] {
+        let reply = client.reply(event, &payload, Some(&context));
+        assert!(!reply.contains('\n'));
+        let reply: Value = serde_json::from_str(&reply).expect("a reply is JSON");
+        let fields = reply.as_object().expect("a reply is an object");
+        let specific = fields.get("hookSpecificOutput").unwrap_or(&reply);
+        let text = specific.get("additionalContext");
+        let text = text.or(specific.get("additional_context"));
+        assert!(text.is_none_or(|text| *text == *context));
+        assert_eq!(client.reply(event, &payload, None), "{}");
+    }
+    let Ok(Value::Object(_)) = serde_json::from_slice(data) else {
+        return;
+    };
+    // Cut off anywhere, it says nothing that the whole does not say.
+    let step = data.len() / 16 + 1;
+    for cut in (0..data.len()).step_by(step) {
+        let part = Payload::parse(&data[..cut]);
+        for name in FIELDS {
+            let value = part.text(&[name]);
+            let said = || values(&context, name);
+            assert!(
+                value.is_none_or(|value| said().iter().any(|it| it == value)),
+                "{name}: {value:?} of {context}, cut at {cut}"
+            );
+        }
+    }
+}
+
+/// Every text that the outermost object has under a name; there may be two.
+fn values(text: &str, name: &str) -> Vec<String> {
+    use jsonc_parser::ast::Value as Node;
+    let parsed = jsonc_parser::parse_to_ast(text, &Default::default(), &Default::default());
+    let Ok(Some(Node::Object(object))) = parsed.map(|it| it.value) else {
+        return Vec::new();
+    };
+    let named = object
+        .properties
+        .into_iter()
+        .filter(|it| it.name.as_str() == name);
+    named
+        .filter_map(|it| match it.value {
+            Node::StringLit(text) => Some(text.value.into_owned()),
+            _ => None,
+        })
+        .collect()
+}

@@ -1,0 +1,57 @@
+//! Two branches of one file: one side alone is the result, no line that a side
+//! added is lost, and merging again changes nothing.
+
+use forge::teams::{Kind, merge};
+
+use crate::input::{choice, texts};
+
+const KINDS: [Kind; 7] = [
+    Kind::Sessions,
+    Kind::Decisions,
+    Kind::Progress,
+    Kind::Archive,
+    Kind::Pointers,
+    Kind::Learnings,
+    Kind::State,
+];
+
+/// `pick ␞ base ␞ ours ␞ theirs`.
+pub(crate) fn run(data: &[u8]) {
+    let [pick, base, ours, theirs] = texts(data);
+    let kind = KINDS[choice(&pick, KINDS.len())];
+    for (left, right) in [(&ours, &ours), (&base, &ours), (&ours, &base)] {
+        let merged = merge(kind, &base, left, right).expect("one side is the result");
+        assert_eq!(merged.text, ours);
+    }
+    let Ok(merged) = merge(kind, &base, &ours, &theirs) else {
+        return;
+    };
+    assert_eq!(merge(kind, &base, &ours, &theirs).as_ref(), Ok(&merged));
+    // Every line that is new on a side is there, conflict or not, but for names
+    // and boxes, which follow rules of their own.
+    let plain = |line: &&str| {
+        line.trim().len() > 1
+            && !line.contains("DEC-")
+            && !line.to_lowercase().contains("session")
+            && !line.contains("- [")
+            && !line.contains("None")
+    };
+    for side in [&ours, &theirs] {
+        for line in side.lines().filter(plain) {
+            let new = !base.contains(line.trim());
+            assert!(
+                !new || merged.text.contains(line.trim()),
+                "{line:?} {merged:?}"
+            );
+        }
+    }
+    if merged.conflicts > 0 {
+        return;
+    }
+    for parent in [&ours, &theirs] {
+        for (left, right) in [(&merged.text, parent), (parent, &merged.text)] {
+            let again = merge(kind, parent, left, right).expect("one side is the result");
+            assert_eq!(again.text, merged.text);
+        }
+    }
+}

@@ -1,0 +1,79 @@
+//! State files that anyone may have written: a briefing keeps its caps, a new
+//! entry adds one, and compressing loses no line and is done once.
+
+use forge::mind::{BriefingAsk, MAX_BYTES, MAX_TOKENS, Mind, NewDecision, Source};
+use forge::workspace::Workspace;
+
+use crate::input::texts;
+use crate::scratch;
+
+const FILES: [&str; 4] = ["STATE", "PROGRESS", "DECISIONS", "SESSION-LOG"];
+
+/// `new text ␞ state ␞ progress ␞ decisions ␞ sessions`.
+pub(crate) fn run(data: &[u8]) {
+    let [new, files @ ..] = texts::<5>(data);
+    let folder = scratch::folder();
+    for (name, text) in FILES.iter().zip(&files) {
+        scratch::write(folder.path(), &format!(".mind/{name}.md"), text);
+    }
+    let workspace = Workspace::open(folder.path()).expect("a folder can be opened");
+    let mind = Mind::open(&workspace);
+    let now: jiff::Timestamp = "2026-11-15T12:00:00Z".parse().expect("a moment");
+    let ask = BriefingAsk {
+        source: Source::Startup,
+        max_tokens: MAX_TOKENS,
+        max_bytes: MAX_BYTES,
+        nonce: "n0nce",
+        now,
+        events: &[],
+        pointers: None,
+    };
+    let briefing = mind.briefing(&ask);
+    assert!(briefing.text.len() < MAX_BYTES, "{}", briefing.text.len());
+    let _ = (mind.nudge(now), mind.health(now), mind.primer(&ask));
+    let _ = (mind.state(), mind.progress());
+
+    let read = |name: &str| {
+        let path = folder.path().join(format!(".mind/{name}.md"));
+        std::fs::read_to_string(path).unwrap_or_default()
+    };
+    let decisions = mind.decisions().expect("it can be read").len();
+    if mind.decide(&NewDecision::said(&new), now).is_ok() {
+        keeps(&files[2], &read("DECISIONS"));
+        assert_eq!(
+            mind.decisions().expect("it can be read").len(),
+            decisions + 1
+        );
+    }
+    if mind.task_add(&new, "In Progress", now).is_ok() {
+        keeps(&files[1], &read("PROGRESS"));
+    }
+    let all = |names: &[&str]| {
+        names
+            .iter()
+            .map(|name| read(name) + "\n")
+            .collect::<String>()
+    };
+    let before = all(&FILES);
+    if mind.compress(false, now).is_err() {
+        return;
+    }
+    let everything = all(&["STATE", "PROGRESS", "DECISIONS", "SESSION-LOG", "ARCHIVE"]);
+    for line in before.lines().map(str::trim).filter(|it| it.len() > 1) {
+        assert!(
+            everything.contains(line),
+            "{line:?} is gone from {everything:?}"
+        );
+    }
+    mind.compress(false, now).expect("it went well before");
+    let again = all(&["STATE", "PROGRESS", "DECISIONS", "SESSION-LOG", "ARCHIVE"]);
+    assert_eq!(again, everything);
+}
+
+/// Every line of `before` is in `after`, in the same order.
+fn keeps(before: &str, after: &str) {
+    let mut rest = after.lines();
+    for line in before.lines().filter(|it| !it.trim().is_empty()) {
+        assert!(rest.any(|it| it == line), "{line:?} is gone from {after:?}");
+    }
+}

@@ -1,0 +1,30 @@
+//! Passages: within their size, in order, with every word of the text in one.
+
+use forge::document::parse;
+use forge::index::{Sizes, chunk::chunks};
+
+pub(crate) fn run(data: &[u8]) {
+    let Some((&first, rest)) = data.split_first() else {
+        return;
+    };
+    let text = String::from_utf8_lossy(rest);
+    let sizes = Sizes::up_to(20 + usize::from(first));
+    let document = parse(text.as_ref());
+    let passages = chunks(&document, sizes);
+    let mut together = String::new();
+    let mut line = 1;
+    for passage in &passages {
+        assert!(passage.tokens <= sizes.most, "{passage:?}");
+        assert!(passage.lines.0 <= passage.lines.1, "{passage:?}");
+        assert!(passage.lines.1 <= document.line_starts.len(), "{passage:?}");
+        assert!(passage.lines.0 >= line, "{passages:?}");
+        line = passage.lines.0;
+        together += &passage.text;
+        together.push('\n');
+    }
+    // Words that are never too long for a passage.
+    let words = text.split(|c: char| !c.is_ascii_alphanumeric());
+    for word in words.filter(|word| word.len() < 12) {
+        assert!(together.contains(word), "{word:?} of {text:?}");
+    }
+}
