@@ -11,7 +11,9 @@ use std::time::Duration;
 use http_body_util::combinators::BoxBody;
 use http_body_util::{BodyExt, Full};
 use hyper::body::{Bytes, Incoming};
-use hyper::header::{AUTHORIZATION, HOST, HeaderMap, HeaderValue, ORIGIN, WWW_AUTHENTICATE};
+use hyper::header::{
+    AUTHORIZATION, CONTENT_LENGTH, HOST, HeaderMap, HeaderValue, ORIGIN, WWW_AUTHENTICATE,
+};
 use hyper::service::service_fn;
 use hyper::{Request, Response, StatusCode, Uri};
 use hyper_util::rt::{TokioIo, TokioTimer};
@@ -220,6 +222,13 @@ impl<H: ServerHandler> Door<H> {
             let challenge = HeaderValue::from_static("Bearer realm=\"memory-forge\"");
             refused.headers_mut().insert(WWW_AUTHENTICATE, challenge);
             return Some(refused);
+        }
+        // Nobody waits for what would be refused in the end.
+        let length = headers.get(CONTENT_LENGTH).and_then(|it| it.to_str().ok());
+        let length = length.and_then(|it| it.trim().parse::<u128>().ok());
+        if length.is_some_and(|length| length > MAX_MESSAGE as u128) {
+            let why = "The message is too long";
+            return Some(refusal(StatusCode::PAYLOAD_TOO_LARGE, why));
         }
         None
     }
