@@ -191,7 +191,7 @@ fn write(chance: &mut Chance, root: &Path) -> Result<Newest> {
     let put = |path: &str, text: String| -> Result<()> {
         let file = root.join(path);
         std::fs::create_dir_all(file.parent().context("it has a folder")?)?;
-        let text = match path.len() % 7 == 0 {
+        let text = match path.len().is_multiple_of(7) {
             true => text.replace('\n', "\r\n"),
             false => text,
         };
@@ -251,7 +251,9 @@ fn write(chance: &mut Chance, root: &Path) -> Result<Newest> {
         "_MANIFEST.md",
         "# Context Routing\n<!-- memex-managed:2.1.3 -->\n\n## Hub Map\n| Domain | Hub | Summary |\n|---|---|---|\n| Docs | [[docs/_CLOSETS]] | All |\n".to_owned(),
     )?;
-    for number in 0..chance.below(45) {
+    // Few files mostly, and now and then more than fit.
+    let most = [4, 12, 45][chance.below(12) / 5];
+    for number in 0..chance.below(most) {
         let text = format!(
             "---\ntags: [{}]\ndate: 2026-01-{:02}\n---\n# {}\n\n{}\n\n## {}\n{}\n{}",
             line(chance).replace(['[', ']', '\n'], " "),
@@ -265,7 +267,7 @@ fn write(chance: &mut Chance, root: &Path) -> Result<Newest> {
         put(&format!("docs/note-{number}.md"), text)?;
     }
     // More pointers than fit, now and then; the newest is the last.
-    let topics = [0, 1, 5, 40, 250][chance.below(5)];
+    let topics = [0, 1, 5, 40, 250][chance.below(21) / 5];
     for number in 0..topics {
         let word = format!("topic-{number}-{}", chance.below(1_000_000));
         let day = format!("2026-{:02}-{:02}", number / 28 % 2 + 1, number % 28 + 1);
@@ -337,12 +339,12 @@ fn line(chance: &mut Chance) -> String {
 }
 
 fn block(chance: &mut Chance) -> String {
-    let lines = [1, 3, 20, 200][chance.below(16) / 5];
+    let lines = [1, 3, 20, 200][chance.below(31) / 10];
     (0..lines).map(|_| line(chance) + "\n").collect()
 }
 
 fn list(chance: &mut Chance, mark: &str) -> String {
-    let items = [0, 2, 8, 150][chance.below(16) / 5];
+    let items = [0, 2, 8, 150][chance.below(31) / 10];
     (0..items)
         .map(|_| format!("{mark}{}\n", line(chance)))
         .collect()

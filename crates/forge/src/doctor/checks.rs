@@ -332,18 +332,14 @@ fn answers(
                 };
                 recall::ask(index, catalogue, embedder, &ask)
             };
+            let found = ask(&quoted, Mode::Text, None)?;
             let path = entry.path.clone();
-            // What stands there word for word is looked for in the texts as
-            // well; only words in another order show that the postings are
-            // there.
-            let words: Vec<&str> = phrase.split(' ').rev().collect();
-            let words = words.join(" ");
-            for question in [&quoted, &words] {
-                let found = ask(question, Mode::Text, None)?;
-                let mut hits = found.hits.iter();
-                if hits.all(|hit| hit.passage.chunk != passage.chunk) {
-                    return Ok(Answered::No { path });
-                }
+            if found
+                .hits
+                .iter()
+                .all(|hit| hit.passage.chunk != passage.chunk)
+            {
+                return Ok(Answered::No { path });
             }
             let model = embed::builtin();
             let by_meaning = embedded > 0 && index.has_model(model.id(), model.dimensions())?;

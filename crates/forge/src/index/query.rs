@@ -383,21 +383,39 @@ impl Index {
         })
     }
 
-    /// Looks for lists that do not decode.
-    pub(super) fn check_postings(&self, wrong: &mut Vec<String>) -> Result<(), Error> {
+    /// Looks for lists that do not decode, and for passages with words that
+    /// none of them leads to.
+    pub(super) fn check_postings(
+        &self,
+        slots: &Slots,
+        wrong: &mut Vec<String>,
+    ) -> Result<(), Error> {
+        let mut reached = vec![false; slots.len()];
         let bad = self.read(|db| {
-            let mut statement = db.prepare("select list from post")?;
+            let mut statement =
+                db.prepare("select list from post where segment in (select id from segment)")?;
             let mut rows = statement.query([])?;
             let mut bad = 0;
             while let Some(row) = rows.next()? {
-                if postings::decode(row.get_ref(0)?.as_blob()?, |_| {}).is_err() {
-                    bad += 1;
-                }
+                let decoded = postings::decode(row.get_ref(0)?.as_blob()?, |posting| {
+                    if let Some(it) = reached.get_mut(posting.chunk as usize) {
+                        *it = true;
+                    }
+                });
+                bad += usize::from(decoded.is_err());
             }
             Ok(bad)
         })?;
         if bad > 0 {
             wrong.push(format!("{bad} posting lists are damaged"));
+        }
+        let has_words = |chunk: u32| slots.length(chunk).is_some_and(|terms| terms > 0);
+        let lost = (0u32..)
+            .zip(&reached)
+            .filter(|(chunk, reached)| !**reached && has_words(*chunk))
+            .count();
+        if lost > 0 {
+            wrong.push(format!("no word leads to {lost} passages"));
         }
         Ok(())
     }

@@ -385,7 +385,7 @@ impl Index {
         if orphans > 0 {
             wrong.push(format!("{orphans} passages belong to no file"));
         }
-        self.check_postings(&mut wrong)?;
+        self.check_postings(&slots, &mut wrong)?;
         Ok(wrong)
     }
 

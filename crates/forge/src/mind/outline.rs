@@ -15,6 +15,7 @@ const IN_ALL: usize = 24 << 10;
 /// What is kept of a log's two ends.
 const HEAD: usize = 12 << 10;
 const TAIL: usize = 12 << 10;
+const OF_LINE: usize = 1 << 10;
 
 /// The sections whose title `wanted` names, each cut to a few kilobytes.
 pub(super) fn sections(text: &str, wanted: impl Fn(&str) -> bool) -> Cow<'_, str> {
@@ -57,7 +58,17 @@ pub(super) fn ends(text: &str) -> Cow<'_, str> {
             break;
         }
     }
-    let from = from.unwrap_or_else(|| line_after(text, text.len() - TAIL).max(head));
+    let from = from.unwrap_or_else(|| {
+        // All in the middle belongs to the last entry. A line that is longer
+        // than an end is shown by its beginning, which says what it is about.
+        let from = line_after(text, text.len() - TAIL).max(head);
+        let line = text[head..from].lines().next().unwrap_or_default();
+        if line.len() > OF_LINE {
+            out.push_str(&line[..line.floor_char_boundary(OF_LINE)]);
+            out.push_str(" […]\n");
+        }
+        from
+    });
     out.push('\n');
     out.push_str(whole_lines(&text[from..], TAIL));
     Cow::Owned(out)
@@ -232,5 +243,17 @@ mod tests {
         let text = format!("# S\n\n## Next Action\nShip {text}\n");
         let kept = sections(&text, |title| title == "next action");
         assert!(kept.starts_with("## Next Action\nShip é") && kept.len() < 7 << 10);
+    }
+
+    #[test]
+    fn a_long_line_of_the_newest_entry_shows_how_it_begins() {
+        let long = "word ".repeat(10_000);
+        let text = format!("# Log\n\n## One\n- **Summary:** Began {long}\n- **Next:** Ship\n");
+        let kept = ends(&text);
+        assert!(kept.contains("## One\n- **Summary:** Began word"), "{kept}");
+        assert!(
+            kept.contains("[…]\n") && kept.contains("- **Next:** Ship"),
+            "{kept}"
+        );
     }
 }

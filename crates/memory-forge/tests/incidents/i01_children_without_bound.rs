@@ -208,6 +208,7 @@ fn ten_thousand_calls_do_not_make_the_server_grow() {
         calls: 10_000,
     };
     let report = report.run().unwrap_or_else(|error| panic!("{error:#}"));
+    println!("{report}");
     assert!(report.grown() < 0.10, "{report}");
 }
 

@@ -15,6 +15,7 @@ fn random_workspaces_stay_below_every_cap_and_keep_their_newest() {
         seed: 20_260_301,
     };
     let report = soak.run().unwrap_or_else(|error| panic!("{error:#}"));
+    println!("{report}");
     assert_eq!(report.workspaces, 200);
 }
 
