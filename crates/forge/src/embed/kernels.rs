@@ -266,7 +266,8 @@ mod x86 {
 
     use super::Tile;
     use crate::embed::maths::{
-        self, Attended, BLOCK, BLOCK_BYTES, Columns, GROUP, Linear, Pair, QUERIES, Rounded,
+        self, Attended, BLOCK, BLOCK_BYTES, Columns, GROUP, Linear, MOST_KEYS, PairRows, QUERIES,
+        Rounded,
     };
 
     #[target_feature(enable = "avx2")]
@@ -289,18 +290,19 @@ mod x86 {
     }
 
     #[target_feature(enable = "avx2")]
-    fn pair_sums_avx2(rows: &[[Pair; QUERIES]], columns: &[Columns]) -> [[i32; BLOCK]; QUERIES] {
+    fn pair_sums_avx2(rows: &PairRows, columns: &[Columns]) -> [[i32; BLOCK]; QUERIES] {
         let mut out = [[0; BLOCK]; QUERIES];
         // Half of the rows at a time, so that sums stay in registers.
         for first in (0..QUERIES).step_by(4) {
             let mut sums = [[_mm256_setzero_si256(); 2]; 4];
-            for (row, columns) in rows.iter().zip(columns) {
+            let rows = &rows[first..first + 4];
+            for (at, columns) in columns.iter().enumerate().take(MOST_KEYS / 2) {
                 for half in 0..2 {
                     // SAFETY: 16 numbers are two times 32 bytes.
                     let columns =
                         unsafe { _mm256_loadu_si256(columns.as_ptr().add(8 * half).cast()) };
-                    for (sums, &a) in sums.iter_mut().zip(&row[first..]) {
-                        let product = _mm256_madd_epi16(_mm256_set1_epi32(a), columns);
+                    for (sums, row) in sums.iter_mut().zip(rows) {
+                        let product = _mm256_madd_epi16(_mm256_set1_epi32(row[at]), columns);
                         sums[half] = _mm256_add_epi32(sums[half], product);
                     }
                 }
@@ -316,13 +318,13 @@ mod x86 {
     }
 
     #[target_feature(enable = "avx2,avx512f,avx512bw,avx512vnni")]
-    fn pair_sums_avx512(rows: &[[Pair; QUERIES]], columns: &[Columns]) -> [[i32; BLOCK]; QUERIES] {
+    fn pair_sums_avx512(rows: &PairRows, columns: &[Columns]) -> [[i32; BLOCK]; QUERIES] {
         let mut sums = [_mm512_setzero_si512(); QUERIES];
-        for (row, columns) in rows.iter().zip(columns) {
+        for (at, columns) in columns.iter().enumerate().take(MOST_KEYS / 2) {
             // SAFETY: 16 numbers are 64 bytes.
             let columns = unsafe { _mm512_loadu_si512(columns.as_ptr().cast()) };
-            for (sum, &a) in sums.iter_mut().zip(row) {
-                *sum = _mm512_dpwssd_epi32(*sum, columns, _mm512_set1_epi32(a));
+            for (sum, row) in sums.iter_mut().zip(rows) {
+                *sum = _mm512_dpwssd_epi32(*sum, columns, _mm512_set1_epi32(row[at]));
             }
         }
         let mut out = [[0; BLOCK]; QUERIES];
@@ -463,7 +465,8 @@ mod arm {
 
     use super::Tile;
     use crate::embed::maths::{
-        self, Attended, BLOCK, BLOCK_BYTES, Columns, GROUP, Linear, Pair, QUERIES, Rounded,
+        self, Attended, BLOCK, BLOCK_BYTES, Columns, GROUP, Linear, MOST_KEYS, PairRows, QUERIES,
+        Rounded,
     };
 
     #[target_feature(enable = "neon")]
@@ -474,18 +477,20 @@ mod arm {
     }
 
     #[target_feature(enable = "neon")]
-    fn pair_sums_neon(rows: &[[Pair; QUERIES]], columns: &[Columns]) -> [[i32; BLOCK]; QUERIES] {
+    fn pair_sums_neon(rows: &PairRows, columns: &[Columns]) -> [[i32; BLOCK]; QUERIES] {
         let mut out = [[0; BLOCK]; QUERIES];
         // A quarter of the rows at a time, so that sums stay in registers.
         for first in (0..QUERIES).step_by(2) {
             let mut sums = [[vdupq_n_s32(0); 4]; 2];
-            for (row, columns) in rows.iter().zip(columns) {
+            let rows = &rows[first..first + 2];
+            for (at, columns) in columns.iter().enumerate().take(MOST_KEYS / 2) {
                 for part in 0..4 {
                     // SAFETY: 16 numbers are four times 16 bytes.
                     let columns = unsafe { vld1q_s32(columns.as_ptr().add(4 * part)) };
                     let low = vmovn_s32(columns);
                     let high = vshrn_n_s32::<16>(columns);
-                    for (sums, &a) in sums.iter_mut().zip(&row[first..]) {
+                    for (sums, row) in sums.iter_mut().zip(rows) {
+                        let a = row[at];
                         sums[part] = vmlal_n_s16(sums[part], low, a as i16);
                         sums[part] = vmlal_n_s16(sums[part], high, (a >> 16) as i16);
                     }

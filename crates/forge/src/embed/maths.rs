@@ -189,12 +189,14 @@ const FINE: f32 = 4095.0;
 /// most [`FINE`] fit into 31 bits.
 const COARSE: f32 = 2047.0;
 /// No text is longer, or the sums would overflow.
-const MOST_KEYS: usize = 256;
+pub(super) const MOST_KEYS: usize = 256;
 
 /// Two numbers of 16 bits that are multiplied and added together, the first in
 /// the low half.
 pub(super) type Pair = i32;
 pub(super) type Columns = [Pair; BLOCK];
+/// The pairs of every row side by side, as many as there are columns.
+pub(super) type PairRows = [[Pair; MOST_KEYS / 2]; QUERIES];
 
 #[inline(always)]
 fn pair(low: i32, high: i32) -> Pair {
@@ -204,10 +206,11 @@ fn pair(low: i32, high: i32) -> Pair {
 /// `out[q][c]` = the products of row `q` of `rows` with column `c`, pair by
 /// pair. The vector kernels compute the same sums, which are exact.
 #[inline(always)]
-pub(super) fn pair_sums(rows: &[[Pair; QUERIES]], columns: &[Columns]) -> [[i32; BLOCK]; QUERIES] {
+pub(super) fn pair_sums(rows: &PairRows, columns: &[Columns]) -> [[i32; BLOCK]; QUERIES] {
     let mut sums = [[0; BLOCK]; QUERIES];
-    for (row, columns) in rows.iter().zip(columns) {
-        for (sums, &a) in sums.iter_mut().zip(row) {
+    for (at, columns) in columns.iter().enumerate() {
+        for (sums, row) in sums.iter_mut().zip(rows) {
+            let a = row[at];
             for (sum, &b) in sums.iter_mut().zip(columns) {
                 *sum += i32::from(a as i16) * i32::from(b as i16) + (a >> 16) * (b >> 16);
             }
@@ -224,7 +227,6 @@ pub(super) struct Attended {
     /// A head's values: two halves of 16 coordinates, in each pairs of keys.
     values: [Vec<Columns>; 2],
     scores: Vec<[f32; BLOCK]>,
-    weights: Vec<[Pair; QUERIES]>,
 }
 
 /// Attention of every head. `qkv` holds query, key and value of a token side
@@ -236,13 +238,16 @@ pub(super) fn attention(
     width: usize,
     out: &mut [f32],
     room: &mut Attended,
-    pair_sums: impl Fn(&[[Pair; QUERIES]], &[Columns]) -> [[i32; BLOCK]; QUERIES],
+    pair_sums: impl Fn(&PairRows, &[Columns]) -> [[i32; BLOCK]; QUERIES],
 ) {
     let rows = qkv.len() / (3 * width);
     assert!(rows <= MOST_KEYS, "sums of more keys may overflow");
     let blocks = rows.div_ceil(BLOCK);
     room.scores.clear();
     room.scores.resize(blocks * QUERIES, [0.0; BLOCK]);
+    // First a few queries, then how much of every key each of them gets. Rows
+    // of queries that are not there count for nothing.
+    let mut pairs: PairRows = [[0; MOST_KEYS / 2]; QUERIES];
     for head in (0..width).step_by(HEAD) {
         let part = |row: usize, which: usize| -> &[f32; HEAD] {
             qkv[row * 3 * width + which * width + head..]
@@ -304,19 +309,18 @@ pub(super) fn attention(
 
         for first in (0..rows).step_by(QUERIES) {
             let here = (rows - first).min(QUERIES);
-            let mut queries = [[0; QUERIES]; HEAD / 2];
-            for query in 0..here {
+            for (query, row) in pairs.iter_mut().enumerate().take(here) {
                 let mut steps = [0i32; HEAD];
                 for (step, &x) in steps.iter_mut().zip(part(first + query, 0)) {
                     *step = nearest(x * query_steps).1;
                 }
-                for (to, two) in queries.iter_mut().zip(steps.as_chunks::<2>().0) {
-                    to[query] = pair(two[0], two[1]);
+                for (to, two) in row.iter_mut().zip(steps.as_chunks::<2>().0) {
+                    *to = pair(two[0], two[1]);
                 }
             }
             // The scores of one query lie together.
             for (block, keys) in room.keys.as_chunks::<{ HEAD / 2 }>().0.iter().enumerate() {
-                let sums = pair_sums(&queries, keys);
+                let sums = pair_sums(&pairs, keys);
                 for (query, sums) in sums.iter().enumerate() {
                     let scores = &mut room.scores[query * blocks + block];
                     for (score, &sum) in scores.iter_mut().zip(sums) {
@@ -324,10 +328,8 @@ pub(super) fn attention(
                     }
                 }
             }
-            room.weights.clear();
-            room.weights.resize(blocks * BLOCK / 2, [0; QUERIES]);
             let mut totals = [0i32; QUERIES];
-            for (query, total) in totals.iter_mut().enumerate().take(here) {
+            for (query, (total, row)) in totals.iter_mut().zip(&mut pairs).enumerate().take(here) {
                 let scores = room.scores[query * blocks..][..blocks].as_flattened_mut();
                 // Places behind the last token must win nothing.
                 scores[rows..].fill(f32::MIN);
@@ -338,25 +340,26 @@ pub(super) fn attention(
                     }
                 }
                 let highest = largest_of(highest);
-                for (to, scores) in room
-                    .weights
+                let mut lanes = [0i32; 16];
+                for (to, scores) in row
                     .as_chunks_mut::<8>()
                     .0
                     .iter_mut()
                     .zip(scores.as_chunks::<16>().0)
                 {
                     let mut steps = [0i32; 16];
-                    for (step, score) in steps.iter_mut().zip(scores) {
+                    for ((step, lane), score) in steps.iter_mut().zip(&mut lanes).zip(scores) {
                         *step = nearest(exp(score - highest) * FINE).1;
-                        *total += *step;
+                        *lane += *step;
                     }
                     for (to, two) in to.iter_mut().zip(steps.as_chunks::<2>().0) {
-                        to[query] = pair(two[0], two[1]);
+                        *to = pair(two[0], two[1]);
                     }
                 }
+                *total = lanes.iter().sum();
             }
             for (half, values) in room.values.iter().enumerate() {
-                let sums = pair_sums(&room.weights, values);
+                let sums = pair_sums(&pairs, values);
                 for query in 0..here {
                     let at = (first + query) * width + head + half * BLOCK;
                     let factor = value_step / totals[query] as f32;

@@ -29,6 +29,19 @@ fn model() -> Vec<u8> {
     std::fs::read(file.expect("the model is part of the sources")).expect("it can be read")
 }
 
+/// Where a section of a model file lies: after 16 bytes comes a table of names
+/// with place and length.
+fn section(file: &[u8], name: &str) -> std::ops::Range<usize> {
+    let entries = file[16..].as_chunks::<32>().0;
+    let entry = entries.iter().find(|it| it.starts_with(name.as_bytes()));
+    let entry = entry.expect("the model has that section");
+    let number = |at: usize| {
+        let bytes = entry[at..].first_chunk().expect("an entry has 32 bytes");
+        u32::from_le_bytes(*bytes) as usize
+    };
+    number(24)..number(24) + number(28)
+}
+
 /// Which model the stored vectors come from, and how many there are.
 fn stored(ws: &TestWorkspace) -> (String, i64) {
     let db = rusqlite::Connection::open(ws.path(".memory-forge/index.db")).expect("an index");
@@ -100,7 +113,8 @@ fn a_model_that_cannot_be_used_is_a_warning_and_the_words_still_answer() {
     check("it is cut short");
     // A table of words that is full would be searched without end.
     let mut hostile = model();
-    hostile[700_000..800_000].fill(0);
+    let slots = section(&hostile, "vocab.slots");
+    hostile[slots].fill(0);
     ws.write("models/own.bin", hostile);
     check("holds values that no model has");
 }
