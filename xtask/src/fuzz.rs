@@ -155,6 +155,7 @@ fn command(program: &Path, target: &Target) -> Command {
         .env("MEMORY_FORGE_FUZZ", &target.name)
         .arg(format!("-max_len={}", target.longest))
         .arg(format!("-timeout={LONGEST_SECONDS}"))
+        .arg(format!("-report_slow_units={LONGEST_SECONDS}"))
         .arg(format!("-rss_limit_mb={MOST_MEGABYTES}"));
     command
 }
