@@ -4,10 +4,19 @@
 //! code.
 
 mod chance;
+mod each;
 mod inspect;
 mod kills;
+mod model;
+mod scenarios;
 mod seeded;
+mod table;
+mod trial;
 mod writers;
 
+pub use each::{KillEach, KillEachReport};
+pub use model::{CrashModel, CrashReport};
+pub use scenarios::{READERS, SCENARIOS, Scenario, both};
+pub use table::commands;
 pub use kills::{Kills, KillsReport};
 pub use writers::{Writers, WritersReport};

@@ -8,12 +8,33 @@ use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, OptionalExtension, params};
 
 use super::{Entry, Error, Kind, Stamp, Standing};
+use crate::fault::{self, Op};
 
 /// "MFrg": marks an SQLite file as ours.
 const APPLICATION: i32 = 0x4d46_7267;
 /// Raised whenever the tables or the meaning of their content change; an index
 /// of another version is rebuilt, never converted.
 const VERSION: i32 = 1;
+
+/// What stands for [`VERSION`] in a process that plays another version of the
+/// program; 0 means itself.
+#[cfg(debug_assertions)]
+static PRETENDED: std::sync::atomic::AtomicI32 = std::sync::atomic::AtomicI32::new(0);
+
+/// Takes this process for a program of another version, for tests of two
+/// versions on one workspace.
+#[cfg(debug_assertions)]
+pub fn pretend_version(version: i32) {
+    PRETENDED.store(version, std::sync::atomic::Ordering::Relaxed);
+}
+
+fn version() -> i32 {
+    #[cfg(debug_assertions)]
+    if let pretended @ 1.. = PRETENDED.load(std::sync::atomic::Ordering::Relaxed) {
+        return pretended;
+    }
+    VERSION
+}
 
 const SCHEMA: &str = "
 create table meta(key text primary key, value) without rowid;
@@ -118,7 +139,7 @@ impl Index {
                 note: Some(Note::Created),
             }),
             State::Newer(newer) => {
-                let path = directory.join(format!("index.v{VERSION}.db"));
+                let path = directory.join(format!("index.v{}.db", version()));
                 let index = match state(&path)? {
                     State::Ours => match Index::connect(&path) {
                         Err(e) if e.is_damage() => Index::replace(&path)?,
@@ -144,7 +165,7 @@ impl Index {
         let path = directory.join("index.db");
         let path = match state(&path)? {
             State::Ours => path,
-            State::Newer(_) => directory.join(format!("index.v{VERSION}.db")),
+            State::Newer(_) => directory.join(format!("index.v{}.db", version())),
             _ => return Ok(None),
         };
         match state(&path)? {
@@ -282,6 +303,7 @@ impl Index {
 
     pub fn set_note(&self, key: &str, value: &str) -> Result<(), Error> {
         self.read(|db| {
+            step(&self.path)?;
             db.execute(
                 "insert or replace into meta(key, value) values(?, ?)",
                 [key, value],
@@ -303,6 +325,7 @@ impl Index {
                     params![path, now],
                 )?;
             }
+            step(&self.path)?;
             tx.commit()
         });
         let _ = self.db.busy_timeout(BUSY);
@@ -367,6 +390,9 @@ impl Index {
     /// Moves what was written aside into the main file, so that the next
     /// process starts without replaying it.
     pub fn settle(&self) {
+        if step(&self.path).is_err() {
+            return;
+        }
         let _ = self
             .db
             .query_row("pragma wal_checkpoint(truncate)", [], |_| Ok(()));
@@ -428,15 +454,19 @@ impl Index {
         self.read(|db| {
             // The tables are made before the log is switched on, so that the
             // header of the file itself always says whose it is.
+            step(&self.path)?;
             db.execute_batch("pragma page_size = 8192; begin immediate;")?;
             let made: i32 = db.query_row("pragma user_version", [], |r| r.get(0))?;
             if made == 0 {
                 db.execute_batch(SCHEMA)?;
+                step(&self.path)?;
                 db.execute_batch(&format!(
-                    "pragma application_id = {APPLICATION}; pragma user_version = {VERSION};"
+                    "pragma application_id = {APPLICATION}; pragma user_version = {};",
+                    version()
                 ))?;
             }
             db.execute_batch("commit")?;
+            step(&self.path)?;
             db.query_row("pragma journal_mode = wal", [], |_| Ok(()))
         })
     }
@@ -499,10 +529,10 @@ fn state(path: &Path) -> Result<State, Error> {
     let word = |at: usize| {
         i32::from_be_bytes([header[at], header[at + 1], header[at + 2], header[at + 3]])
     };
-    let (version, application) = (word(60), word(68));
-    Ok(match (application, version) {
-        (APPLICATION, VERSION) => State::Ours,
-        (APPLICATION, v) if v > VERSION => State::Newer(v),
+    let (made, application) = (word(60), word(68));
+    Ok(match (application, made) {
+        (APPLICATION, v) if v == version() => State::Ours,
+        (APPLICATION, v) if v > version() => State::Newer(v),
         (APPLICATION, v) => State::Other(format!("it was of the older version {v}")),
         _ => State::Other("it belonged to another tool".into()),
     })
@@ -512,7 +542,8 @@ fn remove_database(path: &Path) -> Result<(), Error> {
     for suffix in ["", "-wal", "-shm", "-journal"] {
         let mut name = path.as_os_str().to_owned();
         name.push(suffix);
-        match std::fs::remove_file(&name) {
+        let remove = fault::step(Op::Remove, path, path);
+        match remove.and_then(|()| std::fs::remove_file(&name)) {
             Ok(()) => {}
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => {}
             Err(source) => {
@@ -524,6 +555,12 @@ fn remove_database(path: &Path) -> Result<(), Error> {
         }
     }
     Ok(())
+}
+
+/// A point at which a transaction may be cut off.
+pub(super) fn step(path: &Path) -> rusqlite::Result<()> {
+    let step = fault::step(Op::Index, path, path);
+    step.map_err(|e| rusqlite::Error::ToSqlConversionFailure(Box::new(e)))
 }
 
 pub(super) fn number(db: &Connection, key: &str) -> rusqlite::Result<i64> {

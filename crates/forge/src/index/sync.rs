@@ -9,7 +9,7 @@ use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior, 
 use super::chunk::Chunk;
 use super::postings::{self, Builder};
 use super::query::{DEAD, SLOT_BYTES, SLOT_PAGE};
-use super::store::{Index, number, sqlite};
+use super::store::{Index, number, sqlite, step};
 use super::vectors::{self, Packed};
 use super::{Error, Kind, Stamp, Standing};
 
@@ -63,7 +63,10 @@ impl Index {
             let mut replaced = Vec::new();
             for change in changes.iter() {
                 match change {
-                    Change::Put(put) => replaced.push(batch.put(put)?),
+                    Change::Put(put) => {
+                        step(&path)?;
+                        replaced.push(batch.put(put)?);
+                    }
                     Change::Remove(path) => gone.push(path.as_str()),
                     Change::Restamp(path, stamp) => {
                         tx.execute(
@@ -83,6 +86,7 @@ impl Index {
             if let Err(damage) = merge_segments(&tx)? {
                 return Ok(Err(damage));
             }
+            step(&path)?;
             tx.commit()?;
             Ok(Ok(()))
         };
@@ -105,6 +109,7 @@ impl Index {
                  delete from slot; delete from vector;
                  delete from meta where key in ('chunks', 'terms');",
             )?;
+            step(&path)?;
             tx.commit()
         };
         run().map_err(|e| sqlite(&path, e))
@@ -132,6 +137,7 @@ impl Index {
                 "insert or replace into meta(key, value) values('dimensions', ?)",
                 [dimensions as i64],
             )?;
+            step(&path)?;
             tx.commit()
         };
         run().map_err(|e| sqlite(&path, e))
@@ -173,6 +179,7 @@ impl Index {
                     write_vector(&tx, *chunk, &packed.to_bytes())?;
                 }
             }
+            step(&path)?;
             tx.commit()
         };
         run().map_err(|e| sqlite(&path, e))

@@ -11,7 +11,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::disk::{Disk, Like, Placing, Temp};
+use super::disk::{Disk, Like, Op, Placing, Temp};
 use super::{Error, LOCK_WAIT, Lock, into_text};
 
 /// What the name of a file's copy from before the first change ends in.
@@ -144,7 +144,10 @@ pub fn lock_outside(file: &OutsideFile, what: &str) -> Result<Lock, Error> {
     let mut name = OsString::from(".");
     name.push(file.path.file_name().unwrap_or_default());
     name.push(".lock");
-    Lock::take(&file.path.with_file_name(name), what, LOCK_WAIT)
+    let path = file.path.with_file_name(name);
+    disk.step(Op::Lock, &path)
+        .map_err(|e| Error::io("lock", &path, e))?;
+    Lock::take(&path, what, LOCK_WAIT)
 }
 
 fn change_with(
