@@ -55,7 +55,9 @@ pub(crate) fn kills(rest: &[&str]) -> Result<()> {
             soak.only = value.to_owned();
             Ok(())
         }
-        _ => bail!("usage: soak kills [--count N] [--seed N] [--only NAME] [--threads N] [--binary FILE]"),
+        _ => bail!(
+            "usage: soak kills [--count N] [--seed N] [--only NAME] [--threads N] [--binary FILE]"
+        ),
     })?;
     // A switch that breaks things has no place in what people install.
     let program = std::fs::read(&soak.binary)?;

@@ -15,9 +15,9 @@ use std::path::PathBuf;
 
 pub use chunk::{Chunk, Sizes};
 pub use query::{Passage, PrefixTerm, Slots, TermMatch, TextHits};
-pub use store::{Counts, Index, Note, Opened, Usage};
 #[cfg(debug_assertions)]
 pub use store::pretend_version;
+pub use store::{Counts, Index, Note, Opened, Usage};
 pub use sync::{Change, Put};
 pub use vectors::Packed;
 

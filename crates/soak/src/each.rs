@@ -91,7 +91,9 @@ impl KillEach {
         }));
         for number in 1..=self.count {
             let delay = chance.up_to(row.usual);
-            let killed = || -> Result<(bool, Side)> { Ok((trial.killed(delay)?, trial.settle()?)) };
+            let killed = || -> Result<(bool, Side)> {
+                Ok((trial.killed(delay)?, trial.settle(number % 8 == 0)?))
+            };
             let (ended, side) = killed().with_context(|| {
                 let after = delay.as_secs_f64() * 1000.0;
                 format!("kill {number}, after {after:.3} ms")

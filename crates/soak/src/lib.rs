@@ -15,8 +15,8 @@ mod trial;
 mod writers;
 
 pub use each::{KillEach, KillEachReport};
+pub use kills::{Kills, KillsReport};
 pub use model::{CrashModel, CrashReport};
 pub use scenarios::{READERS, SCENARIOS, Scenario, both};
 pub use table::commands;
-pub use kills::{Kills, KillsReport};
 pub use writers::{Writers, WritersReport};

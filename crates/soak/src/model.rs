@@ -41,6 +41,9 @@ struct Row {
     after: usize,
 }
 
+/// Operations that a full disk refuses.
+const GROWS: [&str; 5] = ["CreateDir", "Create", "Write", "Sync", "Index"];
+
 /// More than this of one scenario say nothing new.
 const MOST_WRONG: usize = 4;
 
@@ -64,9 +67,7 @@ impl CrashModel {
                             Ok(row) => rows.lock().expect("nobody panics").push(row),
                             Err(error) => told.push(format!("{error:#}")),
                         }
-                        let told = told
-                            .iter()
-                            .map(|it| format!("`{}`: {it}", scenario.name));
+                        let told = told.iter().map(|it| format!("`{}`: {it}", scenario.name));
                         wrong.lock().expect("nobody panics").extend(told);
                     }
                 });
@@ -96,11 +97,17 @@ impl CrashModel {
         };
         for k in 0..trace.len() {
             for kind in ["stop", "fail", "full"] {
-                let fault = format!("{kind}:{k}");
                 let [op, path, to] = &trace[k];
+                // Before an operation that takes no room, a full disk is as
+                // before the next one.
+                if kind == "full" && !GROWS.contains(&op.as_str()) {
+                    continue;
+                }
+                let fault = format!("{kind}:{k}");
+                let searching = kind == "stop" || op == "Index";
                 let to = if to == path { "" } else { to };
                 let context = || format!("{fault} of {}, {op} {path} {to}", trace.len());
-                match interrupt(&trial, &fault).with_context(context) {
+                match interrupt(&trial, &fault, searching).with_context(context) {
                     Ok(Side::Before) => row.before += 1,
                     Ok(Side::After) => row.after += 1,
                     Err(error) => wrong.push(format!("{error:#}")),
@@ -115,7 +122,7 @@ impl CrashModel {
     }
 }
 
-fn interrupt(trial: &Trial, fault: &str) -> Result<Side> {
+fn interrupt(trial: &Trial, fault: &str, searching: bool) -> Result<Side> {
     let output = trial.broken(fault)?;
     let is_hook = trial.scenario.command() == "hook";
     if fault.starts_with("stop:") {
@@ -133,7 +140,9 @@ fn interrupt(trial: &Trial, fault: &str) -> Result<Side> {
             "a hook always succeeds: {output}"
         );
     }
-    let side = trial.settle().with_context(|| format!("{output}"))?;
+    let side = trial
+        .settle(searching)
+        .with_context(|| format!("{output}"))?;
     // A server answers in its own way, and a hook has nobody to tell.
     let tells = !is_hook && trial.scenario.command() != "mcp";
     let claims = tells && output.status == Some(0);

@@ -22,6 +22,10 @@ pub struct Scenario {
     pub status: i32,
     /// It writes into `.memory-forge/` alone.
     pub only_derived: bool,
+    /// It makes several changes, one after another: cut off between them, each
+    /// file is as before or as after, and the same command goes on with the
+    /// rest.
+    pub several: bool,
 }
 
 impl Scenario {
@@ -42,6 +46,7 @@ const PLAIN: Scenario = Scenario {
     input: "",
     status: 0,
     only_derived: false,
+    several: false,
 };
 
 /// State in `.mind/` and notes in `knowledge/`, with what people write there.
@@ -417,15 +422,30 @@ pub static SCENARIOS: &[Scenario] = &[
     Scenario {
         name: "save · context",
         files: MIND,
-        run: &["save", "context", "retry", "--content", "Retry the billing three times."],
+        run: &[
+            "save",
+            "context",
+            "retry",
+            "--content",
+            "Retry the billing three times.",
+        ],
         ..PLAIN
     },
     Scenario {
         name: "save · skill",
         files: MIND,
         run: &[
-            "save", "skill", "flaky", "--content", "Freeze the clock.",
-            "--description", "Tests fail at random", "--trigger", "flaky", "--client", "claude",
+            "save",
+            "skill",
+            "flaky",
+            "--content",
+            "Freeze the clock.",
+            "--description",
+            "Tests fail at random",
+            "--trigger",
+            "flaky",
+            "--client",
+            "claude",
         ],
         ..PLAIN
     },
@@ -439,7 +459,12 @@ pub static SCENARIOS: &[Scenario] = &[
         name: "forget · fact",
         files: MIND,
         run: &[
-            "forget", "--fact", "The port is 8080", "--instead", "The port is 9090", "--yes",
+            "forget",
+            "--fact",
+            "The port is 8080",
+            "--instead",
+            "The port is 9090",
+            "--yes",
         ],
         ..PLAIN
     },
@@ -474,13 +499,28 @@ pub static SCENARIOS: &[Scenario] = &[
     Scenario {
         name: "mind set",
         files: MIND,
-        run: &["mind", "set", "--phase", "Phase 2: Beds", "--next", "Dig", "--blocked", "Rain"],
+        run: &[
+            "mind",
+            "set",
+            "--phase",
+            "Phase 2: Beds",
+            "--next",
+            "Dig",
+            "--blocked",
+            "Rain",
+        ],
         ..PLAIN
     },
     Scenario {
         name: "mind decide",
         files: MIND,
-        run: &["mind", "decide", "Queue", "--decision", "The database is the queue"],
+        run: &[
+            "mind",
+            "decide",
+            "Queue",
+            "--decision",
+            "The database is the queue",
+        ],
         ..PLAIN
     },
     Scenario {
@@ -515,32 +555,42 @@ pub static SCENARIOS: &[Scenario] = &[
         ..PLAIN
     },
     Scenario {
-        name: "session start",
-        files: OFFICE,
-        make: Some(|ws| ws.write("memory/.session-open", "x\n")),
-        run: &["session", "start"],
-        only_derived: true,
-        ..PLAIN
-    },
-    Scenario {
         name: "session update",
         files: OFFICE,
-        run: &["session", "update", "--next", "Call Ann", "--decision", "Print on A5"],
+        run: &[
+            "session",
+            "update",
+            "--next",
+            "Call Ann",
+            "--decision",
+            "Print on A5",
+        ],
         ..PLAIN
     },
     Scenario {
         name: "session end",
         files: OFFICE,
         run: &[
-            "session", "end", "--title", "Beds", "--did", "Dug them", "--next", "Sow",
-            "--decision", "Beans first",
+            "session",
+            "end",
+            "--title",
+            "Beds",
+            "--did",
+            "Dug them",
+            "--next",
+            "Sow",
+            "--decision",
+            "Beans first",
         ],
+        several: true,
         ..PLAIN
     },
     Scenario {
         name: "session end · mind",
         files: MIND,
-        run: &["session", "end", "--title", "Beds", "--did", "Dug them", "--next", "Sow"],
+        run: &[
+            "session", "end", "--title", "Beds", "--did", "Dug them", "--next", "Sow",
+        ],
         ..PLAIN
     },
     Scenario {
@@ -559,15 +609,28 @@ pub static SCENARIOS: &[Scenario] = &[
         name: "agent remember",
         files: AGENT,
         run: &[
-            "agent", "remember", "Deploys", "--agent", "eng/builder", "--type", "project",
-            "--content", "On Thursdays, after the billing run.",
+            "agent",
+            "remember",
+            "Deploys",
+            "--agent",
+            "eng/builder",
+            "--type",
+            "project",
+            "--content",
+            "On Thursdays, after the billing run.",
         ],
         ..PLAIN
     },
     Scenario {
         name: "agent learn",
         files: AGENT,
-        run: &["agent", "learn", "Freezing the clock fixed it", "--squad", "eng"],
+        run: &[
+            "agent",
+            "learn",
+            "Freezing the clock fixed it",
+            "--squad",
+            "eng",
+        ],
         ..PLAIN
     },
     Scenario {
@@ -615,17 +678,33 @@ pub static SCENARIOS: &[Scenario] = &[
         run: &["sources", "set", "club", "--searchable", "false"],
         ..PLAIN
     },
-    tool!("save_knowledge", r#"{"type":"context","name":"retry","content":"Retry the billing."}"#),
-    tool!("index_knowledge", r#"{"force":true}"#),
+    tool!(
+        "save_knowledge",
+        r#"{"type":"context","name":"retry","content":"Retry the billing."}"#
+    ),
+    Scenario {
+        only_derived: true,
+        ..tool!("index_knowledge", r#"{"force":true}"#)
+    },
     tool!("forget_knowledge", r#"{"max_files":1}"#),
-    tool!("memory_update_state", r#"{"phase":"Phase 2: Beds","next_action":"Dig"}"#),
-    tool!("memory_save_decision", r#"{"title":"Queue","decision":"The database"}"#),
+    tool!(
+        "memory_update_state",
+        r#"{"phase":"Phase 2: Beds","next_action":"Dig"}"#
+    ),
+    tool!(
+        "memory_save_decision",
+        r#"{"title":"Queue","decision":"The database"}"#
+    ),
     tool!("memory_save_progress", r#"{"task":"Sow the seeds"}"#),
-    tool!("memory_save_session", r#"{"summary":"Beds are dug","next":"Sow"}"#),
+    tool!(
+        "memory_save_session",
+        r#"{"summary":"Beds are dug","next":"Sow"}"#
+    ),
     Scenario {
         name: "closets build",
         files: OFFICE,
         run: &["closets", "build"],
+        several: true,
         ..PLAIN
     },
     Scenario {
@@ -656,7 +735,14 @@ pub static SCENARIOS: &[Scenario] = &[
         name: "domain add",
         files: OFFICE,
         make: Some(|ws| ws.write("notes/talk.md", "# Talk\n\nBack to [[beans]].\n")),
-        run: &["domain", "add", "Research", "--move", "notes/talk.md"],
+        run: &[
+            "domain",
+            "add",
+            "Research",
+            "--move",
+            "notes/talk.md",
+            "--yes",
+        ],
         ..PLAIN
     },
     Scenario {
@@ -669,6 +755,7 @@ pub static SCENARIOS: &[Scenario] = &[
         name: "upgrade",
         files: OLD,
         run: &["upgrade"],
+        several: true,
         ..PLAIN
     },
     Scenario {
@@ -721,7 +808,14 @@ pub static SCENARIOS: &[Scenario] = &[
         name: "export native",
         files: MIND,
         home: "//- .claude/projects/[slug]/memory/MEMORY.md\n- [Mine](mine.md) — stays\n",
-        run: &["export", "native", "knowledge/refunds.md", "knowledge/office.md", "--yes"],
+        run: &[
+            "export",
+            "native",
+            "knowledge/refunds.md",
+            "knowledge/office.md",
+            "--yes",
+        ],
+        several: true,
         ..PLAIN
     },
     Scenario {
@@ -734,7 +828,10 @@ pub static SCENARIOS: &[Scenario] = &[
         name: "setup · user",
         files: MIND,
         home: CLIENTS,
-        run: &["setup", "claude", "codex", "gemini", "--scope", "user", "--yes"],
+        run: &[
+            "setup", "claude", "codex", "gemini", "--scope", "user", "--yes",
+        ],
+        several: true,
         ..PLAIN
     },
     Scenario {
@@ -755,8 +852,11 @@ pub static SCENARIOS: &[Scenario] = &[
         name: "uninstall · user",
         files: MIND,
         home: CLIENTS,
-        first: &[&["setup", "claude", "codex", "gemini", "--scope", "user", "--yes"]],
+        first: &[&[
+            "setup", "claude", "codex", "gemini", "--scope", "user", "--yes",
+        ]],
         run: &["uninstall", "--scope", "user", "--yes"],
+        several: true,
         ..PLAIN
     },
     Scenario {
@@ -776,9 +876,18 @@ pub static SCENARIOS: &[Scenario] = &[
     hook!("Stop", ""),
     hook!("PreCompact", ",\"trigger\":\"auto\""),
     hook!("SessionEnd", ",\"reason\":\"logout\""),
-    hook!("SubagentStart", ",\"agent_type\":\"reviewer\",\"agent_id\":\"a1\""),
-    hook!("SubagentStop", ",\"agent_type\":\"reviewer\",\"agent_id\":\"a1\""),
-    hook!("TaskCompleted", ",\"task_id\":\"7\",\"task_subject\":\"Read the ledger\""),
+    hook!(
+        "SubagentStart",
+        ",\"agent_type\":\"reviewer\",\"agent_id\":\"a1\""
+    ),
+    hook!(
+        "SubagentStop",
+        ",\"agent_type\":\"reviewer\",\"agent_id\":\"a1\""
+    ),
+    hook!(
+        "TaskCompleted",
+        ",\"task_id\":\"7\",\"task_subject\":\"Read the ledger\""
+    ),
     Scenario {
         name: "hook · SessionStart of a session that follows one left open",
         files: MIND,
@@ -802,8 +911,12 @@ pub static READERS: &[(&str, &[&str])] = &[
     ("audit", &["audit"]),
     ("mind show", &["mind", "show"]),
     ("mind health", &["mind", "health"]),
+    ("session start", &["session", "start"]),
     ("idea list", &["idea", "list"]),
-    ("agent context", &["agent", "context", "--for", "run", "--agent", "eng/builder"]),
+    (
+        "agent context",
+        &["agent", "context", "--for", "run", "--agent", "eng/builder"],
+    ),
     ("agent recall", &["agent", "recall", "seeds"]),
     ("sources list", &["sources", "list"]),
     ("closets check", &["closets", "check"]),

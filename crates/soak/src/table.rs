@@ -32,11 +32,7 @@ pub fn commands(binary: &Path) -> Result<Vec<String>> {
 fn help(binary: &Path, path: &[String]) -> Result<String> {
     let output = Command::new(binary).args(path).arg("-h").output();
     let output = output.context("the program cannot be started")?;
-    ensure!(
-        output.status.success(),
-        "no help for `{}`",
-        path.join(" ")
-    );
+    ensure!(output.status.success(), "no help for `{}`", path.join(" "));
     Ok(String::from_utf8(output.stdout)?)
 }
 

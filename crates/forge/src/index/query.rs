@@ -31,7 +31,16 @@ pub struct Slots {
 
 impl Slots {
     pub(super) fn load(db: &Connection) -> rusqlite::Result<Slots> {
-        let next = number(db, "next_chunk")? as usize;
+        let next = number(db, "next_chunk")?;
+        let pages: i64 =
+            db.query_row("select coalesce(max(page) + 1, 0) from slot", [], |row| {
+                row.get(0)
+            })?;
+        // More than there is room for is damage, and not to be made room for.
+        if next < 0 || next > pages.saturating_mul(i64::from(SLOT_PAGE)) {
+            return Err(rusqlite::Error::IntegralValueOutOfRange(0, next));
+        }
+        let next = next as usize;
         let count = number(db, "chunks")?.max(0) as usize;
         let terms = number(db, "terms")?.max(0);
         let mut data = vec![0xff; next * SLOT_BYTES];
@@ -341,20 +350,41 @@ impl Index {
     }
 
     /// Looks for lists that do not decode.
-    pub(super) fn check_postings(&self, wrong: &mut Vec<String>) -> Result<(), Error> {
+    /// Every list decodes, and together they hold as many words of each passage
+    /// as it has.
+    pub(super) fn check_postings(
+        &self,
+        slots: &Slots,
+        wrong: &mut Vec<String>,
+    ) -> Result<(), Error> {
+        let mut words: HashMap<u32, u32> = HashMap::new();
         let bad = self.read(|db| {
-            let mut statement = db.prepare("select list from post")?;
+            let mut statement =
+                db.prepare("select p.list from segment s cross join post p on p.segment = s.id")?;
             let mut rows = statement.query([])?;
             let mut bad = 0;
             while let Some(row) = rows.next()? {
-                if postings::decode(row.get_ref(0)?.as_blob()?, |_| {}).is_err() {
-                    bad += 1;
-                }
+                let decoded = postings::decode(row.get_ref(0)?.as_blob()?, |posting| {
+                    if slots.length(posting.chunk).is_some() {
+                        *words.entry(posting.chunk).or_default() += posting.body;
+                    }
+                });
+                bad += usize::from(decoded.is_err());
             }
             Ok(bad)
         })?;
         if bad > 0 {
             wrong.push(format!("{bad} posting lists are damaged"));
+        }
+        let most = u32::from(u16::MAX) - 1;
+        let short = (0..slots.len() as u32)
+            .filter_map(|chunk| Some((chunk, u32::from(slots.length(chunk)?))))
+            .filter(|(chunk, length)| words.get(chunk).copied().unwrap_or(0).min(most) != *length)
+            .count();
+        if short > 0 {
+            wrong.push(format!(
+                "{short} passages are not found by all of their words"
+            ));
         }
         Ok(())
     }

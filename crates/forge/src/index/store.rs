@@ -2,11 +2,13 @@
 //! newer, someone else's, or damaged. Every state but "newer" ends with a usable
 //! index at the usual place; a newer one is left alone and ours stands beside it.
 
+use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, OptionalExtension, params};
 
+use super::sync::embedding_text;
 use super::{Entry, Error, Kind, Stamp, Standing};
 use crate::fault::{self, Op};
 
@@ -65,6 +67,8 @@ pub struct Index {
     pub(super) db: Connection,
     pub(super) path: PathBuf,
     opened: Witness,
+    /// The file as this program last left it; see [`Index::seal`].
+    sealed: RefCell<Option<String>>,
 }
 
 /// By what an open index notices that others changed or replaced it.
@@ -125,7 +129,7 @@ impl Index {
     pub fn open(directory: &Path) -> Result<Opened, Error> {
         let path = directory.join("index.db");
         match state(&path)? {
-            State::Ours => match Index::connect(&path) {
+            State::Ours => match Index::sound(&path) {
                 Ok(index) => Ok(Opened { index, note: None }),
                 // Its header is in order, and what follows is not.
                 Err(Error::Damaged { why, .. }) => Ok(Opened {
@@ -141,7 +145,7 @@ impl Index {
             State::Newer(newer) => {
                 let path = directory.join(format!("index.v{}.db", version()));
                 let index = match state(&path)? {
-                    State::Ours => match Index::connect(&path) {
+                    State::Ours => match Index::sound(&path) {
                         Err(e) if e.is_damage() => Index::replace(&path)?,
                         other => other?,
                     },
@@ -169,7 +173,7 @@ impl Index {
             _ => return Ok(None),
         };
         match state(&path)? {
-            State::Ours => Index::connect(&path).map(Some),
+            State::Ours => Index::sound(&path).map(Some),
             _ => Ok(None),
         }
     }
@@ -193,6 +197,7 @@ impl Index {
             db,
             path,
             opened: Witness::default(),
+            sealed: RefCell::default(),
         }))
     }
 
@@ -207,8 +212,12 @@ impl Index {
     pub fn in_memory() -> Result<Index, Error> {
         let path = PathBuf::from(":memory:");
         let db = Connection::open_in_memory().map_err(|e| sqlite(&path, e))?;
-        let opened = Witness::default();
-        let index = Index { db, path, opened };
+        let index = Index {
+            db,
+            path,
+            opened: Witness::default(),
+            sealed: RefCell::default(),
+        };
         index.prepare()?;
         Ok(index)
     }
@@ -328,6 +337,7 @@ impl Index {
             step(&self.path)?;
             tx.commit()
         });
+        self.seal();
         let _ = self.db.busy_timeout(BUSY);
     }
 
@@ -383,8 +393,32 @@ impl Index {
         if orphans > 0 {
             wrong.push(format!("{orphans} passages belong to no file"));
         }
-        self.check_postings(&mut wrong)?;
+        let altered = self.altered_passages()?;
+        if altered > 0 {
+            wrong.push(format!(
+                "{altered} passages are not the text that was stored"
+            ));
+        }
+        self.check_postings(&slots, &mut wrong)?;
         Ok(wrong)
+    }
+
+    /// Passages that do not have the hash that was stored with them.
+    fn altered_passages(&self) -> Result<usize, Error> {
+        self.read(|db| {
+            let mut statement = db.prepare(
+                "select f.title, c.headings, c.text, c.hash from chunk c join file f on f.id = c.file",
+            )?;
+            let mut rows = statement.query([])?;
+            let mut altered = 0;
+            while let Some(row) = rows.next()? {
+                let (title, headings, text): (String, String, String) =
+                    (row.get(0)?, row.get(1)?, row.get(2)?);
+                let hash = blake3::hash(embedding_text(&title, &headings, &text).as_bytes());
+                altered += usize::from(row.get_ref(3)?.as_blob()? != &hash.as_bytes()[..16]);
+            }
+            Ok(altered)
+        })
     }
 
     /// Moves what was written aside into the main file, so that the next
@@ -396,6 +430,7 @@ impl Index {
         let _ = self
             .db
             .query_row("pragma wal_checkpoint(truncate)", [], |_| Ok(()));
+        self.seal();
     }
 
     pub(super) fn read<T>(
@@ -433,8 +468,45 @@ impl Index {
         };
         let opened = open().and_then(|db| Ok((Witness::of(&db, path)?, db)));
         let (opened, db) = opened.map_err(|e| sqlite(path, e))?;
-        let path = path.to_owned();
-        Ok(Index { db, path, opened })
+        Ok(Index {
+            db,
+            path: path.to_owned(),
+            opened,
+            sealed: RefCell::default(),
+        })
+    }
+
+    /// As [`Index::connect`], for a file that may not be as we left it: then
+    /// all of it is compared once. SQLite notices pages that make no sense, and
+    /// not those that lost what they said.
+    fn sound(path: &Path) -> Result<Index, Error> {
+        let index = Index::connect(path)?;
+        let now = stamp(path);
+        let sealed = std::fs::read_to_string(seal_of(path)).ok();
+        if now.is_none() || sealed != now {
+            if let Some(why) = index.verify()?.into_iter().next() {
+                return Err(index.damaged(why));
+            }
+            index.seal();
+        } else {
+            index.sealed.replace(now);
+        }
+        Ok(index)
+    }
+
+    /// Notes size and time of the file, where a commit has moved pages into
+    /// it. Without the note it is only looked at more closely next time.
+    pub(super) fn seal(&self) {
+        if self.opened == Witness::default() {
+            return;
+        }
+        let now = stamp(&self.path);
+        if let Some(text) = &now
+            && *self.sealed.borrow() != now
+            && std::fs::write(seal_of(&self.path), text).is_ok()
+        {
+            self.sealed.replace(now);
+        }
     }
 
     /// Whether the file is still the one that was opened, and nobody else has
@@ -447,6 +519,7 @@ impl Index {
     fn create(path: &Path) -> Result<Index, Error> {
         let index = Index::connect(path)?;
         index.prepare()?;
+        index.seal();
         Ok(index)
     }
 
@@ -539,7 +612,7 @@ fn state(path: &Path) -> Result<State, Error> {
 }
 
 fn remove_database(path: &Path) -> Result<(), Error> {
-    for suffix in ["", "-wal", "-shm", "-journal"] {
+    for suffix in [".seal", "", "-wal", "-shm", "-journal"] {
         let mut name = path.as_os_str().to_owned();
         name.push(suffix);
         let remove = fault::step(Op::Remove, path, path);
@@ -555,6 +628,20 @@ fn remove_database(path: &Path) -> Result<(), Error> {
         }
     }
     Ok(())
+}
+
+/// The file beside an index that says how it was left.
+fn seal_of(path: &Path) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(".seal");
+    name.into()
+}
+
+/// Size and time of a file, as a line of text.
+fn stamp(path: &Path) -> Option<String> {
+    let meta = path.metadata().ok()?;
+    let since = meta.modified().ok()?.duration_since(std::time::UNIX_EPOCH);
+    Some(format!("{} {}\n", meta.len(), since.ok()?.as_nanos()))
 }
 
 /// A point at which a transaction may be cut off.

@@ -90,8 +90,9 @@ impl Index {
             tx.commit()?;
             Ok(Ok(()))
         };
-        run()
-            .map_err(|e| sqlite(&path, e))?
+        let done = run();
+        self.seal();
+        done.map_err(|e| sqlite(&path, e))?
             .map_err(|e| self.damaged(e.to_string()))
     }
 
@@ -112,7 +113,9 @@ impl Index {
             step(&path)?;
             tx.commit()
         };
-        run().map_err(|e| sqlite(&path, e))
+        let done = run();
+        self.seal();
+        done.map_err(|e| sqlite(&path, e))
     }
 
     /// Makes sure that stored vectors come from this model; those of another
@@ -140,7 +143,9 @@ impl Index {
             step(&path)?;
             tx.commit()
         };
-        run().map_err(|e| sqlite(&path, e))
+        let done = run();
+        self.seal();
+        done.map_err(|e| sqlite(&path, e))
     }
 
     /// Whether stored vectors come from this model.
@@ -182,7 +187,9 @@ impl Index {
             step(&path)?;
             tx.commit()
         };
-        run().map_err(|e| sqlite(&path, e))
+        let done = run();
+        self.seal();
+        done.map_err(|e| sqlite(&path, e))
     }
 }
 

@@ -10,8 +10,8 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use super::Error;
-pub(super) use crate::fault::Op;
 use crate::fault;
+pub(super) use crate::fault::Op;
 
 const TEMP_PREFIX: &str = ".memory-forge-";
 const MACHINE_PREFIX: &str = ".memory-forge-machine-";

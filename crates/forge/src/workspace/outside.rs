@@ -167,6 +167,13 @@ fn change_with(
         }
         check_unchanged(disk, &change.file.path, change.before.as_deref())?;
     }
+    // What a crash left beside a file goes with the next change there.
+    for change in changes {
+        if let Some(folder) = change.file.path.parent() {
+            let sweep = disk.sweep(folder, Temp::Change);
+            sweep.map_err(|e| Error::io("remove", folder, e))?;
+        }
+    }
     let mut made = Vec::new();
     for (index, change) in changes.iter().enumerate() {
         if let Err(error) = place(disk, change, &mut made) {
@@ -189,14 +196,14 @@ fn change_with(
         }
     }
     for change in changes.iter().filter(|c| c.backup == Backup::Drop) {
-        let backup = change.file.backup().path;
-        let remove = disk.remove_file(&backup);
-        remove.map_err(|e| Error::io("remove", &backup, e))?;
+        remove(disk, &change.file.backup().path)?;
     }
     for folder in drop_if_empty {
         folder_of(folder)?;
         let remove = disk.remove_empty_dir(&folder.path);
-        remove.map_err(|e| Error::io("remove", &folder.path, e))?;
+        if remove.map_err(|e| Error::io("remove", &folder.path, e))? {
+            sync(disk, &folder.path)?;
+        }
     }
     Ok(())
 }
@@ -251,9 +258,7 @@ fn put(
     file.refuse_unsafe()?;
     let Some(bytes) = after else {
         check_unchanged(disk, path, before)?;
-        return disk
-            .remove_file(path)
-            .map_err(|e| Error::io("remove", path, e));
+        return remove(disk, path);
     };
     let old = fs::symlink_metadata(path).ok();
     let like = old.as_ref().map_or(Like::New, Like::File);
@@ -273,9 +278,7 @@ fn put_like(
 ) -> Result<(), Error> {
     let path = &file.path;
     let Some(bytes) = bytes else {
-        return disk
-            .remove_file(path)
-            .map_err(|e| Error::io("remove", path, e));
+        return remove(disk, path);
     };
     let meta = fs::symlink_metadata(model).ok();
     let like = meta.as_ref().map_or(Like::New, Like::File);
@@ -284,8 +287,18 @@ fn put_like(
     sync(disk, path)
 }
 
+/// Removes a file for good; one that is gone, folder and all, is fine.
+fn remove(disk: &Disk, path: &Path) -> Result<(), Error> {
+    disk.remove_file(path)
+        .map_err(|e| Error::io("remove", path, e))?;
+    sync(disk, path)
+}
+
 fn sync(disk: &Disk, path: &Path) -> Result<(), Error> {
     let dir = path.parent().unwrap_or(path);
+    if !dir.is_dir() {
+        return Ok(());
+    }
     disk.sync_dir(dir).map_err(|e| Error::io("sync", dir, e))
 }
 

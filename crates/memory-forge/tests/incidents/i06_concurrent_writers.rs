@@ -150,7 +150,9 @@ fn play(schedule: &[Vec<Step>]) {
             })
         };
         let processes: Vec<_> = schedule.iter().enumerate().map(of).collect();
-        let joined = processes.into_iter().flat_map(|it| it.join().expect("it ended"));
+        let joined = processes
+            .into_iter()
+            .flat_map(|it| it.join().expect("it ended"));
         joined.collect()
     });
     every_entry_is_found(&ws, &written);
@@ -170,8 +172,15 @@ fn act(ws: &TestWorkspace, step: &Step, word: &str) {
         Deed::Set => vec!["mind", "set", "--next", &text],
         Deed::Save => vec!["save", "context", word, "--content", &text],
         Deed::Remember => vec![
-            "agent", "remember", word, "--agent", "eng/builder", "--type", "project",
-            "--content", &text,
+            "agent",
+            "remember",
+            word,
+            "--agent",
+            "eng/builder",
+            "--type",
+            "project",
+            "--content",
+            &text,
         ],
         Deed::Learn => vec!["agent", "learn", &text, "--squad", "eng"],
         Deed::Idea => vec!["idea", "--", &text],
@@ -204,8 +213,13 @@ fn every_entry_is_found(ws: &TestWorkspace, written: &[(Deed, String)]) {
     for (deed, word) in written {
         match deed {
             Deed::Set => last_words.push(word.as_str()),
-            Deed::Decide | Deed::TaskAdd | Deed::Log | Deed::Save | Deed::Remember
-            | Deed::Learn | Deed::Idea => {
+            Deed::Decide
+            | Deed::TaskAdd
+            | Deed::Log
+            | Deed::Save
+            | Deed::Remember
+            | Deed::Learn
+            | Deed::Idea => {
                 let paths = found(ws, word, &["--scope", "all", "--mode", "text"]);
                 assert!(!paths.is_empty(), "`{word}` of {deed:?} is not found");
             }

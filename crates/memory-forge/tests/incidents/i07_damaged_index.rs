@@ -3,16 +3,17 @@
 
 use std::fs;
 
+use serde_json::Value;
 use testkit::TestWorkspace;
 
-use crate::harness::ws;
+use crate::harness::{json, ws};
 
 const QUESTIONS: [&str; 2] = ["when does the lease of the office end", "\"forty poles\""];
 
 /// Enough files for a tree of several levels, with overflowing rows.
 fn filled() -> TestWorkspace {
     let ws = ws("");
-    for number in 0..24 {
+    for number in 0..12 {
         let more = format!("Bed {number} takes forty poles and {number} bags of seed. ").repeat(9);
         ws.write(
             &format!("knowledge/bed-{number:02}.md"),
@@ -26,19 +27,26 @@ fn filled() -> TestWorkspace {
     ws
 }
 
-fn answers(ws: &TestWorkspace) -> Vec<String> {
-    let ask = |question: &&str| {
-        let output = ws.run(&["search", "--json", "-n", "5", "--", question]);
-        output.ok().to_owned()
+/// By words first, as the index is found; then by words and vectors, once all
+/// of those are there, as how many a search makes is a matter of time.
+fn answers(ws: &TestWorkspace) -> Vec<Value> {
+    let ask = |question: &str, mode: &str| {
+        let arguments = [
+            "search", "--json", "-n", "5", "--mode", mode, "--", question,
+        ];
+        json(&ws.run(&arguments))["results"].clone()
     };
-    QUESTIONS.iter().map(ask).collect()
+    let mut answers: Vec<Value> = QUESTIONS.iter().map(|it| ask(it, "text")).collect();
+    ws.run(&["index"]);
+    answers.push(ask(QUESTIONS[0], "hybrid"));
+    answers
 }
 
 /// Everything that belongs to the index, put back at will.
 struct Sound {
     ws: TestWorkspace,
     db: Vec<u8>,
-    fresh: Vec<String>,
+    fresh: Vec<Value>,
 }
 
 impl Sound {
@@ -53,12 +61,17 @@ impl Sound {
             .expect("nobody else is here");
         drop(db);
         let db = fs::read(&path).expect("it is there");
-        assert!(db.len() > 16 * 4096, "{} bytes are few", db.len());
+        assert!(db.len() > 24 * 4096, "{} bytes are few", db.len());
         Sound { ws, db, fresh }
     }
 
     fn put(&self, db: &[u8]) {
-        for name in ["index.db", "index.db-wal", "index.db-shm", "index.db-journal"] {
+        for name in [
+            "index.db",
+            "index.db-wal",
+            "index.db-shm",
+            "index.db-journal",
+        ] {
             let path = self.ws.path(".memory-forge").join(name);
             if path.is_dir() {
                 fs::remove_dir_all(&path).expect("it is ours");
@@ -71,8 +84,9 @@ impl Sound {
 
     #[track_caller]
     fn answers_as_if_fresh(&self, what: &str) {
-        let answers = answers(&self.ws);
-        assert!(answers == self.fresh, "{what}: {answers:?}");
+        for (now, fresh) in answers(&self.ws).iter().zip(&self.fresh) {
+            assert_eq!(now, fresh, "{what}");
+        }
     }
 }
 
@@ -86,7 +100,11 @@ fn every_page_in_turn_is_garbage_or_zero() {
         for (what, fill) in [("garbage", true), ("zero", false)] {
             let mut db = sound.db.clone();
             for (at, byte) in db[range.clone()].iter_mut().enumerate() {
-                *byte = if fill { (at * 131 + page * 17 + 89) as u8 } else { 0 };
+                *byte = if fill {
+                    (at * 131 + page * 17 + 89) as u8
+                } else {
+                    0
+                };
             }
             sound.put(&db);
             sound.answers_as_if_fresh(&format!("page {page} of {pages} is {what}"));
@@ -99,7 +117,7 @@ fn every_page_in_turn_is_garbage_or_zero() {
 fn it_is_cut_short_at_every_page() {
     let sound = Sound::new();
     for end in (0..sound.db.len()).step_by(4096) {
-        for end in [end, end + 1, end + 2048] {
+        for end in [end, end + 1] {
             sound.put(&sound.db[..end.min(sound.db.len())]);
             sound.answers_as_if_fresh(&format!("cut at {end}"));
         }
@@ -149,7 +167,10 @@ fn a_log_of_another_database_or_of_garbage() {
     for (what, wal) in [
         ("garbage", vec![0xa5; 40_000]),
         ("zero", vec![0; 40_000]),
-        ("a header alone", b"\x37\x7f\x06\x82\x00\x2d\xe2\x18\x00\x00\x20\x00".to_vec()),
+        (
+            "a header alone",
+            b"\x37\x7f\x06\x82\x00\x2d\xe2\x18\x00\x00\x20\x00".to_vec(),
+        ),
     ] {
         for name in ["index.db-wal", "index.db-journal", "index.db-shm"] {
             sound.put(&sound.db);
@@ -165,7 +186,9 @@ fn a_folder_in_its_place() {
     let sound = Sound::new();
     sound.put(&[]);
     fs::remove_file(sound.ws.path(".memory-forge/index.db")).expect("just written");
-    sound.ws.write(".memory-forge/index.db/notes.md", "# Mine\n");
+    sound
+        .ws
+        .write(".memory-forge/index.db/notes.md", "# Mine\n");
     sound.answers_as_if_fresh("a folder");
     assert_eq!(sound.ws.read(".memory-forge/index.db/notes.md"), "# Mine\n");
 }

@@ -71,8 +71,14 @@ fn an_index_of_a_newer_version_is_left_to_its_owner() {
             assert_eq!(answer(&ws), fresh, "version {version}");
         }
         ws.run(&["index", "--force"]).ok();
-        ws.run(&["save", "context", &format!("v{version}"), "--content", "New."])
-            .ok();
+        ws.run(&[
+            "save",
+            "context",
+            &format!("v{version}"),
+            "--content",
+            "New.",
+        ])
+        .ok();
         assert_eq!(answer(&ws).contains("knowledge/office.md"), true);
         assert!(
             ws.read_bytes(".memory-forge/index.db") == db,
@@ -113,19 +119,31 @@ fn two_versions_take_turns() {
         ws.feed(
             "",
             environment,
-            &["save", "context", &name, "--content", &format!("Quokka{turn} sleeps.")],
+            &[
+                "save",
+                "context",
+                &name,
+                "--content",
+                &format!("Quokka{turn} sleeps."),
+            ],
         )
         .ok();
         for environment in [&newer[..], &[]] {
             let found = ws.feed("", environment, &["search", "--", &format!("quokka{turn}")]);
             assert!(found.ok().contains(&name), "{found}");
         }
-        ws.feed("", environment, &["doctor", "--undo", "--yes"]).ok();
+        ws.feed("", environment, &["doctor", "--undo", "--yes"])
+            .ok();
     }
     assert_eq!(ws.tree_of_sources(), sources);
     let kept: Vec<String> = fs::read_dir(ws.path(".memory-forge"))
         .expect("the cache")
-        .map(|it| it.expect("listed").file_name().to_string_lossy().into_owned())
+        .map(|it| {
+            it.expect("listed")
+                .file_name()
+                .to_string_lossy()
+                .into_owned()
+        })
         .filter(|it| it.ends_with(".db"))
         .collect();
     assert_eq!(kept.len(), 2, "one index for each: {kept:?}");
@@ -231,7 +249,8 @@ fn an_upgrade_that_cannot_be_carried_out_says_so() {
 #[test]
 fn a_journal_of_another_format_is_left_alone() {
     let ws = ws(NOTES);
-    ws.run(&["save", "context", "late", "--content", "Came late."]).ok();
+    ws.run(&["save", "context", "late", "--content", "Came late."])
+        .ok();
     let entry = ".memory-forge/undo/0001/entry.json";
     let mut value: serde_json::Value = serde_json::from_str(&ws.read(entry)).expect("JSON");
     value["format"] = 9.into();
@@ -240,7 +259,8 @@ fn a_journal_of_another_format_is_left_alone() {
     let output = ws.run(&["doctor", "--undo", "--yes"]);
     assert_ne!(output.status, Some(0), "{output}");
     assert_eq!(ws.tree_of_sources(), before);
-    ws.run(&["save", "context", "later", "--content", "Later."]).ok();
+    ws.run(&["save", "context", "later", "--content", "Later."])
+        .ok();
     ws.run(&["doctor", "--undo", "--yes"]).ok();
     assert_eq!(ws.tree_of_sources(), before);
     let findings = json(&ws.run(&["stats", "--json"]));

@@ -72,7 +72,13 @@ const MEMORY: &str = "
 ";
 
 const WRITES: [&[&str]; 9] = [
-    &["save", "context", "retry", "--content", "Retry three times, then park it."],
+    &[
+        "save",
+        "context",
+        "retry",
+        "--content",
+        "Retry three times, then park it.",
+    ],
     &["forget", "knowledge/office.md", "--yes"],
     &["forget", "--fact", "The port is 8080", "--yes"],
     &["mind", "decide", "Queue", "--decision", "The database"],
@@ -109,7 +115,11 @@ fn a_disk_without_room_loses_nothing() {
                             && output.stderr.contains("free some space"),
                         "{write:?} with {room}: {output}"
                     );
-                    assert_eq!(ws.tree_of_sources(), full, "{write:?} with {room}: {output}");
+                    assert_eq!(
+                        ws.tree_of_sources(),
+                        full,
+                        "{write:?} with {room}: {output}"
+                    );
                 }
                 _ => panic!("{write:?} with {room}: {output}"),
             }
@@ -125,7 +135,10 @@ fn a_disk_without_room_loses_nothing() {
             assert_eq!(found(&ws, "lease ends", &[])[0], "knowledge/office.md");
         }
     }
-    assert!(refused > 20 && written > 5, "{refused} refused, {written} written");
+    assert!(
+        refused > 20 && written > 5,
+        "{refused} refused, {written} written"
+    );
 }
 
 /// Whatever room there is, a hook says something and succeeds.
@@ -149,7 +162,8 @@ fn fill(ws: &TestWorkspace, room: usize) {
         bytes -= 4096;
     }
     let file = fs::File::options().write(true).open(&path).expect("ours");
-    file.set_len((bytes.saturating_sub(room)) as u64).expect("it shrinks");
+    file.set_len((bytes.saturating_sub(room)) as u64)
+        .expect("it shrinks");
 }
 
 fn without_machine(tree: &str) -> String {
@@ -175,7 +189,8 @@ fn a_thousand_edits_do_not_make_the_cache_grow() {
                 "{{\"hook_event_name\":\"SubagentStop\",\"session_id\":\"s{edit}\",\"agent_type\":\"reviewer\",\"agent_id\":\"a{edit}\"}}"
             );
             ws.feed(event, &quick, &["hook"]).ok();
-            let input = format!("{{\"hook_event_name\":\"PreCompact\",\"session_id\":\"s{edit}\"}}");
+            let input =
+                format!("{{\"hook_event_name\":\"PreCompact\",\"session_id\":\"s{edit}\"}}");
             ws.feed(input, &quick, &["hook"]).ok();
         }
         if edit % 20 == 0 {

@@ -39,7 +39,11 @@ fn workspace(name: &str) -> (&'static ::soak::Scenario, TestWorkspace) {
         make(&ws);
     }
     // What nobody but its author knows.
-    for (path, line) in ws.tree_of_sources().lines().filter_map(|it| it.split_once(' ')) {
+    for (path, line) in ws
+        .tree_of_sources()
+        .lines()
+        .filter_map(|it| it.split_once(' '))
+    {
         if path.ends_with(".md") && !path.starts_with('_') {
             let mut text = ws.read(path);
             text.push_str(&format!("\nA remark of mine, {line}. <!-- private -->\n"));
@@ -67,7 +71,9 @@ fn files(ws: &TestWorkspace) -> Vec<(String, String)> {
     let tree = ws.tree_of_sources();
     let files = tree.lines().filter_map(|line| line.split_once(' '));
     let machine = |path: &str| {
-        path.starts_with(".mind/.") || path.starts_with(".mind/checkpoints/") || path.starts_with("memory/.")
+        path.starts_with(".mind/.")
+            || path.starts_with(".mind/checkpoints/")
+            || path.starts_with("memory/.")
     };
     files
         .filter(|(path, _)| !machine(path))
@@ -155,7 +161,11 @@ fn an_undo_brings_back_every_byte_of_every_command() {
         ws.feed(scenario.input, &[], scenario.run);
         let changed = files(&ws) != before;
         let more = journal(&ws).difference(&entries).count();
-        assert!(more > 0 || !changed, "`{}` is not in the journal", scenario.name);
+        assert!(
+            more > 0 || !changed,
+            "`{}` is not in the journal",
+            scenario.name
+        );
         for _ in 0..more {
             ws.run(&["doctor", "--undo", "--yes"]).ok();
         }

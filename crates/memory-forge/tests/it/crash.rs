@@ -42,8 +42,13 @@ fn every_tool_that_writes_has_a_scenario() {
     for tool in tools {
         let name = tool["name"].as_str().expect("a name");
         let reads = tool["annotations"]["readOnlyHint"] == true;
-        let known = SCENARIOS.iter().any(|it| it.name == format!("mcp · {name}"));
-        assert_ne!(reads, known, "`{name}` writes if and only if it has a scenario");
+        let known = SCENARIOS
+            .iter()
+            .any(|it| it.name == format!("mcp · {name}"));
+        assert_ne!(
+            reads, known,
+            "`{name}` writes if and only if it has a scenario"
+        );
     }
 }
 
