@@ -484,7 +484,11 @@ impl Index {
         let now = stamp(path);
         let sealed = std::fs::read_to_string(seal_of(path)).ok();
         if now.is_none() || sealed != now {
-            if let Some(why) = index.verify()?.into_iter().next() {
+            // Others may write meanwhile; the parts must be of one moment.
+            let moment = index.snapshot()?;
+            let wrong = index.verify()?.into_iter().next();
+            drop(moment);
+            if let Some(why) = wrong {
                 return Err(index.damaged(why));
             }
             index.seal();
