@@ -37,8 +37,12 @@ Commands:
       Measure `links check` against reading the files, and `links suggest` on 10,000 notes
   bench embed
       Measure the built-in model
-  soak kills [--count N] [--seed N]
-      Kill commands and hooks in the middle of their writes; nothing may be lost
+  soak crash [--only NAME] [--threads N] [--binary FILE]
+      Break each command that writes at each of its file operations, in turn
+  soak kills [--count N] [--seed N] [--only NAME] [--threads N] [--binary FILE]
+      Kill each command that writes so often, at random; nothing may be lost
+  soak story [--count N] [--seed N]
+      Kill commands and hooks in one workspace that grows; nothing may be lost
   soak writers [--processes N] [--writes N]
       Let many processes write at once; every entry must be there once
   soak mcp [--calls N] [--binary FILE]
@@ -69,6 +73,8 @@ fn main() -> ExitCode {
         ["bench", "closets", rest @ ..] => bench::closets::run(rest),
         ["bench", "links", rest @ ..] => bench::links::run(rest),
         ["bench", "embed"] => bench_embed::run(),
+        ["soak", "crash", rest @ ..] => soak::crash(rest),
+        ["soak", "story", rest @ ..] => soak::story(rest),
         ["soak", "kills", rest @ ..] => soak::kills(rest),
         ["soak", "writers", rest @ ..] => soak::writers(rest),
         ["soak", "mcp", rest @ ..] => soak::mcp(rest),
@@ -102,6 +108,18 @@ fn target() -> PathBuf {
 fn repository() -> &'static Path {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     here.parent().expect("xtask lies in the repository")
+}
+
+/// Builds the program with debug assertions.
+fn build_debug() -> Result<PathBuf> {
+    let mut cargo = Command::new(env!("CARGO"));
+    cargo
+        .args(["build", "--locked", "-p", "memory-forge"])
+        .args(["--bin", "memory-forge"])
+        .current_dir(repository());
+    ensure!(cargo.status()?.success(), "the build failed");
+    let name = format!("memory-forge{}", std::env::consts::EXE_SUFFIX);
+    Ok(target().join("debug").join(name))
 }
 
 /// Builds the program for release, for this machine or another target.

@@ -1,23 +1,87 @@
-//! `soak kills`, `writers`, `mcp` and `caps`: long checks of the release binary
-//! and of the library. They print what they did and fail at the first thing that
-//! is lost, torn or too large.
+//! `soak crash`, `kills`, `story`, `writers`, `mcp` and `caps`: long checks of
+//! the program and of the library. They print what they did and fail at the
+//! first thing that is lost, torn or too large. All but the first run the
+//! release binary.
 
+use std::path::PathBuf;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use ::soak::{Calls, Caps, Kills, Writers};
+use ::soak::{Calls, Caps, CrashModel, KillEach, Kills, Writers};
 use anyhow::{Context, Result, bail, ensure};
 
+/// The crash model, which needs a build that can break on purpose.
+pub(crate) fn crash(rest: &[&str]) -> Result<()> {
+    let mut model = CrashModel {
+        binary: match binary(rest) {
+            Some(binary) => binary,
+            None => crate::build_debug()?,
+        },
+        only: String::new(),
+        threads: threads(),
+    };
+    each_option(rest, |name, value| match name {
+        "--only" => {
+            model.only = value.to_owned();
+            Ok(())
+        }
+        "--threads" => number(&mut model.threads, name, value),
+        "--binary" => Ok(()),
+        _ => bail!("usage: soak crash [--only NAME] [--threads N] [--binary FILE]"),
+    })?;
+    let report = model.run();
+    println!("{report}");
+    ensure!(report.wrong.is_empty(), "{}", report.wrong.join("\n\n"));
+    Ok(())
+}
+
+/// Every command that writes, each killed so often.
 pub(crate) fn kills(rest: &[&str]) -> Result<()> {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH)?;
-    let mut soak = Kills {
-        binary: crate::build_release(None)?,
+    let mut soak = KillEach {
+        binary: match binary(rest) {
+            Some(binary) => binary,
+            None => crate::build_release(None)?,
+        },
         count: 1_000,
-        seed: now.as_secs(),
+        seed: seconds()?,
+        only: String::new(),
+        threads: threads(),
+        debug: false,
     };
     each_option(rest, |name, value| match name {
         "--count" => number(&mut soak.count, name, value),
         "--seed" => number(&mut soak.seed, name, value),
-        _ => bail!("usage: soak kills [--count N] [--seed N]"),
+        "--threads" => number(&mut soak.threads, name, value),
+        "--binary" => Ok(()),
+        "--only" => {
+            soak.only = value.to_owned();
+            Ok(())
+        }
+        _ => bail!(
+            "usage: soak kills [--count N] [--seed N] [--only NAME] [--threads N] [--binary FILE]"
+        ),
+    })?;
+    // A switch that breaks things has no place in what people install.
+    let program = std::fs::read(&soak.binary)?;
+    let switch = b"MEMORY_FORGE_FAULT";
+    ensure!(
+        !program.windows(switch.len()).any(|it| it == switch),
+        "the release has the tests' switch in it"
+    );
+    println!("{}", soak.run()?);
+    Ok(())
+}
+
+/// Many kills in one workspace that grows.
+pub(crate) fn story(rest: &[&str]) -> Result<()> {
+    let mut soak = Kills {
+        binary: crate::build_release(None)?,
+        count: 1_000,
+        seed: seconds()?,
+    };
+    each_option(rest, |name, value| match name {
+        "--count" => number(&mut soak.count, name, value),
+        "--seed" => number(&mut soak.seed, name, value),
+        _ => bail!("usage: soak story [--count N] [--seed N]"),
     })?;
     println!("{}", soak.run()?);
     Ok(())
@@ -76,6 +140,20 @@ pub(crate) fn caps(rest: &[&str]) -> Result<()> {
     })?;
     println!("{}", soak.run()?);
     Ok(())
+}
+
+/// The program of `--binary`, where it was built before.
+fn binary(rest: &[&str]) -> Option<PathBuf> {
+    let at = rest.iter().position(|it| *it == "--binary")?;
+    rest.get(at + 1).map(PathBuf::from)
+}
+
+fn seconds() -> Result<u64> {
+    Ok(SystemTime::now().duration_since(UNIX_EPOCH)?.as_secs())
+}
+
+fn threads() -> usize {
+    std::thread::available_parallelism().map_or(2, usize::from)
 }
 
 fn each_option(rest: &[&str], mut take: impl FnMut(&str, &str) -> Result<()>) -> Result<()> {

@@ -15,6 +15,8 @@ use std::path::PathBuf;
 
 pub use chunk::{Chunk, Sizes};
 pub use query::{Passage, PrefixTerm, Slots, TermMatch, TextHits};
+#[cfg(debug_assertions)]
+pub use store::pretend_version;
 pub use store::{Counts, Index, Note, Opened, Passages, Usage};
 pub use sync::{Change, Put};
 pub use vectors::Packed;

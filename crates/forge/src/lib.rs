@@ -4,6 +4,7 @@
 //! current directory, or the clock: whoever calls it passes those in.
 //! Modules in reading order; each may use only those above it.
 
+pub mod fault;
 pub mod document;
 pub mod tokens;
 pub mod secrets;

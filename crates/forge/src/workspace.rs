@@ -212,16 +212,22 @@ impl Workspace {
 
     /// Takes the lock that guards the index, or gives up after `wait`.
     pub fn lock_index(&self, wait: Duration) -> Result<Lock, Error> {
-        self.prepare_derived()?;
-        Lock::take(&self.derived().join("index.lock"), "The index", wait)
+        self.take_derived("index.lock", "The index", wait)
     }
 
     /// Takes the lock of whoever computes vectors, if nobody does. It is not the
     /// index's own: computing takes minutes, and searches must go on meanwhile.
     pub fn lock_vectors(&self) -> Result<Lock, Error> {
+        self.take_derived("vectors.lock", "The list of vectors", Duration::ZERO)
+    }
+
+    fn take_derived(&self, name: &str, what: &str, wait: Duration) -> Result<Lock, Error> {
         self.prepare_derived()?;
-        let path = self.derived().join("vectors.lock");
-        Lock::take(&path, "The list of vectors", Duration::ZERO)
+        let path = self.derived().join(name);
+        self.disk
+            .step(disk::Op::Lock, &path)
+            .map_err(|e| Error::io("lock", &path, e))?;
+        Lock::take(&path, what, wait)
     }
 }
 

@@ -3,6 +3,8 @@
 
 mod cli;
 mod commands;
+#[cfg(debug_assertions)]
+mod faults;
 mod hooks;
 mod mcp;
 mod memory;
@@ -17,6 +19,10 @@ use std::process::ExitCode;
 use settings::{Process, Settings};
 
 fn main() -> ExitCode {
+    #[cfg(debug_assertions)]
+    if let Some(plan) = settings::fault() {
+        faults::arm(&plan);
+    }
     // Before the parser, whose errors exit with a code that a hook must never
     // have.
     if let Some(arguments) = settings::hook_arguments() {

@@ -48,6 +48,12 @@ pub(crate) fn asks_for_version() -> bool {
     arguments.next().is_none() && first.is_some_and(|it| it == "--version" || it == "-V")
 }
 
+/// What is to break, in tests; see [`crate::faults`].
+#[cfg(debug_assertions)]
+pub(crate) fn fault() -> Option<String> {
+    std::env::var("MEMORY_FORGE_FAULT").ok()
+}
+
 /// The surroundings of the process, looked at once. A value of its own, so
 /// that tests can make one up.
 #[derive(Clone, Debug, Default)]

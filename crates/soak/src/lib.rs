@@ -6,12 +6,21 @@
 mod calls;
 mod caps;
 mod chance;
+mod each;
 mod inspect;
 mod kills;
+mod model;
+mod scenarios;
 mod seeded;
+mod table;
+mod trial;
 mod writers;
 
 pub use calls::{Calls, CallsReport};
 pub use caps::{Caps, CapsReport};
+pub use each::{KillEach, KillEachReport};
 pub use kills::{Kills, KillsReport};
+pub use model::{CrashModel, CrashReport};
+pub use scenarios::{READERS, SCENARIOS, Scenario, both};
+pub use table::commands;
 pub use writers::{Writers, WritersReport};

@@ -8,14 +8,36 @@ use std::path::{Path, PathBuf};
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, OptionalExtension, params};
 
+use super::sync::embedding_text;
 use super::vectors::Kept;
 use super::{Entry, Error, Kind, Stamp, Standing};
+use crate::fault::{self, Op};
 
 /// "MFrg": marks an SQLite file as ours.
 const APPLICATION: i32 = 0x4d46_7267;
 /// Raised whenever the tables or the meaning of their content change; an index
 /// of another version is rebuilt, never converted.
 const VERSION: i32 = 1;
+
+/// What stands for [`VERSION`] in a process that plays another version of the
+/// program; 0 means itself.
+#[cfg(debug_assertions)]
+static PRETENDED: std::sync::atomic::AtomicI32 = std::sync::atomic::AtomicI32::new(0);
+
+/// Takes this process for a program of another version, for tests of two
+/// versions on one workspace.
+#[cfg(debug_assertions)]
+pub fn pretend_version(version: i32) {
+    PRETENDED.store(version, std::sync::atomic::Ordering::Relaxed);
+}
+
+fn version() -> i32 {
+    #[cfg(debug_assertions)]
+    if let pretended @ 1.. = PRETENDED.load(std::sync::atomic::Ordering::Relaxed) {
+        return pretended;
+    }
+    VERSION
+}
 
 const SCHEMA: &str = "
 create table meta(key text primary key, value) without rowid;
@@ -47,6 +69,8 @@ pub struct Index {
     pub(super) path: PathBuf,
     pub(super) kept: RefCell<Kept>,
     opened: Witness,
+    /// The file as this program last left it; see [`Index::seal`].
+    sealed: RefCell<Option<String>>,
 }
 
 /// By what an open index notices that others changed or replaced it.
@@ -114,7 +138,7 @@ impl Index {
     pub fn open(directory: &Path) -> Result<Opened, Error> {
         let path = directory.join("index.db");
         match state(&path)? {
-            State::Ours => match Index::connect(&path) {
+            State::Ours => match Index::sound(&path) {
                 Ok(index) => Ok(Opened { index, note: None }),
                 // Its header is in order, and what follows is not.
                 Err(Error::Damaged { why, .. }) => Ok(Opened {
@@ -128,9 +152,9 @@ impl Index {
                 note: Some(Note::Created),
             }),
             State::Newer(newer) => {
-                let path = directory.join(format!("index.v{VERSION}.db"));
+                let path = directory.join(format!("index.v{}.db", version()));
                 let index = match state(&path)? {
-                    State::Ours => match Index::connect(&path) {
+                    State::Ours => match Index::sound(&path) {
                         Err(e) if e.is_damage() => Index::replace(&path)?,
                         other => other?,
                     },
@@ -154,11 +178,11 @@ impl Index {
         let path = directory.join("index.db");
         let path = match state(&path)? {
             State::Ours => path,
-            State::Newer(_) => directory.join(format!("index.v{VERSION}.db")),
+            State::Newer(_) => directory.join(format!("index.v{}.db", version())),
             _ => return Ok(None),
         };
         match state(&path)? {
-            State::Ours => Index::connect(&path).map(Some),
+            State::Ours => Index::sound(&path).map(Some),
             _ => Ok(None),
         }
     }
@@ -183,6 +207,7 @@ impl Index {
             path,
             kept: RefCell::default(),
             opened: Witness::default(),
+            sealed: RefCell::default(),
         }))
     }
 
@@ -202,6 +227,7 @@ impl Index {
             path,
             kept: RefCell::default(),
             opened: Witness::default(),
+            sealed: RefCell::default(),
         };
         index.prepare()?;
         Ok(index)
@@ -307,6 +333,7 @@ impl Index {
 
     pub fn set_note(&self, key: &str, value: &str) -> Result<(), Error> {
         self.read(|db| {
+            step(&self.path)?;
             db.execute(
                 "insert or replace into meta(key, value) values(?, ?)",
                 [key, value],
@@ -328,8 +355,10 @@ impl Index {
                     params![path, now],
                 )?;
             }
+            step(&self.path)?;
             tx.commit()
         });
+        self.seal();
         let _ = self.db.busy_timeout(BUSY);
     }
 
@@ -385,16 +414,44 @@ impl Index {
         if orphans > 0 {
             wrong.push(format!("{orphans} passages belong to no file"));
         }
+        let altered = self.altered_passages()?;
+        if altered > 0 {
+            wrong.push(format!(
+                "{altered} passages are not the text that was stored"
+            ));
+        }
         self.check_postings(&slots, &mut wrong)?;
         Ok(wrong)
+    }
+
+    /// Passages that do not have the hash that was stored with them.
+    fn altered_passages(&self) -> Result<usize, Error> {
+        self.read(|db| {
+            let mut statement = db.prepare(
+                "select f.title, c.headings, c.text, c.hash from chunk c join file f on f.id = c.file",
+            )?;
+            let mut rows = statement.query([])?;
+            let mut altered = 0;
+            while let Some(row) = rows.next()? {
+                let (title, headings, text): (String, String, String) =
+                    (row.get(0)?, row.get(1)?, row.get(2)?);
+                let hash = blake3::hash(embedding_text(&title, &headings, &text).as_bytes());
+                altered += usize::from(row.get_ref(3)?.as_blob()? != &hash.as_bytes()[..16]);
+            }
+            Ok(altered)
+        })
     }
 
     /// Moves what was written aside into the main file, so that the next
     /// process starts without replaying it.
     pub fn settle(&self) {
+        if step(&self.path).is_err() {
+            return;
+        }
         let _ = self
             .db
             .query_row("pragma wal_checkpoint(truncate)", [], |_| Ok(()));
+        self.seal();
     }
 
     pub(super) fn read<T>(
@@ -437,7 +494,45 @@ impl Index {
             path: path.to_owned(),
             kept: RefCell::default(),
             opened,
+            sealed: RefCell::default(),
         })
+    }
+
+    /// As [`Index::connect`], for a file that may not be as we left it: then
+    /// all of it is compared once. SQLite notices pages that make no sense, and
+    /// not those that lost what they said.
+    fn sound(path: &Path) -> Result<Index, Error> {
+        let index = Index::connect(path)?;
+        let now = stamp(path);
+        let sealed = std::fs::read_to_string(seal_of(path)).ok();
+        if now.is_none() || sealed != now {
+            // Others may write meanwhile; the parts must be of one moment.
+            let moment = index.snapshot()?;
+            let wrong = index.verify()?.into_iter().next();
+            drop(moment);
+            if let Some(why) = wrong {
+                return Err(index.damaged(why));
+            }
+            index.seal();
+        } else {
+            index.sealed.replace(now);
+        }
+        Ok(index)
+    }
+
+    /// Notes size and time of the file, where a commit has moved pages into
+    /// it. Without the note it is only looked at more closely next time.
+    pub(super) fn seal(&self) {
+        if self.opened == Witness::default() {
+            return;
+        }
+        let now = stamp(&self.path);
+        if let Some(text) = &now
+            && *self.sealed.borrow() != now
+            && std::fs::write(seal_of(&self.path), text).is_ok()
+        {
+            self.sealed.replace(now);
+        }
     }
 
     /// Whether the file is still the one that was opened, and nobody else has
@@ -450,6 +545,7 @@ impl Index {
     fn create(path: &Path) -> Result<Index, Error> {
         let index = Index::connect(path)?;
         index.prepare()?;
+        index.seal();
         Ok(index)
     }
 
@@ -457,15 +553,19 @@ impl Index {
         self.read(|db| {
             // The tables are made before the log is switched on, so that the
             // header of the file itself always says whose it is.
+            step(&self.path)?;
             db.execute_batch("pragma page_size = 8192; begin immediate;")?;
             let made: i32 = db.query_row("pragma user_version", [], |r| r.get(0))?;
             if made == 0 {
                 db.execute_batch(SCHEMA)?;
+                step(&self.path)?;
                 db.execute_batch(&format!(
-                    "pragma application_id = {APPLICATION}; pragma user_version = {VERSION};"
+                    "pragma application_id = {APPLICATION}; pragma user_version = {};",
+                    version()
                 ))?;
             }
             db.execute_batch("commit")?;
+            step(&self.path)?;
             db.query_row("pragma journal_mode = wal", [], |_| Ok(()))
         })
     }
@@ -531,23 +631,24 @@ fn state(path: &Path) -> Result<State, Error> {
     // With other numbers here SQLite takes the file for one of a later version,
     // which it may not write, or for text in another encoding.
     let as_written = matches!((header[18], header[19]), (1 | 2, 1 | 2)) && word(56) == 1;
-    let (version, application) = (word(60), word(68));
+    let (made, application) = (word(60), word(68));
     if application == APPLICATION && !as_written {
         return Ok(State::Other("its header was damaged".into()));
     }
-    Ok(match (application, version) {
-        (APPLICATION, VERSION) => State::Ours,
-        (APPLICATION, v) if v > VERSION => State::Newer(v),
+    Ok(match (application, made) {
+        (APPLICATION, v) if v == version() => State::Ours,
+        (APPLICATION, v) if v > version() => State::Newer(v),
         (APPLICATION, v) => State::Other(format!("it was of the older version {v}")),
         _ => State::Other("it belonged to another tool".into()),
     })
 }
 
 fn remove_database(path: &Path) -> Result<(), Error> {
-    for suffix in ["", "-wal", "-shm", "-journal"] {
+    for suffix in [".seal", "", "-wal", "-shm", "-journal"] {
         let mut name = path.as_os_str().to_owned();
         name.push(suffix);
-        match std::fs::remove_file(&name) {
+        let remove = fault::step(Op::Remove, path, path);
+        match remove.and_then(|()| std::fs::remove_file(&name)) {
             Ok(()) => {}
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => {}
             Err(source) => {
@@ -559,6 +660,26 @@ fn remove_database(path: &Path) -> Result<(), Error> {
         }
     }
     Ok(())
+}
+
+/// The file beside an index that says how it was left.
+fn seal_of(path: &Path) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(".seal");
+    name.into()
+}
+
+/// Size and time of a file, as a line of text.
+fn stamp(path: &Path) -> Option<String> {
+    let meta = path.metadata().ok()?;
+    let since = meta.modified().ok()?.duration_since(std::time::UNIX_EPOCH);
+    Some(format!("{} {}\n", meta.len(), since.ok()?.as_nanos()))
+}
+
+/// A point at which a transaction may be cut off.
+pub(super) fn step(path: &Path) -> rusqlite::Result<()> {
+    let step = fault::step(Op::Index, path, path);
+    step.map_err(|e| rusqlite::Error::ToSqlConversionFailure(Box::new(e)))
 }
 
 /// A number that the index keeps of itself: a count, or an id to give out. One

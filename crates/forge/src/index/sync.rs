@@ -9,7 +9,7 @@ use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior, 
 use super::chunk::Chunk;
 use super::postings::{self, Builder};
 use super::query::{DEAD, SLOT_BYTES, SLOT_PAGE};
-use super::store::{Index, number, sqlite};
+use super::store::{Index, number, sqlite, step};
 use super::vectors::{self, Packed};
 use super::{Error, Kind, Stamp, Standing};
 
@@ -64,7 +64,10 @@ impl Index {
             let mut replaced = Vec::new();
             for change in changes.iter() {
                 match change {
-                    Change::Put(put) => replaced.push(batch.put(put)?),
+                    Change::Put(put) => {
+                        step(&path)?;
+                        replaced.push(batch.put(put)?);
+                    }
                     Change::Remove(path) => gone.push(path.as_str()),
                     Change::Restamp(path, stamp) => {
                         tx.execute(
@@ -84,11 +87,13 @@ impl Index {
             if let Err(damage) = merge_segments(&tx)? {
                 return Ok(Err(damage));
             }
+            step(&path)?;
             tx.commit()?;
             Ok(Ok(()))
         };
-        run()
-            .map_err(|e| sqlite(&path, e))?
+        let done = run();
+        self.seal();
+        done.map_err(|e| sqlite(&path, e))?
             .map_err(|e| self.damaged(e.to_string()))
     }
 
@@ -107,9 +112,12 @@ impl Index {
                  delete from slot; delete from vector;
                  delete from meta where key in ('chunks', 'terms');",
             )?;
+            step(&path)?;
             tx.commit()
         };
-        run().map_err(|e| sqlite(&path, e))
+        let done = run();
+        self.seal();
+        done.map_err(|e| sqlite(&path, e))
     }
 
     /// Makes sure that stored vectors come from this model; those of another
@@ -135,9 +143,12 @@ impl Index {
                 "insert or replace into meta(key, value) values('dimensions', ?)",
                 [dimensions as i64],
             )?;
+            step(&path)?;
             tx.commit()
         };
-        run().map_err(|e| sqlite(&path, e))
+        let done = run();
+        self.seal();
+        done.map_err(|e| sqlite(&path, e))
     }
 
     /// Whether stored vectors come from this model.
@@ -177,9 +188,12 @@ impl Index {
                     write_vector(&tx, *chunk, &packed.to_bytes())?;
                 }
             }
+            step(&path)?;
             tx.commit()
         };
-        run().map_err(|e| sqlite(&path, e))
+        let done = run();
+        self.seal();
+        done.map_err(|e| sqlite(&path, e))
     }
 }
 

@@ -10,6 +10,8 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use super::Error;
+use crate::fault;
+pub(super) use crate::fault::Op;
 
 const TEMP_PREFIX: &str = ".memory-forge-";
 const MACHINE_PREFIX: &str = ".memory-forge-machine-";
@@ -22,35 +24,23 @@ pub(super) struct Disk {
     pub(super) fault: Option<std::sync::Arc<Fault>>,
 }
 
-/// The kinds of steps, told apart because a full disk still renames and removes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Op {
-    Lock,
-    Read,
-    CreateDir,
-    Create,
-    Write,
-    Mode,
-    Sync,
-    Rename,
-    Remove,
-    SyncDir,
-}
-
 impl Disk {
-    /// Called before every operation. Outside of tests it is nothing.
-    pub(super) fn step(&self, op: Op) -> io::Result<()> {
+    /// Called before every operation; see [`fault`].
+    pub(super) fn step(&self, op: Op, path: &Path) -> io::Result<()> {
+        self.step_to(op, path, path)
+    }
+
+    fn step_to(&self, op: Op, path: &Path, to: &Path) -> io::Result<()> {
         #[cfg(test)]
         if let Some(fault) = &self.fault {
             return fault.step(op);
         }
-        let _ = op;
-        Ok(())
+        fault::step(op, path, to)
     }
 
     /// The bytes of a file, or none when there is no file.
     pub(super) fn read(&self, path: &Path) -> io::Result<Option<Vec<u8>>> {
-        self.step(Op::Read)?;
+        self.step(Op::Read, path)?;
         match fs::read(path) {
             Ok(bytes) => Ok(Some(bytes)),
             Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(None),
@@ -60,7 +50,7 @@ impl Disk {
 
     /// Makes one folder, and makes sure of it. One that is there is fine.
     pub(super) fn create_dir(&self, path: &Path) -> io::Result<()> {
-        self.step(Op::CreateDir)?;
+        self.step(Op::CreateDir, path)?;
         match fs::create_dir(path) {
             Err(e) if e.kind() == io::ErrorKind::AlreadyExists => return Ok(()),
             other => other?,
@@ -73,9 +63,9 @@ impl Disk {
 
     /// A new file with these bytes, safely on disk except for its name.
     pub(super) fn write_new(&self, path: &Path, bytes: &[u8]) -> io::Result<()> {
-        self.step(Op::Create)?;
+        self.step(Op::Create, path)?;
         let file = File::create_new(path)?;
-        self.fill(file, bytes)
+        self.fill(file, path, bytes)
     }
 
     /// Puts a file into place: a temporary one beside it, filled and synced,
@@ -89,10 +79,10 @@ impl Disk {
         check: impl FnOnce() -> Result<(), E>,
     ) -> Result<(), E> {
         let dir = path.parent().unwrap_or(path);
-        self.step(Op::Create)?;
+        self.step(Op::Create, path)?;
         let (file, temp) = temp.create(dir)?;
         let placed = self
-            .fill_like(file, bytes, like)
+            .fill_like(file, &temp, bytes, like)
             .map_err(E::from)
             .and_then(|()| check())
             .and_then(|()| self.rename(&temp, path).map_err(E::from));
@@ -107,11 +97,10 @@ impl Disk {
     /// reader, and gone after a loss of power.
     pub(super) fn replace_unsynced(&self, path: &Path, bytes: &[u8], temp: Temp) -> io::Result<()> {
         let dir = path.parent().unwrap_or(path);
-        self.step(Op::Create)?;
+        self.step(Op::Create, path)?;
         let (mut file, temp) = temp.create(dir)?;
         let placed = self
-            .step(Op::Write)
-            .and_then(|()| file.write_all(bytes))
+            .write_all(&mut file, &temp, bytes)
             .and_then(|()| self.rename(&temp, path));
         if placed.is_err() {
             let _ = self.remove_file(&temp);
@@ -123,7 +112,7 @@ impl Disk {
     /// behind is ended first.
     pub(super) fn append_line(&self, path: &Path, mut bytes: Vec<u8>) -> io::Result<()> {
         use std::io::{Read, Seek, SeekFrom};
-        self.step(Op::Create)?;
+        self.step(Op::Create, path)?;
         let mut options = File::options();
         options.read(true).append(true).create(true);
         #[cfg(target_os = "linux")]
@@ -141,18 +130,17 @@ impl Disk {
         if last != [b'\n'] {
             bytes.insert(0, b'\n');
         }
-        self.step(Op::Write)?;
-        file.write_all(&bytes)
+        self.write_all(&mut file, path, &bytes)
     }
 
     pub(super) fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
-        self.step(Op::Rename)?;
+        self.step_to(Op::Rename, from, to)?;
         fs::rename(from, to)
     }
 
     /// Removes a file; one that is gone already is fine.
     pub(super) fn remove_file(&self, path: &Path) -> io::Result<()> {
-        self.step(Op::Remove)?;
+        self.step(Op::Remove, path)?;
         match fs::remove_file(path) {
             Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(()),
             other => other,
@@ -161,7 +149,7 @@ impl Disk {
 
     /// Removes a folder if it is empty, and says whether it is gone.
     pub(super) fn remove_empty_dir(&self, path: &Path) -> io::Result<bool> {
-        self.step(Op::Remove)?;
+        self.step(Op::Remove, path)?;
         match fs::remove_dir(path) {
             Ok(()) => Ok(true),
             Err(e) => match e.kind() {
@@ -174,7 +162,7 @@ impl Disk {
 
     /// Removes a folder of ours with the files in it.
     pub(super) fn remove_tree(&self, path: &Path) -> io::Result<()> {
-        self.step(Op::Remove)?;
+        self.step(Op::Remove, path)?;
         match fs::remove_dir_all(path) {
             Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(()),
             other => other,
@@ -183,7 +171,7 @@ impl Disk {
 
     /// Makes names in a folder as durable as the files they belong to.
     pub(super) fn sync_dir(&self, path: &Path) -> io::Result<()> {
-        self.step(Op::SyncDir)?;
+        self.step(Op::SyncDir, path)?;
         // Windows cannot open a folder this way, and orders renames itself.
         if cfg!(unix) && self.really_syncs() {
             File::open(path)?.sync_all()?;
@@ -207,35 +195,50 @@ impl Disk {
         Ok(())
     }
 
-    fn fill_like(&self, file: File, bytes: &[u8], like: Like<'_>) -> io::Result<()> {
+    fn fill_like(&self, file: File, path: &Path, bytes: &[u8], like: Like<'_>) -> io::Result<()> {
         if !matches!(like, Like::New) {
-            self.step(Op::Mode)?;
+            self.step(Op::Mode, path)?;
             like.apply(&file)?;
         }
-        self.fill(file, bytes)
+        self.fill(file, path, bytes)
     }
 
-    fn fill(&self, mut file: File, bytes: &[u8]) -> io::Result<()> {
-        if let Err(e) = self.step(Op::Write) {
-            // A write that is cut off has written a part of it.
-            file.write_all(&bytes[..bytes.len() / 2])?;
-            return Err(e);
-        }
-        file.write_all(bytes)?;
-        self.step(Op::Sync)?;
+    fn fill(&self, mut file: File, path: &Path, bytes: &[u8]) -> io::Result<()> {
+        self.write_all(&mut file, path, bytes)?;
+        self.step(Op::Sync, path)?;
         if self.really_syncs() {
             file.sync_all()?;
         }
         Ok(())
     }
 
+    /// One write, or two where somebody watches: one that is cut off has
+    /// written a part of it.
+    fn write_all(&self, file: &mut File, path: &Path, bytes: &[u8]) -> io::Result<()> {
+        self.step(Op::Write, path)?;
+        let half = match self.is_watched() {
+            true => bytes.len() / 2,
+            false => 0,
+        };
+        if half > 0 {
+            file.write_all(&bytes[..half])?;
+            self.step(Op::Write, path)?;
+        }
+        file.write_all(&bytes[half..])
+    }
+
     /// Tests of many crashes would spend all their time in syncs that prove
     /// nothing, as the machine under them does not lose power.
     fn really_syncs(&self) -> bool {
+        !self.is_watched()
+    }
+
+    fn is_watched(&self) -> bool {
         #[cfg(test)]
-        return self.fault.is_none();
-        #[cfg(not(test))]
-        true
+        if self.fault.is_some() {
+            return true;
+        }
+        fault::is_watched()
     }
 }
 

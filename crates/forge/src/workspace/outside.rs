@@ -11,7 +11,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::disk::{Disk, Like, Placing, Temp};
+use super::disk::{Disk, Like, Op, Placing, Temp};
 use super::{Error, LOCK_WAIT, Lock, into_text};
 
 /// What the name of a file's copy from before the first change ends in.
@@ -144,7 +144,10 @@ pub fn lock_outside(file: &OutsideFile, what: &str) -> Result<Lock, Error> {
     let mut name = OsString::from(".");
     name.push(file.path.file_name().unwrap_or_default());
     name.push(".lock");
-    Lock::take(&file.path.with_file_name(name), what, LOCK_WAIT)
+    let path = file.path.with_file_name(name);
+    disk.step(Op::Lock, &path)
+        .map_err(|e| Error::io("lock", &path, e))?;
+    Lock::take(&path, what, LOCK_WAIT)
 }
 
 fn change_with(
@@ -163,6 +166,13 @@ fn change_with(
             });
         }
         check_unchanged(disk, &change.file.path, change.before.as_deref())?;
+    }
+    // What a crash left beside a file goes with the next change there.
+    for change in changes {
+        if let Some(folder) = change.file.path.parent() {
+            let sweep = disk.sweep(folder, Temp::Change);
+            sweep.map_err(|e| Error::io("remove", folder, e))?;
+        }
     }
     let mut made = Vec::new();
     for (index, change) in changes.iter().enumerate() {
@@ -186,14 +196,14 @@ fn change_with(
         }
     }
     for change in changes.iter().filter(|c| c.backup == Backup::Drop) {
-        let backup = change.file.backup().path;
-        let remove = disk.remove_file(&backup);
-        remove.map_err(|e| Error::io("remove", &backup, e))?;
+        remove(disk, &change.file.backup().path)?;
     }
     for folder in drop_if_empty {
         folder_of(folder)?;
         let remove = disk.remove_empty_dir(&folder.path);
-        remove.map_err(|e| Error::io("remove", &folder.path, e))?;
+        if remove.map_err(|e| Error::io("remove", &folder.path, e))? {
+            sync(disk, &folder.path)?;
+        }
     }
     Ok(())
 }
@@ -248,9 +258,7 @@ fn put(
     file.refuse_unsafe()?;
     let Some(bytes) = after else {
         check_unchanged(disk, path, before)?;
-        return disk
-            .remove_file(path)
-            .map_err(|e| Error::io("remove", path, e));
+        return remove(disk, path);
     };
     let old = fs::symlink_metadata(path).ok();
     let like = old.as_ref().map_or(Like::New, Like::File);
@@ -270,9 +278,7 @@ fn put_like(
 ) -> Result<(), Error> {
     let path = &file.path;
     let Some(bytes) = bytes else {
-        return disk
-            .remove_file(path)
-            .map_err(|e| Error::io("remove", path, e));
+        return remove(disk, path);
     };
     let meta = fs::symlink_metadata(model).ok();
     let like = meta.as_ref().map_or(Like::New, Like::File);
@@ -281,8 +287,18 @@ fn put_like(
     sync(disk, path)
 }
 
+/// Removes a file for good; one that is gone, folder and all, is fine.
+fn remove(disk: &Disk, path: &Path) -> Result<(), Error> {
+    disk.remove_file(path)
+        .map_err(|e| Error::io("remove", path, e))?;
+    sync(disk, path)
+}
+
 fn sync(disk: &Disk, path: &Path) -> Result<(), Error> {
     let dir = path.parent().unwrap_or(path);
+    if !dir.is_dir() {
+        return Ok(());
+    }
     disk.sync_dir(dir).map_err(|e| Error::io("sync", dir, e))
 }
 

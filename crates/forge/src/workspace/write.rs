@@ -327,7 +327,7 @@ impl Workspace {
         self.refuse_unsafe(path)?;
         let lock_path = self.derived().join("machine.lock");
         self.disk
-            .step(Op::Lock)
+            .step(Op::Lock, &lock_path)
             .map_err(|e| Error::io("lock", &lock_path, e))?;
         let folder = path.components().next().unwrap_or_default();
         let lock = Lock::take(&lock_path, &format!("`{folder}`"), self.lock_wait)?;
@@ -381,7 +381,7 @@ impl Workspace {
         self.prepare_derived()?;
         let path = self.derived().join("write.lock");
         self.disk
-            .step(Op::Lock)
+            .step(Op::Lock, &path)
             .map_err(|e| Error::io("lock", &path, e))?;
         let lock = Lock::take(&path, "The workspace", wait)?;
         Journal::of(self).recover()?;
@@ -631,7 +631,7 @@ impl Workspace {
     fn lock_derived(&self) -> Result<Lock, Error> {
         let path: PathBuf = self.derived().join("derived.lock");
         self.disk
-            .step(Op::Lock)
+            .step(Op::Lock, &path)
             .map_err(|e| Error::io("lock", &path, e))?;
         Lock::take(&path, "`.memory-forge`", self.lock_wait)
     }

@@ -9,6 +9,7 @@ mod closets;
 mod config;
 mod corrections;
 mod consolidate;
+mod crash;
 mod doctor;
 mod domain;
 mod export;

@@ -1,0 +1,59 @@
+//! Every operation that changes something on disk announces itself here first,
+//! so that a test can make it fail, or end the process in front of it.
+//!
+//! Whoever watches is set by the caller, and only a build with debug assertions
+//! can have one: a release has nothing here that could be switched on.
+
+use std::io;
+use std::path::Path;
+#[cfg(debug_assertions)]
+use std::sync::OnceLock;
+
+/// The kinds of operations, told apart because a full disk still renames and
+/// removes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Op {
+    Lock,
+    Read,
+    CreateDir,
+    Create,
+    Write,
+    Mode,
+    Sync,
+    Rename,
+    Remove,
+    SyncDir,
+    /// A part of a transaction of the index, which has a journal of its own.
+    Index,
+}
+
+/// Sees an operation, its file and, for a rename, the new name; what it returns
+/// as an error is what the operation fails with.
+#[cfg(debug_assertions)]
+pub type Watch = dyn Fn(Op, &Path, &Path) -> io::Result<()> + Send + Sync;
+
+#[cfg(debug_assertions)]
+static WATCH: OnceLock<Box<Watch>> = OnceLock::new();
+
+/// Sets who watches this process, once.
+#[cfg(debug_assertions)]
+pub fn watch(watch: impl Fn(Op, &Path, &Path) -> io::Result<()> + Send + Sync + 'static) {
+    let _ = WATCH.set(Box::new(watch));
+}
+
+/// Called before an operation. In a release it is nothing.
+pub(crate) fn step(op: Op, path: &Path, to: &Path) -> io::Result<()> {
+    #[cfg(debug_assertions)]
+    if let Some(watch) = WATCH.get() {
+        return watch(op, path, to);
+    }
+    let _ = (op, path, to);
+    Ok(())
+}
+
+pub(crate) fn is_watched() -> bool {
+    #[cfg(debug_assertions)]
+    return WATCH.get().is_some();
+    #[cfg(not(debug_assertions))]
+    false
+}
