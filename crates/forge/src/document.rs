@@ -15,6 +15,7 @@ mod links;
 mod normal;
 mod plain;
 mod tables;
+mod turns;
 mod walk;
 pub mod when;
 
@@ -28,6 +29,7 @@ pub use inert::{inert_block, inert_line};
 pub use links::{Link, LinkKind, percent_decoded};
 pub use normal::{content_hash, normalise};
 pub use tables::{Cell, Row, Table, cell_shown, cell_text};
+pub use turns::{Voice, turn};
 
 /// Reads a text. Never fails and never panics; time grows with the length of
 /// the text, also for texts written to make parsers slow.

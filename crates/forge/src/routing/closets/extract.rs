@@ -10,9 +10,10 @@ use std::collections::{BinaryHeap, HashMap, HashSet};
 
 use jiff::civil::Date;
 
-use super::prose::{self, Place, Sentence, Voice, sentences};
+use super::prose::{self, Place, Sentence, sentences};
 use super::words::{self, has};
 use super::{Entry, Field, LONGEST_ENTRY, people};
+use crate::document::Voice;
 use crate::document::{Document, inert_line, own_date, when};
 use crate::index::terms::Terms;
 
