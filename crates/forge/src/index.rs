@@ -6,6 +6,7 @@
 pub mod chunk;
 mod postings;
 mod query;
+mod reread;
 mod store;
 mod sync;
 pub mod terms;
@@ -14,7 +15,7 @@ mod vectors;
 use std::path::PathBuf;
 
 pub use chunk::{Chunk, Sizes};
-pub use query::{Passage, PrefixTerm, Slots, TermMatch, TextHits};
+pub use query::{Passage, PrefixTerm, Slots, TermMatch, TextHits, Words};
 pub use store::{Counts, Index, Note, Opened, Usage};
 pub use sync::{Change, Put};
 pub use vectors::Packed;

@@ -14,6 +14,7 @@ use crate::index::{
     Counts, Entry, Error, Index, Kind, Packed, Passage, Slots, TermMatch, TextHits,
 };
 
+mod common;
 pub mod context;
 mod dates;
 mod fuse;
@@ -198,7 +199,7 @@ fn ask_in(
             (false, true) => POOL,
             (false, false) => PHRASE_POOL,
         };
-        text_hits = index.text_hits(&slots, &question.terms, &question.prefixes, &allow, pool)?;
+        text_hits = index.text_hits(&slots, &question.words(), &allow, pool)?;
     }
     let literal = literal_fallback(index, &slots, &question, &text_hits, &allow, mode)?;
 
@@ -269,7 +270,7 @@ fn ask_in(
     for hit in &mut hits {
         hit.matches = snippet::matches(&hit.passage.text, &question);
         if ask.explain {
-            hit.terms = index.explain(&slots, &question.terms, hit.passage.chunk)?;
+            hit.terms = index.explain(&slots, &question.words(), hit.passage.chunk)?;
         }
     }
     let corrections = beside(corrections, &hits);

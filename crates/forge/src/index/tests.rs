@@ -39,8 +39,12 @@ fn remove(path: &str) -> Change {
 fn asked(index: &Index, question: &str) -> Vec<(String, usize, f32)> {
     let slots = index.slots().unwrap();
     let terms = Terms::default().of(question);
+    let words = Words {
+        terms: &terms,
+        ..Words::default()
+    };
     let hits = index
-        .text_hits(&slots, &terms, &[], &|_| true, usize::MAX)
+        .text_hits(&slots, &words, &|_| true, usize::MAX)
         .unwrap();
     let mut out: Vec<(String, usize, f32)> = hits
         .hits
@@ -262,9 +266,11 @@ fn prefixes_reach_words_through_their_stems() {
         .unwrap();
     let slots = index.slots().unwrap();
     for prefix in ["auth", "authenti", "authenticat"] {
-        let hits = index
-            .text_hits(&slots, &[], &[PrefixTerm(prefix.to_owned())], &|_| true, 10)
-            .unwrap();
+        let words = Words {
+            prefixes: &[PrefixTerm(prefix.to_owned())],
+            ..Words::default()
+        };
+        let hits = index.text_hits(&slots, &words, &|_| true, 10).unwrap();
         assert_eq!(hits.hits.len(), 1, "{prefix}*");
     }
 }
@@ -406,7 +412,12 @@ mod opening {
                     }
                 };
                 let terms = Terms::default().of("number7 words");
-                if let Ok(hits) = index.text_hits(&slots, &terms, &[], &|_| true, 100) {
+                let words = Words {
+                    terms: &terms,
+                    pairs: &[(0, 1)],
+                    ..Words::default()
+                };
+                if let Ok(hits) = index.text_hits(&slots, &words, &|_| true, 100) {
                     let ids: Vec<u32> = hits.hits.iter().map(|h| h.0).collect();
                     let _ = index.passages(&ids);
                 }
@@ -415,4 +426,67 @@ mod opening {
             }
         }
     }
+}
+
+/// Paths by full text, best first, as a question would ask: with neighbours.
+fn best_for(index: &Index, question: &str) -> Vec<(String, f32)> {
+    let slots = index.slots().unwrap();
+    let question = crate::recall::Question::read(question);
+    let found = index
+        .text_hits(&slots, &question.words(), &|_| true, 10)
+        .unwrap();
+    let named = |(chunk, score): &(u32, f32)| {
+        let passage = index.passages(&[*chunk]).unwrap().remove(0);
+        let why = index.explain(&slots, &question.words(), *chunk).unwrap();
+        let explained: f32 = why.iter().map(|it| it.score).sum();
+        assert!((explained - score).abs() < 1e-4, "{why:?} is not {score}");
+        (passage.path, *score)
+    };
+    found.hits.iter().map(named).collect()
+}
+
+#[test]
+fn words_side_by_side_as_in_the_question_count_more() {
+    let mut index = Index::in_memory().unwrap();
+    index
+        .apply(vec![
+            put("a.md", "A blue car stood before the red door."),
+            put("b.md", "A red car stood before the blue door."),
+        ])
+        .unwrap();
+    let red = best_for(&index, "Where is the red car?");
+    assert_eq!(red[0].0, "b.md");
+    assert!(red[0].1 > red[1].1, "{red:?}");
+    let blue = best_for(&index, "Where is the blue car?");
+    assert_eq!(blue[0].0, "a.md");
+    // The other way round they are no neighbours.
+    let turned = best_for(&index, "car red");
+    assert_eq!(turned[0].1, turned[1].1, "{turned:?}");
+}
+
+#[test]
+fn what_the_user_says_counts_more_than_what_the_assistant_says() {
+    let mut index = Index::in_memory().unwrap();
+    index
+        .apply(vec![
+            put(
+                "a.md",
+                "**User:** I like old towns.\n\n**Assistant:** Then move to Lisbon.\n",
+            ),
+            put(
+                "b.md",
+                "**User:** Then move to Lisbon.\n\n**Assistant:** I like old towns.\n",
+            ),
+            put("c.md", "Then move to Lisbon.\n\nI like old towns. So so.\n"),
+        ])
+        .unwrap();
+    let found = best_for(&index, "Lisbon");
+    assert_eq!(found[0].0, "b.md");
+    assert!(found[0].1 > found[1].1, "{found:?}");
+    let headed = [put(
+        "b.md",
+        "## User\n\nThen move to Lisbon. I like old towns.\n",
+    )];
+    index.apply(headed.into()).unwrap();
+    assert_eq!(best_for(&index, "Lisbon")[0].0, "b.md");
 }

@@ -11,7 +11,7 @@ use crate::index::TextHits;
 
 /// What the vectors would add if the nearest passage said the very same, where
 /// the best text match counts as 1. Fitted by `training/fusion.py`.
-const VECTOR_WEIGHT: f32 = 1.4;
+const VECTOR_WEIGHT: f32 = 1.6;
 /// How many of the nearest are the crowd that the best one stands out from.
 const CROWD: usize = 200;
 /// What only vectors found must be this near to count as found, where 0 is
