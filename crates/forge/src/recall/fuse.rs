@@ -10,7 +10,7 @@ use super::Mode;
 use crate::index::TextHits;
 
 /// What the vectors would add if the nearest passage said the very same, where
-/// the best text match counts as 1. Fitted by `training/fusion.py`.
+/// the best text match counts as 1. Fitted by `training/ranking.py`.
 const VECTOR_WEIGHT: f32 = 1.6;
 /// How many of the nearest are the crowd that the best one stands out from.
 const CROWD: usize = 200;
