@@ -203,7 +203,17 @@ fn ask_in(
     }
     let literal = literal_fallback(index, &slots, &question, &text_hits, &allow, mode)?;
 
-    let mut ranked = fuse::fuse(&text_hits.hits, &vector_hits, &literal, mode, unrelated);
+    // Whoever chose another model chose it for what they write.
+    let trust = match embedder.is_some_and(|it| it.id() == crate::embed::builtin().id()) {
+        true => question.english(),
+        false => 1.0,
+    };
+    let sides = fuse::Sides {
+        text: &text_hits.hits,
+        vector: &vector_hits,
+        literal: &literal,
+    };
+    let mut ranked = fuse::fuse(sides, mode, unrelated, trust);
     if ask.unique {
         fuse::pool(&mut ranked, mode, &text_hits, |chunk| slots.file(chunk));
     }

@@ -490,3 +490,52 @@ fn what_the_user_says_counts_more_than_what_the_assistant_says() {
     index.apply(headed.into()).unwrap();
     assert_eq!(best_for(&index, "Lisbon")[0].0, "b.md");
 }
+
+#[test]
+fn words_of_every_script_are_found_within_running_text() {
+    let texts = [
+        (
+            "zh.md",
+            "请先打开保管库，然后同步所有的笔记。",
+            "如何同步笔记",
+        ),
+        (
+            "ja.md",
+            "設定画面で同期を有効にしてください。",
+            "同期の設定",
+        ),
+        (
+            "ko.md",
+            "설정에서 동기화를 켜면 노트가 보관됩니다.",
+            "동기화 설정",
+        ),
+        ("th.md", "เปิดการซิงค์ในหน้าการตั้งค่าก่อน", "การซิงค์"),
+        (
+            "ru.md",
+            "Сначала включите синхронизацию хранилища.",
+            "СИНХРОНИЗАЦИЮ",
+        ),
+        (
+            "el.md",
+            "Ενεργοποιήστε τον συγχρονισμό σημειώσεων.",
+            "συγχρονισμο",
+        ),
+        ("ar.md", "قم بتفعيل المُزامَنة من الإعدادات.", "المزامنة"),
+        ("he.md", "הפעילו סנכרון בהגדרות תחילה.", "סנכרון"),
+        ("de.md", "Die Überprüfung läuft über Nacht.", "uberprufung"),
+        (
+            "code.md",
+            "Call `syncVault()` in src/sync_vault.rs.",
+            "sync_vault",
+        ),
+    ];
+    let mut index = Index::in_memory().unwrap();
+    index
+        .apply(texts.iter().map(|it| put(it.0, it.1)).collect())
+        .unwrap();
+    for (path, _, question) in texts {
+        let found = best_for(&index, question);
+        let first = found.first().map(|it| it.0.as_str());
+        assert_eq!(first, Some(path), "{question}: {found:?}");
+    }
+}

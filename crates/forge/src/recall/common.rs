@@ -9,6 +9,9 @@ use crate::index::terms::Terms;
 
 /// What such a word counts beside others.
 const COMMON: f32 = 0.4;
+/// What the vectors of an English model count for a question in another
+/// language that is written with the same letters.
+const FOREIGN: f32 = 0.5;
 
 const ENGLISH: &str = "\
 a an the of in on at to for from by with about as and or if so than then not no any some ever \
@@ -57,19 +60,41 @@ static LISTS: LazyLock<Vec<HashSet<String>>> = LazyLock::new(|| {
 /// How much each term of a question says. The question's language is the one of
 /// which it holds most such words: "die" is common in one and matter in another.
 pub(super) fn weights(terms: &[String]) -> Vec<f32> {
-    let held = |list: &HashSet<String>| terms.iter().filter(|it| list.contains(*it)).count();
-    let mut of: (usize, Option<&HashSet<String>>) = (0, None);
-    for list in LISTS.iter() {
-        let count = held(list);
-        if count > of.0 {
-            of = (count, Some(list));
-        }
-    }
-    let common = |term: &String| of.1.is_some_and(|list| list.contains(term));
+    let list = language(terms).map(|at| &LISTS[at]);
+    let common = |term: &String| list.is_some_and(|list| list.contains(term));
     terms
         .iter()
         .map(|term| if common(term) { COMMON } else { 1.0 })
         .collect()
+}
+
+/// How far a model that learned English alone is to be believed: a question in
+/// another language is known by its common words or by its script.
+pub(super) fn english(question: &str, terms: &[String]) -> f32 {
+    let letters = question.chars().filter(|c| c.is_alphabetic());
+    let latin = |c: &char| matches!(*c as u32, 0..=0x24F | 0x1E00..=0x1EFF);
+    let (all, read) = letters.fold((0, 0), |(all, read), c| (all + 1, read + latin(&c) as u32));
+    let share = match all {
+        0 => 1.0,
+        _ => read as f32 / all as f32,
+    };
+    match language(terms) {
+        None | Some(0) => share,
+        Some(_) => share * FOREIGN,
+    }
+}
+
+/// The list of which a question holds most words.
+fn language(terms: &[String]) -> Option<usize> {
+    let held = |list: &HashSet<String>| terms.iter().filter(|it| list.contains(*it)).count();
+    let mut most = (0, None);
+    for (at, list) in LISTS.iter().enumerate() {
+        let count = held(list);
+        if count > most.0 {
+            most = (count, Some(at));
+        }
+    }
+    most.1
 }
 
 #[cfg(test)]
@@ -97,6 +122,19 @@ mod tests {
             &["est-ce", "j'ai", "gare", "voitur"],
         );
         check("Где лежит ключ от архива?", &["лежит", "ключ", "архива"]);
+    }
+
+    #[test]
+    fn an_english_model_is_believed_in_english() {
+        let of = |question: &str| english(question, &Terms::default().of(question));
+        assert_eq!(of("Where is the key?"), 1.0);
+        assert_eq!(of("retry_policy"), 1.0);
+        assert_eq!(of("42"), 1.0);
+        assert_eq!(of("Wo ist der Schlüssel?"), FOREIGN);
+        assert_eq!(of("где ключ"), 0.0);
+        assert_eq!(of("鍵はどこですか"), 0.0);
+        let mixed = of("API 設計");
+        assert!(mixed > 0.5 && mixed < 1.0, "{mixed}");
     }
 
     #[test]

@@ -44,14 +44,21 @@ pub struct Evidence {
     pub dated: bool,
 }
 
-/// Merges both rankings, best first.
-pub(super) fn fuse(
-    text: &[(u32, f32)],
-    vector: &[(u32, f32)],
-    literal: &[u32],
-    mode: Mode,
-    unrelated: f32,
-) -> Vec<(u32, Evidence)> {
+/// What each way of looking found, best first.
+pub(super) struct Sides<'a> {
+    pub(super) text: &'a [(u32, f32)],
+    pub(super) vector: &'a [(u32, f32)],
+    pub(super) literal: &'a [u32],
+}
+
+/// Merges both rankings, best first. `trust` is how far the vectors are to be
+/// believed, from 0 to 1, whatever they say themselves.
+pub(super) fn fuse(sides: Sides, mode: Mode, unrelated: f32, trust: f32) -> Vec<(u32, Evidence)> {
+    let Sides {
+        text,
+        vector,
+        literal,
+    } = sides;
     let mut all: HashMap<u32, Evidence> = HashMap::new();
     for (rank, (chunk, score)) in ranks(text).zip(text) {
         let e = all.entry(*chunk).or_default();
@@ -96,7 +103,7 @@ pub(super) fn fuse(
             Mode::Text => (by_text, 0.0),
             Mode::Vector => (0.0, e.cosine.max(0.0)),
             Mode::Hybrid if best_text == 0.0 => (0.0, confidence * by_vector),
-            Mode::Hybrid => (by_text, VECTOR_WEIGHT * confidence * by_vector),
+            Mode::Hybrid => (by_text, trust * VECTOR_WEIGHT * confidence * by_vector),
         };
         e.score = e.by_text + e.by_vector;
         if e.literal {

@@ -69,6 +69,11 @@ impl Question {
         }
     }
 
+    /// How far a model that learned English alone is to be believed here.
+    pub(super) fn english(&self) -> f32 {
+        common::english(&self.plain, &self.terms)
+    }
+
     /// Whether a passage may answer at all: phrases must stand in it.
     pub fn allows(&self, text: &str) -> bool {
         if self.phrases.is_empty() && (self.prefixes.is_empty() || !self.terms.is_empty()) {
