@@ -11,7 +11,7 @@ use crate::index::terms::Terms;
 const COMMON: f32 = 0.4;
 /// What the vectors of an English model count for a question in another
 /// language that is written with the same letters.
-const FOREIGN: f32 = 0.5;
+const FOREIGN: f32 = 0.7;
 
 const ENGLISH: &str = "\
 a an the of in on at to for from by with about as and or if so than then not no any some ever \
