@@ -37,7 +37,7 @@ CHOSEN = {
     "spread": 0.25,
     "crowd": 200,
 }
-UNRELATED = 0.62
+UNRELATED = 0.61
 STEPS = [
     ("before", {"common": 1.0, "pair": 0.0, "told": 0.0, "k1": 1.2, "b": 0.6, "vectors": 1.4}),
     ("common words", {"pair": 0.0, "told": 0.0, "k1": 1.2, "b": 0.6, "vectors": 1.4}),
