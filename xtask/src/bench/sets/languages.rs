@@ -17,8 +17,7 @@ const LANGUAGES: [&str; 16] = [
 ];
 /// Questions to each language, taken evenly from all headings.
 const MOST: usize = 80;
-/// Shorter sections say too little to be found, longer headings are sentences
-/// of the section itself.
+/// Characters of a section; shorter ones say too little to be found.
 const SHORTEST: usize = 120;
 
 pub(super) fn load(data: &Path) -> Result<Vec<Group>> {
