@@ -1,6 +1,5 @@
 """The teachers' encoder, and how text becomes vectors."""
 import math
-import multiprocessing
 import os
 
 import numpy as np
@@ -82,6 +81,7 @@ def expand(data, name):
 
 
 def _ids(job):
+    os.environ["TOKENIZERS_PARALLELISM"] = "false"
     path, limit, texts = job
     tokenizer = Tokenizer.from_file(path)
     tokenizer.no_padding()
@@ -94,19 +94,39 @@ def _ids(job):
 class Tokens:
     """Token ids of many texts in one array, so that batches are slices."""
 
-    def __init__(self, path, texts, limit, pad=0):
+    def __init__(self, path, texts, limit, pad=0, pool=None):
         share = 20000
         jobs = [(str(path), limit, texts[i : i + share]) for i in range(0, len(texts), share)]
-        if len(jobs) > 1:
-            os.environ["TOKENIZERS_PARALLELISM"] = "false"
-            with multiprocessing.get_context("spawn").Pool(min(14, len(jobs))) as pool:
-                parts = pool.map(_ids, jobs, chunksize=1)
-        else:
-            parts = [_ids(job) for job in jobs]
-        self.flat = np.concatenate([p[0] for p in parts])
-        self.lengths = np.concatenate([p[1] for p in parts]).astype(np.int64)
+        parts = list(pool.imap(_ids, jobs)) if pool else [_ids(job) for job in jobs]
+        self.hold(np.concatenate([p[0] for p in parts]), np.concatenate([p[1] for p in parts]), pad)
+
+    def hold(self, flat, lengths, pad):
+        self.flat, self.pad = flat, pad
+        self.lengths = lengths.astype(np.int64)
         self.starts = np.concatenate([[0], np.cumsum(self.lengths)[:-1]])
-        self.pad = pad
+        return self
+
+    def rows(self, which):
+        """Some of the texts."""
+        lengths = self.lengths[which]
+        ends = np.cumsum(lengths)
+        at = np.arange(ends[-1]) + np.repeat(self.starts[which] - ends + lengths, lengths)
+        return Tokens.__new__(Tokens).hold(self.flat[at], lengths, self.pad)
+
+    def prefixed(self, ids, which, limit):
+        """With ids after the first token of the texts that `which` marks; the end is cut where it gets too long."""
+        more = np.where(which, len(ids), 0)
+        lengths = self.lengths + more
+        ends = np.cumsum(lengths)
+        flat = np.empty(ends[-1], self.flat.dtype)
+        own = np.ones(ends[-1], bool)
+        for i in range(len(ids)):
+            at = (ends - lengths)[which] + 1 + i
+            flat[at], own[at] = ids[i], False
+        flat[own] = self.flat
+        out = Tokens.__new__(Tokens).hold(flat, lengths, self.pad)
+        out.lengths = np.minimum(lengths, limit)
+        return out
 
     def to(self, device):
         self.device = device

@@ -81,6 +81,7 @@ ln -sfn "$to/code" "$to/root/code"
 # Descriptions of PyPI packages, as listed beside this.
 python3 "$here/readmes.py" "$here/readmes.txt" "$to/root/readmes.jsonl"
 python3 "$here/readmes.py" "$here/science-readmes.txt" "$to/root/science-readmes.jsonl"
+python3 "$here/readmes.py" "$here/more-readmes.txt" "$to/root/more-readmes.jsonl"
 
 # READMEs and changelogs of the crates that this project is built from.
 cargo vendor -q --locked --manifest-path "$here/../Cargo.toml" "$to/root/crates" > /dev/null

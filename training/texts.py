@@ -395,6 +395,69 @@ def chat(root, rng):
         yield from from_sections("ifcraftcorpus", sections_of_blocks(markdown_blocks(path.read_text())), rng)
 
 
+def talk(root, rng):
+    """Conversations as people keep them: several turns in one passage, with who
+    spoke and when, and what an assistant answered. Chats are cut anew; questions
+    and passages of the other kinds (`ROOT/texts/*.jsonl`) become an exchange."""
+    day = lambda: f"{rng.randrange(2019, 2026)}-{rng.randrange(1, 13):02}-{rng.randrange(1, 29):02}"
+    spoken = lambda who, text, style: [f"{who}: {text}", f"**{who}:** {text}", f"- {who}: {text}", f"[{rng.randrange(24):02}:{rng.randrange(60):02}] {who}: {text}"][style]
+    data = json.loads((root / "pypi/chitchat_dataset/dataset.json").read_text())
+    for conversation in data.values():
+        turns = [squeeze(" ".join(m["text"] for m in turn)) for turn in conversation["messages"]]
+        turns = [t for t in turns if len(t) > 2]
+        for _ in range(2):
+            pair = rng.choice([rng.sample(NAMES, 2), rng.sample(NAMES, 2), ["User", "Assistant"], ["user", "assistant"], rng.sample(["Project Manager", "Marketing", "Designer", "Engineer", "Professor", "Student", "Chair", "Speaker A", "Speaker B"], 2)])
+            style, at = rng.choice([0, 0, 1, 1, 2, 3]), rng.randrange(3)
+            while at < len(turns):
+                first, said, size = at, [], rng.randrange(200, 1200)
+                while at < len(turns) and sum(map(len, said)) < size:
+                    said.append(spoken(pair[at % 2], turns[at], style))
+                    at += 1
+                passage = "\n".join(said)
+                if rng.random() < 0.15:
+                    passage = f"{day()}\n{passage}"
+                if len(passage) < 120:
+                    continue
+                whole = [i for i in range(first, at) if len(turns[i]) > 40]
+                if whole and rng.random() < 0.6:
+                    i = rng.choice(whole)
+                    yield ["p", "talk-chat", question_about(turns[i], pair[i % 2], rng) if rng.random() < 0.6 else turns[i][:140], cut(passage)]
+                else:
+                    yield ["s", "talk-chat", cut(passage)]
+    share = {"code": 0.15, "readmes": 0.5, "science-readmes": 0.35, "more-readmes": 0.35, "essays": 1.0, "foldoc": 0.3, "wordnet": 0.03, "gcide": 0.1, "notes": 0.3, "anarchism": 0.5, "go": 0.1, "mondo": 0.05, "libreoffice-help": 0.3, "linux-doc-6.1": 0.15, "manpages": 0.1}
+    openings = ["Certainly! ", "Sure! ", "Of course. ", "Great question! ", "Here's what I know: ", "", "", "", "Here is an overview.\n\n", "Sure, here's an explanation:\n\n", "I'd be happy to help. "]
+    asking = ["{q}", "{q}", "{q}?", "Can you explain {q}?", "I'm trying to understand {q}, can you help me with it?", "I've been thinking about {q} lately. What should I know?", "Can you tell me more about {q}?", "I need some help with {q}.", "By the way, what about {q}?", "I'm working on a project and have a question: {q}"]
+    later = ["{q}", "{q}", "{q}", "What did I ask about {q}?", "what did you tell me about {q}", "our conversation about {q}", "When did we talk about {q}?", "Remind me what we said about {q}"]
+    for path in sorted((root / "texts").glob("*.jsonl")):
+        before = []
+        for line in open(path):
+            record = json.loads(line)
+            if record[0] != "p" or rng.random() > share.get(record[1], 0.15 if "-" in record[1] and record[1][-3] != "-" else 0.0):
+                continue
+            question, answer = record[2], record[3]
+            if record[1] == "notes":
+                # Something personal said in passing, in the middle of other things.
+                answer = re.sub(r"^\w+: |\n.*", "", answer)
+                if not before:
+                    continue
+                other = rng.choice(before)
+                style = rng.randrange(2)
+                user, assistant = rng.choice([("user", "assistant"), ("User", "Assistant")])
+                ask, told = rng.choice(asking).format(q=other[0]), cut(other[1], rng.randrange(150, 700))
+                passage = "\n\n".join([spoken(user, rng.choice([f"{answer} {ask}", f"{ask} {answer}"]), style), spoken(assistant, rng.choice(openings) + told, style)])
+                yield ["p", "talk-notes", question, cut(passage)]
+                continue
+            if len(question) > 160 or len(answer) < 80:
+                continue
+            before.append((question, answer))
+            style = rng.randrange(2)
+            user, assistant = rng.choice([("user", "assistant"), ("User", "Assistant")])
+            ask = question[0].lower() + question[1:] if rng.random() < 0.5 else question
+            whole = re.match(r"(what|how|where|why|when|who|which|is|are|can|do|does|tell|explain)\b|.*\?$", ask, re.I)
+            passage = f"{spoken(user, (rng.choice(asking) if not whole else '{q}').format(q=ask), style)}\n\n{spoken(assistant, rng.choice(openings) + answer, style)}"
+            yield ["p", "talk-asked", rng.choice(later).format(q=ask) if not whole else ask, cut(passage)]
+
+
 def question_about(turn, name, rng):
     """The turn's own words in the third person, as someone would ask later."""
     swap = {"i": name, "my": name + "'s", "me": name, "im": name + " is", "i'm": name + " is", "mine": name + "'s", "i've": name + " has", "we": "they", "our": "their"}
@@ -772,7 +835,7 @@ def main():
     seen = held_out(options.held_out) if options.held_out else set()
     print(f"held out: {len(seen)} runs of words", file=sys.stderr)
     counts, dropped, unique = {}, {}, set()
-    kinds = [("english", english_documentation), ("readmes", readmes), ("code", code), ("chat", chat), ("fortunes", fortunes), ("wordnet", wordnet), ("dictionaries", dictionaries), ("languages", several_languages), ("notes", lambda r, g: notes(r, g, options.notes)), ("words", words), ("science", science), ("research", research)]
+    kinds = [("english", english_documentation), ("readmes", readmes), ("code", code), ("chat", chat), ("fortunes", fortunes), ("wordnet", wordnet), ("dictionaries", dictionaries), ("languages", several_languages), ("notes", lambda r, g: notes(r, g, options.notes)), ("words", words), ("science", science), ("research", research), ("more", lambda r, g: described(r / "more-readmes.jsonl", "more-readmes", g)), ("talk", talk)]
     kinds = [(name, make) for name, make in kinds if not options.only or name in options.only.split(",")]
     with open(options.out, "w") as out:
         for name, make in kinds:

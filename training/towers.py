@@ -172,3 +172,18 @@ def save(students, folder, names):
     write(folder / "word.q4.npz", [("word", students.word)])
     for name in names:
         write(folder / f"{name}.q4.npz", students.towers[name].named_parameters())
+
+
+def load(students, folder):
+    """What `save` wrote, to go on from."""
+    def read(path):
+        saved = np.load(path)
+        for name in saved.files:
+            if name.endswith(".q4"):
+                yield name[:-3], torch.from_numpy(unpack(saved[name], saved[name[:-3] + ".scales"]))
+            elif not name.endswith(".scales"):
+                yield name, torch.from_numpy(saved[name])
+
+    students.word.data.copy_(dict(read(folder / "word.q4.npz"))["word"])
+    for name, tower in students.towers.items():
+        tower.load_state_dict(dict(read(folder / f"{name}.q4.npz")))

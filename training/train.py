@@ -1,24 +1,27 @@
 """Trains students from the teachers' vectors, on one GPU.
 
-    python train.py vectors WORK TEACHER...     what the teachers say of every text and of the bench
-    python train.py tokens WORK                 the students' tokens, where time is to be saved beside
-    python train.py students WORK PLAN OUT      trains and measures the students of every step of the plan
+    python train.py prepare WORK FILE...             what the teachers say of every text and of the bench
+    python train.py students WORK PLAN OUT [UNTIL]   trains and measures the students of every step of the plan
 
-WORK holds `texts*.jsonl.xz`, `bench.json.xz`, the teachers' files and, after the
-first step, their vectors. PLAN is a JSON list; see `DEFAULTS` for what a step
-can say. Seeds are fixed; two runs on the same kind of GPU agree up to the
-order of its sums.
+WORK holds the teachers' files, `bench.json.xz` and the named `texts*.jsonl.xz`;
+`prepare` waits for those that are still on their way, and leaves `state.pt`.
+PLAN is a JSON list; see `DEFAULTS` for what a step can say. UNTIL is a moment
+(seconds since 1970) at which the last step of the plan is to be done. Seeds are
+fixed; two runs of as many steps on the same kind of GPU agree up to the order
+of its sums.
 """
 import json
 import lzma
 import math
-import pickle
+import multiprocessing
 import random
 import re
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import torch
@@ -26,39 +29,42 @@ import torch.nn.functional as F
 
 from common import QUERY_PREFIX, Tokens, load_teacher, vectors
 from evaluate import Bench
-from towers import Rows, Students, Tower, save
+from towers import Rows, Students, Tower, load, save
 
 DEVICE = torch.device("cuda" if torch.cuda.is_available() else "cpu")
 LIMIT = 256
 TEACHERS = {
-    # file, pooling, first position, tokenizer, padding, words before a question
-    "arctic": ("arctic.npz", "cls", 0, "wordpiece.json", 0, QUERY_PREFIX),
-    "gte": ("gte.npz", "mean", 0, "wordpiece.json", 0, ""),
-    "granite": ("granite.npz", "cls", 2, "granite.json", 1, ""),
+    # how much it counts, file, pooling, first position, tokenizer, padding, words before a question
+    "gte": (1.0, "gte.npz", "mean", 0, "wordpiece.json", 0, ""),
+    "arctic": (2.0, "arctic.npz", "cls", 0, "wordpiece.json", 0, QUERY_PREFIX),
+    "granite": (1.0, "granite.npz", "cls", 2, "granite.json", 1, ""),
 }
 DEFAULTS = {
     "name": "students",
     # Documents are read by any of these, questions by all of them: which of
     # arctic's layers a tower begins with, and after how many tokens are halved.
-    "documents": {"d3": {"layers": [0, 5, 11]}},
+    "documents": {"f3": {"layers": [0, 5, 11], "halve": 1}},
     "questions": {"q6": {"layers": [0, 2, 4, 6, 8, 11]}},
-    "both": True,  # whether the towers of documents learn questions too
-    "teachers": {"arctic": 2.0, "gte": 1.0, "granite": 1.0},
-    "vector": 5.0,  # weights of the losses
-    "scores": 1.0,
-    "pairs": 0.7,
+    # Weights of the losses.
+    "vector": 5.0,  # each text by itself
+    "scores": 1.0,  # our questions over our passages
+    "halves": 0.5,  # the teachers' questions over our passages, and our questions over theirs
+    "neighbours": 0.5,  # our passages over one another
+    "pairs": 0.4,
     "temperature": 0.03,
     "rate": 1e-3,
+    "warm": 300,  # steps
     "seconds": 60,
     "steps": None,
     "scale": 1.0,  # of the number of texts in a batch
-    "round_from": 0.4,  # the share of steps after which weights are rounded to 4 bits
+    "round_from": 0.4,  # the share of the way after which weights are rounded to 4 bits
+    "measure": [],  # shares of the way after which it is measured, beside the end
     "seed": 1,
-    "resume": None,  # a step of the plan whose students it goes on from
+    "resume": None,  # a folder in WORK with students to go on from
 }
 # How wide passages are in a batch, how many pairs and single texts it holds,
-# and how often it is chosen. Questions are no wider than ASKED.
-ASKED = 32
+# and how often it is chosen. Questions are no wider than ASKED; most fit into BRIEF.
+ASKED, BRIEF = 32, 16
 SHAPES = {32: (2048, 768, 0.14), 64: (1280, 512, 0.22), 128: (768, 256, 0.26), 192: (512, 192, 0.22), 256: (384, 128, 0.16)}
 
 
@@ -88,124 +94,152 @@ def derived(passage, rng):
             yield said if rng.random() < 0.5 else re.sub(r"[^\w\s'-]", "", said.lower())
 
 
-class Texts:
-    """Every text once per role, what the teachers read for it, and which belong together."""
-
-    def __init__(self, work):
-        self.texts, self.asks, self.target, self.source = [], [], [], []
-        self.teacher_texts, self.teacher_asks = [], []
-        pairs, singles = [], []
-        place, teacher_place, sources = {}, {}, {}
-
-        def add(text, english, ask, source):
-            key = (text, ask)
-            if key not in place:
-                other = (english, ask)
-                if other not in teacher_place:
-                    teacher_place[other] = len(self.teacher_texts)
-                    self.teacher_texts.append(english)
-                    self.teacher_asks.append(ask)
-                place[key] = len(self.texts)
-                self.texts.append(text)
-                self.asks.append(ask)
-                self.target.append(teacher_place[other])
-                self.source.append(sources.setdefault(source, len(sources)))
-            return place[key]
-
-        for path in sorted(work.glob("texts*.jsonl.xz")):
-            rng = random.Random(path.name)
-            for text in lzma.open(path, "rt"):
-                record = json.loads(text)
-                source = record[1]
-                if record[0] == "x":
-                    singles.append(add(record[2], record[3], record[4] == "q", "x"))
-                    continue
-                passage = add(record[-1], record[-1], False, source)
-                if record[0] == "p":
-                    pairs.append((add(record[2], record[2], True, source), passage))
-                else:
-                    singles.append(passage)
-                for question in derived(record[-1], rng):
-                    pairs.append((add(question, question, True, source), passage))
-        self.pairs, self.singles = np.asarray(pairs), np.unique(singles)
-        self.asks, self.target, self.source = (np.asarray(x) for x in (self.asks, self.target, self.source))
-        self.teacher_asks = np.asarray(self.teacher_asks)
-        log(f"{len(self.texts)} texts, {len(self.teacher_texts)} for the teachers, {len(pairs)} pairs, {len(self.singles)} alone")
-
-
-def kept(path, make):
-    """What takes long to make is made once."""
-    if path.exists():
-        return pickle.loads(path.read_bytes())
-    made = make()
-    path.write_bytes(pickle.dumps(made, protocol=5))
-    return made
-
-
-def encode(work, name, texts, asks):
-    file, pooling, first, tokenizer, pad, prefix = TEACHERS[name]
-    model = load_teacher(work / file, pooling, first).to(DEVICE).eval()
-    if DEVICE.type == "cuda":
-        model = model.half()
-    tokens = Tokens(work / tokenizer, [prefix + t if a and prefix else t for t, a in zip(texts, asks)], LIMIT, pad).to(DEVICE)
-    found = vectors(model, tokens, budget=524288)
-    assert bool(found.isfinite().all())
+def read_file(path):
+    """(source, what the students read, what the teachers read, whether it asks, questions) for each record."""
+    rng, found = random.Random(path.name), []
+    with lzma.open(path, "rt") as file:
+        for line in file:
+            record = json.loads(line)
+            if record[0] == "x":
+                found.append(("x", record[2], record[3], record[4] == "q", None))
+                continue
+            asked = [record[2]] if record[0] == "p" else []
+            found.append((record[1], record[-1], record[-1], False, (record[0] == "p", asked + list(derived(record[-1], rng)))))
     return found
 
 
-def make_vectors(work, names):
-    texts = kept(work / "texts.pickle", lambda: Texts(work))
-    bench = Bench(work / "bench.json.xz")
-    for name in names:
-        start = time.time()
-        # The bench's texts ride along.
-        every = texts.teacher_texts + bench.texts + bench.questions
-        asks = list(texts.teacher_asks) + [False] * len(bench.texts) + [True] * len(bench.questions)
-        found = encode(work, name, every, asks)
-        count = len(texts.teacher_texts)
-        torch.save(found[:count].half().cpu(), work / f"{name}.texts.pt")
-        torch.save((found[count : count + len(bench.texts)].half().cpu(), found[count + len(bench.texts) :].half().cpu()), work / f"{name}.bench.pt")
-        log(f"{name}: {len(every)} texts in {time.time() - start:.0f} s")
+class Texts:
+    """Every text once per role, what the teachers read for it, and which belong together."""
+
+    def __init__(self, files):
+        self.texts, asks, target = [], [], []
+        self.english = []  # what only the teachers read
+        teacher_rows, teacher_asks = [], []  # below zero: in `english`, from its end
+        pairs, singles, place, teacher_place = [], [], {}, {}
+
+        def add(text, english, ask):
+            key = (text, ask)
+            row = place.get(key)
+            if row is None:
+                row = place[key] = len(self.texts)
+                self.texts.append(text)
+                asks.append(ask)
+                other = (english, ask)
+                theirs = teacher_place.get(other)
+                if theirs is None:
+                    theirs = teacher_place[other] = len(teacher_rows)
+                    if english == text:
+                        teacher_rows.append(row)
+                    else:
+                        self.english.append(english)
+                        teacher_rows.append(-len(self.english))
+                    teacher_asks.append(ask)
+                target.append(theirs)
+            return row
+
+        for records in files:
+            for source, text, english, ask, more in records:
+                row = add(text, english, ask)
+                if more is None:
+                    singles.append(row)
+                    continue
+                paired, questions = more
+                if not paired:
+                    singles.append(row)
+                for question in questions:
+                    pairs.append((add(question, question, True), row))
+        self.pairs, self.singles = np.asarray(pairs), np.unique(singles)
+        self.asks, self.target = np.asarray(asks), np.asarray(target)
+        rows = np.asarray(teacher_rows)
+        self.teacher_rows = np.where(rows < 0, len(self.texts) - 1 - rows, rows)
+        self.teacher_asks = np.asarray(teacher_asks)
+        log(f"{len(self.texts)} texts, {len(self.teacher_rows)} for the teachers, {len(self.pairs)} pairs, {len(self.singles)} alone")
 
 
-class Ensemble:
+def arrived(path):
+    while not path.exists():
+        time.sleep(0.2)
+    return path
+
+
+def prepare(work, files):
+    start = time.time()
+    # Forked before anything else is here, so that it is cheap.
+    pool = multiprocessing.get_context("fork").Pool(15)
+    parsed = [pool.apply_async(read_file, (arrived(work / name),)) for name in files]
+    parsed = [p.get() for p in parsed]
+    log(f"read after {time.time() - start:.0f} s")
+    texts = Texts(parsed)
+    del parsed
+    bench = Bench(arrived(work / "bench.json.xz"))
+    # The bench's texts ride along.
+    every = texts.texts + texts.english + bench.texts + bench.questions
+    first = len(texts.texts) + len(texts.english)
+    rows = np.concatenate([texts.teacher_rows, np.arange(first, len(every))])
+    asks = np.concatenate([texts.teacher_asks, np.zeros(len(bench.texts), bool), np.ones(len(bench.questions), bool)])
+    tokens = {"wordpiece.json": Tokens(arrived(work / "wordpiece.json"), every, LIMIT, pool=pool)}
+    log(f"{len(tokens['wordpiece.json'].flat) / 1e6:.1f} million tokens after {time.time() - start:.0f} s")
+
+    def others():
+        tokens["granite.json"] = Tokens(arrived(work / "granite.json"), every, LIMIT, 1, pool=pool)
+
+    beside = threading.Thread(target=others)
+    beside.start()
+    found = {}
+    for name, (_, file, pooling, first_position, tokenizer, pad, prefix) in TEACHERS.items():
+        began = time.time()
+        if tokenizer not in tokens:
+            beside.join()
+        model = load_teacher(arrived(work / file), pooling, first_position).to(DEVICE).eval()
+        if DEVICE.type == "cuda":
+            model = model.half()
+        there = tokens[tokenizer].rows(rows)
+        if prefix:
+            there = there.prefixed(Tokens(work / tokenizer, [prefix], LIMIT).flat[1:-1], asks, LIMIT)
+        got = vectors(model, there.to(DEVICE), budget=524288)
+        assert bool(got.isfinite().all())
+        found[name] = got.half()
+        del model, there, got
+        log(f"{name}: {len(rows)} texts in {time.time() - began:.0f} s")
+    pool.close()
+    count = len(texts.teacher_rows)
+    theirs = together({n: v[:count] for n, v in found.items()}, {n: v[count:] for n, v in found.items()}, 384)
+    mine, read = tokens["wordpiece.json"].rows(np.arange(len(texts.texts))), tokens["wordpiece.json"]
+    keep = {k: getattr(texts, k) for k in ("pairs", "singles", "asks", "target")}
+    torch.save({**keep, "tokens": mine, "bench": [read.rows(np.arange(first, first + len(bench.texts))), read.rows(np.arange(first + len(bench.texts), len(every)))],
+                "theirs": theirs[0].cpu(), "bench_theirs": [theirs[1][: len(bench.texts)].cpu(), theirs[1][len(bench.texts) :].cpu()]}, work / "state.part")
+    (work / "state.part").rename(work / "state.pt")
+    log(f"prepared in {time.time() - start:.0f} s")
+
+
+def together(texts, bench, dimensions):
     """Several teachers as one: their vectors side by side, each scaled so that
     its scores spread alike, then turned into as few dimensions as the student has."""
-
-    def __init__(self, work, weights, dimensions):
-        self.weights = weights
-        parts = [torch.load(work / f"{n}.texts.pt").to(DEVICE) for n in weights]
-        sample = torch.randperm(len(parts[0]), generator=torch.Generator().manual_seed(0))[:4096].to(DEVICE)
-        self.scale = {}
-        for (name, weight), part in zip(weights.items(), parts):
-            some = part[sample].float()
-            half = len(some) // 2
-            spread = (some[:half] @ some[half:].T).std()
-            self.scale[name] = math.sqrt(weight / float(spread))
-        total = math.sqrt(sum(s * s for s in self.scale.values()))
-        self.scale = {n: s / total for n, s in self.scale.items()}
-        wide = torch.cat([p * self.scale[n] for n, p in zip(weights, parts)], 1)
-        some = wide[torch.randperm(len(wide), generator=torch.Generator().manual_seed(1))[:100000].to(DEVICE)].float()
-        _, values, basis = torch.linalg.svd(some.T @ some)
-        self.basis = basis[:dimensions].T.contiguous()
-        self.kept = float(values[:dimensions].sum() / values.sum())
-        self.texts = self.turn(wide)
-        self.bench = None
-        log("teachers", {n: round(s * s, 3) for n, s in self.scale.items()}, f"{self.kept:.4f} of the length kept in {dimensions} dimensions")
-
-    def turn(self, wide):
-        return torch.cat([F.normalize(part.float() @ self.basis, dim=1).half() for part in wide.split(100000)])
-
-    def of_bench(self, work):
-        both = [torch.load(work / f"{n}.bench.pt") for n in self.weights]
-        return [self.turn(torch.cat([b[i].to(DEVICE) * self.scale[n] for n, b in zip(self.weights, both)], 1)) for i in (0, 1)]
+    sample = torch.randperm(len(next(iter(texts.values()))), generator=torch.Generator().manual_seed(0))[:4096].to(DEVICE)
+    scale = {}
+    for name, part in texts.items():
+        some = part[sample].float()
+        half = len(some) // 2
+        spread = (some[:half] @ some[half:].T).std()
+        scale[name] = math.sqrt(TEACHERS[name][0] / float(spread))
+    total = math.sqrt(sum(s * s for s in scale.values()))
+    scale = {n: s / total for n, s in scale.items()}
+    wide = torch.cat([p * scale[n] for n, p in texts.items()], 1)
+    some = wide[torch.randperm(len(wide), generator=torch.Generator().manual_seed(1))[:100000].to(DEVICE)].float()
+    _, values, basis = torch.linalg.svd(some.T @ some)
+    basis = basis[:dimensions].T.contiguous()
+    log("teachers", {n: round(s * s, 3) for n, s in scale.items()}, f"{float(values[:dimensions].sum() / values.sum()):.4f} of the length kept in {dimensions} dimensions")
+    turn = lambda wide: torch.cat([F.normalize(part.float() @ basis, dim=1).half() for part in wide.split(100000)])
+    return turn(wide), turn(torch.cat([p * scale[n] for n, p in bench.items()], 1))
 
 
 class Batches:
     """Pairs of like length. Half of the batches hold neighbours, by what the
     teachers make of the passages, so that telling them apart is worth something."""
 
-    def __init__(self, texts, tokens, target, scale, seed):
+    def __init__(self, state, tokens, target, scale, seed):
+        texts = SimpleNamespace(**state)
+        self.lengths = tokens.lengths
         self.rng = np.random.default_rng(seed)
         length, asked = tokens.lengths, tokens.lengths[texts.pairs[:, 0]]
         fits = asked <= ASKED
@@ -243,7 +277,12 @@ class Batches:
             pool = self.pools[width]
             if not pool["ready"]:
                 pool["ready"] = self.chunks(pool)
-            yield width, pool["ready"].pop(), self.rng.choice(pool["single"], pool["alone"])
+            pairs = pool["ready"].pop()
+            # Brief questions first; how many, in quarters, so that there are few shapes.
+            length = self.lengths[pairs[:, 0]]
+            pairs = pairs[np.argsort(length, kind="stable")]
+            brief = int((length <= BRIEF).sum()) * 4 // len(pairs) * len(pairs) // 4
+            yield (width, brief), pairs, self.rng.choice(pool["single"], pool["alone"])
 
 
 def clusters(target, rows, count=4096, goes=6):
@@ -261,12 +300,15 @@ def clusters(target, rows, count=4096, goes=6):
 class Step:
     """One forward and backward pass; on a GPU one graph for every shape."""
 
-    def __init__(self, students, spec, texts, tokens, target):
+    def __init__(self, students, spec, where, tokens, target):
         self.students, self.spec, self.tokens, self.target = students, spec, tokens, target
-        self.where = torch.as_tensor(texts.target, device=DEVICE)
-        self.graphs = {}
+        self.where = torch.as_tensor(where, device=DEVICE)
+        self.forget()
         for p in students.parameters():
             p.grad = torch.zeros_like(p)
+
+    def forget(self):
+        self.graphs, self.pool = {}, torch.cuda.graph_pool_handle() if DEVICE.type == "cuda" else None
 
     def read(self, rows, width):
         """Ids and mask, cut at `width`."""
@@ -275,14 +317,14 @@ class Step:
         at = torch.where(mask, self.tokens.starts_there[rows][:, None] + columns, len(self.tokens.flat))
         return self.tokens.flat_there[at].long(), mask
 
-    def losses(self, width, asked, passages, alone):
-        spec, students = self.spec, self.students
+    def losses(self, shape, asked, passages, alone):
+        (width, brief), spec, students = shape, self.spec, self.students
         temperature = spec["temperature"]
         table = students.table()
         rows = torch.cat([passages, alone])
         ids, mask = self.read(rows, width)
-        ask_ids, ask_mask = self.read(asked, ASKED)
-        words, ask_words = Rows.apply(table, ids), Rows.apply(table, ask_ids)
+        words = Rows.apply(table, ids)
+        asks = [(Rows.apply(table, ids), mask) for ids, mask in (self.read(part, to) for part, to in ((asked[:brief], BRIEF), (asked[brief:], ASKED)) if len(part))]
         want, want_asked = self.target[self.where[rows]].float(), self.target[self.where[asked]].float()
         theirs = want_asked @ want.T / temperature
         own = torch.arange(len(asked), device=DEVICE)
@@ -290,66 +332,59 @@ class Step:
         wrong = theirs >= theirs.diagonal()[:, None] - 0.02 / temperature
         wrong = wrong.fill_diagonal_(False)
         spread = F.log_softmax(theirs, 1)
+        same = lambda questions, documents: F.kl_div(F.log_softmax(questions @ documents.T / temperature, 1), spread, log_target=True, reduction="batchmean")
+        itself = torch.eye(len(rows), dtype=torch.bool, device=DEVICE)
+        around = lambda v: F.log_softmax((v @ v.T / temperature).masked_fill(itself, -1e4), 1)
+        their_around = around(want)
         totals = torch.zeros(3, device=DEVICE)
-
-        def compare(questions, documents):
-            ours = questions @ documents.T / temperature
-            scores = F.kl_div(F.log_softmax(ours, 1), spread, log_target=True, reduction="batchmean")
-            return scores, F.cross_entropy(ours.masked_fill(wrong, -1e4), own)
-
         loss = torch.zeros((), device=DEVICE)
         asking = []
         some = slice(0, len(alone) // 2)
         for name in spec["questions"]:
             tower = students.towers[name]
             weights = tower.weights(students.rounding)
-            got = tower(weights, ask_words, ask_mask)
+            got = torch.cat([tower(weights, *part) for part in asks])
             asking.append(got)
             vector = (1 - (got * want_asked).sum(1)).mean()
             # Long questions exist: it learns passages too.
             also = tower(weights, words[len(passages) :][some], mask[len(passages) :][some])
             vector = vector + 0.5 * (1 - (also * want[len(passages) :][some]).sum(1)).mean()
-            loss = loss + spec["vector"] * vector
+            loss = loss + spec["vector"] * vector + spec["halves"] * same(got, want)
         for name in spec["documents"]:
             tower = students.towers[name]
-            weights = tower.weights(students.rounding)
-            got = tower(weights, words, mask)
+            got = tower(tower.weights(students.rounding), words, mask)
             vector = (1 - (got * want).sum(1)).mean()
-            with_whom = list(asking)
-            if spec["both"] or not asking:
-                mine = tower(weights, ask_words, ask_mask)
-                loss = loss + spec["vector"] * (1 - (mine * want_asked).sum(1)).mean()
-                with_whom.append(mine)
-            found = [compare(questions, got) for questions in with_whom]
-            scores, near = (sum(f[i] for f in found) / len(found) for i in (0, 1))
-            loss = loss + spec["vector"] * vector + spec["scores"] * scores + spec["pairs"] * near
+            scores = sum(same(questions, got) for questions in asking) / len(asking)
+            near = sum(F.cross_entropy((questions @ got.T / temperature).masked_fill(wrong, -1e4), own) for questions in asking) / len(asking)
+            neighbours = F.kl_div(around(got), their_around, log_target=True, reduction="batchmean")
+            loss = loss + spec["vector"] * vector + spec["scores"] * scores + spec["halves"] * same(want_asked, got) + spec["neighbours"] * neighbours + spec["pairs"] * near
             totals = totals + torch.stack([vector, scores, near]).detach()
         return loss, totals / len(spec["documents"])
 
-    def go(self, width, *rows):
+    def go(self, shape, *rows):
         for p in self.students.parameters():
             p.grad.zero_()
-        loss, totals = self.losses(width, *rows)
+        loss, totals = self.losses(shape, *rows)
         loss.backward()
         return totals
 
-    def __call__(self, width, pair, alone):
+    def __call__(self, shape, pair, alone):
         rows = [torch.from_numpy(np.ascontiguousarray(r)) for r in (pair[:, 0], pair[:, 1], alone)]
         if DEVICE.type != "cuda":
-            return self.go(width, *rows)
-        if width not in self.graphs:
+            return self.go(shape, *rows)
+        if shape not in self.graphs:
             held = [r.to(DEVICE) for r in rows]
             stream = torch.cuda.Stream()
             stream.wait_stream(torch.cuda.current_stream())
             with torch.cuda.stream(stream):
                 for _ in range(2):
-                    self.go(width, *held)
+                    self.go(shape, *held)
             torch.cuda.current_stream().wait_stream(stream)
             graph = torch.cuda.CUDAGraph()
-            with torch.cuda.graph(graph):
-                totals = self.go(width, *held)
-            self.graphs[width] = (graph, held, totals)
-        graph, held, totals = self.graphs[width]
+            with torch.cuda.graph(graph, pool=self.pool):
+                totals = self.go(shape, *held)
+            self.graphs[shape] = (graph, held, totals)
+        graph, held, totals = self.graphs[shape]
         for to, r in zip(held, rows):
             to.copy_(r.pin_memory(), non_blocking=True)
         graph.replay()
@@ -362,47 +397,38 @@ def rotation(target, student):
     return u @ v
 
 
-def train(work, spec, texts, tokens, ensemble, out):
+def train(work, spec, state, target, tokens, out, measured):
     torch.manual_seed(spec["seed"])
-    towers = {**spec["questions"], **spec["documents"]}
-    file, pooling, first, *_ = TEACHERS["arctic"]
+    towers = {**spec["documents"], **spec["questions"]}
+    _, file, pooling, first, *_ = TEACHERS["arctic"]
     teacher = load_teacher(work / file, pooling, first)
-    students = Students({n: Tower(len(t["layers"]), t.get("halve")).borrow(teacher, t["layers"]) for n, t in towers.items()}, teacher.word.weight.detach()).to(DEVICE)
-    turn = None
+    students = Students({n: Tower(len(t["layers"]), t.get("halve")).borrow(teacher, t["layers"]) for n, t in towers.items()}, teacher.word.weight.detach())
     if spec["resume"]:
-        saved = torch.load(work / f"{spec['resume']}.pt", map_location=DEVICE)
-        missing = students.load_state_dict(saved["students"], strict=False).missing_keys
-        assert not missing, missing
-        turn = saved["turn"]
-    if turn is None:
-        sample = np.random.default_rng(0).choice(len(texts.texts), min(20000, len(texts.texts)), replace=False)
-        stands = students.vectors(list(towers)[0], Subset(tokens, sample))
-        turn = rotation(ensemble.texts[torch.as_tensor(texts.target[sample], device=DEVICE)], stands)
-    target = torch.cat([(part.float() @ turn).half() for part in ensemble.texts.split(100000)])
+        load(students, work / spec["resume"])
+    students.to(DEVICE)
+    # The target's space is turned to where the first tower stands.
+    passages = np.flatnonzero(~state["asks"])
+    sample = np.random.default_rng(0).choice(passages, min(20000, len(passages)), replace=False)
+    stands = students.vectors(list(towers)[0], tokens.rows(sample).to(DEVICE))
+    turn = rotation(target[torch.as_tensor(state["target"][sample], device=DEVICE)], stands)
+    target = torch.cat([(part.float() @ turn).half() for part in target.split(100000)])
     matrices = [p for n, p in students.named_parameters() if p.ndim == 3]
     rest = [p for n, p in students.named_parameters() if p.ndim != 3]
     optimizer = torch.optim.AdamW([{"params": matrices, "weight_decay": 0.01}, {"params": rest, "weight_decay": 0.0}], lr=spec["rate"], betas=(0.9, 0.98), eps=1e-6, fused=DEVICE.type == "cuda")
-    batches = iter(Batches(texts, tokens, target, spec["scale"], spec["seed"]))
-    step_of = Step(students, spec, texts, tokens, target)
-    total, warm, history, began, saved_at = spec["steps"], 200, [], None, time.time()
-    wait = lambda: torch.cuda.synchronize() if DEVICE.type == "cuda" else None
-    step = 0
-    start = time.time()
-    while total is None or step < total:
-        if spec["steps"] is None and step in (100, 400):
-            wait()
-            if step == 100:
-                began, since = time.time(), step
-                total = 10**9
-            else:
-                each = (time.time() - began) / (step - since)
-                total = step + max(1, int((spec["seconds"] - (time.time() - start)) / each))
-                log(spec["name"], f"{total} steps of {1000 * each:.1f} ms")
-        progress = step / total if total and total < 10**9 else 0.0
+    batches = iter(Batches(state, tokens, target, spec["scale"], spec["seed"]))
+    step_of = Step(students, spec, state["target"], tokens, target)
+    history, measure, saved_at = [], sorted(spec["measure"]), time.time()
+    step, start = 0, time.time()
+    while True:
+        progress = step / spec["steps"] if spec["steps"] else (time.time() - start) / spec["seconds"]
+        if progress >= 1:
+            break
         if progress >= spec["round_from"] and not students.rounding:
             students.rounding = True
-            step_of.graphs.clear()
-        rate = spec["rate"] * min(1, (step + 1) / warm) * (0.02 + 0.98 * 0.5 * (1 + math.cos(math.pi * min(1, progress))))
+            step_of.forget()
+        if measure and progress >= measure[0]:
+            measured(students, turn, f"{spec['name']}-{100 * measure.pop(0):.0f}")
+        rate = spec["rate"] * min(1, (step + 1) / spec["warm"]) * (0.02 + 0.98 * 0.5 * (1 + math.cos(math.pi * progress)))
         for group in optimizer.param_groups:
             group["lr"] = rate
         totals = step_of(*next(batches))
@@ -411,76 +437,56 @@ def train(work, spec, texts, tokens, ensemble, out):
         if step % 50 == 0:
             history.append([step, *totals.tolist()])
             if step % 500 == 0 or step == 50:
-                log(spec["name"], f"step {step} {time.time() - start:.0f} s vector {history[-1][1]:.4f} scores {history[-1][2]:.4f} pairs {history[-1][3]:.4f}")
+                some = np.mean(history[-10:], axis=0)
+                log(spec["name"], f"step {step} {time.time() - start:.0f} s vector {some[1]:.4f} scores {some[2]:.4f} pairs {some[3]:.4f}")
                 if time.time() - saved_at > 100:
                     save(students, out, towers)
                     saved_at = time.time()
         step += 1
     log(spec["name"], f"{step} steps in {time.time() - start:.0f} s")
     students.rounding = True
-    torch.save({"students": students.state_dict(), "turn": turn}, work / f"{spec['name']}.pt")
     save(students, out, towers)
+    (work / spec["name"]).mkdir(exist_ok=True)
+    save(students, work / spec["name"], towers)
     (out / f"{spec['name']}.losses.json").write_text(json.dumps({"spec": {**spec, "steps": step}, "history": history}))
     return students, turn
 
 
-class Subset:
-    """Some of the texts, so that `vectors` can read them."""
-
-    def __init__(self, tokens, which):
-        self.tokens, self.which, self.device = tokens, np.asarray(which), tokens.device
-        self.lengths = tokens.lengths[self.which]
-
-    def batch(self, which, width=None):
-        return self.tokens.batch(self.which[which], width)
-
-    def __len__(self):
-        return len(self.which)
-
-
-def read_tokens(work):
-    texts = kept(work / "texts.pickle", lambda: Texts(work))
-    tokenizer = work / "wordpiece.json"
-    tokens = kept(work / "tokens.pickle", lambda: Tokens(tokenizer, texts.texts, LIMIT))
-    log(f"{len(tokens.flat) / 1e6:.1f} million tokens")
-
-    def measured():
-        bench = Bench(work / "bench.json.xz")
-        return [Tokens(tokenizer, t, LIMIT) for t in (bench.texts, bench.questions)]
-
-    return texts, tokens, kept(work / "bench.pickle", measured)
-
-
-def students(work, plan, out):
+def students(work, plan, out, until=None):
     plan = [{**DEFAULTS, **spec} for spec in json.loads(Path(plan).read_text())]
     torch.backends.cuda.matmul.allow_tf32 = True
-    texts, tokens, bench_tokens = read_tokens(work)
-    tokens.to(DEVICE)
-    passages, questions = (t.to(DEVICE) for t in bench_tokens)
-    ensembles = {}
+    state = torch.load(arrived(work / "state.pt"), weights_only=False)
+    tokens, (passages, questions) = state["tokens"].to(DEVICE), [t.to(DEVICE) for t in state["bench"]]
+    target, theirs = state["theirs"].to(DEVICE), [t.to(DEVICE) for t in state["bench_theirs"]]
+    log("ready")
+    jobs = []
     for spec in plan:
-        key = json.dumps(spec["teachers"])
-        if key not in ensembles:
-            ensembles.clear()
-            ensembles[key] = Ensemble(work, spec["teachers"], 384)
-        theirs = ensembles[key].of_bench(work)
-        trained, turn = train(work, spec, texts, tokens, ensembles[key], out)
-        read = {"teachers": [t.float() @ turn for t in theirs]}
-        for name in [*spec["questions"], *spec["documents"]]:
-            read[name] = [trained.vectors(name, passages), trained.vectors(name, questions)]
-        folder = work / f"{spec['name']}.vectors"
-        folder.mkdir(exist_ok=True)
-        for name, (p, q) in read.items():
-            np.save(folder / f"{name}.passages.npy", p.half().cpu().numpy())
-            np.save(folder / f"{name}.questions.npy", q.half().cpu().numpy())
-        both = [(d, q) for d in spec["documents"] for q in [*spec["questions"], *([d] if spec["both"] or not spec["questions"] else []), "teachers"]]
-        both += [("teachers", q) for q in ["teachers", *spec["questions"]]] + [(q, q) for q in spec["questions"]]
-        # Measured on the other cores while the next students learn.
-        jobs = [subprocess.Popen([sys.executable, Path(__file__).with_name("evaluate.py"), "measure", work / "bench.json.xz", folder, d, q, out / f"{spec['name']}.{d}.{q}.json"], env={"OMP_NUM_THREADS": "1", "PATH": "/usr/bin:/bin"}) for d, q in both]
-        for job in jobs:
+        def measured(students, turn, label):
+            """On the other cores, while training goes on."""
+            rounding, students.rounding = students.rounding, True
+            read = {"teachers": [t.float() @ turn for t in theirs]}
+            for name in [*spec["questions"], *spec["documents"]]:
+                read[name] = [students.vectors(name, passages), students.vectors(name, questions)]
+            students.rounding = rounding
+            folder = work / f"{label}.vectors"
+            folder.mkdir(exist_ok=True)
+            for name, (p, q) in read.items():
+                np.save(folder / f"{name}.passages.npy", p.half().cpu().numpy())
+                np.save(folder / f"{name}.questions.npy", q.half().cpu().numpy())
+            both = [(d, q) for d in spec["documents"] for q in [*spec["questions"], "teachers"]]
+            both += [("teachers", q) for q in spec["questions"]] + [(q, q) for q in spec["questions"]]
+            for d, q in both:
+                job = [sys.executable, Path(__file__).with_name("evaluate.py"), "measure", work / "bench.json.xz", folder, d, q, out / f"{label}.{d}.{q}.json"]
+                jobs.append((label, subprocess.Popen(job, env={"OMP_NUM_THREADS": "1", "PATH": "/usr/bin:/bin"})))
+
+        if until:
+            spec["seconds"] = until - time.time()
+        trained, turn = train(work, spec, state, target, tokens, out, measured)
+        measured(trained, turn, spec["name"])
+    for label in dict(jobs):
+        for job in [j for name, j in jobs if name == label]:
             job.wait()
-        del trained
-        gather(out, spec["name"])
+        gather(out, label)
 
 
 def gather(out, name):
@@ -495,10 +501,8 @@ def gather(out, name):
 if __name__ == "__main__":
     command, work, *rest = sys.argv[1:]
     work = Path(work)
-    if command == "vectors":
-        make_vectors(work, rest)
-    elif command == "tokens":
-        read_tokens(work)
+    if command == "prepare":
+        prepare(work, rest)
     else:
         Path(rest[1]).mkdir(parents=True, exist_ok=True)
-        students(work, rest[0], Path(rest[1]))
+        students(work, rest[0], Path(rest[1]), float(rest[2]) if len(rest) > 2 else None)

@@ -15,6 +15,7 @@ mod links;
 mod normal;
 mod plain;
 mod tables;
+mod turns;
 mod unmerged;
 mod walk;
 pub mod when;
@@ -29,6 +30,7 @@ pub use inert::{inert_block, inert_line};
 pub use links::{Link, LinkKind, percent_decoded};
 pub use normal::{content_hash, normalise};
 pub use tables::{Cell, Row, Table, cell_shown, cell_text};
+pub use turns::{Voice, turn};
 pub use unmerged::unmerged;
 
 /// Reads a text. Never fails and never panics; time grows with the length of

@@ -6,6 +6,7 @@
 pub mod chunk;
 mod postings;
 mod query;
+mod reread;
 mod store;
 mod sync;
 pub mod terms;
@@ -14,7 +15,7 @@ mod vectors;
 use std::path::PathBuf;
 
 pub use chunk::{Chunk, Sizes};
-pub use query::{Passage, PrefixTerm, Slots, TermMatch, TextHits};
+pub use query::{Passage, PrefixTerm, Slots, TermMatch, TextHits, Words};
 #[cfg(debug_assertions)]
 pub use store::pretend_version;
 pub use store::{Counts, Index, Note, Opened, Passages, Usage};

@@ -17,6 +17,7 @@ use crate::index::{
 
 use crate::quote;
 
+mod common;
 pub mod context;
 mod dates;
 mod fuse;
@@ -212,11 +213,21 @@ fn ask_in(
             (false, true) => POOL,
             (false, false) => PHRASE_POOL,
         };
-        text_hits = index.text_hits(&slots, &question.terms, &question.prefixes, &allow, pool)?;
+        text_hits = index.text_hits(&slots, &question.words(), &allow, pool)?;
     }
     let literal = literal_fallback(index, &slots, &question, &text_hits, &allow, mode)?;
 
-    let mut ranked = fuse::fuse(&text_hits.hits, &vector_hits, &literal, mode, unrelated);
+    // Whoever chose another model chose it for what they write.
+    let trust = match embedder.is_some_and(|it| it.id() == crate::embed::builtin().id()) {
+        true => question.english(),
+        false => 1.0,
+    };
+    let sides = fuse::Sides {
+        text: &text_hits.hits,
+        vector: &vector_hits,
+        literal: &literal,
+    };
+    let mut ranked = fuse::fuse(sides, mode, unrelated, trust);
     if ask.unique {
         fuse::pool(&mut ranked, mode, &text_hits, |chunk| slots.file(chunk));
     }
@@ -284,7 +295,7 @@ fn ask_in(
         shown(hit);
         hit.matches = snippet::matches(&hit.passage.text, &question);
         if ask.explain {
-            hit.terms = index.explain(&slots, &question.terms, hit.passage.chunk)?;
+            hit.terms = index.explain(&slots, &question.words(), hit.passage.chunk)?;
         }
     }
     let corrections = beside(corrections, &hits);

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use forge::document::parse;
 use forge::index::{
-    Change, Error, Index, Kind, Packed, PrefixTerm, Put, Sizes, Stamp, Standing, chunk,
+    Change, Error, Index, Kind, Packed, PrefixTerm, Put, Sizes, Stamp, Standing, Words, chunk,
 };
 
 use crate::scratch;
@@ -124,11 +124,17 @@ fn ask(index: &Index) -> Result<(), Error> {
     let slots = index.slots()?;
     let terms = ["tide".to_owned(), "noon".to_owned()];
     let prefixes = [PrefixTerm("ti".to_owned())];
-    let hits = index.text_hits(&slots, &terms, &prefixes, &|_| true, 10)?;
+    let words = Words {
+        terms: &terms,
+        pairs: &[(0, 1)],
+        prefixes: &prefixes,
+        ..Words::default()
+    };
+    let hits = index.text_hits(&slots, &words, &|_| true, 10)?;
     let chunks: Vec<u32> = hits.hits.iter().map(|hit| hit.0).collect();
     index.passages(&chunks)?;
     if let Some(chunk) = chunks.first() {
-        index.explain(&slots, &terms, *chunk)?;
+        index.explain(&slots, &words, *chunk)?;
     }
     let query = Packed::from(&[0.5; 8]);
     index.vector_hits(&slots, &query, &|_| true, 10)?;
@@ -140,6 +146,10 @@ fn ask(index: &Index) -> Result<(), Error> {
 fn found(index: &Index) -> usize {
     let slots = index.slots().expect("a new index answers");
     let terms = ["tide".to_owned()];
-    let hits = index.text_hits(&slots, &terms, &[], &|_| true, 10);
+    let words = Words {
+        terms: &terms,
+        ..Words::default()
+    };
+    let hits = index.text_hits(&slots, &words, &|_| true, 10);
     hits.expect("a new index answers").hits.len()
 }

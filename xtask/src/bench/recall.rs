@@ -238,6 +238,8 @@ struct Asked {
     /// Share of the gold files of which something stands within each budget.
     within: [f64; BUDGETS.len()],
     milliseconds: f64,
+    /// In the ten passages that were returned, as estimated.
+    tokens: f64,
 }
 
 fn ask_all(workspaces: &Workspaces, groups: &[Group], budgets: bool) -> Result<Vec<Asked>> {
@@ -281,8 +283,9 @@ fn ask_one(
     };
     let (text, vectors) = (list("text")?, list("vector")?);
     let begin = Instant::now();
-    let hybrid = files(&workspaces.search(group, question, &["--unique", "-n", "10"])?);
+    let answer = workspaces.search(group, question, &["--unique", "-n", "10"])?;
     let milliseconds = begin.elapsed().as_secs_f64() * 1000.0;
+    let hybrid = files(&answer);
     let both = reciprocal(&[&text, &vectors]);
     let mut within = [0.0; BUDGETS.len()];
     if budgets {
@@ -299,7 +302,14 @@ fn ask_one(
         scores: [&text, &vectors, &both, &hybrid].map(|found| Scores::of(found, &question.gold)),
         within,
         milliseconds,
+        tokens: tokens(&answer),
     })
+}
+
+fn tokens(answer: &Value) -> f64 {
+    let texts = answer["results"].as_array().into_iter().flatten();
+    let texts = texts.filter_map(|hit| hit["text"].as_str());
+    texts.map(forge::tokens::estimate).sum::<usize>() as f64
 }
 
 fn reciprocal(lists: &[&Vec<String>]) -> Vec<String> {
@@ -360,27 +370,31 @@ fn report(set: &str, workspaces: &Workspaces, asked: &[Asked], budgets: bool) {
     times.sort_by(f64::total_cmp);
     let at = |share: f64| times[((times.len() - 1) as f64 * share) as usize];
     println!(
-        "  one search, process and all: p50 {:.1} ms, p95 {:.1} ms",
+        "  one search, process and all: p50 {:.1} ms, p95 {:.1} ms; {:.0} tokens returned",
         at(0.5),
-        at(0.95)
+        at(0.95),
+        mean(&asked.iter().map(|a| a.tokens).collect::<Vec<_>>())
     );
     let mut kinds: BTreeMap<&str, Vec<&Asked>> = BTreeMap::new();
     for one in asked {
         kinds.entry(&one.kind).or_default().push(one);
     }
     for (kind, of) in kinds.iter().filter(|_| kinds.len() > 1) {
-        let mean = |figure: usize| {
-            let values: Vec<f64> = of.iter().map(|a| a.scores[HYBRID].list()[figure]).collect();
+        let of_system = |system: usize, figure: usize| {
+            let values: Vec<f64> = of.iter().map(|a| a.scores[system].list()[figure]).collect();
             100.0 * mean(&values)
         };
+        let mean = |figure: usize| of_system(HYBRID, figure);
         println!(
-            "    {kind:28} n = {:3}  any@1 {:.1}  frac@5 {:.1}  all@5 {:.1}  R@10 {:.1}  NDCG@10 {:.1}",
+            "    {kind:28} n = {:3}  any@1 {:.1}  frac@5 {:.1}  all@5 {:.1}  R@10 {:.1}  NDCG@10 {:.1} (text {:.1}, vectors {:.1})",
             of.len(),
             mean(0),
             mean(2),
             mean(3),
             mean(4),
-            mean(5)
+            mean(5),
+            of_system(0, 5),
+            of_system(1, 5)
         );
     }
 }
@@ -403,7 +417,10 @@ fn to_json(workspaces: &Workspaces, asked: &[Asked]) -> Value {
                 .zip(&a.scores)
                 .map(|(system, scores)| ((*system).to_owned(), json!(scores.list())))
                 .collect();
-            let value = json!({ "kind": a.kind, "scores": scores, "within": a.within });
+            let value = json!({
+                "kind": a.kind, "scores": scores, "within": a.within,
+                "milliseconds": a.milliseconds, "tokens": a.tokens,
+            });
             (a.id.clone(), value)
         })
         .collect();
@@ -412,6 +429,7 @@ fn to_json(workspaces: &Workspaces, asked: &[Asked]) -> Value {
         "budgets": BUDGETS,
         "passages": workspaces.passages,
         "indexBytes": workspaces.index_bytes,
+        "indexed": { "passages": workspaces.embedded, "seconds": workspaces.seconds },
         "questions": questions,
     })
 }

@@ -10,6 +10,8 @@ use forge::document::when;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
+mod languages;
+
 /// Files that are asked together, and the questions to them.
 #[derive(Default)]
 pub(super) struct Group {
@@ -33,7 +35,7 @@ pub(super) struct Question {
     pub(super) gold: HashSet<String>,
 }
 
-pub(super) const SETS: [&str; 8] = [
+pub(super) const SETS: [&str; 9] = [
     "cranfield",
     "scifact",
     "cosqa",
@@ -42,6 +44,7 @@ pub(super) const SETS: [&str; 8] = [
     "beam",
     "qmsum",
     "longmemeval",
+    "languages",
 ];
 
 /// Questions that nothing answers are left out, as the sets' protocols want.
@@ -65,6 +68,7 @@ pub(super) fn load(data: &Path, set: &str) -> Result<Vec<Group>> {
         "beam" => ("beam/dev-docs", "beam/dev-queries", "chat", "gold"),
         "qmsum" => ("qmsum/docs_val", "qmsum/queries_val", "scope", "gold"),
         "longmemeval" => return longmemeval(data),
+        "languages" => return languages::load(data),
         _ => bail!("unknown set `{set}`; known are {}", SETS.join(", ")),
     };
     let mut groups: Vec<Group> = Vec::new();

@@ -11,9 +11,9 @@ use std::collections::HashMap;
 use super::terms::Terms;
 
 /// How strongly BM25 damps repetition.
-pub(super) const K1: f32 = 1.2;
+pub(super) const K1: f32 = 0.9;
 /// How strongly BM25 discounts long passages.
-pub(super) const B: f32 = 0.6;
+pub(super) const B: f32 = 0.7;
 /// A term in a heading above the passage counts as this many in its body.
 pub(super) const HEADING_WEIGHT: f32 = 1.0;
 /// A term in the title, tags, aliases or path counts as this many in the body.

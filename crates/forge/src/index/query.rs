@@ -86,6 +86,11 @@ impl Slots {
             .count()
     }
 
+    /// The mean length of passages in terms.
+    pub(super) fn average(&self) -> f32 {
+        self.average
+    }
+
     fn len(&self) -> usize {
         self.data.len() / SLOT_BYTES
     }
@@ -94,6 +99,23 @@ impl Slots {
 /// A term that matches everything that begins like it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PrefixTerm(pub String);
+
+/// What full text is asked for.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Words<'a> {
+    pub terms: &'a [String],
+    /// How much each term says, from 0 to 1; 1 where nothing is said.
+    pub weights: &'a [f32],
+    /// Terms by their places in `terms` that stand side by side.
+    pub pairs: &'a [(usize, usize)],
+    pub prefixes: &'a [PrefixTerm],
+}
+
+impl Words<'_> {
+    fn weight(&self, at: usize) -> f32 {
+        self.weights.get(at).copied().unwrap_or(1.0)
+    }
+}
 
 /// What full text found.
 #[derive(Debug, Default)]
@@ -148,8 +170,7 @@ impl Index {
     pub fn text_hits(
         &self,
         slots: &Slots,
-        terms: &[String],
-        prefixes: &[PrefixTerm],
+        words: &Words,
         allow: &dyn Fn(u32) -> bool,
         pool: usize,
     ) -> Result<TextHits, Error> {
@@ -157,6 +178,7 @@ impl Index {
         let mut touched: Vec<u32> = Vec::new();
         let mut holding = Vec::new();
         let mut ideal = 0.0;
+        let mut weights = Vec::new();
         let mut files: Vec<f32> = Vec::new();
         let mut add = |file: u32, score: f32| {
             let file = file as usize;
@@ -165,17 +187,20 @@ impl Index {
             }
             files[file] += score;
         };
-        let lists = terms
+        let lists = words
+            .terms
             .iter()
             .map(|t| Ok((t.clone(), self.postings(slots, t)?)))
             .chain(
-                prefixes
+                words
+                    .prefixes
                     .iter()
                     .map(|p| Ok((format!("{}*", p.0), self.prefix_postings(slots, p)?))),
             );
-        for list in lists {
+        for (at, list) in lists.enumerate() {
             let (term, list): (String, Vec<Posting>) = list?;
-            let rarity = idf(slots.count, list.len());
+            let rarity = words.weight(at) * idf(slots.count, list.len());
+            weights.push(if list.is_empty() { 0.0 } else { rarity });
             if !list.is_empty() {
                 ideal += bm25(rarity, 2.0, slots.average, slots.average);
             }
@@ -211,25 +236,29 @@ impl Index {
             .filter(|c| slots.file(*c).is_some_and(allow))
             .map(|c| (c, scores[c as usize]))
             .collect();
-        Ok(TextHits {
+        let mut found = TextHits {
             hits: best(hits, pool),
             holding,
             ideal,
             files: (0..).zip(files).filter(|(_, score)| *score > 0.0).collect(),
-        })
+        };
+        self.reread(slots, words, &weights, &mut found)?;
+        Ok(found)
     }
 
     /// What each term adds to the score of one passage.
     pub fn explain(
         &self,
         slots: &Slots,
-        terms: &[String],
+        words: &Words,
         chunk: u32,
     ) -> Result<Vec<TermMatch>, Error> {
         let mut matches = Vec::new();
-        for term in terms {
+        let mut weights = Vec::new();
+        for (at, term) in words.terms.iter().enumerate() {
             let list = self.postings(slots, term)?;
-            let rarity = idf(slots.count, list.len());
+            let rarity = words.weight(at) * idf(slots.count, list.len());
+            weights.push(if list.is_empty() { 0.0 } else { rarity });
             if let Some(p) = list.iter().find(|p| p.chunk == chunk) {
                 let length = slots.length(chunk).unwrap_or(0) as f32;
                 matches.push(TermMatch {
@@ -242,7 +271,8 @@ impl Index {
                 });
             }
         }
-        matches.sort_by(|a, b| b.score.total_cmp(&a.score));
+        matches.extend(self.explain_reread(slots, words, &weights, chunk)?);
+        matches.sort_by(|a, b| b.score.total_cmp(&a.score).then(a.term.cmp(&b.term)));
         Ok(matches)
     }
 
@@ -536,6 +566,11 @@ fn best(mut hits: Vec<(u32, f32)>, pool: usize) -> Vec<(u32, f32)> {
         let floor = nth.1;
         hits.retain(|h| h.1 >= floor);
     }
-    hits.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+    sort(&mut hits);
     hits
+}
+
+/// Best first; equals by their numbers.
+pub(super) fn sort(hits: &mut [(u32, f32)]) {
+    hits.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
 }

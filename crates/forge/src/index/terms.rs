@@ -56,6 +56,33 @@ impl Terms {
         }
     }
 
+    /// Calls `each` for every term that may be one of those wanted, and with
+    /// `None` for a word that cannot be: most words need not be stemmed to see
+    /// that.
+    pub(super) fn each_starting(
+        &mut self,
+        text: &str,
+        wanted: &Starts,
+        mut each: impl FnMut(Option<&str>),
+    ) {
+        let mut at = 0;
+        while let Some(skipped) = text[at..].find(starts_run) {
+            let start = at + skipped;
+            let run = &text[start..];
+            let cjk = run.starts_with(is_cjk);
+            let inside: fn(char) -> bool = if cjk { is_cjk } else { continues_run };
+            let end = start + run.find(|c| !inside(c)).unwrap_or(run.len());
+            if cjk {
+                pairs(text, start..end, &mut |_, term: &str| each(Some(term)));
+            } else if wanted.may_give(&text[start..end]) {
+                self.run(&text[start..end], &mut |term: &str| each(Some(term)));
+            } else {
+                each(None);
+            }
+            at = end;
+        }
+    }
+
     /// The distinct terms of a question, in order of first appearance.
     pub fn of(&mut self, text: &str) -> Vec<String> {
         let mut terms: Vec<String> = Vec::new();
@@ -127,6 +154,30 @@ impl Terms {
         } else {
             word.to_owned()
         }
+    }
+}
+
+/// The first letters of some terms.
+#[derive(Default)]
+pub(super) struct Starts([bool; 26]);
+
+impl Starts {
+    pub(super) fn add(&mut self, term: &str) {
+        if let Some(first @ b'a'..=b'z') = term.bytes().next() {
+            self.0[(first - b'a') as usize] = true;
+        }
+    }
+
+    /// Whether a run may give one of the terms. A stem begins like its word;
+    /// whatever is no plain word has parts, or letters to be folded.
+    fn may_give(&self, run: &str) -> bool {
+        let bytes = run.as_bytes();
+        let first = bytes[0].to_ascii_lowercase();
+        let plain = first.is_ascii_lowercase()
+            && bytes[1..]
+                .iter()
+                .all(|b| b.is_ascii_lowercase() || *b == b'.');
+        !plain || self.0[(first - b'a') as usize]
     }
 }
 
@@ -278,5 +329,36 @@ mod tests {
         let question = terms.of("retries retrying");
         let document = terms.of("retry");
         assert_eq!(question, document);
+    }
+
+    #[test]
+    fn every_script_is_folded() {
+        check("Ελλάδα ΕΛΛΑΔΑ", &["ελλαδα", "ελλαδα"]);
+        check("Ёлка елка", &["елка", "елка"]);
+        check("مُحَمَّد محمد", &["محمد", "محمد"]);
+        check("שָׁלוֹם שלום", &["שלום", "שלום"]);
+        check("ＡＰＩ ﾃｽﾄ", &["api", "テス", "スト"]);
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn skipping_words_by_their_first_letter_misses_none(
+            words in proptest::collection::vec("[a-zA-Z]{1,9}|[a-z]{2,4}_[a-z]{2,4}|Straße|ÉTÉ|don't|--flag|dying|記憶の", 1..30),
+            wanted in proptest::collection::vec("[a-z]{1,7}|[a-z]{2,4}_[a-z]{2,4}|ete|die|flag|憶の", 1..4),
+        ) {
+            let text = words.join(" ");
+            let mut terms = Terms::default();
+            let mut starts = Starts::default();
+            let mut all = terms.of(&wanted.join(" "));
+            all.extend(terms.of(&words[0]));
+            all.iter().for_each(|term| starts.add(term));
+            let mut expect = Vec::new();
+            terms.each(&text, |t| expect.push(t.to_owned()));
+            expect.retain(|t| all.contains(t));
+            let mut got = Vec::new();
+            terms.each_starting(&text, &starts, |t| got.extend(t.map(str::to_owned)));
+            got.retain(|t| all.contains(t));
+            proptest::prop_assert_eq!(got, expect);
+        }
     }
 }

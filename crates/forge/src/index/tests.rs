@@ -39,8 +39,12 @@ fn remove(path: &str) -> Change {
 fn asked(index: &Index, question: &str) -> Vec<(String, usize, f32)> {
     let slots = index.slots().unwrap();
     let terms = Terms::default().of(question);
+    let words = Words {
+        terms: &terms,
+        ..Words::default()
+    };
     let hits = index
-        .text_hits(&slots, &terms, &[], &|_| true, usize::MAX)
+        .text_hits(&slots, &words, &|_| true, usize::MAX)
         .unwrap();
     let mut out: Vec<(String, usize, f32)> = hits
         .hits
@@ -309,9 +313,11 @@ fn prefixes_reach_words_through_their_stems() {
         .unwrap();
     let slots = index.slots().unwrap();
     for prefix in ["auth", "authenti", "authenticat"] {
-        let hits = index
-            .text_hits(&slots, &[], &[PrefixTerm(prefix.to_owned())], &|_| true, 10)
-            .unwrap();
+        let words = Words {
+            prefixes: &[PrefixTerm(prefix.to_owned())],
+            ..Words::default()
+        };
+        let hits = index.text_hits(&slots, &words, &|_| true, 10).unwrap();
         assert_eq!(hits.hits.len(), 1, "{prefix}*");
     }
 }
@@ -453,7 +459,12 @@ mod opening {
                     }
                 };
                 let terms = Terms::default().of("number7 words");
-                if let Ok(hits) = index.text_hits(&slots, &terms, &[], &|_| true, 100) {
+                let words = Words {
+                    terms: &terms,
+                    pairs: &[(0, 1)],
+                    ..Words::default()
+                };
+                if let Ok(hits) = index.text_hits(&slots, &words, &|_| true, 100) {
                     let ids: Vec<u32> = hits.hits.iter().map(|h| h.0).collect();
                     let _ = index.passages(&ids);
                 }
@@ -469,6 +480,7 @@ fn a_damaged_number_is_damage_and_never_a_size() {
     for (key, value) in [
         ("next_chunk", -1),
         ("next_chunk", i64::MAX),
+        ("next_chunk", 4_000_000_000),
         ("chunks", -5),
         ("terms", i64::MIN),
         ("dimensions", 1 << 39),
@@ -490,15 +502,6 @@ fn a_damaged_number_is_damage_and_never_a_size() {
         assert!(!refused.is_empty(), "{key} = {value}");
         assert!(refused.iter().all(Error::is_damage), "{refused:?}");
     }
-}
-
-#[test]
-fn a_number_that_is_only_too_large_costs_no_memory() {
-    let mut index = Index::in_memory().unwrap();
-    index.apply(vec![put("a.md", "# A\n\ntides\n")]).unwrap();
-    let set = "update meta set value = 4000000000 where key = 'next_chunk'";
-    index.db.execute(set, []).unwrap();
-    assert_eq!(asked(&index, "tides").len(), 1);
 }
 
 #[test]
@@ -527,5 +530,117 @@ fn a_header_that_makes_the_index_read_only_is_damage() {
         assert!(matches!(opened.note, Some(Note::Rebuilt(_))), "{at}");
         let written = opened.index.apply(vec![put("b.md", "# B\n\nmoon\n")]);
         assert!(written.is_ok(), "{at}: {written:?}");
+    }
+}
+
+/// Paths by full text, best first, as a question would ask: with neighbours.
+fn best_for(index: &Index, question: &str) -> Vec<(String, f32)> {
+    let slots = index.slots().unwrap();
+    let question = crate::recall::Question::read(question);
+    let found = index
+        .text_hits(&slots, &question.words(), &|_| true, 10)
+        .unwrap();
+    let named = |(chunk, score): &(u32, f32)| {
+        let passage = index.passages(&[*chunk]).unwrap().remove(0);
+        let why = index.explain(&slots, &question.words(), *chunk).unwrap();
+        let explained: f32 = why.iter().map(|it| it.score).sum();
+        assert!((explained - score).abs() < 1e-4, "{why:?} is not {score}");
+        (passage.path, *score)
+    };
+    found.hits.iter().map(named).collect()
+}
+
+#[test]
+fn words_side_by_side_as_in_the_question_count_more() {
+    let mut index = Index::in_memory().unwrap();
+    index
+        .apply(vec![
+            put("a.md", "A blue car stood before the red door."),
+            put("b.md", "A red car stood before the blue door."),
+        ])
+        .unwrap();
+    let red = best_for(&index, "Where is the red car?");
+    assert_eq!(red[0].0, "b.md");
+    assert!(red[0].1 > red[1].1, "{red:?}");
+    let blue = best_for(&index, "Where is the blue car?");
+    assert_eq!(blue[0].0, "a.md");
+    // The other way round they are no neighbours.
+    let turned = best_for(&index, "car red");
+    assert_eq!(turned[0].1, turned[1].1, "{turned:?}");
+}
+
+#[test]
+fn what_the_user_says_counts_more_than_what_the_assistant_says() {
+    let mut index = Index::in_memory().unwrap();
+    index
+        .apply(vec![
+            put(
+                "a.md",
+                "**User:** I like old towns.\n\n**Assistant:** Then move to Lisbon.\n",
+            ),
+            put(
+                "b.md",
+                "**User:** Then move to Lisbon.\n\n**Assistant:** I like old towns.\n",
+            ),
+            put("c.md", "Then move to Lisbon.\n\nI like old towns. So so.\n"),
+        ])
+        .unwrap();
+    let found = best_for(&index, "Lisbon");
+    assert_eq!(found[0].0, "b.md");
+    assert!(found[0].1 > found[1].1, "{found:?}");
+    let headed = [put(
+        "b.md",
+        "## User\n\nThen move to Lisbon. I like old towns.\n",
+    )];
+    index.apply(headed.into()).unwrap();
+    assert_eq!(best_for(&index, "Lisbon")[0].0, "b.md");
+}
+
+#[test]
+fn words_of_every_script_are_found_within_running_text() {
+    let texts = [
+        (
+            "zh.md",
+            "请先打开保管库，然后同步所有的笔记。",
+            "如何同步笔记",
+        ),
+        (
+            "ja.md",
+            "設定画面で同期を有効にしてください。",
+            "同期の設定",
+        ),
+        (
+            "ko.md",
+            "설정에서 동기화를 켜면 노트가 보관됩니다.",
+            "동기화 설정",
+        ),
+        ("th.md", "เปิดการซิงค์ในหน้าการตั้งค่าก่อน", "การซิงค์"),
+        (
+            "ru.md",
+            "Сначала включите синхронизацию хранилища.",
+            "СИНХРОНИЗАЦИЮ",
+        ),
+        (
+            "el.md",
+            "Ενεργοποιήστε τον συγχρονισμό σημειώσεων.",
+            "συγχρονισμο",
+        ),
+        ("ar.md", "قم بتفعيل المُزامَنة من الإعدادات.", "المزامنة"),
+        ("he.md", "הפעילו סנכרון בהגדרות תחילה.", "סנכרון"),
+        ("de.md", "Die Überprüfung läuft über Nacht.", "uberprufung"),
+        (
+            "code.md",
+            "Call `syncVault()` in src/sync_vault.rs.",
+            "sync_vault",
+        ),
+    ];
+    let mut index = Index::in_memory().unwrap();
+    index
+        .apply(texts.iter().map(|it| put(it.0, it.1)).collect())
+        .unwrap();
+    for (path, _, question) in texts {
+        let found = best_for(&index, question);
+        let first = found.first().map(|it| it.0.as_str());
+        assert_eq!(first, Some(path), "{question}: {found:?}");
     }
 }

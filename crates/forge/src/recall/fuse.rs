@@ -10,8 +10,8 @@ use super::Mode;
 use crate::index::TextHits;
 
 /// What the vectors would add if the nearest passage said the very same, where
-/// the best text match counts as 1. Fitted by `training/fusion.py`.
-const VECTOR_WEIGHT: f32 = 1.4;
+/// the best text match counts as 1. Fitted by `training/ranking.py`.
+const VECTOR_WEIGHT: f32 = 1.6;
 /// How many of the nearest are the crowd that the best one stands out from.
 const CROWD: usize = 200;
 /// What only vectors found must be this near to count as found, where 0 is
@@ -44,14 +44,21 @@ pub struct Evidence {
     pub dated: bool,
 }
 
-/// Merges both rankings, best first.
-pub(super) fn fuse(
-    text: &[(u32, f32)],
-    vector: &[(u32, f32)],
-    literal: &[u32],
-    mode: Mode,
-    unrelated: f32,
-) -> Vec<(u32, Evidence)> {
+/// What each way of looking found, best first.
+pub(super) struct Sides<'a> {
+    pub(super) text: &'a [(u32, f32)],
+    pub(super) vector: &'a [(u32, f32)],
+    pub(super) literal: &'a [u32],
+}
+
+/// Merges both rankings, best first. `trust` is how far the vectors are to be
+/// believed, from 0 to 1, whatever they say themselves.
+pub(super) fn fuse(sides: Sides, mode: Mode, unrelated: f32, trust: f32) -> Vec<(u32, Evidence)> {
+    let Sides {
+        text,
+        vector,
+        literal,
+    } = sides;
     let mut all: HashMap<u32, Evidence> = HashMap::new();
     for (rank, (chunk, score)) in ranks(text).zip(text) {
         let e = all.entry(*chunk).or_default();
@@ -96,7 +103,7 @@ pub(super) fn fuse(
             Mode::Text => (by_text, 0.0),
             Mode::Vector => (0.0, e.cosine.max(0.0)),
             Mode::Hybrid if best_text == 0.0 => (0.0, confidence * by_vector),
-            Mode::Hybrid => (by_text, VECTOR_WEIGHT * confidence * by_vector),
+            Mode::Hybrid => (by_text, trust * VECTOR_WEIGHT * confidence * by_vector),
         };
         e.score = e.by_text + e.by_vector;
         if e.literal {

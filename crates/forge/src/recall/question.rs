@@ -2,14 +2,21 @@
 //! and prefixes*. There are no other operators, so that a flag, a path or a
 //! line of code can be asked for as it is.
 
-use crate::index::PrefixTerm;
-use crate::index::terms::{Terms, fold};
+use std::collections::HashMap;
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+use super::common;
+use crate::index::terms::{Terms, fold};
+use crate::index::{PrefixTerm, Words};
+
+#[derive(Debug, Clone, PartialEq)]
 pub struct Question {
     /// The words without quotation marks and asterisks, trimmed.
     pub plain: String,
     pub terms: Vec<String>,
+    /// How much each term says.
+    weights: Vec<f32>,
+    /// Terms that follow each other, by their places in `terms`.
+    pairs: Vec<(usize, usize)>,
     /// Folded, white space collapsed.
     pub phrases: Vec<String>,
     pub prefixes: Vec<PrefixTerm>,
@@ -41,12 +48,30 @@ impl Question {
                 }
             }
         }
+        let pairs = neighbours(&plain, &terms);
         Question {
             plain: plain.trim().to_owned(),
+            weights: common::weights(&terms),
+            pairs,
             terms,
             phrases,
             prefixes,
         }
+    }
+
+    /// What full text is asked for.
+    pub fn words(&self) -> Words<'_> {
+        Words {
+            terms: &self.terms,
+            weights: &self.weights,
+            pairs: &self.pairs,
+            prefixes: &self.prefixes,
+        }
+    }
+
+    /// How far a model that learned English alone is to be believed here.
+    pub(super) fn english(&self) -> f32 {
+        common::english(&self.plain, &self.terms)
     }
 
     /// Whether a passage may answer at all: phrases must stand in it.
@@ -70,6 +95,26 @@ impl Question {
             && self.terms.len() >= 2
             && memchr::memmem::find(folded.as_bytes(), wanted.as_bytes()).is_some()
     }
+}
+
+/// A long text has more neighbours than a question is worth.
+const MOST_PAIRS: usize = 100;
+
+fn neighbours(plain: &str, terms: &[String]) -> Vec<(usize, usize)> {
+    let places: HashMap<&str, usize> = terms.iter().map(String::as_str).zip(0..).collect();
+    let mut pairs = Vec::new();
+    let mut before: Option<usize> = None;
+    Terms::default().each(plain, |term| {
+        let here = places.get(term).copied();
+        if let (Some(a), Some(b)) = (before, here)
+            && a != b
+            && pairs.len() < MOST_PAIRS
+        {
+            pairs.push((a, b));
+        }
+        before = here;
+    });
+    pairs
 }
 
 fn quoted(text: &str) -> Option<(&str, &str, &str)> {

@@ -11,10 +11,10 @@ use std::collections::{BinaryHeap, HashMap, HashSet};
 
 use jiff::civil::Date;
 
-use super::prose::{self, Place, Sentence, Voice, sentences};
+use super::prose::{self, Place, Sentence, sentences};
 use super::words::{self, has};
 use super::{Entry, Field, LONGEST_ENTRY, people};
-use crate::document::{self, Document, inert_line, own_date, when};
+use crate::document::{self, Document, Voice, inert_line, own_date, when};
 use crate::index::terms::Terms;
 use crate::secrets;
 

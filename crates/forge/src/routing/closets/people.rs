@@ -4,8 +4,9 @@
 
 use std::collections::HashMap;
 
-use super::prose::{Sentence, Voice};
+use super::prose::Sentence;
 use super::words::{self, has};
+use crate::document::Voice;
 use crate::document::{Document, LinkKind};
 
 const MOST: usize = 8;

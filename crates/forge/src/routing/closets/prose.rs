@@ -3,16 +3,7 @@
 
 use std::ops::Range;
 
-use crate::document::{BlockKind, Document};
-
-/// Who speaks in a text that is a conversation with an assistant.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Voice {
-    /// The text is no such conversation.
-    Author,
-    User,
-    Assistant,
-}
+use crate::document::{BlockKind, Document, Voice, turn};
 
 /// Where a sentence stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -92,32 +83,6 @@ fn is_chat(document: &Document) -> bool {
         }
     }
     users > 0 && assistants > 0
-}
-
-/// `**User:** text`, `## Assistant`, `Human: text`: who speaks, and the rest.
-fn turn(line: &str) -> Option<(Voice, &str)> {
-    let name = line.trim_start_matches(|c: char| c.is_whitespace() || "#>*_-[".contains(c));
-    let end = name
-        .find(|c: char| !c.is_alphabetic())
-        .unwrap_or(name.len());
-    let (name, rest) = name.split_at(end);
-    if !(2..=12).contains(&name.len()) {
-        return None;
-    }
-    let voice = match name.to_lowercase().as_str() {
-        "user" | "human" | "me" | "nutzer" | "benutzer" | "utilisateur" | "usuario" | "usuário"
-        | "utente" => Voice::User,
-        "assistant" | "ai" | "bot" | "claude" | "chatgpt" | "gpt" | "gemini" | "copilot"
-        | "model" | "assistent" | "asistente" | "assistente" => Voice::Assistant,
-        _ => return None,
-    };
-    let after = rest.trim_start_matches(|c: char| "*_] ".contains(c));
-    let heading = line.trim_start().starts_with('#');
-    match after.strip_prefix(':') {
-        Some(rest) => Some((voice, rest.trim_start_matches(|c: char| "*_ ".contains(c)))),
-        None if heading && after.trim().is_empty() => Some((voice, "")),
-        None => None,
-    }
 }
 
 /// A line without the marks of lists, quotes, headings and table rows.

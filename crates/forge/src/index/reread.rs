@@ -1,0 +1,170 @@
+//! What the lists do not know of a passage: which words stand side by side, and
+//! who says them. "Red car" is more than red and car, and in a conversation
+//! with an assistant it is the user who tells what was the case. So the
+//! passages that are best by their words are read once more.
+
+use std::collections::HashMap;
+
+use rusqlite::OptionalExtension;
+
+use super::Error;
+use super::postings::bm25;
+use super::query::{self, Slots, TermMatch, TextHits, Words};
+use super::store::Index;
+use super::terms::{Starts, Terms};
+use crate::document::{Voice, turn};
+
+/// How many of the best passages are read.
+const READ: usize = 64;
+/// What two words that are neighbours add, beside what both do.
+const PAIR: f32 = 0.2;
+/// What a word adds that the user says, beside what it does anyway.
+const TOLD: f32 = 0.3;
+
+/// A question, ready for reading.
+struct Reading<'a> {
+    /// Term → its number, of those that some passage holds.
+    terms: HashMap<&'a str, usize>,
+    /// Numbers of two terms → the pair's own.
+    pairs: HashMap<(usize, usize), usize>,
+    /// What each pair adds, and what each term does that is told.
+    pair_weights: Vec<f32>,
+    told_weights: Vec<f32>,
+    starts: Starts,
+}
+
+/// How often a passage holds each pair, and each term in the user's words.
+struct Read {
+    pairs: Vec<u32>,
+    told: Vec<u32>,
+}
+
+impl<'a> Reading<'a> {
+    /// `weights` are those of the terms, 0 where no passage holds a term.
+    fn new(words: &Words<'a>, weights: &[f32]) -> Reading<'a> {
+        let mut terms = HashMap::new();
+        let mut starts = Starts::default();
+        for (at, term) in words
+            .terms
+            .iter()
+            .enumerate()
+            .filter(|it| weights[it.0] > 0.0)
+        {
+            terms.insert(term.as_str(), at);
+            starts.add(term);
+        }
+        let mut pairs = HashMap::new();
+        let mut pair_weights = Vec::new();
+        for (a, b) in words.pairs {
+            if weights[*a] > 0.0 && weights[*b] > 0.0 && !pairs.contains_key(&(*a, *b)) {
+                pairs.insert((*a, *b), pair_weights.len());
+                pair_weights.push(PAIR * (weights[*a] + weights[*b]));
+            }
+        }
+        Reading {
+            terms,
+            pairs,
+            pair_weights,
+            told_weights: weights.iter().map(|weight| TOLD * weight).collect(),
+            starts,
+        }
+    }
+
+    fn read(&self, text: &str, terms: &mut Terms) -> Read {
+        let mut read = Read {
+            pairs: vec![0; self.pair_weights.len()],
+            told: vec![0; self.told_weights.len()],
+        };
+        let mut before: Option<usize> = None;
+        let mut voice = Voice::Author;
+        for line in text.lines() {
+            if let Some((speaks, _)) = turn(line) {
+                voice = speaks;
+            }
+            terms.each_starting(line, &self.starts, |term| {
+                let here = term.and_then(|term| self.terms.get(term).copied());
+                if let Some(at) = here.filter(|_| voice == Voice::User) {
+                    read.told[at] += 1;
+                }
+                if let (Some(a), Some(b)) = (before, here)
+                    && let Some(pair) = self.pairs.get(&(a, b))
+                {
+                    read.pairs[*pair] += 1;
+                }
+                before = here;
+            });
+        }
+        read
+    }
+}
+
+impl Index {
+    /// Lifts the passages in which words of the question are neighbours, as
+    /// they are in the question, and those in which the user says them.
+    pub(super) fn reread(
+        &self,
+        slots: &Slots,
+        words: &Words,
+        weights: &[f32],
+        found: &mut TextHits,
+    ) -> Result<(), Error> {
+        let reading = Reading::new(words, weights);
+        if reading.terms.is_empty() {
+            return Ok(());
+        }
+        let mut terms = Terms::default();
+        for (chunk, score) in found.hits.iter_mut().take(READ) {
+            let read = reading.read(&self.text_of(*chunk)?, &mut terms);
+            let length = slots.length(*chunk).unwrap_or(0) as f32;
+            let pairs = read.pairs.iter().zip(&reading.pair_weights);
+            let told = read.told.iter().zip(&reading.told_weights);
+            for (count, weight) in pairs.chain(told).filter(|it| *it.0 > 0) {
+                *score += bm25(*weight, *count as f32, length, slots.average());
+            }
+            if let Some(all) = slots.file(*chunk).and_then(|it| found.files.get_mut(&it)) {
+                *all = all.max(*score);
+            }
+        }
+        query::sort(&mut found.hits);
+        Ok(())
+    }
+
+    /// What reading added to the score of one passage.
+    pub(super) fn explain_reread(
+        &self,
+        slots: &Slots,
+        words: &Words,
+        weights: &[f32],
+        chunk: u32,
+    ) -> Result<Vec<TermMatch>, Error> {
+        let reading = Reading::new(words, weights);
+        let read = reading.read(&self.text_of(chunk)?, &mut Terms::default());
+        let length = slots.length(chunk).unwrap_or(0) as f32;
+        let name = |(a, b): &(usize, usize)| format!("{} {}", words.terms[*a], words.terms[*b]);
+        let pairs = reading.pairs.iter().map(|(pair, at)| {
+            let weight = reading.pair_weights[*at];
+            (name(pair), read.pairs[*at], weight)
+        });
+        let told = read.told.iter().zip(&reading.told_weights).zip(words.terms);
+        let told = told.map(|((count, weight), term)| (format!("user: {term}"), *count, *weight));
+        let matches = pairs.chain(told).filter(|(_, count, _)| *count > 0);
+        Ok(matches
+            .map(|(term, body, idf)| TermMatch {
+                term,
+                idf,
+                body,
+                in_headings: false,
+                in_title: false,
+                score: bm25(idf, body as f32, length, slots.average()),
+            })
+            .collect())
+    }
+
+    fn text_of(&self, chunk: u32) -> Result<String, Error> {
+        self.read(|db| {
+            let mut statement = db.prepare_cached("select text from chunk where id = ?")?;
+            let text = statement.query_row([chunk], |r| r.get(0)).optional()?;
+            Ok(text.unwrap_or_default())
+        })
+    }
+}

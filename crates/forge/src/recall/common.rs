@@ -1,0 +1,145 @@
+//! Words that carry a question rather than its matter: "what did I say about".
+//! They stand in every passage of talk, and rarity alone does not know it where
+//! a folder is small.
+
+use std::collections::HashSet;
+use std::sync::LazyLock;
+
+use crate::index::terms::Terms;
+
+/// What such a word counts beside others.
+const COMMON: f32 = 0.4;
+/// What the vectors of an English model count for a question in another
+/// language that is written with the same letters.
+const FOREIGN: f32 = 0.7;
+
+const ENGLISH: &str = "\
+a an the of in on at to for from by with about as and or if so than then not no any some ever \
+is are was were be been being am do does did done have has had can could would should will shall \
+may might must i me my mine you your we us our he she it they them his her their its this that \
+these those there here what when where who whom which why how many much once";
+const GERMAN: &str = "\
+der die das den dem des ein eine einen einem einer eines und oder wenn als so nicht kein keine \
+ist sind war waren sein hat haben hatte kann können konnte soll sollte muss müssen wird werden \
+wurde ich mich mir mein meine meinen du dir dein wir uns unser ihr er sie es sich in im an am auf \
+aus bei mit nach von vom zu zum zur über für um was wann wo wer wen wem welche welcher welches \
+warum wie viele viel man da hier dort es";
+const FRENCH: &str = "\
+le la les l un une des du de d et ou si ne pas est sont était être a ai as avons ont avait peut \
+peux faut je j me m mon ma mes tu te ton ta tes il elle on nous notre vous votre ils elles leur se \
+s son sa ses ce c cette ces cela en y à au aux dans par pour sur avec que qu quoi qui quel quelle \
+quels quelles quand où comment combien pourquoi";
+const SPANISH: &str = "\
+el la los las un una unos unas y o si no de del en a al por para con sin sobre es son era fue ser \
+está están hay ha han he puede puedo yo me mi mis tú te tu tus él ella nosotros nos su sus se lo \
+le les este esta esto ese esa eso que qué quién cuál cuáles cuándo dónde cómo cuánto cuántos \
+cuántas por como";
+const ITALIAN: &str = "\
+il lo la i gli le l un uno una e o se non di del della dei delle in nel nella a al alla da dal per \
+con su è sono era essere ha hanno ho può posso io mi mio mia tu ti tuo tua lui lei noi ci si \
+questo questa che chi cosa quale quali quando dove come quanto quanti quante perché";
+const PORTUGUESE: &str = "\
+o a os as um uma e ou se não de do da dos das em no na nos nas ao à por para com sem sobre é são \
+era foi ser está há tem pode posso eu me meu minha tu você ele ela nós seu sua este esta isto isso \
+que quem qual quais quando onde como quanto quantos quantas porque";
+const RUSSIAN: &str = "\
+и в во на с со по к ко у о об от до из за для при не ни ли или если а но же бы что чего чем кто \
+кого какой какая какие как когда где куда почему зачем сколько я мы вы он она они оно мне меня мой \
+моя мои нам нас наш вам вас ваш его ее её их это этот эта эти то тот был была было были есть быть \
+можно нужно";
+
+static LISTS: LazyLock<Vec<HashSet<String>>> = LazyLock::new(|| {
+    let mut terms = Terms::default();
+    [
+        ENGLISH, GERMAN, FRENCH, SPANISH, ITALIAN, PORTUGUESE, RUSSIAN,
+    ]
+    .map(|list| terms.of(list).into_iter().collect())
+    .into()
+});
+
+/// How much each term of a question says. The question's language is the one of
+/// which it holds most such words: "die" is common in one and matter in another.
+pub(super) fn weights(terms: &[String]) -> Vec<f32> {
+    let list = language(terms).map(|at| &LISTS[at]);
+    let common = |term: &String| list.is_some_and(|list| list.contains(term));
+    terms
+        .iter()
+        .map(|term| if common(term) { COMMON } else { 1.0 })
+        .collect()
+}
+
+/// How far a model that learned English alone is to be believed: a question in
+/// another language is known by its common words or by its script.
+pub(super) fn english(question: &str, terms: &[String]) -> f32 {
+    let letters = question.chars().filter(|c| c.is_alphabetic());
+    let latin = |c: &char| matches!(*c as u32, 0..=0x24F | 0x1E00..=0x1EFF);
+    let (all, read) = letters.fold((0, 0), |(all, read), c| (all + 1, read + latin(&c) as u32));
+    let share = match all {
+        0 => 1.0,
+        _ => read as f32 / all as f32,
+    };
+    match language(terms) {
+        None | Some(0) => share,
+        Some(_) => share * FOREIGN,
+    }
+}
+
+/// The list of which a question holds most words.
+fn language(terms: &[String]) -> Option<usize> {
+    let held = |list: &HashSet<String>| terms.iter().filter(|it| list.contains(*it)).count();
+    let mut most = (0, None);
+    for (at, list) in LISTS.iter().enumerate() {
+        let count = held(list);
+        if count > most.0 {
+            most = (count, Some(at));
+        }
+    }
+    most.1
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(question: &str, telling: &[&str]) {
+        let terms = Terms::default().of(question);
+        let weights = weights(&terms);
+        let left = terms.iter().zip(weights).filter(|it| it.1 == 1.0);
+        let left: Vec<&str> = left.map(|it| it.0.as_str()).collect();
+        assert_eq!(left, telling, "{question}");
+    }
+
+    #[test]
+    fn what_asks_counts_less_than_what_is_asked_for() {
+        check("How many weddings did I attend?", &["wed", "attend"]);
+        check(
+            "Wie viele Briefe haben wir an die Bank geschickt?",
+            &["brief", "bank", "geschickt"],
+        );
+        check(
+            "Où est-ce que j'ai garé la voiture ?",
+            &["est-ce", "j'ai", "gare", "voitur"],
+        );
+        check("Где лежит ключ от архива?", &["лежит", "ключ", "архива"]);
+    }
+
+    #[test]
+    fn an_english_model_is_believed_in_english() {
+        let of = |question: &str| english(question, &Terms::default().of(question));
+        assert_eq!(of("Where is the key?"), 1.0);
+        assert_eq!(of("retry_policy"), 1.0);
+        assert_eq!(of("42"), 1.0);
+        assert_eq!(of("Wo ist der Schlüssel?"), FOREIGN);
+        assert_eq!(of("где ключ"), 0.0);
+        assert_eq!(of("鍵はどこですか"), 0.0);
+        let mixed = of("API 設計");
+        assert!(mixed > 0.5 && mixed < 1.0, "{mixed}");
+    }
+
+    #[test]
+    fn a_word_is_common_in_its_own_language_only() {
+        check("when did the plants die", &["plant", "die"]);
+        check("retry_policy", &["retry_policy", "retri", "polici"]);
+    }
+}
