@@ -100,6 +100,9 @@ impl CrashModel {
                 let [op, path, to] = &trace[k];
                 // Before an operation that takes no room, a full disk is as
                 // before the next one.
+                if kind != "stop" && scenario.only_stops {
+                    continue;
+                }
                 if kind == "full" && !GROWS.contains(&op.as_str()) {
                     continue;
                 }

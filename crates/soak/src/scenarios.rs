@@ -26,6 +26,9 @@ pub struct Scenario {
     /// file is as before or as after, and the same command goes on with the
     /// rest.
     pub several: bool,
+    /// An error of the disk has it do something else, on purpose; only ends of
+    /// the process are tried.
+    pub only_stops: bool,
 }
 
 impl Scenario {
@@ -47,6 +50,7 @@ const PLAIN: Scenario = Scenario {
     status: 0,
     only_derived: false,
     several: false,
+    only_stops: false,
 };
 
 /// State in `.mind/` and notes in `knowledge/`, with what people write there.
@@ -660,6 +664,7 @@ pub static SCENARIOS: &[Scenario] = &[
         files: MIND,
         home: "//- club/knowledge/a.md\n# A\n",
         run: &["sources", "add", "club", "../home/club"],
+        several: true,
         ..PLAIN
     },
     Scenario {
@@ -668,6 +673,7 @@ pub static SCENARIOS: &[Scenario] = &[
         home: "//- club/knowledge/a.md\n# A\n",
         first: &[&["sources", "add", "club", "../home/club"]],
         run: &["sources", "remove", "club"],
+        several: true,
         ..PLAIN
     },
     Scenario {
@@ -676,6 +682,7 @@ pub static SCENARIOS: &[Scenario] = &[
         home: "//- club/knowledge/a.md\n# A\n",
         first: &[&["sources", "add", "club", "../home/club"]],
         run: &["sources", "set", "club", "--searchable", "false"],
+        several: true,
         ..PLAIN
     },
     tool!(
@@ -863,6 +870,8 @@ pub static SCENARIOS: &[Scenario] = &[
         name: "merge",
         files: MERGE,
         run: &["merge", "base.md", "DECISIONS.md", "theirs.md"],
+        // What cannot be read is merged by lines, as git does without us.
+        only_stops: true,
         ..PLAIN
     },
     Scenario {

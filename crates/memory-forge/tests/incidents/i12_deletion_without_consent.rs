@@ -11,7 +11,7 @@ use crate::harness::ws;
 
 /// Commands that keep a workspace in order. What people wrote is none of their
 /// business, except to move it.
-const MAINTENANCE: [&str; 17] = [
+const MAINTENANCE: [&str; 16] = [
     "lint",
     "consolidate",
     "doctor · fix",
@@ -25,7 +25,6 @@ const MAINTENANCE: [&str; 17] = [
     "archive",
     "graph write",
     "init · apply",
-    "session end",
     "forget",
     "index · force",
     "hook · SessionStart of a session that follows one left open",
@@ -67,10 +66,20 @@ fn lines(ws: &TestWorkspace) -> HashSet<String> {
     lines
 }
 
-/// A line without the marks that make a link of a word, or strike it out.
+/// A line without the marks that make a link of a word or strike it out, and
+/// without where its links lead: a file that moves takes them along.
 fn words(line: &str) -> String {
-    let line = line.trim().replace("[[", "").replace("]]", "");
-    line.replace("~~", "")
+    let mut line = line
+        .trim()
+        .replace("[[", "")
+        .replace("]]", "")
+        .replace("~~", "");
+    while let Some(from) = line.find("](")
+        && let Some(to) = line[from..].find(')')
+    {
+        line.replace_range(from..=from + to, "");
+    }
+    line
 }
 
 fn files(ws: &TestWorkspace) -> Vec<(String, String)> {
