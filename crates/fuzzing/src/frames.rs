@@ -32,7 +32,11 @@ pub(crate) fn run(data: &[u8]) {
         let Frame::Message { text, framing } = frame else {
             continue;
         };
-        assert!(!text.is_empty() && text.len() <= limit);
+        // A message among headers may be as long as they.
+        assert!(!text.is_empty() && text.len() <= limit.max(8192));
+        if text.len() > limit {
+            continue;
+        }
         assert_eq!(
             text.contains(&b'\n'),
             framing == Framing::Headers && text.contains(&b'\n')

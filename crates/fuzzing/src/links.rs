@@ -68,7 +68,8 @@ pub(crate) fn run(data: &[u8]) {
         })
         .collect();
     let found: Vec<Vec<Place>> = places(&after).into_values().collect();
-    if renaming.left_alone.is_empty() {
+    // Where no note is looked for, as in hidden folders, it is none any more.
+    if renaming.left_alone.is_empty() && after.position(&to).is_some() {
         let shown = format!("{from} to {to}: {:?}", renaming.proposal);
         assert_eq!(found.len(), expect.len(), "{shown}");
         for (found, expect) in found.iter().zip(&expect) {

@@ -154,6 +154,10 @@ impl Document {
             text.push_str(newline);
             line_ends += usize::from(end > self.body.start);
         }
+        if self.text.ends_with('\r') && newline == "\n" {
+            // The two become one line end.
+            line_ends = line_ends.saturating_sub(1);
+        }
         if let Some(close) = self.closer(from) {
             text.push_str(&close);
             text.push_str(newline);

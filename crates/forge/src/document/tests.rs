@@ -597,3 +597,10 @@ fn a_definition_over_two_lines_is_text_too() {
         );
     }
 }
+
+#[test]
+fn a_new_section_behind_a_lone_return_stands_alone() {
+    let document = parse("<p\nx\ny\r");
+    let after = edited(&document, document.append_section(2, "T", ""));
+    assert_eq!(after.sections.len(), 2, "{:?}", after.text);
+}
