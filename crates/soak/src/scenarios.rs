@@ -26,6 +26,9 @@ pub struct Scenario {
     /// file is as before or as after, and the same command goes on with the
     /// rest.
     pub several: bool,
+    /// Of those, it does the rest for what it is told alone: closets and links
+    /// of a session that was cut off wait for the commands of their own.
+    pub leaves_rest: bool,
     /// An error of the disk has it do something else, on purpose; only ends of
     /// the process are tried.
     pub only_stops: bool,
@@ -50,6 +53,7 @@ const PLAIN: Scenario = Scenario {
     status: 0,
     only_derived: false,
     several: false,
+    leaves_rest: false,
     only_stops: false,
 };
 
@@ -587,6 +591,7 @@ pub static SCENARIOS: &[Scenario] = &[
             "Beans first",
         ],
         several: true,
+        leaves_rest: true,
         ..PLAIN
     },
     Scenario {
