@@ -159,6 +159,10 @@ fn interrupt(trial: &Trial, fault: &str, searching: bool) -> Result<Side> {
 /// What a loss of power may take is what was not synced: bytes before they are
 /// renamed over a person's file, and names before the change counts as done.
 fn survives_loss_of_power(trace: &[[String; 3]]) -> Result<()> {
+    let is_folder = |path: &str| {
+        let below = format!("{path}/");
+        trace.iter().any(|step| step[1].starts_with(&below))
+    };
     let folder = |path: &str| path.rsplit_once('/').map_or("", |it| it.0).to_owned();
     let mut unsynced_bytes: Vec<&str> = Vec::new();
     let mut unsynced_names: Vec<(String, &str)> = Vec::new();
@@ -181,6 +185,8 @@ fn survives_loss_of_power(trace: &[[String; 3]]) -> Result<()> {
                 );
                 unsynced_names.push((folder(to), to));
             }
+            // A folder is only tried, and stays where it is not empty.
+            "Remove" if is_folder(path) => {}
             "Remove" if is_lasting(path) && !path.ends_with(".tmp") => {
                 unsynced_names.push((folder(path), path));
             }

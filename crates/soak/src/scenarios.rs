@@ -26,6 +26,11 @@ pub struct Scenario {
     /// file is as before or as after, and the same command goes on with the
     /// rest.
     pub several: bool,
+    /// Of those, the files that it changes more than once on its way.
+    pub on_its_way: &'static [&'static str],
+    /// Of those, it does the rest for what it is told alone: closets and links
+    /// of a session that was cut off wait for the commands of their own.
+    pub leaves_rest: bool,
     /// An error of the disk has it do something else, on purpose; only ends of
     /// the process are tried.
     pub only_stops: bool,
@@ -50,6 +55,8 @@ const PLAIN: Scenario = Scenario {
     status: 0,
     only_derived: false,
     several: false,
+    on_its_way: &[],
+    leaves_rest: false,
     only_stops: false,
 };
 
@@ -587,6 +594,7 @@ pub static SCENARIOS: &[Scenario] = &[
             "Beans first",
         ],
         several: true,
+        leaves_rest: true,
         ..PLAIN
     },
     Scenario {
@@ -763,6 +771,7 @@ pub static SCENARIOS: &[Scenario] = &[
         files: OLD,
         run: &["upgrade"],
         several: true,
+        on_its_way: &["ws/_MANIFEST.md"],
         ..PLAIN
     },
     Scenario {
@@ -872,6 +881,7 @@ pub static SCENARIOS: &[Scenario] = &[
         run: &["merge", "base.md", "DECISIONS.md", "theirs.md"],
         // What cannot be read is merged by lines, as git does without us.
         only_stops: true,
+        several: true,
         ..PLAIN
     },
     Scenario {

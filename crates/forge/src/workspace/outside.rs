@@ -179,13 +179,19 @@ fn change_with(
         if let Err(error) = place(disk, change, &mut made) {
             // Best effort, newest first; the bytes before are still in memory.
             for done in changes[..=index].iter().rev() {
-                let _ = put(
+                let put_back = put(
                     disk,
                     &done.file,
                     done.after.as_deref(),
                     done.before.as_deref(),
                 );
-                if done.backup == Backup::Take {
+                // A full disk may refuse even that; then the copy is all there
+                // is of the bytes before.
+                let restored = put_back.is_ok()
+                    || disk
+                        .read(&done.file.path)
+                        .is_ok_and(|now| now == done.before);
+                if restored && done.backup == Backup::Take {
                     let _ = disk.remove_file(&done.file.backup().path);
                 }
             }

@@ -120,7 +120,7 @@ fn is_prose(line: &str, after: &HashSet<String>) -> bool {
         || line.starts_with("<!-- memex")
         || line.starts_with("<!-- summary-format")
         || line.starts_with("Last updated:")
-        || line.starts_with("- [Gone]");
+        || line.starts_with("- [Gone");
     !own && !after.iter().any(|it| it.contains(line))
 }
 
