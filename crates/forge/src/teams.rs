@@ -113,9 +113,10 @@ pub fn merge(kind: Kind, base: &str, ours: &str, theirs: &str) -> Result<Merged,
     if [base, ours, theirs].iter().any(|it| has_markers(it)) {
         return Err(NotMerged::Markers);
     }
-    // A carriage return alone ends a line here and none for git, which would
-    // not see the markers behind it.
-    if [base, ours, theirs].iter().any(|it| has_lone_returns(it)) {
+    // Git sees a marker at the beginning of a line alone: not behind a byte
+    // order mark, and not behind a carriage return that ends a line only here.
+    let odd = |it: &&str| it.starts_with('\u{feff}') || has_lone_returns(it);
+    if [base, ours, theirs].iter().any(odd) {
         return Err(NotMerged::Unsafe);
     }
     let texts = [base, ours, theirs].map(document::parse);

@@ -585,8 +585,13 @@ proptest! {
 }
 
 #[test]
-fn a_carriage_return_alone_is_left_to_git() {
-    let (base, ours, theirs) = ("- a\n", "- a\n- b\n", "- \rc\n");
+fn what_would_hide_a_marker_is_left_to_git() {
+    let (base, ours, theirs) = ("- a\n", "- a\n- b\n", "\u{feff}- c\n");
+    assert_eq!(
+        merge(Kind::Pointers, base, ours, theirs),
+        Err(NotMerged::Unsafe)
+    );
+    let theirs = "- \rc\n";
     assert_eq!(
         merge(Kind::Pointers, base, ours, theirs),
         Err(NotMerged::Unsafe)

@@ -122,7 +122,7 @@ fn unsafe_code_is_where_it_is_known_to_be() {
         "unsafe fn",
         "unsafe impl",
         "unsafe extern",
-        "unsafe(",
+        "#[unsafe(",
     ];
     let mut sources = all_sources();
     let known = |source: &Source| UNSAFE.iter().any(|(path, _)| source.path == *path);
