@@ -36,13 +36,14 @@ impl Slots {
             db.query_row("select coalesce(max(page) + 1, 0) from slot", [], |row| {
                 row.get(0)
             })?;
-        // More than there is room for is damage, and not to be made room for.
-        if next > pages.saturating_mul(i64::from(SLOT_PAGE)) {
-            return Err(rusqlite::Error::IntegralValueOutOfRange(0, next));
-        }
-        // The last passage says how many there can be, whatever the numbers say.
         let last: Option<u32> = db.query_row("select max(id) from chunk", [], |r| r.get(0))?;
         let there = last.map_or(0, |last| last as usize + 1);
+        // More than there is room for is damage, and not to be made room for.
+        // An index that was emptied goes on with its numbers, and has no page.
+        let room = pages.saturating_mul(i64::from(SLOT_PAGE));
+        if there as i64 > room || (pages > 0 && next > room) {
+            return Err(rusqlite::Error::IntegralValueOutOfRange(0, next));
+        }
         let next = (next as usize).min(there);
         let count = number(db, "chunks")? as usize;
         let terms = number(db, "terms")?;
