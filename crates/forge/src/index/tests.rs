@@ -482,3 +482,26 @@ fn a_header_that_makes_the_index_read_only_is_damage() {
         assert!(written.is_ok(), "{at}: {written:?}");
     }
 }
+
+#[test]
+fn an_index_cut_short_within_a_page_is_damage() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut index = Index::open(folder.path()).unwrap().index;
+    index.apply(vec![put("a.md", "# A\n\ntides\n")]).unwrap();
+    index.settle();
+    drop(index);
+    let path = folder.path().join("index.db");
+    let whole = std::fs::read(&path).unwrap();
+    for cut in [1, 700, 8_191] {
+        std::fs::write(&path, &whole[..whole.len() - cut]).unwrap();
+        let index = Index::open(folder.path()).unwrap().index;
+        let asked = [
+            index.verify().err(),
+            index.slots().err(),
+            index.catalogue().err(),
+        ];
+        for error in asked.into_iter().flatten() {
+            assert!(error.is_damage(), "{cut}: {error:?}");
+        }
+    }
+}
