@@ -717,7 +717,10 @@ pub(super) fn sqlite(path: &Path, source: rusqlite::Error) -> Error {
                 | Code::NoLargeFileSupport
         )
     );
-    if of_the_system {
+    // A file that was cut within a page is told as a failure to read it.
+    let extended = source.sqlite_error().map(|error| error.extended_code);
+    let cut_short = extended == Some(rusqlite::ffi::SQLITE_IOERR_SHORT_READ);
+    if of_the_system && !cut_short {
         return Error::Sqlite {
             path: path.to_owned(),
             source,

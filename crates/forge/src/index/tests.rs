@@ -644,3 +644,26 @@ fn words_of_every_script_are_found_within_running_text() {
         assert_eq!(first, Some(path), "{question}: {found:?}");
     }
 }
+
+#[test]
+fn an_index_cut_short_within_a_page_is_damage() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut index = Index::open(folder.path()).unwrap().index;
+    index.apply(vec![put("a.md", "# A\n\ntides\n")]).unwrap();
+    index.settle();
+    drop(index);
+    let path = folder.path().join("index.db");
+    let whole = std::fs::read(&path).unwrap();
+    for cut in [1, 700, 8_191] {
+        std::fs::write(&path, &whole[..whole.len() - cut]).unwrap();
+        let index = Index::open(folder.path()).unwrap().index;
+        let asked = [
+            index.verify().err(),
+            index.slots().err(),
+            index.catalogue().err(),
+        ];
+        for error in asked.into_iter().flatten() {
+            assert!(error.is_damage(), "{cut}: {error:?}");
+        }
+    }
+}

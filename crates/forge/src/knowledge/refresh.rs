@@ -111,7 +111,7 @@ pub fn nothing_differs(scan: &Scan, catalogue: &[Entry]) -> bool {
     let same = |found: &Found| {
         known.next().is_some_and(|entry| {
             entry.path == found.path.as_str()
-                && entry.stamp.proves_unchanged(found.size, found.mtime_ns)
+                && entry.stamp.proves_unchanged(found.size, found.changed_ns)
         })
     };
     found.map(same).all(|same| same) && known.next().is_none()

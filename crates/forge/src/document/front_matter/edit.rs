@@ -32,13 +32,11 @@ impl Document {
         let key_text = scalar(key);
         let Some(front_matter) = &self.front_matter else {
             let at = self.body.start;
-            let gap = if self.text[at..].trim_ascii().is_empty()
-                || self.text[at..].starts_with(['\n', '\r'])
-            {
-                ""
-            } else {
-                newline
-            };
+            let rest = &self.text[at..];
+            // A return of ours and a feed of theirs would be one line end.
+            let merges = newline == "\r" && rest.starts_with('\n');
+            let blank = rest.trim_ascii().is_empty() || rest.starts_with(['\n', '\r']);
+            let gap = if blank && !merges { "" } else { newline };
             let text = format!("---{newline}{key_text}: {value}{newline}---{newline}{gap}");
             return Edit { span: at..at, text };
         };
