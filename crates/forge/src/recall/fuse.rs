@@ -17,7 +17,7 @@ const CROWD: usize = 200;
 /// What only vectors found must be this near to count as found, where 0 is
 /// unrelated and 1 is the same. Asked for vectors alone, all that is not
 /// unrelated counts.
-const NEAR: f32 = 0.2;
+const NEAR: f32 = 0.15;
 /// How much a file gets for words that stand in others of its passages than the
 /// best one.
 const SPREAD: f32 = 0.25;
