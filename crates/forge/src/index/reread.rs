@@ -98,6 +98,19 @@ impl<'a> Reading<'a> {
     }
 }
 
+/// Equals are read together or not at all: which of them comes first depends
+/// on the order in which files were indexed.
+fn how_many(hits: &[(u32, f32)]) -> usize {
+    let Some((_, last)) = hits.get(READ - 1) else {
+        return hits.len();
+    };
+    let with_equals = hits.partition_point(|hit| hit.1 >= *last);
+    match with_equals <= 4 * READ {
+        true => with_equals,
+        false => hits.partition_point(|hit| hit.1 > *last),
+    }
+}
+
 impl Index {
     /// Lifts the passages in which words of the question are neighbours, as
     /// they are in the question, and those in which the user says them.
@@ -113,7 +126,8 @@ impl Index {
             return Ok(());
         }
         let mut terms = Terms::default();
-        for (chunk, score) in found.hits.iter_mut().take(READ) {
+        let most = how_many(&found.hits);
+        for (chunk, score) in &mut found.hits[..most] {
             let read = reading.read(&self.text_of(*chunk)?, &mut terms);
             let length = slots.length(*chunk).unwrap_or(0) as f32;
             let pairs = read.pairs.iter().zip(&reading.pair_weights);
@@ -166,5 +180,22 @@ impl Index {
             let text = statement.query_row([chunk], |r| r.get(0)).optional()?;
             Ok(text.unwrap_or_default())
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn equals_are_read_together_or_not_at_all() {
+        let hits = |better: usize, equal: usize| -> Vec<(u32, f32)> {
+            let scores = [2.0].repeat(better).into_iter().chain([1.0].repeat(equal));
+            (0..).zip(scores).collect()
+        };
+        assert_eq!(how_many(&hits(3, 5)), 8);
+        assert_eq!(how_many(&hits(60, 10)), 70);
+        assert_eq!(how_many(&hits(60, 1000)), 60);
+        assert_eq!(how_many(&hits(64, 1000)), 64);
     }
 }

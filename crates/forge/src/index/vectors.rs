@@ -202,6 +202,7 @@ mod tests {
                     .flat_map(|values| 1f32.to_le_bytes().into_iter().chain(values.iter().copied()))
                     .collect(),
             };
+            #[allow(clippy::type_complexity)] // it is the signature under test
             let all = |scan: &dyn Fn(&mut dyn FnMut(u32, f32))| {
                 let mut seen = Vec::new();
                 scan(&mut |slot, cosine| seen.push((slot, cosine.to_bits())));

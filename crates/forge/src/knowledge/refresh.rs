@@ -106,7 +106,7 @@ pub fn differences(scan: &Scan, catalogue: &[Entry], force: bool) -> Differences
 /// Whether [`differences`] would be none, without the lists that it makes:
 /// both sides are sorted by path.
 pub fn nothing_differs(scan: &Scan, catalogue: &[Entry]) -> bool {
-    let found = scan.files.iter().filter(|found| indexable(found));
+    let mut found = scan.files.iter().filter(|found| indexable(found));
     let mut known = catalogue.iter();
     let same = |found: &Found| {
         known.next().is_some_and(|entry| {
@@ -114,7 +114,7 @@ pub fn nothing_differs(scan: &Scan, catalogue: &[Entry]) -> bool {
                 && entry.stamp.proves_unchanged(found.size, found.changed_ns)
         })
     };
-    found.map(same).all(|same| same) && known.next().is_none()
+    found.all(same) && known.next().is_none()
 }
 
 /// Files that lead to others are not documents of their own, except the index

@@ -79,7 +79,7 @@ fn an_index_of_a_newer_version_is_left_to_its_owner() {
             "New.",
         ])
         .ok();
-        assert_eq!(answer(&ws).contains("knowledge/office.md"), true);
+        assert!(answer(&ws).contains("knowledge/office.md"));
         assert!(
             ws.read_bytes(".memory-forge/index.db") == db,
             "the newer index was touched"
