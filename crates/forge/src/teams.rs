@@ -115,7 +115,16 @@ pub fn merge(kind: Kind, base: &str, ours: &str, theirs: &str) -> Result<Merged,
     }
     // Git sees a marker at the beginning of a line alone: not behind a byte
     // order mark, and not behind a carriage return that ends a line only here.
-    let odd = |it: &&str| it.starts_with('\u{feff}') || has_lone_returns(it);
+    const BOM: char = '\u{feff}';
+    if let (Some(ours), Some(theirs)) = (ours.strip_prefix(BOM), theirs.strip_prefix(BOM)) {
+        let mut merged = merge(kind, base.strip_prefix(BOM).unwrap_or(base), ours, theirs)?;
+        if has_markers(merged.text.lines().next().unwrap_or_default()) {
+            return Err(NotMerged::Unsafe);
+        }
+        merged.text.insert(0, BOM);
+        return Ok(merged);
+    }
+    let odd = |it: &&str| it.starts_with(BOM) || has_lone_returns(it);
     if [base, ours, theirs].iter().any(odd) {
         return Err(NotMerged::Unsafe);
     }
