@@ -475,10 +475,13 @@ impl Owed {
         self.fewer.notify_waiters();
     }
 
-    /// Waits until another request can be taken.
+    /// Waits until another request can be taken. Answers that nobody reads
+    /// count like requests: they would pile up without bound.
     async fn has_room(&self, writer: &mpsc::Sender<Vec<u8>>) -> Option<()> {
-        self.until(writer, |book| book.requests.len() < IN_FLIGHT)
-            .await
+        self.until(writer, |book| {
+            book.requests.len() + book.unwritten < IN_FLIGHT
+        })
+        .await
     }
 
     async fn all_written(&self, writer: &mpsc::Sender<Vec<u8>>) -> Option<()> {
