@@ -7,6 +7,8 @@
 use std::io;
 use std::path::Path;
 #[cfg(debug_assertions)]
+use std::path::PathBuf;
+#[cfg(debug_assertions)]
 use std::sync::OnceLock;
 
 /// The kinds of operations, told apart because a full disk still renames and
@@ -41,11 +43,27 @@ pub fn watch(watch: impl Fn(Op, &Path, &Path) -> io::Result<()> + Send + Sync + 
     let _ = WATCH.set(Box::new(watch));
 }
 
+/// The path by its names, where it leads through a folder that is held open.
+#[cfg(debug_assertions)]
+fn named(path: &Path) -> PathBuf {
+    let through = || {
+        let rest = path.strip_prefix("/proc/self/fd").ok()?;
+        let held = Path::new("/proc/self/fd").join(rest.components().next()?);
+        let inside: PathBuf = rest.components().skip(1).collect();
+        let folder = std::fs::read_link(held).ok()?;
+        Some(match inside.as_os_str().is_empty() {
+            true => folder,
+            false => folder.join(inside),
+        })
+    };
+    through().unwrap_or_else(|| path.to_owned())
+}
+
 /// Called before an operation. In a release it is nothing.
 pub(crate) fn step(op: Op, path: &Path, to: &Path) -> io::Result<()> {
     #[cfg(debug_assertions)]
     if let Some(watch) = WATCH.get() {
-        return watch(op, path, to);
+        return watch(op, &named(path), &named(to));
     }
     let _ = (op, path, to);
     Ok(())
