@@ -12,7 +12,7 @@ use anyhow::{Context, Result, bail, ensure};
 /// The crash model, which needs a build that can break on purpose.
 pub(crate) fn crash(rest: &[&str]) -> Result<()> {
     let mut model = CrashModel {
-        binary: match binary(rest) {
+        binary: match binary(rest)? {
             Some(binary) => binary,
             None => crate::build_debug()?,
         },
@@ -37,7 +37,7 @@ pub(crate) fn crash(rest: &[&str]) -> Result<()> {
 /// Every command that writes, each killed so often.
 pub(crate) fn kills(rest: &[&str]) -> Result<()> {
     let mut soak = KillEach {
-        binary: match binary(rest) {
+        binary: match binary(rest)? {
             Some(binary) => binary,
             None => crate::build_release(None)?,
         },
@@ -106,16 +106,12 @@ pub(crate) fn writers(rest: &[&str]) -> Result<()> {
 pub(crate) fn mcp(rest: &[&str]) -> Result<()> {
     const MOST_GROWN: f64 = 0.10;
     let mut calls = 100_000;
-    let mut binary = None;
     each_option(rest, |name, value| match name {
         "--calls" => number(&mut calls, name, value),
-        "--binary" => {
-            binary = Some(std::path::Path::new(value).canonicalize()?);
-            Ok(())
-        }
+        "--binary" => Ok(()),
         _ => bail!("usage: soak mcp [--calls N] [--binary FILE]"),
     })?;
-    let binary = match binary {
+    let binary = match binary(rest)? {
         Some(binary) => binary,
         None => crate::build_release(None)?,
     };
@@ -142,10 +138,15 @@ pub(crate) fn caps(rest: &[&str]) -> Result<()> {
     Ok(())
 }
 
-/// The program of `--binary`, where it was built before.
-fn binary(rest: &[&str]) -> Option<PathBuf> {
-    let at = rest.iter().position(|it| *it == "--binary")?;
-    rest.get(at + 1).map(PathBuf::from)
+/// The program of `--binary`, where it was built before. It is run in other
+/// folders than this one.
+fn binary(rest: &[&str]) -> Result<Option<PathBuf>> {
+    let Some(at) = rest.iter().position(|it| *it == "--binary") else {
+        return Ok(None);
+    };
+    let file = rest.get(at + 1).context("`--binary` takes a file")?;
+    let whole = std::fs::canonicalize(file).with_context(|| format!("no program `{file}`"))?;
+    Ok(Some(whole))
 }
 
 fn seconds() -> Result<u64> {

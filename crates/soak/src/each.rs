@@ -38,7 +38,7 @@ pub struct KillEachReport {
 struct Row {
     name: &'static str,
     usual: Duration,
-    /// Kills that came too late.
+    /// Further ones that came too late, and do not count.
     late: usize,
     before: usize,
     after: usize,
@@ -89,10 +89,20 @@ impl KillEach {
         let mut chance = Chance::new(name.fold(self.seed, |sum, byte| {
             sum.wrapping_mul(31).wrapping_add(u64::from(byte))
         }));
-        for number in 1..=self.count {
-            let delay = chance.up_to(row.usual);
+        // How long it runs depends on what else runs; the window follows, so
+        // that one kill in four or so comes too late, and the last moments of
+        // the command have their share.
+        let mut window = row.usual;
+        let mut number = 0;
+        while row.before + row.after < self.count {
+            number += 1;
+            ensure!(
+                number <= 10 * self.count.max(10),
+                "it ends before it can be killed"
+            );
+            let delay = chance.up_to(window);
             let killed = || -> Result<(bool, Side)> {
-                Ok((trial.killed(delay)?, trial.settle(number % 8 == 0)?))
+                Ok((trial.killed(delay)?, trial.settle(number % 8 == 0, false)?))
             };
             let (ended, side) = killed().with_context(|| {
                 let after = delay.as_secs_f64() * 1000.0;
@@ -102,11 +112,12 @@ impl KillEach {
                 !ended || side == Side::After || trial.is_same(),
                 "kill {number} came after the end, and nothing was written"
             );
-            row.late += usize::from(ended);
-            match side {
-                Side::Before => row.before += 1,
-                Side::After => row.after += 1,
+            match (ended, side) {
+                (true, _) => row.late += 1,
+                (false, Side::Before) => row.before += 1,
+                (false, Side::After) => row.after += 1,
             }
+            window = window.mul_f64(if ended { 0.97 } else { 1.01 });
         }
         Ok(row)
     }

@@ -144,7 +144,7 @@ fn interrupt(trial: &Trial, fault: &str, searching: bool) -> Result<Side> {
         );
     }
     let side = trial
-        .settle(searching)
+        .settle(searching, output.stdout.contains("[INCOMPLETE]"))
         .with_context(|| format!("{output}"))?;
     // A server answers in its own way, and a hook has nobody to tell.
     let tells = !is_hook && trial.scenario.command() != "mcp";

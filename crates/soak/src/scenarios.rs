@@ -28,9 +28,6 @@ pub struct Scenario {
     pub several: bool,
     /// Of those, the files that it changes more than once on its way.
     pub on_its_way: &'static [&'static str],
-    /// Of those, it does the rest for what it is told alone: closets and links
-    /// of a session that was cut off wait for the commands of their own.
-    pub leaves_rest: bool,
     /// An error of the disk has it do something else, on purpose; only ends of
     /// the process are tried.
     pub only_stops: bool,
@@ -56,7 +53,6 @@ const PLAIN: Scenario = Scenario {
     only_derived: false,
     several: false,
     on_its_way: &[],
-    leaves_rest: false,
     only_stops: false,
 };
 
@@ -594,7 +590,6 @@ pub static SCENARIOS: &[Scenario] = &[
             "Beans first",
         ],
         several: true,
-        leaves_rest: true,
         ..PLAIN
     },
     Scenario {

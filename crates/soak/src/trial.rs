@@ -190,13 +190,15 @@ impl Trial {
 
     /// Restarts after an interruption: everything is as before or as after.
     /// A search is the dearest part of it, and not always worth its time.
-    pub(crate) fn settle(&self, searching: bool) -> Result<Side> {
+    /// `told` is whether the command itself named what it could not do, and who
+    /// does it.
+    pub(crate) fn settle(&self, searching: bool, told: bool) -> Result<Side> {
         let now = self.restart(searching)?;
         let side = match (now.differs(&self.before), now.differs(&self.after)) {
             (None, _) => Side::Before,
             (_, None) => Side::After,
             _ if self.scenario.several => {
-                self.go_on(&now)?;
+                self.go_on(&now, told)?;
                 return Ok(Side::After);
             }
             (Some(before), Some(after)) => {
@@ -211,7 +213,7 @@ impl Trial {
             |it: &&String| it.starts_with("home/") || it.starts_with("ws/.memory-forge/");
         match left.iter().all(unjournaled) || self.scenario.several {
             true if left.is_empty() => {}
-            true => self.go_on(&now)?,
+            true => self.go_on(&now, told)?,
             false => bail!("left behind: {left:?}"),
         }
         for (name, bytes) in now.files.iter().filter(|(name, _)| is_of_machine(name)) {
@@ -241,7 +243,7 @@ impl Trial {
     }
 
     /// Each file is whole, and the same command once more does what is left.
-    fn go_on(&self, now: &State) -> Result<()> {
+    fn go_on(&self, now: &State, told: bool) -> Result<()> {
         for (name, bytes) in &now.files {
             let known = [&self.before, &self.after]
                 .iter()
@@ -278,9 +280,8 @@ impl Trial {
         let found = String::new();
         let again = State { files, found };
         match again.differs(&self.after) {
-            _ if self.scenario.leaves_rest => Ok(()),
-            None => Ok(()),
-            Some(told) => bail!("called again, it does not go on: {output}\n{told}"),
+            Some(differs) if !told => bail!("called again, it does not go on: {output}\n{differs}"),
+            _ => Ok(()),
         }
     }
 

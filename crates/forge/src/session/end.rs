@@ -1,6 +1,8 @@
-//! The end of a session: state, log and decisions are recorded, the maps of
-//! what was touched are refreshed, links are verified, and all of it is read
-//! again to see that it is there. The manifest is written last.
+//! The end of a session: the maps of what was touched are refreshed, state, log
+//! and decisions are recorded, links are verified, and all of it is read again
+//! to see that it is there. What was touched is known by the time of the last
+//! record, so the record comes after its maps: whoever was cut off in between
+//! finds the same files touched when the session is ended once more.
 
 use crate::document::day_of;
 use jiff::civil::Date;
@@ -70,13 +72,24 @@ pub fn end(workspace: &Workspace, ending: &Ending) -> Result<Option<Ended>, Erro
             None => touched(tree, &mind),
         };
     }
+    // Maps that cannot be drawn are no reason to lose what the session says.
+    let maps = match &manifest {
+        Some(manifest) => keep_maps(workspace, manifest, now, &mut ended),
+        None => Ok(()),
+    };
     ended.recorded = mind.record("Close the session", &ending.record, now)?;
     if let (Some(manifest), Some(tree)) = (&manifest, &tree) {
-        keep_maps(workspace, &mind, manifest, tree, now, &mut ended)?;
+        list_and_check(workspace, &mind, manifest, tree, now, &mut ended)?;
     }
     ended.ideas = mind.ideas().map(|it| it.len()).unwrap_or_default();
     remarks(workspace, &mind, manifest.as_ref(), now, &mut ended);
     ended.incomplete = self_test(workspace, &mind, ending, &ended);
+    if let Err(error) = maps {
+        ended.incomplete.push(format!(
+            "links and closets of what was touched: {error}; `memory-forge links apply` and \
+             `memory-forge closets build` do the rest"
+        ));
+    }
     Ok(Some(ended))
 }
 
@@ -94,16 +107,15 @@ fn touched(tree: &Tree, mind: &Mind<'_>) -> Vec<RelPath> {
         .collect()
 }
 
+/// Links and closets of what was touched.
 fn keep_maps(
     workspace: &Workspace,
-    mind: &Mind<'_>,
     manifest: &Manifest,
-    tree: &Tree,
     now: Timestamp,
     ended: &mut Ended,
 ) -> Result<(), Error> {
-    let vault = Vault::read(workspace);
     if !ended.touched.is_empty() {
+        let vault = Vault::read(workspace);
         let applied = links::apply(workspace, &vault, &ended.touched, false);
         if !applied.proposal.is_empty() {
             let what = "Link mentions of the session";
@@ -113,6 +125,29 @@ fn keep_maps(
     }
     if manifest.mode() == Mode::Full {
         let hubs = hubs_of(workspace, manifest);
+        let touched = |hub: &Hub| hub.members.iter().any(|it| ended.touched.contains(it));
+        let hubs: Vec<&Hub> = hubs.iter().filter(|it| touched(it)).collect();
+        refresh_closets(workspace, &hubs, now, ended)?;
+    }
+    Ok(())
+}
+
+/// What follows from the record as well as from the notes: the state's own
+/// closets, summaries, the manifest. It looks at all there is, so it is the
+/// same whenever it is done.
+fn list_and_check(
+    workspace: &Workspace,
+    mind: &Mind<'_>,
+    manifest: &Manifest,
+    tree: &Tree,
+    now: Timestamp,
+    ended: &mut Ended,
+) -> Result<(), Error> {
+    if manifest.mode() == Mode::Full {
+        let hubs = hubs_of(workspace, manifest);
+        // They are a part of a managed workspace only once it has them.
+        let has = |hub: &Hub| hub.is_memory() && workspace.absolute(&hub.closets()).is_file();
+        let hubs: Vec<&Hub> = hubs.iter().filter(|it| has(it)).collect();
         refresh_closets(workspace, &hubs, now, ended)?;
     }
     let current = manifest.summary_format() >= Some(SUMMARY_FORMAT);
@@ -130,11 +165,7 @@ fn keep_maps(
         ended.manifest |= list_archive(workspace, &archive, &state, now)?;
     }
     // What was written just now may link as well.
-    let vault = match ended.linked + ended.hubs.len() {
-        0 if ended.recorded == Recorded::default() => vault,
-        _ => Vault::read(workspace),
-    };
-    let report = links::check(&vault);
+    let report = links::check(&Vault::read(workspace));
     let broken = report.missing();
     ended.broken = broken
         .map(|it| format!("{}:{}: [[{}]]", it.path, it.line, it.link))
@@ -142,10 +173,9 @@ fn keep_maps(
     Ok(())
 }
 
-/// The closets of hubs in which something was touched, and those of the state.
 fn refresh_closets(
     workspace: &Workspace,
-    hubs: &[Hub],
+    hubs: &[&Hub],
     now: Timestamp,
     ended: &mut Ended,
 ) -> Result<(), workspace::Error> {
@@ -154,13 +184,6 @@ fn refresh_closets(
         dry_run: false,
     };
     for hub in hubs {
-        let touched = hub.members.iter().any(|it| ended.touched.contains(it));
-        // Those of the state are a part of a managed workspace only once it
-        // has them.
-        let state = hub.is_memory() && workspace.absolute(&hub.closets()).is_file();
-        if !touched && !state {
-            continue;
-        }
         let report = build(workspace, hub, how, now)?;
         if !report.changes.is_empty() {
             ended.hubs.push((hub.name.clone(), report.refreshed));

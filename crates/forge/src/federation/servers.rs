@@ -1,0 +1,113 @@
+//! `~/.config/memory-forge/servers`: the servers that a person agreed to. A
+//! cloned project may name one in its settings, and would get its text and the
+//! person's password; so an address that came with a project is asked for once,
+//! and one from the person's own environment is not.
+
+use std::path::Path;
+
+use crate::workspace::{Backup, Error, OutsideChange, OutsideFile, change_outside, lock_outside};
+
+const HEAD: &str = "\
+# Servers that memory-forge may connect to when the settings of a project name
+# them, one a line. Take a line out to be asked again.
+";
+
+/// What one person agreed to.
+#[derive(Debug, Clone)]
+pub struct Servers {
+    file: OutsideFile,
+}
+
+impl Servers {
+    /// `config` is the folder of the person's settings, `~/.config` or what
+    /// stands for it.
+    pub fn of(config: &Path) -> Servers {
+        Servers {
+            file: OutsideFile {
+                base: config.to_owned(),
+                path: config.join("memory-forge").join("servers"),
+            },
+        }
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.file.path
+    }
+
+    /// `address` without names and passwords, as `scheme://host:port`.
+    pub fn has(&self, address: &str) -> Result<bool, Error> {
+        let text = self.file.read_text()?.unwrap_or_default();
+        Ok(lists(&text, address))
+    }
+
+    pub fn add(&self, address: &str) -> Result<(), Error> {
+        if address.chars().any(|c| c.is_control() || c.is_whitespace()) || address.starts_with('#')
+        {
+            return Err(Error::Refused(format!("`{address:?}` is no address")));
+        }
+        let _lock = lock_outside(&self.file, "The list of servers")?;
+        let before = self.file.read_text()?;
+        let mut text = before.clone().unwrap_or_else(|| HEAD.to_owned());
+        if lists(&text, address) {
+            return Ok(());
+        }
+        if !text.is_empty() && !text.ends_with('\n') {
+            text.push('\n');
+        }
+        text.push_str(address);
+        text.push('\n');
+        let change = OutsideChange {
+            file: self.file.clone(),
+            backup: Backup::Leave,
+            before: before.map(String::into_bytes),
+            after: Some(text.into_bytes()),
+        };
+        change_outside(&[change], &[])
+    }
+}
+
+fn lists(text: &str, address: &str) -> bool {
+    text.lines().any(|line| line.trim() == address)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_is_known_once_it_was_agreed_to() {
+        let home = tempfile::tempdir().unwrap();
+        let servers = Servers::of(home.path());
+        let address = "postgres://db.example.org:5432";
+        assert!(!servers.has(address).unwrap());
+        servers.add(address).unwrap();
+        servers.add(address).unwrap();
+        assert!(servers.has(address).unwrap());
+        assert!(!servers.has("postgres://db.example.org:5433").unwrap());
+        assert!(!servers.has("postgres://db.example.org").unwrap());
+        let text = std::fs::read_to_string(servers.path()).unwrap();
+        assert_eq!(text, format!("{HEAD}{address}\n"));
+    }
+
+    #[test]
+    fn what_a_person_wrote_there_stays() {
+        let home = tempfile::tempdir().unwrap();
+        let servers = Servers::of(home.path());
+        std::fs::create_dir_all(servers.path().parent().unwrap()).unwrap();
+        std::fs::write(servers.path(), "# mine\r\nbolt://a:1").unwrap();
+        servers.add("bolt://b:2").unwrap();
+        let text = std::fs::read_to_string(servers.path()).unwrap();
+        assert_eq!(text, "# mine\r\nbolt://a:1\nbolt://b:2\n");
+        assert!(servers.has("bolt://a:1").unwrap());
+    }
+
+    #[test]
+    fn a_name_cannot_bring_a_second_line() {
+        let home = tempfile::tempdir().unwrap();
+        let servers = Servers::of(home.path());
+        for address in ["bolt://a\nbolt://evil:1", "bolt://a b", "# bolt://a"] {
+            assert!(servers.add(address).is_err(), "{address:?}");
+        }
+        assert!(!servers.path().exists());
+    }
+}
