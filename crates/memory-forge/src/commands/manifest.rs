@@ -34,8 +34,15 @@ pub(crate) struct ManifestArgs {
 #[derive(Debug, Subcommand)]
 enum ManifestCommand {
     /// List what the manifest says
+    #[command(after_help = "\
+Examples:
+  memory-forge manifest show")]
     Show(ShowArgs),
     /// Renew the summaries of rows whose files changed
+    #[command(after_help = "\
+Examples:
+  memory-forge manifest refresh --dry-run
+  memory-forge manifest refresh")]
     Refresh(RefreshArgs),
 }
 

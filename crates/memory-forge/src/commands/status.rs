@@ -17,9 +17,9 @@ use crate::settings::Settings;
 use crate::setup::found::{self, Presence};
 use crate::setup::git::{Wiring, wiring};
 use crate::setup::{self, Client, Scope, Surroundings};
-use crate::ui::{Ui, printable, style};
+use crate::ui::{self, Ui, printable, style};
 
-/// Show where the work stands, what memory costs and what is installed
+/// Show where the work stands, what it costs, what is installed
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -41,7 +41,9 @@ pub(crate) fn run(
         workspace: &workspace,
         settings,
     };
+    let looking = ui.busy("Looking");
     let status = Status::gather(&around);
+    drop(looking);
     if args.json {
         ui.json(&status.json())?;
     } else {
@@ -51,8 +53,8 @@ pub(crate) fn run(
     Ok(Exit::Success)
 }
 
-/// Lines fit a terminal of the old kind.
-const WIDEST: usize = 80;
+/// Lines longer than this are hard to read, however wide a terminal is.
+const WIDEST: usize = 120;
 /// Labels stand in a column of their own.
 const LABEL: usize = 11;
 
@@ -65,6 +67,8 @@ struct Status {
     index: Result<Option<IndexState>, String>,
     installed: Vec<(Client, Scope, Presence)>,
     others: Vec<found::Other>,
+    /// The directory, where nothing in it is ours yet.
+    unprepared: Option<String>,
     /// What the workspace is known by, wherever it lies.
     identity: Option<Identity>,
     wiring: Wiring,
@@ -118,6 +122,7 @@ impl Status {
             index: index_state(workspace).map_err(|error| error.to_string()),
             installed,
             others: found::others(around),
+            unprepared: unprepared(workspace),
             identity: identity(workspace),
             wiring: wiring(workspace),
         }
@@ -128,6 +133,11 @@ impl Status {
             text: String::new(),
             width,
         };
+        if let Some(place) = &self.unprepared {
+            screen.line("Workspace", "none here yet; `memory-forge init` prepares");
+            screen.line("", place);
+            screen.blank();
+        }
         self.show_work(&mut screen);
         screen.blank();
         self.show_cost(&mut screen);
@@ -385,15 +395,29 @@ impl Cost {
 const BRIEFING_TOKENS: usize = 2500;
 const BRIEFING_BYTES: usize = 9_999;
 
+/// The path of a directory that holds nothing by which a workspace is known.
+fn unprepared(workspace: &Workspace) -> Option<String> {
+    const SIGNS: [&str; 5] = [
+        "knowledge",
+        ".mind",
+        "_MANIFEST.md",
+        "memory-forge.toml",
+        ".agents/memory",
+    ];
+    let root = workspace.root();
+    let bare = SIGNS.iter().all(|sign| !root.join(sign).exists());
+    bare.then(|| root.display().to_string())
+}
+
 fn index_state(workspace: &Workspace) -> Result<Option<IndexState>, CommandError> {
     let Some(index) = Index::open_existing(&workspace.derived())? else {
         return Ok(None);
     };
     let catalogue = index.catalogue()?;
-    let differences = refresh::differences(&forge::routing::scan(workspace), &catalogue, false);
+    let scan = forge::routing::scan(workspace);
     Ok(Some(IndexState {
         files: index.counts()?.files,
-        changed: differences.to_read.len() + differences.gone.len(),
+        changed: refresh::behind(workspace, &scan, &index, &catalogue)?,
         last: index.note("last_indexed")?,
     }))
 }
@@ -422,15 +446,9 @@ impl Screen {
     }
 }
 
-/// The first line of a text, shortened to so many characters.
+/// The first line of a text, shortened to so many columns.
 fn cut(text: &str, most: usize) -> String {
-    let line = text.lines().next().unwrap_or_default();
-    let line = printable(line);
-    if line.chars().count() <= most {
-        return line.into_owned();
-    }
-    let kept: String = line.chars().take(most.saturating_sub(1)).collect();
-    format!("{}…", kept.trim_end())
+    ui::cut(&printable(text.lines().next().unwrap_or_default()), most)
 }
 
 fn count(n: usize, what: &str) -> String {
