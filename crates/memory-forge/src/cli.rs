@@ -113,7 +113,7 @@ pub(crate) enum Command {
 
 /// Commands by what people want to do, in the order of the help. One that is
 /// in no group stands in the last.
-const GROUPS: [(&str, &[&str]); 8] = [
+pub(crate) const GROUPS: [(&str, &[&str]); 8] = [
     ("Begin", &["init", "setup", "status", "view"]),
     (
         "What the project knows",
@@ -178,7 +178,8 @@ pub(crate) fn definition() -> clap::Command {
     let command = Cli::command();
     let commands = grouped(&command);
     command.help_template(format!(
-        "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n\n{commands}{{options}}{{after-help}}"
+        "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n\n{commands}{options}Options:{options:#}\n{{options}}{{after-help}}",
+        options = Style::new().bold().underline()
     ))
 }
 
@@ -273,12 +274,13 @@ mod tests {
     fn every_example_can_be_typed() {
         fn examples(command: &clap::Command, found: &mut Vec<String>) {
             let help = command.get_after_help().map(ToString::to_string);
-            found.extend(
-                help.unwrap_or_default()
-                    .replace("\\\n", " ")
-                    .lines()
-                    .filter_map(|line| line.strip_prefix("  memory-forge ").map(str::to_owned)),
-            );
+            let help = help.unwrap_or_default();
+            // A command that goes on in the next line.
+            let whole: Vec<&str> = help.split("\\\n").map(str::trim_start).collect();
+            let lines = whole.join("");
+            let calls = lines.lines().map(str::trim_start);
+            found
+                .extend(calls.filter_map(|it| it.strip_prefix("memory-forge ").map(str::to_owned)));
             command.get_subcommands().for_each(|it| examples(it, found));
         }
         let mut found = Vec::new();
@@ -302,12 +304,8 @@ mod tests {
                 words.push(part.to_owned());
                 continue;
             }
-            // Words of a joined line are far apart too.
-            let explained = part
-                .trim_start()
-                .find("  ")
-                .filter(|_| !part.contains("--"));
-            let code = explained.map_or(part, |at| &part.trim_start()[..at]);
+            let explained = part.find("  ");
+            let code = &part[..explained.unwrap_or(part.len())];
             for word in code.split_whitespace() {
                 if matches!(word, ">" | ">>" | "<" | "|") {
                     return words;

@@ -9,6 +9,8 @@ mod hooks;
 mod mcp;
 mod memory;
 mod model;
+#[cfg(test)]
+mod reference;
 mod report;
 mod settings;
 mod setup;

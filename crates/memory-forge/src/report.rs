@@ -33,6 +33,17 @@ pub(crate) fn begin() -> ExitCode {
     ExitCode::from(2)
 }
 
+/// What scripts can rely on.
+#[cfg(test)]
+pub(crate) const CODES: [(u8, &str); 3] = [
+    (0, "done; for a check, nothing was found"),
+    (
+        1,
+        "it failed, or a check found something (`audit --ci`, `doctor`, `lint`, `links check`)",
+    ),
+    (2, "the request itself was wrong; nothing was changed"),
+];
+
 /// How a command ended that did not fail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Exit {

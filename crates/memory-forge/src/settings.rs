@@ -46,7 +46,9 @@ pub(crate) fn arguments() -> Vec<OsString> {
     let mut words: Vec<OsString> = std::env::args_os().collect();
     if words.get(1).is_some_and(|word| word == "help") {
         words.remove(1);
-        words.push("--help".into());
+        // Of a command everything, of the program the list.
+        let flag = if words.len() > 1 { "--help" } else { "-h" };
+        words.push(flag.into());
     }
     words
 }

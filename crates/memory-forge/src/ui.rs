@@ -348,6 +348,11 @@ fn folded_line(line: &str, columns: usize) -> String {
             out.push_str(&" ".repeat(indent));
             used = indent;
         }
+        let folded_here = used == indent && out.ends_with(' ') && !out.trim().is_empty();
+        if folded_here && width == 0 {
+            // The second of two spaces at which the line was broken.
+            continue;
+        }
         out.push_str(piece);
         used += columns_of(piece);
     }
@@ -452,6 +457,12 @@ mod tests {
     fn long_lines_are_folded_between_words() {
         let check = |text, columns, expect| assert_eq!(folded(text, columns), expect);
         check("short", 10, "short");
+        check(
+            "a/path.md  A heading here",
+            16,
+            "a/path.md  A\n  heading here",
+        );
+        check("a/long/path.md  Heading", 16, "a/long/path.md\n  Heading");
         check("one two three", 9, "one two\n  three");
         check("    one two three", 12, "    one two\n    three");
         check("  - one two three", 12, "  - one two\n    three");

@@ -25,11 +25,11 @@ use crate::ui::{Ui, printable};
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  memory-forge init                                Show what would be added, ask, add it
-  memory-forge init --dry-run                      Only show it
+  memory-forge init                                 Show what would be added, ask, add it
+  memory-forge init --dry-run                       Only show it
   memory-forge init --workspace \"A billing engine\"  Start a workspace with a manifest
-  memory-forge init --organise                     Propose an order for existing notes
-  memory-forge init --apply memory-forge-plan.toml Carry it out, after a look and a yes")]
+  memory-forge init --organise                      Propose an order for existing notes
+  memory-forge init --apply memory-forge-plan.toml  Carry it out, after a look and a yes")]
 pub(crate) struct InitArgs {
     /// Agree to what is proposed without being asked
     #[arg(long, short)]

@@ -93,7 +93,7 @@ struct SuggestArgs {
 #[command(after_help = "\
 Examples:
   memory-forge links apply                 File names that stand there word for word
-  memory-forge links apply --all --dry-run Titles, aliases and other spellings too")]
+  memory-forge links apply --all --dry-run  Titles, aliases and other spellings too")]
 struct ApplyArgs {
     /// Change these files only
     #[arg(long, value_name = "FILE", num_args = 1..)]

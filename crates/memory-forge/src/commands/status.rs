@@ -431,9 +431,12 @@ struct Screen {
 impl Screen {
     fn line(&mut self, label: &str, text: &str) {
         let (bold, plain) = (style::HEADING, style::HEADING.render_reset());
-        let text = cut(text, self.width.saturating_sub(LABEL));
-        let line = format!("{bold}{label:<LABEL$}{plain}{text}\n");
-        self.text.push_str(&line);
+        let mut label = label;
+        for part in parts(text, self.width.saturating_sub(LABEL)) {
+            let line = format!("{bold}{label:<LABEL$}{plain}{part}\n");
+            self.text.push_str(&line);
+            label = "";
+        }
     }
 
     fn whole(&mut self, text: &str) {
@@ -444,6 +447,39 @@ impl Screen {
     fn blank(&mut self) {
         self.text.push('\n');
     }
+}
+
+/// Lines that one thing may take.
+const MOST_LINES: usize = 3;
+
+/// The first line of a text, folded to so many columns; what does not fit is
+/// cut off.
+fn parts(text: &str, columns: usize) -> Vec<String> {
+    let line = printable(text.lines().next().unwrap_or_default());
+    let mut parts = vec![String::new()];
+    let mut words = line.split_whitespace().peekable();
+    while let Some(word) = words.peek() {
+        let last = parts.last_mut().expect("there is one from the beginning");
+        if !last.is_empty() && ui::columns_of(last) + 1 + ui::columns_of(word) > columns {
+            if parts.len() == MOST_LINES {
+                let rest: Vec<&str> = words.collect();
+                let last = parts.pop().unwrap_or_default();
+                parts.push(ui::cut(&format!("{last} {}", rest.join(" ")), columns));
+                return parts;
+            }
+            parts.push(String::new());
+            continue;
+        }
+        if !last.is_empty() {
+            last.push(' ');
+        }
+        last.push_str(word);
+        words.next();
+    }
+    for part in &mut parts {
+        *part = ui::cut(part, columns);
+    }
+    parts
 }
 
 /// The first line of a text, shortened to so many columns.

@@ -117,7 +117,7 @@ fn errors_in_the_request_exit_with_2_and_say_what_to_do() {
         "error: Invalid value `texx` for `--mode <MODE>`\n\n\
          hint: Did you mean `text`?\n\
          hint: Possible values: hybrid · text · vector\n\
-         hint: Run `memory-forge --help` to see what it takes\n",
+         hint: Run `memory-forge search --help` to see what it takes\n",
     );
     check(
         &["search", "--max-files"],

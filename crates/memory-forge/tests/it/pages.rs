@@ -289,6 +289,19 @@ impl Scene {
     /// What a person would see: both streams, as they come.
     fn run(&mut self, typed: &str) -> String {
         let command = typed.strip_prefix("$ ").unwrap_or(typed);
+        // A search makes as many vectors as it has time for, and a page must
+        // not depend on how fast a machine is.
+        let asks = ["search", "doctor", "stats"];
+        if asks
+            .iter()
+            .any(|it| command.starts_with(&format!("memory-forge {it}")))
+        {
+            self.shell("memory-forge index --quiet > /dev/null");
+        }
+        self.shell(command)
+    }
+
+    fn shell(&mut self, command: &str) -> String {
         let home = self.workspace.home();
         let place = home.with_file_name("place");
         let script = format!("exec 2>&1\n{command}\npwd > '{}'\n", place.display());

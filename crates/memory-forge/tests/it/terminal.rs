@@ -134,14 +134,12 @@ fn five_commands_at_80_and_at_200_columns() {
 fn no_escape_reaches_those_who_cannot_use_it() {
     let ws = shop();
     for arguments in MAIN {
-        for environment in [("NO_COLOR", "1"), ("TERM", "dumb")] {
-            let bytes = on(&ws, 80, &[environment], arguments).bytes;
-            let text = String::from_utf8_lossy(&bytes);
-            assert!(
-                !text.contains('\u{1b}'),
-                "{environment:?} {arguments:?}: {text}"
-            );
-        }
+        let bytes = on(&ws, 80, &[("TERM", "dumb")], arguments).bytes;
+        let text = String::from_utf8_lossy(&bytes);
+        assert!(!text.contains('\u{1b}'), "{arguments:?}: {text}");
+        // Progress may still be drawn over where colours are unwanted.
+        let screen = on(&ws, 80, &[("NO_COLOR", "1")], arguments);
+        assert_eq!(screen.styled(), screen.text(), "{arguments:?}");
         let piped = ws.run(arguments);
         assert!(!piped.to_string().contains('\u{1b}'), "{piped}");
     }
@@ -217,7 +215,7 @@ fn a_newcomer_is_told_what_to_do_next() {
 #[test]
 fn help_answers_as_it_does_elsewhere() {
     let ws = ws("");
-    assert_eq!(ws.run(&["help"]).ok(), ws.run(&["--help"]).ok());
+    assert_eq!(ws.run(&["help"]).ok(), ws.run(&["-h"]).ok());
     assert_eq!(
         ws.run(&["help", "mind", "set"]).ok(),
         ws.run(&["mind", "set", "--help"]).ok()
