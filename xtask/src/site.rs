@@ -57,14 +57,18 @@ pub(crate) fn run() -> Result<()> {
 }
 
 /// Copies the pages. Links that leave `docs/` lead to the repository's own
-/// pages then, and a page that the summary forgot is added to it.
+/// pages then, a folder's README is its index as the web has it, and a page
+/// that the summary forgot is added to it.
 fn stage(to: &Path) -> Result<()> {
     let docs = repository().join("docs");
     let mut unlisted = Vec::new();
     let summary = fs::read_to_string(docs.join("SUMMARY.md"))?;
     for file in files_below(&docs)? {
         let relative = file.strip_prefix(&docs)?;
-        let target = to.join(relative);
+        let mut target = to.join(relative);
+        if target.ends_with("README.md") {
+            target.set_file_name("index.md");
+        }
         fs::create_dir_all(target.parent().context("a file lies in a folder")?)?;
         if file.extension().is_none_or(|it| it != "md") {
             fs::copy(&file, &target)?;
@@ -81,7 +85,7 @@ fn stage(to: &Path) -> Result<()> {
         let mut summary = fs::read_to_string(to.join("SUMMARY.md"))?;
         summary += "\n# More\n\n";
         for name in unlisted {
-            let title = title(&fs::read_to_string(to.join(&name))?).unwrap_or(name.clone());
+            let title = title(&fs::read_to_string(docs.join(&name))?).unwrap_or(name.clone());
             summary += &format!("- [{title}]({name})\n");
         }
         fs::write(to.join("SUMMARY.md"), summary)?;

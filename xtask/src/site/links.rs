@@ -119,25 +119,30 @@ fn joined(folder: &Path, target: &str) -> PathBuf {
     path
 }
 
-/// The page with links that leave `docs/` leading to the sources instead.
+/// The page with links that leave `docs/` leading to the sources instead, and
+/// those to a README to the index that it becomes.
 /// `page` is its path there.
 pub(crate) fn leaving(text: &str, page: &Path, sources: &str) -> String {
     let mut out = String::new();
     let mut at = 0;
     let folder = Path::new("/docs").join(page.parent().unwrap_or(Path::new("")));
     for link in &document::parse(text).links {
-        let outside = joined(&folder, &link.target);
-        let leaves = matches!(link.kind, LinkKind::Inline)
-            && link.target.starts_with("..")
-            && !outside.starts_with("/docs");
+        if link.kind != LinkKind::Inline || link.target.contains("://") {
+            continue;
+        }
+        let to = joined(&folder, &link.target);
+        let instead = match to.starts_with("/docs") {
+            false if link.target.starts_with("..") => format!("{sources}{}", to.display()),
+            true if to.ends_with("README.md") => link.target.replace("README.md", "index.md"),
+            _ => continue,
+        };
         let written = format!("]({}", link.target);
-        let Some(found) = text[link.span.clone()].find(&written).filter(|_| leaves) else {
+        let Some(found) = text[link.span.clone()].find(&written) else {
             continue;
         };
         let start = link.span.start + found + 2;
         out += &text[at..start];
-        out += sources;
-        out += &outside.to_string_lossy();
+        out += &instead;
         at = start + link.target.len();
     }
     out + &text[at..]
@@ -227,10 +232,10 @@ mod tests {
 
     #[test]
     fn links_out_of_the_book_lead_to_the_sources() {
-        let page = "[a](../../spec/links.md#x) [b](../teams.md) [c](https://x.org/../y)\n";
+        let page = "[a](../../spec/links.md#x) [b](../README.md) [c](https://x.org/../y)\n";
         assert_eq!(
             leaving(page, Path::new("reference/files.md"), "https://s"),
-            "[a](https://s/spec/links.md#x) [b](../teams.md) [c](https://x.org/../y)\n"
+            "[a](https://s/spec/links.md#x) [b](../index.md) [c](https://x.org/../y)\n"
         );
     }
 
