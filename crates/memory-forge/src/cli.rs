@@ -295,6 +295,45 @@ mod tests {
         }
     }
 
+    /// Pages show commands without their output too; these can be typed.
+    #[test]
+    fn every_command_of_the_pages_can_be_typed() {
+        fn pages(folder: &std::path::Path, found: &mut Vec<PathBuf>) {
+            for entry in std::fs::read_dir(folder).expect("the folder is there") {
+                let path = entry.expect("the folder can be read").path();
+                match path.is_dir() {
+                    true => pages(&path, found),
+                    false if path.extension().is_some_and(|it| it == "md") => found.push(path),
+                    false => {}
+                }
+            }
+        }
+        let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        let mut found = vec![root.join("README.md")];
+        pages(&root.join("docs"), &mut found);
+        let mut lines = 0;
+        for page in found {
+            let text = std::fs::read_to_string(&page).expect("the page can be read");
+            let blocks = text.split("```sh\n").skip(1);
+            for block in blocks.filter_map(|it| it.split("```").next()) {
+                for line in block.replace("\\\n", " ").lines() {
+                    let Some(call) = line.trim().strip_prefix("memory-forge ") else {
+                        continue;
+                    };
+                    lines += 1;
+                    let code = call.split(" #").next().unwrap_or(call);
+                    let code = code.split_whitespace().collect::<Vec<_>>().join(" ");
+                    if let Err(error) = Cli::try_parse_from(typed(&code))
+                        && error.use_stderr()
+                    {
+                        panic!("{}: {line}: {error}", page.display());
+                    }
+                }
+            }
+        }
+        assert!(lines > 30, "{lines} lines were found");
+    }
+
     /// The words that a shell would hand over; what stands behind two spaces
     /// explains, and what stands behind `>`, `<` or `|` is for the shell.
     fn typed(line: &str) -> Vec<String> {

@@ -170,7 +170,9 @@ fn plan(
     settings: &Settings,
     ui: &mut Ui,
 ) -> Result<Exit, CommandError> {
+    let reading = ui.busy("Reading notes");
     let plan = organise::look(workspace, settings.now);
+    drop(reading);
     let file = args.plan.as_deref().unwrap_or(Path::new(organise::FILE));
     if args.json {
         ui.json(&as_json(&plan))?;

@@ -229,7 +229,10 @@ fn end(args: EndArgs, settings: &Settings, ui: &mut Ui) -> Result<Exit, CommandE
         now: settings.now,
     };
     // Without a manifest or state there is no session to close.
-    let Some(ended) = session::end(&workspace, &ending)? else {
+    let closing = ui.busy("Closing the session");
+    let ended = session::end(&workspace, &ending)?;
+    drop(closing);
+    let Some(ended) = ended else {
         ui.detail("There is no _MANIFEST.md and no state here: nothing to close");
         return Ok(Exit::Success);
     };
