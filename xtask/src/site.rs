@@ -99,6 +99,13 @@ fn title(text: &str) -> Option<String> {
         .map(str::to_owned)
 }
 
+#[cfg(test)]
+#[test]
+fn the_script_installs_the_version_that_is_asked_for() {
+    let script = fs::read_to_string(repository().join("scripts/site.sh")).expect("it is there");
+    assert!(script.contains(&format!("version={MDBOOK}\n")), "{script}");
+}
+
 /// Every file below a folder, sorted.
 fn files_below(folder: &Path) -> Result<Vec<PathBuf>> {
     let mut files = Vec::new();

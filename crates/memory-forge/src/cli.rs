@@ -260,12 +260,12 @@ mod tests {
     fn every_command_of_commands_has_an_example() {
         for command in definition().get_subcommands() {
             for inner in command.get_subcommands() {
-                let help = inner.get_after_help().map(ToString::to_string);
                 let call = format!("memory-forge {} {}", command.get_name(), inner.get_name());
-                assert!(
-                    help.is_some_and(|help| help.contains("Examples:") && help.contains(&call)),
-                    "{call} has no example"
-                );
+                let shown = [inner, command].iter().any(|it| {
+                    let help = it.get_after_help().map(ToString::to_string);
+                    help.is_some_and(|help| help.contains(&call))
+                });
+                assert!(shown, "{call} has no example");
             }
         }
     }

@@ -51,7 +51,7 @@ pub(crate) fn run(
     drop(reading);
     if survey.manifest.is_none() {
         return Err(CommandError::failure("There is no _MANIFEST.md here")
-            .hint("`memory-forge init` sets up a workspace"));
+            .hint("`memory-forge init --workspace` starts a workspace with a manifest"));
     }
     if let Some(question) = bulk::cooldown(&workspace, Skill::Consolidate, now)
         && !ui.confirm(&question, args.force)?

@@ -46,7 +46,7 @@ pub(crate) fn run(args: LintArgs, settings: &Settings, ui: &mut Ui) -> Result<Ex
     if survey.manifest.is_none() && !survey.mind.exists() {
         return Err(
             CommandError::failure("There is no _MANIFEST.md and no state here to check")
-                .hint("`memory-forge init` sets up a workspace"),
+                .hint("`memory-forge init --workspace` starts a workspace with a manifest, `memory-forge mind set` the state"),
         );
     }
     for problem in survey.vault.problems.iter().take(10) {

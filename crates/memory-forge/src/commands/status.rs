@@ -179,6 +179,11 @@ impl Status {
     fn show_cost(&self, screen: &mut Screen) {
         let cost = &self.cost;
         let start = cost.briefing + cost.stub;
+        if start + cost.nudge == 0 {
+            screen.line("Memory", "nothing is told to agents yet");
+            self.show_always_on(screen);
+            return;
+        }
         screen.line(
             "Memory",
             &format!(
@@ -189,6 +194,11 @@ impl Status {
             ),
         );
         screen.line("", &format!("and ~{} more with each prompt", cost.nudge));
+        self.show_always_on(screen);
+    }
+
+    fn show_always_on(&self, screen: &mut Screen) {
+        let cost = &self.cost;
         screen.line(
             "Always on",
             &format!(

@@ -253,6 +253,19 @@ fn manual_pages_come_from_the_same_definition() {
     for part in [".TH memory-forge-search 1", "\\-\\-as\\-of", "Examples:"] {
         assert!(search.ok().contains(part), "{part}: {search}");
     }
+    assert_eq!(
+        ws.run(&["man", "mind", "set"]).ok(),
+        ws.run(&["man", "mind-set"]).ok()
+    );
+    let listed = ws.run(&["man", "--list"]);
+    for page in ["search", "mind", "mind-set", "import-memory-bank"] {
+        assert!(listed.ok().lines().any(|it| it == page), "{listed}");
+    }
+    for page in listed.stdout.lines() {
+        let text = ws.run(&["man", page]);
+        let title = format!(".TH memory-forge-{page} 1");
+        assert!(text.ok().contains(&title), "{title}: {text}");
+    }
 }
 
 #[test]
