@@ -11,7 +11,11 @@ prepare git:git cc:gcc
 
 target="${CARGO_TARGET_DIR:-target}"
 echo "Building (the first time takes a few minutes)"
-cargo build --quiet --release --package memory-forge
+# Cargo draws its progress on a terminal; elsewhere its hundred lines say little.
+quiet=--quiet
+[ -t 2 ] && quiet=
+# shellcheck disable=SC2086 # empty means no argument
+cargo build $quiet --release --package memory-forge
 forge="$(cd "$target" && pwd)/release/memory-forge"
 
 sample="$(cd "$target" && pwd)/sample"
@@ -20,8 +24,14 @@ mkdir -p "$sample"
 cp -R examples/sample/. "$sample/"
 
 show() {
+    local word
     printf '\n$ memory-forge'
-    printf ' %q' "$@"
+    for word in "$@"; do
+        case "$word" in
+            *' '*) printf ' "%s"' "$word" ;;
+            *) printf ' %s' "$word" ;;
+        esac
+    done
     printf '\n'
     "$forge" --root "$sample" "$@"
 }
@@ -33,6 +43,10 @@ show audit
 cat <<END
 
 The sample lies in $sample
-Try it:  $forge --root $sample search "who may approve a refund"
-         $forge --root $sample doctor --fix --dry-run
+Go on there:
+  cd $sample
+  alias memory-forge=$forge
+  memory-forge search "who may approve a refund"
+  memory-forge doctor --fix --dry-run
+docs/tutorial.md begins with a project of your own.
 END

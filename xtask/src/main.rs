@@ -7,6 +7,8 @@ mod convert_model;
 mod dist;
 mod fuzz;
 mod mcpb;
+mod reference;
+mod site;
 mod soak;
 
 use std::path::{Path, PathBuf};
@@ -57,6 +59,11 @@ Commands:
       Make what a release publishes: archives, npm packages, a Homebrew formula
   mcpb [--binary FILE]
       Make the bundle for desktop clients, of a release build unless told
+  reference
+      Write the pages of `docs/reference` that are made from the program
+  site
+      Build the documentation into `target/site` and check its links, with the
+      mdbook that `scripts/site.sh` installs
   convert-model <folder> [FILE]
       Write the built-in model's file from a student that `training/export.py`
       wrote, or to FILE";
@@ -83,6 +90,8 @@ fn main() -> ExitCode {
         ["fuzz", rest @ ..] => fuzz::run(rest),
         ["dist", rest @ ..] => dist::run(rest),
         ["mcpb", rest @ ..] => mcpb::run(rest),
+        ["reference"] => reference::run(),
+        ["site"] => site::run(),
         ["convert-model", from] => convert_model::run(from.as_ref(), &convert_model::builtin()),
         ["convert-model", from, to] => convert_model::run(from.as_ref(), to.as_ref()),
         _ => {

@@ -90,11 +90,16 @@ impl Level {
     }
 }
 
+/// The name of each check and what is wrong when it finds something.
+pub fn rules() -> impl Iterator<Item = (&'static str, &'static str)> {
+    checks::ALL.iter().map(|(name, about, _)| (*name, *about))
+}
+
 /// Runs the nine checks, in the order in which they are reported.
 pub fn lint(survey: &Survey<'_>, now: Timestamp) -> Report {
     let checks = checks::ALL
         .iter()
-        .map(|(name, check)| Check {
+        .map(|(name, _, check)| Check {
             name,
             findings: check(survey, now),
         })

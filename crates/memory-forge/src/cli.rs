@@ -2,9 +2,11 @@
 //! Parsing fills plain values and never does work; [`crate::settings`] turns
 //! them into decisions.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 
-use clap::{Args, CommandFactory, Parser, Subcommand, ValueEnum};
+use anstyle::Style;
+use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 
 use crate::commands;
 
@@ -15,7 +17,6 @@ use crate::commands;
     name = "memory-forge",
     version,
     max_term_width = 100,
-    arg_required_else_help = true,
     disable_help_subcommand = true,
     after_help = "\
 Examples:
@@ -23,7 +24,7 @@ Examples:
   memory-forge audit                          See what agents load at every start
   memory-forge doctor --fix                   Repair it, with a diff and an undo
 
-Run `memory-forge <command> --help` for the options of a command."
+`memory-forge help <command>` has the options of a command, and examples."
 )]
 pub(crate) struct Cli {
     #[command(flatten)]
@@ -110,15 +111,125 @@ pub(crate) enum Command {
     Man(commands::man::ManArgs),
 }
 
+/// Commands by what people want to do, in the order of the help. One that is
+/// in no group stands in the last.
+pub(crate) const GROUPS: [(&str, &[&str]); 8] = [
+    ("Begin", &["init", "setup", "status", "view"]),
+    (
+        "What the project knows",
+        &[
+            "search", "save", "index", "forget", "restore", "stats", "preview",
+        ],
+    ),
+    ("What agents load", &["audit", "doctor"]),
+    ("Where the work stands", &["mind", "session", "idea"]),
+    ("What agents remember", &["agent"]),
+    (
+        "Many notes, in order",
+        &[
+            "manifest",
+            "domain",
+            "closets",
+            "links",
+            "graph",
+            "lint",
+            "consolidate",
+            "archive",
+            "upgrade",
+        ],
+    ),
+    (
+        "With others",
+        &[
+            "share", "merge", "sources", "import", "export", "engine", "mcp",
+        ],
+    ),
+    (
+        "The program",
+        &["config", "hook", "uninstall", "completion", "man"],
+    ),
+];
+
+/// Where someone begins who has typed the program's name alone.
+pub(crate) const BEGIN: &str = "\
+Memory for coding agents, kept as Markdown in your git repository
+
+Usage: memory-forge <command>
+
+Begin here:
+  memory-forge init                   Prepare this directory
+  memory-forge save context <name>    Write something down
+  memory-forge search \"<question>\"    Find it again, by words or by meaning
+  memory-forge audit                  See what agents load at every start
+  memory-forge setup                  Connect your agents, so that they remember
+
+`memory-forge help` lists all commands, `memory-forge help <command>` explains one.
+";
+
 /// Reads the process's arguments. Help and version arrive as errors too, as
 /// clap has it.
-pub(crate) fn parse() -> Result<Cli, clap::Error> {
-    Cli::try_parse()
+pub(crate) fn parse(words: &[OsString]) -> Result<Cli, clap::Error> {
+    let mut matches = definition().try_get_matches_from(words)?;
+    Cli::from_arg_matches_mut(&mut matches)
 }
 
 /// The whole command line as data, for completions and manual pages.
 pub(crate) fn definition() -> clap::Command {
-    Cli::command()
+    let command = Cli::command();
+    let commands = grouped(&command);
+    command.help_template(format!(
+        "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n\n{commands}{options}Options:{options:#}\n{{options}}{{after-help}}",
+        options = Style::new().bold().underline()
+    ))
+}
+
+/// The commands under the headings of their groups.
+fn grouped(program: &clap::Command) -> String {
+    let heading = Style::new().bold().underline();
+    let name = Style::new().bold();
+    let mut text = String::new();
+    for (title, members) in GROUPS.iter().copied().chain([("More", &[][..])]) {
+        let others = |command: &str| GROUPS.iter().all(|(_, all)| !all.contains(&command));
+        let mut commands: Vec<&clap::Command> = match title {
+            "More" => program
+                .get_subcommands()
+                .filter(|it| others(it.get_name()))
+                .collect(),
+            _ => members
+                .iter()
+                .filter_map(|member| program.find_subcommand(member))
+                .collect(),
+        };
+        commands.retain(|it| !it.is_hide_set());
+        if commands.is_empty() {
+            continue;
+        }
+        text += &format!("{heading}{title}:{heading:#}\n");
+        for command in commands {
+            let about = command.get_about().map(ToString::to_string);
+            text += &format!(
+                "  {name}{:<11}{name:#}  {}\n",
+                command.get_name(),
+                about.unwrap_or_default()
+            );
+        }
+        text.push('\n');
+    }
+    text
+}
+
+/// The command that is meant, as far as its words are commands:
+/// `memory-forge mind set` for `memory-forge -q mind set --nxt x`.
+pub(crate) fn command_of(words: &[OsString]) -> String {
+    let mut command = definition();
+    let mut found = "memory-forge".to_owned();
+    for word in words.iter().skip(1).filter_map(|word| word.to_str()) {
+        if let Some(next) = command.find_subcommand(word).cloned() {
+            found += &format!(" {}", next.get_name());
+            command = next;
+        }
+    }
+    found
 }
 
 #[cfg(test)]
@@ -143,6 +254,131 @@ mod tests {
                 "{call}: {help}"
             );
         }
+    }
+
+    #[test]
+    fn every_command_of_commands_has_an_example() {
+        for command in definition().get_subcommands() {
+            for inner in command.get_subcommands() {
+                let call = format!("memory-forge {} {}", command.get_name(), inner.get_name());
+                let shown = [inner, command].iter().any(|it| {
+                    let help = it.get_after_help().map(ToString::to_string);
+                    help.is_some_and(|help| help.contains(&call))
+                });
+                assert!(shown, "{call} has no example");
+            }
+        }
+    }
+
+    #[test]
+    fn every_example_can_be_typed() {
+        fn examples(command: &clap::Command, found: &mut Vec<String>) {
+            let help = command.get_after_help().map(ToString::to_string);
+            let help = help.unwrap_or_default();
+            // A command that goes on in the next line.
+            let whole: Vec<&str> = help.split("\\\n").map(str::trim_start).collect();
+            let lines = whole.join("");
+            let calls = lines.lines().map(str::trim_start);
+            found
+                .extend(calls.filter_map(|it| it.strip_prefix("memory-forge ").map(str::to_owned)));
+            command.get_subcommands().for_each(|it| examples(it, found));
+        }
+        let mut found = Vec::new();
+        examples(&definition(), &mut found);
+        assert!(found.len() > 100, "{}", found.len());
+        for line in found {
+            if let Err(error) = Cli::try_parse_from(typed(&line))
+                && error.use_stderr()
+            {
+                panic!("memory-forge {line}: {error}");
+            }
+        }
+    }
+
+    /// Pages show commands without their output too; these can be typed.
+    #[test]
+    fn every_command_of_the_pages_can_be_typed() {
+        fn pages(folder: &std::path::Path, found: &mut Vec<PathBuf>) {
+            for entry in std::fs::read_dir(folder).expect("the folder is there") {
+                let path = entry.expect("the folder can be read").path();
+                match path.is_dir() {
+                    true => pages(&path, found),
+                    false if path.extension().is_some_and(|it| it == "md") => found.push(path),
+                    false => {}
+                }
+            }
+        }
+        let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        let mut found = vec![root.join("README.md")];
+        pages(&root.join("docs"), &mut found);
+        let mut lines = 0;
+        for page in found {
+            let text = std::fs::read_to_string(&page).expect("the page can be read");
+            let blocks = text.split("```sh\n").skip(1);
+            for block in blocks.filter_map(|it| it.split("```").next()) {
+                for line in block.replace("\\\n", " ").lines() {
+                    let Some(call) = line.trim().strip_prefix("memory-forge ") else {
+                        continue;
+                    };
+                    lines += 1;
+                    let code = call.split(" #").next().unwrap_or(call);
+                    let code = code.split_whitespace().collect::<Vec<_>>().join(" ");
+                    if let Err(error) = Cli::try_parse_from(typed(&code))
+                        && error.use_stderr()
+                    {
+                        panic!("{}: {line}: {error}", page.display());
+                    }
+                }
+            }
+        }
+        assert!(lines > 30, "{lines} lines were found");
+    }
+
+    /// The words that a shell would hand over; what stands behind two spaces
+    /// explains, and what stands behind `>`, `<` or `|` is for the shell.
+    fn typed(line: &str) -> Vec<String> {
+        let mut words = vec!["memory-forge".to_owned()];
+        for (index, part) in line.trim().split(['"', '\'']).enumerate() {
+            if index % 2 == 1 {
+                words.push(part.to_owned());
+                continue;
+            }
+            let explained = part.find("  ");
+            let code = &part[..explained.unwrap_or(part.len())];
+            for word in code.split_whitespace() {
+                if matches!(word, ">" | ">>" | "<" | "|") {
+                    return words;
+                }
+                words.push(word.to_owned());
+            }
+            if explained.is_some() {
+                return words;
+            }
+        }
+        words
+    }
+
+    /// One line each, so that the list reads as a list in the narrowest usual
+    /// terminal.
+    #[test]
+    fn every_command_is_in_a_group_and_its_line_fits() {
+        let help = grouped(&definition());
+        let help = anstream::adapter::strip_str(&help).to_string();
+        assert!(!help.contains("More:"), "{help}");
+        for line in help.lines() {
+            assert!(line.chars().count() <= 80, "{line}");
+        }
+    }
+
+    #[test]
+    fn the_command_that_is_meant_is_told_from_its_words() {
+        let check = |line: &str, expect| {
+            let words: Vec<OsString> = line.split(' ').map(OsString::from).collect();
+            assert_eq!(command_of(&words), expect, "{line}");
+        };
+        check("memory-forge -q mind set --nxt x", "memory-forge mind set");
+        check("memory-forge setup cluade", "memory-forge setup");
+        check("memory-forge serch x", "memory-forge");
     }
 
     #[track_caller]

@@ -9,6 +9,8 @@ mod hooks;
 mod mcp;
 mod memory;
 mod model;
+#[cfg(test)]
+mod reference;
 mod report;
 mod settings;
 mod setup;
@@ -31,9 +33,13 @@ fn main() -> ExitCode {
     if settings::asks_for_version() {
         return report::version();
     }
-    report::guard(|| match cli::parse() {
+    let words = settings::arguments();
+    if words.len() < 2 {
+        return report::begin();
+    }
+    report::guard(|| match cli::parse(&words) {
         // Help and version leave here, before anything else was looked at.
-        Err(error) => report::unparsed(error),
+        Err(error) => report::unparsed(error, &words),
         Ok(cli) => {
             let process = Process::observe();
             match Settings::resolve(&cli.global, &process) {

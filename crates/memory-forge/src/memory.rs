@@ -26,6 +26,9 @@ const WAIT: Duration = Duration::from_secs(5);
 pub(crate) const NO_KNOWLEDGE: &str =
     "There is no Markdown under `knowledge/` yet. `memory-forge init` makes a start.";
 
+/// What is said where there is nothing but the list of what there is.
+const ONLY_THE_LIST: &str = "`knowledge/` has no document yet. `memory-forge save context <name>` writes one, and so does your editor.";
+
 /// Finds and opens the workspace, and says what is wrong with its settings.
 pub(crate) fn workspace(settings: &Settings, ui: &mut Ui) -> Result<Workspace, CommandError> {
     let root = discover(&RootHints {
@@ -35,6 +38,10 @@ pub(crate) fn workspace(settings: &Settings, ui: &mut Ui) -> Result<Workspace, C
         hook_cwd: None,
         cwd: settings.cwd()?,
         home: settings.home.as_deref(),
+    })
+    .map_err(|error| match &settings.root_flag {
+        Some(flag) => near_folder(error.into(), flag),
+        None => error.into(),
     })?;
     ui.detail(&format!(
         "Workspace: {} (found by {:?})",
@@ -53,6 +60,27 @@ pub(crate) fn workspace(settings: &Settings, ui: &mut Ui) -> Result<Workspace, C
         ui.warn(&problem.to_string());
     }
     Ok(workspace)
+}
+
+/// Adds the folder beside it that was most likely meant.
+fn near_folder(error: CommandError, named: &Path) -> CommandError {
+    let folder = match named.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
+    };
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let names: Vec<String> = entries
+        .filter(|entry| entry.path().is_dir())
+        .filter_map(|entry| entry.file_name().into_string().ok())
+        .collect();
+    let wanted = named.file_name().unwrap_or_default().to_string_lossy();
+    match nearest(&wanted, names.iter().map(String::as_str)) {
+        Some(name) => error.hint(format!(
+            "Did you mean `{}`?",
+            named.with_file_name(name).display()
+        )),
+        None => error,
+    }
 }
 
 /// Who holds the lock of a bulk run.
@@ -126,6 +154,41 @@ pub(crate) fn document_in(
         .as_ref()
         .filter(|path| path.starts_with("knowledge"));
     Ok(found.or(named).unwrap_or(&from_here).clone())
+}
+
+/// The one of these that was most likely meant by a name that none of them
+/// has: by the last part of a path, without its ending.
+pub(crate) fn nearest<'a>(
+    wanted: &str,
+    known: impl IntoIterator<Item = &'a str>,
+) -> Option<&'a str> {
+    const NEAR: f64 = 0.86;
+    let stem = |name: &str| {
+        let last = name.rsplit('/').next().unwrap_or(name);
+        last.strip_suffix(".md").unwrap_or(last).to_lowercase()
+    };
+    let wanted = stem(wanted);
+    let near = |name: &'a str| (strsim::jaro_winkler(&wanted, &stem(name)), name);
+    let best = known
+        .into_iter()
+        .map(near)
+        .max_by(|a, b| a.0.total_cmp(&b.0));
+    best.filter(|(how, _)| *how >= NEAR).map(|(_, name)| name)
+}
+
+/// Adds the document that was most likely meant to an error about one that is
+/// not there.
+pub(crate) fn did_you_mean(
+    error: CommandError,
+    workspace: &Workspace,
+    wanted: &str,
+) -> CommandError {
+    let scan = forge::routing::scan(workspace);
+    let known = scan.files.iter().map(|found| found.path.as_str());
+    match nearest(wanted, known) {
+        Some(name) => error.hint(format!("Did you mean `{name}`?")),
+        None => error,
+    }
 }
 
 /// The memory of a workspace, brought up to date for a command.
@@ -418,6 +481,9 @@ fn unusable(fresh: &Fresh) -> Vec<Remark> {
     }
     if fresh.catalogue.is_empty() {
         remarks.push(Remark::Note(NO_KNOWLEDGE.to_owned()));
+    }
+    if matches!(&fresh.catalogue[..], [only] if only.path == "knowledge/README.md") {
+        remarks.push(Remark::Note(ONLY_THE_LIST.to_owned()));
     }
     remarks
 }

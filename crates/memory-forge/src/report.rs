@@ -5,6 +5,7 @@
 //! Exit codes: 0 done, 1 it failed or a check found something, 2 the request
 //! itself was wrong.
 
+use std::ffi::OsString;
 use std::fmt;
 use std::io::{self, Write};
 use std::panic::{self, UnwindSafe};
@@ -14,6 +15,7 @@ use anstream::{AutoStream, ColorChoice};
 use anstyle::{AnsiColor, Style};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
+use crate::cli;
 use crate::settings::Process;
 
 /// Says which program this is.
@@ -23,6 +25,24 @@ pub(crate) fn version() -> ExitCode {
     let _ = io::stdout().write_all(line.as_bytes());
     ExitCode::SUCCESS
 }
+
+/// Says where to begin. It is no answer to a request, so it goes to people and
+/// is no success.
+pub(crate) fn begin() -> ExitCode {
+    let _ = io::stderr().write_all(cli::BEGIN.as_bytes());
+    ExitCode::from(2)
+}
+
+/// What scripts can rely on.
+#[cfg(test)]
+pub(crate) const CODES: [(u8, &str); 3] = [
+    (0, "done; for a check, nothing was found"),
+    (
+        1,
+        "it failed, or a check found something (`audit --ci`, `doctor`, `lint`, `links check`)",
+    ),
+    (2, "the request itself was wrong; nothing was changed"),
+];
 
 /// How a command ended that did not fail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -161,9 +181,9 @@ impl From<forge::knowledge::refresh::Error> for CommandError {
     }
 }
 
-/// Clap knows what was wrong; the words are ours.
-impl From<clap::Error> for CommandError {
-    fn from(error: clap::Error) -> CommandError {
+impl CommandError {
+    /// Clap knows what was wrong; the words are ours.
+    fn of_parser(error: &clap::Error, words: &[OsString]) -> CommandError {
         let part = |kind| error.get(kind).map(plain).filter(|text| !text.is_empty());
         let argument = part(ContextKind::InvalidArg).unwrap_or_default();
         let value = part(ContextKind::InvalidValue);
@@ -185,7 +205,8 @@ impl From<clap::Error> for CommandError {
                 Some(prior) => format!("`{argument}` cannot be used together with `{prior}`"),
                 None => format!("`{argument}` cannot be used here"),
             },
-            _ => first_paragraph(&error),
+            ErrorKind::MissingSubcommand => "Missing: a command".to_owned(),
+            _ => first_paragraph(error),
         };
         let mut report = CommandError::usage(message);
         for kind in [
@@ -201,15 +222,14 @@ impl From<clap::Error> for CommandError {
             report = report.hint(format!("Possible values: {}", valid.replace(", ", " · ")));
         }
         if error.kind() == ErrorKind::ValueValidation
-            && let Some(source) = std::error::Error::source(&error)
+            && let Some(source) = std::error::Error::source(error)
         {
             report = report.hint(sentence(&source.to_string()));
         }
         if error.kind() == ErrorKind::UnknownArgument && argument.starts_with('-') {
             report = report.hint(format!("To pass `{argument}` as text, put `--` before it"));
         }
-        let usage = part(ContextKind::Usage).unwrap_or_default();
-        let command = usage_command(&usage);
+        let command = cli::command_of(words);
         report.hint(format!("Run `{command} --help` to see what it takes"))
     }
 }
@@ -241,10 +261,11 @@ pub(crate) fn guard(program: impl FnOnce() -> ExitCode + UnwindSafe) -> ExitCode
 
 /// Ends a run that did not get past the command line: help or a version that
 /// was asked for, the overview where no command was given, or an error.
-pub(crate) fn unparsed(error: clap::Error) -> ExitCode {
+pub(crate) fn unparsed(error: clap::Error, words: &[OsString]) -> ExitCode {
     let overview = error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand;
     if error.use_stderr() && !overview {
-        return fail(&error.into(), Process::observe().colors_on_stderr());
+        let error = CommandError::of_parser(&error, words);
+        return fail(&error, Process::observe().colors_on_stderr());
     }
     match error.print() {
         Ok(()) if overview => ExitCode::from(2),
@@ -320,24 +341,6 @@ fn sentence(text: &str) -> String {
         .unwrap_or_default()
 }
 
-/// `Usage: memory-forge search [OPTIONS] …` names the command whose help would
-/// have answered the question.
-fn usage_command(usage: &str) -> String {
-    let words = usage
-        .split_whitespace()
-        .skip_while(|word| *word != "memory-forge");
-    let command: Vec<&str> = words
-        .take_while(|word| {
-            word.chars().all(|c| c.is_ascii_lowercase() || c == '-') && !word.starts_with('-')
-        })
-        .collect();
-    if command.is_empty() {
-        "memory-forge".to_owned()
-    } else {
-        command.join(" ")
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -368,16 +371,5 @@ mod tests {
         assert!(CommandError::output(&closed).is_closed_output());
         let full = io::Error::from(io::ErrorKind::StorageFull);
         assert!(!CommandError::output(&full).is_closed_output());
-    }
-
-    #[test]
-    fn the_usage_line_names_the_command() {
-        let check = |usage, expect| assert_eq!(usage_command(usage), expect);
-        check(
-            "Usage: memory-forge search [OPTIONS] <QUERY>...",
-            "memory-forge search",
-        );
-        check("Usage: memory-forge [OPTIONS] <COMMAND>", "memory-forge");
-        check("", "memory-forge");
     }
 }

@@ -40,6 +40,19 @@ pub(crate) fn hook_arguments() -> Option<Vec<String>> {
     None
 }
 
+/// The words of the command line, the program's own name first. People who
+/// know other programs type `help search`, which means `search --help`.
+pub(crate) fn arguments() -> Vec<OsString> {
+    let mut words: Vec<OsString> = std::env::args_os().collect();
+    if words.get(1).is_some_and(|word| word == "help") {
+        words.remove(1);
+        // Of a command everything, of the program the list.
+        let flag = if words.len() > 1 { "--help" } else { "-h" };
+        words.push(flag.into());
+    }
+    words
+}
+
 /// Whether the version is all that is asked for. Scripts ask it often, and the
 /// parser takes longer to build than the answer.
 pub(crate) fn asks_for_version() -> bool {
@@ -214,7 +227,10 @@ pub(crate) struct Settings {
     /// Columns to lay text out for.
     pub(crate) width: usize,
     pub(crate) stdin_terminal: bool,
+    pub(crate) stdout_terminal: bool,
     pub(crate) stderr_terminal: bool,
+    /// Whether the terminal can only print, line after line.
+    pub(crate) dumb_terminal: bool,
 }
 
 impl Settings {
@@ -247,7 +263,9 @@ impl Settings {
                 .filter(|&columns| columns > 0)
                 .unwrap_or(DEFAULT_WIDTH),
             stdin_terminal: process.stdin_terminal,
+            stdout_terminal: process.stdout_terminal,
             stderr_terminal: process.stderr_terminal,
+            dumb_terminal: process.dumb_terminal,
         })
     }
 

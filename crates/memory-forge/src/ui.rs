@@ -4,11 +4,15 @@
 
 use std::borrow::Cow;
 use std::io::{self, BufRead, BufWriter, Stderr, Stdout, Write};
+use std::sync::mpsc::{self, RecvTimeoutError, Sender};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
 
 use anstream::{AutoStream, ColorChoice};
 use anstyle::{AnsiColor, Style};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use similar::{ChangeTag, TextDiff};
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 use crate::memory::Remark;
 use crate::report::CommandError;
@@ -38,6 +42,10 @@ pub(crate) struct Ui {
     verbose: bool,
     can_ask: bool,
     live: bool,
+    /// Columns at which lines on standard output and on standard error are
+    /// folded. A pipe gets them whole.
+    fold_stdout: Option<usize>,
+    fold_stderr: Option<usize>,
 }
 
 impl Ui {
@@ -55,7 +63,9 @@ impl Ui {
             quiet: settings.quiet,
             verbose: settings.verbose,
             can_ask: settings.stdin_terminal && settings.stderr_terminal,
-            live: settings.stderr_terminal && !settings.quiet,
+            live: settings.stderr_terminal && !settings.quiet && !settings.dumb_terminal,
+            fold_stdout: settings.stdout_terminal.then_some(settings.width),
+            fold_stderr: settings.stderr_terminal.then_some(settings.width),
         }
     }
 
@@ -66,17 +76,27 @@ impl Ui {
             .map_err(|error| CommandError::output(&error))
     }
 
-    /// Results, with a line end.
+    /// Results, with a line end. On a terminal long lines are folded between
+    /// words.
     pub(crate) fn line(&mut self, text: &str) -> Result<(), CommandError> {
-        self.print(text)?;
+        match self.fold_stdout {
+            Some(columns) => self.print(&folded(text, columns))?,
+            None => self.print(text)?,
+        }
         self.print("\n")
+    }
+
+    /// Results of several lines, each as [`line`](Self::line) prints it.
+    pub(crate) fn lines(&mut self, text: &str) -> Result<(), CommandError> {
+        text.lines().try_for_each(|line| self.line(line))
     }
 
     /// One JSON value, indented as the spec's files are, with a line end.
     pub(crate) fn json(&mut self, value: &impl serde::Serialize) -> Result<(), CommandError> {
         let text = serde_json::to_string_pretty(value)
             .map_err(|error| CommandError::failure(format!("Cannot write JSON: {error}")))?;
-        self.line(&text)
+        self.print(&text)?;
+        self.print("\n")
     }
 
     /// A remark for people. Silent under `--quiet`.
@@ -155,6 +175,12 @@ impl Ui {
         }
     }
 
+    /// Says what is being done until the value is dropped, where that takes
+    /// longer than a moment and nobody can count how far it is.
+    pub(crate) fn busy(&self, what: &'static str) -> Busy {
+        Busy::begin(what, self.live)
+    }
+
     /// Shows on standard output what would change in a file.
     pub(crate) fn diff(&mut self, path: &str, old: &str, new: &str) -> Result<(), CommandError> {
         let text = unified_diff(path, old, new);
@@ -177,32 +203,40 @@ impl Ui {
         // On a terminal both streams meet: a remark belongs behind what was
         // printed before it.
         let _ = self.stdout.flush();
+        let folded = self.fold_stderr.map(|columns| folded(text, columns));
         // A closed standard error must not stop the work.
-        let _ = writeln!(self.stderr, "{text}");
+        let _ = writeln!(self.stderr, "{}", folded.as_deref().unwrap_or(text));
     }
 }
+
+/// Work that is done by then needs no progress.
+const SOON: Duration = Duration::from_millis(400);
 
 /// A bar that disappears when the work is done or abandoned.
 pub(crate) struct Progress {
     bar: ProgressBar,
+    live: bool,
+    begun: Instant,
 }
 
 impl Progress {
     fn begin(what: &str, total: u64, live: bool) -> Progress {
-        let target = if live {
-            ProgressDrawTarget::stderr()
-        } else {
-            ProgressDrawTarget::hidden()
-        };
-        let bar = ProgressBar::with_draw_target(Some(total), target);
-        let style = ProgressStyle::with_template("{msg} [{bar:32}] {pos}/{len} {eta}")
+        let bar = ProgressBar::with_draw_target(Some(total), ProgressDrawTarget::hidden());
+        let style = ProgressStyle::with_template("{msg} [{bar:32}] {human_pos}/{human_len} {eta}")
             .expect("the template is a constant and valid");
         bar.set_style(style.progress_chars("=> "));
         bar.set_message(what.to_owned());
-        Progress { bar }
+        Progress {
+            bar,
+            live,
+            begun: Instant::now(),
+        }
     }
 
     pub(crate) fn set(&self, position: u64, total: u64) {
+        if self.live && self.bar.is_hidden() && self.begun.elapsed() > SOON {
+            self.bar.set_draw_target(ProgressDrawTarget::stderr());
+        }
         self.bar.set_length(total);
         self.bar.set_position(position);
     }
@@ -211,6 +245,49 @@ impl Progress {
 impl Drop for Progress {
     fn drop(&mut self) {
         self.bar.finish_and_clear();
+    }
+}
+
+/// A line with the seconds that it has taken so far, drawn by a thread of its
+/// own, which disappears with the value.
+pub(crate) struct Busy {
+    working: Option<(Sender<()>, JoinHandle<()>)>,
+}
+
+impl Busy {
+    fn begin(what: &'static str, live: bool) -> Busy {
+        if !live {
+            return Busy { working: None };
+        }
+        let (done, waiting) = mpsc::channel::<()>();
+        let working = thread::spawn(move || {
+            if waiting.recv_timeout(SOON) != Err(RecvTimeoutError::Timeout) {
+                return;
+            }
+            let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
+            let style = ProgressStyle::with_template("{msg} {spinner} {elapsed}")
+                .expect("the template is a constant and valid");
+            bar.set_style(style.tick_chars("|/-\\ "));
+            bar.set_message(what);
+            while waiting.recv_timeout(Duration::from_millis(120)) == Err(RecvTimeoutError::Timeout)
+            {
+                bar.tick();
+            }
+            bar.finish_and_clear();
+        });
+        Busy {
+            working: Some((done, working)),
+        }
+    }
+}
+
+impl Drop for Busy {
+    fn drop(&mut self) {
+        if let Some((done, working)) = self.working.take() {
+            drop(done);
+            // A thread that failed to draw has nothing to say.
+            let _ = working.join();
+        }
     }
 }
 
@@ -242,6 +319,84 @@ pub(crate) fn unified_diff(path: &str, old: &str, new: &str) -> String {
         }
     }
     text
+}
+
+/// Lines that are longer than a terminal is wide, broken between words. What
+/// follows is indented like its beginning, behind the sign of a list. Styles
+/// take no room; a word that is longer than a line, such as a path, stays
+/// whole, so that it can be copied.
+pub(crate) fn folded(text: &str, columns: usize) -> String {
+    let lines = text
+        .split('\n')
+        .map(|line| match columns_of(line) > columns {
+            true => folded_line(line, columns),
+            false => line.to_owned(),
+        });
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+fn folded_line(line: &str, columns: usize) -> String {
+    let indent = hanging(line);
+    let mut out = String::new();
+    let mut used = 0;
+    for piece in line.split_inclusive(' ') {
+        let width = columns_of(piece.trim_end_matches(' '));
+        let begun = used > indent;
+        if begun && used + width > columns {
+            out.truncate(out.trim_end_matches(' ').len());
+            out.push('\n');
+            out.push_str(&" ".repeat(indent));
+            used = indent;
+        }
+        let folded_here = used == indent && out.ends_with(' ') && !out.trim().is_empty();
+        if folded_here && width == 0 {
+            // The second of two spaces at which the line was broken.
+            continue;
+        }
+        out.push_str(piece);
+        used += columns_of(piece);
+    }
+    out
+}
+
+/// Where the second line of a long one begins.
+fn hanging(line: &str) -> usize {
+    const SIGNS: [&str; 7] = ["-", "✓", "✗", "⚠", "→", "+", "*"];
+    let plain = anstream::adapter::strip_str(line).to_string();
+    let text = plain.trim_start_matches(' ');
+    let before = plain.len() - text.len();
+    let first = text.split(' ').next().unwrap_or_default();
+    match before == 0 || SIGNS.contains(&first) {
+        true => before + 2,
+        false => before,
+    }
+}
+
+/// The columns that a text takes on a terminal, without its styles.
+pub(crate) fn columns_of(text: &str) -> usize {
+    if text.bytes().all(|byte| (b' '..=b'~').contains(&byte)) {
+        return text.len();
+    }
+    anstream::adapter::strip_str(text)
+        .map(UnicodeWidthStr::width)
+        .sum()
+}
+
+/// The beginning of a plain text, in at most so many columns.
+pub(crate) fn cut(text: &str, most: usize) -> String {
+    if text.width() <= most {
+        return text.to_owned();
+    }
+    let mut kept = String::new();
+    let mut used = 1;
+    for c in text.chars() {
+        used += c.width().unwrap_or(0);
+        if used > most {
+            break;
+        }
+        kept.push(c);
+    }
+    format!("{}…", kept.trim_end())
 }
 
 /// Text from a file, safe to show on a terminal: control characters other than
@@ -296,6 +451,43 @@ mod tests {
             diff.ends_with("+a\n\\ No newline at end of file\n"),
             "{diff}"
         );
+    }
+
+    #[test]
+    fn long_lines_are_folded_between_words() {
+        let check = |text, columns, expect| assert_eq!(folded(text, columns), expect);
+        check("short", 10, "short");
+        check(
+            "a/path.md  A heading here",
+            16,
+            "a/path.md  A\n  heading here",
+        );
+        check("a/long/path.md  Heading", 16, "a/long/path.md\n  Heading");
+        check("one two three", 9, "one two\n  three");
+        check("    one two three", 12, "    one two\n    three");
+        check("  - one two three", 12, "  - one two\n    three");
+        check("漢字 漢字 漢字", 9, "漢字 漢字\n  漢字");
+        check(
+            "see knowledge/a-long-path.md",
+            10,
+            "see\n  knowledge/a-long-path.md",
+        );
+        check("a\nb c d e f g h i", 7, "a\nb c d e\n  f g h\n  i");
+        let bold = style::HEADING;
+        let styled = format!("{bold}one{bold:#} two three");
+        assert_eq!(plain(&folded(&styled, 9)), "one two\n  three");
+    }
+
+    #[test]
+    fn a_text_is_cut_by_columns() {
+        let check = |text, most, expect| {
+            assert_eq!(cut(text, most), expect);
+            assert!(columns_of(expect) <= most, "{expect}");
+        };
+        check("plain", 5, "plain");
+        check("plain text", 7, "plain…");
+        check("漢字漢字", 5, "漢字…");
+        check("🚀🚀🚀", 4, "🚀…");
     }
 
     #[test]

@@ -36,12 +36,16 @@ fn help(binary: &Path, path: &[String]) -> Result<String> {
     Ok(String::from_utf8(output.stdout)?)
 }
 
-/// The names under `Commands:`.
+/// The names that a help lists, under whatever headings: the program's own
+/// commands are grouped by purpose.
 fn subcommands(help: &str) -> Vec<String> {
-    let list = help.lines().skip_while(|line| *line != "Commands:").skip(1);
-    list.take_while(|line| !line.is_empty())
-        .filter(|line| line.starts_with("  ") && !line.starts_with("   "))
+    let list = help
+        .lines()
+        .skip_while(|line| !line.starts_with("Usage:"))
+        .take_while(|line| *line != "Options:");
+    list.filter(|line| line.starts_with("  ") && !line.starts_with("   "))
         .filter_map(|line| line.split_whitespace().next())
+        .filter(|name| name.chars().all(|c| c.is_ascii_lowercase() || c == '-'))
         .map(str::to_owned)
         .collect()
 }

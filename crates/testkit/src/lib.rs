@@ -9,6 +9,8 @@ pub mod mcp_tools;
 pub mod output;
 pub mod skip;
 pub mod spec;
+#[cfg(unix)]
+pub mod terminal;
 pub mod workspace;
 
 pub use output::Output;

@@ -214,7 +214,7 @@ fn index_holds(workspace: &Workspace, index: &Index, out: &mut Findings) {
     let looked = (|| {
         let wrong = index.verify()?;
         let catalogue = index.catalogue()?;
-        let behind = behind(workspace, index, &catalogue)?;
+        let behind = refresh::behind(workspace, &routing::scan(workspace), index, &catalogue)?;
         let counts = index.counts()?;
         Ok::<_, crate::index::Error>((wrong, catalogue, behind, counts))
     })();
@@ -251,7 +251,12 @@ fn index_holds(workspace: &Workspace, index: &Index, out: &mut Findings) {
         )
     });
     let mut findings = out.of("search");
-    match answers(workspace, index, &catalogue, counts.embedded) {
+    match answers(
+        workspace,
+        index,
+        &catalogue,
+        (counts.embedded, counts.chunks),
+    ) {
         Ok(Answered::Yes { path, by_meaning }) => {
             let how = if by_meaning {
                 "by words and by meaning"
@@ -275,26 +280,6 @@ fn index_holds(workspace: &Workspace, index: &Index, out: &mut Findings) {
     }
 }
 
-/// How many files differ from what the index holds, by their content.
-fn behind(
-    workspace: &Workspace,
-    index: &Index,
-    catalogue: &[Entry],
-) -> Result<usize, crate::index::Error> {
-    let differences = refresh::differences(&routing::scan(workspace), catalogue, false);
-    let mut behind = differences.gone.len();
-    for file in &differences.to_read {
-        let known = index.hash_of(file.path.as_str())?;
-        let same = match workspace.read_text(&file.path) {
-            Ok(text) => known.is_some_and(|hash| hash == document::content_hash(&text)),
-            // Told by the check of the documents; the index knows it too.
-            Err(_) => known.is_some(),
-        };
-        behind += usize::from(!same);
-    }
-    Ok(behind)
-}
-
 enum Answered {
     Yes { path: String, by_meaning: bool },
     No { path: String },
@@ -306,7 +291,7 @@ fn answers(
     workspace: &Workspace,
     index: &Index,
     catalogue: &[Entry],
-    embedded: usize,
+    (embedded, all): (usize, usize),
 ) -> Result<Answered, crate::index::Error> {
     let forgotten = forget::forgotten(workspace).unwrap_or_default();
     let usable = |entry: &&Entry| entry.problem.is_none() && !forgotten.contains(&entry.path);
@@ -342,15 +327,25 @@ fn answers(
                 return Ok(Answered::No { path });
             }
             let model = embed::builtin();
-            let by_meaning = embedded > 0 && index.has_model(model.id(), model.dimensions())?;
-            if by_meaning && ask(&phrase, Mode::Vector, Some(model))?.hits.is_empty() {
-                return Ok(Answered::No { path });
+            let mut by_meaning = embedded > 0 && index.has_model(model.id(), model.dimensions())?;
+            // The passage itself is near to itself; a word of it may be near
+            // to nothing. While vectors are still being made, this one may
+            // not have its own.
+            let like_it: String = passage.text.chars().take(LIKE_IT).collect();
+            if by_meaning && ask(&like_it, Mode::Vector, Some(model))?.hits.is_empty() {
+                if embedded == all {
+                    return Ok(Answered::No { path });
+                }
+                by_meaning = false;
             }
             return Ok(Answered::Yes { path, by_meaning });
         }
     }
     Ok(Answered::NothingToAsk)
 }
+
+/// Characters of a passage with which its vector is asked for.
+const LIKE_IT: usize = 400;
 
 /// Up to six words that stand in a row and hold nothing that a question would
 /// take for more than words.

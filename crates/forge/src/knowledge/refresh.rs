@@ -103,6 +103,29 @@ pub fn differences(scan: &Scan, catalogue: &[Entry], force: bool) -> Differences
     d
 }
 
+/// How many files differ from what the index holds, by their content: a file
+/// that was written in the moment of its indexing has a stamp that proves
+/// nothing, and its text decides.
+pub fn behind(
+    workspace: &Workspace,
+    scan: &Scan,
+    index: &Index,
+    catalogue: &[Entry],
+) -> Result<usize, index::Error> {
+    let differences = differences(scan, catalogue, false);
+    let mut behind = differences.gone.len();
+    for file in &differences.to_read {
+        let known = index.hash_of(file.path.as_str())?;
+        let same = match workspace.read_text(&file.path) {
+            Ok(text) => known.is_some_and(|hash| hash == document::content_hash(&text)),
+            // It cannot be read, which the index knows too.
+            Err(_) => known.is_some(),
+        };
+        behind += usize::from(!same);
+    }
+    Ok(behind)
+}
+
 /// Whether [`differences`] would be none, without the lists that it makes:
 /// both sides are sorted by path.
 pub fn nothing_differs(scan: &Scan, catalogue: &[Entry]) -> bool {

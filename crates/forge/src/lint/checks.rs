@@ -18,16 +18,53 @@ use crate::workspace::RelPath;
 
 type CheckFn = fn(&Survey<'_>, Timestamp) -> Vec<Finding>;
 
-pub(super) const ALL: [(&str, CheckFn); 9] = [
-    ("STATUS FRESHNESS", status_freshness),
-    ("DECISION CONSISTENCY", decision_consistency),
-    ("ORPHAN FILES", orphan_files),
-    ("ORPHAN FOLDERS", orphan_folders),
-    ("STALE BLOCKERS", stale_blockers),
-    ("CLOSETS COVERAGE", closets_coverage),
-    ("TYPED-EDGE GRAPH", typed_edges),
-    ("SUMMARY FORMAT VERSION", summary_format),
-    ("MANIFEST CONSISTENCY", manifest_consistency),
+/// Name, what is wrong when it finds something, and the check itself.
+pub(super) const ALL: [(&str, &str, CheckFn); 9] = [
+    (
+        "STATUS FRESHNESS",
+        "The state is missing, has no date, or was last updated more than three days ago",
+        status_freshness,
+    ),
+    (
+        "DECISION CONSISTENCY",
+        "A later decision takes an earlier one back, and the earlier one does not say so",
+        decision_consistency,
+    ),
+    (
+        "ORPHAN FILES",
+        "A file of a domain is in no list of it, or a list names a file that is gone",
+        orphan_files,
+    ),
+    (
+        "ORPHAN FOLDERS",
+        "A folder with Markdown is missing from the Hub Map",
+        orphan_folders,
+    ),
+    (
+        "STALE BLOCKERS",
+        "Something is blocked for seven days, or in three entries of the session log",
+        stale_blockers,
+    ),
+    (
+        "CLOSETS COVERAGE",
+        "A domain has no `_CLOSETS.md`",
+        closets_coverage,
+    ),
+    (
+        "TYPED-EDGE GRAPH",
+        "Front matter names a document that does not exist",
+        typed_edges,
+    ),
+    (
+        "SUMMARY FORMAT VERSION",
+        "The manifest's summaries are in an older form",
+        summary_format,
+    ),
+    (
+        "MANIFEST CONSISTENCY",
+        "The manifest lists a file that is gone, or one without a summary",
+        manifest_consistency,
+    ),
 ];
 
 const STALE_DAYS: i64 = 3;

@@ -139,7 +139,9 @@ pub(crate) fn run(args: AuditArgs, settings: &Settings, ui: &mut Ui) -> Result<E
         now: settings.now,
     };
     let views = args.client.map_or(vec![View::Plain], ClientChoice::views);
+    let counting = ui.busy("Counting tokens");
     let reports = audit::run_each(&workspace, &options, &views);
+    drop(counting);
     let findings = merged(&reports);
     match (&reports[..], args.json) {
         ([report], true) => ui.json(&json::one(report, &findings))?,

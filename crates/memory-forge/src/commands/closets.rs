@@ -45,6 +45,9 @@ enum ClosetsCommand {
     /// Write entries for new and changed files
     Build(BuildArgs),
     /// List what is out of date; exits with 1 when there is something
+    #[command(after_help = "\
+Examples:
+  memory-forge closets check")]
     Check(CheckArgs),
     /// Find the files that answer a question, by field
     Show(ShowArgs),
@@ -200,7 +203,9 @@ fn build_all(
     };
     let mut done: Vec<(&Hub, Report)> = Vec::new();
     let mut status = Status::Ok;
-    for hub in &hubs {
+    let bar = ui.progress("Describing domains", hubs.len() as u64);
+    for (at, hub) in hubs.iter().enumerate() {
+        bar.set(at as u64, hubs.len() as u64);
         match build::build(workspace, hub, options, settings.now) {
             Ok(report) => done.push((hub, report)),
             Err(error) => {
@@ -209,14 +214,18 @@ fn build_all(
             }
         }
     }
+    drop(bar);
     if !args.dry_run {
+        let drawing = ui.busy("Drawing the graph");
         let made: Vec<&Hub> = done
             .iter()
             .filter(|(_, report)| report.new_archive)
             .map(|(hub, _)| *hub)
             .collect();
         build::list_archives(workspace, &made, settings.now)?;
-        if graph::refresh(workspace, settings.now)? {
+        let drawn = graph::refresh(workspace, settings.now)?;
+        drop(drawing);
+        if drawn {
             ui.note(&format!("{GRAPH_FILE} was drawn anew"));
         }
     }

@@ -22,13 +22,27 @@ pub(crate) struct CompletionArgs {
 }
 
 pub(crate) fn run(args: CompletionArgs, _: &Settings, ui: &mut Ui) -> Result<Exit, CommandError> {
+    let mut program = crate::cli::definition();
     let mut script = Vec::new();
-    clap_complete::generate(
-        args.shell,
-        &mut crate::cli::definition(),
-        "memory-forge",
-        &mut script,
-    );
-    ui.print(&String::from_utf8_lossy(&script))?;
+    clap_complete::generate(args.shell, &mut program, "memory-forge", &mut script);
+    let mut script = String::from_utf8_lossy(&script).into_owned();
+    if args.shell == Shell::Bash {
+        script = one_spelling(script, &program);
+    }
+    ui.print(&script)?;
     Ok(Exit::Success)
+}
+
+/// The generator spells a dash in a name in one way where a command is
+/// recognised and in another where its flags stand, so that no command of a
+/// program with a dash in its name would ever be completed (clap-rs/clap
+/// #6421).
+fn one_spelling(script: String, command: &clap::Command) -> String {
+    let name = command.get_name();
+    let parts: Vec<&str> = name.split('-').collect();
+    let script = match parts.len() {
+        1 => script,
+        _ => script.replace(&parts.join("__subcmd__"), &parts.join("__")),
+    };
+    command.get_subcommands().fold(script, one_spelling)
 }

@@ -12,7 +12,7 @@ use crate::report::{CommandError, Exit};
 use crate::settings::Settings;
 use crate::ui::{Ui, printable};
 
-/// Look for duplicates, contradictions and orphans, and shorten decisions
+/// Find duplicates, contradictions and orphans; shorten decisions
 ///
 /// Names notes that may be the same, decisions that a later one replaces, and
 /// what is linked from nowhere, and draws `memory/.graph.md` anew. With `--fix`
@@ -46,10 +46,12 @@ pub(crate) fn run(
 ) -> Result<Exit, CommandError> {
     let workspace = memory::workspace(settings, ui)?;
     let now = settings.now;
+    let reading = ui.busy("Reading notes");
     let survey = Survey::of(&workspace);
+    drop(reading);
     if survey.manifest.is_none() {
         return Err(CommandError::failure("There is no _MANIFEST.md here")
-            .hint("`memory-forge init` sets up a workspace"));
+            .hint("`memory-forge init --workspace` starts a workspace with a manifest"));
     }
     if let Some(question) = bulk::cooldown(&workspace, Skill::Consolidate, now)
         && !ui.confirm(&question, args.force)?
@@ -63,7 +65,9 @@ pub(crate) fn run(
         agent: "memory-forge".to_owned(),
     };
     let run = Run::begin(&workspace, Skill::Consolidate, now, &who)?;
+    let comparing = ui.busy("Comparing notes");
     let (mut report, proposal) = consolidate::consolidate(&survey, args.fix, now)?;
+    drop(comparing);
     report.last_run = last_run;
     let mut change = None;
     if !proposal.is_empty() {
@@ -83,7 +87,7 @@ pub(crate) fn run(
     )?;
     match args.json {
         true => ui.json(&report_json(&report, change.as_deref()))?,
-        false => ui.print(&printable(&report.render(args.fix)))?,
+        false => ui.lines(&printable(&report.render(args.fix)))?,
     }
     if let Some(id) = change {
         ui.note(&format!("`memory-forge doctor --undo {id}` takes it back"));

@@ -13,7 +13,7 @@ use crate::settings::Settings;
 use crate::setup::{Surroundings, found};
 use crate::ui::{Ui, printable, style};
 
-/// Check the workspace and, with `--fix`, repair what the audit found
+/// Check the workspace; with `--fix`, repair what the audit found
 ///
 /// A repair shows its diff and asks first. The text that leaves `CLAUDE.md` or
 /// `AGENTS.md` is kept word for word in `knowledge/legacy/`, and the bytes
@@ -100,7 +100,9 @@ fn check(
     settings: &Settings,
     ui: &mut Ui,
 ) -> Result<Exit, CommandError> {
+    let checking = ui.busy("Checking");
     let diagnosis = diagnose(workspace, settings);
+    drop(checking);
     if args.json {
         ui.json(&json::diagnosis(&diagnosis))?;
     } else {
@@ -291,8 +293,14 @@ fn undo(
         return Ok(Exit::Success);
     }
     let good = style::GOOD;
-    for file in &files {
-        ui.line(&format!("{good}✓{good:#} Restored {}", printable(file)))?;
+    for path in &undone.files {
+        // What the change had created is gone again.
+        let there = workspace.absolute(path).symlink_metadata().is_ok();
+        let done = if there { "Restored" } else { "Removed" };
+        ui.line(&format!(
+            "{good}✓{good:#} {done} {}",
+            printable(path.as_str())
+        ))?;
     }
     if files.is_empty() {
         ui.line("✓ Nothing had to be restored")?;

@@ -36,8 +36,14 @@ pub(crate) struct DomainArgs {
 #[derive(Debug, Subcommand)]
 enum DomainCommand {
     /// Make a folder with closets and list it in the manifest
+    #[command(after_help = "\
+Examples:
+  memory-forge domain add recipes")]
     Add(AddArgs),
     /// List the domains and how many notes each has
+    #[command(after_help = "\
+Examples:
+  memory-forge domain list")]
     List(ListArgs),
 }
 

@@ -15,7 +15,7 @@ use crate::report::{CommandError, Exit};
 use crate::settings::Settings;
 use crate::ui::{Ui, printable};
 
-/// Hand memory on: as JSON, or as topic files for Claude Code's own memory
+/// Hand memory on: as JSON, or to Claude Code's own memory
 ///
 /// `json` and `jsonl` print every document with what is known of it. `native`
 /// writes into Claude Code's folder of memory for this project, after a diff

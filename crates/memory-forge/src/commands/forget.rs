@@ -12,7 +12,7 @@ use crate::report::{CommandError, Exit};
 use crate::settings::Settings;
 use crate::ui::{Ui, printable};
 
-/// Take documents out of searches, or correct a fact; files stay as they are
+/// Take documents out of searches, or correct a fact
 ///
 /// Name the documents, or let `--max-files` and `--max-age` choose those that
 /// matter least. Importance 8 and above is never chosen. `restore` lifts it,
@@ -93,7 +93,14 @@ pub(crate) fn run(
         max_files: args.max_files,
         max_age_days: args.max_age,
     };
-    let chosen = forget::choose(&workspace, index, &wanted, settings.now)?;
+    let chosen =
+        forget::choose(&workspace, index, &wanted, settings.now).map_err(|error| match &error {
+            forget::Error::Missing { path } => {
+                let missing = path.to_string();
+                memory::did_you_mean(error.into(), &workspace, &missing)
+            }
+            _ => error.into(),
+        })?;
     // The list is about to change, and nobody should wait for it.
     drop(memory);
     if chosen.is_empty() {

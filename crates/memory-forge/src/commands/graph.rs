@@ -40,16 +40,32 @@ pub(crate) struct GraphArgs {
 #[derive(Debug, Subcommand)]
 enum GraphCommand {
     /// Show a node and its edges
+    #[command(after_help = "\
+Examples:
+  memory-forge graph show billing-engine")]
     Show(ShowArgs),
     /// List typed edges that dangle; exits with 1 when there are any
+    #[command(after_help = "\
+Examples:
+  memory-forge graph check")]
     Check(CheckArgs),
     /// List nodes, or edges of a kind
     Query(QueryArgs),
     /// Find the shortest way between two nodes
+    #[command(after_help = "\
+Examples:
+  memory-forge graph path billing-engine release-plan")]
     Path(PathArgs),
     /// Print the graph in another format
+    #[command(after_help = "\
+Examples:
+  memory-forge graph export --format svg > graph.svg
+  memory-forge graph export --format dot --around billing-engine")]
     Export(ExportArgs),
     /// Write memory/.graph.md, if it differs
+    #[command(after_help = "\
+Examples:
+  memory-forge graph write")]
     Write(WriteArgs),
 }
 
@@ -321,8 +337,13 @@ fn find(graph: &Graph, vault: &Vault, name: &str) -> Result<u32, CommandError> {
             found.map(|index| index as u32)
         })
         .ok_or_else(|| {
-            CommandError::failure(format!("There is no `{wanted}` in the graph"))
-                .hint("`memory-forge graph query` lists what there is")
+            let error = CommandError::failure(format!("There is no `{wanted}` in the graph"));
+            let names = graph.nodes.iter().map(|node| node.name.as_str());
+            let error = match memory::nearest(wanted, names) {
+                Some(name) => error.hint(format!("Did you mean `{name}`?")),
+                None => error,
+            };
+            error.hint("`memory-forge graph query` lists what there is")
         })
 }
 

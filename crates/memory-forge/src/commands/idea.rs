@@ -47,6 +47,9 @@ pub(crate) struct IdeaArgs {
 #[derive(Debug, Subcommand)]
 enum IdeaCommand {
     /// List the ideas of the inbox, the newest first
+    #[command(after_help = "\
+Examples:
+  memory-forge idea list")]
     List(ListArgs),
 }
 

@@ -15,7 +15,7 @@ use crate::ui::Ui;
 
 mod show;
 
-/// Bring in what was remembered elsewhere: sessions, notes, other tools' memory
+/// Bring in sessions, notes and other tools' memory
 ///
 /// Sources are read and never changed, and everything lands in this workspace
 /// as Markdown whose front matter says where it comes from. Importing again
@@ -61,6 +61,10 @@ enum SourceArgs {
     ///
     /// They become `knowledge/memory-bank/<name>.md`. Where there is `.mind/`,
     /// open work is proposed for it as commands, and nothing is written there.
+    #[command(after_help = "\
+Examples:
+  memory-forge import memory-bank memory-bank/ --dry-run
+  memory-forge import memory-bank memory-bank/")]
     MemoryBank(FolderArgs),
     /// The database of claude-mem, a page for each session
     ///
@@ -71,6 +75,10 @@ enum SourceArgs {
     ///
     /// They become `knowledge/basic-memory/<folder>/<name>.md`, word for word;
     /// `[[Title]]` and permalinks still find them.
+    #[command(after_help = "\
+Examples:
+  memory-forge import basic-memory ~/basic-memory --dry-run
+  memory-forge import basic-memory ~/basic-memory")]
     BasicMemory(FolderArgs),
 }
 
@@ -159,6 +167,7 @@ pub(crate) fn run(
     ui: &mut Ui,
 ) -> Result<Exit, CommandError> {
     let workspace = memory::workspace(settings, ui)?;
+    let importing = ui.busy("Importing");
     let (common, report) = match args.source {
         SourceArgs::Native(args) => {
             let claude = claude_home(settings)?;
@@ -202,6 +211,7 @@ pub(crate) fn run(
             (args.common, report)
         }
     };
+    drop(importing);
     match common.json {
         true => ui.json(&show::json(&report, common.dry_run))?,
         false => show::text(&report, common.dry_run, ui)?,

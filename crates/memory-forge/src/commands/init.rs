@@ -17,7 +17,7 @@ use crate::report::{CommandError, Exit};
 use crate::settings::Settings;
 use crate::ui::{Ui, printable};
 
-/// Prepare this directory: `knowledge/`, its README and the ignore rule
+/// Prepare this directory: `knowledge/` and an ignore rule
 ///
 /// With `--workspace`, a whole workspace with `_MANIFEST.md`, the map that tells
 /// agents what there is. With `--organise`, notes that are there already are
@@ -25,11 +25,11 @@ use crate::ui::{Ui, printable};
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  memory-forge init                                Show what would be added, ask, add it
-  memory-forge init --dry-run                      Only show it
+  memory-forge init                                 Show what would be added, ask, add it
+  memory-forge init --dry-run                       Only show it
   memory-forge init --workspace \"A billing engine\"  Start a workspace with a manifest
-  memory-forge init --organise                     Propose an order for existing notes
-  memory-forge init --apply memory-forge-plan.toml Carry it out, after a look and a yes")]
+  memory-forge init --organise                      Propose an order for existing notes
+  memory-forge init --apply memory-forge-plan.toml  Carry it out, after a look and a yes")]
 pub(crate) struct InitArgs {
     /// Agree to what is proposed without being asked
     #[arg(long, short)]
@@ -78,11 +78,33 @@ pub(crate) fn run(args: InitArgs, settings: &Settings, ui: &mut Ui) -> Result<Ex
         return settle(&workspace, &proposal, next, &args, settings, ui);
     }
     let proposal = start::propose(&workspace)?;
-    let next =
-        "Write what the project knows as Markdown into `knowledge/`, then `memory-forge search` it";
-    let exit = settle(&workspace, &proposal, next, &args, settings, ui)?;
+    let exit = settle(&workspace, &proposal, NEXT, &args, settings, ui)?;
+    mention_what_is_there(&workspace, ui);
     mention_notes(&workspace, ui);
     Ok(exit)
+}
+
+const NEXT: &str = "
+Next:
+  memory-forge save context <name>   Write something down, or put Markdown into `knowledge/`
+  memory-forge search \"<question>\"   Find it again
+  memory-forge setup                 Connect your agents, so that they do both";
+
+/// What a newcomer may not expect of this directory.
+fn mention_what_is_there(workspace: &Workspace, ui: &mut Ui) {
+    let there = |name: &&&str| workspace.root().join(name).exists();
+    if let Some(name) = ["CLAUDE.md", "AGENTS.md", "GEMINI.md"].iter().find(there) {
+        ui.note(&format!(
+            "`{name}` stays as it is; `memory-forge audit` says what it costs at every start"
+        ));
+    }
+    let in_git = workspace
+        .root()
+        .ancestors()
+        .any(|it| it.join(".git").exists());
+    if !in_git {
+        ui.note("This is no git repository; `git init` makes one, which keeps what was written and shares it");
+    }
 }
 
 /// So many notes without an order are worth a word.
@@ -148,7 +170,9 @@ fn plan(
     settings: &Settings,
     ui: &mut Ui,
 ) -> Result<Exit, CommandError> {
+    let reading = ui.busy("Reading notes");
     let plan = organise::look(workspace, settings.now);
+    drop(reading);
     let file = args.plan.as_deref().unwrap_or(Path::new(organise::FILE));
     if args.json {
         ui.json(&as_json(&plan))?;

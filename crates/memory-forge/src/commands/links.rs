@@ -39,8 +39,15 @@ pub(crate) struct LinksArgs {
 #[derive(Debug, Subcommand)]
 enum LinksCommand {
     /// List links that lead nowhere; exits with 1 when there are any
+    #[command(after_help = "\
+Examples:
+  memory-forge links check
+  memory-forge links check --json")]
     Check(CheckArgs),
     /// List plain-text mentions of notes
+    #[command(after_help = "\
+Examples:
+  memory-forge links suggest")]
     Suggest(SuggestArgs),
     /// Turn mentions of exact file names into links
     Apply(ApplyArgs),
@@ -86,7 +93,7 @@ struct SuggestArgs {
 #[command(after_help = "\
 Examples:
   memory-forge links apply                 File names that stand there word for word
-  memory-forge links apply --all --dry-run Titles, aliases and other spellings too")]
+  memory-forge links apply --all --dry-run  Titles, aliases and other spellings too")]
 struct ApplyArgs {
     /// Change these files only
     #[arg(long, value_name = "FILE", num_args = 1..)]
@@ -151,7 +158,9 @@ const MOST_PROBLEMS: usize = 10;
 
 /// Reads the vault, and says what could not be read of it.
 pub(super) fn vault(workspace: &Workspace, ui: &mut Ui) -> Vault {
+    let reading = ui.busy("Reading notes");
     let vault = Vault::read(workspace);
+    drop(reading);
     for problem in vault.problems.iter().take(MOST_PROBLEMS) {
         ui.warn(&printable(&problem.to_string()));
     }
@@ -324,7 +333,9 @@ fn suggest(
     ui: &mut Ui,
 ) -> Result<Exit, CommandError> {
     let only = scope(workspace, vault, settings, &args.files)?;
+    let looking = ui.busy("Looking for mentions");
     let found = links::suggest(workspace, vault, &only);
+    drop(looking);
     if args.json {
         let mentions: Vec<Value> = found.iter().map(mention_json).collect();
         ui.json(&json!({ "version": 1, "mentions": mentions }))?;
@@ -361,7 +372,9 @@ fn apply(
     ui: &mut Ui,
 ) -> Result<Exit, CommandError> {
     let only = scope(workspace, vault, settings, &args.files)?;
+    let looking = ui.busy("Looking for mentions");
     let applied = links::apply(workspace, vault, &only, args.all);
+    drop(looking);
     let mut change = None;
     if !applied.proposal.is_empty() {
         if !args.json {
@@ -485,10 +498,11 @@ pub(super) fn named(
                 .collect(),
         }
         .into()),
-        links::Resolution::Missing => Err(links::Error::Missing {
-            name: name.to_owned(),
+        links::Resolution::Missing => {
+            let name = name.to_owned();
+            let error = CommandError::from(links::Error::Missing { name: name.clone() });
+            Err(memory::did_you_mean(error, workspace, &name))
         }
-        .into()),
     }
 }
 

@@ -9,7 +9,7 @@ use crate::report::{CommandError, Exit};
 use crate::settings::Settings;
 use crate::ui::{Ui, printable};
 
-/// Check the health of a workspace; exits with 1 when there are warnings
+/// Check the health of a workspace; exits with 1 on warnings
 ///
 /// Looks at the freshness of the status, decisions that contradict each other,
 /// files and folders that no list knows, blockers that stand too long, closets,
@@ -40,11 +40,13 @@ pub(crate) struct LintArgs {
 
 pub(crate) fn run(args: LintArgs, settings: &Settings, ui: &mut Ui) -> Result<Exit, CommandError> {
     let workspace = memory::workspace(settings, ui)?;
+    let reading = ui.busy("Reading notes");
     let mut survey = Survey::of(&workspace);
+    drop(reading);
     if survey.manifest.is_none() && !survey.mind.exists() {
         return Err(
             CommandError::failure("There is no _MANIFEST.md and no state here to check")
-                .hint("`memory-forge init` sets up a workspace"),
+                .hint("`memory-forge init --workspace` starts a workspace with a manifest, `memory-forge mind set` the state"),
         );
     }
     for problem in survey.vault.problems.iter().take(10) {
@@ -55,10 +57,12 @@ pub(crate) fn run(args: LintArgs, settings: &Settings, ui: &mut Ui) -> Result<Ex
         changes = fix(&survey, &args, settings, ui)?;
         survey = Survey::of(&workspace);
     }
+    let checking = ui.busy("Checking");
     let report = lint::lint(&survey, settings.now);
+    drop(checking);
     match args.json {
         true => ui.json(&report_json(&report, &changes))?,
-        false => ui.print(&printable(&report.render()))?,
+        false => ui.lines(&printable(&report.render()))?,
     }
     Ok(match report.warnings() {
         0 => Exit::Success,

@@ -14,13 +14,14 @@ use crate::ui::Ui;
 #[command(after_help = "\
 Examples:
   memory-forge man | man -l -
+  memory-forge man mind set | man -l -
   memory-forge man search > ~/.local/share/man/man1/memory-forge-search.1")]
 pub(crate) struct ManArgs {
     /// The command to print the page of
     #[arg(conflicts_with = "list")]
-    pub(crate) command: Option<String>,
+    pub(crate) command: Vec<String>,
 
-    /// List the commands that have a page, one to a line
+    /// List what has a page, one to a line
     #[arg(long)]
     pub(crate) list: bool,
 }
@@ -30,14 +31,16 @@ pub(crate) fn run(args: ManArgs, _: &Settings, ui: &mut Ui) -> Result<Exit, Comm
     // Global options reach the commands only when the definition is built.
     program.build();
     if args.list {
-        for name in names(&program) {
+        let mut pages = Vec::new();
+        list(&program, "", &mut pages);
+        for name in pages {
             ui.print(&format!("{name}\n"))?;
         }
         return Ok(Exit::Success);
     }
-    let page = match &args.command {
-        None => program,
-        Some(name) => one_command(&program, name)?,
+    let page = match args.command.join("-").as_str() {
+        "" => program,
+        name => one_command(&program, name)?,
     };
     let mut text = Vec::new();
     Man::new(page)
@@ -47,17 +50,39 @@ pub(crate) fn run(args: ManArgs, _: &Settings, ui: &mut Ui) -> Result<Exit, Comm
     Ok(Exit::Success)
 }
 
+/// A command by the name of its page: `search`, or `mind-set`.
 fn one_command(program: &clap::Command, name: &str) -> Result<clap::Command, CommandError> {
-    let command = program.find_subcommand(name).ok_or_else(|| {
+    let command = find(program, name).ok_or_else(|| {
+        let names: Vec<&str> = program
+            .get_subcommands()
+            .map(clap::Command::get_name)
+            .collect();
         CommandError::usage(format!("There is no command `{name}`"))
-            .hint(format!("The commands are {}", names(program).join(", ")))
+            .hint(format!("The commands are {}", names.join(", ")))
     })?;
-    Ok(command.clone().version(env!("CARGO_PKG_VERSION")))
+    // A page's file is named after the whole command.
+    let title = format!("memory-forge-{name}");
+    Ok(command
+        .clone()
+        .version(env!("CARGO_PKG_VERSION"))
+        .display_name(title))
 }
 
-fn names(program: &clap::Command) -> Vec<&str> {
-    program
-        .get_subcommands()
-        .map(clap::Command::get_name)
-        .collect()
+fn find<'a>(parent: &'a clap::Command, name: &str) -> Option<&'a clap::Command> {
+    parent.get_subcommands().find_map(|command| {
+        let rest = name.strip_prefix(command.get_name())?;
+        match rest.strip_prefix('-') {
+            None if rest.is_empty() => Some(command),
+            None => None,
+            Some(rest) => find(command, rest),
+        }
+    })
+}
+
+fn list(parent: &clap::Command, before: &str, pages: &mut Vec<String>) {
+    for command in parent.get_subcommands() {
+        let name = format!("{before}{}", command.get_name());
+        pages.push(name.clone());
+        list(command, &format!("{name}-"), pages);
+    }
 }

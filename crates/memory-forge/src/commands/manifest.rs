@@ -34,8 +34,15 @@ pub(crate) struct ManifestArgs {
 #[derive(Debug, Subcommand)]
 enum ManifestCommand {
     /// List what the manifest says
+    #[command(after_help = "\
+Examples:
+  memory-forge manifest show")]
     Show(ShowArgs),
     /// Renew the summaries of rows whose files changed
+    #[command(after_help = "\
+Examples:
+  memory-forge manifest refresh --dry-run
+  memory-forge manifest refresh")]
     Refresh(RefreshArgs),
 }
 
@@ -159,7 +166,9 @@ fn show(args: ShowArgs, settings: &Settings, ui: &mut Ui) -> Result<Exit, Comman
 
 fn refresh(args: RefreshArgs, settings: &Settings, ui: &mut Ui) -> Result<Exit, CommandError> {
     let workspace = memory::workspace(settings, ui)?;
+    let reading = ui.busy("Reading notes");
     let plan = resummarize::plan(&workspace, args.force)?;
+    drop(reading);
     for (file, target) in plan.lost.iter().take(20) {
         let target = printable(target);
         ui.warn(&format!(

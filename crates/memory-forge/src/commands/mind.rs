@@ -11,7 +11,7 @@ use crate::ui::{Ui, printable};
 
 mod show;
 
-/// Keep and show where the work stands: state, tasks, decisions, sessions
+/// Keep state, tasks, decisions and the log of sessions
 ///
 /// The files are Markdown in `.mind/` (or a workspace's `memory/`) and may be
 /// edited by hand at any time. What you do not name stays as it is, byte for
@@ -38,20 +38,48 @@ pub(crate) struct MindArgs {
 #[derive(Debug, Subcommand)]
 enum MindCommand {
     /// Show where the work stands
+    #[command(after_help = "\
+Examples:
+  memory-forge mind show
+  memory-forge mind show decisions
+  memory-forge mind show briefing      What an agent is told at its start")]
     Show(ShowArgs),
     /// Change parts of the state; the others stay
     Set(SetArgs),
     /// Record a decision under the next id
+    #[command(after_help = "\
+Examples:
+  memory-forge mind decide \"Queue\" --decision \"Use the database as the queue\"
+  memory-forge mind decide \"Queue\" -d \"Use the database\" -r \"One thing less to run\" --by Ada")]
     Decide(DecideArgs),
     /// Add a task, or tick one
+    #[command(after_help = "\
+Examples:
+  memory-forge mind task add \"Write the migration\"
+  memory-forge mind task done migration")]
     Task(TaskArgs),
     /// Write an entry into the session log
+    #[command(after_help = "\
+Examples:
+  memory-forge mind log \"Login works end to end\" --next \"Sessions expire\"
+  memory-forge mind log \"Login works\" --completed \"Login form\" --blocker \"No test account\"")]
     Log(LogArgs),
     /// Keep a copy of state and open work
+    #[command(after_help = "\
+Examples:
+  memory-forge mind checkpoint")]
     Checkpoint(CheckpointArgs),
     /// Move what is old to the archive, word for word
+    #[command(after_help = "\
+Examples:
+  memory-forge mind compress --dry-run
+  memory-forge mind compress")]
     Compress(CompressArgs),
     /// Check the files; exits with 1 when something needs attention
+    #[command(after_help = "\
+Examples:
+  memory-forge mind health
+  memory-forge mind health --json")]
     Health(HealthArgs),
 }
 

@@ -15,8 +15,9 @@ use crate::report::{CommandError, Exit};
 use crate::settings::Settings;
 use crate::ui::{Ui, printable, style};
 
-/// Show how a file is cut into passages, what its closet entry would say, and
-/// what was odd about it
+/// Show how a file is cut into passages, and what is odd about it
+///
+/// It also shows what the file's closet entry would say.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -37,7 +38,11 @@ pub(crate) fn run(
     ui: &mut Ui,
 ) -> Result<Exit, CommandError> {
     let workspace = memory::workspace(settings, ui)?;
-    let path = memory::path_in(&workspace, settings, &args.file)?;
+    let path = memory::document_in(&workspace, settings, &args.file.to_string_lossy())?;
+    if !workspace.absolute(&path).exists() {
+        let error = CommandError::failure(format!("There is no document `{path}`"));
+        return Err(memory::did_you_mean(error, &workspace, path.as_str()));
+    }
     let document = document::parse(workspace.read_text(&path)?);
     let passages = chunks(
         &document,

@@ -12,7 +12,7 @@ use crate::report::{CommandError, Exit};
 use crate::settings::Settings;
 use crate::ui::{Ui, printable};
 
-/// Bring forgotten documents back into searches, or lift a correction
+/// Bring back what was forgotten, or lift a correction
 #[derive(Debug, Args)]
 #[command(
     group = ArgGroup::new("what").required(true),

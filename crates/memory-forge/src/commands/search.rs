@@ -383,8 +383,13 @@ fn show(
     }
     say_corrections(answer, ui);
     if answer.more > 0 {
+        let passages = if answer.more == 1 {
+            "passage"
+        } else {
+            "passages"
+        };
         ui.note(&format!(
-            "{} more passages matched; `-n` shows more",
+            "{} more {passages} matched; `-n` shows more",
             answer.more
         ));
     }

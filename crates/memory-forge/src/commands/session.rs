@@ -40,8 +40,15 @@ pub(crate) struct SessionArgs {
 #[derive(Debug, Subcommand)]
 enum SessionCommand {
     /// Print the briefing: status, last session, blockers, decisions, notices
+    #[command(after_help = "\
+Examples:
+  memory-forge session start
+  memory-forge session start finish the letter to the printer")]
     Start(StartArgs),
     /// Write status and decisions; the log is left alone
+    #[command(after_help = "\
+Examples:
+  memory-forge session update --next \"Call the printer\" --decision \"Print on A5\"")]
     Update(UpdateArgs),
     /// Close the session; the same again changes nothing
     End(EndArgs),
@@ -151,7 +158,7 @@ fn start(args: &StartArgs, settings: &Settings, ui: &mut Ui) -> Result<Exit, Com
     let briefing = session::start(&workspace, &ask);
     match (briefing, args.json) {
         (Some(briefing), true) => ui.json(&briefing_json(&briefing))?,
-        (Some(briefing), false) => ui.print(&printable(&briefing.render()))?,
+        (Some(briefing), false) => ui.lines(&printable(&briefing.render()))?,
         (None, true) => ui.json(&json!({ "version": 1, "found": false }))?,
         (None, false) => ui.line(
             "There is no _MANIFEST.md and no state here. Run `memory-forge init` to set up the workspace.",
@@ -222,13 +229,16 @@ fn end(args: EndArgs, settings: &Settings, ui: &mut Ui) -> Result<Exit, CommandE
         now: settings.now,
     };
     // Without a manifest or state there is no session to close.
-    let Some(ended) = session::end(&workspace, &ending)? else {
+    let closing = ui.busy("Closing the session");
+    let ended = session::end(&workspace, &ending)?;
+    drop(closing);
+    let Some(ended) = ended else {
         ui.detail("There is no _MANIFEST.md and no state here: nothing to close");
         return Ok(Exit::Success);
     };
     match args.json {
         true => ui.json(&ended_json(&ended))?,
-        false => ui.print(&printable(&ended.render()))?,
+        false => ui.lines(&printable(&ended.render()))?,
     }
     Ok(match ended.incomplete.is_empty() {
         true => Exit::Success,

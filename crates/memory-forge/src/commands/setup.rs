@@ -2,6 +2,7 @@
 //! change, asks, and changes all of it or nothing.
 
 use clap::Args;
+use forge::tokens::thousands;
 use serde_json::json;
 
 use crate::memory;
@@ -10,7 +11,7 @@ use crate::settings::Settings;
 use crate::setup::{self, Ask, Client, HookSet, Place, Plan, Scope, Surroundings, found, hooks};
 use crate::ui::{Ui, style};
 
-/// Connect agent clients, and git: hooks, the MCP server, the merge driver
+/// Connect agents (hooks, MCP server) and git (merge driver)
 ///
 /// Entries are merged into the clients' own files; what others wrote there
 /// stays as it is, to the byte. Without a client, those that are in use here
@@ -311,7 +312,7 @@ fn costs(ask: &Ask, ui: &mut Ui) -> Result<(), CommandError> {
         ui.line(&format!(
             "  {:<17} ~{} tokens where a client loads all tools at its start",
             "MCP server",
-            crate::mcp::tools::estimate()
+            thousands(crate::mcp::tools::estimate())
         ))?;
     }
     Ok(())

@@ -16,7 +16,7 @@ use crate::report::{CommandError, Exit};
 use crate::settings::Settings;
 use crate::ui::{Ui, printable};
 
-/// Share a private note (`*.local.md`) with everyone, or make one private
+/// Share a private note (`*.local.md`), or make one private
 ///
 /// Private notes are searched and briefed like others, and git ignores them.
 /// Sharing renames `x.local.md` to `x.md`, rewrites the links and pointers to

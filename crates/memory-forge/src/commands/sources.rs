@@ -12,7 +12,7 @@ use crate::report::{CommandError, Exit};
 use crate::settings::Settings;
 use crate::ui::{Ui, printable};
 
-/// Register other workspaces, to be searched with `search --scope sources`
+/// Register your other workspaces, to search them as well
 ///
 /// The registry is `~/.memex/sources.md`, one for each person. Searching reads
 /// other workspaces and never writes there.
@@ -36,12 +36,26 @@ pub(crate) struct SourcesArgs {
 #[derive(Debug, Subcommand)]
 enum SourcesCommand {
     /// Register a workspace
+    #[command(after_help = "\
+Examples:
+  memory-forge sources add             The workspace that you are in
+  memory-forge sources add shop ~/work/shop")]
     Add(AddArgs),
     /// Take a workspace off the list; its files stay as they are
+    #[command(after_help = "\
+Examples:
+  memory-forge sources remove shop")]
     Remove(RemoveArgs),
     /// Show what is registered
+    #[command(after_help = "\
+Examples:
+  memory-forge sources list")]
     List(ListArgs),
     /// Change an entry
+    #[command(after_help = "\
+Examples:
+  memory-forge sources set shop --searchable false
+  memory-forge sources set shop --moved-to ~/archive/shop")]
     Set(SetArgs),
 }
 

@@ -66,7 +66,7 @@ pub(crate) struct Stats {
 impl Stats {
     pub(crate) fn gather(workspace: &Workspace, index: &Index) -> Result<Stats, CommandError> {
         let catalogue = index.catalogue()?;
-        let differences = refresh::differences(&forge::routing::scan(workspace), &catalogue, false);
+        let scan = forge::routing::scan(workspace);
         let mut stats = Stats {
             counts: index.counts()?,
             kinds: BTreeMap::new(),
@@ -74,7 +74,7 @@ impl Stats {
             model: index.note("model")?,
             last_indexed: index.note("last_indexed")?,
             bytes: std::fs::metadata(index.path()).map_or(0, |m| m.len()),
-            changed: differences.to_read.len() + differences.gone.len(),
+            changed: refresh::behind(workspace, &scan, index, &catalogue)?,
             usage: index.usage()?,
             skipped: Vec::new(),
             forgotten: forget::list(workspace)?,

@@ -17,9 +17,9 @@ use crate::settings::Settings;
 use crate::setup::found::{self, Presence};
 use crate::setup::git::{Wiring, wiring};
 use crate::setup::{self, Client, Scope, Surroundings};
-use crate::ui::{Ui, printable, style};
+use crate::ui::{self, Ui, printable, style};
 
-/// Show where the work stands, what memory costs and what is installed
+/// Show where the work stands, what it costs, what is installed
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -41,7 +41,9 @@ pub(crate) fn run(
         workspace: &workspace,
         settings,
     };
+    let looking = ui.busy("Looking");
     let status = Status::gather(&around);
+    drop(looking);
     if args.json {
         ui.json(&status.json())?;
     } else {
@@ -51,8 +53,8 @@ pub(crate) fn run(
     Ok(Exit::Success)
 }
 
-/// Lines fit a terminal of the old kind.
-const WIDEST: usize = 80;
+/// Lines longer than this are hard to read, however wide a terminal is.
+const WIDEST: usize = 120;
 /// Labels stand in a column of their own.
 const LABEL: usize = 11;
 
@@ -65,6 +67,8 @@ struct Status {
     index: Result<Option<IndexState>, String>,
     installed: Vec<(Client, Scope, Presence)>,
     others: Vec<found::Other>,
+    /// The directory, where nothing in it is ours yet.
+    unprepared: Option<String>,
     /// What the workspace is known by, wherever it lies.
     identity: Option<Identity>,
     wiring: Wiring,
@@ -118,6 +122,7 @@ impl Status {
             index: index_state(workspace).map_err(|error| error.to_string()),
             installed,
             others: found::others(around),
+            unprepared: unprepared(workspace),
             identity: identity(workspace),
             wiring: wiring(workspace),
         }
@@ -128,6 +133,11 @@ impl Status {
             text: String::new(),
             width,
         };
+        if let Some(place) = &self.unprepared {
+            screen.line("Workspace", "none here yet; `memory-forge init` prepares");
+            screen.line("", place);
+            screen.blank();
+        }
         self.show_work(&mut screen);
         screen.blank();
         self.show_cost(&mut screen);
@@ -169,6 +179,11 @@ impl Status {
     fn show_cost(&self, screen: &mut Screen) {
         let cost = &self.cost;
         let start = cost.briefing + cost.stub;
+        if start + cost.nudge == 0 {
+            screen.line("Memory", "nothing is told to agents yet");
+            self.show_always_on(screen);
+            return;
+        }
         screen.line(
             "Memory",
             &format!(
@@ -179,6 +194,11 @@ impl Status {
             ),
         );
         screen.line("", &format!("and ~{} more with each prompt", cost.nudge));
+        self.show_always_on(screen);
+    }
+
+    fn show_always_on(&self, screen: &mut Screen) {
+        let cost = &self.cost;
         screen.line(
             "Always on",
             &format!(
@@ -385,15 +405,29 @@ impl Cost {
 const BRIEFING_TOKENS: usize = 2500;
 const BRIEFING_BYTES: usize = 9_999;
 
+/// The path of a directory that holds nothing by which a workspace is known.
+fn unprepared(workspace: &Workspace) -> Option<String> {
+    const SIGNS: [&str; 5] = [
+        "knowledge",
+        ".mind",
+        "_MANIFEST.md",
+        "memory-forge.toml",
+        ".agents/memory",
+    ];
+    let root = workspace.root();
+    let bare = SIGNS.iter().all(|sign| !root.join(sign).exists());
+    bare.then(|| root.display().to_string())
+}
+
 fn index_state(workspace: &Workspace) -> Result<Option<IndexState>, CommandError> {
     let Some(index) = Index::open_existing(&workspace.derived())? else {
         return Ok(None);
     };
     let catalogue = index.catalogue()?;
-    let differences = refresh::differences(&forge::routing::scan(workspace), &catalogue, false);
+    let scan = forge::routing::scan(workspace);
     Ok(Some(IndexState {
         files: index.counts()?.files,
-        changed: differences.to_read.len() + differences.gone.len(),
+        changed: refresh::behind(workspace, &scan, &index, &catalogue)?,
         last: index.note("last_indexed")?,
     }))
 }
@@ -407,9 +441,12 @@ struct Screen {
 impl Screen {
     fn line(&mut self, label: &str, text: &str) {
         let (bold, plain) = (style::HEADING, style::HEADING.render_reset());
-        let text = cut(text, self.width.saturating_sub(LABEL));
-        let line = format!("{bold}{label:<LABEL$}{plain}{text}\n");
-        self.text.push_str(&line);
+        let mut label = label;
+        for part in parts(text, self.width.saturating_sub(LABEL)) {
+            let line = format!("{bold}{label:<LABEL$}{plain}{part}\n");
+            self.text.push_str(&line);
+            label = "";
+        }
     }
 
     fn whole(&mut self, text: &str) {
@@ -422,15 +459,42 @@ impl Screen {
     }
 }
 
-/// The first line of a text, shortened to so many characters.
-fn cut(text: &str, most: usize) -> String {
-    let line = text.lines().next().unwrap_or_default();
-    let line = printable(line);
-    if line.chars().count() <= most {
-        return line.into_owned();
+/// Lines that one thing may take.
+const MOST_LINES: usize = 3;
+
+/// The first line of a text, folded to so many columns; what does not fit is
+/// cut off.
+fn parts(text: &str, columns: usize) -> Vec<String> {
+    let line = printable(text.lines().next().unwrap_or_default());
+    let mut parts = vec![String::new()];
+    let mut words = line.split_whitespace().peekable();
+    while let Some(word) = words.peek() {
+        let last = parts.last_mut().expect("there is one from the beginning");
+        if !last.is_empty() && ui::columns_of(last) + 1 + ui::columns_of(word) > columns {
+            if parts.len() == MOST_LINES {
+                let rest: Vec<&str> = words.collect();
+                let last = parts.pop().unwrap_or_default();
+                parts.push(ui::cut(&format!("{last} {}", rest.join(" ")), columns));
+                return parts;
+            }
+            parts.push(String::new());
+            continue;
+        }
+        if !last.is_empty() {
+            last.push(' ');
+        }
+        last.push_str(word);
+        words.next();
     }
-    let kept: String = line.chars().take(most.saturating_sub(1)).collect();
-    format!("{}…", kept.trim_end())
+    for part in &mut parts {
+        *part = ui::cut(part, columns);
+    }
+    parts
+}
+
+/// The first line of a text, shortened to so many columns.
+fn cut(text: &str, most: usize) -> String {
+    ui::cut(&printable(text.lines().next().unwrap_or_default()), most)
 }
 
 fn count(n: usize, what: &str) -> String {

@@ -152,8 +152,8 @@ fn a_repair_moves_text_updates_the_index_and_can_be_undone() {
     let output = ws.run(&["doctor", "--undo"]);
     assert_eq!(
         output.ok(),
-        "✓ Restored AGENTS.md\n✓ Restored CLAUDE.md\n✓ Restored knowledge/README.md\n\
-         ✓ Restored knowledge/legacy/AGENTS.md\n✓ Restored knowledge/legacy/CLAUDE.md\n✓ Index updated\n"
+        "✓ Restored AGENTS.md\n✓ Restored CLAUDE.md\n✓ Removed knowledge/README.md\n\
+         ✓ Removed knowledge/legacy/AGENTS.md\n✓ Removed knowledge/legacy/CLAUDE.md\n✓ Index updated\n"
     );
     assert_eq!(ws.tree_of_sources(), before);
     let found = ws.run(&["search", "--mode", "text", "old parser lost text"]);

@@ -117,7 +117,7 @@ fn errors_in_the_request_exit_with_2_and_say_what_to_do() {
         "error: Invalid value `texx` for `--mode <MODE>`\n\n\
          hint: Did you mean `text`?\n\
          hint: Possible values: hybrid · text · vector\n\
-         hint: Run `memory-forge --help` to see what it takes\n",
+         hint: Run `memory-forge search --help` to see what it takes\n",
     );
     check(
         &["search", "--max-files"],
@@ -167,23 +167,82 @@ fn completions_know_the_commands() {
     }
 }
 
-#[test]
-fn bash_accepts_its_completion_script() {
+/// What a shell proposes after these words, one a line; none where there is no
+/// such shell here.
+fn proposed(shell: &str, words: &[&str]) -> Option<Vec<String>> {
     let ws = ws("");
-    ws.write("script", ws.run(&["completion", "bash"]).ok());
-    let checked = std::process::Command::new("bash")
-        .arg("-n")
-        .arg(ws.path("script"))
-        .output();
-    let Ok(checked) = checked else {
-        testkit::skip("there is no bash here");
-        return;
+    ws.write("script", ws.run(&["completion", shell]).ok());
+    let line = words.join(" ");
+    let driver = match shell {
+        "bash" => format!(
+            "source ./script\nCOMP_WORDS=(memory-forge {line})\n[ -z '{last}' ] && COMP_WORDS+=('')\n\
+             COMP_CWORD=$(( ${{#COMP_WORDS[@]}} - 1 ))\n\
+             function=$(complete -p memory-forge | sed 's/.*-F \\([^ ]*\\).*/\\1/')\n\
+             \"$function\" memory-forge '{last}' \"${{COMP_WORDS[COMP_CWORD-1]}}\"\n\
+             printf '%s\\n' \"${{COMPREPLY[@]}}\"\n",
+            last = words.last().unwrap_or(&"")
+        ),
+        "fish" => format!("source ./script\ncomplete -C 'memory-forge {line}' | cut -f1\n"),
+        // A completion of zsh runs in its line editor only; the table of
+        // commands is what it would offer there.
+        "zsh" => "autoload -Uz compinit; compinit -u -D\nsource ./script\n\
+             _describe() { print -l -- ${${(P@)4}%%:*} }\n_memory-forge_commands\n"
+            .to_owned(),
+        _ => panic!("{shell}"),
     };
+    ws.write("driver", driver);
+    let output = std::process::Command::new(shell)
+        .arg("driver")
+        .current_dir(ws.root())
+        .env("HOME", ws.home())
+        .output();
+    let Ok(output) = output else {
+        testkit::skip(format!("there is no {shell} here"));
+        return None;
+    };
+    let said = String::from_utf8_lossy(&output.stdout);
+    let errors = String::from_utf8_lossy(&output.stderr);
     assert!(
-        checked.status.success(),
-        "{}",
-        String::from_utf8_lossy(&checked.stderr)
+        !said.trim().is_empty(),
+        "{shell} proposes nothing: {errors}"
     );
+    Some(said.lines().map(|line| line.trim().to_owned()).collect())
+}
+
+#[test]
+#[cfg(unix)]
+fn real_shells_complete_commands_flags_and_values() {
+    for (shell, words, expect) in [
+        ("bash", &["se"][..], &["search", "session", "setup"][..]),
+        ("bash", &["search", "--sc"], &["--scope"]),
+        (
+            "bash",
+            &["search", "x", "--mode", ""],
+            &["hybrid", "text", "vector"],
+        ),
+        ("bash", &["mind", "task", ""], &["add", "done"]),
+        ("bash", &["setup", "cl"], &["claude"]),
+        ("bash", &["import", "memory-bank", "--d"], &["--dry-run"]),
+        ("fish", &["se"], &["search", "session", "setup"]),
+        ("fish", &["search", "--sc"], &["--scope"]),
+        (
+            "fish",
+            &["search", "x", "--mode", ""],
+            &["hybrid", "text", "vector"],
+        ),
+        ("fish", &["mind", "task", ""], &["add", "done"]),
+        ("zsh", &[""], &["search", "session", "setup"]),
+    ] {
+        let Some(found) = proposed(shell, words) else {
+            continue;
+        };
+        for word in expect {
+            assert!(
+                found.iter().any(|it| it == word),
+                "{shell} {words:?}: {word} is missing in {found:?}"
+            );
+        }
+    }
 }
 
 #[test]
@@ -193,6 +252,19 @@ fn manual_pages_come_from_the_same_definition() {
     let search = ws.run(&["man", "search"]);
     for part in [".TH memory-forge-search 1", "\\-\\-as\\-of", "Examples:"] {
         assert!(search.ok().contains(part), "{part}: {search}");
+    }
+    assert_eq!(
+        ws.run(&["man", "mind", "set"]).ok(),
+        ws.run(&["man", "mind-set"]).ok()
+    );
+    let listed = ws.run(&["man", "--list"]);
+    for page in ["search", "mind", "mind-set", "import-memory-bank"] {
+        assert!(listed.ok().lines().any(|it| it == page), "{listed}");
+    }
+    for page in listed.stdout.lines() {
+        let text = ws.run(&["man", page]);
+        let title = format!(".TH memory-forge-{page} 1");
+        assert!(text.ok().contains(&title), "{title}: {text}");
     }
 }
 

@@ -237,7 +237,7 @@ fn a_memory_without_a_manifest_is_linted_too() {
         crate::harness::ws("")
             .run(&["lint"])
             .fails(1)
-            .contains("hint: `memory-forge init`")
+            .contains("hint: `memory-forge init --workspace`")
     );
 }
 

@@ -33,6 +33,7 @@ mod merge;
 mod mind;
 mod model;
 mod organise;
+mod pages;
 mod plugin;
 mod save;
 mod search;
@@ -43,5 +44,7 @@ mod sources;
 mod spec_files;
 mod stats;
 mod supply;
+#[cfg(unix)]
+mod terminal;
 mod tidy;
 mod upgrade;

@@ -625,7 +625,8 @@ fn status_fits_a_screen() {
         Write the test
         //- knowledge/a.md
         # A
-    ");
+    ")
+    .env("COLUMNS", "80");
     setup(&ws, "project", &[]).ok();
     let output = ws.run(&["status"]);
     let screen = output.ok();
