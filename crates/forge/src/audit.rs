@@ -23,6 +23,8 @@ mod loads;
 mod opencode;
 mod plain;
 pub mod plugin;
+pub mod trend;
+mod svg;
 mod repeats;
 mod report;
 mod skills;
@@ -33,6 +35,7 @@ use loads::{Load, Loads};
 use source::{Place, Reader};
 
 pub use report::{Client, Finding, Item, Kind, Level, Limits, Origin, Report, Summary, View};
+pub use svg::svg;
 pub use state::{FILE as STATE_FILE, State};
 
 #[derive(Clone, Copy, Debug)]

@@ -13,6 +13,7 @@ mod report;
 mod settings;
 mod setup;
 mod ui;
+mod view;
 
 use std::process::ExitCode;
 
