@@ -76,7 +76,7 @@ pub(super) fn document(visit: &Visit, given: &Given) -> Result<Told, Refused> {
         .collect();
     let front_matter: Vec<Value> = known.vault.file(index).note.iter()
         .flat_map(|note| note.front_matter.iter().flatten())
-        .map(|(key, value)| json!([clean(key), clean(&value.to_string())]))
+        .map(|(key, value)| json!([clean(key), clean(&property(value))]))
         .collect();
     let mut editable = Value::Null;
     if !cleaned.secrets.is_empty() {
@@ -95,6 +95,18 @@ pub(super) fn document(visit: &Visit, given: &Given) -> Result<Told, Refused> {
             .map(|it| format!("line {}: {}", it.line, clean(&it.message))).collect::<Vec<_>>(),
     })
     .into())
+}
+
+/// A value as a person would say it: names without the brackets of links.
+fn property(value: &document::Value) -> String {
+    match value {
+        document::Value::List(all) => {
+            let all: Vec<String> = all.iter().map(property).collect();
+            all.join(", ")
+        }
+        document::Value::Text(text) => forge::links::name_in(text).to_owned(),
+        other => other.to_string(),
+    }
 }
 
 pub(super) fn render(known: &Known, path: &RelPath, document: &Document) -> html::Html {

@@ -83,11 +83,6 @@ pub(crate) fn export(
     notes.push("Secrets are masked; private files, other workspaces and the history of documents are not in it".to_owned());
 
     let mut files: Vec<(String, Vec<u8>)> = Vec::new();
-    let data = Value::Object(answers).to_string();
-    files.push((
-        "data.js".to_owned(),
-        format!("\"use strict\";\nwindow.MEMORY_FORGE_COPY = {data};\n").into_bytes(),
-    ));
     for asset in ASSETS {
         let name = asset.path.trim_start_matches('/').to_owned();
         let bytes = match name.as_str() {
@@ -99,6 +94,7 @@ pub(crate) fn export(
     images.sort();
     images.dedup();
     let mut of_images = 0;
+    let mut named = Map::new();
     for path in images {
         let Ok(relative) = forge::workspace::RelPath::new(&path) else {
             continue;
@@ -106,11 +102,21 @@ pub(crate) fn export(
         match workspace.read_at_most(&relative, 8_000_000) {
             Ok(bytes) if of_images + bytes.len() <= MOST_IMAGES => {
                 of_images += bytes.len();
-                files.push((format!("files/{relative}"), bytes));
+                // Not by its own name: in a folder of the workspace it would
+                // be a second file of that name, and links would mean either.
+                let extension = path.rsplit('.').next().unwrap_or_default();
+                let id = forge::document::version(&path);
+                let name = format!("files/{}.{}", &id[..16], extension.to_ascii_lowercase());
+                named.insert(path, name.clone().into());
+                files.push((name, bytes));
             }
             _ => notes.push(format!("The image `{relative}` is not in it")),
         }
     }
+    answers.insert("files".to_owned(), named.into());
+    let data = Value::Object(answers).to_string();
+    let data = format!("\"use strict\";\nwindow.MEMORY_FORGE_COPY = {data};\n");
+    files.push(("data.js".to_owned(), data.into_bytes()));
     let changes: Result<Vec<OutsideChange>, forge::workspace::Error> = files
         .into_iter()
         .map(|(name, bytes)| {

@@ -108,7 +108,11 @@ fn hit(hit: &Hit, source: Option<&str>) -> Value {
     let text = &hit.passage.text;
     let mut value = hit_json(hit, "", false);
     let mut pieces: Vec<&str> = Vec::new();
-    let mut at = 0;
+    // Properties are shown with the document, unless there is nothing else.
+    let body = text.strip_prefix("---\n").and_then(|rest| rest.find("\n---\n"));
+    let start = body.map_or(0, |end| end + "---\n\n---\n".len());
+    let mut at = if text[start..].trim().is_empty() { 0 } else { start };
+    at += text[at..].len() - text[at..].trim_start().len();
     for found in &hit.matches {
         if found.start < at || text.get(found.clone()).is_none() {
             continue;

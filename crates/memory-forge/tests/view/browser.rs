@@ -104,7 +104,7 @@ fn check_requests(browser: &Browser, page: &Page) {
     assert!(requests.iter().any(|it| it.starts_with(&ours)), "{requests:?}");
     for address in &requests {
         let own = address.starts_with(&ours) || address.starts_with(&format!("blob:{}", page.origin()));
-        let none = address.starts_with("data:") || address.starts_with("about:");
+        let none = address.starts_with("data:") || address.starts_with("about:") || address.starts_with("chrome:");
         assert!(own || none, "asked for {address}");
         assert!(!address.contains(page.token()), "the token left the page: {address}");
     }
@@ -212,33 +212,33 @@ fn a_person_finds_edits_and_takes_back() {
 const HOSTILE: &str = r#"---
 title: "<img src=x onerror=alert(1)>"
 ---
-# Hostile <script>window.hit = 1</script>
+# Hostile <script>window.ran = 1</script>
 
-<script>window.hit = 2</script>
-<img src="x" onerror="window.hit = 3">
-<svg onload="window.hit = 4" width="100000" height="100000"><script>window.hit = 5</script><foreignObject><iframe src="javascript:parent.hit=6"></iframe></foreignObject></svg>
-<iframe srcdoc="<script>parent.hit = 7</script>"></iframe>
-<math><mtext><table><mglyph><style><img src onerror="window.hit=8"></style></mglyph></table></mtext></math>
-<a href="javascript:window.hit=9" id="main">click</a> <form action="https://evil.example"><button>send</button></form>
+<script>window.ran = 2</script>
+<img src="x" onerror="window.ran = 3">
+<svg onload="window.ran = 4" width="100000" height="100000"><script>window.ran = 5</script><foreignObject><iframe src="javascript:parent.ran=6"></iframe></foreignObject></svg>
+<iframe srcdoc="<script>parent.ran = 7</script>"></iframe>
+<math><mtext><table><mglyph><style><img src onerror="window.ran=8"></style></mglyph></table></mtext></math>
+<a href="javascript:window.ran=9" id="main">click</a> <form action="https://evil.example"><button>send</button></form>
 <base href="https://evil.example/"> <meta http-equiv="refresh" content="0;url=https://evil.example"> <link rel="stylesheet" href="https://evil.example/x.css">
 <style>body { display: none } @import url(https://evil.example/x.css);</style>
 
-[one](javascript:window.hit=10) [two](JaVaScRiPt:window.hit=11) [three](data:text/html,<script>opener.hit=12</script>) [four](<java
-script:window.hit=13>) [five](&#106;avascript:window.hit=14) [six](vbscript:x) [seven](//evil.example/a)
-![pixel](https://evil.example/pixel.png) ![x](x" onerror="window.hit=15) ![data](data:image/svg+xml,<svg/onload=alert(1)>) ![file](file:///etc/passwd) ![svg](picture.svg)
-[[x" onmouseover="window.hit=16|wiki]] [[javascript:window.hit=17]] ![[https://evil.example/p.png]]
+[one](javascript:window.ran=10) [two](JaVaScRiPt:window.ran=11) [three](data:text/html,<script>opener.ran=12</script>) [four](<java
+script:window.ran=13>) [five](&#106;avascript:window.ran=14) [six](vbscript:x) [seven](//evil.example/a)
+![pixel](https://evil.example/pixel.png) ![x](x" onerror="window.ran=15) ![data](data:image/svg+xml,<svg/onload=alert(1)>) ![file](file:///etc/passwd) ![svg](picture.svg)
+[[x" onmouseover="window.ran=16|wiki]] [[javascript:window.ran=17]] ![[https://evil.example/p.png]]
 
-<https://example.org/" onmouseover="window.hit=18>
+<https://example.org/" onmouseover="window.ran=18>
 
-```html" onmouseover="window.hit=19
-</code></pre><script>window.hit = 20</script>
+```html" onmouseover="window.ran=19
+</code></pre><script>window.ran = 20</script>
 ```
 
-| <script>window.hit = 21</script> | `</td><script>` |
+| <script>window.ran = 21</script> | `</td><script>` |
 |---|---|
-| <img src=x onerror=window.hit=22> | &lt;script&gt;window.hit = 23&lt;/script&gt; |
+| <img src=x onerror=window.ran=22> | &lt;script&gt;window.ran = 23&lt;/script&gt; |
 
-[ref]: javascript:window.hit=24 "title"
+[ref]: javascript:window.ran=24 "title"
 A [ref] and a footnote[^<script>] and a <!-- comment --><plaintext>
 "#;
 
@@ -249,25 +249,25 @@ fn a_hostile_document_runs_nothing_and_asks_nobody() {
     };
     let ws = shop();
     ws.write("knowledge/hostile.md", HOSTILE);
-    let huge = format!("<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"100000000\" height=\"100000000\" onload=\"parent.hit=25\"><script>parent.hit=26</script><image href=\"https://evil.example/a.png\"/>{}</svg>", "<g>".repeat(200) + &"</g>".repeat(200));
+    let huge = format!("<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"100000000\" height=\"100000000\" onload=\"parent.ran=25\"><script>parent.ran=26</script><image href=\"https://evil.example/a.png\"/>{}</svg>", "<g>".repeat(200) + &"</g>".repeat(200));
     ws.write("knowledge/picture.svg", huge);
-    ws.write("knowledge/<img src=x onerror=hit=27>.md", "# <script>window.hit = 28</script>\n\nLeads to [[hostile]].\n");
+    ws.write("knowledge/<img src=x onerror=ran=27>.md", "# <script>window.ran = 28</script>\n\nLeads to [[hostile]].\n");
     ws.git(&["add", "--all"]);
-    ws.commit_at("<script>window.hit = 29</script>", "2026-02-27T09:00:00Z");
-    ws.run(&["mind", "set", "--next", "<img src=x onerror='window.hit=30'>", "--phase", "<script>window.hit=31</script>"]).ok();
-    ws.run(&["mind", "decide", "<svg onload=window.hit=32>", "-d", "<script>window.hit=33</script>"]).ok();
+    ws.commit_at("<script>window.ran = 29</script>", "2026-02-27T09:00:00Z");
+    ws.run(&["mind", "set", "--next", "<img src=x onerror='window.ran=30'>", "--phase", "<script>window.ran=31</script>"]).ok();
+    ws.run(&["mind", "decide", "<svg onload=window.ran=32>", "-d", "<script>window.ran=33</script>"]).ok();
     let page = Page::of(&ws);
     browser.open(&page.address);
     for (place, expect) in PAGES.iter().copied().chain([
         ("document/knowledge/hostile.md", "#history button"),
-        ("search?q=window.hit&explain=1&mode=text", ".hit"),
-        ("document/knowledge/%3Cimg%20src%3Dx%20onerror%3Dhit%3D27%3E.md", ".prose"),
+        ("search?q=window.ran&explain=1&mode=text", ".hit"),
+        ("document/knowledge/%3Cimg%20src%3Dx%20onerror%3Dran%3D27%3E.md", ".prose"),
     ]) {
         if place == "fleet" {
             continue;
         }
         visit(&browser, &page, place, expect);
-        let hit = browser.script("return window.hit === undefined ? 'nothing' : String(window.hit)", &[]);
+        let hit = browser.script("return window.ran === undefined ? 'nothing' : String(window.ran)", &[]);
         assert_eq!(hit, "nothing", "{place}");
     }
     visit(&browser, &page, "document/knowledge/hostile.md", "#history button");
@@ -280,7 +280,7 @@ fn a_hostile_document_runs_nothing_and_asks_nobody() {
     assert_eq!(strange, Value::Array(Vec::new()));
     browser.click("#history button");
     browser.wait_for("the past", "return document.body.innerText.includes('As of')");
-    let hit = browser.script("return window.hit === undefined ? 'nothing' : String(window.hit)", &[]);
+    let hit = browser.script("return window.ran === undefined ? 'nothing' : String(window.ran)", &[]);
     assert_eq!(hit, "nothing");
     picture(&browser, "hostile-light");
     check_requests(&browser, &page);

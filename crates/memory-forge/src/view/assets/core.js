@@ -37,7 +37,7 @@ function rendered(html) {
   return node;
   async function show(image) {
     const path = image.dataset.path;
-    if (copy) { image.src = "files/" + path.split("/").map(encodeURIComponent).join("/"); return; }
+    if (copy) { if (Object.hasOwn(copy.files, path)) image.src = copy.files[path]; return; }
     try {
       const answer = await request("image?" + new URLSearchParams({ path }).toString().replace(/\+/g, "%20"));
       image.src = URL.createObjectURL(await answer.blob());
@@ -136,8 +136,20 @@ const leftOut = (n, what) => (n > 0 ? el("p", { class: "note" }, `${several(n, w
 function diffOf(diff) {
   const names = { "+": "add", "-": "del", "@": "hunk" };
   return el("div", { class: "diff", tabindex: "0", role: "group", "aria-label": "Changes" },
-    diff.rows.map(([sign, text]) => el("div", { class: names[sign] || "" }, sign + text)),
+    runs(diff.rows).map((run) => {
+      const lines = run.map(([sign, text]) => el("div", { class: names[sign] || "" }, el("span", { class: "sign" }, sign), text));
+      // A long run of one kind says little after its first lines.
+      return lines.length > 16 ? [lines.slice(0, 8), el("details", { class: names[run[0][0]] || "" }, el("summary", null, `${several(lines.length - 8, "line")} more`), lines.slice(8))] : lines;
+    }),
     diff.leftOut > 0 && el("div", { class: "hunk" }, `… ${several(diff.leftOut, "line")} more`));
+}
+
+function runs(rows) {
+  const out = [];
+  for (const row of rows) {
+    if (out.length && out[out.length - 1][0][0] === row[0]) out[out.length - 1].push(row); else out.push([row]);
+  }
+  return out;
 }
 
 // ── Pages ───────────────────────────────────────────────────────────────────

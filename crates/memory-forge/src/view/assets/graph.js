@@ -1,9 +1,12 @@
 // Documents and what leads from one to another, as a picture and as a list.
 "use strict";
 
+// By the names of the kinds.
+const COLOURS = { Knowledge: 1, Task: 2, Decision: 3, Person: 4, Project: 5, Agent: 6, Artifact: 7, Missing: 7 };
+
 page("graph", "Graph", "g", async (at, visit) => {
   const told = await ask("graph");
-  const nodes = told.nodes.map(([title, kind, path, type, status, date], index) => ({ index, title, kind: told.kinds[kind], colour: (kind % 7) + 1, path, type, status, date, degree: 0 }));
+  const nodes = told.nodes.map(([title, kind, path, type, status, date], index) => ({ index, title, kind: told.kinds[kind], colour: COLOURS[told.kinds[kind]] || 7, path, type, status, date, degree: 0 }));
   for (const [from, to] of told.edges) { nodes[from].degree++; nodes[to].degree++; }
   const unique = (name) => [...new Set(nodes.map((it) => it[name]).filter(Boolean))].sort();
   const pick = (name, label, values) => {

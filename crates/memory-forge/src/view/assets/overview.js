@@ -28,7 +28,7 @@ function now(told) {
     el("dl", null,
       [["Phase", state.phase], ["Status", state.status]].filter(([, it]) => it).map(([name, it]) => [el("dt", null, name), el("dd", null, it)]),
       state.active && state.active.length ? [el("dt", null, "Active"), el("dd", null, el("ul", null, state.active.slice(0, 8).map((it) => el("li", null, it)), state.active.length > 8 && el("li", null, `and ${state.active.length - 8} more`)))] : [],
-      state.blocked && state.blocked.length ? [el("dt", null, "Blocked"), el("dd", null, el("ul", null, state.blocked.slice(0, 8).map((it) => el("li", null, pill("warn", "blocker"), " ", it)), state.blocked.length > 8 && el("li", null, `and ${state.blocked.length - 8} more`)))] : [],
+      state.blocked && state.blocked.length ? [el("dt", null, "Blocked"), el("dd", null, el("ul", null, state.blocked.slice(0, 8).map((it) => el("li", { class: "blocked" }, it)), state.blocked.length > 8 && el("li", null, `and ${state.blocked.length - 8} more`)))] : [],
       [el("dt", null, "Written"), el("dd", null, toDocument(state.file), " ", state.modified && el("span", { class: "soft" }, ago(state.modified)), " ", stale ? pill("warn", "stale") : pill("good", "fresh"))]),
   );
   return card;
@@ -86,6 +86,6 @@ function showChanges(card, told) {
   if (!told.changes.length) { card.replaceChildren(title, el("p", { class: "empty" }, "Nothing was changed through Memory Forge yet.")); return; }
   card.replaceChildren(title, el("ul", { class: "plain" }, told.changes.slice(0, 8).map((it) => el("li", { class: "row spread" },
     el("span", null, it.what, el("br"), el("small", null, ago(it.time), it.undone ? ", taken back" : "")),
-    !it.undone && !it.undoes && !it.interrupted && el("button", { type: "button", class: "quiet", onclick: () => undo(it.id), "aria-label": "Take back: " + it.what }, "Undo")))),
+    !it.undone && !it.undoes && !it.interrupted && el("button", { type: "button", class: "quiet", onclick: () => undo(it.id), "aria-label": "Undo: " + it.what }, "Undo")))),
     leftOut(told.changes.length - 8 + told.leftOut, "change"));
 }

@@ -66,7 +66,7 @@ function lineage(decisions) {
   shown.forEach((chain, row) => chain.forEach((it, column) => {
     const [x, y] = [column * (wide + gapX) + 2, row * (high + gapY) + 2];
     const clip = (text, n) => (text.length > n ? text.slice(0, n - 1) + "…" : text);
-    const link = svg("a", { href: location.hash, class: it.superseded ? "ended" : "holds", "aria-label": `${it.id || ""} ${it.title}${it.superseded ? ", replaced" : ", holds"}` },
+    const link = svg("a", { href: location.hash, class: it.superseded ? "ended" : "holds" },
       svg("rect", { x, y, width: wide, height: high, rx: 8 }),
       svg("text", { x: x + 12, y: y + 23 }, clip([it.id, it.date].filter(Boolean).join("  ·  "), 34)), svg("text", { x: x + 12, y: y + 43 }, clip(it.title, 36)));
     link.addEventListener("click", (event) => jump(event, it));
