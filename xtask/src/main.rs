@@ -118,7 +118,14 @@ fn screenshots() -> Result<()> {
     ];
     let taken = target().join("screenshots");
     let status = Command::new(env!("CARGO"))
-        .args(["test", "--package", "memory-forge", "--test", "view", "every_page"])
+        .args([
+            "test",
+            "--package",
+            "memory-forge",
+            "--test",
+            "view",
+            "every_page",
+        ])
         .env("MEMORY_FORGE_SCREENSHOTS", &taken)
         .status()?;
     ensure!(status.success(), "the tests of the page fail");

@@ -35,8 +35,8 @@ use loads::{Load, Loads};
 use source::{Place, Reader};
 
 pub use report::{Client, Finding, Item, Kind, Level, Limits, Origin, Report, Summary, View};
-pub use svg::svg;
 pub use state::{FILE as STATE_FILE, State};
+pub use svg::svg;
 
 #[derive(Clone, Copy, Debug)]
 pub struct AuditOptions<'a> {

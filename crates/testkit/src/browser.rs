@@ -133,7 +133,8 @@ impl Browser {
         };
         let answer = ask().map_err(|error| format!("{path}: {error}"))?;
         let (_, body) = answer.split_once("\r\n\r\n").unwrap_or_default();
-        let value: Value = serde_json::from_str(body).map_err(|error| format!("{error}: {body}"))?;
+        let value: Value =
+            serde_json::from_str(body).map_err(|error| format!("{error}: {body}"))?;
         match value["value"]["error"].as_str() {
             Some(error) => Err(format!("{error}: {}", value["value"]["message"])),
             None => Ok(value["value"].clone()),
@@ -196,7 +197,10 @@ impl Browser {
             }
             if start.elapsed() > PATIENCE {
                 let text = self.script("return document.body.innerText.slice(0, 3000)", &[]);
-                panic!("waited in vain for {what}: {value:?}\n{}\n{text}", self.address());
+                panic!(
+                    "waited in vain for {what}: {value:?}\n{}\n{text}",
+                    self.address()
+                );
             }
             std::thread::sleep(Duration::from_millis(40));
         }

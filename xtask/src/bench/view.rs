@@ -11,9 +11,18 @@ use serde_json::{Value, json};
 use testkit::browser::Browser;
 
 const QUESTIONS: [&str; 12] = [
-    "harbour ledger", "who signs the copper contract", "meadow", "retry of a failed signal",
-    "timber prices", "velvet orchard", "how is the lantern lit", "anchor", "bridge toll",
-    "copper and timber", "what does the granite need", "willow",
+    "harbour ledger",
+    "who signs the copper contract",
+    "meadow",
+    "retry of a failed signal",
+    "timber prices",
+    "velvet orchard",
+    "how is the lantern lit",
+    "anchor",
+    "bridge toll",
+    "copper and timber",
+    "what does the granite need",
+    "willow",
 ];
 const WORDS: [&str; 16] = [
     "harbour", "ledger", "orchard", "signal", "timber", "velvet", "copper", "meadow", "lantern",
@@ -24,7 +33,9 @@ pub(crate) fn run(rest: &[&str]) -> Result<()> {
     let (mut files, mut runs, mut binary) = (5_000, 5, None);
     let mut rest = rest.iter();
     while let Some(flag) = rest.next() {
-        let value = rest.next().with_context(|| format!("`{flag}` takes a value"))?;
+        let value = rest
+            .next()
+            .with_context(|| format!("`{flag}` takes a value"))?;
         match *flag {
             "--files" => files = value.parse()?,
             "--runs" => runs = value.parse()?,
@@ -69,15 +80,30 @@ pub(crate) fn run(rest: &[&str]) -> Result<()> {
     report("first paint", &mut paints);
     report("overview complete", &mut shown);
     for (name, place, there) in [
-        ("graph drawn", "graph", "document.querySelector('canvas') && document.querySelector('canvas').dataset.settled"),
+        (
+            "graph drawn",
+            "graph",
+            "document.querySelector('canvas') && document.querySelector('canvas').dataset.settled",
+        ),
         ("timeline", "timeline", "document.querySelector('.time')"),
-        ("list of documents", "documents", "document.querySelectorAll('tbody tr').length"),
-        ("one document", "document/knowledge/n00001.md", "document.querySelector('.prose')"),
+        (
+            "list of documents",
+            "documents",
+            "document.querySelectorAll('tbody tr').length",
+        ),
+        (
+            "one document",
+            "document/knowledge/n00001.md",
+            "document.querySelector('.prose')",
+        ),
         ("audit", "audit", "document.querySelector('.card')"),
     ] {
         let mut times = Vec::new();
         for _ in 0..runs {
-            browser.script("document.getElementById('main').replaceChildren(); location.hash = '#/none'", &[]);
+            browser.script(
+                "document.getElementById('main').replaceChildren(); location.hash = '#/none'",
+                &[],
+            );
             browser.wait_for("a pause", "return !!document.querySelector('.now')");
             let script = format!(
                 "const done = arguments[arguments.length - 1], start = performance.now(); document.getElementById('main').replaceChildren(); location.hash = '#/{place}'; (function look() {{ if ({there}) done(performance.now() - start); else requestAnimationFrame(look); }})()"
@@ -102,7 +128,10 @@ pub(crate) fn run(rest: &[&str]) -> Result<()> {
 /// How often the picture is drawn while it settles.
 fn frames(browser: &Browser) {
     browser.script("location.hash = '#/graph'", &[]);
-    browser.wait_for("the picture", "return !!document.querySelector('canvas[data-settled]')");
+    browser.wait_for(
+        "the picture",
+        "return !!document.querySelector('canvas[data-settled]')",
+    );
     let script = "const done = arguments[arguments.length - 1], gaps = []; let last = performance.now(), start = last; (function frame(now) { if (now) { gaps.push(now - last); last = now; } if (performance.now() - start < 4000) requestAnimationFrame(frame); else { gaps.sort((a, b) => a - b); done([gaps.length / 4, gaps[Math.floor(gaps.length * 0.95)]]); } })()";
     let told: Value = browser.script_later(script, &[]);
     println!(

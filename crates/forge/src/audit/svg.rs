@@ -38,7 +38,10 @@ pub fn svg(reports: &[Report]) -> String {
         bottom + 48.0
     );
     let label = first.judge.label();
-    let _ = writeln!(out, "<title>What agents load at every start, in tokens ({label})</title>");
+    let _ = writeln!(
+        out,
+        "<title>What agents load at every start, in tokens ({label})</title>"
+    );
     out.push_str("<rect width=\"100%\" height=\"100%\" fill=\"#fbfaf7\"/>\n");
     let _ = writeln!(
         out,
@@ -144,7 +147,14 @@ mod tests {
         };
         let views = Client::ALL.map(View::Client);
         let picture = svg(&run_each(&workspace, &options, &views));
-        for part in ["<svg ", "Claude Code", "Copilot CLI", "warning 2,000", "critical 5,000", "CLAUDE.md: "] {
+        for part in [
+            "<svg ",
+            "Claude Code",
+            "Copilot CLI",
+            "warning 2,000",
+            "critical 5,000",
+            "CLAUDE.md: ",
+        ] {
             assert!(picture.contains(part), "no {part}:\n{picture}");
         }
         assert!(picture.ends_with("</svg>\n"), "{picture}");

@@ -448,11 +448,7 @@ impl<'a> Writer<'a> {
         self.alt = Some(String::new());
         match found {
             Goal::File(path) if is_image(&path) => {
-                let _ = write!(
-                    self.out,
-                    "<img data-path=\"{}\" alt=\"",
-                    Escaped(&path)
-                );
+                let _ = write!(self.out, "<img data-path=\"{}\" alt=\"", Escaped(&path));
                 self.open.push("image");
             }
             _ => {

@@ -42,7 +42,12 @@ pub(crate) struct ViewArgs {
 pub(crate) fn run(args: ViewArgs, settings: &Settings, ui: &mut Ui) -> Result<Exit, CommandError> {
     let workspace = memory::workspace(settings, ui)?;
     if let Some(folder) = &args.export {
-        return export(&settings.cwd()?.join(folder), workspace.root(), settings, ui);
+        return export(
+            &settings.cwd()?.join(folder),
+            workspace.root(),
+            settings,
+            ui,
+        );
     }
     let desk = Desk::of(&workspace, settings);
     let token = serve::new_token();

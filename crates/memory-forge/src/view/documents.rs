@@ -28,9 +28,7 @@ pub(super) fn list(visit: &Visit, _: &Given) -> Result<Told, Refused> {
     let shown: Vec<Value> = known
         .documents()
         .take(MOST)
-        .map(|(index, path)| {
-            json!([path.as_str(), known.title(index), role_name(&known, index)])
-        })
+        .map(|(index, path)| json!([path.as_str(), known.title(index), role_name(&known, index)]))
         .collect();
     let left_out = all - shown.len();
     Ok(json!({ "version": 1, "documents": shown, "leftOut": left_out }).into())
@@ -74,13 +72,19 @@ pub(super) fn document(visit: &Visit, given: &Given) -> Result<Told, Refused> {
         .filter(|it| (1..=4).contains(&it.level))
         .map(|it| json!([it.level, it.title, html::heading_id(&it.title)]))
         .collect();
-    let front_matter: Vec<Value> = known.vault.file(index).note.iter()
+    let front_matter: Vec<Value> = known
+        .vault
+        .file(index)
+        .note
+        .iter()
         .flat_map(|note| note.front_matter.iter().flatten())
         .map(|(key, value)| json!([clean(key), clean(&property(value))]))
         .collect();
     let mut editable = Value::Null;
     if !cleaned.secrets.is_empty() {
-        editable = "It holds what looks like a secret, which is not shown here; edit the file itself".into();
+        editable =
+            "It holds what looks like a secret, which is not shown here; edit the file itself"
+                .into();
     }
     Ok(json!({
         "version": 1, "path": path.as_str(), "title": known.title(index),
@@ -140,7 +144,9 @@ pub(super) fn save(visit: &Visit, given: &Given) -> Result<Told, Refused> {
     read(visit, &path)?;
     let rules: Vec<&str> = secrets::find(typed).iter().map(|it| it.rule).collect();
     if let Some(rule) = rules.first() {
-        let why = format!("The text looks as if it held a secret ({rule}); nothing was written. Name the place where it is kept instead");
+        let why = format!(
+            "The text looks as if it held a secret ({rule}); nothing was written. Name the place where it is kept instead"
+        );
         return Err(Refused::new(422, why));
     }
     let what = format!("Edit `{path}` in the browser");
@@ -156,7 +162,9 @@ pub(super) fn save(visit: &Visit, given: &Given) -> Result<Told, Refused> {
     });
     let receipt = match changed {
         Err(Error::ChangedSince { .. }) => {
-            let why = format!("`{path}` was changed by somebody else since you began; nothing was written, and your text is still here");
+            let why = format!(
+                "`{path}` was changed by somebody else since you began; nothing was written, and your text is still here"
+            );
             return Err(Refused::new(409, why));
         }
         other => other?,
@@ -170,7 +178,10 @@ pub(super) fn undo(visit: &Visit, given: &Given) -> Result<Told, Refused> {
     let undone = match undone {
         Err(Error::ChangedSince { path }) => {
             let path = path.strip_prefix(visit.workspace.root()).unwrap_or(&path);
-            let why = format!("`{}` was edited after that change; nothing was restored", path.display());
+            let why = format!(
+                "`{}` was edited after that change; nothing was restored",
+                path.display()
+            );
             return Err(Refused::new(409, why));
         }
         other => other?,

@@ -175,7 +175,10 @@ fn images_in(html: &str) -> Vec<String> {
             .replace("&#39;", "'")
             .replace("&amp;", "&")
     };
-    paths.map(plain).filter(|it| html::image_kind(it).is_some()).collect()
+    paths
+        .map(plain)
+        .filter(|it| html::image_kind(it).is_some())
+        .collect()
 }
 
 fn refuse_foreign(folder: &Path, index: &OutsideFile) -> Result<(), CommandError> {
@@ -187,7 +190,13 @@ fn refuse_foreign(folder: &Path, index: &OutsideFile) -> Result<(), CommandError
             return Err(CommandError::failure(message));
         }
     };
-    let ours = || index.read_text().ok().flatten().is_some_and(|it| it.contains(MARK));
+    let ours = || {
+        index
+            .read_text()
+            .ok()
+            .flatten()
+            .is_some_and(|it| it.contains(MARK))
+    };
     match entries && !ours() {
         true => Err(CommandError::usage(format!(
             "`{}` is not empty and was not written by `view --export`",

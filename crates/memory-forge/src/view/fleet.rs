@@ -52,13 +52,21 @@ fn one(source: &Source, visit: &Visit) -> Value {
     }
     let options = AuditOptions {
         view: View::Plain,
-        tokenizer: workspace.config().audit.tokenizer.parse().unwrap_or_default(),
+        tokenizer: workspace
+            .config()
+            .audit
+            .tokenizer
+            .parse()
+            .unwrap_or_default(),
         home: None,
         now: visit.now,
     };
     let report = audit::run(&workspace, &options);
     value["tokens"] = report.summary.autoload_tokens.into();
     value["documents"] = report.summary.knowledge_files.into();
-    value["level"] = report.worst().map(|level| level.name().to_lowercase()).into();
+    value["level"] = report
+        .worst()
+        .map(|level| level.name().to_lowercase())
+        .into();
     value
 }

@@ -33,8 +33,11 @@ pub(super) fn graph(visit: &Visit, _: &Given) -> Result<Told, Refused> {
             let kind = kinds.iter().position(|it| *it == node.kind).unwrap_or(0);
             let title = node.title.as_deref().unwrap_or(&node.name);
             json!([
-                clean(title), kind, node.path.as_ref().map(|it| it.as_str()),
-                node.type_name.as_deref().map(clean), node.status.as_deref().map(clean),
+                clean(title),
+                kind,
+                node.path.as_ref().map(|it| it.as_str()),
+                node.type_name.as_deref().map(clean),
+                node.status.as_deref().map(clean),
                 node.date,
             ])
         })

@@ -77,7 +77,10 @@ impl Known {
 
     /// The documents that may be shown.
     pub(super) fn documents(&self) -> impl Iterator<Item = (u32, &RelPath)> {
-        let all = self.vault.notes().map(|(index, file, _)| (index, &file.path));
+        let all = self
+            .vault
+            .notes()
+            .map(|(index, file, _)| (index, &file.path));
         all.filter(|(_, path)| self.document(path).is_some())
     }
 

@@ -30,7 +30,9 @@ pub(super) fn overview(visit: &Visit, _: &Given) -> Result<Told, Refused> {
         installed.is_some_and(|all| {
             let mine = all.iter().filter(|it| it["client"] == client);
             mine.into_iter().any(|it| {
-                it["hooks"].as_array().is_some_and(|hooks| !hooks.is_empty())
+                it["hooks"]
+                    .as_array()
+                    .is_some_and(|hooks| !hooks.is_empty())
                     || it["sharesHooksOfClaude"] == true
             })
         })
@@ -50,7 +52,10 @@ pub(super) fn overview(visit: &Visit, _: &Given) -> Result<Told, Refused> {
     let own = visit.desk.eyes == Eyes::Own;
     let count = |level| reports[0].at(level).count();
     let root = workspace.root();
-    let name = root.file_name().map_or_else(|| "memory".to_owned(), |it| it.to_string_lossy().into_owned());
+    let name = root.file_name().map_or_else(
+        || "memory".to_owned(),
+        |it| it.to_string_lossy().into_owned(),
+    );
     let commit = git::head(root).map(|mut id| {
         id.truncate(COMMIT_DIGITS);
         id
@@ -112,7 +117,10 @@ fn tokenizer(visit: &Visit) -> Tokenizer {
 
 /// What one client loads at every start, the heaviest file first.
 fn bar(report: &Report, client: Client, briefing: u64) -> Value {
-    let own = report.items.iter().filter(|it| it.origin == Origin::Project);
+    let own = report
+        .items
+        .iter()
+        .filter(|it| it.origin == Origin::Project);
     let mut items: Vec<_> = own.filter(|it| it.judged > 0).collect();
     items.sort_by_key(|it| (std::cmp::Reverse(it.judged), it.path.as_str()));
     let total: usize = items.iter().map(|it| it.judged).sum();

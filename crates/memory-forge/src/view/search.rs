@@ -9,7 +9,9 @@ use forge::recall::{Answer, Ask, Hit, context};
 use serde_json::{Value, json};
 
 use super::{Given, Refused, Told, Visit, locked};
-use crate::commands::search::{DocumentKind, Mode, Scope, configured_mode, hit_json, mode_line, why};
+use crate::commands::search::{
+    DocumentKind, Mode, Scope, configured_mode, hit_json, mode_line, why,
+};
 use crate::commands::sources::registry;
 use crate::report::CommandError;
 
@@ -29,10 +31,16 @@ pub(super) fn search(visit: &Visit, given: &Given) -> Result<Told, Refused> {
     let mode = chosen::<Mode>(given, "mode")?;
     let kind = chosen::<DocumentKind>(given, "kind")?;
     let since = match given.get("since").filter(|it| !it.is_empty()) {
-        Some(day) => Some(day.parse().map_err(|_| Refused::new(400, "`since` is not a day"))?),
+        Some(day) => Some(
+            day.parse()
+                .map_err(|_| Refused::new(400, "`since` is not a day"))?,
+        ),
         None => None,
     };
-    let limit = given.get("limit").and_then(|it| it.parse().ok()).unwrap_or(USUAL);
+    let limit = given
+        .get("limit")
+        .and_then(|it| it.parse().ok())
+        .unwrap_or(USUAL);
     let forgotten = forget::forgotten(&visit.workspace).map_err(CommandError::from)?;
     let corrections = Corrections::read(&visit.workspace)?;
     let ask = Ask {
@@ -88,7 +96,9 @@ fn sources(visit: &Visit, ask: &Ask) -> Result<Told, Refused> {
         }
     }
     if found.is_empty() {
-        notes.push("No other workspace is registered; `memory-forge sources add` does it".to_owned());
+        notes.push(
+            "No other workspace is registered; `memory-forge sources add` does it".to_owned(),
+        );
     }
     more += results.len().saturating_sub(MOST);
     results.truncate(MOST);
@@ -109,9 +119,15 @@ fn hit(hit: &Hit, source: Option<&str>) -> Value {
     let mut value = hit_json(hit, "", false);
     let mut pieces: Vec<&str> = Vec::new();
     // Properties are shown with the document, unless there is nothing else.
-    let body = text.strip_prefix("---\n").and_then(|rest| rest.find("\n---\n"));
+    let body = text
+        .strip_prefix("---\n")
+        .and_then(|rest| rest.find("\n---\n"));
     let start = body.map_or(0, |end| end + "---\n\n---\n".len());
-    let mut at = if text[start..].trim().is_empty() { 0 } else { start };
+    let mut at = if text[start..].trim().is_empty() {
+        0
+    } else {
+        start
+    };
     at += text[at..].len() - text[at..].trim_start().len();
     for found in &hit.matches {
         if found.start < at || text.get(found.clone()).is_none() {

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use testkit::browser::Browser;
 use testkit::fetched;
 
-use crate::served::{Page, shop};
+use crate::served::{Page, named, shop};
 
 const TMP: &str = env!("CARGO_TARGET_TMPDIR");
 
@@ -38,7 +38,10 @@ fn picture(browser: &Browser, name: &str) {
 fn visit(browser: &Browser, page: &Page, place: &str, expect: &str) {
     let (origin, place) = (json!(page.origin()), json!(format!("#/{place}")));
     browser.script(&format!("if (!location.href.startsWith({origin})) throw new Error(location.href); document.getElementById('main').replaceChildren(); location.hash = '#/none'; location.hash = {place};"), &[]);
-    browser.wait_for(expect, &format!("return !!document.querySelector({})", json!(expect)));
+    browser.wait_for(
+        expect,
+        &format!("return !!document.querySelector({})", json!(expect)),
+    );
     // What comes later on a page comes too.
     browser.wait_for("the rest", "return !document.querySelector('.loading') && !document.body.innerText.includes('Asking git')");
 }
@@ -53,8 +56,13 @@ fn every_page_is_shown_and_can_be_used_by_everyone() {
     };
     let axe = std::fs::read_to_string(axe).expect("it was fetched");
     let ws = shop();
-    ws.run(&["sources", "add", "shop"]).ok();
-    let page = Page::of(&ws);
+    let root = named(&ws, "tidewater-pay");
+    let place = root.display().to_string();
+    ws.run(&["sources", "add", "tidewater-pay", &place]).ok();
+    ws.run(&["sources", "add", "another-shop"]).ok();
+    ws.run(&["sources", "set", "another-shop", "--searchable", "false"])
+        .ok();
+    let page = Page::at(&ws, &root);
     browser.prefers("light");
     browser.open(&page.address);
     let mut found = Vec::new();
@@ -70,7 +78,9 @@ fn every_page_is_shown_and_can_be_used_by_everyone() {
                 browser.wait_for("the fix", "return !!document.querySelector('.diff')");
                 picture(&browser, &format!("fix-{scheme}"));
             }
-            let script = format!("{axe}\nconst done = arguments[arguments.length - 1]; axe.run(document, {{ resultTypes: ['violations'] }}).then((it) => done(it.violations.map((v) => [v.id, v.impact, v.nodes.slice(0, 3).map((n) => n.html.slice(0, 160) + ' ' + n.failureSummary)])), (e) => done([[String(e), 'critical', []]]))");
+            let script = format!(
+                "{axe}\nconst done = arguments[arguments.length - 1]; axe.run(document, {{ resultTypes: ['violations'] }}).then((it) => done(it.violations.map((v) => [v.id, v.impact, v.nodes.slice(0, 3).map((n) => n.html.slice(0, 160) + ' ' + n.failureSummary)])), (e) => done([[String(e), 'critical', []]]))"
+            );
             let violations = browser.script_later(&script, &[]);
             for one in violations.as_array().expect("a list") {
                 if matches!(one[1].as_str(), Some("serious" | "critical")) {
@@ -101,12 +111,21 @@ fn every_page_is_shown_and_can_be_used_by_everyone() {
 fn check_requests(browser: &Browser, page: &Page) {
     let ours = format!("{}/", page.origin());
     let requests = browser.requests();
-    assert!(requests.iter().any(|it| it.starts_with(&ours)), "{requests:?}");
+    assert!(
+        requests.iter().any(|it| it.starts_with(&ours)),
+        "{requests:?}"
+    );
     for address in &requests {
-        let own = address.starts_with(&ours) || address.starts_with(&format!("blob:{}", page.origin()));
-        let none = address.starts_with("data:") || address.starts_with("about:") || address.starts_with("chrome:");
+        let own =
+            address.starts_with(&ours) || address.starts_with(&format!("blob:{}", page.origin()));
+        let none = address.starts_with("data:")
+            || address.starts_with("about:")
+            || address.starts_with("chrome:");
         assert!(own || none, "asked for {address}");
-        assert!(!address.contains(page.token()), "the token left the page: {address}");
+        assert!(
+            !address.contains(page.token()),
+            "the token left the page: {address}"
+        );
     }
 }
 
@@ -124,7 +143,10 @@ fn a_person_finds_edits_and_takes_back() {
 
     // Search as you type, by keyboard alone.
     browser.keys("body", "/");
-    browser.wait_for("the field", "return document.activeElement && document.activeElement.type === 'search'");
+    browser.wait_for(
+        "the field",
+        "return document.activeElement && document.activeElement.type === 'search'",
+    );
     browser.keys("main input[type=search]", "partial refund");
     browser.wait_for("results", "return document.querySelector('#results').dataset.for === 'partial refund' && document.querySelectorAll('.hit mark').length > 0");
     browser.click("input[name=explain]");
@@ -132,18 +154,35 @@ fn a_person_finds_edits_and_takes_back() {
     assert!(browser.text(".why").contains("BM25"));
     picture(&browser, "explain-light");
     browser.click("#results .hit h3 a");
-    browser.wait_for("the document", "return location.hash.startsWith('#/document/') && !!document.querySelector('.prose')");
+    browser.wait_for(
+        "the document",
+        "return location.hash.startsWith('#/document/') && !!document.querySelector('.prose')",
+    );
 
     // Edit, save, undo.
     let before = ws.read("knowledge/reconciliation.md");
-    visit(&browser, &page, "document/knowledge/reconciliation.md", "#edit");
-    browser.wait_for("the image", "const it = document.querySelector('.prose img'); return it && it.naturalWidth === 40");
+    visit(
+        &browser,
+        &page,
+        "document/knowledge/reconciliation.md",
+        "#edit",
+    );
+    browser.wait_for(
+        "the image",
+        "const it = document.querySelector('.prose img'); return it && it.naturalWidth === 40",
+    );
     browser.keys("body", "e");
-    browser.keys("textarea", "\u{e009}\u{e010}\u{e009}Written in a browser.\n");
+    browser.keys(
+        "textarea",
+        "\u{e009}\u{e010}\u{e009}Written in a browser.\n",
+    );
     picture(&browser, "edit-light");
     browser.click("#save");
     browser.wait_for("the new text", "return document.querySelector('.prose') && document.querySelector('.prose').innerText.includes('Written in a browser.')");
-    assert_eq!(ws.read("knowledge/reconciliation.md"), format!("{before}Written in a browser.\n"));
+    assert_eq!(
+        ws.read("knowledge/reconciliation.md"),
+        format!("{before}Written in a browser.\n")
+    );
     browser.click(".toast button");
     browser.wait_for("the old text", "return document.querySelector('.prose') && !document.querySelector('.prose').innerText.includes('Written in a browser.')");
     assert_eq!(ws.read("knowledge/reconciliation.md"), before);
@@ -152,26 +191,50 @@ fn a_person_finds_edits_and_takes_back() {
     visit(&browser, &page, "document/knowledge/refunds.md", "#edit");
     browser.click("#edit");
     browser.keys("textarea", "Mine. ");
-    ws.write("knowledge/refunds.md", "# Refunds\n\nRewritten by a colleague.\n");
+    ws.write(
+        "knowledge/refunds.md",
+        "# Refunds\n\nRewritten by a colleague.\n",
+    );
     browser.click("#save");
     browser.wait_for("the refusal", "const it = document.querySelector('[role=alert]'); return it && !it.hidden && it.innerText.includes('somebody else')");
     let typed = browser.script("return document.querySelector('textarea').value", &[]);
-    assert!(typed.as_str().is_some_and(|it| it.starts_with("Mine. ")), "{typed}");
-    assert_eq!(ws.read("knowledge/refunds.md"), "# Refunds\n\nRewritten by a colleague.\n");
+    assert!(
+        typed.as_str().is_some_and(|it| it.starts_with("Mine. ")),
+        "{typed}"
+    );
+    assert_eq!(
+        ws.read("knowledge/refunds.md"),
+        "# Refunds\n\nRewritten by a colleague.\n"
+    );
     browser.script("unsaved = () => false", &[]);
 
     // A click on a node opens its document.
     visit(&browser, &page, "graph", "canvas[data-settled=true]");
     browser.fill("input[name=find]", "ledger");
-    browser.wait_for("one node", "return document.querySelector('[role=status]').innerText.startsWith('1 node')");
-    browser.wait_for("it stands still", "return !!document.querySelector('canvas[data-settled=true]')");
+    browser.wait_for(
+        "one node",
+        "return document.querySelector('[role=status]').innerText.startsWith('1 node')",
+    );
+    browser.wait_for(
+        "it stands still",
+        "return !!document.querySelector('canvas[data-settled=true]')",
+    );
     browser.click("canvas");
-    browser.wait_for("its document", "return location.hash === '#/document/knowledge/ledger.md'");
+    browser.wait_for(
+        "its document",
+        "return location.hash === '#/document/knowledge/ledger.md'",
+    );
 
     // The past of a document.
-    browser.wait_for("history", "return !!document.querySelector('#history button')");
+    browser.wait_for(
+        "history",
+        "return !!document.querySelector('#history button')",
+    );
     browser.click("#history button");
-    browser.wait_for("the past", "return document.body.innerText.includes('As of 2026-01-12')");
+    browser.wait_for(
+        "the past",
+        "return document.body.innerText.includes('As of 2026-01-12')",
+    );
 
     // A finding's fix, applied and taken back.
     let before = ws.read("CLAUDE.md");
@@ -187,13 +250,21 @@ fn a_person_finds_edits_and_takes_back() {
     // Keys and colours.
     visit(&browser, &page, "overview", ".now .next");
     browser.keys("body", "gt");
-    browser.wait_for("the timeline", "return location.hash === '#/timeline' && !!document.querySelector('.time')");
+    browser.wait_for(
+        "the timeline",
+        "return location.hash === '#/timeline' && !!document.querySelector('.time')",
+    );
     browser.keys("body", "?");
     browser.wait_for("the keys", "return document.getElementById('keys').open");
     picture(&browser, "keys-light");
     browser.script("document.getElementById('keys').close()", &[]);
     browser.prefers("light");
-    let paper = || browser.script("return getComputedStyle(document.documentElement).backgroundColor", &[]);
+    let paper = || {
+        browser.script(
+            "return getComputedStyle(document.documentElement).backgroundColor",
+            &[],
+        )
+    };
     let light = paper();
     browser.click("#theme");
     browser.click("#theme");
@@ -205,7 +276,10 @@ fn a_person_finds_edits_and_takes_back() {
     browser.script("sessionStorage.clear()", &[]);
     browser.script("token = null; tabs.close();", &[]);
     browser.script("location.hash = '#/overview'", &[]);
-    browser.wait_for("the refusal", "return document.body.innerText.includes('This tab has no key')");
+    browser.wait_for(
+        "the refusal",
+        "return document.body.innerText.includes('This tab has no key')",
+    );
 }
 
 /// Everything that was ever used to run a script from a text.
@@ -249,28 +323,60 @@ fn a_hostile_document_runs_nothing_and_asks_nobody() {
     };
     let ws = shop();
     ws.write("knowledge/hostile.md", HOSTILE);
-    let huge = format!("<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"100000000\" height=\"100000000\" onload=\"parent.ran=25\"><script>parent.ran=26</script><image href=\"https://evil.example/a.png\"/>{}</svg>", "<g>".repeat(200) + &"</g>".repeat(200));
+    let huge = format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"100000000\" height=\"100000000\" onload=\"parent.ran=25\"><script>parent.ran=26</script><image href=\"https://evil.example/a.png\"/>{}</svg>",
+        "<g>".repeat(200) + &"</g>".repeat(200)
+    );
     ws.write("knowledge/picture.svg", huge);
-    ws.write("knowledge/<img src=x onerror=ran=27>.md", "# <script>window.ran = 28</script>\n\nLeads to [[hostile]].\n");
+    ws.write(
+        "knowledge/<img src=x onerror=ran=27>.md",
+        "# <script>window.ran = 28</script>\n\nLeads to [[hostile]].\n",
+    );
     ws.git(&["add", "--all"]);
     ws.commit_at("<script>window.ran = 29</script>", "2026-02-27T09:00:00Z");
-    ws.run(&["mind", "set", "--next", "<img src=x onerror='window.ran=30'>", "--phase", "<script>window.ran=31</script>"]).ok();
-    ws.run(&["mind", "decide", "<svg onload=window.ran=32>", "-d", "<script>window.ran=33</script>"]).ok();
+    ws.run(&[
+        "mind",
+        "set",
+        "--next",
+        "<img src=x onerror='window.ran=30'>",
+        "--phase",
+        "<script>window.ran=31</script>",
+    ])
+    .ok();
+    ws.run(&[
+        "mind",
+        "decide",
+        "<svg onload=window.ran=32>",
+        "-d",
+        "<script>window.ran=33</script>",
+    ])
+    .ok();
     let page = Page::of(&ws);
     browser.open(&page.address);
     for (place, expect) in PAGES.iter().copied().chain([
         ("document/knowledge/hostile.md", "#history button"),
         ("search?q=window.ran&explain=1&mode=text", ".hit"),
-        ("document/knowledge/%3Cimg%20src%3Dx%20onerror%3Dran%3D27%3E.md", ".prose"),
+        (
+            "document/knowledge/%3Cimg%20src%3Dx%20onerror%3Dran%3D27%3E.md",
+            ".prose",
+        ),
     ]) {
         if place == "fleet" {
             continue;
         }
         visit(&browser, &page, place, expect);
-        let hit = browser.script("return window.ran === undefined ? 'nothing' : String(window.ran)", &[]);
+        let hit = browser.script(
+            "return window.ran === undefined ? 'nothing' : String(window.ran)",
+            &[],
+        );
         assert_eq!(hit, "nothing", "{place}");
     }
-    visit(&browser, &page, "document/knowledge/hostile.md", "#history button");
+    visit(
+        &browser,
+        &page,
+        "document/knowledge/hostile.md",
+        "#history button",
+    );
     // Whatever can be clicked is clicked, and whatever can be hovered hovered.
     browser.script("for (const it of document.querySelectorAll('.prose *')) { it.dispatchEvent(new MouseEvent('mouseover', { bubbles: true })); if (it.tagName === 'A' && !it.classList.contains('outside')) it.setAttribute('data-clicked', it.getAttribute('href')); }", &[]);
     let strange = browser.script(
@@ -279,12 +385,22 @@ fn a_hostile_document_runs_nothing_and_asks_nobody() {
     );
     assert_eq!(strange, Value::Array(Vec::new()));
     browser.click("#history button");
-    browser.wait_for("the past", "return document.body.innerText.includes('As of')");
-    let hit = browser.script("return window.ran === undefined ? 'nothing' : String(window.ran)", &[]);
+    browser.wait_for(
+        "the past",
+        "return document.body.innerText.includes('As of')",
+    );
+    let hit = browser.script(
+        "return window.ran === undefined ? 'nothing' : String(window.ran)",
+        &[],
+    );
     assert_eq!(hit, "nothing");
     picture(&browser, "hostile-light");
     check_requests(&browser, &page);
-    let refused: Vec<String> = browser.console().into_iter().filter(|it| it.contains("Content Security Policy")).collect();
+    let refused: Vec<String> = browser
+        .console()
+        .into_iter()
+        .filter(|it| it.contains("Content Security Policy"))
+        .collect();
     // The policy is the second wall: the first one held if it was never asked.
     assert_eq!(refused, Vec::<String>::new());
 }

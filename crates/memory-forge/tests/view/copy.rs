@@ -9,7 +9,10 @@ use crate::served::shop;
 fn a_copy_holds_no_secret_and_nothing_private() {
     let ws = shop();
     let key = format!("AKIA{}", "Q3EGV7XJ2M5KD8WN");
-    ws.write("knowledge/deploy.md", format!("# Deploy\n\nWith the key {key} it works.\n"));
+    ws.write(
+        "knowledge/deploy.md",
+        format!("# Deploy\n\nWith the key {key} it works.\n"),
+    );
     ws.write("knowledge/leads.md", "# Leads\n\nSee [[private.local]].\n");
     let output = ws.run(&["view", "--export", "site"]);
     assert!(output.ok().contains("site/index.html"), "{output}");
@@ -47,18 +50,48 @@ fn a_copy_works_from_the_disk() {
     let index = ws.path("site/index.html").display().to_string();
     browser.open(&format!("file://{index}"));
     assert!(browser.text(".now .next").contains("reconciliation"));
-    for (page, expect) in [("graph", "#main .stage"), ("timeline", ".lineage svg"), ("audit", ".finding"), ("documents", "tbody tr")] {
+    for (page, expect) in [
+        ("graph", "#main .stage"),
+        ("timeline", ".lineage svg"),
+        ("audit", ".finding"),
+        ("documents", "tbody tr"),
+    ] {
         browser.click(&format!("nav a[data-page={page}]"));
-        browser.wait_for(page, &format!("return !!document.querySelector({expect:?})"));
+        browser.wait_for(
+            page,
+            &format!("return !!document.querySelector({expect:?})"),
+        );
     }
     browser.click("nav a[data-page=search]");
     browser.fill("main input[type=search]", "idempotency");
-    browser.wait_for("a result", "return document.querySelectorAll('.hit').length > 0");
+    browser.wait_for(
+        "a result",
+        "return document.querySelectorAll('.hit').length > 0",
+    );
     browser.click(".hit h3 a");
-    browser.wait_for("the document", "return location.hash.startsWith('#/document/') && !!document.querySelector('.prose')");
-    assert_eq!(browser.script("return document.querySelectorAll('#edit').length", &[]), 0);
-    let beyond: Vec<String> = browser.requests().into_iter().filter(|it| !["file:", "data:", "chrome:"].iter().any(|own| it.starts_with(own))).collect();
+    browser.wait_for(
+        "the document",
+        "return location.hash.startsWith('#/document/') && !!document.querySelector('.prose')",
+    );
+    assert_eq!(
+        browser.script("return document.querySelectorAll('#edit').length", &[]),
+        0
+    );
+    let beyond: Vec<String> = browser
+        .requests()
+        .into_iter()
+        .filter(|it| {
+            !["file:", "data:", "chrome:"]
+                .iter()
+                .any(|own| it.starts_with(own))
+        })
+        .collect();
     assert_eq!(beyond, Vec::<String>::new());
     let console = browser.console();
-    assert!(console.iter().all(|it| !it.contains("SEVERE") && !it.contains("Refused")), "{console:?}");
+    assert!(
+        console
+            .iter()
+            .all(|it| !it.contains("SEVERE") && !it.contains("Refused")),
+        "{console:?}"
+    );
 }

@@ -22,9 +22,15 @@ fn with_page(ask: impl FnOnce(SocketAddr) + Send + 'static) {
         let echo = |asked: Asked| Reply {
             status: 200,
             kind: "text/plain; charset=utf-8",
-            body: format!("{:?} {} {} {}", asked.method, asked.name, asked.query, asked.body.len())
-                .into_bytes()
-                .into(),
+            body: format!(
+                "{:?} {} {} {}",
+                asked.method,
+                asked.name,
+                asked.query,
+                asked.body.len()
+            )
+            .into_bytes()
+            .into(),
         };
         let door = Arc::new(Door {
             token: TOKEN.to_owned(),
@@ -44,7 +50,9 @@ fn with_page(ask: impl FnOnce(SocketAddr) + Send + 'static) {
         let asked = asking.await;
         drop(done);
         let ended = tokio::time::timeout(Duration::from_secs(10), serving).await;
-        ended.expect("it ends when told").expect("it does not panic");
+        ended
+            .expect("it ends when told")
+            .expect("it does not panic");
         asked.expect("what was expected came");
     });
 }
@@ -80,7 +88,11 @@ fn data_needs_the_token_and_the_page_does_not() {
         check(address, &get("/api/overview"), "401");
         let wrong = "\r\nAuthorization: Bearer a token for testz";
         check(address, &(get("/api/overview") + wrong), "401");
-        check(address, &get("/api/overview?token=a%20token%20for%20tests"), "401");
+        check(
+            address,
+            &get("/api/overview?token=a%20token%20for%20tests"),
+            "401",
+        );
         let cookie = "\r\nCookie: token=a token for tests";
         check(address, &(get("/api/overview") + cookie), "401");
         let (_, body) = ask(address, &(get("/api/a?q=b") + SHOWN), b"");
@@ -91,11 +103,26 @@ fn data_needs_the_token_and_the_page_does_not() {
 #[test]
 fn there_is_nothing_but_the_page_and_its_data() {
     with_page(|address| {
-        for path in ["/.git/config", "/assets/", "/../etc/passwd", "/index.html/", "//", "/api"] {
-            check(address, &format!("GET {path} HTTP/1.1\r\nHost: localhost{SHOWN}"), "404");
+        for path in [
+            "/.git/config",
+            "/assets/",
+            "/../etc/passwd",
+            "/index.html/",
+            "//",
+            "/api",
+        ] {
+            check(
+                address,
+                &format!("GET {path} HTTP/1.1\r\nHost: localhost{SHOWN}"),
+                "404",
+            );
         }
         for method in ["PUT", "DELETE", "OPTIONS", "HEAD"] {
-            check(address, &format!("{method} / HTTP/1.1\r\nHost: localhost{SHOWN}"), "405");
+            check(
+                address,
+                &format!("{method} / HTTP/1.1\r\nHost: localhost{SHOWN}"),
+                "405",
+            );
         }
         check(address, "POST / HTTP/1.1\r\nHost: localhost", "405");
     });
@@ -105,19 +132,36 @@ fn there_is_nothing_but_the_page_and_its_data() {
 fn other_names_and_other_pages_are_refused_even_with_the_token() {
     with_page(|address| {
         let port = address.port();
-        let get = |host: &str, more: &str| {
-            format!("GET /api/a HTTP/1.1\r\nHost: {host}{SHOWN}{more}")
-        };
+        let get =
+            |host: &str, more: &str| format!("GET /api/a HTTP/1.1\r\nHost: {host}{SHOWN}{more}");
         check(address, &get("127.0.0.1", ""), "200");
         check(address, &get("evil.example", ""), "403");
         check(address, &get(&format!("evil.example:{port}"), ""), "403");
         let from = |origin: &str| format!("\r\nOrigin: {origin}");
-        check(address, &get("127.0.0.1", &from(&format!("http://127.0.0.1:{port}"))), "200");
-        for origin in ["null", "http://evil.example", "http://127.0.0.1:1", "file://"] {
+        check(
+            address,
+            &get("127.0.0.1", &from(&format!("http://127.0.0.1:{port}"))),
+            "200",
+        );
+        for origin in [
+            "null",
+            "http://evil.example",
+            "http://127.0.0.1:1",
+            "file://",
+        ] {
             check(address, &get("127.0.0.1", &from(origin)), "403");
         }
-        for (site, status) in [("same-origin", "200"), ("none", "200"), ("cross-site", "403"), ("same-site", "403")] {
-            check(address, &get("127.0.0.1", &format!("\r\nSec-Fetch-Site: {site}")), status);
+        for (site, status) in [
+            ("same-origin", "200"),
+            ("none", "200"),
+            ("cross-site", "403"),
+            ("same-site", "403"),
+        ] {
+            check(
+                address,
+                &get("127.0.0.1", &format!("\r\nSec-Fetch-Site: {site}")),
+                status,
+            );
         }
     });
 }
@@ -127,7 +171,11 @@ fn what_writes_is_json_and_not_too_long() {
     with_page(|address| {
         let post = format!("POST /api/save HTTP/1.1\r\nHost: 127.0.0.1{SHOWN}");
         check(address, &post, "415");
-        check(address, &format!("{post}\r\nContent-Type: text/plain"), "415");
+        check(
+            address,
+            &format!("{post}\r\nContent-Type: text/plain"),
+            "415",
+        );
         let json = format!("{post}\r\nContent-Type: application/json; charset=utf-8");
         let (_, body) = ask(address, &json, b"{}");
         assert_eq!(body, "Post save  2");
@@ -160,7 +208,11 @@ fn every_answer_forbids_what_a_page_must_not_do() {
     with_page(|address| {
         let paths = ["/", "/nothing", "/api/a"];
         for path in paths {
-            let (head, _) = ask(address, &format!("GET {path} HTTP/1.1\r\nHost: localhost"), b"");
+            let (head, _) = ask(
+                address,
+                &format!("GET {path} HTTP/1.1\r\nHost: localhost"),
+                b"",
+            );
             for (name, value) in HEADERS {
                 let line = format!("{name}: {value}").to_ascii_lowercase();
                 assert!(head.contains(&line), "{path}: no {name}\n{head}");

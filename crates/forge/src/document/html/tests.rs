@@ -61,10 +61,22 @@ fn check_allowed(html: &str) {
 
 #[test]
 fn markdown_becomes_html() {
-    check("# A *b*\n\nc **d** `e<f`", "<h1 id=\"h-a-b\">A <em>b</em></h1>\n<p>c <strong>d</strong> <code>e&lt;f</code></p>");
-    check("```rust\nlet a = \"<b>\";\n```", "<pre tabindex=\"0\" data-language=\"rust\"><code>let a = &quot;&lt;b&gt;&quot;;\n</code></pre>");
-    check("3. a\n4. b", "<ol start=\"3\">\n<li>a</li>\n<li>b</li>\n</ol>");
-    check("- [x] a", "<ul>\n<li><span class=\"task done\" title=\"done\">☑</span> a</li>\n</ul>");
+    check(
+        "# A *b*\n\nc **d** `e<f`",
+        "<h1 id=\"h-a-b\">A <em>b</em></h1>\n<p>c <strong>d</strong> <code>e&lt;f</code></p>",
+    );
+    check(
+        "```rust\nlet a = \"<b>\";\n```",
+        "<pre tabindex=\"0\" data-language=\"rust\"><code>let a = &quot;&lt;b&gt;&quot;;\n</code></pre>",
+    );
+    check(
+        "3. a\n4. b",
+        "<ol start=\"3\">\n<li>a</li>\n<li>b</li>\n</ol>",
+    );
+    check(
+        "- [x] a",
+        "<ul>\n<li><span class=\"task done\" title=\"done\">☑</span> a</li>\n</ul>",
+    );
     check(
         "|a|b|\n|-|-:|\n|1|2|",
         "<div class=\"table\" tabindex=\"0\"><table>\n<thead><tr><th scope=\"col\">a</th><th scope=\"col\" class=\"right\">b</th></tr></thead><tbody>\n<tr><td>1</td><td class=\"right\">2</td></tr>\n</tbody></table></div>",
@@ -78,23 +90,45 @@ fn front_matter_is_no_part_of_it() {
 
 #[test]
 fn links_lead_into_the_page() {
-    check("[[tides]]", "<p><a class=\"wiki\" href=\"#/document/knowledge/tides.md\">tides</a></p>");
-    check("a [[tides#High water|b]] c", "<p>a <a class=\"wiki\" href=\"#/document/knowledge/tides.md?at=h-high-water\">b</a> c</p>");
-    check("[x](tides.md#low)", "<p><a href=\"#/document/knowledge/tides.md?at=h-low\">x</a></p>");
-    check("[[nowhere]]", "<p><span class=\"missing\" title=\"There is no such document\">nowhere</span></p>");
+    check(
+        "[[tides]]",
+        "<p><a class=\"wiki\" href=\"#/document/knowledge/tides.md\">tides</a></p>",
+    );
+    check(
+        "a [[tides#High water|b]] c",
+        "<p>a <a class=\"wiki\" href=\"#/document/knowledge/tides.md?at=h-high-water\">b</a> c</p>",
+    );
+    check(
+        "[x](tides.md#low)",
+        "<p><a href=\"#/document/knowledge/tides.md?at=h-low\">x</a></p>",
+    );
+    check(
+        "[[nowhere]]",
+        "<p><span class=\"missing\" title=\"There is no such document\">nowhere</span></p>",
+    );
     check("`[[tides]]`", "<p><code>[[tides]]</code></p>");
     check(
         "<https://a.example/?b&c>",
         "<p><a class=\"outside\" rel=\"noopener noreferrer\" target=\"_blank\" href=\"https://a.example/?b&amp;c\">https://a.example/?b&amp;c</a></p>",
     );
-    check("| [[tides\\|t]] |\n|-|", "<div class=\"table\" tabindex=\"0\"><table>\n<thead><tr><th scope=\"col\"><a class=\"wiki\" href=\"#/document/knowledge/tides.md\">t</a></th></tr></thead><tbody>\n</tbody></table></div>");
+    check(
+        "| [[tides\\|t]] |\n|-|",
+        "<div class=\"table\" tabindex=\"0\"><table>\n<thead><tr><th scope=\"col\"><a class=\"wiki\" href=\"#/document/knowledge/tides.md\">t</a></th></tr></thead><tbody>\n</tbody></table></div>",
+    );
 }
 
 #[test]
 fn what_could_run_is_text_or_nothing() {
-    check("<script>alert(1)</script>", "<pre class=\"raw\" tabindex=\"0\">&lt;script&gt;alert(1)&lt;/script&gt;</pre>");
-    check("a <img src=x onerror=alert(1)> b", "<p>a <code class=\"raw\">&lt;img src=x onerror=alert(1)&gt;</code> b</p>");
-    let dropped = "<p><span class=\"dropped\" title=\"This kind of address is not followed\">x</span></p>";
+    check(
+        "<script>alert(1)</script>",
+        "<pre class=\"raw\" tabindex=\"0\">&lt;script&gt;alert(1)&lt;/script&gt;</pre>",
+    );
+    check(
+        "a <img src=x onerror=alert(1)> b",
+        "<p>a <code class=\"raw\">&lt;img src=x onerror=alert(1)&gt;</code> b</p>",
+    );
+    let dropped =
+        "<p><span class=\"dropped\" title=\"This kind of address is not followed\">x</span></p>";
     for address in [
         "javascript:alert(1)",
         "JaVaScRiPt:alert(1)",
@@ -113,12 +147,19 @@ fn what_could_run_is_text_or_nothing() {
 
 #[test]
 fn images_are_paths_of_the_workspace_or_their_description() {
-    check("![a \"map\"](map.svg)", "<p><img data-path=\"knowledge/map.svg\" alt=\"a &quot;map&quot;\"></p>");
-    let dropped = "<p><span class=\"dropped\" title=\"Only images of this workspace are shown\">a</span></p>";
+    check(
+        "![a \"map\"](map.svg)",
+        "<p><img data-path=\"knowledge/map.svg\" alt=\"a &quot;map&quot;\"></p>",
+    );
+    let dropped =
+        "<p><span class=\"dropped\" title=\"Only images of this workspace are shown\">a</span></p>";
     check("![a](https://evil.example/pixel.png)", dropped);
     check("![a](data:image/svg+xml,x)", dropped);
     check("![a](tides.md)", dropped);
-    check("![a [b](c) *d*](map.svg)", "<p><img data-path=\"knowledge/map.svg\" alt=\"a b d\"></p>");
+    check(
+        "![a [b](c) *d*](map.svg)",
+        "<p><img data-path=\"knowledge/map.svg\" alt=\"a b d\"></p>",
+    );
 }
 
 #[test]
@@ -138,11 +179,54 @@ fn deep_nesting_is_shown_as_it_was_written() {
 /// Pieces of which hostile and ordinary documents are made.
 fn piece() -> impl Strategy<Value = String> {
     let fragments = [
-        "<script>", "</script>", "<img src=x onerror=a>", "<svg/onload=a>", "javascript:a",
-        "data:text/html,", "[x](", "![x](", ")", "[[", "]]", "[[tides]]", "![[map.svg]]", "|",
-        "\n", "\n\n", "- ", "> ", "# ", "```\n", "`", "*", "**", "<!--", "-->", "&lt;", "&#60;",
-        "\"", "'", "<", ">", "\\", "[a]: javascript:b\n", "[a]", "<a href=\"", "\r", "\0", "|-|\n",
-        "[^1]", "[^1]: ", "- [x] ", "1. ", "~~", "---\n", "<b", "&quot;", "é", "\u{202e}",
+        "<script>",
+        "</script>",
+        "<img src=x onerror=a>",
+        "<svg/onload=a>",
+        "javascript:a",
+        "data:text/html,",
+        "[x](",
+        "![x](",
+        ")",
+        "[[",
+        "]]",
+        "[[tides]]",
+        "![[map.svg]]",
+        "|",
+        "\n",
+        "\n\n",
+        "- ",
+        "> ",
+        "# ",
+        "```\n",
+        "`",
+        "*",
+        "**",
+        "<!--",
+        "-->",
+        "&lt;",
+        "&#60;",
+        "\"",
+        "'",
+        "<",
+        ">",
+        "\\",
+        "[a]: javascript:b\n",
+        "[a]",
+        "<a href=\"",
+        "\r",
+        "\0",
+        "|-|\n",
+        "[^1]",
+        "[^1]: ",
+        "- [x] ",
+        "1. ",
+        "~~",
+        "---\n",
+        "<b",
+        "&quot;",
+        "é",
+        "\u{202e}",
     ];
     prop_oneof![
         4 => prop::sample::select(fragments.to_vec()).prop_map(str::to_owned),

@@ -137,7 +137,7 @@ function diffOf(diff) {
   const names = { "+": "add", "-": "del", "@": "hunk" };
   return el("div", { class: "diff", tabindex: "0", role: "group", "aria-label": "Changes" },
     runs(diff.rows).map((run) => {
-      const lines = run.map(([sign, text]) => el("div", { class: names[sign] || "" }, el("span", { class: "sign" }, sign), text));
+      const lines = run.map(([sign, text]) => el("div", { class: names[sign] || "" }, sign === "@" ? sign + text : [el("span", { class: "sign" }, sign), text]));
       // A long run of one kind says little after its first lines.
       return lines.length > 16 ? [lines.slice(0, 8), el("details", { class: names[run[0][0]] || "" }, el("summary", null, `${several(lines.length - 8, "line")} more`), lines.slice(8))] : lines;
     }),
@@ -176,7 +176,7 @@ async function go() {
   const found = pages.find((it) => it.name === at.name) || pages[0];
   document.title = found.title + " · Memory Forge";
   for (const link of document.querySelectorAll("#nav a")) {
-    if (link.dataset.page === found.name) link.setAttribute("aria-current", "page"); else link.removeAttribute("aria-current");
+    if (link.dataset.page === (found.name === "document" ? "documents" : found.name)) link.setAttribute("aria-current", "page"); else link.removeAttribute("aria-current");
   }
   const waiting = setTimeout(() => { if (turn === mine) main.replaceChildren(el("p", { class: "loading", role: "status" }, "Reading …")); }, 150);
   try {
