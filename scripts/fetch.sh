@@ -1,4 +1,4 @@
-# Sourced by clients.sh and mcp-tools.sh: packages of npm, pinned, checked
+# Sourced by clients.sh, mcp-tools.sh and browser.sh: packages of npm, pinned, checked
 # against a sum, and unpacked once. Nothing here fails; what cannot be had is
 # told as a reason.
 

@@ -8,6 +8,7 @@ pub(crate) mod links;
 pub(crate) mod recall;
 mod sets;
 pub(crate) mod speed;
+pub(crate) mod view;
 pub(crate) mod warm;
 
 use std::path::{Path, PathBuf};

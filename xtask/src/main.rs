@@ -37,6 +37,8 @@ Commands:
       Measure how well closets alone find files, beside full text
   bench links [--runs N]
       Measure `links check` against reading the files, and `links suggest` on 10,000 notes
+  bench view [--files N] [--runs N] [--binary FILE]
+      Measure the page over 5,000 documents in Chromium
   bench embed
       Measure the built-in model
   soak crash [--only NAME] [--threads N] [--binary FILE]
@@ -55,6 +57,8 @@ Commands:
       Try inputs that nobody would write, N CPU minutes for each target
   fuzz keep [TARGET]...
       Put the small ones of those that reached something new into `fuzz/corpus`
+  screenshots
+      Take the pictures of `docs/images` anew
   dist [--target TARGET]... [--binary FILE] [--out FOLDER]
       Make what a release publishes: archives, npm packages, a Homebrew formula
   mcpb [--binary FILE]
@@ -79,6 +83,7 @@ fn main() -> ExitCode {
         ["bench", "recall", rest @ ..] => bench::recall::run(rest),
         ["bench", "closets", rest @ ..] => bench::closets::run(rest),
         ["bench", "links", rest @ ..] => bench::links::run(rest),
+        ["bench", "view", rest @ ..] => bench::view::run(rest),
         ["bench", "embed"] => bench_embed::run(),
         ["soak", "crash", rest @ ..] => soak::crash(rest),
         ["soak", "story", rest @ ..] => soak::story(rest),
@@ -88,6 +93,7 @@ fn main() -> ExitCode {
         ["soak", "caps", rest @ ..] => soak::caps(rest),
         ["fuzz", "keep", rest @ ..] => fuzz::keep(rest),
         ["fuzz", rest @ ..] => fuzz::run(rest),
+        ["screenshots"] => screenshots(),
         ["dist", rest @ ..] => dist::run(rest),
         ["mcpb", rest @ ..] => mcpb::run(rest),
         ["reference"] => reference::run(),
@@ -106,6 +112,39 @@ fn main() -> ExitCode {
             ExitCode::from(1)
         }
     }
+}
+
+/// The tests of the page take pictures on their way; those that the
+/// documentation shows are kept.
+fn screenshots() -> Result<()> {
+    const KEPT: [&str; 6] = [
+        "overview-light",
+        "overview-dark",
+        "search-light",
+        "graph-dark",
+        "timeline-light",
+        "document-phone-light",
+    ];
+    let taken = target().join("screenshots");
+    let status = Command::new(env!("CARGO"))
+        .args([
+            "test",
+            "--package",
+            "memory-forge",
+            "--test",
+            "view",
+            "every_page",
+        ])
+        .env("MEMORY_FORGE_SCREENSHOTS", &taken)
+        .status()?;
+    ensure!(status.success(), "the tests of the page fail");
+    let images = repository().join("docs/images");
+    std::fs::create_dir_all(&images)?;
+    for name in KEPT {
+        let name = format!("{name}.png");
+        std::fs::copy(taken.join(&name), images.join(format!("view-{name}")))?;
+    }
+    Ok(())
 }
 
 /// Where cargo builds.

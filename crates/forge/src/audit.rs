@@ -23,6 +23,8 @@ mod loads;
 mod opencode;
 mod plain;
 pub mod plugin;
+pub mod trend;
+mod svg;
 mod repeats;
 mod report;
 mod skills;
@@ -34,6 +36,7 @@ use source::{Place, Reader};
 
 pub use report::{Client, Finding, Item, Kind, Level, Limits, Origin, Report, Summary, View};
 pub use state::{FILE as STATE_FILE, State};
+pub use svg::svg;
 
 #[derive(Clone, Copy, Debug)]
 pub struct AuditOptions<'a> {

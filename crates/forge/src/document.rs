@@ -14,10 +14,12 @@ mod lines;
 mod links;
 mod normal;
 mod plain;
+mod retyped;
 mod tables;
 mod turns;
 mod unmerged;
 mod walk;
+pub mod html;
 pub mod when;
 
 #[cfg(test)]
@@ -27,8 +29,9 @@ pub use dates::{DateMention, day_of, own_date};
 pub use edit::{Edit, EditError, apply};
 pub use front_matter::{FrontMatter, Value, YamlError, yaml};
 pub use inert::{inert_block, inert_line};
-pub use links::{Link, LinkKind, percent_decoded};
+pub use links::{Link, LinkKind, percent_decoded, percent_encoded};
 pub use normal::{content_hash, normalise};
+pub use retyped::{for_a_box, retyped, version};
 pub use tables::{Cell, Row, Table, cell_shown, cell_text};
 pub use turns::{Voice, turn};
 pub use unmerged::unmerged;

@@ -19,6 +19,7 @@ mod walk;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use export::escaped;
 pub use export::{dot, graphml};
 pub use markdown::{PATH as GRAPH_FILE, refresh, render_markdown};
 pub use svg::{MOST_NODES, svg};

@@ -91,6 +91,7 @@ pub(crate) enum Command {
     Consolidate(commands::consolidate::ConsolidateArgs),
     Sources(commands::sources::SourcesArgs),
     Mcp(commands::mcp::McpArgs),
+    View(commands::view::ViewArgs),
     Closets(commands::closets::ClosetsArgs),
     Links(commands::links::LinksArgs),
     Graph(commands::graph::GraphArgs),

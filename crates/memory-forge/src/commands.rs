@@ -39,6 +39,7 @@ pub(crate) mod stats;
 pub(crate) mod status;
 pub(crate) mod uninstall;
 pub(crate) mod upgrade;
+pub(crate) mod view;
 
 use crate::cli::Command;
 use crate::report::{CommandError, Exit};
@@ -73,6 +74,7 @@ fn dispatch(command: Command, settings: &Settings, ui: &mut Ui) -> Result<Exit, 
         Command::Consolidate(args) => consolidate::run(args, settings, ui),
         Command::Sources(args) => sources::run(args, settings, ui),
         Command::Mcp(args) => mcp::run(args, settings, ui),
+        Command::View(args) => view::run(args, settings, ui),
         Command::Closets(args) => closets::run(args, settings, ui),
         Command::Links(args) => links::run(args, settings, ui),
         Command::Graph(args) => graph::run(args, settings, ui),

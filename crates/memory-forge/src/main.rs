@@ -15,6 +15,7 @@ mod report;
 mod settings;
 mod setup;
 mod ui;
+mod view;
 
 use std::process::ExitCode;
 

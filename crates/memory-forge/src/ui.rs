@@ -193,7 +193,8 @@ impl Ui {
         self.flush()
     }
 
-    fn flush(&mut self) -> Result<(), CommandError> {
+    /// For what runs on after its first result.
+    pub(crate) fn flush(&mut self) -> Result<(), CommandError> {
         self.stdout
             .flush()
             .map_err(|error| CommandError::output(&error))
@@ -397,6 +398,26 @@ pub(crate) fn cut(text: &str, most: usize) -> String {
         kept.push(c);
     }
     format!("{}…", kept.trim_end())
+}
+
+/// The hunks of a unified diff without styles: ` `, `-`, `+`, `@` or `\\` and
+/// the line.
+pub(crate) fn plain_diff(old: &str, new: &str) -> String {
+    let diff = TextDiff::from_lines(old, new);
+    let mut text = String::new();
+    for hunk in diff.unified_diff().context_radius(3).iter_hunks() {
+        text.push_str(&format!("{}\n", hunk.header()));
+        for change in hunk.iter_changes() {
+            let sign = match change.tag() {
+                ChangeTag::Equal => ' ',
+                ChangeTag::Delete => '-',
+                ChangeTag::Insert => '+',
+            };
+            let line = change.value().trim_end_matches(['\r', '\n']);
+            text.push_str(&format!("{sign}{}\n", printable(line)));
+        }
+    }
+    text
 }
 
 /// Text from a file, safe to show on a terminal: control characters other than

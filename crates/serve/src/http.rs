@@ -55,7 +55,7 @@ pub struct HttpOptions {
     pub token: String,
 }
 
-type Answer = Response<BoxBody<Bytes, Infallible>>;
+pub(crate) type Answer = Response<BoxBody<Bytes, Infallible>>;
 
 /// Serves `/mcp` on 127.0.0.1 until a signal comes. `make` gives a handler for
 /// each session, and for each request of the era without sessions; `ready` is
@@ -83,18 +83,32 @@ where
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).await;
         let listener = listener.map_err(|source| Error::Bind { port, source })?;
         ready(listener.local_addr().map_err(Error::Start)?);
-        serve(listener, Door::new(make, options.token), async {
-            let _ = stop.await;
-        })
-        .await;
+        let door = Arc::new(Door::new(make, options.token));
+        let answer = {
+            let door = door.clone();
+            move |request| {
+                let door = door.clone();
+                async move { door.answer(request).await }
+            }
+        };
+        serve(listener, answer, stop, door.end()).await;
         Ok(())
     });
     runtime.shutdown_background();
     served
 }
 
-async fn serve<H: ServerHandler>(listener: TcpListener, door: Door<H>, stop: impl Future) {
-    let door = Arc::new(door);
+/// Takes connections and has their requests answered, until `stop`; then `end`
+/// is waited for, and for a while what is still under way.
+pub(crate) async fn serve<F, A>(
+    listener: TcpListener,
+    answer: F,
+    stop: impl Future,
+    end: impl Future<Output = ()>,
+) where
+    F: Fn(Request<Incoming>) -> A + Clone + Send + 'static,
+    A: Future<Output = Answer> + Send + 'static,
+{
     let places = Arc::new(Semaphore::new(CONNECTIONS));
     let (ending, ended) = watch::channel(false);
     let mut connections = JoinSet::new();
@@ -111,7 +125,7 @@ async fn serve<H: ServerHandler>(listener: TcpListener, door: Door<H>, stop: imp
         };
         match accepted {
             Ok((stream, place)) => {
-                let connection = connection(stream, door.clone(), ended.clone());
+                let connection = connection(stream, answer.clone(), ended.clone());
                 connections.spawn(async move {
                     connection.await;
                     drop(place);
@@ -126,20 +140,20 @@ async fn serve<H: ServerHandler>(listener: TcpListener, door: Door<H>, stop: imp
         }
     }
     let _ = ending.send(true);
-    door.end().await;
+    end.await;
     let all = async { while connections.join_next().await.is_some() {} };
     let _ = tokio::time::timeout(LAST_ANSWERS, all).await;
 }
 
-async fn connection<H: ServerHandler>(
-    stream: TcpStream,
-    door: Arc<Door<H>>,
-    mut ended: watch::Receiver<bool>,
-) {
+async fn connection<F, A>(stream: TcpStream, answer: F, mut ended: watch::Receiver<bool>)
+where
+    F: Fn(Request<Incoming>) -> A,
+    A: Future<Output = Answer>,
+{
     let _ = stream.set_nodelay(true);
     let service = service_fn(move |request| {
-        let door = door.clone();
-        async move { Ok::<_, Infallible>(door.answer(request).await) }
+        let answer = answer(request);
+        async move { Ok::<_, Infallible>(answer.await) }
     });
     let mut connection = std::pin::pin!(
         hyper::server::conn::http1::Builder::new()
@@ -202,11 +216,8 @@ impl<H: ServerHandler> Door<H> {
     /// The answer to a request that goes no further.
     fn refused<B>(&self, request: &Request<B>) -> Option<Answer> {
         let headers = request.headers();
-        if !host_is_loopback(request.uri(), headers) {
-            return Some(refusal(
-                StatusCode::FORBIDDEN,
-                "Host is not a loopback name",
-            ));
+        if let Some(refused) = not_loopback(request.uri(), headers) {
+            return Some(refused);
         }
         if !origin_is_loopback(headers) {
             return Some(refusal(
@@ -223,14 +234,7 @@ impl<H: ServerHandler> Door<H> {
             refused.headers_mut().insert(WWW_AUTHENTICATE, challenge);
             return Some(refused);
         }
-        // Nobody waits for what would be refused in the end.
-        let length = headers.get(CONTENT_LENGTH).and_then(|it| it.to_str().ok());
-        let length = length.and_then(|it| it.trim().parse::<u128>().ok());
-        if length.is_some_and(|length| length > MAX_MESSAGE as u128) {
-            let why = "The message is too long";
-            return Some(refusal(StatusCode::PAYLOAD_TOO_LARGE, why));
-        }
-        None
+        announced_too_long(headers, MAX_MESSAGE)
     }
 
     /// Notes the use of a session. Gives the one that has to go for it.
@@ -271,7 +275,21 @@ fn session(headers: &HeaderMap) -> Option<SessionId> {
     Some(id.into())
 }
 
-fn refusal(status: StatusCode, why: &'static str) -> Answer {
+/// The answer to a request that called us by another name.
+pub(crate) fn not_loopback(uri: &Uri, headers: &HeaderMap) -> Option<Answer> {
+    let why = "Host is not a loopback name";
+    (!host_is_loopback(uri, headers)).then(|| refusal(StatusCode::FORBIDDEN, why))
+}
+
+/// Nobody waits for what would be refused in the end.
+pub(crate) fn announced_too_long(headers: &HeaderMap, most: usize) -> Option<Answer> {
+    let length = headers.get(CONTENT_LENGTH).and_then(|it| it.to_str().ok());
+    let length = length.and_then(|it| it.trim().parse::<u128>().ok())?;
+    let why = "The message is too long";
+    (length > most as u128).then(|| refusal(StatusCode::PAYLOAD_TOO_LARGE, why))
+}
+
+pub(crate) fn refusal(status: StatusCode, why: &'static str) -> Answer {
     let body = Full::new(Bytes::from_static(why.as_bytes())).boxed();
     let mut answer = Response::new(body);
     *answer.status_mut() = status;
@@ -317,7 +335,7 @@ fn authority_is_loopback(authority: &str) -> bool {
     name_fits && port.is_some_and(|port| port.parse::<u16>().is_ok())
 }
 
-fn shows(headers: &HeaderMap, token: &str) -> bool {
+pub(crate) fn shows(headers: &HeaderMap, token: &str) -> bool {
     let mut values = headers.get_all(AUTHORIZATION).iter();
     let (Some(value), None) = (values.next(), values.next()) else {
         return false;

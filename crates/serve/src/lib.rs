@@ -1,14 +1,16 @@
-//! An MCP handler on standard input and output, or on loopback HTTP. It knows
-//! the protocol's wires and nothing of memory; standard output carries protocol
+//! An MCP handler on standard input and output, or on loopback HTTP, and a page
+//! for a person's browser. It knows wires and nothing of memory; standard output carries protocol
 //! alone, and no address but the loopback's is ever used.
 
 mod ends;
 mod framing;
 mod http;
+mod page;
 mod scan;
 mod stdio;
 
 pub use http::{HttpOptions, http};
+pub use page::{Asked, Asset, Method, PageOptions, Reply, page};
 pub use stdio::stdio;
 
 /// The longest message that is taken, on either wire.
@@ -57,7 +59,7 @@ fn runtime() -> Result<tokio::runtime::Runtime, Error> {
 /// closed standard error is no reason to stop.
 fn log(line: std::fmt::Arguments) {
     use std::io::Write;
-    let _ = writeln!(std::io::stderr(), "memory-forge mcp: {line}");
+    let _ = writeln!(std::io::stderr(), "memory-forge: {line}");
 }
 
 #[cfg(test)]

@@ -816,6 +816,13 @@ pub static SCENARIOS: &[Scenario] = &[
         ..PLAIN
     },
     Scenario {
+        name: "view",
+        files: MIND,
+        run: &["view", "--export", "site"],
+        several: true,
+        ..PLAIN
+    },
+    Scenario {
         name: "export native",
         files: MIND,
         home: "//- .claude/projects/[slug]/memory/MEMORY.md\n- [Mine](mine.md) — stays\n",

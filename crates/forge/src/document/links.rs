@@ -391,6 +391,18 @@ fn is_url(destination: &str) -> bool {
     })
 }
 
+/// A text as a part of an address: [`percent_decoded`] gives it back.
+pub fn percent_encoded(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for byte in text.bytes() {
+        match byte {
+            it if it.is_ascii_alphanumeric() || b"-._~/".contains(&it) => out.push(it.into()),
+            it => out.push_str(&format!("%{it:02X}")),
+        }
+    }
+    out
+}
+
 /// A path of a link with `%20` and the like as the characters they stand for.
 pub fn percent_decoded(text: &str) -> Cow<'_, str> {
     if !text.contains('%') {

@@ -33,7 +33,13 @@ pub(super) struct Outline {
 
 /// Containers in containers beyond this depth are no longer a text that a
 /// person wrote, and every line behind them costs the parser time for each.
-const MAX_DEPTH: usize = 200;
+pub(super) const MAX_DEPTH: usize = 200;
+
+/// The dialect: CommonMark, with what everybody adds to it.
+pub(super) const OPTIONS: Options = Options::ENABLE_TABLES
+    .union(Options::ENABLE_FOOTNOTES)
+    .union(Options::ENABLE_STRIKETHROUGH)
+    .union(Options::ENABLE_TASKLISTS);
 
 /// `source` is the text with every lone CR as LF, so that offsets are those of
 /// the text and the parser sees lines where a person does.
@@ -125,12 +131,8 @@ impl<'a> Walk<'a> {
     }
 
     fn run(mut self) -> Outline {
-        let options = Options::ENABLE_TABLES
-            | Options::ENABLE_FOOTNOTES
-            | Options::ENABLE_STRIKETHROUGH
-            | Options::ENABLE_TASKLISTS;
         let base = self.body.start;
-        let events = Parser::new_ext(&self.source[self.body.clone()], options).into_offset_iter();
+        let events = Parser::new_ext(&self.source[self.body.clone()], OPTIONS).into_offset_iter();
         for (_, definition) in events.reference_definitions().iter() {
             self.out.opaque.push(shift(definition.span.clone(), base));
         }

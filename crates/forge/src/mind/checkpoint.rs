@@ -119,6 +119,12 @@ impl Mind<'_> {
     }
 
     /// Copies by name, which is by time.
+    /// The copies that are kept, oldest first, by the time in their names.
+    pub fn checkpoints(&self) -> Vec<RelPath> {
+        let folder = RelPath::new(FOLDER).and_then(|it| it.join("checkpoints"));
+        folder.map_or_else(|_| Vec::new(), |folder| self.copies(&folder))
+    }
+
     fn copies(&self, folder: &RelPath) -> Vec<RelPath> {
         let entries = fs::read_dir(self.workspace.absolute(folder));
         let mut copies: Vec<RelPath> = entries

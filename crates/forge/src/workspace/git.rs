@@ -69,6 +69,61 @@ pub fn tree_at(root: &Path, rev_or_date: &str) -> Result<Rev, Error> {
     })
 }
 
+/// A commit as a list of them shows it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Commit {
+    pub id: String,
+    pub date: Timestamp,
+    pub author: String,
+    pub subject: String,
+}
+
+/// The latest commits, newest first: all of them, or those that changed one
+/// file. Merges count by their first parent. Empty where nothing was committed.
+pub fn log(root: &Path, path: Option<&RelPath>, most: usize) -> Result<Vec<Commit>, Error> {
+    require_repository(root)?;
+    if head(root).is_none() {
+        return Ok(Vec::new());
+    }
+    let most = format!("--max-count={most}");
+    let mut args = vec![
+        "log",
+        "-z",
+        "--first-parent",
+        "--no-color",
+        "--format=%H%x1f%ct%x1f%an%x1f%s",
+        &most,
+        "HEAD",
+        "--",
+    ];
+    args.push(path.map_or(".", RelPath::as_str));
+    let listing = checked(git(root, &args)?)?;
+    let listing = String::from_utf8_lossy(&listing);
+    let commits = listing.split('\0').filter_map(|line| {
+        let mut parts = line.splitn(4, '\u{1f}');
+        let id = parts.next().filter(|id| is_id(id))?.to_owned();
+        let date = parts.next()?.parse().ok()?;
+        Some(Commit {
+            id,
+            date: Timestamp::from_second(date).ok()?,
+            author: parts.next()?.to_owned(),
+            subject: parts.next()?.to_owned(),
+        })
+    });
+    Ok(commits.collect())
+}
+
+/// What a file held in a commit; none where it had none of this name.
+pub fn file_at(root: &Path, commit: &str, path: &RelPath) -> Result<Option<Vec<u8>>, Error> {
+    require_id(commit)?;
+    let name = format!("{commit}:./{path}");
+    let found = git(root, &["rev-parse", "--verify", "--quiet", &name])?;
+    if !found.status.success() {
+        return Ok(None);
+    }
+    Ok(blobs(root, &[line(found)?])?.pop())
+}
+
 /// The files of that state in a folder, with the ids of their content. An empty
 /// prefix means all; symlinks, submodules and names that are not UTF-8 are left
 /// out.

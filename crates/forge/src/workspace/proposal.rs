@@ -44,6 +44,25 @@ impl Proposal {
         self.files.is_empty() && self.moves.is_empty()
     }
 
+    /// Names these very changes: what somebody looked at is what they agree to.
+    pub fn version(&self) -> String {
+        let mut hasher = blake3::Hasher::new();
+        let mut add = |text: &str| {
+            hasher.update(&(text.len() as u64).to_le_bytes());
+            hasher.update(text.as_bytes());
+        };
+        for Move { from, to } in &self.moves {
+            add(from.as_str());
+            add(to.as_str());
+        }
+        for file in &self.files {
+            add(file.path.as_str());
+            add(file.before.as_deref().unwrap_or("\0"));
+            add(&file.after);
+        }
+        hasher.finalize().to_hex()[..32].to_owned()
+    }
+
     /// The text that a file would have, when it is among those to change.
     pub fn after(&self, path: &RelPath) -> Option<&str> {
         let file = self.files.iter().find(|file| file.path == *path)?;

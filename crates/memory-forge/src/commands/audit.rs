@@ -27,6 +27,7 @@ Examples:
   memory-forge audit
   memory-forge audit --client codex
   memory-forge audit --ci warning      Exit with 1 at a warning or worse
+  memory-forge audit --client all --svg > audit.svg
   memory-forge audit --plugin ./plugin  What a plugin costs, part by part")]
 pub(crate) struct AuditArgs {
     /// Count as this client loads; without it, the plain view of all files
@@ -45,6 +46,10 @@ pub(crate) struct AuditArgs {
     /// Exit with 1 at this level or worse [without a value: critical]
     #[arg(long, value_name = "LEVEL", num_args = 0..=1, default_missing_value = "critical")]
     pub(crate) ci: Option<Level>,
+
+    /// Draw what is loaded and the limits as a picture, for a README
+    #[arg(long, conflicts_with_all = ["json", "ci", "plugin"])]
+    pub(crate) svg: bool,
 
     /// Print the result as JSON
     #[arg(long)]
@@ -142,10 +147,13 @@ pub(crate) fn run(args: AuditArgs, settings: &Settings, ui: &mut Ui) -> Result<E
     let counting = ui.busy("Counting tokens");
     let reports = audit::run_each(&workspace, &options, &views);
     drop(counting);
+    if args.svg {
+        ui.print(&audit::svg(&reports))?;
+        return Ok(Exit::Success);
+    }
     let findings = merged(&reports);
     match (&reports[..], args.json) {
-        ([report], true) => ui.json(&json::one(report, &findings))?,
-        (several, true) => ui.json(&json::several(several, &findings))?,
+        (reports, true) => ui.json(&as_json(reports))?,
         ([report], false) => {
             match report.view {
                 View::Plain => show_files(report, ui)?,
@@ -162,6 +170,15 @@ pub(crate) fn run(args: AuditArgs, settings: &Settings, ui: &mut Ui) -> Result<E
     let worst = reports.iter().filter_map(Report::worst).max();
     let failed = args.ci.is_some_and(|level| level.reached_by(worst));
     Ok(if failed { Exit::Failure } else { Exit::Success })
+}
+
+/// One report or several, as programs read them.
+pub(crate) fn as_json(reports: &[Report]) -> serde_json::Value {
+    let findings = merged(reports);
+    match reports {
+        [report] => json::one(report, &findings),
+        several => json::several(several, &findings),
+    }
 }
 
 /// What the next audit compares with. A folder that cannot be written is no

@@ -108,7 +108,7 @@ pub(crate) enum Scope {
 
 impl Scope {
     /// The scopes of the index to look in; none means all of them.
-    fn scopes(self) -> Vec<&'static str> {
+    pub(crate) fn scopes(self) -> Vec<&'static str> {
         match self {
             Scope::Knowledge => vec!["knowledge", "routing"],
             Scope::State => vec!["state"],
@@ -118,7 +118,7 @@ impl Scope {
         }
     }
 
-    fn asked(self) -> Asked {
+    pub(crate) fn asked(self) -> Asked {
         match self {
             Scope::State => Asked::State,
             Scope::Closets => Asked::Maps,
@@ -129,7 +129,7 @@ impl Scope {
 }
 
 impl Mode {
-    fn recall(self) -> recall::Mode {
+    pub(crate) fn recall(self) -> recall::Mode {
         match self {
             Mode::Hybrid => recall::Mode::Hybrid,
             Mode::Text => recall::Mode::Text,
@@ -139,7 +139,7 @@ impl Mode {
 }
 
 impl DocumentKind {
-    fn index(self) -> forge::index::Kind {
+    pub(crate) fn index(self) -> forge::index::Kind {
         match self {
             DocumentKind::Skill => forge::index::Kind::Skill,
             DocumentKind::Knowledge => forge::index::Kind::Knowledge,
@@ -466,7 +466,7 @@ fn highlighted(text: &str, start: usize, matches: &[std::ops::Range<usize>]) -> 
     out
 }
 
-fn mode_line(answer: &Answer) -> String {
+pub(crate) fn mode_line(answer: &Answer) -> String {
     let (embedded, all) = answer.embedded;
     match answer.mode {
         recall::Mode::Text => "full text".to_owned(),
@@ -479,7 +479,7 @@ fn mode_line(answer: &Answer) -> String {
     }
 }
 
-fn why(hit: &Hit) -> String {
+pub(crate) fn why(hit: &Hit) -> String {
     let e = &hit.evidence;
     let mut parts = vec![format!("score {:.3}", hit.score)];
     if let Some(rank) = e.text_rank {
@@ -541,7 +541,7 @@ pub(crate) fn thousandths(value: f32) -> f64 {
     (f64::from(value) * 1000.0).round() / 1000.0
 }
 
-fn hit_json(hit: &Hit, text: &str, cut: bool) -> serde_json::Value {
+pub(crate) fn hit_json(hit: &Hit, text: &str, cut: bool) -> serde_json::Value {
     let p = &hit.passage;
     let e = &hit.evidence;
     let mut value = serde_json::json!({

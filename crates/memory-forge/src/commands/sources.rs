@@ -113,7 +113,7 @@ pub(crate) fn run(
 }
 
 /// The registry of whoever runs this.
-pub(super) fn registry(settings: &Settings) -> Result<Registry, CommandError> {
+pub(crate) fn registry(settings: &Settings) -> Result<Registry, CommandError> {
     let home = settings.home.as_deref().ok_or_else(|| {
         CommandError::failure("There is no home folder, and so no registry of sources")
             .hint("Set `HOME`")

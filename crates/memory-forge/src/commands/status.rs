@@ -58,7 +58,7 @@ const WIDEST: usize = 120;
 /// Labels stand in a column of their own.
 const LABEL: usize = 11;
 
-struct Status {
+pub(crate) struct Status {
     state_file: String,
     state: Result<Option<State>, String>,
     /// How long ago the state was written, where it counts as stale.
@@ -91,7 +91,7 @@ struct IndexState {
 }
 
 impl Status {
-    fn gather(around: &Surroundings<'_>) -> Status {
+    pub(crate) fn gather(around: &Surroundings<'_>) -> Status {
         let (workspace, now) = (around.workspace, around.settings.now);
         let mind = Mind::open(workspace).shown();
         let state = mind.state().map_err(|error| error.to_string());
@@ -284,7 +284,7 @@ impl Status {
         clients.filter(|&client| with_hooks(client) > 1).collect()
     }
 
-    fn json(&self) -> Value {
+    pub(crate) fn json(&self) -> Value {
         let state = match &self.state {
             Ok(Some(state)) => json!({
                 "file": self.state_file,

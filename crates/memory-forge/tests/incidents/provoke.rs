@@ -159,6 +159,7 @@ pub(crate) const COMMANDS: &[(&str, i32)] = &[
     ("sources|add", 0),
     ("sources|list", 0),
     ("mcp|--list", 0),
+    ("view|--export|site", 0),
     ("closets|build", 0),
     ("closets|check", 0),
     ("closets|show|beans", 0),

@@ -23,6 +23,7 @@ const COMMANDS: &[&str] = &[
     "consolidate",
     "sources",
     "mcp",
+    "view",
     "closets",
     "links",
     "graph",

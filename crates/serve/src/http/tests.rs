@@ -28,9 +28,16 @@ fn with_server(ask: impl FnOnce(SocketAddr) + Send + 'static) {
         let listener = listener.expect("a port is free");
         let address = listener.local_addr().expect("it is bound");
         let asking = tokio::task::spawn_blocking(move || ask(address));
-        let door = Door::new(|| Plain, TOKEN.to_owned());
+        let door = Arc::new(Door::new(|| Plain, TOKEN.to_owned()));
         let (done, stop) = tokio::sync::oneshot::channel::<()>();
-        let serving = tokio::spawn(serve(listener, door, stop));
+        let serving = tokio::spawn(async move {
+            let ending = door.clone();
+            let answer = move |request| {
+                let door = door.clone();
+                async move { door.answer(request).await }
+            };
+            serve(listener, answer, stop, ending.end()).await;
+        });
         let asked = asking.await;
         drop(done);
         let ended = tokio::time::timeout(Duration::from_secs(10), serving).await;

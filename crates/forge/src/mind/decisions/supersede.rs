@@ -78,6 +78,14 @@ impl Mind<'_> {
             .collect())
     }
 
+    /// The decisions in the order of the file, each with the number of the one
+    /// that replaced it, where that is said.
+    pub fn lineage(&self) -> Result<Vec<(Decision, Option<usize>)>, Error> {
+        let all = self.decisions()?;
+        let by = successors(&all);
+        Ok(all.into_iter().zip(by).collect())
+    }
+
     /// Where each decision stands in its file, and what became of it.
     pub fn decided(&self) -> Result<Vec<Decided>, Error> {
         let Some(document) = self.document(File::Decisions)? else {

@@ -1,0 +1,130 @@
+//! What agents would have loaded at earlier commits: the weight of memory over
+//! time. It asks git and reads nothing of the work tree.
+
+use std::collections::HashMap;
+
+use jiff::Timestamp;
+
+use crate::tokens::Tokenizer;
+use crate::workspace::{Error, RelPath, Role, Workspace, git, role};
+
+/// One commit.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Point {
+    pub commit: String,
+    pub date: Timestamp,
+    pub subject: String,
+    /// Files that some client loads at start, and their tokens, counted whole.
+    pub files: usize,
+    pub tokens: usize,
+    /// Documents of the knowledge.
+    pub documents: usize,
+}
+
+/// Commits that are looked through for `most` points.
+const REACH: usize = 2_000;
+/// A file that is longer counts as its beginning, as in every other count of
+/// what nobody reads whole.
+const LONGEST: usize = 1_000_000;
+
+/// At most so many commits of the last 2,000, oldest first, evenly apart and
+/// the newest among them; and how many there were.
+pub fn trend(
+    workspace: &Workspace,
+    tokenizer: Tokenizer,
+    most: usize,
+) -> Result<(Vec<Point>, usize), Error> {
+    let root = workspace.root();
+    let commits = git::log(root, None, REACH)?;
+    let mut points = Vec::new();
+    // Most commits leave most of these files alone.
+    let mut counted: HashMap<String, usize> = HashMap::new();
+    for commit in spread(&commits, most) {
+        let rev = git::tree_at(root, &commit.id)?;
+        let mut point = Point {
+            commit: commit.id.clone(),
+            date: commit.date,
+            subject: commit.subject.clone(),
+            files: 0,
+            tokens: 0,
+            documents: 0,
+        };
+        for (path, blob) in git::files_at(root, &rev, "")? {
+            let Ok(path) = RelPath::new(&path) else {
+                continue;
+            };
+            match role(&path, &[]) {
+                Role::Knowledge => point.documents += 1,
+                Role::Autoload if path.as_str().ends_with(".md") => {
+                    point.files += 1;
+                    point.tokens += match counted.get(&blob) {
+                        Some(tokens) => *tokens,
+                        None => {
+                            let bytes = git::blobs(root, &[&blob])?.pop().unwrap_or_default();
+                            let bytes = &bytes[..bytes.len().min(LONGEST)];
+                            let tokens = tokenizer.count(&String::from_utf8_lossy(bytes));
+                            counted.insert(blob, tokens);
+                            tokens
+                        }
+                    };
+                }
+                _ => {}
+            }
+        }
+        points.push(point);
+    }
+    points.reverse();
+    Ok((points, commits.len()))
+}
+
+/// `most` of them, the first and the last included.
+fn spread<T>(all: &[T], most: usize) -> impl Iterator<Item = &T> {
+    let count = all.len().min(most.max(1));
+    (0..count).map(move |index| match count {
+        1 => &all[0],
+        count => &all[index * (all.len() - 1) / (count - 1)],
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn points_are_spread_from_the_first_to_the_last() {
+        let all: Vec<u8> = (0..10).collect();
+        let check = |most, expect: &[u8]| {
+            let found: Vec<u8> = spread(&all, most).copied().collect();
+            assert_eq!(found, expect, "{most}");
+        };
+        check(20, &[0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
+        check(4, &[0, 3, 6, 9]);
+        check(1, &[0]);
+        assert_eq!(spread(&[0_u8; 0], 4).count(), 0);
+    }
+
+    #[test]
+    fn a_file_that_grew_shows_in_the_trend() {
+        let files = testkit::TestWorkspace::files(
+            "
+            //- CLAUDE.md
+            Be brief.
+            //- knowledge/a.md
+            # A
+            ",
+        );
+        files.git_init();
+        files.commit("first");
+        files.write("CLAUDE.md", &"Be brief, and be kind.\n".repeat(20));
+        files.write("knowledge/b.md", "# B\n");
+        files.commit("second");
+        let workspace = Workspace::open(files.root()).expect("it is a folder");
+        let (points, all) = trend(&workspace, Tokenizer::O200k, 10).expect("git answers");
+        assert_eq!(all, 2);
+        let subjects: Vec<&str> = points.iter().map(|it| it.subject.as_str()).collect();
+        assert_eq!(subjects, ["first", "second"]);
+        assert!(points[0].tokens < points[1].tokens, "{points:?}");
+        assert_eq!((points[0].documents, points[1].documents), (1, 2));
+        assert_eq!(points[1].files, 1);
+    }
+}

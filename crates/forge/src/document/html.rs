@@ -1,0 +1,546 @@
+//! A document as HTML for a page: elements and attributes of a closed list,
+//! written here one by one.
+//!
+//! Whatever a file says is text. Its own HTML is shown and never passed on,
+//! addresses that could run something are dropped, and an image is a path for
+//! the page to ask for, never an address that a browser would load.
+
+use std::fmt::Write as _;
+use std::ops::Range;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use pulldown_cmark::{Alignment, CodeBlockKind, Event, LinkType, Parser, Tag, TagEnd};
+
+use super::links::percent_encoded;
+use super::walk::{MAX_DEPTH, OPTIONS};
+use super::{Document, Link, LinkKind, lines, plain};
+
+/// The elements that can occur, and for each its attributes.
+pub const ALLOWED: &[(&str, &[&str])] = &[
+    ("h1", &["id"]),
+    ("h2", &["id"]),
+    ("h3", &["id"]),
+    ("h4", &["id"]),
+    ("h5", &["id"]),
+    ("h6", &["id"]),
+    ("p", &[]),
+    ("em", &[]),
+    ("strong", &[]),
+    ("del", &[]),
+    ("sup", &[]),
+    ("code", &["class"]),
+    ("pre", &["class", "data-language", "tabindex"]),
+    ("blockquote", &[]),
+    ("ul", &[]),
+    ("ol", &["start"]),
+    ("li", &["class"]),
+    ("table", &[]),
+    ("thead", &[]),
+    ("tbody", &[]),
+    ("tr", &[]),
+    ("th", &["class", "scope"]),
+    ("td", &["class"]),
+    ("hr", &[]),
+    ("br", &[]),
+    ("span", &["class", "title"]),
+    ("div", &["class", "tabindex"]),
+    ("a", &["href", "class", "rel", "target"]),
+    ("img", &["data-path", "alt"]),
+];
+
+/// What a link leads to, as far as the caller knows.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Goal {
+    /// A file of the workspace.
+    File(String),
+    /// Nothing that is there.
+    Missing,
+}
+
+/// A document as HTML, and what was left out of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Html {
+    pub html: String,
+    /// The bytes of the text behind the cut; 0 where all of it is there.
+    pub left_out: usize,
+}
+
+/// Renders the body of a document. `goal` tells what a link or an image leads
+/// to; of more than `most` bytes the rest is left out, at the end of a block.
+pub fn html(document: &Document, goal: &dyn Fn(&Link) -> Goal, most: usize) -> Html {
+    let body = cut(document, most);
+    let left_out = document.body.end - body.end;
+    // As when it was parsed: deep nesting and a panic in the parser cost the
+    // document its form and nothing else.
+    let source = &document.text[body.clone()];
+    let rendered = (plain::nesting(source) <= MAX_DEPTH)
+        .then(|| {
+            let write = AssertUnwindSafe(|| Writer::new(document, body.clone(), goal).run());
+            catch_unwind(write).ok()
+        })
+        .flatten();
+    let html = rendered.unwrap_or_else(|| format!("<pre class=\"raw\">{}</pre>", Escaped(source)));
+    Html { html, left_out }
+}
+
+/// The body, or as many of its top-level blocks as fit.
+fn cut(document: &Document, most: usize) -> Range<usize> {
+    let body = document.body.clone();
+    if body.len() <= most {
+        return body;
+    }
+    let limit = body.start + most;
+    let ends = document.blocks.iter().map(|block| block.span.end);
+    let whole = ends.take_while(|end| *end <= limit).max();
+    let mut end = whole.filter(|end| *end > body.start).unwrap_or(limit);
+    while !document.text.is_char_boundary(end) {
+        end -= 1;
+    }
+    body.start..end
+}
+
+/// The id that a heading gets: of our own name space, so that no text can take
+/// the name of a part of the page.
+pub fn heading_id(title: &str) -> String {
+    let mut id = String::from("h-");
+    for character in title.chars().flat_map(char::to_lowercase) {
+        match character {
+            it if it.is_alphanumeric() => id.push(it),
+            _ if id.ends_with('-') => {}
+            _ => id.push('-'),
+        }
+    }
+    id.trim_end_matches('-').to_owned()
+}
+
+struct Writer<'a> {
+    document: &'a Document,
+    body: Range<usize>,
+    goal: &'a dyn Fn(&Link) -> Goal,
+    out: String,
+    /// The wikilinks of the text, which the parser does not know.
+    wiki: Vec<&'a Link>,
+    /// What closes each open link or image.
+    open: Vec<&'static str>,
+    /// Inside of an image, whose text is its description.
+    alt: Option<String>,
+    /// Where the title of an open heading begins in the output, and its text.
+    heading: Option<(usize, String)>,
+    columns: Vec<Alignment>,
+    column: usize,
+    in_head: bool,
+}
+
+impl<'a> Writer<'a> {
+    fn new(document: &'a Document, body: Range<usize>, goal: &'a dyn Fn(&Link) -> Goal) -> Self {
+        let is_wiki = |link: &&Link| matches!(link.kind, LinkKind::Wiki | LinkKind::Embed);
+        Writer {
+            document,
+            goal,
+            out: String::with_capacity(body.len() * 3 / 2),
+            wiki: document.links.iter().filter(is_wiki).collect(),
+            body,
+            open: Vec::new(),
+            alt: None,
+            heading: None,
+            columns: Vec::new(),
+            column: 0,
+            in_head: false,
+        }
+    }
+
+    fn run(mut self) -> String {
+        // Lone carriage returns end lines here as they did when it was parsed.
+        let source = lines::with_line_feeds(&self.document.text[self.body.clone()]);
+        let start = self.body.start;
+        for (event, span) in Parser::new_ext(&source, OPTIONS).into_offset_iter() {
+            self.event(event, span.start + start..span.end + start);
+        }
+        self.out
+    }
+
+    fn event(&mut self, event: Event<'_>, span: Range<usize>) {
+        match event {
+            Event::Start(tag) => self.start(tag, span),
+            Event::End(tag) => self.end(tag),
+            Event::Text(text) => self.text(&text, span),
+            Event::Code(code) => match &mut self.alt {
+                Some(alt) => alt.push_str(&code),
+                None => {
+                    self.titled(&code);
+                    let _ = write!(self.out, "<code>{}</code>", Escaped(&code));
+                }
+            },
+            Event::Html(html) => {
+                let _ = write!(self.out, "{}", Escaped(&html));
+            }
+            Event::InlineHtml(html) if self.alt.is_none() => {
+                let _ = write!(self.out, "<code class=\"raw\">{}</code>", Escaped(&html));
+            }
+            Event::SoftBreak => self.plain("\n"),
+            Event::HardBreak if self.alt.is_none() => self.out.push_str("<br>\n"),
+            Event::HardBreak => self.plain("\n"),
+            Event::Rule => self.out.push_str("<hr>\n"),
+            Event::TaskListMarker(done) => {
+                let (class, sign, word) = match done {
+                    true => ("task done", "☑", "done"),
+                    false => ("task", "☐", "open"),
+                };
+                let _ = write!(
+                    self.out,
+                    "<span class=\"{class}\" title=\"{word}\">{sign}</span> "
+                );
+            }
+            Event::FootnoteReference(name) => {
+                let _ = write!(self.out, "<sup>[{}]</sup>", Escaped(&name));
+            }
+            Event::InlineHtml(_) | Event::InlineMath(_) | Event::DisplayMath(_) => {}
+        }
+    }
+
+    fn start(&mut self, tag: Tag<'_>, span: Range<usize>) {
+        if self.alt.is_some() {
+            return self.open.push("");
+        }
+        match tag {
+            Tag::Paragraph => self.out.push_str("<p>"),
+            Tag::Heading { level, .. } => {
+                let _ = write!(self.out, "<h{} id=\"", level as u8);
+                self.heading = Some((self.out.len(), String::new()));
+            }
+            Tag::BlockQuote(_) => self.out.push_str("<blockquote>\n"),
+            Tag::CodeBlock(kind) => {
+                // The page can scroll what is too wide, also by keyboard.
+                self.out.push_str("<pre tabindex=\"0\"");
+                if let CodeBlockKind::Fenced(language) = kind {
+                    let word = language.split([' ', ',', '{']).next().unwrap_or_default();
+                    if !word.is_empty() {
+                        let _ = write!(self.out, " data-language=\"{}\"", Escaped(word));
+                    }
+                }
+                self.out.push_str("><code>");
+            }
+            Tag::HtmlBlock => self.out.push_str("<pre class=\"raw\" tabindex=\"0\">"),
+            Tag::List(Some(1)) => self.out.push_str("<ol>\n"),
+            Tag::List(Some(first)) => {
+                let _ = writeln!(self.out, "<ol start=\"{first}\">");
+            }
+            Tag::List(None) => self.out.push_str("<ul>\n"),
+            Tag::Item => self.out.push_str("<li>"),
+            Tag::FootnoteDefinition(name) => {
+                let _ = write!(
+                    self.out,
+                    "<div class=\"footnote\"><sup>[{}]</sup> ",
+                    Escaped(&name)
+                );
+            }
+            Tag::Table(columns) => {
+                self.columns = columns;
+                self.out
+                    .push_str("<div class=\"table\" tabindex=\"0\"><table>\n");
+            }
+            Tag::TableHead => {
+                self.in_head = true;
+                self.column = 0;
+                self.out.push_str("<thead><tr>");
+            }
+            Tag::TableRow => {
+                self.column = 0;
+                self.out.push_str("<tr>");
+            }
+            Tag::TableCell => self.cell(),
+            Tag::Emphasis => self.out.push_str("<em>"),
+            Tag::Strong => self.out.push_str("<strong>"),
+            Tag::Strikethrough => self.out.push_str("<del>"),
+            Tag::Link {
+                link_type,
+                dest_url,
+                ..
+            } => self.link(link_type, &dest_url, span),
+            Tag::Image { dest_url, .. } => self.image(&dest_url, span),
+            _ => {}
+        }
+    }
+
+    fn end(&mut self, tag: TagEnd) {
+        if self.alt.is_some() {
+            let closes = self.open.pop();
+            if closes == Some("image") {
+                let alt = self.alt.take().unwrap_or_default();
+                let _ = write!(self.out, "{}\">", Escaped(&alt));
+            } else if closes == Some("dropped image") {
+                let alt = self.alt.take().unwrap_or_default();
+                let _ = write!(self.out, "{}</span>", Escaped(&alt));
+            }
+            return;
+        }
+        let closing = match tag {
+            TagEnd::Paragraph => "</p>\n",
+            TagEnd::Heading(level) => {
+                if let Some((at, title)) = self.heading.take() {
+                    let id = format!("{}\">", Escaped(&heading_id(&title)));
+                    self.out.insert_str(at, &id);
+                }
+                let _ = writeln!(self.out, "</h{}>", level as u8);
+                return;
+            }
+            TagEnd::BlockQuote(_) => "</blockquote>\n",
+            TagEnd::CodeBlock => "</code></pre>\n",
+            TagEnd::HtmlBlock => "</pre>\n",
+            TagEnd::List(true) => "</ol>\n",
+            TagEnd::List(false) => "</ul>\n",
+            TagEnd::Item => "</li>\n",
+            TagEnd::FootnoteDefinition => "</div>\n",
+            TagEnd::Table => "</tbody></table></div>\n",
+            TagEnd::TableHead => {
+                self.in_head = false;
+                "</tr></thead><tbody>\n"
+            }
+            TagEnd::TableRow => "</tr>\n",
+            TagEnd::TableCell => match self.in_head {
+                true => "</th>",
+                false => "</td>",
+            },
+            TagEnd::Emphasis => "</em>",
+            TagEnd::Strong => "</strong>",
+            TagEnd::Strikethrough => "</del>",
+            TagEnd::Link => self.open.pop().unwrap_or_default(),
+            _ => "",
+        };
+        self.out.push_str(closing);
+    }
+
+    fn cell(&mut self) {
+        let class = match self.columns.get(self.column) {
+            Some(Alignment::Center) => " class=\"center\"",
+            Some(Alignment::Right) => " class=\"right\"",
+            _ => "",
+        };
+        self.column += 1;
+        let _ = match self.in_head {
+            true => write!(self.out, "<th scope=\"col\"{class}>"),
+            false => write!(self.out, "<td{class}>"),
+        };
+    }
+
+    /// Text as it is, but for the wikilinks in it.
+    fn text(&mut self, text: &str, span: Range<usize>) {
+        // Escapes and entities make the text another one than the source, and
+        // then no link lies in it.
+        let as_written = self.document.text.get(span.clone()) == Some(text);
+        if self.alt.is_some() || !as_written {
+            return self.plain(text);
+        }
+        let mut at = span.start;
+        let first = self.wiki.partition_point(|link| link.span.end <= at);
+        for index in first..self.wiki.len() {
+            let link = self.wiki[index];
+            if link.span.start >= span.end {
+                break;
+            }
+            if link.span.start > at {
+                self.plain(&self.document.text[at..link.span.start]);
+            }
+            // A link comes in several pieces, of which the first writes it.
+            if link.span.start >= at {
+                self.wikilink(link);
+            }
+            at = link.span.end.min(span.end);
+        }
+        if at < span.end {
+            self.plain(&self.document.text[at..span.end]);
+        }
+    }
+
+    fn plain(&mut self, text: &str) {
+        self.titled(text);
+        match &mut self.alt {
+            Some(alt) => alt.push_str(text),
+            None => {
+                let _ = write!(self.out, "{}", Escaped(text));
+            }
+        }
+    }
+
+    /// A heading's id is made of what is read in it.
+    fn titled(&mut self, text: &str) {
+        if let Some((_, title)) = &mut self.heading {
+            title.push_str(text);
+        }
+    }
+
+    fn wikilink(&mut self, link: &Link) {
+        self.titled(&link.label);
+        let label = Escaped(&link.label);
+        // A link in a link is its text.
+        if !self.open.is_empty() {
+            let _ = write!(self.out, "{label}");
+            return;
+        }
+        let _ = match (self.goal)(link) {
+            Goal::File(path) if link.kind == LinkKind::Embed && is_image(&path) => {
+                let path = Escaped(&path);
+                write!(self.out, "<img data-path=\"{path}\" alt=\"{label}\">")
+            }
+            Goal::File(path) => {
+                let href = address(&path, link.fragment.as_deref());
+                write!(self.out, "<a class=\"wiki\" href=\"{href}\">{label}</a>")
+            }
+            Goal::Missing => {
+                let why = "There is no such document";
+                write!(
+                    self.out,
+                    "<span class=\"missing\" title=\"{why}\">{label}</span>"
+                )
+            }
+        };
+    }
+
+    fn link(&mut self, kind: LinkType, destination: &str, span: Range<usize>) {
+        // Not within one another, as HTML has it.
+        if !self.open.is_empty() {
+            return self.open.push("");
+        }
+        let destination = match kind {
+            LinkType::Email => format!("mailto:{destination}"),
+            _ => destination.to_owned(),
+        };
+        let closing = match scheme(&destination) {
+            Scheme::Web => {
+                let _ = write!(
+                    self.out,
+                    "<a class=\"outside\" rel=\"noopener noreferrer\" target=\"_blank\" href=\"{}\">",
+                    Escaped(&destination)
+                );
+                "</a>"
+            }
+            Scheme::Other => {
+                self.out.push_str(
+                    "<span class=\"dropped\" title=\"This kind of address is not followed\">",
+                );
+                "</span>"
+            }
+            Scheme::None => {
+                let link = Link::to(LinkKind::Inline, &destination, String::new(), span);
+                match (self.goal)(&link) {
+                    Goal::File(path) => {
+                        let href = address(&path, link.fragment.as_deref());
+                        let _ = write!(self.out, "<a href=\"{href}\">");
+                        "</a>"
+                    }
+                    Goal::Missing => {
+                        let why = "There is no such file";
+                        let _ = write!(self.out, "<span class=\"missing\" title=\"{why}\">");
+                        "</span>"
+                    }
+                }
+            }
+        };
+        self.open.push(closing);
+    }
+
+    fn image(&mut self, destination: &str, span: Range<usize>) {
+        let link = Link::to(LinkKind::Image, destination, String::new(), span);
+        let found = match scheme(destination) {
+            Scheme::None => (self.goal)(&link),
+            Scheme::Web | Scheme::Other => Goal::Missing,
+        };
+        self.alt = Some(String::new());
+        match found {
+            Goal::File(path) if is_image(&path) => {
+                let _ = write!(self.out, "<img data-path=\"{}\" alt=\"", Escaped(&path));
+                self.open.push("image");
+            }
+            _ => {
+                let why = "Only images of this workspace are shown";
+                let _ = write!(self.out, "<span class=\"dropped\" title=\"{why}\">");
+                self.open.push("dropped image");
+            }
+        }
+    }
+}
+
+enum Scheme {
+    None,
+    /// What a person may follow to another page.
+    Web,
+    /// Whatever else there is: `javascript:`, `data:`, `file:` and their like.
+    Other,
+}
+
+fn scheme(destination: &str) -> Scheme {
+    // Browsers drop white space and control characters before they look.
+    let bare: String = destination
+        .chars()
+        .filter(|it| !it.is_whitespace() && !it.is_control())
+        .take(64)
+        .collect();
+    if bare.starts_with("//") || bare.starts_with('\\') || bare.starts_with("/\\") {
+        return Scheme::Other;
+    }
+    let head = bare.split(['/', '?', '#']).next().unwrap_or_default();
+    match head.split_once(':') {
+        None => Scheme::None,
+        Some((scheme, _)) => match scheme.to_ascii_lowercase().as_str() {
+            "http" | "https" | "mailto" => Scheme::Web,
+            _ => Scheme::Other,
+        },
+    }
+}
+
+/// The address of a document on the page.
+fn address(path: &str, fragment: Option<&str>) -> String {
+    let mut address = format!("#/document/{}", percent_encoded(path));
+    if let Some(fragment) = fragment.filter(|it| !it.is_empty()) {
+        let last = fragment.rsplit('#').next().unwrap_or(fragment);
+        address += &format!("?at={}", percent_encoded(&heading_id(last)));
+    }
+    address
+}
+
+/// The kinds of images that are shown, and how a browser calls them.
+pub const IMAGES: [(&str, &str); 6] = [
+    ("png", "image/png"),
+    ("jpg", "image/jpeg"),
+    ("jpeg", "image/jpeg"),
+    ("gif", "image/gif"),
+    ("webp", "image/webp"),
+    ("svg", "image/svg+xml"),
+];
+
+fn is_image(path: &str) -> bool {
+    image_kind(path).is_some()
+}
+
+/// How a browser calls an image of this name, where it is one.
+pub fn image_kind(path: &str) -> Option<&'static str> {
+    let (_, extension) = path.rsplit_once('.')?;
+    let known = IMAGES.iter();
+    let mut same = known.filter(|(it, _)| extension.eq_ignore_ascii_case(it));
+    same.next().map(|(_, kind)| *kind)
+}
+
+/// Text as HTML text and as the value of an attribute in double quotes.
+struct Escaped<'a>(&'a str);
+
+impl std::fmt::Display for Escaped<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let mut rest = self.0;
+        while let Some(at) = rest.find(['&', '<', '>', '"', '\'', '\0']) {
+            f.write_str(&rest[..at])?;
+            f.write_str(match rest.as_bytes()[at] {
+                b'&' => "&amp;",
+                b'<' => "&lt;",
+                b'>' => "&gt;",
+                b'"' => "&quot;",
+                b'\'' => "&#39;",
+                _ => "\u{fffd}",
+            })?;
+            rest = &rest[at + 1..];
+        }
+        f.write_str(rest)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,125 @@
+//! A text that went through a text box, which knows one kind of line ending and
+//! no byte order mark, put back into what the file has.
+//!
+//! Lines that nobody touched keep their bytes.
+
+use std::borrow::Cow;
+
+use similar::{Algorithm, DiffOp, capture_diff_slices};
+
+const MARK: char = '\u{feff}';
+
+/// The text as a text box holds it.
+pub fn for_a_box(text: &str) -> Cow<'_, str> {
+    let text = text.strip_prefix(MARK).unwrap_or(text);
+    match text.contains('\r') {
+        true => Cow::Owned(text.replace("\r\n", "\n").replace('\r', "\n")),
+        false => Cow::Borrowed(text),
+    }
+}
+
+/// What the file shall hold after `typed` came back from the box that was given
+/// `before`: its mark, its line endings on lines that stayed, and on new lines
+/// the ending that most of its lines have.
+pub fn retyped(before: &str, typed: &str) -> String {
+    let typed = for_a_box(typed);
+    let mut out = String::with_capacity(typed.len() + 16);
+    if before.starts_with(MARK) {
+        out.push(MARK);
+    }
+    let old = lines(before.strip_prefix(MARK).unwrap_or(before));
+    let new = lines(&typed);
+    let usual = usual_ending(&old);
+    let plain = |lines: &[(&str, &str)]| -> Vec<String> {
+        let ended = |(text, end): &(&str, &str)| format!("{text}{}", u8::from(!end.is_empty()));
+        lines.iter().map(ended).collect()
+    };
+    for op in capture_diff_slices(Algorithm::Myers, &plain(&old), &plain(&new)) {
+        if let DiffOp::Equal { old_index, len, .. } = op {
+            for (text, end) in &old[old_index..old_index + len] {
+                push(&mut out, text, end);
+            }
+            continue;
+        }
+        for (text, end) in &new[op.new_range()] {
+            push(&mut out, text, if end.is_empty() { "" } else { usual });
+        }
+    }
+    out
+}
+
+/// Two endings side by side must not become one.
+fn push(out: &mut String, text: &str, end: &str) {
+    let merges = text.is_empty() && end == "\n" && out.ends_with('\r');
+    out.push_str(text);
+    out.push_str(if merges { "\r" } else { end });
+}
+
+/// Names these very bytes: who edits a text says by it which one was read.
+pub fn version(text: &str) -> String {
+    blake3::hash(text.as_bytes()).to_hex()[..32].to_owned()
+}
+
+/// Lines with what ends each of them.
+fn lines(text: &str) -> Vec<(&str, &str)> {
+    let mut lines = Vec::new();
+    let mut rest = text;
+    while let Some(at) = rest.find(['\n', '\r']) {
+        let length = if rest[at..].starts_with("\r\n") { 2 } else { 1 };
+        lines.push((&rest[..at], &rest[at..at + length]));
+        rest = &rest[at + length..];
+    }
+    if !rest.is_empty() {
+        lines.push((rest, ""));
+    }
+    lines
+}
+
+fn usual_ending(lines: &[(&str, &str)]) -> &'static str {
+    let count = |ending: &str| lines.iter().filter(|(_, end)| *end == ending).count();
+    let (unix, windows, old) = (count("\n"), count("\r\n"), count("\r"));
+    match () {
+        () if windows > unix && windows >= old => "\r\n",
+        () if old > unix => "\r",
+        () => "\n",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[track_caller]
+    fn check(before: &str, typed: &str, expect: &str) {
+        assert_eq!(retyped(before, typed), expect, "{before:?} {typed:?}");
+    }
+
+    #[test]
+    fn untouched_lines_keep_their_bytes() {
+        check("a\r\nb\nc\r\n", "a\nb\nc\n", "a\r\nb\nc\r\n");
+        check("a\r\nb\nc\r\n", "a\nnew\nb\nc\n", "a\r\nnew\r\nb\nc\r\n");
+        check("\u{feff}a\r\n", "b\n", "\u{feff}b\r\n");
+        check("a\rb\rc", "a\nb2\nc", "a\rb2\rc");
+        check("a\r\nb", "a\nb\nc", "a\r\nb\r\nc");
+        check("", "a\n", "a\n");
+        check("a\r\n", "", "");
+    }
+
+    proptest! {
+        #[test]
+        fn what_came_back_unchanged_changes_nothing(before in "(\u{feff})?([ab]|\r\n|\n|\r){0,12}") {
+            prop_assert_eq!(retyped(&before, &for_a_box(&before)), before);
+        }
+
+        #[test]
+        fn what_was_typed_is_what_is_read(
+            before in "(\u{feff})?([ab]|\r\n|\n|\r){0,12}", typed in "([ab]|\n){0,12}"
+        ) {
+            let after = retyped(&before, &typed);
+            let shown = for_a_box(&after);
+            prop_assert_eq!(shown.as_ref(), typed.as_str());
+        }
+    }
+}

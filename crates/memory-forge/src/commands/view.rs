@@ -1,0 +1,114 @@
+//! `view`: the memory as a page in the browser while the command runs, or as a
+//! folder to share. It listens on this machine alone and decides nothing about
+//! what a page shows.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use clap::Args;
+
+use crate::memory;
+use crate::report::{CommandError, Exit};
+use crate::settings::Settings;
+use crate::ui::Ui;
+use crate::view::{self, Desk};
+
+/// Look at the memory in a browser
+///
+/// Shows where the work stands, what memory costs, how documents hang together
+/// and what the audit found; documents can be searched, read and edited. The
+/// page is served on this machine alone, as long as this command runs, to
+/// whoever has the address with its token.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  memory-forge view                         Open it in the browser; end it with Ctrl-C
+  memory-forge view --no-open --port 8123   Print the address alone
+  memory-forge view --export site           Write it as a folder, without secrets")]
+pub(crate) struct ViewArgs {
+    /// Listen on this port; any free one unless given
+    #[arg(long, value_name = "N", default_value = "0")]
+    pub(crate) port: u16,
+
+    /// Print the address and do not open a browser
+    #[arg(long)]
+    pub(crate) no_open: bool,
+
+    /// Write the pages to this folder instead, to be opened without a server
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["port", "no_open"])]
+    pub(crate) export: Option<PathBuf>,
+}
+
+pub(crate) fn run(args: ViewArgs, settings: &Settings, ui: &mut Ui) -> Result<Exit, CommandError> {
+    let workspace = memory::workspace(settings, ui)?;
+    if let Some(folder) = &args.export {
+        return export(
+            &settings.cwd()?.join(folder),
+            workspace.root(),
+            settings,
+            ui,
+        );
+    }
+    let desk = Desk::of(&workspace, settings);
+    let token = serve::new_token();
+    let options = serve::PageOptions {
+        port: args.port,
+        token: token.clone(),
+    };
+    let mut told = Ok(());
+    let ready = |address| {
+        // Behind `#` it never leaves the browser: not in a request, not as a
+        // referrer, not in anybody's log.
+        let address = format!("http://{address}/#token={token}");
+        told = ui.line(&address).and_then(|()| ui.flush());
+        ui.note("This page is served until you press Ctrl-C");
+        if !args.no_open && !open(&address) {
+            ui.note("No browser could be opened; follow the address above");
+        }
+    };
+    let answer = move |asked| desk.answer(asked);
+    serve::page(view::ASSETS, answer, options, ready)
+        .map_err(|error| CommandError::failure(error.to_string()))?;
+    told?;
+    Ok(Exit::Success)
+}
+
+/// Hands the address to whatever opens addresses here.
+fn open(address: &str) -> bool {
+    let programs: &[(&str, &[&str])] = if cfg!(target_os = "macos") {
+        &[("open", &[])]
+    } else if cfg!(windows) {
+        &[("rundll32", &["url.dll,FileProtocolHandler"])]
+    } else {
+        &[("xdg-open", &[]), ("wslview", &[])]
+    };
+    programs.iter().any(|(program, arguments)| {
+        let started = Command::new(program)
+            .args(*arguments)
+            .arg(address)
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn();
+        // Whether it found a browser is its own matter; nobody waits for it.
+        started.is_ok()
+    })
+}
+
+fn export(
+    folder: &Path,
+    root: &Path,
+    settings: &Settings,
+    ui: &mut Ui,
+) -> Result<Exit, CommandError> {
+    let done = view::export(folder, root, settings)?;
+    for note in &done.notes {
+        ui.note(note);
+    }
+    ui.line(&format!(
+        "Wrote {} documents to {}",
+        done.documents,
+        folder.join("index.html").display()
+    ))?;
+    Ok(Exit::Success)
+}

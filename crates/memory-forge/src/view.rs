@@ -1,0 +1,340 @@
+//! What the pages of `view` show: one table of questions, each answered by the
+//! functions that commands use. It knows no sockets; text of files leaves here
+//! cleaned and capped, and everything that was left out is counted.
+
+use std::collections::hash_map::DefaultHasher;
+use std::hash::{Hash, Hasher};
+use std::panic::{self, AssertUnwindSafe};
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use forge::document::percent_decoded;
+use forge::quote;
+use forge::workspace::{RelPath, Workspace};
+use jiff::Timestamp;
+use serde_json::{Value, json};
+use serve::{Asked, Asset, Method, Reply};
+
+use crate::memory::Memory;
+use crate::report::CommandError;
+use crate::settings::Settings;
+
+mod audit;
+mod documents;
+mod export;
+mod fleet;
+mod graph;
+mod known;
+mod overview;
+mod search;
+mod timeline;
+
+pub(crate) use export::export;
+use known::Known;
+
+macro_rules! asset {
+    ($path:literal, $kind:literal) => {
+        Asset {
+            path: concat!("/", $path),
+            kind: concat!($kind, "; charset=utf-8"),
+            bytes: include_bytes!(concat!("view/assets/", $path)),
+        }
+    };
+}
+
+/// The page itself, in the order in which its scripts run.
+pub(crate) const ASSETS: &[Asset] = &[
+    asset!("index.html", "text/html"),
+    asset!("page.css", "text/css"),
+    asset!("theme.js", "text/javascript"),
+    asset!("core.js", "text/javascript"),
+    asset!("chart.js", "text/javascript"),
+    asset!("overview.js", "text/javascript"),
+    asset!("search.js", "text/javascript"),
+    asset!("layout.js", "text/javascript"),
+    asset!("graph.js", "text/javascript"),
+    asset!("timeline.js", "text/javascript"),
+    asset!("document.js", "text/javascript"),
+    asset!("audit.js", "text/javascript"),
+    asset!("fleet.js", "text/javascript"),
+    asset!("start.js", "text/javascript"),
+    Asset {
+        path: "/icon.svg",
+        kind: "image/svg+xml",
+        bytes: include_bytes!("view/assets/icon.svg"),
+    },
+];
+
+/// Everything that can be asked.
+const QUESTIONS: &[Question] = &[
+    get("overview", overview::overview),
+    get("trend", overview::trend),
+    get("search", search::search),
+    get("graph", graph::graph),
+    get("timeline", timeline::timeline),
+    get("documents", documents::list),
+    get("document", documents::document),
+    get("source", documents::source),
+    get("history", documents::history),
+    get("past", documents::past),
+    get("image", documents::image),
+    get("audit", audit::audit),
+    get("repair", audit::plan),
+    get("changes", documents::changes),
+    get("fleet", fleet::fleet),
+    post("save", documents::save),
+    post("undo", documents::undo),
+    post("repair", audit::repair),
+];
+
+struct Question {
+    method: Method,
+    name: &'static str,
+    answer: fn(&Visit, &Given) -> Result<Told, Refused>,
+}
+
+const fn get(name: &'static str, answer: fn(&Visit, &Given) -> Result<Told, Refused>) -> Question {
+    Question {
+        method: Method::Get,
+        name,
+        answer,
+    }
+}
+
+const fn post(name: &'static str, answer: fn(&Visit, &Given) -> Result<Told, Refused>) -> Question {
+    Question {
+        method: Method::Post,
+        name,
+        answer,
+    }
+}
+
+enum Told {
+    Json(Value),
+    Bytes(&'static str, Vec<u8>),
+}
+
+impl From<Value> for Told {
+    fn from(value: Value) -> Told {
+        Told::Json(value)
+    }
+}
+
+/// Why a question is not answered.
+#[derive(Debug)]
+struct Refused {
+    status: u16,
+    why: String,
+}
+
+impl Refused {
+    fn new(status: u16, why: impl Into<String>) -> Refused {
+        Refused {
+            status,
+            why: why.into(),
+        }
+    }
+}
+
+impl From<CommandError> for Refused {
+    fn from(error: CommandError) -> Refused {
+        Refused::new(if error.is_usage() { 400 } else { 500 }, error.told())
+    }
+}
+
+impl From<forge::workspace::Error> for Refused {
+    fn from(error: forge::workspace::Error) -> Refused {
+        use forge::workspace::Error;
+        let status = match &error {
+            Error::ChangedSince { .. } | Error::Exists { .. } => 409,
+            Error::Path(_) | Error::Outside { .. } | Error::Symlink { .. } => 400,
+            Error::NoSuchChange { .. } | Error::NothingToUndo => 404,
+            Error::Refused(_) => 422,
+            Error::Locked { .. } => 423,
+            other if other.is_not_found() => 404,
+            _ => 500,
+        };
+        Refused::new(status, error.to_string())
+    }
+}
+
+impl From<forge::mind::Error> for Refused {
+    fn from(error: forge::mind::Error) -> Refused {
+        Refused::new(500, error.to_string())
+    }
+}
+
+/// What somebody asks with.
+struct Given {
+    query: Vec<(String, String)>,
+    body: Value,
+}
+
+impl Given {
+    fn of(query: &str, body: Value) -> Given {
+        let pairs = query.split('&').filter(|it| !it.is_empty());
+        let decoded = |text: &str| percent_decoded(text).into_owned();
+        let query = pairs.map(|pair| {
+            let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+            (decoded(name), decoded(value))
+        });
+        Given {
+            query: query.collect(),
+            body,
+        }
+    }
+
+    fn get(&self, name: &str) -> Option<&str> {
+        let mut found = self.query.iter().filter(|(it, _)| it == name);
+        found.next().map(|(_, value)| value.as_str())
+    }
+
+    fn text(&self, name: &str) -> Result<&str, Refused> {
+        let value = self.get(name).or_else(|| self.body[name].as_str());
+        value.ok_or_else(|| Refused::new(400, format!("`{name}` is missing")))
+    }
+
+    fn path(&self) -> Result<RelPath, Refused> {
+        let path = RelPath::new(self.text("path")?);
+        path.map_err(|error| Refused::new(400, error.to_string()))
+    }
+}
+
+/// Who looks: the person at this machine, or whoever gets a copy.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Eyes {
+    Own,
+    /// Nothing private, nothing of the machine.
+    Others,
+}
+
+/// Where questions are answered; shared by those that come at one time.
+pub(crate) struct Desk {
+    settings: Settings,
+    root: PathBuf,
+    memory: Mutex<Memory>,
+    known: Mutex<Option<(u64, Arc<Known>)>>,
+    eyes: Eyes,
+}
+
+/// One question, with what it works on.
+struct Visit<'a> {
+    desk: &'a Desk,
+    settings: Settings,
+    workspace: Workspace,
+    now: Timestamp,
+}
+
+impl Desk {
+    pub(crate) fn of(workspace: &Workspace, settings: &Settings) -> Desk {
+        Desk {
+            settings: settings.clone(),
+            root: workspace.root().to_owned(),
+            memory: Mutex::new(Memory::of(workspace.clone(), settings)),
+            known: Mutex::new(None),
+            eyes: Eyes::Own,
+        }
+    }
+
+    pub(crate) fn answer(&self, asked: Asked) -> Reply {
+        let found = QUESTIONS
+            .iter()
+            .find(|it| it.name == asked.name && it.method == asked.method);
+        let told = match found {
+            None => Err(Refused::new(404, "There is no such question")),
+            Some(question) => self.told(question, &asked),
+        };
+        match told {
+            Ok(Told::Bytes(kind, bytes)) => Reply {
+                status: 200,
+                kind,
+                body: bytes.into(),
+            },
+            Ok(Told::Json(value)) => reply(200, &value),
+            Err(refused) => {
+                let why = quote::clean(&refused.why);
+                reply(refused.status, &json!({ "error": why }))
+            }
+        }
+    }
+
+    fn told(&self, question: &Question, asked: &Asked) -> Result<Told, Refused> {
+        let body = match asked.method {
+            Method::Get => Value::Null,
+            Method::Post => serde_json::from_slice(&asked.body)
+                .map_err(|error| Refused::new(400, format!("This is not JSON: {error}")))?,
+        };
+        let given = Given::of(&asked.query, body);
+        let answer = AssertUnwindSafe(|| (question.answer)(&self.visit()?, &given));
+        panic::catch_unwind(answer).unwrap_or_else(|_| {
+            // What was half done is not looked at again.
+            if let Ok(workspace) = Workspace::open(&self.root) {
+                *locked(&self.memory) = Memory::of(workspace, &self.settings);
+            }
+            let why = "Memory Forge has a defect; its message is on standard error";
+            Err(Refused::new(500, why))
+        })
+    }
+
+    /// The settings are read anew, since people edit them while a page is open.
+    fn visit(&self) -> Result<Visit<'_>, Refused> {
+        let mut settings = self.settings.clone();
+        settings.now = settings.moment();
+        Ok(Visit {
+            desk: self,
+            workspace: Workspace::open(&self.root)?,
+            now: settings.now,
+            settings,
+        })
+    }
+}
+
+impl Visit<'_> {
+    /// Every document and what leads to what, read anew where a file changed.
+    fn known(&self) -> Arc<Known> {
+        let stamp = stamp(&self.workspace);
+        let mut kept = locked(&self.desk.known);
+        match &*kept {
+            Some((at, known)) if *at == stamp => known.clone(),
+            _ => {
+                let known = Arc::new(Known::read(&self.workspace, self.desk.eyes));
+                *kept = Some((stamp, known.clone()));
+                known
+            }
+        }
+    }
+}
+
+/// Changes where a file came, went or was written.
+fn stamp(workspace: &Workspace) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    let files = workspace.tree().files.into_iter();
+    for found in files.chain(workspace.scan().files) {
+        (found.path.as_str(), found.mtime_ns, found.size).hash(&mut hasher);
+    }
+    for path in forge::mind::Mind::all_files(workspace) {
+        let facts = std::fs::metadata(workspace.absolute(&path)).ok();
+        let facts = facts.and_then(|it| Some((it.modified().ok()?, it.len())));
+        (path.as_str(), facts).hash(&mut hasher);
+    }
+    hasher.finish()
+}
+
+/// A panic with it locked left it as it was: it is replaced as a whole.
+fn locked<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn reply(status: u16, value: &Value) -> Reply {
+    let text = serde_json::to_vec(value).expect("values are plain data");
+    Reply {
+        status,
+        kind: "application/json; charset=utf-8",
+        body: text.into(),
+    }
+}
+
+/// One line of a text of others, as it may be shown.
+fn clean(text: &str) -> String {
+    quote::clean(text).into_owned()
+}

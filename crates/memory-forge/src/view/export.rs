@@ -1,0 +1,214 @@
+//! The pages as a folder that needs no server: the same scripts, and all
+//! answers in one file beside them. It writes nothing but that folder, and
+//! nothing over what is not its own.
+
+use std::path::Path;
+use std::sync::Mutex;
+
+use forge::document::html;
+use forge::workspace::{Backup, OutsideChange, OutsideFile, Workspace, change_outside};
+use serde_json::{Map, Value};
+use serve::{Asked, Method};
+
+use super::{ASSETS, Desk, Eyes, Refused};
+use crate::memory::Memory;
+use crate::report::CommandError;
+use crate::settings::Settings;
+
+/// What tells our folder from another.
+const MARK: &str = "<meta name=\"generator\" content=\"memory-forge view\">";
+/// Bytes of all answers together.
+const MOST_BYTES: usize = 50_000_000;
+const MOST_IMAGES: usize = 40_000_000;
+/// What stands for a header where there is no server.
+const POLICY: &str = "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; script-src 'self' file:; style-src 'self' file:; img-src 'self' file:; base-uri 'none'; form-action 'none'\">";
+
+pub(crate) struct Exported {
+    pub(crate) documents: usize,
+    /// What was left out, and why.
+    pub(crate) notes: Vec<String>,
+}
+
+pub(crate) fn export(
+    folder: &Path,
+    root: &Path,
+    settings: &Settings,
+) -> Result<Exported, CommandError> {
+    let page = |path: &str| OutsideFile {
+        base: folder.parent().unwrap_or(folder).to_owned(),
+        path: folder.join(path),
+    };
+    refuse_foreign(folder, &page("index.html"))?;
+    let workspace = Workspace::open(root)?;
+    let desk = Desk {
+        eyes: Eyes::Others,
+        memory: Mutex::new(Memory::of(workspace.clone(), settings)),
+        ..Desk::of(&workspace, settings)
+    };
+    let mut notes = Vec::new();
+    let mut answers = Map::new();
+    for name in ["overview", "trend", "graph", "timeline", "audit", "repair"] {
+        answers.insert(name.to_owned(), ask(&desk, name, "")?);
+    }
+    let mut list = ask(&desk, "documents", "")?;
+    let mut size: usize = answers.values().map(|it| it.to_string().len()).sum();
+    let mut kept = Vec::new();
+    let mut images: Vec<String> = Vec::new();
+    let mut left_out = 0;
+    for row in list["documents"].as_array().into_iter().flatten() {
+        let path = row[0].as_str().unwrap_or_default();
+        let query = format!("path={}", forge::document::percent_encoded(path));
+        let Ok(mut document) = ask(&desk, "document", &query) else {
+            left_out += 1;
+            continue;
+        };
+        let bytes = document.to_string().len();
+        if size + bytes > MOST_BYTES {
+            left_out += 1;
+            continue;
+        }
+        size += bytes;
+        images.extend(images_in(document["html"].as_str().unwrap_or_default()));
+        document["notEditable"] = "This is a copy".into();
+        answers.insert(format!("document?{path}"), document);
+        kept.push(row.clone());
+    }
+    if left_out > 0 {
+        notes.push(format!("{left_out} documents are not in it: they cannot be read, or all would be more than {MOST_BYTES} bytes"));
+    }
+    let documents = kept.len();
+    list["documents"] = kept.into();
+    list["leftOut"] = left_out.into();
+    answers.insert("documents".to_owned(), list);
+    notes.push("Secrets are masked; private files, other workspaces and the history of documents are not in it".to_owned());
+
+    let mut files: Vec<(String, Vec<u8>)> = Vec::new();
+    for asset in ASSETS {
+        let name = asset.path.trim_start_matches('/').to_owned();
+        let bytes = match name.as_str() {
+            "index.html" => index(asset.bytes),
+            _ => asset.bytes.to_vec(),
+        };
+        files.push((name, bytes));
+    }
+    images.sort();
+    images.dedup();
+    let mut of_images = 0;
+    let mut named = Map::new();
+    for path in images {
+        let Ok(relative) = forge::workspace::RelPath::new(&path) else {
+            continue;
+        };
+        match workspace.read_at_most(&relative, 8_000_000) {
+            Ok(bytes) if of_images + bytes.len() <= MOST_IMAGES => {
+                of_images += bytes.len();
+                // Not by its own name: in a folder of the workspace it would
+                // be a second file of that name, and links would mean either.
+                let extension = path.rsplit('.').next().unwrap_or_default();
+                let id = forge::document::version(&path);
+                let name = format!("files/{}.{}", &id[..16], extension.to_ascii_lowercase());
+                named.insert(path, name.clone().into());
+                files.push((name, bytes));
+            }
+            _ => notes.push(format!("The image `{relative}` is not in it")),
+        }
+    }
+    answers.insert("files".to_owned(), named.into());
+    let data = Value::Object(answers).to_string();
+    let data = format!("\"use strict\";\nwindow.MEMORY_FORGE_COPY = {data};\n");
+    files.push(("data.js".to_owned(), data.into_bytes()));
+    let changes: Result<Vec<OutsideChange>, forge::workspace::Error> = files
+        .into_iter()
+        .map(|(name, bytes)| {
+            let file = page(&name);
+            Ok(OutsideChange {
+                before: file.read()?,
+                after: Some(bytes),
+                file,
+                backup: Backup::Leave,
+            })
+        })
+        .collect();
+    let changes: Vec<OutsideChange> = changes?
+        .into_iter()
+        .filter(|it| it.before != it.after)
+        .collect();
+    change_outside(&changes, &[])?;
+    Ok(Exported { documents, notes })
+}
+
+fn ask(desk: &Desk, name: &str, query: &str) -> Result<Value, CommandError> {
+    let reply = desk.answer(Asked {
+        method: Method::Get,
+        name: name.to_owned(),
+        query: query.to_owned(),
+        body: Vec::new(),
+    });
+    let value: Value = serde_json::from_slice(&reply.body)
+        .map_err(|error| CommandError::failure(format!("`{name}`: {error}")))?;
+    match reply.status {
+        200 => Ok(value),
+        _ => Err(CommandError::failure(format!(
+            "`{name}`: {}",
+            value["error"].as_str().unwrap_or_default()
+        ))),
+    }
+}
+
+/// The page with its data before its scripts.
+fn index(bytes: &[u8]) -> Vec<u8> {
+    let page = String::from_utf8_lossy(bytes);
+    let page = page.replacen("<!-- policy -->", &format!("{POLICY}\n{MARK}"), 1);
+    let data = "<!-- data -->";
+    page.replacen(data, "<script src=\"data.js\" defer></script>", 1)
+        .into_bytes()
+}
+
+/// The images that a rendered document asks for.
+fn images_in(html: &str) -> Vec<String> {
+    let parts = html.split("<img data-path=\"").skip(1);
+    let paths = parts.filter_map(|rest| rest.split('"').next());
+    let plain = |path: &str| {
+        path.replace("&lt;", "<")
+            .replace("&gt;", ">")
+            .replace("&quot;", "\"")
+            .replace("&#39;", "'")
+            .replace("&amp;", "&")
+    };
+    paths
+        .map(plain)
+        .filter(|it| html::image_kind(it).is_some())
+        .collect()
+}
+
+fn refuse_foreign(folder: &Path, index: &OutsideFile) -> Result<(), CommandError> {
+    let entries = match std::fs::read_dir(folder) {
+        Ok(mut entries) => entries.next().is_some(),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => false,
+        Err(error) => {
+            let message = format!("Cannot look into `{}`: {error}", folder.display());
+            return Err(CommandError::failure(message));
+        }
+    };
+    let ours = || {
+        index
+            .read_text()
+            .ok()
+            .flatten()
+            .is_some_and(|it| it.contains(MARK))
+    };
+    match entries && !ours() {
+        true => Err(CommandError::usage(format!(
+            "`{}` is not empty and was not written by `view --export`",
+            folder.display()
+        ))
+        .hint("Name a new folder, or empty this one")),
+        false => Ok(()),
+    }
+}
+
+impl From<Refused> for CommandError {
+    fn from(refused: Refused) -> CommandError {
+        CommandError::failure(refused.why)
+    }
+}

@@ -1,0 +1,72 @@
+//! The person's registered workspaces, and where the work stands in each. It
+//! reads there and writes nowhere.
+
+use forge::audit::{self, AuditOptions, View};
+use forge::federation::Source;
+use forge::mind::Mind;
+use forge::workspace::Workspace;
+use serde_json::{Value, json};
+
+use super::{Given, Refused, Told, Visit, clean};
+use crate::commands::sources::registry;
+use crate::report::CommandError;
+
+/// Workspaces that are looked into.
+const MOST: usize = 40;
+
+pub(super) fn fleet(visit: &Visit, _: &Given) -> Result<Told, Refused> {
+    let registry = registry(&visit.settings)?;
+    let sources = registry.sources().map_err(CommandError::from)?;
+    let here = visit.workspace.root();
+    let shown: Vec<Value> = sources
+        .iter()
+        .take(MOST)
+        .map(|source| {
+            let mut value = one(source, visit);
+            value["here"] = source.path.canonicalize().is_ok_and(|it| it == here).into();
+            value
+        })
+        .collect();
+    Ok(json!({
+        "version": 1, "registry": clean(&registry.path().display().to_string()),
+        "workspaces": shown, "leftOut": sources.len().saturating_sub(MOST),
+    })
+    .into())
+}
+
+fn one(source: &Source, visit: &Visit) -> Value {
+    let mut value = json!({
+        "name": clean(&source.name), "path": clean(&source.path.display().to_string()),
+        "registered": source.registered, "searchable": source.searchable,
+        "present": source.path.is_dir(),
+    });
+    let Ok(workspace) = Workspace::open(&source.path) else {
+        return value;
+    };
+    let mind = Mind::open(&workspace).shown();
+    if let Ok(Some(state)) = mind.state() {
+        value["state"] = json!({
+            "phase": state.phase, "status": state.status, "next": state.next,
+            "blocked": state.blocked.len(), "modified": state.modified,
+        });
+    }
+    let options = AuditOptions {
+        view: View::Plain,
+        tokenizer: workspace
+            .config()
+            .audit
+            .tokenizer
+            .parse()
+            .unwrap_or_default(),
+        home: None,
+        now: visit.now,
+    };
+    let report = audit::run(&workspace, &options);
+    value["tokens"] = report.summary.autoload_tokens.into();
+    value["documents"] = report.summary.knowledge_files.into();
+    value["level"] = report
+        .worst()
+        .map(|level| level.name().to_lowercase())
+        .into();
+    value
+}

@@ -1,0 +1,61 @@
+//! Notes, people, decisions and tasks and what connects them, as short rows:
+//! a page draws thousands of them.
+
+use forge::graph::{EdgeKind, Kind};
+use serde_json::{Value, json};
+
+use super::{Given, Refused, Told, Visit, clean};
+
+/// More are no picture any more; those with the most edges are given.
+const MOST_NODES: usize = 10_000;
+const MOST_EDGES: usize = 60_000;
+
+pub(super) fn graph(visit: &Visit, _: &Given) -> Result<Told, Refused> {
+    let known = visit.known();
+    let whole = &known.graph;
+    let mut degrees = vec![0_usize; whole.nodes.len()];
+    for edge in &whole.edges {
+        degrees[edge.from as usize] += 1;
+        degrees[edge.to as usize] += 1;
+    }
+    let mut chosen: Vec<u32> = (0..whole.nodes.len() as u32).collect();
+    chosen.sort_by_key(|node| (std::cmp::Reverse(degrees[*node as usize]), *node));
+    chosen.truncate(MOST_NODES);
+    chosen.sort_unstable();
+    let part = whole.part(&chosen);
+    let kinds = Kind::ALL;
+    let edge_kinds = EdgeKind::ALL;
+    let place = |all: &[EdgeKind], kind| all.iter().position(|it| *it == kind).unwrap_or(0);
+    let nodes: Vec<Value> = part
+        .nodes
+        .iter()
+        .map(|node| {
+            let kind = kinds.iter().position(|it| *it == node.kind).unwrap_or(0);
+            let title = node.title.as_deref().unwrap_or(&node.name);
+            json!([
+                clean(title),
+                kind,
+                node.path.as_ref().map(|it| it.as_str()),
+                node.type_name.as_deref().map(clean),
+                node.status.as_deref().map(clean),
+                node.date,
+            ])
+        })
+        .collect();
+    let edges: Vec<Value> = part
+        .edges
+        .iter()
+        .take(MOST_EDGES)
+        .map(|edge| json!([edge.from, edge.to, place(&edge_kinds, edge.kind)]))
+        .collect();
+    Ok(json!({
+        "version": 1,
+        "kinds": kinds.map(Kind::name), "edgeKinds": edge_kinds.map(EdgeKind::name),
+        "nodes": nodes, "edges": edges,
+        "leftOut": {
+            "nodes": whole.nodes.len() - part.nodes.len(),
+            "edges": whole.edges.len() - part.edges.len().min(MOST_EDGES),
+        },
+    })
+    .into())
+}

@@ -1,0 +1,165 @@
+//! Where the work stands and what memory costs.
+
+use forge::audit::{self, AuditOptions, Client, Level, Origin, Report, View};
+use forge::tokens::Tokenizer;
+use forge::workspace::git;
+use serde_json::{Value, json};
+
+use super::{Eyes, Given, Refused, Told, Visit, clean};
+use crate::commands::status::Status;
+use crate::setup::Surroundings;
+
+/// Files of a bar that are named; the others are one part.
+const MOST_PARTS: usize = 7;
+/// Points of the trend.
+const POINTS: usize = 40;
+/// Enough of a commit's id to find it.
+const COMMIT_DIGITS: usize = 10;
+
+pub(super) fn overview(visit: &Visit, _: &Given) -> Result<Told, Refused> {
+    let workspace = &visit.workspace;
+    let around = Surroundings {
+        workspace,
+        settings: &visit.settings,
+    };
+    let status = Status::gather(&around).json();
+    let reports = reports(visit);
+    let known = visit.known();
+    let hooked = |client: &str| -> bool {
+        let installed = status["installed"].as_array();
+        installed.is_some_and(|all| {
+            let mine = all.iter().filter(|it| it["client"] == client);
+            mine.into_iter().any(|it| {
+                it["hooks"]
+                    .as_array()
+                    .is_some_and(|hooks| !hooks.is_empty())
+                    || it["sharesHooksOfClaude"] == true
+            })
+        })
+    };
+    let briefing = status["tokens"]["briefing"]["count"].as_u64().unwrap_or(0);
+    let clients: Vec<Value> = reports
+        .iter()
+        .filter_map(|report| {
+            let View::Client(client) = report.view else {
+                return None;
+            };
+            let hooked = hooked(client.id());
+            Some(bar(report, client, if hooked { briefing } else { 0 }))
+        })
+        .collect();
+    let limits = reports[0].total_limits;
+    let own = visit.desk.eyes == Eyes::Own;
+    let count = |level| reports[0].at(level).count();
+    let root = workspace.root();
+    let name = root.file_name().map_or_else(
+        || "memory".to_owned(),
+        |it| it.to_string_lossy().into_owned(),
+    );
+    let commit = git::head(root).map(|mut id| {
+        id.truncate(COMMIT_DIGITS);
+        id
+    });
+    let mut value = json!({
+        "version": 1,
+        "program": env!("CARGO_PKG_VERSION"),
+        "now": visit.now,
+        "workspace": { "name": clean(&name), "commit": commit },
+        "state": status["state"],
+        "tokens": status["tokens"],
+        "cost": {
+            "tokenizer": reports[0].judge.label(),
+            "warn": limits.warn, "critical": limits.critical,
+            "clients": clients,
+        },
+        "documents": known.documents().count(),
+        "findings": {
+            "critical": count(Level::Critical),
+            "warnings": count(Level::Warning),
+            "notices": count(Level::Notice),
+        },
+    });
+    if own {
+        value["workspace"]["root"] = clean(&root.display().to_string()).into();
+        value["index"] = status["index"].clone();
+        value["installed"] = status["installed"].clone();
+    }
+    Ok(value.into())
+}
+
+/// What all files cost, then what each client loads.
+pub(super) fn reports(visit: &Visit) -> Vec<Report> {
+    let own = visit.desk.eyes == Eyes::Own;
+    let tokenizer = tokenizer(visit);
+    let options = AuditOptions {
+        view: View::Plain,
+        tokenizer,
+        home: visit.settings.home.as_deref().filter(|_| own),
+        now: visit.now,
+    };
+    let clients = Client::ALL.into_iter().map(View::Client);
+    let views: Vec<View> = std::iter::once(View::Plain).chain(clients).collect();
+    let mut reports = audit::run_each(&visit.workspace, &options, &views);
+    if !own {
+        for report in &mut reports {
+            report.items.retain(|item| item.origin == Origin::Project);
+            let inside = |file: &str| !file.starts_with(['/', '~']);
+            report.findings.retain(|finding| inside(&finding.file));
+        }
+    }
+    reports
+}
+
+fn tokenizer(visit: &Visit) -> Tokenizer {
+    let configured = &visit.workspace.config().audit.tokenizer;
+    configured.parse().unwrap_or_default()
+}
+
+/// What one client loads at every start, the heaviest file first.
+fn bar(report: &Report, client: Client, briefing: u64) -> Value {
+    let own = report
+        .items
+        .iter()
+        .filter(|it| it.origin == Origin::Project);
+    let mut items: Vec<_> = own.filter(|it| it.judged > 0).collect();
+    items.sort_by_key(|it| (std::cmp::Reverse(it.judged), it.path.as_str()));
+    let total: usize = items.iter().map(|it| it.judged).sum();
+    let rest = items.split_off(items.len().min(MOST_PARTS));
+    let parts: Vec<Value> = items
+        .iter()
+        .map(|it| json!({ "path": clean(&it.path), "tokens": it.judged, "why": it.why }))
+        .collect();
+    json!({
+        "client": client.id(), "name": client.name(), "tokens": total,
+        "level": report.total.map(|(level, _)| level.name().to_lowercase()),
+        "parts": parts,
+        "more": { "files": rest.len(), "tokens": rest.iter().map(|it| it.judged).sum::<usize>() },
+        "briefing": briefing,
+        "yours": report.summary.beyond_tokens,
+    })
+}
+
+pub(super) fn trend(visit: &Visit, _: &Given) -> Result<Told, Refused> {
+    let found = audit::trend::trend(&visit.workspace, tokenizer(visit), POINTS);
+    // A folder without a repository has no past, which is no failure.
+    let (points, all) = match found {
+        Ok(found) => found,
+        Err(error) => {
+            let none: [Value; 0] = [];
+            let why = clean(&error.to_string());
+            return Ok(json!({ "version": 1, "points": none, "why": why }).into());
+        }
+    };
+    let shown: Vec<Value> = points
+        .iter()
+        .map(|point| {
+            json!({
+                "commit": &point.commit[..point.commit.len().min(COMMIT_DIGITS)],
+                "date": point.date, "subject": clean(&point.subject),
+                "tokens": point.tokens, "files": point.files, "documents": point.documents,
+            })
+        })
+        .collect();
+    let left_out = all - shown.len();
+    Ok(json!({ "version": 1, "points": shown, "leftOut": left_out }).into())
+}

@@ -1,0 +1,9 @@
+//! `memory-forge view` as people meet it: in a real browser where there is one
+//! (`scripts/browser.sh`), and by its questions everywhere.
+
+#![cfg(unix)]
+
+mod browser;
+mod copy;
+mod questions;
+mod served;

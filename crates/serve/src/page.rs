@@ -1,0 +1,264 @@
+//! A page for a person's browser on the loopback, and the data behind it. What
+//! is compiled in is given to anybody who calls us by our own name, data only
+//! to whoever shows the token; no cookie is set, since browsers show cookies of
+//! one port to all others.
+
+use std::borrow::Cow;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::Arc;
+
+use http_body_util::{BodyExt, Full, Limited};
+use hyper::body::{Bytes, Incoming};
+use hyper::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, ORIGIN, WWW_AUTHENTICATE};
+use hyper::{Request, StatusCode};
+use tokio::net::TcpListener;
+use tokio::sync::Semaphore;
+
+use crate::Error;
+use crate::http::{Answer, announced_too_long, not_loopback, refusal, serve, shows};
+
+/// The longest text that a page may send: a document, as JSON.
+const MAX_BODY: usize = 8_000_000;
+
+/// Questions that are worked on at one time; more wait.
+const AT_ONCE: usize = 4;
+
+/// Below this path is what needs the token.
+const DATA: &str = "/api/";
+
+/// With every answer. A page may run our scripts and ask us, and nothing else;
+/// text becomes HTML in the one place that has the policy `rendered`.
+const HEADERS: [(&str, &str); 8] = [
+    (
+        "content-security-policy",
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob:; \
+         connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; \
+         require-trusted-types-for 'script'; trusted-types rendered",
+    ),
+    ("x-content-type-options", "nosniff"),
+    ("referrer-policy", "no-referrer"),
+    ("cache-control", "no-store"),
+    ("cross-origin-resource-policy", "same-origin"),
+    ("cross-origin-opener-policy", "same-origin"),
+    ("x-frame-options", "DENY"),
+    (
+        "permissions-policy",
+        "camera=(), microphone=(), geolocation=(), payment=(), usb=()",
+    ),
+];
+
+pub struct PageOptions {
+    /// 0 takes any that is free.
+    pub port: u16,
+    /// What the page shows as `Authorization: Bearer …`; see [`crate::new_token`].
+    pub token: String,
+}
+
+/// A file that is compiled in, under the path by which it is asked for.
+#[derive(Debug, Clone, Copy)]
+pub struct Asset {
+    pub path: &'static str,
+    pub kind: &'static str,
+    pub bytes: &'static [u8],
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Method {
+    Get,
+    Post,
+}
+
+/// A question for data.
+#[derive(Debug)]
+pub struct Asked {
+    pub method: Method,
+    /// What stands behind `/api/`.
+    pub name: String,
+    /// As it was sent, without the question mark.
+    pub query: String,
+    pub body: Vec<u8>,
+}
+
+#[derive(Debug)]
+pub struct Reply {
+    pub status: u16,
+    pub kind: &'static str,
+    pub body: Cow<'static, [u8]>,
+}
+
+/// Serves the page on 127.0.0.1 until a signal comes. `answer` may take its
+/// time; `ready` is told the address once connections are taken.
+///
+/// # Errors
+///
+/// Where the port is taken, the token is empty, or the runtime cannot be had.
+pub fn page<F>(
+    assets: &'static [Asset],
+    answer: F,
+    options: PageOptions,
+    ready: impl FnOnce(SocketAddr),
+) -> Result<(), Error>
+where
+    F: Fn(Asked) -> Reply + Send + Sync + 'static,
+{
+    if options.token.is_empty() {
+        return Err(Error::NoToken);
+    }
+    let stop = crate::ends::watch(false).map_err(Error::Start)?;
+    let runtime = crate::runtime()?;
+    let served = runtime.block_on(async {
+        let port = options.port;
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).await;
+        let listener = listener.map_err(|source| Error::Bind { port, source })?;
+        let address = listener.local_addr().map_err(Error::Start)?;
+        ready(address);
+        let door = Arc::new(Door {
+            token: options.token,
+            port: address.port(),
+            assets,
+            answer: Arc::new(answer),
+            places: Semaphore::new(AT_ONCE),
+        });
+        let answer = move |request| {
+            let door = door.clone();
+            async move { door.answer(request).await }
+        };
+        serve(listener, answer, stop, async {}).await;
+        Ok(())
+    });
+    runtime.shutdown_background();
+    served
+}
+
+struct Door<F> {
+    token: String,
+    port: u16,
+    assets: &'static [Asset],
+    answer: Arc<F>,
+    places: Semaphore,
+}
+
+impl<F: Fn(Asked) -> Reply + Send + Sync + 'static> Door<F> {
+    async fn answer(&self, request: Request<Incoming>) -> Answer {
+        let mut answer = match self.refused(&request) {
+            Some(refused) => refused,
+            None => self.admitted(request).await,
+        };
+        for (name, value) in HEADERS {
+            let name = HeaderName::from_static(name);
+            answer
+                .headers_mut()
+                .insert(name, HeaderValue::from_static(value));
+        }
+        answer
+    }
+
+    /// The answer to a request that goes no further.
+    fn refused<B>(&self, request: &Request<B>) -> Option<Answer> {
+        let headers = request.headers();
+        if let Some(refused) = not_loopback(request.uri(), headers) {
+            return Some(refused);
+        }
+        if !from_our_page(headers, self.port) {
+            let why = "Origin is not this page";
+            return Some(refusal(StatusCode::FORBIDDEN, why));
+        }
+        if !request.uri().path().starts_with(DATA) {
+            return None;
+        }
+        if !shows(headers, &self.token) {
+            let why = "The token of the address that `memory-forge view` printed is needed";
+            let mut refused = refusal(StatusCode::UNAUTHORIZED, why);
+            let challenge = HeaderValue::from_static("Bearer realm=\"memory-forge\"");
+            refused.headers_mut().insert(WWW_AUTHENTICATE, challenge);
+            return Some(refused);
+        }
+        announced_too_long(headers, MAX_BODY)
+    }
+
+    async fn admitted(&self, request: Request<Incoming>) -> Answer {
+        let method = match request.method() {
+            &hyper::Method::GET => Method::Get,
+            &hyper::Method::POST => Method::Post,
+            _ => return refusal(StatusCode::METHOD_NOT_ALLOWED, "Only GET and POST"),
+        };
+        let Some(name) = request.uri().path().strip_prefix(DATA).map(str::to_owned) else {
+            return match method {
+                Method::Get => self.asset(request.uri().path()),
+                Method::Post => refusal(StatusCode::METHOD_NOT_ALLOWED, "Only GET"),
+            };
+        };
+        let json = request.headers().get(CONTENT_TYPE).is_some_and(|kind| {
+            let kind = kind.to_str().unwrap_or_default();
+            kind.split(';').next().map(str::trim) == Some("application/json")
+        });
+        if method == Method::Post && !json {
+            let why = "A request that writes is application/json";
+            return refusal(StatusCode::UNSUPPORTED_MEDIA_TYPE, why);
+        }
+        let query = request.uri().query().unwrap_or_default().to_owned();
+        // One that did not announce its length is cut off here.
+        let Ok(body) = Limited::new(request.into_body(), MAX_BODY).collect().await else {
+            return refusal(StatusCode::PAYLOAD_TOO_LARGE, "The message is too long");
+        };
+        let asked = Asked {
+            method,
+            name,
+            query,
+            body: body.to_bytes().to_vec(),
+        };
+        let _place = self.places.acquire().await;
+        let work = self.answer.clone();
+        match tokio::task::spawn_blocking(move || work(asked)).await {
+            Ok(reply) => said(reply),
+            Err(_) => refusal(
+                StatusCode::INTERNAL_SERVER_ERROR,
+                "Memory Forge has a defect; its message is on standard error",
+            ),
+        }
+    }
+
+    fn asset(&self, path: &str) -> Answer {
+        let path = if path == "/" { "/index.html" } else { path };
+        match self.assets.iter().find(|asset| asset.path == path) {
+            Some(asset) => said(Reply {
+                status: 200,
+                kind: asset.kind,
+                body: asset.bytes.into(),
+            }),
+            None => refusal(StatusCode::NOT_FOUND, "There is nothing here"),
+        }
+    }
+}
+
+fn said(reply: Reply) -> Answer {
+    let body = match reply.body {
+        Cow::Borrowed(bytes) => Bytes::from_static(bytes),
+        Cow::Owned(bytes) => Bytes::from(bytes),
+    };
+    let mut answer = hyper::Response::new(Full::new(body).boxed());
+    *answer.status_mut() =
+        StatusCode::from_u16(reply.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    let kind = HeaderValue::from_static(reply.kind);
+    answer.headers_mut().insert(CONTENT_TYPE, kind);
+    answer
+}
+
+/// Browsers say which page asks: ours, or none where a person typed the
+/// address. Other servers on the loopback have pages too.
+fn from_our_page(headers: &HeaderMap, port: u16) -> bool {
+    let ours = ["127.0.0.1", "localhost"].map(|name| format!("http://{name}:{port}"));
+    let origin = |origin: &HeaderValue| ours.iter().any(|it| it.as_bytes() == origin.as_bytes());
+    let site = |site: &HeaderValue| matches!(site.as_bytes(), b"same-origin" | b"none");
+    headers.get_all(ORIGIN).iter().all(origin)
+        && (headers.get_all("sec-fetch-site").iter().all(site) || navigates(headers))
+}
+
+/// A person who follows a link to the page gets it: it holds nothing.
+fn navigates(headers: &HeaderMap) -> bool {
+    let is = |name: &str, value: &[u8]| headers.get(name).is_some_and(|it| it == value);
+    is("sec-fetch-mode", b"navigate") && is("sec-fetch-dest", b"document")
+}
+
+#[cfg(test)]
+mod tests;
