@@ -2,6 +2,7 @@
 //! which programs run without network, global git configuration or real time.
 //! It must never be a dependency of shipped code.
 
+pub mod bolt;
 pub mod fetched;
 pub mod fixture;
 pub mod git;

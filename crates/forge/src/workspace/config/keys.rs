@@ -35,6 +35,11 @@ pub(super) enum Kind {
         get: fn(&Config) -> String,
         set: fn(&mut Config, Option<RelPath>),
     },
+    /// A line of text; empty is none.
+    Text {
+        get: fn(&Config) -> &str,
+        set: fn(&mut Config, String),
+    },
 }
 
 impl Key {
@@ -73,6 +78,13 @@ impl Key {
                 set(config, file);
                 Ok(())
             }
+            (Kind::Text { set, .. }, Given::Text(text)) => {
+                if text.len() > 500 || text.chars().any(char::is_control) {
+                    return Err(refused());
+                }
+                set(config, text);
+                Ok(())
+            }
             _ => Err(refused()),
         }
     }
@@ -81,6 +93,7 @@ impl Key {
         match self.kind {
             Kind::Number { get, .. } => get(config).to_string(),
             Kind::Choice { get, .. } | Kind::File { get, .. } => format!("\"{}\"", get(config)),
+            Kind::Text { get, .. } => format!("{:?}", get(config)),
         }
     }
 }
@@ -94,6 +107,7 @@ impl fmt::Display for Kind {
                 write!(f, "one of {}", quoted.join(", "))
             }
             Kind::File { .. } => f.write_str("a path inside the workspace"),
+            Kind::Text { .. } => f.write_str("a line of text"),
         }
     }
 }
@@ -160,6 +174,12 @@ pub(super) fn is_section(name: &str) -> bool {
 }
 
 pub(super) fn unknown(key: &str) -> Fault {
+    if let Some(section) = key.strip_suffix(".password") {
+        let variable = format!("MEMORY_FORGE_{}_PASSWORD", section.to_uppercase());
+        return Fault::new(format!(
+            "is not read from a file that git keeps: take it out, change it, and set `{variable}`"
+        ));
+    }
     // `limit` alone at the top of the file most likely means `search.limit`.
     let in_a_section = KEYS
         .iter()
@@ -194,6 +214,20 @@ macro_rules! number {
                 get: |c| c.$section.$field as u64,
                 // The range of each key fits the type of its field.
                 set: |c, n| c.$section.$field = n as _,
+            },
+        }
+    };
+}
+
+macro_rules! text {
+    ($name:literal, $section:ident.$field:ident, $about:literal) => {
+        Key {
+            name: $name,
+            about: $about,
+            old_name: None,
+            kind: Kind::Text {
+                get: |c| &c.$section.$field,
+                set: |c, text| c.$section.$field = text,
             },
         }
     };
@@ -327,6 +361,42 @@ pub(super) static KEYS: &[Key] = &[
         10,
         None,
         "Documents of this importance or more are never forgotten."
+    ),
+    Key {
+        name: "graph.engine",
+        about: "Who answers `graph ask`: the files themselves, or the graph server.",
+        old_name: None,
+        kind: Kind::Choice {
+            of: &["embedded", "server"],
+            get: |c| c.graph.engine.clone(),
+            set: |c, text| c.graph.engine = text.to_string(),
+        },
+    },
+    text!(
+        "graph.url",
+        graph.url,
+        "The graph server, such as `bolt+s://graph.example.org:7687`."
+    ),
+    text!("graph.user", graph.user, "Who asks the graph server."),
+    text!(
+        "graph.database",
+        graph.database,
+        "The database on the graph server; empty is the server's default."
+    ),
+    text!(
+        "graph.authority",
+        graph.authority,
+        "A PEM file with the certificate that the graph server's own is signed by."
+    ),
+    text!(
+        "graph.tenant",
+        graph.tenant,
+        "Whose graph it is, where several teams share a server."
+    ),
+    text!(
+        "graph.workspace",
+        graph.workspace,
+        "What the graph server calls this workspace; empty is made from its first commit."
     ),
     number!(
         "mind.keep_sessions",
