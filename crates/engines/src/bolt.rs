@@ -20,7 +20,8 @@ mod values;
 pub use cypher::{Table, writing_clause};
 pub use push::{Pushed, digest};
 
-/// How long a connection and each answer may take.
+/// How long the first word of a server may take, and every answer after it.
+const HELLO: Duration = Duration::from_secs(20);
 const PATIENCE: Duration = Duration::from_secs(120);
 
 /// Where a server is and who asks. The password comes from the caller, who had
@@ -176,11 +177,9 @@ impl Server {
             let graph = neo4rs::Graph::connect(config)?;
             // A transaction is not tried again and again, as a query would be
             // where nobody listens.
-            let transaction = tokio::time::timeout(PATIENCE, graph.start_txn()).await;
-            transaction
-                .map_err(|_| neo4rs::Error::ConnectionTimedOut)??
-                .rollback()
-                .await?;
+            let hello = async { graph.start_txn().await?.rollback().await };
+            let hello = tokio::time::timeout(HELLO, hello).await;
+            hello.map_err(|_| neo4rs::Error::ConnectionTimedOut)??;
             Ok::<_, neo4rs::Error>(graph)
         });
         Ok(Server {
@@ -192,11 +191,6 @@ impl Server {
 
     pub fn scope(&self) -> &Scope {
         &self.scope
-    }
-
-    /// The same server for another workspace.
-    pub fn for_scope(self, scope: Scope) -> Server {
-        Server { scope, ..self }
     }
 
     /// A query with the two parameters that all of ours have.
@@ -231,7 +225,9 @@ impl Server {
     }
 
     fn wait<T>(&self, work: impl Future<Output = Result<T, neo4rs::Error>>) -> Result<T, Error> {
-        let outcome = self.runtime.block_on(tokio::time::timeout(PATIENCE, work));
+        let outcome = self
+            .runtime
+            .block_on(async { tokio::time::timeout(PATIENCE, work).await });
         let outcome = outcome.map_err(|_| Error::Silent)?;
         outcome.map_err(|error| Error::Server(told(error)))
     }

@@ -180,9 +180,10 @@ fn started(plan: impl Fn(&Path, u16) -> Plan) -> BoltServer {
         let mut child = Command::new("sh")
             .arg("-c")
             .arg(
-                "folder=\"$1\"; shift; \"$@\" >\"$folder/log\" 2>&1 </dev/null & pid=$!; \
-                 (while kill -0 $pid 2>/dev/null; do sleep 1; done; echo ended) & \
-                 read -r _; kill -9 $pid; wait $pid; rm -rf \"$folder\"",
+                "folder=\"$1\"; shift; \
+                 { sh -c 'echo $$ >\"$0/pid\"; exec \"$@\"' \"$folder\" \"$@\" \
+                 >\"$folder/said\" 2>&1 </dev/null; echo ended; } & \
+                 read -r _; kill -9 $(cat \"$folder/pid\"); wait; rm -rf \"$folder\"",
             )
             .arg("sh")
             .arg(&folder)
@@ -218,11 +219,11 @@ fn started(plan: impl Fn(&Path, u16) -> Plan) -> BoltServer {
                 since.elapsed() < PATIENCE,
                 "{} opened no port:\n{}",
                 plan.name,
-                std::fs::read_to_string(folder.join("log")).unwrap_or_default()
+                std::fs::read_to_string(folder.join("said")).unwrap_or_default()
             );
             std::thread::sleep(Duration::from_millis(100));
         }
-        log = std::fs::read_to_string(folder.join("log")).unwrap_or_default();
+        log = std::fs::read_to_string(folder.join("said")).unwrap_or_default();
     }
     panic!("the server ended three times:\n{log}");
 }

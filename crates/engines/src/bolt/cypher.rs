@@ -33,6 +33,10 @@ impl Server {
             while let Some(row) = stream.next().await? {
                 if table.columns.is_empty() {
                     table.columns = row.keys().iter().map(|it| it.value.clone()).collect();
+                    // The driver forgets their order; the query's last words
+                    // have it.
+                    let place = |it: &String| (text.rfind(it.as_str()), it.clone());
+                    table.columns.sort_by_key(place);
                 }
                 if table.rows.len() == most {
                     table.more = true;

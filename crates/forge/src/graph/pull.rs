@@ -88,44 +88,53 @@ struct Part {
     end: usize,
 }
 
-/// The part that is ours: from the first mark to the next end. One without an
-/// end, or in code, is somebody's text.
+/// The part that is ours: the first mark that has an end before the next mark.
+/// Marks in code, and those that nobody ended, are somebody's text.
 fn part(text: &str) -> Option<Part> {
     let document = document::parse(text.to_owned());
-    let mut from = 0;
-    while let Some(at) = text[from..].find(BEGIN).map(|it| it + from) {
-        from = at + BEGIN.len();
+    let marks: Vec<usize> = text.match_indices(BEGIN).map(|it| it.0).collect();
+    for (index, at) in marks.iter().copied().enumerate() {
+        let next = marks.get(index + 1).copied().unwrap_or(text.len());
         let starts_a_line = at == 0 || text[..at].ends_with('\n');
-        if !starts_a_line || document.in_code(at) {
-            continue;
+        if starts_a_line
+            && !document.in_code(at)
+            && let Some(part) = part_at(text, at, next)
+        {
+            return Some(part);
         }
-        let (count, rest) = text[from..].split_once(" -->")?;
-        let gap: usize = count.parse().ok().filter(|it| *it <= 2)?;
-        let rest = rest.strip_prefix('\r').unwrap_or(rest);
-        let rest = rest.strip_prefix('\n')?;
-        let body = text.len() - rest.len();
-        let end = body + rest.find(END)? + END.len();
-        let after = &text[end..];
-        let after = after.strip_prefix('\r').unwrap_or(after);
-        let after = after.strip_prefix('\n').unwrap_or(after);
-        let mut start = at;
-        for _ in 0..gap {
-            let before = text[..start].strip_suffix('\n')?;
-            start = before.strip_suffix('\r').unwrap_or(before).len();
-        }
-        return Some(Part {
-            start,
-            body,
-            end: text.len() - after.len(),
-        });
     }
     None
+}
+
+fn part_at(text: &str, at: usize, next: usize) -> Option<Part> {
+    let (line, _) = text[at + BEGIN.len()..next].split_once('\n')?;
+    let gap = line.trim_end().strip_suffix(" -->")?;
+    let gap: usize = gap.parse().ok().filter(|it| *it <= 2)?;
+    let body = at + BEGIN.len() + line.len() + 1;
+    let end = body + text[body..next].find(END)? + END.len();
+    let after = &text[end..];
+    let after = after.strip_prefix('\r').unwrap_or(after);
+    let after = after.strip_prefix('\n').unwrap_or(after);
+    let mut start = at;
+    for _ in 0..gap {
+        let before = text[..start].strip_suffix('\n')?;
+        start = before.strip_suffix('\r').unwrap_or(before).len();
+    }
+    Some(Part {
+        start,
+        body,
+        end: text.len() - after.len(),
+    })
 }
 
 fn rendered(blocked: &[Blocked], active: &[Active]) -> String {
     // No title that means a part of the state, and no links: both would be
     // read back as if somebody had written them.
-    let mut out = String::from("## Work in the Graph\n\n**Blocked**\n\n");
+    let mut out = String::from(
+        "## Work in the Graph\n\n\
+         Made by `memory-forge graph pull --state`; what is written here is replaced.\n\n\
+         **Blocked**\n\n",
+    );
     let name = |text: &str| inert_line(&text.replace("[[", "").replace("]]", ""));
     let list = |out: &mut String, lines: Vec<String>| {
         for line in lines.iter().take(MOST) {

@@ -88,7 +88,7 @@ pub(super) fn connect(
         given.clone().or(set)
     };
     let url = or_else(&given.url, &config.url).ok_or_else(|| {
-        CommandError::usage("No graph server is set")
+        CommandError::failure("No graph server is set")
             .hint("Set `MEMORY_FORGE_GRAPH_URL`, or `url` below `[graph]` in `memory-forge.toml`")
             .hint("`graph ask --engine embedded` needs no server")
     })?;
