@@ -16,6 +16,9 @@ use super::{Error, Scope, Server, column, list, map};
 /// The layout of what is written. A server with a higher one is left alone.
 const FORMAT: i64 = 1;
 
+/// How often a push begins anew because another began meanwhile.
+const ATTEMPTS: usize = 10;
+
 /// How many rows travel at once.
 const BATCH: usize = 500;
 
@@ -127,7 +130,20 @@ impl Server {
     /// Brings the server's nodes of this workspace to what the graph says.
     /// `at` is the moment, for people; `force` compares even where the server
     /// says that nothing has changed.
+    ///
+    /// A push that was overtaken begins again, so that the last one to end saw
+    /// all that the others wrote.
     pub fn push(&mut self, graph: &Graph, at: &str, force: bool) -> Result<Pushed, Error> {
+        for attempt in 0..ATTEMPTS {
+            match self.push_once(graph, at, force || attempt > 0) {
+                Err(Error::Overtaken) => {}
+                outcome => return outcome,
+            }
+        }
+        Err(Error::Overtaken)
+    }
+
+    fn push_once(&mut self, graph: &Graph, at: &str, force: bool) -> Result<Pushed, Error> {
         let (records, triples) = projected(graph, &self.scope);
         let digest = sum(&records, &triples);
         let mut pushed = Pushed {
@@ -201,7 +217,7 @@ impl Server {
     /// Takes away relations that are no more, and adds those that are new.
     fn relate(
         &self,
-        there: &BTreeMap<Triple, ()>,
+        there: &BTreeMap<Triple, usize>,
         triples: &[Triple],
         kinds: &HashMap<&str, Kind>,
         stays: &dyn Fn(&str) -> bool,
@@ -212,10 +228,11 @@ impl Server {
         let row = |(from, _, to): &Triple| {
             map([("from", from.as_str().into()), ("to", to.as_str().into())])
         };
-        // With a node that went, its relations went as well.
+        // With a node that went, its relations went as well. One that is there
+        // twice, which some servers let happen, is taken away and made once.
         let old: Vec<(Group, BoltType)> = there
             .keys()
-            .filter(|it| stays(&it.0) && stays(&it.2) && !wanted(it))
+            .filter(|it| stays(&it.0) && stays(&it.2) && !(wanted(it) && there[*it] == 1))
             .map(|it| {
                 let group = (kinds[it.0.as_str()], it.1, kinds[it.2.as_str()]);
                 (group, row(it))
@@ -223,7 +240,7 @@ impl Server {
             .collect();
         let new: Vec<(Group, BoltType)> = triples
             .iter()
-            .filter(|it| !(stays(&it.0) && stays(&it.2) && there.contains_key(*it)))
+            .filter(|it| !(stays(&it.0) && stays(&it.2) && there.get(*it) == Some(&1)))
             .map(|it| {
                 let group = (kinds[it.0.as_str()], it.1, kinds[it.2.as_str()]);
                 (group, row(it))
@@ -314,16 +331,31 @@ impl Server {
         let labels = Kind::ALL.map(Kind::name).into_iter().chain(["ForgePush"]);
         for label in labels {
             let name = label.to_lowercase();
-            self.write(neo4rs::query(&format!(
+            self.schema(&format!(
                 "CREATE CONSTRAINT forge_{name}_key IF NOT EXISTS \
                  FOR (n:{label}) REQUIRE n.forge_key IS UNIQUE"
-            )))?;
-            self.write(neo4rs::query(&format!(
+            ))?;
+            self.schema(&format!(
                 "CREATE INDEX forge_{name}_scope IF NOT EXISTS \
                  FOR (n:{label}) ON (n.tenant, n.workspace)"
-            )))?;
+            ))?;
         }
         Ok(())
+    }
+
+    /// `IF NOT EXISTS` does not help against another who makes the same at the
+    /// same moment; the second look finds theirs.
+    fn schema(&self, statement: &str) -> Result<(), Error> {
+        let mut outcome = Ok(());
+        for _ in 0..3 {
+            outcome = self.write(neo4rs::query(statement)).map(|_| ());
+            match &outcome {
+                Ok(()) => break,
+                Err(Error::Server(why)) if why.contains("AlreadyExists") => return Ok(()),
+                Err(_) => {}
+            }
+        }
+        outcome
     }
 
     /// Says that a push is under way, and gives its number.
@@ -388,7 +420,8 @@ impl Server {
         Ok(there)
     }
 
-    fn relations_there(&self) -> Result<BTreeMap<Triple, ()>, Error> {
+    /// The relations that are there, and how often.
+    fn relations_there(&self) -> Result<BTreeMap<Triple, usize>, Error> {
         let mut there = BTreeMap::new();
         for kind in Kind::ALL {
             let rows = self.read(self.query(&format!(
@@ -401,7 +434,8 @@ impl Server {
             for row in rows {
                 let name: String = column(&row, "relation")?;
                 if let Some(relation) = Relation::of(&name) {
-                    there.insert((column(&row, "from")?, relation, column(&row, "to")?), ());
+                    let triple = (column(&row, "from")?, relation, column(&row, "to")?);
+                    *there.entry(triple).or_default() += 1;
                 }
             }
         }

@@ -51,7 +51,10 @@ const TEAM: &str = "
     //- tools.md
     Because of [[grammar]].
     //- diary.local.md
-    Only for me: [[grammar]] and [[nowhere]].
+    ---
+    projects: [[nowhere]]
+    ---
+    Only for me.
     ";
 
 const QUESTIONS: [&[&str]; 8] = [
