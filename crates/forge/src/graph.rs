@@ -7,14 +7,22 @@
 use std::collections::HashMap;
 
 use crate::document::Value;
-use crate::links::{self, NAMING_KEYS, Note, Resolution, Vault, fold, name_in, naming_key};
+use crate::links::{self, NAMING_KEYS, Note, Vault, fold, name_in, naming_key};
+use crate::quote;
 use crate::workspace::{RelPath, Role};
 
+pub mod ask;
+mod critical;
 mod export;
+mod fields;
+mod ids;
 mod markdown;
+mod pull;
+mod relation;
 mod state;
 mod svg;
 mod walk;
+mod work;
 
 #[cfg(test)]
 mod tests;
@@ -22,8 +30,11 @@ mod tests;
 pub(crate) use export::escaped;
 pub use export::{dot, graphml};
 pub use markdown::{PATH as GRAPH_FILE, refresh, render_markdown};
+pub use pull::{Pulled, pull_state};
+pub use relation::{Link, Relation};
 pub use svg::{MOST_NODES, svg};
 pub use walk::{Filter, Step};
+pub use work::{Standing, Work};
 
 /// Nodes in the order of their ids, edges in that of their nodes.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -36,7 +47,8 @@ pub struct Graph {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Node {
-    /// The path of a file, `DEC-007`, `person:Alice`, `task:3` or `missing:x`.
+    /// The path of a file, `DEC-007`, `person:alice`, `task:ship-it` or
+    /// `missing:x`; the same for as long as the thing itself is.
     pub id: String,
     /// What people call it: for a note the shortest name that links can use.
     pub name: String,
@@ -47,6 +59,8 @@ pub struct Node {
     pub type_name: Option<String>,
     pub status: Option<String>,
     pub date: Option<String>,
+    /// What is known of it as a piece of work.
+    pub work: Work,
     /// Whether it is a note with front matter.
     pub has_front_matter: bool,
 }
@@ -59,7 +73,7 @@ pub enum Kind {
     Agent,
     Person,
     Decision,
-    /// A file of the project that is no knowledge.
+    /// A file of the project that is no knowledge, or something made.
     Artifact,
     Knowledge,
     /// Named somewhere, and nowhere to be found.
@@ -90,6 +104,10 @@ impl Kind {
             Kind::Missing => "Missing",
         }
     }
+
+    pub fn of(name: &str) -> Option<Kind> {
+        Kind::ALL.into_iter().find(|it| it.name() == name)
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -108,11 +126,19 @@ pub enum EdgeKind {
     Blocks,
     BlockedBy,
     MadeBy,
+    AssignedTo,
+    PartOf,
+    Produced,
+    CheckedBy,
+    VerifiedBy,
+    Commands,
+    ReportsTo,
+    Knows,
     Links,
 }
 
 impl EdgeKind {
-    pub const ALL: [EdgeKind; 8] = [
+    pub const ALL: [EdgeKind; 16] = [
         EdgeKind::People,
         EdgeKind::Projects,
         EdgeKind::Supersedes,
@@ -120,6 +146,14 @@ impl EdgeKind {
         EdgeKind::Blocks,
         EdgeKind::BlockedBy,
         EdgeKind::MadeBy,
+        EdgeKind::AssignedTo,
+        EdgeKind::PartOf,
+        EdgeKind::Produced,
+        EdgeKind::CheckedBy,
+        EdgeKind::VerifiedBy,
+        EdgeKind::Commands,
+        EdgeKind::ReportsTo,
+        EdgeKind::Knows,
         EdgeKind::Links,
     ];
 
@@ -133,22 +167,59 @@ impl EdgeKind {
             EdgeKind::Blocks => "blocks",
             EdgeKind::BlockedBy => "blocked-by",
             EdgeKind::MadeBy => "made-by",
+            EdgeKind::AssignedTo => "assigned-to",
+            EdgeKind::PartOf => "part-of",
+            EdgeKind::Produced => "produced",
+            EdgeKind::CheckedBy => "checked-by",
+            EdgeKind::VerifiedBy => "verified-by",
+            EdgeKind::Commands => "commands",
+            EdgeKind::ReportsTo => "reports-to",
+            EdgeKind::Knows => "knows",
             EdgeKind::Links => "links",
         }
     }
 
-    /// The relation in a graph database, and whether it leads the other way.
-    pub fn relation(self) -> (&'static str, bool) {
+    /// The relation that it stands for, and whether that leads the other way.
+    pub fn relation(self) -> (Relation, bool) {
         match self {
-            EdgeKind::People => ("KNOWS", false),
-            EdgeKind::Projects => ("PART_OF", false),
-            EdgeKind::Supersedes => ("SUPERSEDES", false),
-            EdgeKind::SupersededBy => ("SUPERSEDES", true),
-            EdgeKind::Blocks => ("BLOCKED_BY", true),
-            EdgeKind::BlockedBy => ("BLOCKED_BY", false),
-            EdgeKind::MadeBy => ("MADE_BY", false),
-            EdgeKind::Links => ("LINKS_TO", false),
+            EdgeKind::People | EdgeKind::Knows => (Relation::Knows, false),
+            EdgeKind::Projects | EdgeKind::PartOf => (Relation::PartOf, false),
+            EdgeKind::Supersedes => (Relation::Supersedes, false),
+            EdgeKind::SupersededBy => (Relation::Supersedes, true),
+            EdgeKind::Blocks => (Relation::BlockedBy, true),
+            EdgeKind::BlockedBy => (Relation::BlockedBy, false),
+            EdgeKind::MadeBy => (Relation::MadeBy, false),
+            EdgeKind::AssignedTo => (Relation::AssignedTo, false),
+            EdgeKind::Produced => (Relation::Produced, false),
+            EdgeKind::CheckedBy => (Relation::CheckedBy, false),
+            EdgeKind::VerifiedBy => (Relation::VerifiedBy, false),
+            EdgeKind::Commands => (Relation::Commands, false),
+            EdgeKind::ReportsTo => (Relation::ReportsTo, false),
+            EdgeKind::Links => (Relation::LinksTo, false),
         }
+    }
+
+    /// Whether it leads to someone, who needs no page.
+    fn names_someone(self) -> bool {
+        matches!(
+            self,
+            EdgeKind::AssignedTo
+                | EdgeKind::MadeBy
+                | EdgeKind::CheckedBy
+                | EdgeKind::VerifiedBy
+                | EdgeKind::Commands
+                | EdgeKind::ReportsTo
+        )
+    }
+
+    /// Whether its key is a word that front matter has for other things too:
+    /// without brackets it counts in notes about work alone.
+    fn is_of_work(self) -> bool {
+        self.names_someone()
+            || matches!(
+                self,
+                EdgeKind::PartOf | EdgeKind::Produced | EdgeKind::Knows
+            )
     }
 
     /// Whether somebody said what the edge means.
@@ -200,9 +271,12 @@ pub fn build(vault: &Vault) -> Graph {
         let from = builder.file(vault, index);
         for key in NAMING_KEYS {
             let kind = EdgeKind::of(key).unwrap_or(EdgeKind::Links);
-            for name in names_under(note, key) {
-                let to = builder.named(vault, index, &name, kind);
-                builder.edge(from, to, kind);
+            let about_work = builder.nodes[from as usize].is_about_work();
+            for (name, bracketed) in names_under(note, key) {
+                let said = !kind.is_of_work() || bracketed || about_work;
+                if let Some(to) = builder.named(vault, index, &name, kind, said) {
+                    builder.edge(from, to, kind);
+                }
             }
         }
         for link in &note.links {
@@ -224,24 +298,25 @@ pub fn build(vault: &Vault) -> Graph {
     graph
 }
 
-/// Everything that a key names, in brackets or without.
-fn names_under(note: &Note, key: &str) -> Vec<String> {
+/// Everything that a key names, and whether in brackets.
+fn names_under(note: &Note, key: &str) -> Vec<(String, bool)> {
     let linked = note.links.iter().filter(|link| {
         link.key.as_deref().and_then(naming_key) == Some(key) && !link.target.is_empty()
     });
-    let mut names: Vec<String> = linked.map(|link| link.target.clone()).collect();
+    let mut names: Vec<(String, bool)> = linked.map(|link| (link.target.clone(), true)).collect();
     let spelled = note.front_matter.iter().flatten().map(|(name, _)| name);
     for spelled in spelled.filter(|name| naming_key(name) == Some(key)) {
         for text in note.plain_names(spelled) {
             // Notes may have commas in their names, people do not.
-            let parts = match key {
-                "people" => text.split(',').collect(),
-                _ => vec![text],
+            let people = EdgeKind::of(key).is_some_and(|it| it.names_someone());
+            let parts = match people || key == "people" {
+                true => text.split(',').collect(),
+                false => vec![text],
             };
-            names.extend(parts.into_iter().map(|it| name_in(it).to_owned()));
+            names.extend(parts.into_iter().map(|it| (name_in(it).to_owned(), false)));
         }
     }
-    names.retain(|name| !name.is_empty());
+    names.retain(|(name, _)| !name.is_empty());
     names
 }
 
@@ -306,20 +381,37 @@ impl Builder {
             type_name,
             status: field("status"),
             date: field("date"),
+            work: Work::read(|keys| keys.iter().find_map(|key| field(key))),
             has_front_matter: note.is_some_and(|note| note.front_matter.is_some()),
         })
     }
 
-    /// The node that a name in the front matter of `from` means.
-    fn named(&mut self, vault: &Vault, from: u32, name: &str, kind: EdgeKind) -> u32 {
+    /// The node that a name in the front matter of `from` means. One that is
+    /// nowhere to be found is a node of its own only where it was surely `said`.
+    fn named(
+        &mut self,
+        vault: &Vault,
+        from: u32,
+        name: &str,
+        kind: EdgeKind,
+        said: bool,
+    ) -> Option<u32> {
         let path = vault.file(from).path.as_str();
-        match vault.names.resolve(name, path) {
-            Resolution::Missing if kind == EdgeKind::People => self.person(name),
-            Resolution::Missing => self.plain("missing", name, Kind::Missing),
-            found => match found.file() {
-                Some(file) => self.file(vault, file),
-                None => self.plain("missing", name, Kind::Missing),
-            },
+        match vault.names.resolve(name, path).file() {
+            Some(file) => Some(self.file(vault, file)),
+            None => said.then(|| self.unknown(name, kind)),
+        }
+    }
+
+    /// What has no page: someone, something made, something known, or a page
+    /// that is missing.
+    fn unknown(&mut self, name: &str, kind: EdgeKind) -> u32 {
+        match kind {
+            EdgeKind::People => self.person(name),
+            EdgeKind::Produced => self.plain("artifact", name, Kind::Artifact),
+            EdgeKind::Knows => self.plain("knowledge", name, Kind::Knowledge),
+            kind if kind.names_someone() => self.plain("agent", name, Kind::Agent),
+            _ => self.plain("missing", name, Kind::Missing),
         }
     }
 
@@ -329,16 +421,17 @@ impl Builder {
 
     /// Something that has no file. One name is one node, whatever its case.
     fn plain(&mut self, what: &str, name: &str, kind: Kind) -> u32 {
-        let name = name.strip_suffix(".md").unwrap_or(name);
+        let name = quote::clean(name.strip_suffix(".md").unwrap_or(name));
         self.add(Node {
-            id: format!("{what}:{}", links::fold(name)),
-            name: name.to_owned(),
+            id: format!("{what}:{}", links::fold(&name)),
+            name: name.into_owned(),
             kind,
             path: None,
             title: None,
             type_name: None,
             status: None,
             date: None,
+            work: Work::default(),
             has_front_matter: false,
         })
     }

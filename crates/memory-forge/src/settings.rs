@@ -67,6 +67,24 @@ pub(crate) fn fault() -> Option<String> {
     std::env::var("MEMORY_FORGE_FAULT").ok()
 }
 
+/// `MEMORY_FORGE_GRAPH_URL`, `_USER`, `_PASSWORD`, `_DATABASE`, `_AUTHORITY`:
+/// what counts before the workspace's own settings.
+#[derive(Clone, Default)]
+pub(crate) struct GraphVariables {
+    pub(crate) url: Option<String>,
+    pub(crate) user: Option<String>,
+    pub(crate) password: Option<String>,
+    pub(crate) database: Option<String>,
+    pub(crate) authority: Option<String>,
+}
+
+/// Never with the password.
+impl std::fmt::Debug for GraphVariables {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("GraphVariables").finish_non_exhaustive()
+    }
+}
+
 /// The surroundings of the process, looked at once. A value of its own, so
 /// that tests can make one up.
 #[derive(Clone, Debug, Default)]
@@ -76,6 +94,7 @@ pub(crate) struct Process {
     now_override: Option<OsString>,
     mcp_token: Option<OsString>,
     model: Option<OsString>,
+    graph: GraphVariables,
     in_claude: bool,
     in_gemini: bool,
     no_color: bool,
@@ -98,6 +117,7 @@ pub(crate) struct Process {
 impl Process {
     pub(crate) fn observe() -> Process {
         let var = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
+        let text = |name: &str| var(name).map(|it| it.to_string_lossy().into_owned());
         // A relative one would mean another folder in each project.
         let folder = |name| {
             var(name)
@@ -113,6 +133,13 @@ impl Process {
             now_override: var("MEMORY_FORGE_NOW"),
             mcp_token: var("MEMORY_FORGE_MCP_TOKEN"),
             model: var(crate::model::VARIABLE),
+            graph: GraphVariables {
+                url: text("MEMORY_FORGE_GRAPH_URL"),
+                user: text("MEMORY_FORGE_GRAPH_USER"),
+                password: text("MEMORY_FORGE_GRAPH_PASSWORD"),
+                database: text("MEMORY_FORGE_GRAPH_DATABASE"),
+                authority: text("MEMORY_FORGE_GRAPH_AUTHORITY"),
+            },
             in_claude: var("CLAUDECODE").is_some(),
             in_gemini: var("GEMINI_PROJECT_DIR").is_some(),
             no_color: var("NO_COLOR").is_some(),
@@ -220,6 +247,7 @@ pub(crate) struct Settings {
     pub(crate) mcp_token: Option<String>,
     /// `MEMORY_FORGE_MODEL`, a model file of the user's choice.
     pub(crate) model: Option<PathBuf>,
+    pub(crate) graph: GraphVariables,
     pub(crate) quiet: bool,
     pub(crate) verbose: bool,
     pub(crate) color_stdout: bool,
@@ -254,6 +282,7 @@ impl Settings {
                 .as_ref()
                 .map(|token| token.to_string_lossy().into_owned()),
             model: process.model.clone().map(PathBuf::from),
+            graph: process.graph.clone(),
             quiet: flags.quiet,
             verbose: flags.verbose,
             color_stdout: process.color(flags.color, process.stdout_terminal),

@@ -736,6 +736,19 @@ pub static SCENARIOS: &[Scenario] = &[
         ..PLAIN
     },
     Scenario {
+        name: "graph pull",
+        files: MIND,
+        run: &["graph", "pull", "--state"],
+        ..PLAIN
+    },
+    Scenario {
+        name: "graph pull · remove",
+        files: MIND,
+        first: &[&["graph", "pull", "--state"]],
+        run: &["graph", "pull", "--state", "--remove"],
+        ..PLAIN
+    },
+    Scenario {
         name: "manifest refresh",
         files: OFFICE,
         run: &["manifest", "refresh"],
@@ -949,6 +962,22 @@ pub static READERS: &[(&str, &[&str])] = &[
     ("graph query", &["graph", "query"]),
     ("graph path", &["graph", "path", "beans", "plan"]),
     ("graph export", &["graph", "export", "--format", "dot"]),
+    ("graph ask blocked", &["graph", "ask", "blocked"]),
+    ("graph ask active", &["graph", "ask", "active"]),
+    ("graph ask idle", &["graph", "ask", "idle"]),
+    (
+        "graph ask critical-path",
+        &["graph", "ask", "critical-path"],
+    ),
+    ("graph ask done", &["graph", "ask", "done"]),
+    ("graph ask rejections", &["graph", "ask", "rejections"]),
+    ("graph ask impact", &["graph", "ask", "impact", "beans"]),
+    ("graph ask path", &["graph", "ask", "path", "beans", "plan"]),
+    // These write to a server alone, and here is none: they say so.
+    ("graph push", &["graph", "push"]),
+    ("graph status", &["graph", "status"]),
+    ("graph drop", &["graph", "drop", "--yes"]),
+    ("graph cypher", &["graph", "cypher", "RETURN 1"]),
     ("manifest show", &["manifest", "show"]),
     ("domain list", &["domain", "list"]),
     ("status", &["status"]),

@@ -3,6 +3,7 @@
 //! It must never be a dependency of shipped code.
 
 pub mod browser;
+pub mod bolt;
 pub mod fetched;
 pub mod fixture;
 pub mod git;

@@ -87,7 +87,7 @@ pub fn graphml(graph: &Graph) -> String {
             escaped(&from.id),
             escaped(&to.id),
             edge.kind.name(),
-            edge.kind.relation().0,
+            edge.kind.relation().0.name(),
         );
     }
     out.push_str("  </graph>\n</graphml>\n");

@@ -1,22 +1,30 @@
 //! Decisions and tasks as nodes, with what they name.
 
-use super::{Builder, EdgeKind, Graph, Kind, Node};
+use std::collections::HashMap;
+
+use super::fields::{self, Fields};
+use super::ids::{Once, slug};
+use super::{Builder, EdgeKind, Graph, Kind, Node, Work};
 use crate::document;
-use crate::links::Vault;
-use crate::mind::{Bucket, Mind};
+use crate::links::{Vault, fold, name_in, naming_key};
+use crate::mind::{Bucket, Mind, TaskEntry};
 
 impl Graph {
     /// Adds what the state files know. A file that cannot be read adds nothing.
     pub fn with_state(self, vault: &Vault, mind: &Mind<'_>) -> Graph {
         let notes = self.notes;
+        // Ids are made from words, and no credential may be among them.
+        let mind = &mind.shown();
         let mut builder = Builder::from(self);
         let decisions = mind.decisions().unwrap_or_default();
         let mut replaced = Vec::new();
+        let mut once = Once::default();
         for decision in &decisions {
-            let id = match &decision.id {
-                Some(id) if id.starts_with("DEC-") => id.clone(),
-                _ => format!("decision:{}", decision.line),
-            };
+            let id = once.give(match (&decision.id, decision.date) {
+                (Some(id), _) if id.starts_with("DEC-") => id.clone(),
+                (_, Some(date)) => format!("decision:{date}-{}", slug(&decision.title)),
+                _ => format!("decision:{}", slug(&decision.title)),
+            });
             let status = match decision.superseded {
                 true => Some("superseded".to_owned()),
                 false => decision.status.clone(),
@@ -30,6 +38,7 @@ impl Graph {
                 type_name: Some("decision".to_owned()),
                 status,
                 date: decision.date.map(|date| date.to_string()),
+                work: Work::default(),
                 has_front_matter: false,
             });
             if let Some(by) = decision.decided_by.as_deref().map(str::trim)
@@ -50,27 +59,7 @@ impl Graph {
                 builder.edge(node, newer, EdgeKind::SupersededBy);
             }
         }
-        let tasks = mind.progress().ok().flatten().unwrap_or_default().tasks;
-        for (number, task) in (1..).zip(&tasks) {
-            let status = match (task.done, task.bucket) {
-                (true, _) | (_, Bucket::Completed) => "done",
-                (_, Bucket::InProgress) => "in_progress",
-                (_, Bucket::Blocked) => "blocked",
-                _ => "pending",
-            };
-            let node = builder.add(Node {
-                id: format!("task:{number}"),
-                name: task.text.clone(),
-                kind: Kind::Task,
-                path: None,
-                title: None,
-                type_name: Some("task".to_owned()),
-                status: Some(status.to_owned()),
-                date: task.completed.map(|date| date.to_string()),
-                has_front_matter: false,
-            });
-            builder.links_in(vault, node, &task.text);
-        }
+        builder.tasks(vault, mind);
         let mut graph = builder.finish();
         graph.notes = notes;
         graph
@@ -78,6 +67,62 @@ impl Graph {
 }
 
 impl Builder {
+    /// The tasks of the progress file, and whom and what their fields name.
+    fn tasks(&mut self, vault: &Vault, mind: &Mind<'_>) {
+        let tasks = mind.progress().ok().flatten().unwrap_or_default().tasks;
+        let tasks: Vec<(&TaskEntry, Fields)> = tasks
+            .iter()
+            .map(|task| (task, Fields::read(&task.text)))
+            .collect();
+        let mut once = Once::default();
+        let mut by_name: HashMap<String, u32> = HashMap::new();
+        let mut nodes = Vec::new();
+        for (task, fields) in &tasks {
+            let words = fields.id.clone().unwrap_or_else(|| slug(&fields.text));
+            let node = self.add(task_node(task, fields, once.give(format!("task:{words}"))));
+            // The first of two tasks with the same words is meant.
+            by_name
+                .entry(fold(&fields.text).into_owned())
+                .or_insert(node);
+            by_name.entry(fold(&words).into_owned()).or_insert(node);
+            nodes.push(node);
+        }
+        for (node, (_, fields)) in nodes.into_iter().zip(&tasks) {
+            self.links_in(vault, node, &fields.text);
+            for (key, value) in &fields.values {
+                let Some(kind) = naming_key(key).and_then(EdgeKind::of) else {
+                    continue;
+                };
+                for name in fields::names(value) {
+                    let name = name_in(name).trim_start_matches('^');
+                    let to = self.meant(vault, name, kind, &by_name);
+                    self.edge(node, to, kind);
+                }
+            }
+        }
+    }
+
+    /// What a task's field names: another task, a decision, a note, or someone.
+    fn meant(
+        &mut self,
+        vault: &Vault,
+        name: &str,
+        kind: EdgeKind,
+        tasks: &HashMap<String, u32>,
+    ) -> u32 {
+        let task = name.strip_prefix("task:").unwrap_or(name);
+        let known = tasks
+            .get(fold(task).as_ref())
+            .filter(|_| !kind.names_someone());
+        if let Some(known) = known.or_else(|| self.by_id.get(name)) {
+            return *known;
+        }
+        match vault.names.resolve(name, "").file() {
+            Some(file) => self.file(vault, file),
+            None => self.unknown(name, kind),
+        }
+    }
+
     fn links_in(&mut self, vault: &Vault, node: u32, text: &str) {
         for link in document::parse(text).links {
             if let Some(file) = vault.names.resolve(&link.target, "").file()
@@ -87,6 +132,37 @@ impl Builder {
                 self.edge(node, to, EdgeKind::Links);
             }
         }
+    }
+}
+
+fn task_node(task: &TaskEntry, fields: &Fields, id: String) -> Node {
+    let status = match (task.done, task.bucket) {
+        (true, _) | (_, Bucket::Completed) => "done",
+        (_, Bucket::InProgress) => "in_progress",
+        (_, Bucket::Blocked) => "blocked",
+        _ => "pending",
+    };
+    // A box that is ticked says more than a word that was left behind.
+    let status = match fields.get("status") {
+        Some(said) if status != "done" => said,
+        _ => status,
+    };
+    let mut work = Work::read(|keys| {
+        let found = keys.iter().find_map(|key| fields.get(key));
+        found.map(str::to_owned)
+    });
+    work.completed = task.completed.map(|it| it.to_string()).or(work.completed);
+    Node {
+        id,
+        name: fields.text.clone(),
+        kind: Kind::Task,
+        path: None,
+        title: None,
+        type_name: Some("task".to_owned()),
+        status: Some(status.to_owned()),
+        date: task.completed.map(|date| date.to_string()),
+        work,
+        has_front_matter: false,
     }
 }
 

@@ -230,7 +230,7 @@ fn state_adds_decisions_and_tasks() {
         "DEC-001 superseded-by -> DEC-002",
         "DEC-001 made-by -> person:ann",
         "DEC-001 links -> queue.md",
-        "task:1 links -> queue.md",
+        "task:write-queue links -> queue.md",
     ];
     assert_eq!(shown, expect);
 }

@@ -9,13 +9,22 @@ use super::names::fold;
 use crate::document::{self, Document, Link, LinkKind, Value};
 
 /// The keys of front matter whose values are notes, with or without brackets.
-pub const NAMING_KEYS: [&str; 6] = [
+pub const NAMING_KEYS: [&str; 15] = [
     "people",
     "projects",
     "supersedes",
     "superseded-by",
     "blocks",
     "blocked-by",
+    "made-by",
+    "assigned-to",
+    "part-of",
+    "produced",
+    "checked-by",
+    "verified-by",
+    "commands",
+    "reports-to",
+    "knows",
 ];
 
 /// The key of [`NAMING_KEYS`] that is meant: `superseded_by` counts too.

@@ -29,6 +29,7 @@ pub struct Config {
     pub search: SearchConfig,
     pub audit: AuditConfig,
     pub forget: ForgetConfig,
+    pub graph: GraphConfig,
     pub mind: MindConfig,
     /// Keys that something set, and what.
     origins: Origins,
@@ -82,6 +83,19 @@ pub struct AuditConfig {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ForgetConfig {
     pub protect_importance: u8,
+}
+
+/// Where the graph server is; its password is nobody's to keep in a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct GraphConfig {
+    /// `embedded` or `server`.
+    pub engine: String,
+    pub url: String,
+    pub user: String,
+    pub database: String,
+    pub authority: String,
+    pub tenant: String,
+    pub workspace: String,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -369,6 +383,20 @@ impl Default for ForgetConfig {
     fn default() -> ForgetConfig {
         ForgetConfig {
             protect_importance: 8,
+        }
+    }
+}
+
+impl Default for GraphConfig {
+    fn default() -> GraphConfig {
+        GraphConfig {
+            engine: "embedded".to_string(),
+            url: String::new(),
+            user: "neo4j".to_string(),
+            database: String::new(),
+            authority: String::new(),
+            tenant: "default".to_string(),
+            workspace: String::new(),
         }
     }
 }

@@ -1,5 +1,5 @@
-//! `graph`: the notes and what connects them. Only `write` changes a file, and
-//! that one is derived from the others.
+//! `graph`: the notes and what connects them. Only `write` and `pull` change a
+//! file, and what they write is derived from the others.
 
 use clap::{Args, Subcommand, ValueEnum};
 use forge::graph::{self, Edge, EdgeKind, Filter, GRAPH_FILE, Graph, Kind, Node};
@@ -14,11 +14,18 @@ use crate::report::{CommandError, Exit};
 use crate::settings::Settings;
 use crate::ui::{Ui, printable};
 
+mod ask;
+mod pull;
+mod server;
+
 /// Show, check and export the graph of notes
 ///
 /// Front matter gives typed edges (`people`, `projects`, `supersedes`,
-/// `superseded-by`, `blocks`, `blocked-by`), links between notes give `links`.
-/// Decisions and tasks of the state files are nodes too.
+/// `superseded-by`, `blocks`, `blocked-by`, `assigned-to`, `part-of`,
+/// `produced`, `made-by`, `checked-by`, `verified-by`, `commands`,
+/// `reports-to`, `knows`), links between notes give `links`. Decisions and
+/// tasks of the state files are nodes too. A graph server, such as Neo4j, can
+/// hold a copy.
 #[derive(Debug, Args)]
 #[command(
     arg_required_else_help = true,
@@ -30,7 +37,9 @@ Examples:
   memory-forge graph query --type decision --status active
   memory-forge graph path alice q3-launch          How one leads to the other
   memory-forge graph export --format svg > graph.svg
-  memory-forge graph write                         Bring memory/.graph.md up to date"
+  memory-forge graph write                         Bring memory/.graph.md up to date
+  memory-forge graph ask blocked                   What waits, and for what
+  memory-forge graph push                          Copy the graph to a server"
 )]
 pub(crate) struct GraphArgs {
     #[command(subcommand)]
@@ -67,6 +76,18 @@ Examples:
 Examples:
   memory-forge graph write")]
     Write(WriteArgs),
+    /// Ask what is blocked, who is idle, what takes longest, and more
+    Ask(ask::AskArgs),
+    /// Write what the graph derives into the state file
+    Pull(pull::PullArgs),
+    /// Copy the graph to a server that speaks Bolt: what differs, and no more
+    Push(server::PushArgs),
+    /// Show what the graph server has of this workspace
+    Status(server::StatusArgs),
+    /// Ask the graph server in openCypher; for reading, unless `--write`
+    Cypher(server::CypherArgs),
+    /// Take this workspace's nodes from the graph server
+    Drop(server::DropArgs),
 }
 
 #[derive(Debug, Args)]
@@ -211,6 +232,14 @@ enum EdgeName {
     Blocks,
     BlockedBy,
     MadeBy,
+    AssignedTo,
+    PartOf,
+    Produced,
+    CheckedBy,
+    VerifiedBy,
+    Commands,
+    ReportsTo,
+    Knows,
     Links,
 }
 
@@ -228,6 +257,12 @@ impl From<EdgeName> for EdgeKind {
 
 pub(crate) fn run(args: GraphArgs, settings: &Settings, ui: &mut Ui) -> Result<Exit, CommandError> {
     let workspace = memory::workspace(settings, ui)?;
+    // These need no graph of their own.
+    match &args.command {
+        GraphCommand::Cypher(args) => return server::cypher(args, &workspace, settings, ui),
+        GraphCommand::Drop(args) => return server::drop_all(args, &workspace, settings, ui),
+        _ => {}
+    }
     let vault = vault(&workspace, ui);
     let notes = graph::build(&vault);
     let whole = |notes: Graph| notes.with_state(&vault, &Mind::open(&workspace));
@@ -238,6 +273,13 @@ pub(crate) fn run(args: GraphArgs, settings: &Settings, ui: &mut Ui) -> Result<E
         GraphCommand::Query(args) => query(&whole(notes), &args, ui),
         GraphCommand::Path(args) => path(&whole(notes), &vault, &args, ui),
         GraphCommand::Export(args) => export(whole(notes), &vault, &args, ui),
+        GraphCommand::Ask(args) => ask::run(&args, &whole(notes), &vault, &workspace, settings, ui),
+        GraphCommand::Pull(args) => pull::run(&args, &whole(notes), &workspace, settings, ui),
+        GraphCommand::Push(args) => server::push(&args, &whole(notes), &workspace, settings, ui),
+        GraphCommand::Status(args) => {
+            server::status(&args, &whole(notes), &workspace, settings, ui)
+        }
+        GraphCommand::Cypher(_) | GraphCommand::Drop(_) => unreachable!("answered above"),
     }
 }
 
@@ -310,9 +352,16 @@ fn write(
 fn find(graph: &Graph, vault: &Vault, name: &str) -> Result<u32, CommandError> {
     let wanted = name_in(name);
     let known = graph.position(wanted).or_else(|| {
-        ["person", "agent", "missing"]
-            .iter()
-            .find_map(|what| graph.position(&format!("{what}:{}", fold(wanted))))
+        [
+            "person",
+            "agent",
+            "task",
+            "artifact",
+            "knowledge",
+            "missing",
+        ]
+        .iter()
+        .find_map(|what| graph.position(&format!("{what}:{}", fold(wanted))))
     });
     match vault.names.resolve(wanted, "") {
         Resolution::File(file) => {
@@ -558,6 +607,6 @@ fn edge_json(graph: &Graph, edge: &Edge) -> Value {
     let (relation, reversed) = edge.kind.relation();
     json!({
         "from": graph.node(edge.from).id, "edge": edge.kind.name(),
-        "to": graph.node(edge.to).id, "relation": relation, "reversed": reversed,
+        "to": graph.node(edge.to).id, "relation": relation.name(), "reversed": reversed,
     })
 }

@@ -11,7 +11,7 @@ use crate::harness::ws;
 
 /// Commands that keep a workspace in order. What people wrote is none of their
 /// business, except to move it.
-const MAINTENANCE: [&str; 16] = [
+const MAINTENANCE: [&str; 17] = [
     "lint",
     "consolidate",
     "doctor · fix",
@@ -24,6 +24,7 @@ const MAINTENANCE: [&str; 16] = [
     "links apply",
     "archive",
     "graph write",
+    "graph pull",
     "init · apply",
     "forget",
     "index · force",

@@ -346,6 +346,8 @@ fn a_secret_that_is_there_already_is_never_told() {
             &["manifest", "refresh", "--yes"],
             &["graph", "show"],
             &["graph", "export", "json"],
+            &["graph", "ask", "active", "--json"],
+            &["graph", "ask", "critical-path"],
             &["lint"],
             &["status"],
             &["stats"],

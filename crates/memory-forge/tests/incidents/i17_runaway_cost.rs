@@ -62,6 +62,8 @@ const COMMANDS: &[&[&str]] = &[
     &["consolidate"],
     &["links", "check"],
     &["graph", "show"],
+    &["graph", "ask", "blocked"],
+    &["graph", "pull", "--state"],
     &[
         "agent",
         "remember",

@@ -147,3 +147,146 @@ fn exports_are_whole_and_the_same_every_time() {
     assert_eq!(value["nodes"].as_array().map(Vec::len), Some(2), "{value}");
     assert_eq!(value["edges"][0]["relation"], "SUPERSEDES");
 }
+
+fn work() -> TestWorkspace {
+    ws("
+        //- .mind/STATE.md
+        # Project State
+
+        ## Current Phase
+        Ovens
+        //- .mind/PROGRESS.md
+        # Progress Tracker
+        ### In Progress
+        - [ ] Write the lexer [assigned-to:: Ann] [estimate:: 3]
+        - [ ] Write the parser [blocked-by:: Write the lexer] [made-by:: Ben] [rejections:: 1]
+        ### Not Started
+        - [ ] Ship (blocked-by:: Write the parser, DEC-001) ^ship
+        ### Completed
+        - [x] Plan [made-by:: Ann] [assigned-to:: Cid] (completed 2026-03-01)
+        //- .mind/DECISIONS.md
+        # Decision Log
+
+        ## DEC-001: Which licence
+        - **Decision:** Open, see [[law]]
+        - **Status:** Pending
+        //- law.md
+        # Law
+    ")
+    .now("2026-03-02T09:00:00Z")
+}
+
+#[test]
+fn ready_questions_need_no_server() {
+    let ws = work();
+    for (question, expect) in [
+        (
+            &["blocked"][..],
+            "Ship [task:ship] ← waits for DEC-001, Write the parser [task:write-the-parser]\n\
+             Write the parser [task:write-the-parser] ← waits for Write the lexer [task:write-the-lexer]\n",
+        ),
+        (
+            &["active"],
+            "Write the lexer [task:write-the-lexer]: Ann [agent:ann]\n",
+        ),
+        (&["idle"], "Ben [agent:ben]\nCid [agent:cid]\n"),
+        (
+            &["critical-path"],
+            "1. Write the lexer [task:write-the-lexer] (3)\n\
+             2. Write the parser [task:write-the-parser] (1)\n\
+             3. Ship [task:ship] (1)\n\
+             Together: 5\n",
+        ),
+        (&["done"], "2026-03-01 Plan [task:plan]\n"),
+        (&["done", "--days", "0"], "No task was done in that time\n"),
+        (
+            &["rejections"],
+            "Ben [agent:ben]: 1 of 1 tasks sent back (100 %), 1 times\n\
+             Ann [agent:ann]: 0 of 1 tasks sent back (0 %), 0 times\n",
+        ),
+        (
+            &["impact", "DEC-001", "--depth", "1"],
+            "law [law.md] (LINKS_TO, DEC-001)\nShip [task:ship] (BLOCKED_BY, DEC-001)\n",
+        ),
+        (
+            &["path", "ship", "law"],
+            "Ship [task:ship]\n  → BLOCKED_BY → DEC-001\n  → LINKS_TO → law [law.md]\n",
+        ),
+    ] {
+        let mut arguments = vec!["graph", "ask"];
+        arguments.extend(question);
+        let output = ws.run(&arguments);
+        assert_eq!(output.ok(), expect, "{question:?}");
+        arguments.push("--json");
+        assert_eq!(json(&ws.run(&arguments))["version"], 1, "{question:?}");
+    }
+    let capped = ws.run(&["graph", "ask", "blocked", "--limit", "1"]);
+    assert!(capped.ok().contains("… and 1 more"), "{capped}");
+    let unknown = ws.run(&["graph", "ask", "impact", "DEC-999"]);
+    assert_eq!(unknown.status, Some(1), "{unknown}");
+}
+
+#[test]
+fn the_view_of_work_goes_in_and_out_of_any_state_file() {
+    for state in [
+        "# Project State\n\n## Current Phase\nOvens\n",
+        "# Project State\n\n## Current Phase\nOvens",
+        "# Project State\r\n\r\n## Next Action\r\nBake\r\n",
+        "\u{feff}# Project State\n\n```\n<!-- memory-forge:graph begin 0 -->\n```\n\n\n",
+        "# Project State\n\n<!-- memory-forge:graph begin 9 -->\nmine\n",
+        "# Project State\n\n<!-- memory-forge:graph begin 0 -->\nmine, without an end\n",
+        "",
+    ] {
+        let ws = work();
+        ws.write(".mind/STATE.md", state);
+        let dry = ws.run(&["graph", "pull", "--state", "--dry-run"]);
+        assert_eq!(dry.ok(), "Would write .mind/STATE.md\n");
+        assert_eq!(ws.read(".mind/STATE.md"), state);
+        ws.run(&["graph", "pull", "--state"]).ok();
+        let written = ws.read(".mind/STATE.md");
+        assert!(written.starts_with(state), "{written}");
+        assert!(written.contains("- Write the lexer — Ann"), "{written}");
+        let again = ws.run(&["graph", "pull", "--state"]);
+        assert_eq!(again.ok(), "Unchanged: .mind/STATE.md\n", "{written}");
+        // It follows the work, and only the part changes.
+        ws.run(&[
+            "mind",
+            "task",
+            "done",
+            "Write the lexer [assigned-to:: Ann] [estimate:: 3]",
+        ])
+        .ok();
+        ws.run(&["graph", "pull", "--state"]).ok();
+        let later = ws.read(".mind/STATE.md");
+        assert!(later.starts_with(state) && later != written, "{later}");
+        ws.run(&["graph", "pull", "--state", "--remove"]).ok();
+        assert_eq!(ws.read(".mind/STATE.md"), state);
+    }
+}
+
+#[test]
+fn a_password_in_a_file_is_refused_and_none_goes_where_a_repository_says() {
+    let ws = work().env("MEMORY_FORGE_GRAPH_PASSWORD", "hunter2-of-mine");
+    ws.write("memory-forge.toml", "[graph]\npassword = \"hunter2\"\n");
+    let output = ws.run(&["graph", "push"]);
+    assert_eq!(output.status, Some(1), "{output}");
+    assert!(
+        output.stderr.contains("line 2") && output.stderr.contains("MEMORY_FORGE_GRAPH_PASSWORD"),
+        "{output}"
+    );
+    ws.write(
+        "memory-forge.toml",
+        "[graph]\nurl = \"bolt://me:hunter2@h:1\"\n",
+    );
+    let output = ws.run(&["graph", "push"]);
+    assert!(output.stderr.contains("take that out"), "{output}");
+    assert!(!output.stderr.contains("hunter2"), "{output}");
+    ws.write(
+        "memory-forge.toml",
+        "[graph]\nworkspace = \"w\"\nurl = \"bolt+s://graph.invalid:7687\"\n",
+    );
+    let output = ws.run(&["graph", "push"]);
+    assert_eq!(output.status, Some(2), "{output}");
+    assert!(output.stderr.contains("MEMORY_FORGE_GRAPH_URL"), "{output}");
+    assert!(!output.stderr.contains("hunter2"), "{output}");
+}

@@ -114,6 +114,11 @@ fn nothing_opens_a_socket() {
         &lines_with(&listeners, &words),
         "it listens, on the loopback, and asks nobody",
     );
+    let clients = rust_files("crates/engines/src");
+    assert_none(
+        &lines_with(&clients, &["TcpListener", "UdpSocket", "bind("]),
+        "it asks the server that a user names, and listens to nobody",
+    );
 }
 
 #[test]

@@ -30,6 +30,13 @@ pub(super) enum Kind {
         get: fn(&Config) -> String,
         set: fn(&mut Config, &str),
     },
+    /// Any text that `refuse` has nothing against; empty is none.
+    Text {
+        about: &'static str,
+        refuse: fn(&str) -> Option<&'static str>,
+        get: fn(&Config) -> &str,
+        set: fn(&mut Config, String),
+    },
     /// A file of the workspace, and nothing outside of it; empty is none.
     File {
         get: fn(&Config) -> String,
@@ -65,6 +72,13 @@ impl Key {
                 set(config, &text);
                 Ok(())
             }
+            (Kind::Text { refuse, set, .. }, Given::Text(text)) => {
+                if let Some(why) = refuse(&text) {
+                    return Err(Fault::new(why));
+                }
+                set(config, text);
+                Ok(())
+            }
             (Kind::File { set, .. }, Given::Text(text)) => {
                 let file = match text.as_str() {
                     "" => None,
@@ -81,6 +95,7 @@ impl Key {
         match self.kind {
             Kind::Number { get, .. } => get(config).to_string(),
             Kind::Choice { get, .. } | Kind::File { get, .. } => format!("\"{}\"", get(config)),
+            Kind::Text { get, .. } => format!("\"{}\"", get(config)),
         }
     }
 }
@@ -93,6 +108,7 @@ impl fmt::Display for Kind {
                 let quoted: Vec<String> = of.iter().map(|one| format!("\"{one}\"")).collect();
                 write!(f, "one of {}", quoted.join(", "))
             }
+            Kind::Text { about, .. } => f.write_str(about),
             Kind::File { .. } => f.write_str("a path inside the workspace"),
         }
     }
@@ -160,6 +176,12 @@ pub(super) fn is_section(name: &str) -> bool {
 }
 
 pub(super) fn unknown(key: &str) -> Fault {
+    if let Some(section) = key.strip_suffix(".password") {
+        let variable = format!("MEMORY_FORGE_{}_PASSWORD", section.to_uppercase());
+        return Fault::new(format!(
+            "is not read from a file that git keeps: take it out, change it, and set `{variable}`"
+        ));
+    }
     // `limit` alone at the top of the file most likely means `search.limit`.
     let in_a_section = KEYS
         .iter()
@@ -197,6 +219,44 @@ macro_rules! number {
             },
         }
     };
+}
+
+macro_rules! text {
+    ($name:literal, $section:ident.$field:ident, $kind:literal, $refuse:expr, $about:literal) => {
+        Key {
+            name: $name,
+            about: $about,
+            old_name: None,
+            kind: Kind::Text {
+                about: $kind,
+                refuse: $refuse,
+                get: |c| &c.$section.$field,
+                set: |c, text| c.$section.$field = text,
+            },
+        }
+    };
+}
+
+/// A file that everyone gets is no place for a password.
+fn no_user(url: &str) -> Option<&'static str> {
+    let after = url.split_once("://").map_or(url, |it| it.1);
+    let authority = after.split(['/', '?']).next().unwrap_or(after);
+    authority.contains('@').then_some(
+        "names a user and is not used: take that out, and give `MEMORY_FORGE_GRAPH_USER` and \
+         `MEMORY_FORGE_GRAPH_PASSWORD`",
+    )
+}
+
+/// Names that stand in policies, paths and lists.
+fn plain_name(name: &str) -> Option<&'static str> {
+    let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+    let bad = name.len() > 60 || !name.chars().all(fits) || name.starts_with('.');
+    bad.then_some("must be at most 60 letters, digits, `-`, `_` and `.`, not beginning with `.`")
+}
+
+fn one_line(text: &str) -> Option<&'static str> {
+    let bad = text.len() > 500 || text.chars().any(char::is_control);
+    bad.then_some("must be one line of at most 500 bytes")
 }
 
 const MANY: u64 = 1_000_000;
@@ -327,6 +387,58 @@ pub(super) static KEYS: &[Key] = &[
         10,
         None,
         "Documents of this importance or more are never forgotten."
+    ),
+    Key {
+        name: "graph.engine",
+        about: "Who answers `graph ask`: the files themselves, or the graph server.",
+        old_name: None,
+        kind: Kind::Choice {
+            of: &["embedded", "server"],
+            get: |c| c.graph.engine.clone(),
+            set: |c, text| c.graph.engine = text.to_string(),
+        },
+    },
+    text!(
+        "graph.url",
+        graph.url,
+        "a bolt:// or bolt+s:// address without a user",
+        no_user,
+        "The graph server, such as `bolt+s://graph.example.org:7687`."
+    ),
+    text!(
+        "graph.user",
+        graph.user,
+        "a name",
+        one_line,
+        "Who asks the graph server."
+    ),
+    text!(
+        "graph.database",
+        graph.database,
+        "a name",
+        one_line,
+        "The database on the graph server; empty is the server's default."
+    ),
+    text!(
+        "graph.authority",
+        graph.authority,
+        "a path",
+        one_line,
+        "A PEM file with the certificate that the graph server's own is signed by."
+    ),
+    text!(
+        "graph.tenant",
+        graph.tenant,
+        "a name",
+        plain_name,
+        "Whose graph it is, where several teams share a server."
+    ),
+    text!(
+        "graph.workspace",
+        graph.workspace,
+        "a name",
+        plain_name,
+        "What the graph server calls this workspace; empty is made from its first commit."
     ),
     number!(
         "mind.keep_sessions",

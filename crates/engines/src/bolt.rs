@@ -1,0 +1,323 @@
+//! The graph on a server that speaks Bolt: Neo4j, or another that knows
+//! openCypher. A workspace's nodes and relations are written there, asked, and
+//! taken away again.
+//!
+//! Values only ever travel as parameters, and labels and types come from closed
+//! lists. Every node carries tenant and workspace, and so does every pattern
+//! that looks for one: workspaces in one database do not see each other.
+
+use std::future::Future;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use neo4rs::{BoltList, BoltMap, BoltString, BoltType, ConfigBuilder, Query, Row};
+
+mod cypher;
+mod push;
+mod source;
+mod values;
+
+pub use cypher::{Table, writing_clause};
+pub use push::{Pushed, digest};
+
+/// How long the first word of a server may take, and every answer after it.
+const HELLO: Duration = Duration::from_secs(20);
+const PATIENCE: Duration = Duration::from_secs(120);
+
+/// Where a server is and who asks. The password comes from the caller, who had
+/// it from the environment.
+#[derive(Clone)]
+pub struct Address {
+    /// `bolt://`, `bolt+s://`, `neo4j://` or `neo4j+s://`.
+    pub url: String,
+    pub user: String,
+    pub password: String,
+    pub database: Option<String>,
+    /// A certificate authority of one's own, as PEM.
+    pub authority: Option<PathBuf>,
+}
+
+/// Whose nodes are meant: a team's name and a workspace's.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Scope {
+    tenant: String,
+    workspace: String,
+}
+
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    #[error("`{0}` cannot name a tenant or a workspace: use letters, digits, `.`, `_` and `-`")]
+    Name(String),
+    #[error("The graph's address cannot be used: {0}")]
+    Address(String),
+    #[error("`{url}` cannot be reached: {why}")]
+    Connect { url: String, why: String },
+    #[error("The graph server refused: {0}")]
+    Server(String),
+    #[error("The graph server did not answer in {} seconds", PATIENCE.as_secs())]
+    Silent,
+    #[error("The graph on the server has format {found}, and this program knows {known}")]
+    Newer { found: i64, known: i64 },
+    #[error("Another push of this workspace began meanwhile; what it wrote may be mixed with this")]
+    Overtaken,
+    #[error("The query writes (`{0}`)")]
+    Writes(String),
+}
+
+impl Scope {
+    pub fn new(tenant: &str, workspace: &str) -> Result<Scope, Error> {
+        for name in [tenant, workspace] {
+            let plain = |it: u8| it.is_ascii_alphanumeric() || b"._-".contains(&it);
+            if name.is_empty() || name.len() > 100 || !name.bytes().all(plain) {
+                return Err(Error::Name(name.to_owned()));
+            }
+        }
+        Ok(Scope {
+            tenant: tenant.to_owned(),
+            workspace: workspace.to_owned(),
+        })
+    }
+
+    pub fn tenant(&self) -> &str {
+        &self.tenant
+    }
+
+    pub fn workspace(&self) -> &str {
+        &self.workspace
+    }
+
+    /// The one name of a node in the whole database. Names of tenants and
+    /// workspaces have no slash, so no two are the same; a very long id would
+    /// not fit an index, and its sum stands for it.
+    fn key(&self, id: &str) -> String {
+        let (tenant, workspace) = (&self.tenant, &self.workspace);
+        match id.len() {
+            0..=1000 => format!("{tenant}/{workspace}/{id}"),
+            _ => format!("{tenant}/{workspace}//{}", blake3::hash(id.as_bytes())),
+        }
+    }
+}
+
+impl Address {
+    /// What is wrong with it before anything is sent.
+    pub fn check(&self) -> Result<(), Error> {
+        let refuse = |why: &str| Err(Error::Address(why.to_owned()));
+        let Some((scheme, rest)) = self.url.split_once("://") else {
+            return refuse("it has no `bolt://` or `bolt+s://` in front");
+        };
+        if rest.split('/').next().unwrap_or("").contains('@') {
+            return refuse("user and password do not belong into it");
+        }
+        match scheme {
+            "bolt" | "bolt+s" | "neo4j" | "neo4j+s" => Ok(()),
+            "bolt+ssc" | "neo4j+ssc" => refuse(
+                "a certificate that nobody checks protects nothing; use `+s` and name your \
+                 authority's certificate",
+            ),
+            _ => refuse("only `bolt`, `bolt+s`, `neo4j` and `neo4j+s` are known"),
+        }
+    }
+
+    /// Whether the server is on this machine.
+    pub fn is_near(&self) -> bool {
+        let rest = self.url.split_once("://").map_or("", |it| it.1);
+        let host = rest.split(['/', '?']).next().unwrap_or("");
+        let host = match host.strip_prefix('[') {
+            Some(inner) => inner.split(']').next().unwrap_or(""),
+            None => host.split(':').next().unwrap_or(""),
+        };
+        matches!(host, "localhost" | "127.0.0.1" | "::1")
+    }
+
+    /// Whether a password would travel for everyone on the way to read.
+    pub fn is_in_the_clear(&self) -> bool {
+        let scheme = self.url.split_once("://").map_or("", |it| it.0);
+        !scheme.ends_with("+s") && !self.is_near() && !self.password.is_empty()
+    }
+}
+
+/// A connection, and whose nodes it is for.
+pub struct Server {
+    runtime: tokio::runtime::Runtime,
+    graph: neo4rs::Graph,
+    scope: Scope,
+}
+
+impl Server {
+    /// Connects, and finds out at once whether that works.
+    pub fn connect(address: &Address, scope: Scope) -> Result<Server, Error> {
+        address.check()?;
+        // Another crate may have brought a second provider, and then none is
+        // the default; one that is set already is as good.
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .map_err(|error| Error::Address(error.to_string()))?;
+        let mut config = ConfigBuilder::default()
+            .uri(&address.url)
+            .user(&address.user)
+            .password(&address.password)
+            .max_connections(2)
+            .fetch_size(1000)
+            .connection_timeout(PATIENCE);
+        if let Some(database) = &address.database {
+            config = config.db(database.as_str());
+        }
+        if let Some(authority) = &address.authority {
+            config = config.with_client_certificate(authority);
+        }
+        let unreachable = |why: String| Error::Connect {
+            url: address.url.clone(),
+            why,
+        };
+        let config = config.build().map_err(|it| unreachable(it.to_string()))?;
+        let graph = runtime.block_on(async {
+            let graph = neo4rs::Graph::connect(config)?;
+            // A transaction is not tried again and again, as a query would be
+            // where nobody listens.
+            let hello = async { graph.start_txn().await?.rollback().await };
+            let hello = tokio::time::timeout(HELLO, hello).await;
+            hello.map_err(|_| neo4rs::Error::ConnectionTimedOut)??;
+            Ok::<_, neo4rs::Error>(graph)
+        });
+        Ok(Server {
+            graph: graph.map_err(|it| unreachable(told(it)))?,
+            runtime,
+            scope,
+        })
+    }
+
+    pub fn scope(&self) -> &Scope {
+        &self.scope
+    }
+
+    /// A query with the two parameters that all of ours have.
+    fn query(&self, text: &str) -> Query {
+        neo4rs::query(text)
+            .param("tenant", self.scope.tenant.as_str())
+            .param("workspace", self.scope.workspace.as_str())
+    }
+
+    /// Runs a query that changes something. One that the server could not take
+    /// just now is tried again: every one of ours may run twice.
+    fn write(&self, query: Query) -> Result<Vec<Row>, Error> {
+        self.wait(async {
+            let mut stream = self.graph.execute(query).await?;
+            let mut rows = Vec::new();
+            while let Some(row) = stream.next().await? {
+                rows.push(row);
+            }
+            Ok(rows)
+        })
+    }
+
+    fn read(&self, query: Query) -> Result<Vec<Row>, Error> {
+        self.wait(async {
+            let mut stream = self.graph.execute_read(query).await?;
+            let mut rows = Vec::new();
+            while let Some(row) = stream.next().await? {
+                rows.push(row);
+            }
+            Ok(rows)
+        })
+    }
+
+    fn wait<T>(&self, work: impl Future<Output = Result<T, neo4rs::Error>>) -> Result<T, Error> {
+        let outcome = self
+            .runtime
+            .block_on(async { tokio::time::timeout(PATIENCE, work).await });
+        let outcome = outcome.map_err(|_| Error::Silent)?;
+        outcome.map_err(|error| Error::Server(told(error)))
+    }
+}
+
+/// An error of the driver as a person can use it.
+fn told(error: neo4rs::Error) -> String {
+    match error {
+        neo4rs::Error::Neo4j(error) => format!("{} ({})", error.message(), error.code()),
+        neo4rs::Error::IOError { detail } => detail.to_string(),
+        error => error.to_string(),
+    }
+}
+
+/// A map of parameters.
+fn map<const N: usize>(entries: [(&str, BoltType); N]) -> BoltType {
+    let entries = entries
+        .into_iter()
+        .map(|(key, value)| (BoltString::from(key), value));
+    BoltType::Map(entries.collect::<BoltMap>())
+}
+
+fn list(values: Vec<BoltType>) -> BoltType {
+    BoltType::List(BoltList::from(values))
+}
+
+/// A column that must be there: what it holds was written by us.
+fn column<T>(row: &Row, name: &str) -> Result<T, Error>
+where
+    T: for<'de> serde::Deserialize<'de>,
+{
+    row.get(name)
+        .map_err(|error| Error::Server(format!("its answer has no `{name}`: {error}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn address(url: &str) -> Address {
+        Address {
+            url: url.to_owned(),
+            user: "u".to_owned(),
+            password: "p".to_owned(),
+            database: None,
+            authority: None,
+        }
+    }
+
+    #[test]
+    fn addresses_are_checked_before_anything_is_sent() {
+        for good in [
+            "bolt://h:1",
+            "bolt+s://h",
+            "neo4j://h/x",
+            "neo4j+s://[::1]:7687",
+        ] {
+            assert!(address(good).check().is_ok(), "{good}");
+        }
+        for bad in [
+            "h:7687",
+            "http://h",
+            "bolt+ssc://h",
+            "bolt://me:secret@h:7687",
+        ] {
+            assert!(address(bad).check().is_err(), "{bad}");
+        }
+        let error = address("bolt://me:secret@h")
+            .check()
+            .expect_err("it holds a password");
+        assert!(!error.to_string().contains("secret"), "{error}");
+    }
+
+    #[test]
+    fn only_this_machine_may_hear_a_password_in_the_clear() {
+        let clear = |url| address(url).is_in_the_clear();
+        assert!(clear("bolt://graph.example:7687") && clear("bolt://127.0.0.1.evil.example"));
+        assert!(!clear("bolt+s://graph.example"));
+        assert!(!clear("bolt://localhost:7687") && !clear("bolt://[::1]:7687/x"));
+    }
+
+    #[test]
+    fn keys_of_two_workspaces_are_never_the_same() {
+        let key = |tenant, workspace, id: &str| {
+            Scope::new(tenant, workspace).expect("plain names").key(id)
+        };
+        assert_ne!(key("a", "b", "c"), key("a", "b.c", ""));
+        assert!(Scope::new("a/b", "c").is_err() && Scope::new("", "c").is_err());
+        let long = "x".repeat(2000);
+        assert!(key("a", "b", &long).len() < 200);
+        assert_ne!(key("a", "b", &long), key("a", "b", &format!("{long}y")));
+    }
+}

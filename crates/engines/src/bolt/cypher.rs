@@ -1,0 +1,235 @@
+//! Free queries, for reading unless somebody says otherwise. Neo4j holds a
+//! query to that; servers that do not are why writing words are looked for
+//! first.
+
+use serde_json::Value as Json;
+
+use super::values::json;
+use super::{Error, Server};
+
+/// What a query gave.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Table {
+    pub columns: Vec<String>,
+    pub rows: Vec<Vec<Json>>,
+    /// Whether there were more rows than were asked for.
+    pub more: bool,
+}
+
+impl Server {
+    /// Runs a query with `$tenant` and `$workspace` set, and gives at most so
+    /// many rows. It may look at everything in the database.
+    pub fn cypher(&mut self, text: &str, write: bool, most: usize) -> Result<Table, Error> {
+        if !write && let Some(word) = writing_clause(text) {
+            return Err(Error::Writes(word));
+        }
+        let query = self.query(text);
+        self.wait(async {
+            let mut stream = match write {
+                true => self.graph.execute(query).await?,
+                false => self.graph.execute_read(query).await?,
+            };
+            let mut table = Table::default();
+            while let Some(row) = stream.next().await? {
+                if table.columns.is_empty() {
+                    table.columns = row.keys().iter().map(|it| it.value.clone()).collect();
+                    // The driver forgets their order; the query's last words
+                    // have it.
+                    let place = |it: &String| (text.rfind(it.as_str()), it.clone());
+                    table.columns.sort_by_key(place);
+                }
+                if table.rows.len() == most {
+                    table.more = true;
+                    // What was to be written is written when all was read.
+                    if write {
+                        continue;
+                    }
+                    break;
+                }
+                let cells = table.columns.iter().map(|name| match row.get(name) {
+                    Ok(value) => json(&value),
+                    Err(_) => Json::Null,
+                });
+                table.rows.push(cells.collect());
+            }
+            Ok(table)
+        })
+    }
+}
+
+/// Words that begin a clause that changes something, or may.
+const WRITING: [&str; 22] = [
+    "ALTER",
+    "CREATE",
+    "DEALLOCATE",
+    "DELETE",
+    "DENY",
+    "DETACH",
+    "DROP",
+    "DRYRUN",
+    "ENABLE",
+    "FOREACH",
+    "GRANT",
+    "INSERT",
+    "LOAD",
+    "MERGE",
+    "REALLOCATE",
+    "REMOVE",
+    "RENAME",
+    "REVOKE",
+    "SET",
+    "START",
+    "STOP",
+    "TERMINATE",
+];
+
+/// Procedures that only tell what there is.
+const HARMLESS: [&str; 5] = [
+    "db.labels",
+    "db.propertyKeys",
+    "db.relationshipTypes",
+    "db.schema.visualization",
+    "dbms.components",
+];
+
+/// The first word of a query that is, or may be, a writing clause. Texts,
+/// comments, quoted names, labels and properties are not looked at; what cannot
+/// be read for certain counts as writing.
+pub fn writing_clause(text: &str) -> Option<String> {
+    // Such letters are put in before the server reads the query.
+    if text.contains("\\u") || text.contains("\\U") {
+        return Some("\\u".to_owned());
+    }
+    let tokens = match tokens(text) {
+        Ok(tokens) => tokens,
+        Err(open) => return Some(open.to_owned()),
+    };
+    for (at, token) in tokens.iter().enumerate() {
+        let before = at.checked_sub(1).map(|it| tokens[it]);
+        let number_before = at
+            .checked_sub(2)
+            .is_some_and(|it| tokens[it].starts_with(|c: char| c.is_ascii_digit()));
+        let next = tokens.get(at + 1).copied();
+        // `n.set`, `(n:Set)` and `{set: 1}` are names.
+        let is_name = before == Some(".") && !number_before
+            || before == Some(":")
+            || before == Some("$")
+            || next == Some(":");
+        if is_name {
+            continue;
+        }
+        let word = token.to_ascii_uppercase();
+        if WRITING.contains(&word.as_str()) {
+            return Some(word);
+        }
+        if word == "CALL" && !matches!(next, Some("{" | "(")) {
+            let name: String = tokens[at + 1..]
+                .iter()
+                .take_while(|it| **it == "." || it.starts_with(char::is_alphabetic))
+                .copied()
+                .collect();
+            let known = HARMLESS.iter().any(|it| {
+                name.get(..it.len())
+                    .is_some_and(|start| start.eq_ignore_ascii_case(it))
+                    && !name[it.len()..].starts_with('.')
+            });
+            if !known {
+                return Some("CALL".to_owned());
+            }
+        }
+    }
+    None
+}
+
+/// Words and single signs, without texts and comments; what was opened and
+/// never closed is an error.
+fn tokens(text: &str) -> Result<Vec<&str>, &'static str> {
+    let mut tokens = Vec::new();
+    let mut rest = text;
+    while let Some(first) = rest.chars().next() {
+        let length = if rest.starts_with("//") {
+            rest.find(['\n', '\r']).unwrap_or(rest.len())
+        } else if rest.starts_with("/*") {
+            2 + rest[2..].find("*/").ok_or("/*")? + 2
+        } else if first == '\'' || first == '"' {
+            quoted(rest, first).ok_or("'")?
+        } else if first == '`' {
+            1 + rest[1..].find('`').ok_or("`")? + 1
+        } else if first.is_alphanumeric() || first == '_' {
+            let end = rest.find(|c: char| !c.is_alphanumeric() && c != '_');
+            let length = end.unwrap_or(rest.len());
+            tokens.push(&rest[..length]);
+            length
+        } else {
+            if !first.is_whitespace() {
+                tokens.push(&rest[..first.len_utf8()]);
+            }
+            first.len_utf8()
+        };
+        rest = &rest[length..];
+    }
+    Ok(tokens)
+}
+
+/// The length of a text in quotes, with its backslashes.
+fn quoted(text: &str, quote: char) -> Option<usize> {
+    let mut escaped = false;
+    for (at, char) in text.char_indices().skip(1) {
+        match char {
+            _ if escaped => escaped = false,
+            '\\' => escaped = true,
+            char if char == quote => return Some(at + 1),
+            _ => {}
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::writing_clause;
+
+    #[test]
+    fn reading_queries_are_let_through() {
+        for query in [
+            "MATCH (n:Task {workspace: $workspace}) RETURN n.set, n.delete ORDER BY n.id LIMIT 5",
+            "MATCH (n:Set)-[:CREATE]->(m) RETURN {merge: n.x, remove: 2}",
+            "MATCH (n) WHERE n.name = 'SET n.x = 1' RETURN n // DELETE n",
+            "MATCH (n) /* CREATE */ WITH n.name AS `delete` RETURN `delete`",
+            "MATCH (a) CALL { WITH a MATCH (a)-->(b) RETURN b } RETURN a, b",
+            "CALL db.labels() YIELD label RETURN label",
+            "RETURN \"it's \\\" DELETE\" AS text",
+            "MATCH (reset) RETURN reset.offset",
+            "MATCH (n) WHERE n.x = $set RETURN n",
+        ] {
+            assert_eq!(writing_clause(query), None, "{query}");
+        }
+    }
+
+    #[test]
+    fn whatever_may_write_is_refused() {
+        for query in [
+            "CREATE (n) RETURN n",
+            "match (n) set n.x = 1",
+            "MATCH (n) DETACH DELETE n",
+            "MATCH (n)\nREMOVE n.x",
+            "MERGE (n:Task) RETURN n",
+            "RETURN 'a' AS a UNION CREATE (n) RETURN 1 AS a",
+            "MATCH (n) FOREACH (x IN [1] | SET n.y = x)",
+            "MATCH (n) WHERE n.x = 1.SET n.y = 2",
+            "MATCH (n) WHERE n.name = 'a\\'b' SET n.x = 1",
+            "MATCH (n) /**/SET/**/n.x = 1",
+            "CALL apoc.create.node(['A'], {})",
+            "CALL db.labelsish.write()",
+            "CALL `apoc`.`cypher`.`run`('x', {})",
+            "LOAD CSV FROM 'file:///etc/passwd' AS line RETURN line",
+            "DROP INDEX forge_task_key",
+            "MATCH (n) \\u0053ET n.x = 1",
+            "RETURN 'open",
+            "RETURN 1 /* open",
+            "RETURN `open",
+        ] {
+            assert!(writing_clause(query).is_some(), "{query}");
+        }
+    }
+}

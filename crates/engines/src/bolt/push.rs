@@ -1,0 +1,491 @@
+//! What a workspace knows, written to the server: what differs from what is
+//! there, and nothing else.
+//!
+//! A push compares with the nodes themselves, so one that was cut off is
+//! finished by the next. It takes a number when it begins and says at its end
+//! that the graph is whole, if no other began meanwhile.
+
+use std::collections::{BTreeMap, HashMap};
+
+use forge::graph::{Graph, Kind, Relation};
+use forge::quote;
+use neo4rs::BoltType;
+
+use super::{Error, Scope, Server, column, list, map};
+
+/// The layout of what is written. A server with a higher one is left alone.
+const FORMAT: i64 = 1;
+
+/// How often a push begins anew because another began meanwhile.
+const ATTEMPTS: usize = 10;
+
+/// How many rows travel at once.
+const BATCH: usize = 500;
+
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Pushed {
+    pub nodes: usize,
+    pub relations: usize,
+    /// Nodes and relations that were written, and that were taken away.
+    pub written: usize,
+    pub removed: usize,
+}
+
+/// What the server says of the last push.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Standing {
+    pub complete: bool,
+    pub digest: String,
+    pub nodes: i64,
+    pub relations: i64,
+    pub at: String,
+}
+
+/// One node as it is written.
+struct Record {
+    key: String,
+    kind: Kind,
+    hash: String,
+    properties: Vec<(&'static str, BoltType)>,
+}
+
+type Triple = (String, Relation, String);
+
+/// The sum of all that a push of this graph would write.
+pub fn digest(graph: &Graph, scope: &Scope) -> String {
+    let (records, triples) = projected(graph, scope);
+    sum(&records, &triples)
+}
+
+fn sum(records: &[Record], triples: &[Triple]) -> String {
+    let mut hasher = blake3::Hasher::new();
+    hasher.update(&FORMAT.to_le_bytes());
+    let mut add = |text: &str| {
+        hasher.update(&(text.len() as u64).to_le_bytes());
+        hasher.update(text.as_bytes());
+    };
+    for record in records {
+        add(&record.key);
+        add(&record.hash);
+    }
+    for (from, relation, to) in triples {
+        add(from);
+        add(relation.name());
+        add(to);
+    }
+    hasher.finalize().to_hex().to_string()
+}
+
+/// Nodes and relations in the order of their keys. Private notes are not among
+/// them, and credentials are taken out of the texts.
+fn projected(graph: &Graph, scope: &Scope) -> (Vec<Record>, Vec<Triple>) {
+    let graph = graph.shared();
+    let text = |text: &str| BoltType::from(quote::clean(text).into_owned());
+    let some = |value: Option<&str>| value.map_or_else(|| BoltType::from(None::<String>), text);
+    let mut records: Vec<Record> = Vec::with_capacity(graph.nodes.len());
+    for node in &graph.nodes {
+        let (work, standing) = (&node.work, node.standing());
+        let properties = vec![
+            ("id", node.id.as_str().into()),
+            ("name", text(&node.name)),
+            ("kind", node.kind.name().into()),
+            ("title", some(node.title.as_deref())),
+            ("type", some(node.type_name.as_deref())),
+            ("status", some(node.status.as_deref())),
+            ("date", some(node.date.as_deref())),
+            ("path", some(node.path.as_ref().map(|it| it.as_str()))),
+            ("standing", standing.name().into()),
+            ("open", standing.is_open().into()),
+            ("priority", some(work.priority.as_deref())),
+            ("phase", some(work.phase.as_deref())),
+            ("completed", some(work.completed.as_deref())),
+            ("weight", i64::from(work.weight()).into()),
+            ("rejections", i64::from(work.rejections).into()),
+        ];
+        let hash = blake3::hash(format!("{FORMAT}{properties:?}").as_bytes());
+        records.push(Record {
+            key: scope.key(&node.id),
+            kind: node.kind,
+            hash: hash.to_hex()[..32].to_owned(),
+            properties,
+        });
+    }
+    let keys: Vec<String> = records.iter().map(|it| it.key.clone()).collect();
+    let mut triples: Vec<Triple> = graph
+        .relations()
+        .into_iter()
+        .map(|link| {
+            let (from, to) = (link.from as usize, link.to as usize);
+            (keys[from].clone(), link.relation, keys[to].clone())
+        })
+        .collect();
+    records.sort_by(|a, b| a.key.cmp(&b.key));
+    records.dedup_by(|a, b| a.key == b.key);
+    triples.sort();
+    triples.dedup();
+    (records, triples)
+}
+
+impl Server {
+    /// Brings the server's nodes of this workspace to what the graph says.
+    /// `at` is the moment, for people; `force` compares even where the server
+    /// says that nothing has changed.
+    ///
+    /// A push that was overtaken begins again, so that the last one to end saw
+    /// all that the others wrote.
+    pub fn push(&mut self, graph: &Graph, at: &str, force: bool) -> Result<Pushed, Error> {
+        for attempt in 0..ATTEMPTS {
+            match self.push_once(graph, at, force || attempt > 0) {
+                Err(Error::Overtaken) => {}
+                outcome => return outcome,
+            }
+        }
+        Err(Error::Overtaken)
+    }
+
+    fn push_once(&mut self, graph: &Graph, at: &str, force: bool) -> Result<Pushed, Error> {
+        let (records, triples) = projected(graph, &self.scope);
+        let digest = sum(&records, &triples);
+        let mut pushed = Pushed {
+            nodes: records.len(),
+            relations: triples.len(),
+            ..Pushed::default()
+        };
+        if let Some(there) = self.standing()?
+            && there.complete
+            && there.digest == digest
+            && !force
+        {
+            return Ok(pushed);
+        }
+        self.prepare()?;
+        let generation = self.begin()?;
+        let (nodes, relations) = (self.nodes_there()?, self.relations_there()?);
+
+        // A node that changed its kind is another node.
+        let kinds: HashMap<&str, Kind> = records
+            .iter()
+            .map(|it| (it.key.as_str(), it.kind))
+            .collect();
+        let stays = |key: &str| {
+            let there = nodes.get(key).map(|(kind, _)| *kind);
+            there.is_some() && there == kinds.get(key).copied()
+        };
+        let gone: Vec<(Kind, BoltType)> = nodes
+            .iter()
+            .filter(|(key, _)| !stays(key))
+            .map(|(key, (kind, _))| (*kind, key.as_str().into()))
+            .collect();
+        pushed.removed += gone.len();
+        for (kind, keys) in batches(gone) {
+            let kind = kind.name();
+            self.write(
+                self.query(&format!(
+                    "UNWIND $keys AS key \
+                     MATCH (n:{kind} {{forge_key: key, tenant: $tenant, workspace: $workspace}}) \
+                     DETACH DELETE n"
+                ))
+                .param("keys", list(keys)),
+            )?;
+        }
+
+        let differs = |record: &&Record| {
+            let there = nodes.get(&record.key);
+            !there.is_some_and(|(kind, hash)| *kind == record.kind && *hash == record.hash)
+        };
+        let new: Vec<(Kind, BoltType)> = records
+            .iter()
+            .filter(differs)
+            .map(|record| (record.kind, self.row(record)))
+            .collect();
+        pushed.written += new.len();
+        for (kind, rows) in batches(new) {
+            let kind = kind.name();
+            self.write(
+                self.query(&format!(
+                    "UNWIND $rows AS row \
+                     MERGE (n:{kind} {{forge_key: row.key}}) SET n += row.properties"
+                ))
+                .param("rows", list(rows)),
+            )?;
+        }
+        self.relate(&relations, &triples, &kinds, &stays, &mut pushed)?;
+        self.finish(generation, &digest, &pushed, at)?;
+        Ok(pushed)
+    }
+
+    /// Takes away relations that are no more, and adds those that are new.
+    fn relate(
+        &self,
+        there: &BTreeMap<Triple, usize>,
+        triples: &[Triple],
+        kinds: &HashMap<&str, Kind>,
+        stays: &dyn Fn(&str) -> bool,
+        pushed: &mut Pushed,
+    ) -> Result<(), Error> {
+        type Group = (Kind, Relation, Kind);
+        let wanted = |triple: &Triple| triples.binary_search(triple).is_ok();
+        let row = |(from, _, to): &Triple| {
+            map([("from", from.as_str().into()), ("to", to.as_str().into())])
+        };
+        // With a node that went, its relations went as well. One that is there
+        // twice, which some servers let happen, is taken away and made once.
+        let old: Vec<(Group, BoltType)> = there
+            .keys()
+            .filter(|it| stays(&it.0) && stays(&it.2) && !(wanted(it) && there[*it] == 1))
+            .map(|it| {
+                let group = (kinds[it.0.as_str()], it.1, kinds[it.2.as_str()]);
+                (group, row(it))
+            })
+            .collect();
+        let new: Vec<(Group, BoltType)> = triples
+            .iter()
+            .filter(|it| !(stays(&it.0) && stays(&it.2) && there.get(*it) == Some(&1)))
+            .map(|it| {
+                let group = (kinds[it.0.as_str()], it.1, kinds[it.2.as_str()]);
+                (group, row(it))
+            })
+            .collect();
+        pushed.removed += old.len();
+        pushed.written += new.len();
+        for ((from, relation, to), rows) in batches(old) {
+            let (from, relation, to) = (from.name(), relation.name(), to.name());
+            self.write(
+                self.query(&format!(
+                    "UNWIND $rows AS row \
+                     MATCH (a:{from} {{forge_key: row.from, tenant: $tenant, workspace: $workspace}})\
+                     -[r:{relation} {{tenant: $tenant, workspace: $workspace}}]->\
+                     (b:{to} {{forge_key: row.to, tenant: $tenant, workspace: $workspace}}) \
+                     DELETE r"
+                ))
+                .param("rows", list(rows)),
+            )?;
+        }
+        for ((from, relation, to), rows) in batches(new) {
+            let (from, relation, to) = (from.name(), relation.name(), to.name());
+            self.write(
+                self.query(&format!(
+                    "UNWIND $rows AS row \
+                     MATCH (a:{from} {{forge_key: row.from, tenant: $tenant, workspace: $workspace}}) \
+                     MATCH (b:{to} {{forge_key: row.to, tenant: $tenant, workspace: $workspace}}) \
+                     MERGE (a)-[r:{relation} {{tenant: $tenant, workspace: $workspace}}]->(b)"
+                ))
+                .param("rows", list(rows)),
+            )?;
+        }
+        Ok(())
+    }
+
+    fn row(&self, record: &Record) -> BoltType {
+        let mut properties = match map([
+            ("forge_key", record.key.as_str().into()),
+            ("tenant", self.scope.tenant.as_str().into()),
+            ("workspace", self.scope.workspace.as_str().into()),
+            ("hash", record.hash.as_str().into()),
+        ]) {
+            BoltType::Map(map) => map,
+            _ => unreachable!("`map` makes maps"),
+        };
+        for (name, value) in &record.properties {
+            properties.put((*name).into(), value.clone());
+        }
+        map([
+            ("key", record.key.as_str().into()),
+            ("properties", BoltType::Map(properties)),
+        ])
+    }
+
+    /// What the last push left, or none where there was none.
+    pub fn standing(&mut self) -> Result<Option<Standing>, Error> {
+        let rows = self.read(
+            self.query(
+                "MATCH (p:ForgePush {forge_key: $key, tenant: $tenant, workspace: $workspace}) \
+                 RETURN p.format AS format, p.complete AS complete, p.digest AS digest, \
+                 p.nodes AS nodes, p.relations AS relations, p.at AS at",
+            )
+            .param("key", self.scope.key("")),
+        )?;
+        let Some(row) = rows.first() else {
+            return Ok(None);
+        };
+        let found: i64 = column(row, "format")?;
+        if found > FORMAT {
+            return Err(Error::Newer {
+                found,
+                known: FORMAT,
+            });
+        }
+        let number = |name| column::<Option<i64>>(row, name).map(Option::unwrap_or_default);
+        let text = |name| column::<Option<String>>(row, name).map(Option::unwrap_or_default);
+        Ok(Some(Standing {
+            complete: column::<Option<bool>>(row, "complete")?.unwrap_or(false),
+            digest: text("digest")?,
+            nodes: number("nodes")?,
+            relations: number("relations")?,
+            at: text("at")?,
+        }))
+    }
+
+    /// Constraints and indexes, if they are not there.
+    fn prepare(&self) -> Result<(), Error> {
+        let labels = Kind::ALL.map(Kind::name).into_iter().chain(["ForgePush"]);
+        for label in labels {
+            let name = label.to_lowercase();
+            self.schema(&format!(
+                "CREATE CONSTRAINT forge_{name}_key IF NOT EXISTS \
+                 FOR (n:{label}) REQUIRE n.forge_key IS UNIQUE"
+            ))?;
+            self.schema(&format!(
+                "CREATE INDEX forge_{name}_scope IF NOT EXISTS \
+                 FOR (n:{label}) ON (n.tenant, n.workspace)"
+            ))?;
+        }
+        Ok(())
+    }
+
+    /// `IF NOT EXISTS` does not help against another who makes the same at the
+    /// same moment; the second look finds theirs.
+    fn schema(&self, statement: &str) -> Result<(), Error> {
+        let mut outcome = Ok(());
+        for _ in 0..3 {
+            outcome = self.write(neo4rs::query(statement)).map(|_| ());
+            match &outcome {
+                Ok(()) => break,
+                Err(Error::Server(why)) if why.contains("AlreadyExists") => return Ok(()),
+                Err(_) => {}
+            }
+        }
+        outcome
+    }
+
+    /// Says that a push is under way, and gives its number.
+    fn begin(&self) -> Result<i64, Error> {
+        let rows = self.write(
+            self.query(
+                "MERGE (p:ForgePush {forge_key: $key}) \
+                 ON CREATE SET p.tenant = $tenant, p.workspace = $workspace, p.generation = 1 \
+                 ON MATCH SET p.generation = p.generation + 1 \
+                 SET p.complete = false, p.format = $format RETURN p.generation AS generation",
+            )
+            .param("key", self.scope.key(""))
+            .param("format", FORMAT),
+        )?;
+        let row = rows
+            .first()
+            .ok_or_else(|| Error::Server("it gave a push no number".to_owned()))?;
+        column(row, "generation")
+    }
+
+    fn finish(
+        &self,
+        generation: i64,
+        digest: &str,
+        pushed: &Pushed,
+        at: &str,
+    ) -> Result<(), Error> {
+        let rows = self.write(
+            self.query(
+                "MATCH (p:ForgePush {forge_key: $key, tenant: $tenant, workspace: $workspace}) \
+                 WHERE p.generation = $generation \
+                 SET p.complete = true, p.digest = $digest, p.nodes = $nodes, \
+                 p.relations = $relations, p.at = $at RETURN p.generation AS generation",
+            )
+            .param("key", self.scope.key(""))
+            .param("generation", generation)
+            .param("digest", digest)
+            .param("nodes", pushed.nodes as i64)
+            .param("relations", pushed.relations as i64)
+            .param("at", at),
+        )?;
+        match rows.is_empty() {
+            true => Err(Error::Overtaken),
+            false => Ok(()),
+        }
+    }
+
+    /// The keys that are there, each with its kind and sum.
+    fn nodes_there(&self) -> Result<BTreeMap<String, (Kind, String)>, Error> {
+        let mut there = BTreeMap::new();
+        for kind in Kind::ALL {
+            let rows = self.read(self.query(&format!(
+                "MATCH (n:{} {{tenant: $tenant, workspace: $workspace}}) \
+                 RETURN n.forge_key AS key, n.hash AS hash",
+                kind.name()
+            )))?;
+            for row in rows {
+                let hash: Option<String> = column(&row, "hash")?;
+                there.insert(column(&row, "key")?, (kind, hash.unwrap_or_default()));
+            }
+        }
+        Ok(there)
+    }
+
+    /// The relations that are there, and how often.
+    fn relations_there(&self) -> Result<BTreeMap<Triple, usize>, Error> {
+        let mut there = BTreeMap::new();
+        for kind in Kind::ALL {
+            let rows = self.read(self.query(&format!(
+                "MATCH (a:{} {{tenant: $tenant, workspace: $workspace}})-[r]->\
+                 (b {{tenant: $tenant, workspace: $workspace}}) \
+                 WHERE r.tenant = $tenant AND r.workspace = $workspace \
+                 RETURN a.forge_key AS from, type(r) AS relation, b.forge_key AS to",
+                kind.name()
+            )))?;
+            for row in rows {
+                let name: String = column(&row, "relation")?;
+                if let Some(relation) = Relation::of(&name) {
+                    let triple = (column(&row, "from")?, relation, column(&row, "to")?);
+                    *there.entry(triple).or_default() += 1;
+                }
+            }
+        }
+        Ok(there)
+    }
+
+    /// Takes everything of this workspace away, and says how many nodes that
+    /// were.
+    pub fn drop_all(&mut self) -> Result<usize, Error> {
+        let mut removed = 0;
+        for label in Kind::ALL.map(Kind::name).into_iter().chain(["ForgePush"]) {
+            loop {
+                let rows = self.read(self.query(&format!(
+                    "MATCH (n:{label} {{tenant: $tenant, workspace: $workspace}}) \
+                     RETURN n.forge_key AS key LIMIT {BATCH}"
+                )))?;
+                if rows.is_empty() {
+                    break;
+                }
+                let keys: Result<Vec<BoltType>, Error> = rows
+                    .iter()
+                    .map(|row| column::<String>(row, "key").map(BoltType::from))
+                    .collect();
+                let keys = keys?;
+                removed += if label == "ForgePush" { 0 } else { keys.len() };
+                self.write(
+                    self.query(&format!(
+                        "UNWIND $keys AS key MATCH (n:{label} \
+                         {{forge_key: key, tenant: $tenant, workspace: $workspace}}) \
+                         DETACH DELETE n"
+                    ))
+                    .param("keys", list(keys)),
+                )?;
+            }
+        }
+        Ok(removed)
+    }
+}
+
+/// Rows of one group together, no more than fit a message.
+fn batches<G: Ord + Copy>(rows: Vec<(G, BoltType)>) -> Vec<(G, Vec<BoltType>)> {
+    let mut groups: BTreeMap<G, Vec<BoltType>> = BTreeMap::new();
+    for (group, row) in rows {
+        groups.entry(group).or_default().push(row);
+    }
+    let mut batches = Vec::new();
+    for (group, rows) in groups {
+        for batch in rows.chunks(BATCH) {
+            batches.push((group, batch.to_vec()));
+        }
+    }
+    batches
+}

@@ -1,0 +1,46 @@
+//! Values of the server as JSON.
+
+use neo4rs::{BoltList, BoltMap, BoltType};
+use serde_json::{Map, Value as Json, json};
+
+pub(super) fn json(value: &BoltType) -> Json {
+    match value {
+        BoltType::Null(_) => Json::Null,
+        BoltType::Boolean(it) => it.value.into(),
+        BoltType::Integer(it) => it.value.into(),
+        BoltType::Float(it) => it.value.into(),
+        BoltType::String(it) => it.value.as_str().into(),
+        BoltType::List(it) => list(it),
+        BoltType::Map(it) => map(it),
+        BoltType::Node(it) => {
+            json!({ "labels": list(&it.labels), "properties": map(&it.properties) })
+        }
+        BoltType::Relation(it) => {
+            json!({ "type": it.typ.value, "properties": map(&it.properties) })
+        }
+        BoltType::UnboundedRelation(it) => {
+            json!({ "type": it.typ.value, "properties": map(&it.properties) })
+        }
+        BoltType::Path(it) => json!({ "nodes": list(&it.nodes), "relationships": list(&it.rels) }),
+        // Times, points and bytes: the server writes them better than we could.
+        _ => "(a value that `toString()` can show)".into(),
+    }
+}
+
+fn list(values: &BoltList) -> Json {
+    values.value.iter().map(json).collect()
+}
+
+/// In the order of the keys, which the server does not promise.
+fn map(values: &BoltMap) -> Json {
+    let mut entries: Vec<(&str, Json)> = values
+        .value
+        .iter()
+        .map(|(key, value)| (key.value.as_str(), json(value)))
+        .collect();
+    entries.sort_by(|a, b| a.0.cmp(b.0));
+    let entries = entries
+        .into_iter()
+        .map(|(key, value)| (key.to_owned(), value));
+    Json::Object(entries.collect::<Map<_, _>>())
+}

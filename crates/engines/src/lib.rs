@@ -1,0 +1,6 @@
+//! Servers that a team may run beside the files: what they hold is made from
+//! Markdown, and can be dropped and made again.
+//!
+//! Nothing here is loaded by a hook, and nothing here writes a user's file.
+
+pub mod bolt;

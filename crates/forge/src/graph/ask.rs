@@ -1,0 +1,558 @@
+//! The questions that everyone has of work: what is blocked and by what, who is
+//! idle, what takes longest, what was done, who is sent back, what a decision
+//! touched, how two notes hang together.
+//!
+//! A question is answered once, here, from what a [`Source`] selects: the graph
+//! in memory or one on a server. So the rows are the same whoever was asked.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use super::critical;
+use super::{Graph, Kind, Link, Node, Relation, Standing};
+use crate::quote;
+
+/// A node as answers tell it.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Entry {
+    pub id: String,
+    pub name: String,
+    pub kind: Kind,
+    pub standing: Standing,
+    pub status: Option<String>,
+    pub completed: Option<String>,
+    pub weight: u32,
+    pub rejections: u32,
+}
+
+/// A relation with both of its ends.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Related {
+    pub from: Entry,
+    pub relation: Relation,
+    pub to: Entry,
+}
+
+/// Which nodes; what is not set does not matter.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Select<'s> {
+    pub kind: Option<Kind>,
+    /// Only what others may still wait for.
+    pub open: bool,
+    pub standing: Option<Standing>,
+    /// Done on this day or later.
+    pub completed_since: Option<&'s str>,
+}
+
+/// A graph that can be asked. Order does not matter: answers are sorted.
+pub trait Source {
+    type Error;
+
+    fn node(&mut self, id: &str) -> Result<Option<Entry>, Self::Error>;
+
+    fn nodes(&mut self, select: &Select<'_>) -> Result<Vec<Entry>, Self::Error>;
+
+    /// Relations of one type whose ends both fit.
+    fn relations(
+        &mut self,
+        relation: Relation,
+        from: &Select<'_>,
+        to: &Select<'_>,
+    ) -> Result<Vec<Related>, Self::Error>;
+
+    /// Every relation that begins or ends at one of these.
+    fn around(&mut self, nodes: &[Entry]) -> Result<Vec<Related>, Self::Error>;
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Question {
+    Blocked,
+    Active,
+    Idle,
+    CriticalPath,
+    /// Tasks that were done on this day or later.
+    Done {
+        since: String,
+    },
+    Rejections,
+    Impact {
+        id: String,
+        depth: usize,
+    },
+    Path {
+        from: String,
+        to: String,
+    },
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Answer {
+    Blocked(Vec<Blocked>),
+    Active(Vec<Active>),
+    Idle(Vec<Entry>),
+    CriticalPath(CriticalPath),
+    Done(Vec<Entry>),
+    Rejections(Vec<Maker>),
+    /// None where there is no such node.
+    Impact(Option<Vec<Touched>>),
+    Path(Way),
+}
+
+/// Something that cannot go on, and what it waits for; nothing where nobody
+/// wrote that down.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Blocked {
+    pub item: Entry,
+    pub by: Vec<Entry>,
+}
+
+/// A task at work, and who has it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Active {
+    pub task: Entry,
+    pub assigned: Vec<Entry>,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct CriticalPath {
+    /// In the order in which they have to be done.
+    pub steps: Vec<Entry>,
+    pub weight: u64,
+    /// What waits for itself, and is on no chain.
+    pub rings: Vec<Vec<Entry>>,
+}
+
+/// Someone who makes things, and how much of it was sent back.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Maker {
+    pub maker: Entry,
+    pub tasks: usize,
+    /// Tasks that were sent back at least once.
+    pub rejected: usize,
+    pub rejections: u64,
+}
+
+/// What a decision touched: by which relation, and from where.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Touched {
+    pub distance: usize,
+    pub node: Entry,
+    pub relation: Relation,
+    pub from: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Way {
+    /// No node has this id.
+    Unknown(String),
+    None,
+    Found {
+        start: Box<Entry>,
+        hops: Vec<Hop>,
+    },
+}
+
+/// One step of a way: the relation, whether it is walked against its
+/// direction, and where it leads.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Hop {
+    pub relation: Relation,
+    pub against: bool,
+    pub to: Entry,
+}
+
+const ANY: Select<'static> = Select {
+    kind: None,
+    open: false,
+    standing: None,
+    completed_since: None,
+};
+
+/// Answers a question; every list is in the order of its ids unless the
+/// question has an order of its own.
+pub fn ask<S: Source>(source: &mut S, question: &Question) -> Result<Answer, S::Error> {
+    Ok(match question {
+        Question::Blocked => Answer::Blocked(blocked(source)?),
+        Question::Active => Answer::Active(active(source)?),
+        Question::Idle => Answer::Idle(idle(source)?),
+        Question::CriticalPath => Answer::CriticalPath(critical_path(source)?),
+        Question::Done { since } => Answer::Done(done(source, since)?),
+        Question::Rejections => Answer::Rejections(rejections(source)?),
+        Question::Impact { id, depth } => Answer::Impact(impact(source, id, *depth)?),
+        Question::Path { from, to } => Answer::Path(path(source, from, to)?),
+    })
+}
+
+/// Open things that wait for open ones, and those that only say so.
+fn blocked<S: Source>(source: &mut S) -> Result<Vec<Blocked>, S::Error> {
+    let mut found: BTreeMap<String, Blocked> = BTreeMap::new();
+    let says_so = Select {
+        standing: Some(Standing::Blocked),
+        kind: Some(Kind::Task),
+        ..ANY
+    };
+    for item in source.nodes(&says_so)? {
+        let by = Vec::new();
+        found.insert(item.id.clone(), Blocked { item, by });
+    }
+    for Related { from, to, .. } in waits(source)? {
+        let id = from.id.clone();
+        let blocked = found.entry(id).or_insert_with(|| Blocked {
+            item: from,
+            by: Vec::new(),
+        });
+        blocked.by.push(to);
+    }
+    let mut all: Vec<Blocked> = found.into_values().collect();
+    for one in &mut all {
+        one.by.sort();
+        one.by.dedup();
+    }
+    Ok(all)
+}
+
+/// Who waits for what, both of them open; someone is never waiting.
+fn waits<S: Source>(source: &mut S) -> Result<Vec<Related>, S::Error> {
+    let open = Select { open: true, ..ANY };
+    let mut waits = source.relations(Relation::BlockedBy, &open, &open)?;
+    waits.retain(|it| is_item(it.from.kind));
+    Ok(waits)
+}
+
+fn is_item(kind: Kind) -> bool {
+    !matches!(kind, Kind::Agent | Kind::Person)
+}
+
+fn active<S: Source>(source: &mut S) -> Result<Vec<Active>, S::Error> {
+    let at_work = Select {
+        kind: Some(Kind::Task),
+        standing: Some(Standing::Active),
+        ..ANY
+    };
+    let blocked: BTreeSet<String> = waits(source)?.into_iter().map(|it| it.from.id).collect();
+    let mut found: BTreeMap<String, Active> = BTreeMap::new();
+    for task in source.nodes(&at_work)? {
+        let assigned = Vec::new();
+        found.insert(task.id.clone(), Active { task, assigned });
+    }
+    // A task is either blocked or at work.
+    found.retain(|id, _| !blocked.contains(id));
+    for related in source.relations(Relation::AssignedTo, &at_work, &ANY)? {
+        if let Some(active) = found.get_mut(&related.from.id) {
+            active.assigned.push(related.to);
+        }
+    }
+    let mut all: Vec<Active> = found.into_values().collect();
+    for one in &mut all {
+        one.assigned.sort();
+    }
+    Ok(all)
+}
+
+/// Agents, and people who were ever given a task, that have no open one and do
+/// not say that they are busy or away.
+fn idle<S: Source>(source: &mut S) -> Result<Vec<Entry>, S::Error> {
+    let agents = Select {
+        kind: Some(Kind::Agent),
+        ..ANY
+    };
+    let mut all: BTreeMap<String, Entry> = BTreeMap::new();
+    for agent in source.nodes(&agents)? {
+        all.insert(agent.id.clone(), agent);
+    }
+    let mut busy = BTreeSet::new();
+    for related in source.relations(Relation::AssignedTo, &ANY, &ANY)? {
+        if related.from.kind == Kind::Task && related.from.standing.is_open() {
+            busy.insert(related.to.id.clone());
+        }
+        if matches!(related.to.kind, Kind::Person | Kind::Agent) {
+            all.insert(related.to.id.clone(), related.to);
+        }
+    }
+    let away = |entry: &Entry| {
+        let status = entry.status.as_deref().unwrap_or("").trim();
+        ["offline", "working", "busy", "blocked", "away", "retired"]
+            .iter()
+            .any(|it| status.eq_ignore_ascii_case(it))
+    };
+    let all = all.into_values();
+    Ok(all
+        .filter(|it| !busy.contains(&it.id) && !away(it))
+        .collect())
+}
+
+fn critical_path<S: Source>(source: &mut S) -> Result<CriticalPath, S::Error> {
+    let tasks = Select {
+        kind: Some(Kind::Task),
+        open: true,
+        ..ANY
+    };
+    let mut items: BTreeMap<String, Entry> = BTreeMap::new();
+    for task in source.nodes(&tasks)? {
+        items.insert(task.id.clone(), task);
+    }
+    let mut pairs = Vec::new();
+    for Related { from, to, .. } in waits(source)? {
+        if is_item(to.kind) {
+            pairs.push((from.id.clone(), to.id.clone()));
+            items.insert(to.id.clone(), to);
+        }
+        items.insert(from.id.clone(), from);
+    }
+    let place: HashMap<&str, usize> = items.keys().map(String::as_str).zip(0..).collect();
+    let weights: Vec<u32> = items.values().map(|it| it.weight).collect();
+    let pairs: Vec<(usize, usize)> = pairs
+        .iter()
+        .map(|(item, blocker)| (place[item.as_str()], place[blocker.as_str()]))
+        .collect();
+    let chain = critical::longest(&weights, &pairs);
+    let entries: Vec<&Entry> = items.values().collect();
+    let told = |places: &[usize]| places.iter().map(|it| entries[*it].clone()).collect();
+    Ok(CriticalPath {
+        steps: told(&chain.steps),
+        weight: chain.weight,
+        rings: chain.rings.iter().map(|ring| told(ring)).collect(),
+    })
+}
+
+/// The newest first.
+fn done<S: Source>(source: &mut S, since: &str) -> Result<Vec<Entry>, S::Error> {
+    let mut done = source.nodes(&Select {
+        kind: Some(Kind::Task),
+        standing: Some(Standing::Done),
+        completed_since: Some(since),
+        open: false,
+    })?;
+    done.sort_by(|a, b| b.completed.cmp(&a.completed).then_with(|| a.cmp(b)));
+    Ok(done)
+}
+
+/// The highest rate first.
+fn rejections<S: Source>(source: &mut S) -> Result<Vec<Maker>, S::Error> {
+    let tasks = Select {
+        kind: Some(Kind::Task),
+        ..ANY
+    };
+    let mut makers: BTreeMap<String, Maker> = BTreeMap::new();
+    for Related { from, to, .. } in source.relations(Relation::MadeBy, &tasks, &ANY)? {
+        let maker = makers.entry(to.id.clone()).or_insert_with(|| Maker {
+            maker: to,
+            tasks: 0,
+            rejected: 0,
+            rejections: 0,
+        });
+        maker.tasks += 1;
+        maker.rejected += usize::from(from.rejections > 0);
+        maker.rejections += u64::from(from.rejections);
+    }
+    let mut makers: Vec<Maker> = makers.into_values().collect();
+    // As whole numbers: a/b > c/d where a·d > c·b.
+    makers.sort_by(|a, b| (b.rejected * a.tasks).cmp(&(a.rejected * b.tasks)));
+    Ok(makers)
+}
+
+/// What refers to a node, waits for it or is a part of it, what it produced or
+/// replaced, and the same of those; at first also what it names itself.
+fn impact<S: Source>(
+    source: &mut S,
+    id: &str,
+    depth: usize,
+) -> Result<Option<Vec<Touched>>, S::Error> {
+    let Some(start) = source.node(id)? else {
+        return Ok(None);
+    };
+    let mut seen = BTreeSet::from([start.id.clone()]);
+    let mut edge = vec![start];
+    let mut all = Vec::new();
+    for distance in 1..=depth {
+        let here: BTreeSet<String> = edge.iter().map(|it| it.id.clone()).collect();
+        let mut found: BTreeMap<String, Touched> = BTreeMap::new();
+        for Related { from, relation, to } in source.around(&edge)? {
+            let onward = match relation {
+                Relation::BlockedBy | Relation::PartOf => false,
+                Relation::Produced | Relation::Supersedes => true,
+                Relation::LinksTo => distance == 1 && here.contains(&from.id),
+                _ => continue,
+            };
+            let (at, next) = match onward {
+                true => (from, to),
+                false => (to, from),
+            };
+            if !here.contains(&at.id) || seen.contains(&next.id) {
+                continue;
+            }
+            let touched = Touched {
+                distance,
+                relation,
+                from: at.id,
+                node: next,
+            };
+            let key = |it: &Touched| (it.relation, it.from.clone());
+            let known = found.entry(touched.node.id.clone());
+            let known = known.or_insert_with(|| touched.clone());
+            if key(&touched) < key(known) {
+                *known = touched;
+            }
+        }
+        if found.is_empty() {
+            break;
+        }
+        seen.extend(found.keys().cloned());
+        edge = found.values().map(|it| it.node.clone()).collect();
+        all.extend(found.into_values());
+    }
+    Ok(Some(all))
+}
+
+/// The shortest way, layer by layer. Of equals, edges with a meaning come
+/// before links, then the order of ids decides.
+fn path<S: Source>(source: &mut S, from: &str, to: &str) -> Result<Way, S::Error> {
+    let Some(start) = source.node(from)? else {
+        return Ok(Way::Unknown(from.to_owned()));
+    };
+    if source.node(to)?.is_none() {
+        return Ok(Way::Unknown(to.to_owned()));
+    }
+    // Each node with the step that led to it.
+    let mut came: HashMap<String, (String, Hop)> = HashMap::new();
+    let mut seen = BTreeSet::from([start.id.clone()]);
+    let mut edge = vec![start.clone()];
+    while !edge.is_empty() && !seen.contains(to) {
+        let here: BTreeSet<String> = edge.iter().map(|it| it.id.clone()).collect();
+        let mut steps = Vec::new();
+        for Related { from, relation, to } in source.around(&edge)? {
+            for (at, next, against) in [(&from, &to, false), (&to, &from, true)] {
+                if here.contains(&at.id) && !seen.contains(&next.id) {
+                    let is_link = relation == Relation::LinksTo;
+                    let order = (is_link, at.id.clone(), relation, against);
+                    steps.push((order, next.clone()));
+                }
+            }
+        }
+        steps.sort();
+        edge = Vec::new();
+        for ((_, at, relation, against), to) in steps {
+            if seen.insert(to.id.clone()) {
+                edge.push(to.clone());
+                let hop = Hop {
+                    relation,
+                    against,
+                    to,
+                };
+                came.insert(hop.to.id.clone(), (at, hop));
+            }
+        }
+    }
+    if !seen.contains(to) {
+        return Ok(Way::None);
+    }
+    let mut hops = Vec::new();
+    let mut at = to.to_owned();
+    while let Some((before, hop)) = came.remove(&at) {
+        hops.push(hop);
+        at = before;
+    }
+    hops.reverse();
+    let start = Box::new(start);
+    Ok(Way::Found { start, hops })
+}
+
+impl Select<'_> {
+    pub fn fits(&self, entry: &Entry) -> bool {
+        self.kind.is_none_or(|it| it == entry.kind)
+            && (!self.open || entry.standing.is_open())
+            && self.standing.is_none_or(|it| it == entry.standing)
+            && self
+                .completed_since
+                .is_none_or(|since| entry.completed.as_deref().is_some_and(|it| it >= since))
+    }
+}
+
+impl Entry {
+    /// Without credentials that somebody wrote into a name or a status.
+    pub fn of(node: &Node) -> Entry {
+        Entry {
+            id: node.id.clone(),
+            name: quote::clean(&node.name).into_owned(),
+            kind: node.kind,
+            standing: node.standing(),
+            status: (node.status.as_deref()).map(|it| quote::clean(it).into_owned()),
+            completed: node.work.completed.clone(),
+            weight: node.work.weight(),
+            rejections: node.work.rejections,
+        }
+    }
+}
+
+/// The graph in memory, with what begins and ends at each node.
+pub struct Embedded<'g> {
+    graph: &'g Graph,
+    links: Vec<Link>,
+    /// Places in `links`, for each node.
+    touching: Vec<Vec<u32>>,
+}
+
+impl<'g> Embedded<'g> {
+    pub fn new(graph: &'g Graph) -> Embedded<'g> {
+        let links = graph.relations();
+        let mut touching = vec![Vec::new(); graph.nodes.len()];
+        for (at, link) in (0..).zip(&links) {
+            touching[link.from as usize].push(at);
+            touching[link.to as usize].push(at);
+        }
+        Embedded {
+            graph,
+            links,
+            touching,
+        }
+    }
+
+    fn entry(&self, node: u32) -> Entry {
+        Entry::of(self.graph.node(node))
+    }
+
+    fn related(&self, link: &Link) -> Related {
+        Related {
+            from: self.entry(link.from),
+            relation: link.relation,
+            to: self.entry(link.to),
+        }
+    }
+}
+
+impl Source for Embedded<'_> {
+    type Error = std::convert::Infallible;
+
+    fn node(&mut self, id: &str) -> Result<Option<Entry>, Self::Error> {
+        Ok(self.graph.position(id).map(|it| self.entry(it)))
+    }
+
+    fn nodes(&mut self, select: &Select<'_>) -> Result<Vec<Entry>, Self::Error> {
+        let all = self.graph.nodes.iter().map(Entry::of);
+        Ok(all.filter(|it| select.fits(it)).collect())
+    }
+
+    fn relations(
+        &mut self,
+        relation: Relation,
+        from: &Select<'_>,
+        to: &Select<'_>,
+    ) -> Result<Vec<Related>, Self::Error> {
+        let of_it = self.links.iter().filter(|it| it.relation == relation);
+        let all = of_it.map(|link| self.related(link));
+        Ok(all
+            .filter(|it| from.fits(&it.from) && to.fits(&it.to))
+            .collect())
+    }
+
+    fn around(&mut self, nodes: &[Entry]) -> Result<Vec<Related>, Self::Error> {
+        let places = nodes.iter().filter_map(|it| self.graph.position(&it.id));
+        let links: BTreeSet<u32> = places
+            .flat_map(|it| self.touching[it as usize].iter().copied())
+            .collect();
+        let links = links.into_iter().map(|it| &self.links[it as usize]);
+        Ok(links.map(|link| self.related(link)).collect())
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,47 @@
+//! Names for what has no file, made from its words: the same words give the
+//! same name wherever they stand in a list, and others do not.
+
+use std::collections::HashMap;
+
+use crate::links::fold;
+
+/// How much of a text is kept in its name before a sum stands for the rest.
+const MOST: usize = 48;
+
+/// Letters and digits with dashes between the words.
+pub(super) fn slug(text: &str) -> String {
+    let mut slug = String::new();
+    for char in fold(text).chars() {
+        if char.is_alphanumeric() {
+            slug.push(char);
+        } else if !slug.is_empty() && !slug.ends_with('-') {
+            slug.push('-');
+        }
+    }
+    let slug = slug.trim_end_matches('-');
+    if !slug.is_empty() && slug.chars().count() <= MOST {
+        return slug.to_owned();
+    }
+    let start: String = slug.chars().take(MOST).collect();
+    let sum = blake3::hash(fold(text).as_bytes()).to_hex();
+    let start = start.trim_end_matches('-');
+    match start {
+        "" => sum[..12].to_owned(),
+        start => format!("{start}-{}", &sum[..12]),
+    }
+}
+
+/// Tells equal names apart by their order.
+#[derive(Default)]
+pub(super) struct Once(HashMap<String, usize>);
+
+impl Once {
+    pub(super) fn give(&mut self, id: String) -> String {
+        let times = self.0.entry(id.clone()).or_default();
+        *times += 1;
+        match *times {
+            1 => id,
+            times => format!("{id}#{times}"),
+        }
+    }
+}

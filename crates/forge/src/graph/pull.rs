@@ -1,0 +1,169 @@
+//! The view of work that the graph gives, as a part of the state file between
+//! two marks of its own. What people wrote is not touched, and taking the part
+//! out gives back the bytes from before.
+
+use std::fmt::Write;
+
+use jiff::Timestamp;
+
+use super::ask::{Active, Blocked};
+use crate::document::{self, inert_line};
+use crate::mind::{File, Mind};
+use crate::workspace::{self, RelPath};
+
+/// The mark says how many line ends were put before it.
+const BEGIN: &str = "<!-- memory-forge:graph begin ";
+const END: &str = "<!-- memory-forge:graph end -->";
+
+/// How many lines each list has at most.
+const MOST: usize = 20;
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Pulled {
+    pub path: RelPath,
+    pub changed: bool,
+}
+
+/// Writes the part, or takes it out where there is no view.
+pub fn pull_state(
+    mind: &Mind<'_>,
+    view: Option<(&[Blocked], &[Active])>,
+    dry_run: bool,
+    now: Timestamp,
+) -> Result<Pulled, workspace::Error> {
+    let path = mind.file(File::State);
+    let workspace = mind.workspace();
+    let before = workspace.text_if_there(&path)?;
+    let after = settled(before.as_deref(), view);
+    let changed = after != before;
+    if changed && !dry_run {
+        workspace.change("Write the view of the graph", now, |change| {
+            // Read once more under the lock: somebody may have written since.
+            let before = change.read_text(&path)?;
+            if let Some(after) = settled(before.as_deref(), view)
+                && Some(&after) != before.as_ref()
+            {
+                change.write(&path, after);
+            }
+            Ok(())
+        })?;
+    }
+    Ok(Pulled { path, changed })
+}
+
+/// The text with the part as it should be; none where there is no file and
+/// nothing to write.
+fn settled(before: Option<&str>, view: Option<(&[Blocked], &[Active])>) -> Option<String> {
+    let text = before.unwrap_or("");
+    let newline = if text.contains("\r\n") { "\r\n" } else { "\n" };
+    let found = part(text);
+    let Some((blocked, active)) = view else {
+        return match found {
+            Some(found) => Some(format!("{}{}", &text[..found.start], &text[found.end..])),
+            None => before.map(str::to_owned),
+        };
+    };
+    let body = rendered(blocked, active).replace('\n', newline);
+    // A part that is there stays where it is, with the line ends before it.
+    if let Some(found) = found {
+        let head = &text[found.start..found.body];
+        let (start, end) = (&text[..found.start], &text[found.end..]);
+        return Some(format!("{start}{head}{body}{end}"));
+    }
+    let gap = match text {
+        "" => 0,
+        text if text.ends_with(&newline.repeat(2)) => 0,
+        text if text.ends_with('\n') => 1,
+        _ => 2,
+    };
+    let ends = newline.repeat(gap);
+    Some(format!("{text}{ends}{BEGIN}{gap} -->{newline}{body}"))
+}
+
+struct Part {
+    /// With the line ends that were put before the mark.
+    start: usize,
+    /// Behind the first mark's line.
+    body: usize,
+    end: usize,
+}
+
+/// The part that is ours: the first mark that has an end before the next mark.
+/// Marks in code, and those that nobody ended, are somebody's text.
+fn part(text: &str) -> Option<Part> {
+    let document = document::parse(text.to_owned());
+    let marks: Vec<usize> = text.match_indices(BEGIN).map(|it| it.0).collect();
+    for (index, at) in marks.iter().copied().enumerate() {
+        let next = marks.get(index + 1).copied().unwrap_or(text.len());
+        let starts_a_line = at == 0 || text[..at].ends_with('\n');
+        if starts_a_line
+            && !document.in_code(at)
+            && let Some(part) = part_at(text, at, next)
+        {
+            return Some(part);
+        }
+    }
+    None
+}
+
+fn part_at(text: &str, at: usize, next: usize) -> Option<Part> {
+    let (line, _) = text[at + BEGIN.len()..next].split_once('\n')?;
+    let gap = line.trim_end().strip_suffix(" -->")?;
+    let gap: usize = gap.parse().ok().filter(|it| *it <= 2)?;
+    let body = at + BEGIN.len() + line.len() + 1;
+    let end = body + text[body..next].find(END)? + END.len();
+    let after = &text[end..];
+    let after = after.strip_prefix('\r').unwrap_or(after);
+    let after = after.strip_prefix('\n').unwrap_or(after);
+    let mut start = at;
+    for _ in 0..gap {
+        let before = text[..start].strip_suffix('\n')?;
+        start = before.strip_suffix('\r').unwrap_or(before).len();
+    }
+    Some(Part {
+        start,
+        body,
+        end: text.len() - after.len(),
+    })
+}
+
+fn rendered(blocked: &[Blocked], active: &[Active]) -> String {
+    // No title that means a part of the state, and no links: both would be
+    // read back as if somebody had written them.
+    let mut out = String::from(
+        "## Work in the Graph\n\n\
+         Made by `memory-forge graph pull --state`; what is written here is replaced.\n\n\
+         **Blocked**\n\n",
+    );
+    let name = |text: &str| inert_line(&text.replace("[[", "").replace("]]", ""));
+    let list = |out: &mut String, lines: Vec<String>| {
+        for line in lines.iter().take(MOST) {
+            let _ = writeln!(out, "- {line}");
+        }
+        if lines.is_empty() {
+            out.push_str("None.\n");
+        }
+        if lines.len() > MOST {
+            let _ = writeln!(out, "- … and {} more", lines.len() - MOST);
+        }
+    };
+    let blocked = blocked.iter().map(|it| {
+        let by: Vec<String> = it.by.iter().map(|by| name(&by.name)).collect();
+        match by.is_empty() {
+            true => name(&it.item.name),
+            false => format!("{} — waits for {}", name(&it.item.name), by.join("; ")),
+        }
+    });
+    list(&mut out, blocked.collect());
+    out.push_str("\n**At work**\n\n");
+    let active = active.iter().map(|it| {
+        let who: Vec<String> = it.assigned.iter().map(|who| name(&who.name)).collect();
+        match who.is_empty() {
+            true => name(&it.task.name),
+            false => format!("{} — {}", name(&it.task.name), who.join(", ")),
+        }
+    });
+    list(&mut out, active.collect());
+    let _ = writeln!(out, "{END}");
+    out
+}

@@ -1,0 +1,119 @@
+//! Edges as a graph database has them: a closed list of relations, each in one
+//! direction, whoever wrote it down and from which side.
+
+use super::Graph;
+
+/// The types of relationships. No other ever reaches a server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Relation {
+    AssignedTo,
+    BlockedBy,
+    CheckedBy,
+    Commands,
+    Knows,
+    LinksTo,
+    MadeBy,
+    PartOf,
+    Produced,
+    ReportsTo,
+    Supersedes,
+    VerifiedBy,
+}
+
+impl Relation {
+    pub const ALL: [Relation; 12] = [
+        Relation::AssignedTo,
+        Relation::BlockedBy,
+        Relation::CheckedBy,
+        Relation::Commands,
+        Relation::Knows,
+        Relation::LinksTo,
+        Relation::MadeBy,
+        Relation::PartOf,
+        Relation::Produced,
+        Relation::ReportsTo,
+        Relation::Supersedes,
+        Relation::VerifiedBy,
+    ];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Relation::AssignedTo => "ASSIGNED_TO",
+            Relation::BlockedBy => "BLOCKED_BY",
+            Relation::CheckedBy => "CHECKED_BY",
+            Relation::Commands => "COMMANDS",
+            Relation::Knows => "KNOWS",
+            Relation::LinksTo => "LINKS_TO",
+            Relation::MadeBy => "MADE_BY",
+            Relation::PartOf => "PART_OF",
+            Relation::Produced => "PRODUCED",
+            Relation::ReportsTo => "REPORTS_TO",
+            Relation::Supersedes => "SUPERSEDES",
+            Relation::VerifiedBy => "VERIFIED_BY",
+        }
+    }
+
+    pub fn of(name: &str) -> Option<Relation> {
+        Relation::ALL.into_iter().find(|it| it.name() == name)
+    }
+}
+
+/// One relation between two nodes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Link {
+    pub from: u32,
+    pub relation: Relation,
+    pub to: u32,
+}
+
+impl Graph {
+    /// Every relation once, in order: what two notes say of each other from
+    /// both sides is one.
+    pub fn relations(&self) -> Vec<Link> {
+        let mut all: Vec<Link> = self
+            .edges
+            .iter()
+            .map(|edge| {
+                let (relation, reversed) = edge.kind.relation();
+                let (from, to) = match reversed {
+                    false => (edge.from, edge.to),
+                    true => (edge.to, edge.from),
+                };
+                Link { from, relation, to }
+            })
+            .collect();
+        all.sort_unstable();
+        all.dedup();
+        all
+    }
+
+    /// The part that others may see: nothing of notes that are one person's.
+    pub fn shared(&self) -> Graph {
+        let private = |index: &u32| {
+            let path = self.node(*index).path.as_ref();
+            path.is_some_and(|path| path.is_private())
+        };
+        let mut kept: Vec<bool> = (0..self.nodes.len() as u32)
+            .map(|index| !private(&index))
+            .collect();
+        // What only private notes name is as private as they are.
+        let mut named = vec![false; self.nodes.len()];
+        for edge in self.edges.iter().filter(|it| kept[it.from as usize]) {
+            named[edge.to as usize] = true;
+        }
+        let by_private: Vec<u32> = self
+            .edges
+            .iter()
+            .filter(|edge| !kept[edge.from as usize])
+            .map(|edge| edge.to)
+            .collect();
+        for to in by_private {
+            let has_own_page = self.node(to).path.is_some();
+            if !named[to as usize] && !has_own_page && !self.node(to).is_entry() {
+                kept[to as usize] = false;
+            }
+        }
+        let nodes: Vec<u32> = (0..).zip(kept).filter(|it| it.1).map(|it| it.0).collect();
+        self.part(&nodes)
+    }
+}

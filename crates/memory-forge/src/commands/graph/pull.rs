@@ -1,0 +1,80 @@
+//! `graph pull`: what the graph derives, written where people read it.
+
+use clap::Args;
+use forge::graph::ask::{Answer, Question};
+use forge::graph::{self, Graph};
+use forge::mind::Mind;
+use forge::workspace::Workspace;
+use serde_json::json;
+
+use super::ask::{Engine, answers};
+use crate::report::{CommandError, Exit};
+use crate::settings::Settings;
+use crate::ui::Ui;
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  memory-forge graph pull --state                  Blocked and active work, into STATE.md
+  memory-forge graph pull --state --engine server --dry-run
+  memory-forge graph pull --state --remove         Take that part out again")]
+pub(super) struct PullArgs {
+    /// Write blocked and active work into the state file, as a part of its own
+    #[arg(long, required = true)]
+    state: bool,
+
+    /// Take the part out again
+    #[arg(long)]
+    remove: bool,
+
+    /// Who answers; the setting `graph.engine` otherwise
+    #[arg(long, value_enum)]
+    engine: Option<Engine>,
+
+    /// Say what would be written and write nothing
+    #[arg(long)]
+    dry_run: bool,
+
+    /// Print the result as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+pub(super) fn run(
+    args: &PullArgs,
+    graph: &Graph,
+    workspace: &Workspace,
+    settings: &Settings,
+    ui: &mut Ui,
+) -> Result<Exit, CommandError> {
+    let mind = Mind::open(workspace);
+    let found = match args.remove {
+        true => Vec::new(),
+        false => {
+            let engine = Engine::chosen(args.engine, workspace);
+            let questions = [Question::Blocked, Question::Active];
+            answers(&questions, engine, graph, workspace, settings, ui)?
+        }
+    };
+    let view = match &found[..] {
+        [Answer::Blocked(blocked), Answer::Active(active)] => {
+            Some((blocked.as_slice(), active.as_slice()))
+        }
+        _ => None,
+    };
+    let pulled = graph::pull_state(&mind, view, args.dry_run, settings.now)?;
+    let path = &pulled.path;
+    if args.json {
+        ui.json(&json!({
+            "version": 1, "path": path.as_str(), "changed": pulled.changed && !args.dry_run,
+        }))?;
+        return Ok(Exit::Success);
+    }
+    let done = match (pulled.changed, args.dry_run) {
+        (true, false) => "Wrote",
+        (true, true) => "Would write",
+        (false, _) => "Unchanged:",
+    };
+    ui.line(&format!("{done} {path}"))?;
+    Ok(Exit::Success)
+}

@@ -1,0 +1,331 @@
+//! What `graph` does with a graph server: push, status, drop, free queries. The
+//! password comes from the environment and goes nowhere else.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use engines::bolt::{self, Address, Scope, Server};
+use forge::graph::Graph;
+use forge::workspace::{Workspace, identity};
+use serde_json::{Value, json};
+
+use crate::report::{CommandError, Exit};
+use crate::settings::Settings;
+use crate::ui::{Ui, printable};
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  MEMORY_FORGE_GRAPH_URL=bolt://localhost:7687 memory-forge graph push
+  memory-forge graph push --force                  Compare all, whatever the server says")]
+pub(super) struct PushArgs {
+    /// Compare with every node, even where the server says that nothing changed
+    #[arg(long)]
+    force: bool,
+
+    /// Print the result as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct StatusArgs {
+    /// Print the result as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  memory-forge graph drop                          Asks first
+  memory-forge graph drop --yes")]
+pub(super) struct DropArgs {
+    /// Do not ask
+    #[arg(long, short)]
+    yes: bool,
+
+    /// Print the result as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  memory-forge graph cypher 'MATCH (t:Task {workspace: $workspace}) RETURN t.name, t.standing'
+  memory-forge graph cypher 'MATCH (n {tenant: $tenant}) RETURN n.kind, count(*)' --json")]
+pub(super) struct CypherArgs {
+    /// openCypher; `$tenant` and `$workspace` are set. It sees the whole database
+    query: String,
+
+    /// Let it write; asks first
+    #[arg(long)]
+    write: bool,
+
+    /// Do not ask
+    #[arg(long, short, requires = "write")]
+    yes: bool,
+
+    /// Show at most this many rows
+    #[arg(long, value_name = "N", default_value_t = 100)]
+    limit: usize,
+
+    /// Print the result as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// Connects to the server that environment or settings name.
+pub(super) fn connect(
+    workspace: &Workspace,
+    settings: &Settings,
+    ui: &mut Ui,
+) -> Result<Server, CommandError> {
+    let (config, given) = (&workspace.config().graph, &settings.graph);
+    let or_else = |given: &Option<String>, set: &str| {
+        let set = Some(set.to_owned()).filter(|it| !it.is_empty());
+        given.clone().or(set)
+    };
+    let url = or_else(&given.url, &config.url).ok_or_else(|| {
+        CommandError::failure("No graph server is set")
+            .hint("Set `MEMORY_FORGE_GRAPH_URL`, or `url` below `[graph]` in `memory-forge.toml`")
+            .hint("`graph ask --engine embedded` needs no server")
+    })?;
+    // A file of the workspace where it is not elsewhere.
+    let authority = or_else(&given.authority, &config.authority);
+    let authority = authority.map(|it| workspace.root().join(PathBuf::from(it)));
+    let address = Address {
+        url,
+        user: or_else(&given.user, &config.user).unwrap_or_default(),
+        password: given.password.clone().unwrap_or_default(),
+        database: or_else(&given.database, &config.database),
+        authority,
+    };
+    address.check().map_err(error)?;
+    // A repository says where its server is; it must not say who gets the
+    // user's password.
+    if given.url.is_none() && !address.password.is_empty() && !address.is_near() {
+        return Err(CommandError::usage(format!(
+            "`memory-forge.toml` names the graph server `{}`, and a password is set",
+            printable(&address.url)
+        ))
+        .hint("If you trust it, set `MEMORY_FORGE_GRAPH_URL` to the same address")
+        .hint("A file in a repository does not decide who gets your password"));
+    }
+    if address.is_in_the_clear() {
+        ui.warn("The password travels unencrypted; `bolt+s://` would keep it to yourself");
+    }
+    Server::connect(&address, scope(workspace)?).map_err(error)
+}
+
+fn scope(workspace: &Workspace) -> Result<Scope, CommandError> {
+    let config = &workspace.config().graph;
+    let name = match config.workspace.as_str() {
+        "" => identity(workspace).map(|it| it.id()).ok_or_else(|| {
+            CommandError::usage("This workspace has no git history to take a name from")
+                .hint("Set `workspace` below `[graph]` in `memory-forge.toml`")
+        })?,
+        name => name.to_owned(),
+    };
+    Scope::new(&config.tenant, &name).map_err(error)
+}
+
+/// A server that has this workspace, with a remark where it is behind.
+pub(super) fn pushed(
+    graph: &Graph,
+    workspace: &Workspace,
+    settings: &Settings,
+    ui: &mut Ui,
+) -> Result<Server, CommandError> {
+    let mut server = connect(workspace, settings, ui)?;
+    let standing = server.standing().map_err(error)?;
+    let standing = standing.ok_or_else(|| {
+        CommandError::failure("This workspace was never pushed to the graph server")
+            .hint("`memory-forge graph push` does it")
+    })?;
+    if !standing.complete {
+        ui.warn("The last push did not end; `graph push` completes it");
+    } else if standing.digest != bolt::digest(graph, server.scope()) {
+        ui.note("The server's graph is not that of the files; `graph push` brings it up to date");
+    }
+    Ok(server)
+}
+
+pub(super) fn push(
+    args: &PushArgs,
+    graph: &Graph,
+    workspace: &Workspace,
+    settings: &Settings,
+    ui: &mut Ui,
+) -> Result<Exit, CommandError> {
+    let mut server = connect(workspace, settings, ui)?;
+    let at = settings.now.to_string();
+    let pushed = server.push(graph, &at, args.force).map_err(error)?;
+    let changed = pushed.written + pushed.removed > 0;
+    if args.json {
+        ui.json(&json!({
+            "version": 1, "changed": changed, "nodes": pushed.nodes,
+            "relations": pushed.relations, "written": pushed.written, "removed": pushed.removed,
+            "tenant": server.scope().tenant(), "workspace": server.scope().workspace(),
+        }))?;
+        return Ok(Exit::Success);
+    }
+    let (nodes, relations) = (pushed.nodes, pushed.relations);
+    ui.line(&match changed {
+        true => format!(
+            "Pushed {nodes} nodes and {relations} relations: {} written, {} removed",
+            pushed.written, pushed.removed
+        ),
+        false => format!("Unchanged: {nodes} nodes and {relations} relations"),
+    })?;
+    Ok(Exit::Success)
+}
+
+pub(super) fn status(
+    args: &StatusArgs,
+    graph: &Graph,
+    workspace: &Workspace,
+    settings: &Settings,
+    ui: &mut Ui,
+) -> Result<Exit, CommandError> {
+    let mut server = connect(workspace, settings, ui)?;
+    let standing = server.standing().map_err(error)?;
+    let digest = bolt::digest(graph, server.scope());
+    let current = standing
+        .as_ref()
+        .is_some_and(|it| it.complete && it.digest == digest);
+    if args.json {
+        ui.json(&json!({
+            "version": 1, "tenant": server.scope().tenant(),
+            "workspace": server.scope().workspace(), "current": current,
+            "pushed": standing.as_ref().map(|it| json!({
+                "complete": it.complete, "at": it.at, "nodes": it.nodes,
+                "relations": it.relations,
+            })),
+        }))?;
+        return Ok(Exit::Success);
+    }
+    let (tenant, name) = (server.scope().tenant(), server.scope().workspace());
+    ui.line(&format!("Tenant {tenant}, workspace {name}"))?;
+    ui.line(&match &standing {
+        None => "Never pushed".to_owned(),
+        Some(it) if !it.complete => "The last push did not end".to_owned(),
+        Some(it) => format!(
+            "Pushed at {}: {} nodes and {} relations, {}",
+            printable(&it.at),
+            it.nodes,
+            it.relations,
+            match current {
+                true => "as the files are",
+                false => "and the files have changed since",
+            }
+        ),
+    })?;
+    Ok(Exit::Success)
+}
+
+pub(super) fn drop_all(
+    args: &DropArgs,
+    workspace: &Workspace,
+    settings: &Settings,
+    ui: &mut Ui,
+) -> Result<Exit, CommandError> {
+    let mut server = connect(workspace, settings, ui)?;
+    let question = format!(
+        "Take the nodes of workspace {} (tenant {}) from the server?",
+        server.scope().workspace(),
+        server.scope().tenant()
+    );
+    if !ui.confirm(&question, args.yes)? {
+        return Ok(Exit::Failure);
+    }
+    let removed = server.drop_all().map_err(error)?;
+    match args.json {
+        true => ui.json(&json!({ "version": 1, "removed": removed }))?,
+        false => ui.line(&format!(
+            "Removed {removed} nodes; the files are as they were"
+        ))?,
+    }
+    Ok(Exit::Success)
+}
+
+pub(super) fn cypher(
+    args: &CypherArgs,
+    workspace: &Workspace,
+    settings: &Settings,
+    ui: &mut Ui,
+) -> Result<Exit, CommandError> {
+    if !args.write
+        && let Some(word) = bolt::writing_clause(&args.query)
+    {
+        return Err(error(bolt::Error::Writes(word)));
+    }
+    let mut server = connect(workspace, settings, ui)?;
+    if args.write && !ui.confirm("Let this query write to the server?", args.yes)? {
+        return Ok(Exit::Failure);
+    }
+    let table = server
+        .cypher(&args.query, args.write, args.limit)
+        .map_err(error)?;
+    if args.json {
+        ui.json(&json!({
+            "version": 1, "columns": table.columns, "rows": table.rows, "more": table.more,
+        }))?;
+        return Ok(Exit::Success);
+    }
+    if !table.columns.is_empty() {
+        ui.line(&printable(&table.columns.join("\t")))?;
+    }
+    for row in &table.rows {
+        let cells: Vec<String> = row.iter().map(cell).collect();
+        ui.line(&cells.join("\t"))?;
+    }
+    if table.more {
+        let limit = args.limit;
+        ui.note(&format!(
+            "Only the first {limit} rows; `--limit` shows more"
+        ));
+    }
+    Ok(Exit::Success)
+}
+
+/// A value on one line, without what a terminal would act on.
+fn cell(value: &Value) -> String {
+    let text = match value {
+        Value::String(text) => text.replace(['\t', '\n', '\r'], " "),
+        value => value.to_string(),
+    };
+    printable(&text).into_owned()
+}
+
+/// What to do about each.
+pub(super) fn error(error: bolt::Error) -> CommandError {
+    let hint = match &error {
+        bolt::Error::Name(_) => {
+            "`tenant` and `workspace` stand below `[graph]` in `memory-forge.toml`"
+        }
+        bolt::Error::Address(_) => {
+            "Set `MEMORY_FORGE_GRAPH_URL`, `_USER` and `_PASSWORD`; `_AUTHORITY` names a PEM file"
+        }
+        bolt::Error::Connect { .. } => {
+            "Check that the server runs, and `MEMORY_FORGE_GRAPH_URL`, `_USER` and `_PASSWORD`"
+        }
+        bolt::Error::Newer { .. } => "A newer memory-forge wrote it: update this one",
+        bolt::Error::Overtaken => "Run `memory-forge graph push` once more",
+        bolt::Error::Writes(_) => "`--write` lets it, after asking",
+        bolt::Error::Silent | bolt::Error::Server(_) => {
+            "`memory-forge graph push` repairs a push that was cut off"
+        }
+        _ => "Nothing of the files was changed",
+    };
+    let usage = matches!(
+        error,
+        bolt::Error::Name(_) | bolt::Error::Address(_) | bolt::Error::Writes(_)
+    );
+    let text = printable(&error.to_string()).into_owned();
+    match usage {
+        true => CommandError::usage(text).hint(hint),
+        false => CommandError::failure(text).hint(hint),
+    }
+}
