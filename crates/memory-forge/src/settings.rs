@@ -63,6 +63,7 @@ pub(crate) struct Process {
     now_override: Option<OsString>,
     mcp_token: Option<OsString>,
     model: Option<OsString>,
+    engine: engines::postgres::Environment,
     in_claude: bool,
     in_gemini: bool,
     no_color: bool,
@@ -100,6 +101,7 @@ impl Process {
             now_override: var("MEMORY_FORGE_NOW"),
             mcp_token: var("MEMORY_FORGE_MCP_TOKEN"),
             model: var(crate::model::VARIABLE),
+            engine: engine(&|name| Some(var(name)?.to_string_lossy().into_owned())),
             in_claude: var("CLAUDECODE").is_some(),
             in_gemini: var("GEMINI_PROJECT_DIR").is_some(),
             no_color: var("NO_COLOR").is_some(),
@@ -207,6 +209,8 @@ pub(crate) struct Settings {
     pub(crate) mcp_token: Option<String>,
     /// `MEMORY_FORGE_MODEL`, a model file of the user's choice.
     pub(crate) model: Option<PathBuf>,
+    /// What the environment says about the index that many share.
+    pub(crate) engine: engines::postgres::Environment,
     pub(crate) quiet: bool,
     pub(crate) verbose: bool,
     pub(crate) color_stdout: bool,
@@ -238,6 +242,7 @@ impl Settings {
                 .as_ref()
                 .map(|token| token.to_string_lossy().into_owned()),
             model: process.model.clone().map(PathBuf::from),
+            engine: process.engine.clone(),
             quiet: flags.quiet,
             verbose: flags.verbose,
             color_stdout: process.color(flags.color, process.stdout_terminal),
@@ -271,6 +276,21 @@ impl Settings {
             CommandError::failure("The current directory does not exist or cannot be read")
                 .hint("Change into the project, or name it with `--root <dir>`")
         })
+    }
+}
+
+/// The names that every client of PostgreSQL knows, and one of our own.
+fn engine(var: &dyn Fn(&str) -> Option<String>) -> engines::postgres::Environment {
+    engines::postgres::Environment {
+        url: var("MEMORY_FORGE_ENGINE_URL"),
+        host: var("PGHOST"),
+        port: var("PGPORT"),
+        user: var("PGUSER"),
+        password: var("PGPASSWORD"),
+        database: var("PGDATABASE"),
+        sslmode: var("PGSSLMODE"),
+        sslrootcert: var("PGSSLROOTCERT"),
+        login: var("USER").or_else(|| var("USERNAME")),
     }
 }
 

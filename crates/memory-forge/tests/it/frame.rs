@@ -26,6 +26,7 @@ const COMMANDS: &[&str] = &[
     "closets",
     "links",
     "graph",
+    "engine",
     "manifest",
     "domain",
     "archive",

@@ -30,6 +30,13 @@ pub(super) enum Kind {
         get: fn(&Config) -> String,
         set: fn(&mut Config, &str),
     },
+    /// Any text that `refuse` has nothing against; empty is none.
+    Text {
+        about: &'static str,
+        refuse: fn(&str) -> Option<&'static str>,
+        get: fn(&Config) -> &str,
+        set: fn(&mut Config, String),
+    },
     /// A file of the workspace, and nothing outside of it; empty is none.
     File {
         get: fn(&Config) -> String,
@@ -65,6 +72,13 @@ impl Key {
                 set(config, &text);
                 Ok(())
             }
+            (Kind::Text { refuse, set, .. }, Given::Text(text)) => {
+                if let Some(why) = refuse(&text) {
+                    return Err(Fault::new(why));
+                }
+                set(config, text);
+                Ok(())
+            }
             (Kind::File { set, .. }, Given::Text(text)) => {
                 let file = match text.as_str() {
                     "" => None,
@@ -81,6 +95,7 @@ impl Key {
         match self.kind {
             Kind::Number { get, .. } => get(config).to_string(),
             Kind::Choice { get, .. } | Kind::File { get, .. } => format!("\"{}\"", get(config)),
+            Kind::Text { get, .. } => format!("\"{}\"", get(config)),
         }
     }
 }
@@ -93,6 +108,7 @@ impl fmt::Display for Kind {
                 let quoted: Vec<String> = of.iter().map(|one| format!("\"{one}\"")).collect();
                 write!(f, "one of {}", quoted.join(", "))
             }
+            Kind::Text { about, .. } => f.write_str(about),
             Kind::File { .. } => f.write_str("a path inside the workspace"),
         }
     }
@@ -199,6 +215,39 @@ macro_rules! number {
     };
 }
 
+macro_rules! text {
+    ($name:literal, $section:ident.$field:ident, $kind:literal, $refuse:expr, $about:literal) => {
+        Key {
+            name: $name,
+            about: $about,
+            old_name: None,
+            kind: Kind::Text {
+                about: $kind,
+                refuse: $refuse,
+                get: |c| &c.$section.$field,
+                set: |c, text| c.$section.$field = text,
+            },
+        }
+    };
+}
+
+/// A file that everyone gets is no place for a password.
+fn no_password(url: &str) -> Option<&'static str> {
+    let after = url.split_once("://").map_or(url, |it| it.1);
+    let authority = after.split(['/', '?']).next().unwrap_or(after);
+    let user = authority.rsplit_once('@').map(|it| it.0);
+    let lower = url.to_ascii_lowercase();
+    (user.is_some_and(|it| it.contains(':')) || lower.contains("password="))
+        .then_some("holds a password and is not used: take it out, and give it as `PGPASSWORD` or in `MEMORY_FORGE_ENGINE_URL`")
+}
+
+/// Names that stand in policies, paths and lists.
+fn plain_name(name: &str) -> Option<&'static str> {
+    let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+    let bad = name.len() > 60 || !name.chars().all(fits) || name.starts_with('.');
+    bad.then_some("must be at most 60 letters, digits, `-`, `_` and `.`, not beginning with `.`")
+}
+
 const MANY: u64 = 1_000_000;
 
 pub(super) static KEYS: &[Key] = &[
@@ -262,6 +311,41 @@ pub(super) static KEYS: &[Key] = &[
             set: |c, file| c.search.model = file,
         },
     },
+    text!(
+        "engine.url",
+        engine.url,
+        "a postgres:// address without a password",
+        no_password,
+        "Where the index lies that many workspaces share."
+    ),
+    text!(
+        "engine.replica",
+        engine.replica,
+        "a postgres:// address without a password",
+        no_password,
+        "A copy of it that only reads, for searches."
+    ),
+    text!(
+        "engine.tenant",
+        engine.tenant,
+        "a name",
+        plain_name,
+        "The organisation whose part of the shared index is used."
+    ),
+    text!(
+        "engine.team",
+        engine.team,
+        "a name",
+        plain_name,
+        "The team that may read what is pushed; `all` is everyone of the organisation."
+    ),
+    text!(
+        "engine.workspace",
+        engine.workspace,
+        "a name",
+        plain_name,
+        "What this workspace is called there; else the name of its folder."
+    ),
     number!(
         "audit.file_warn",
         audit.file_warn,

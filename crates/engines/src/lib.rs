@@ -1,0 +1,3 @@
+//! Servers that many workspaces share.
+
+pub mod postgres;
