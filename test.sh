@@ -18,9 +18,10 @@ cargo clippy --workspace --all-targets -- -D warnings
 echo "== cargo fetch --locked"
 cargo fetch --locked --quiet || echo "Some crates could not be fetched; tests that look at them are skipped"
 
-echo "== scripts/clients.sh, scripts/mcp-tools.sh"
+echo "== scripts/clients.sh, scripts/mcp-tools.sh, scripts/engines.sh"
 ./scripts/clients.sh
 ./scripts/mcp-tools.sh
+./scripts/engines.sh
 
 # Property tests draw the same cases on every machine here, so that a change is
 # judged by itself; CONTRIBUTING.md says how to look for new ones.

@@ -144,10 +144,12 @@ impl From<forge::workspace::Error> for CommandError {
 impl From<forge::index::Error> for CommandError {
     fn from(error: forge::index::Error) -> CommandError {
         let error = match error {
-            forge::index::Error::Elsewhere(error) => match error.downcast() {
-                Ok(error) => return CommandError::from(*error),
-                Err(error) => forge::index::Error::Elsewhere(error),
-            },
+            forge::index::Error::Elsewhere(error) => {
+                match error.downcast::<engines::postgres::Error>() {
+                    Ok(error) => return CommandError::from(*error),
+                    Err(error) => forge::index::Error::Elsewhere(error),
+                }
+            }
             error => error,
         };
         let failure = CommandError::failure(error.to_string());

@@ -7,6 +7,8 @@ pub mod fixture;
 pub mod git;
 pub mod mcp_tools;
 pub mod output;
+#[cfg(unix)]
+pub mod postgres;
 pub mod skip;
 pub mod spec;
 pub mod workspace;

@@ -48,7 +48,8 @@ create table mf.chunk (
 -- Scoring reads these for every candidate: they stay in the row.
 alter table mf.chunk alter terms set storage main, alter freqs set storage main,
     alter vec set storage main;
-create index chunk_doc on mf.chunk (workspace, doc);
+create index chunk_doc on mf.chunk (doc);
+create index chunk_workspace on mf.chunk (workspace);
 create index chunk_terms on mf.chunk using gin (terms) with (fastupdate = off);
 create index chunk_vec on mf.chunk using hnsw (vec halfvec_ip_ops);
 

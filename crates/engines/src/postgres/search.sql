@@ -50,7 +50,7 @@ spread as (
         select c.doc, q.h, max(q.idf * f * (1 + %K1%) / (f + %K1% * (1 - %B% + %B% * c.length / stat.average))) as best
         from stat, chosen, mf.chunk c, unnest(chosen.hs, chosen.idfs) as q(h, idf),
              lateral (select c.freqs[array_position(c.terms, q.h)]::float8 as f) as z
-        where $12::boolean and c.doc in (select doc from words) and c.workspace in (select id from mf.workspace)
+        where $12::boolean and c.doc in (select doc from words)
           and f is not null
         group by c.doc, q.h
     ) as best group by doc
