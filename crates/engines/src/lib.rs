@@ -4,3 +4,4 @@
 //! Nothing here is loaded by a hook, and nothing here writes a user's file.
 
 pub mod bolt;
+pub mod postgres;

@@ -15,11 +15,13 @@ mod vectors;
 use std::path::PathBuf;
 
 pub use chunk::{Chunk, Sizes};
+pub use postings::{B, Held, Holding, K1, bm25, idf};
 pub use query::{Passage, PrefixTerm, Slots, TermMatch, TextHits, Words};
+pub use reread::{MOST_READ, Shelf, explain as explain_reading, reread};
 #[cfg(debug_assertions)]
 pub use store::pretend_version;
 pub use store::{Counts, Index, Note, Opened, Passages, Usage};
-pub use sync::{Change, Put};
+pub use sync::{Change, Put, embedding_text};
 pub use vectors::Packed;
 
 /// What the catalogue knows of a file without opening it.
@@ -102,6 +104,9 @@ pub enum Error {
         path: PathBuf,
         source: std::io::Error,
     },
+    /// Of an index that lies elsewhere.
+    #[error(transparent)]
+    Elsewhere(Box<dyn std::error::Error + Send + Sync>),
 }
 
 impl Error {

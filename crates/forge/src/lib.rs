@@ -26,6 +26,7 @@ pub mod agents;
 pub mod layers;
 pub mod federation;
 pub mod graph;
+pub mod publish;
 pub mod upkeep;
 pub mod session;
 pub mod lint;

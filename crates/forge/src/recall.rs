@@ -1,6 +1,6 @@
 //! A question to ranked passages, each with the reasons for its place.
 //!
-//! It reads the index and nothing else: bringing the index up to date is
+//! It asks a source and nothing else: bringing the index up to date is
 //! `knowledge::refresh`, and no file is ever opened here.
 
 use std::borrow::Cow;
@@ -11,9 +11,7 @@ use jiff::civil::Date;
 use crate::corrections::{Correction, Corrections};
 use crate::embed::Embedder;
 use crate::index::terms::fold;
-use crate::index::{
-    Entry, Error, Index, Kind, Packed, Passage, Passages, Slots, TermMatch, TextHits,
-};
+use crate::index::{Entry, Error, Index, Kind, Packed, Passage, Passages, TermMatch};
 
 use crate::quote;
 
@@ -24,10 +22,15 @@ mod fuse;
 pub mod pack;
 mod question;
 pub mod snippet;
+mod source;
 mod standing;
+
+use source::Embedded;
 
 pub use fuse::Evidence;
 pub use question::Question;
+pub use source::{Candidates, MOST_LITERAL, Source, Wanted, literals};
+pub use standing::replacements;
 
 /// How to search.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -135,7 +138,7 @@ const PHRASE_POOL: usize = 5000;
 /// A passage that is no longer valid keeps this share of its score.
 pub(crate) const OUTDATED: f32 = 0.5;
 
-/// Ranks passages for a question.
+/// Ranks passages of one workspace for a question.
 pub fn ask(
     index: &Index,
     catalogue: &[Entry],
@@ -143,13 +146,22 @@ pub fn ask(
     ask: &Ask,
 ) -> Result<Answer, Error> {
     let _one_state = index.snapshot()?;
-    let counts = index.passage_counts()?;
+    ask_of(&Embedded::new(index, catalogue)?, embedder, ask)
+}
+
+/// Ranks passages of any source. The source shows one state meanwhile.
+pub fn ask_of(
+    source: &dyn Source,
+    embedder: Option<&dyn Embedder>,
+    ask: &Ask,
+) -> Result<Answer, Error> {
+    let counts = source.counts()?;
     // One file may hold more passages than the pool, and hide all others: then
     // the question is asked again of all there are.
     let wide = ask.unique && counts.chunks > UNIQUE_POOL;
-    let answer = ask_in(index, catalogue, embedder, ask, UNIQUE_POOL, counts)?;
+    let answer = ask_in(source, embedder, ask, UNIQUE_POOL, counts)?;
     match wide && answer.hits.len() < ask.limit {
-        true => ask_in(index, catalogue, embedder, ask, counts.chunks, counts),
+        true => ask_in(source, embedder, ask, counts.chunks, counts),
         false => Ok(answer),
     }
 }
@@ -157,44 +169,27 @@ pub fn ask(
 /// Ranks passages; `unique_pool` is how many each side brings where a file
 /// counts once.
 fn ask_in(
-    index: &Index,
-    catalogue: &[Entry],
+    source: &dyn Source,
     embedder: Option<&dyn Embedder>,
     ask: &Ask,
     unique_pool: usize,
     counts: Passages,
 ) -> Result<Answer, Error> {
     let question = Question::read(ask.question);
-    let slots = index.slots()?;
-    let (allowed, undated) = allowed_files(catalogue, ask);
-    let allow = |file: u32| allowed.get(file as usize).copied().unwrap_or(false);
-    // The catalogue may know of files that were archived since they were read.
-    let archived: HashSet<u32> = catalogue
-        .iter()
-        .filter(|entry| entry.scope == ARCHIVE)
-        .map(|entry| entry.id)
-        .collect();
-
     let unrelated = embedder.map_or(0.0, Embedder::unrelated);
     let mut mode = ask.mode;
     let mut mode_note = None;
-    let mut vector_hits = Vec::new();
+    let mut query = None;
     if mode != Mode::Text {
         // While another model's vectors are being replaced, some of them are
         // still there, and those say nothing about this model's question.
         let ours = match embedder {
-            Some(it) => index.has_model(it.id(), it.dimensions())?,
+            Some(it) => source.has_model(it.id(), it.dimensions())?,
             None => false,
         };
         match embedder {
             Some(embedder) if counts.embedded > 0 && ours => {
-                let query = Packed::from(&embedder.embed_query(&question.plain));
-                // Beside full text only the nearest count; see `fuse`.
-                let pool = match ask.unique && (mode == Mode::Vector || unique_pool > UNIQUE_POOL) {
-                    true => unique_pool,
-                    false => POOL,
-                };
-                vector_hits = index.vector_hits(&slots, &query, &allow, pool)?;
+                query = Some(Packed::from(&embedder.embed_query(&question.plain)));
             }
             _ => {
                 mode = Mode::Text;
@@ -205,17 +200,28 @@ fn ask_in(
             }
         }
     }
-    let mut text_hits = TextHits::default();
-    if mode != Mode::Vector {
-        let pool = match (ask.unique, question.phrases.is_empty()) {
+    let wanted = Wanted {
+        question: &question,
+        mode,
+        query: query.as_ref(),
+        text_pool: match (ask.unique, question.phrases.is_empty()) {
             (true, true) => unique_pool,
             (true, false) => unique_pool.max(PHRASE_POOL),
             (false, true) => POOL,
             (false, false) => PHRASE_POOL,
-        };
-        text_hits = index.text_hits(&slots, &question.words(), &allow, pool)?;
-    }
-    let literal = literal_fallback(index, &slots, &question, &text_hits, &allow, mode)?;
+        },
+        // Beside full text only the nearest count; see `fuse`.
+        vector_pool: match ask.unique && (mode == Mode::Vector || unique_pool > UNIQUE_POOL) {
+            true => unique_pool,
+            false => POOL,
+        },
+    };
+    let Candidates {
+        text: text_hits,
+        vector: vector_hits,
+        literal,
+        undated,
+    } = source.candidates(ask, &wanted)?;
 
     // Whoever chose another model chose it for what they write.
     let trust = match embedder.is_some_and(|it| it.id() == crate::embed::builtin().id()) {
@@ -229,7 +235,7 @@ fn ask_in(
     };
     let mut ranked = fuse::fuse(sides, mode, unrelated, trust);
     if ask.unique {
-        fuse::pool(&mut ranked, mode, &text_hits, |chunk| slots.file(chunk));
+        fuse::pool(&mut ranked, mode, &text_hits, |chunk| source.file(chunk));
     }
     let more_than_asked = ranked.len();
     if !ask.unique {
@@ -246,12 +252,9 @@ fn ask_in(
     for batch in ranked.chunks(BATCH) {
         let ids: Vec<u32> = batch.iter().map(|(chunk, _)| *chunk).collect();
         let by_chunk: HashMap<u32, Evidence> = batch.iter().copied().collect();
-        for mut passage in index.passages(&ids)? {
+        for passage in source.passages(&ids)? {
             if !question.allows(&passage.text) {
                 continue;
-            }
-            if archived.contains(&passage.file) {
-                passage.scope = ARCHIVE.to_owned();
             }
             files.insert(passage.file);
             let evidence = by_chunk[&passage.chunk];
@@ -268,7 +271,7 @@ fn ask_in(
     }
 
     dates::lift(&mut hits, &question.plain, ask.today);
-    standing::apply(index, catalogue, &mut hits, &allow, OUTDATED)?;
+    standing::apply(source, ask, &mut hits, OUTDATED)?;
     sort(&mut hits);
     if !ask.corrections.is_empty() {
         for hit in &mut hits {
@@ -295,7 +298,7 @@ fn ask_in(
         shown(hit);
         hit.matches = snippet::matches(&hit.passage.text, &question);
         if ask.explain {
-            hit.terms = index.explain(&slots, &question.words(), hit.passage.chunk)?;
+            hit.terms = source.explain(&question.words(), hit.passage.chunk)?;
         }
     }
     let corrections = beside(corrections, &hits);
@@ -364,66 +367,6 @@ fn beside(all: Vec<Correction>, hits: &[Hit]) -> Vec<Correction> {
         }
     }
     out
-}
-
-/// Which file ids may answer, and how many were left out for want of a date.
-fn allowed_files(catalogue: &[Entry], ask: &Ask) -> (Vec<bool>, usize) {
-    let size = catalogue
-        .iter()
-        .map(|e| e.id as usize + 1)
-        .max()
-        .unwrap_or(0);
-    let mut allowed = vec![false; size];
-    let mut undated = 0;
-    let since = ask.since.map(|d| d.to_string());
-    for entry in catalogue {
-        let fits = (ask.scopes.is_empty() || ask.scopes.contains(&entry.scope.as_str()))
-            && (ask.kinds.is_empty() || ask.kinds.contains(&entry.kind))
-            && !ask.forgotten.contains(&entry.path);
-        if !fits {
-            continue;
-        }
-        let recent = match (&since, &entry.date) {
-            (None, _) => true,
-            (Some(since), Some(date)) => date >= since,
-            (Some(_), None) => {
-                undated += 1;
-                false
-            }
-        };
-        allowed[entry.id as usize] = recent;
-    }
-    (allowed, undated)
-}
-
-/// A string that no term leads to is looked for in the text itself: an exact
-/// string that is there is never missed.
-fn literal_fallback(
-    index: &Index,
-    slots: &Slots,
-    question: &Question,
-    found: &TextHits,
-    allow: &dyn Fn(u32) -> bool,
-    mode: Mode,
-) -> Result<Vec<u32>, Error> {
-    if mode == Mode::Vector {
-        return Ok(Vec::new());
-    }
-    let mut literal = Vec::new();
-    for phrase in &question.phrases {
-        literal.extend(index.literal_hits(slots, phrase, allow, POOL)?);
-    }
-    let lone = question.phrases.is_empty()
-        && question.prefixes.is_empty()
-        && !question.plain.contains(char::is_whitespace);
-    let unknown = found
-        .holding
-        .first()
-        .is_none_or(|(_, holding)| *holding == 0);
-    if lone && unknown || (found.hits.is_empty() && question.prefixes.is_empty()) {
-        literal.extend(index.literal_hits(slots, &question.plain, allow, POOL)?);
-    }
-    Ok(literal)
 }
 
 /// How many hits must be at hand before they are re-ordered and cut.

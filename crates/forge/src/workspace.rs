@@ -30,8 +30,8 @@ mod write;
 
 pub use autoload::{Autoload, AutoloadFile, list_beyond, read_beyond};
 pub use config::{
-    AuditConfig, Config, ConfigProblem, ForgetConfig, IndexConfig, KeyDoc, MindConfig,
-    SearchConfig, SearchMode, reference,
+    AuditConfig, Config, ConfigProblem, EngineConfig, ForgetConfig, IndexConfig, KeyDoc,
+    MindConfig, SearchConfig, SearchMode, reference,
 };
 pub use identity::{Identity, identity};
 pub use ignore::{IgnoreRule, ignoring};

@@ -95,6 +95,7 @@ pub(crate) enum Command {
     Closets(commands::closets::ClosetsArgs),
     Links(commands::links::LinksArgs),
     Graph(commands::graph::GraphArgs),
+    Engine(commands::engine::EngineArgs),
     Manifest(commands::manifest::ManifestArgs),
     Domain(commands::domain::DomainArgs),
     Archive(commands::archive::ArchiveArgs),

@@ -12,6 +12,7 @@ pub(crate) mod config;
 pub(crate) mod consolidate;
 pub(crate) mod doctor;
 pub(crate) mod domain;
+pub(crate) mod engine;
 pub(crate) mod export;
 pub(crate) mod forget;
 pub(crate) mod graph;
@@ -78,6 +79,7 @@ fn dispatch(command: Command, settings: &Settings, ui: &mut Ui) -> Result<Exit, 
         Command::Closets(args) => closets::run(args, settings, ui),
         Command::Links(args) => links::run(args, settings, ui),
         Command::Graph(args) => graph::run(args, settings, ui),
+        Command::Engine(args) => engine::run(args, settings, ui),
         Command::Manifest(args) => manifest::run(args, settings, ui),
         Command::Domain(args) => domain::run(args, settings, ui),
         Command::Archive(args) => archive::run(args, settings, ui),

@@ -289,6 +289,11 @@ impl Memory {
         self.fresh.as_ref().map(|fresh| &fresh.index)
     }
 
+    /// The index and its catalogue as they were last brought up to date.
+    pub(crate) fn fresh(&self) -> Option<&Fresh> {
+        self.fresh.as_ref()
+    }
+
     /// Lets others at the index, which stays open.
     pub(crate) fn release(&mut self) {
         if let Some(fresh) = &mut self.fresh {

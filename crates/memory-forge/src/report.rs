@@ -163,11 +163,33 @@ impl From<forge::workspace::Error> for CommandError {
 
 impl From<forge::index::Error> for CommandError {
     fn from(error: forge::index::Error) -> CommandError {
+        let error = match error {
+            forge::index::Error::Elsewhere(error) => {
+                match error.downcast::<engines::postgres::Error>() {
+                    Ok(error) => return CommandError::from(*error),
+                    Err(error) => forge::index::Error::Elsewhere(error),
+                }
+            }
+            error => error,
+        };
         let failure = CommandError::failure(error.to_string());
         if error.is_damage() {
             return failure.hint("Delete `.memory-forge/`; it is rebuilt from the files");
         }
         failure
+    }
+}
+
+impl From<engines::postgres::Error> for CommandError {
+    fn from(error: engines::postgres::Error) -> CommandError {
+        let report = match error.usage {
+            true => CommandError::usage(error.to_string()),
+            false => CommandError::failure(error.to_string()),
+        };
+        match error.hint() {
+            Some(hint) => report.hint(hint),
+            None => report,
+        }
     }
 }
 

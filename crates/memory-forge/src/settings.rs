@@ -95,6 +95,7 @@ pub(crate) struct Process {
     mcp_token: Option<OsString>,
     model: Option<OsString>,
     graph: GraphVariables,
+    engine: engines::postgres::Environment,
     in_claude: bool,
     in_gemini: bool,
     no_color: bool,
@@ -140,6 +141,7 @@ impl Process {
                 database: text("MEMORY_FORGE_GRAPH_DATABASE"),
                 authority: text("MEMORY_FORGE_GRAPH_AUTHORITY"),
             },
+            engine: engine(&|name| Some(var(name)?.to_string_lossy().into_owned())),
             in_claude: var("CLAUDECODE").is_some(),
             in_gemini: var("GEMINI_PROJECT_DIR").is_some(),
             no_color: var("NO_COLOR").is_some(),
@@ -248,6 +250,8 @@ pub(crate) struct Settings {
     /// `MEMORY_FORGE_MODEL`, a model file of the user's choice.
     pub(crate) model: Option<PathBuf>,
     pub(crate) graph: GraphVariables,
+    /// What the environment says about the index that many share.
+    pub(crate) engine: engines::postgres::Environment,
     pub(crate) quiet: bool,
     pub(crate) verbose: bool,
     pub(crate) color_stdout: bool,
@@ -283,6 +287,7 @@ impl Settings {
                 .map(|token| token.to_string_lossy().into_owned()),
             model: process.model.clone().map(PathBuf::from),
             graph: process.graph.clone(),
+            engine: process.engine.clone(),
             quiet: flags.quiet,
             verbose: flags.verbose,
             color_stdout: process.color(flags.color, process.stdout_terminal),
@@ -318,6 +323,21 @@ impl Settings {
             CommandError::failure("The current directory does not exist or cannot be read")
                 .hint("Change into the project, or name it with `--root <dir>`")
         })
+    }
+}
+
+/// The names that every client of PostgreSQL knows, and one of our own.
+fn engine(var: &dyn Fn(&str) -> Option<String>) -> engines::postgres::Environment {
+    engines::postgres::Environment {
+        url: var("MEMORY_FORGE_ENGINE_URL"),
+        host: var("PGHOST"),
+        port: var("PGPORT"),
+        user: var("PGUSER"),
+        password: var("PGPASSWORD"),
+        database: var("PGDATABASE"),
+        sslmode: var("PGSSLMODE"),
+        sslrootcert: var("PGSSLROOTCERT"),
+        login: var("USER").or_else(|| var("USERNAME")),
     }
 }
 

@@ -9,6 +9,8 @@ pub mod fixture;
 pub mod git;
 pub mod mcp_tools;
 pub mod output;
+#[cfg(unix)]
+pub mod postgres;
 pub mod skip;
 pub mod spec;
 #[cfg(unix)]

@@ -11,9 +11,9 @@ use std::collections::HashMap;
 use super::terms::Terms;
 
 /// How strongly BM25 damps repetition.
-pub(super) const K1: f32 = 0.9;
+pub const K1: f32 = 0.9;
 /// How strongly BM25 discounts long passages.
-pub(super) const B: f32 = 0.7;
+pub const B: f32 = 0.7;
 /// A term in a heading above the passage counts as this many in its body.
 pub(super) const HEADING_WEIGHT: f32 = 1.0;
 /// A term in the title, tags, aliases or path counts as this many in the body.
@@ -42,15 +42,68 @@ impl Posting {
 }
 
 /// What one occurrence of a term in one passage adds to its score.
-pub(super) fn bm25(idf: f32, frequency: f32, length: f32, average_length: f32) -> f32 {
+pub fn bm25(idf: f32, frequency: f32, length: f32, average_length: f32) -> f32 {
     let norm = K1 * (1.0 - B + B * length / average_length.max(1.0));
     idf * frequency * (K1 + 1.0) / (frequency + norm)
 }
 
 /// How rare a term is among the passages; never negative.
-pub(super) fn idf(passages: usize, holding: usize) -> f32 {
+pub fn idf(passages: usize, holding: usize) -> f32 {
     let (n, df) = (passages as f32, holding as f32);
     (1.0 + (n - df + 0.5) / (df + 0.5)).ln()
+}
+
+/// The terms of passages, for an index that keeps them another way.
+#[derive(Default)]
+pub struct Holding {
+    terms: Terms,
+}
+
+/// How often a passage holds a term, and where.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Held {
+    pub body: u32,
+    pub in_headings: bool,
+    pub in_title: bool,
+}
+
+impl Held {
+    /// The term frequency that BM25 sees.
+    pub fn frequency(&self) -> f32 {
+        let Held {
+            body,
+            in_headings,
+            in_title,
+        } = *self;
+        Posting {
+            chunk: 0,
+            body,
+            in_headings,
+            in_title,
+        }
+        .frequency()
+    }
+}
+
+impl Holding {
+    /// Every term of a passage, and its length in terms.
+    pub fn of(&mut self, title: &str, headings: &str, body: &str) -> (HashMap<String, Held>, u16) {
+        let mut held: HashMap<String, Held> = HashMap::new();
+        let mut length = 0u32;
+        let mut at = |term: &str, note: fn(&mut Held)| match held.get_mut(term) {
+            Some(known) => note(known),
+            None => note(held.entry(term.to_owned()).or_default()),
+        };
+        self.terms.each(body, |term| {
+            length += 1;
+            at(term, |it| it.body += 1);
+        });
+        self.terms
+            .each(headings, |term| at(term, |it| it.in_headings = true));
+        self.terms
+            .each(title, |term| at(term, |it| it.in_title = true));
+        (held, length.min(u16::MAX as u32 - 1) as u16)
+    }
 }
 
 /// Collects the postings of one batch of passages, to be written as a segment.

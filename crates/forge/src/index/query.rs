@@ -6,6 +6,7 @@ use std::collections::HashMap;
 use rusqlite::{Connection, OptionalExtension};
 
 use super::postings::{self, Posting, bm25, idf};
+use super::reread::{self, OfIndex, Shelf};
 use super::store::{Index, number};
 use super::terms::fold;
 use super::vectors::{self, Packed};
@@ -87,11 +88,6 @@ impl Slots {
             .count()
     }
 
-    /// The mean length of passages in terms.
-    pub(super) fn average(&self) -> f32 {
-        self.average
-    }
-
     fn len(&self) -> usize {
         self.data.len() / SLOT_BYTES
     }
@@ -113,7 +109,7 @@ pub struct Words<'a> {
 }
 
 impl Words<'_> {
-    fn weight(&self, at: usize) -> f32 {
+    pub fn weight(&self, at: usize) -> f32 {
         self.weights.get(at).copied().unwrap_or(1.0)
     }
 }
@@ -243,7 +239,8 @@ impl Index {
             ideal,
             files: (0..).zip(files).filter(|(_, score)| *score > 0.0).collect(),
         };
-        self.reread(slots, words, &weights, &mut found)?;
+        let shelf = OfIndex(self, slots);
+        reread::reread(&shelf, words, &weights, slots.average, &mut found)?;
         Ok(found)
     }
 
@@ -272,7 +269,10 @@ impl Index {
                 });
             }
         }
-        matches.extend(self.explain_reread(slots, words, &weights, chunk)?);
+        let length = slots.length(chunk).unwrap_or(0);
+        let text = OfIndex(self, slots).text(chunk)?;
+        let again = reread::explain(&text, length, words, &weights, slots.average);
+        matches.extend(again);
         matches.sort_by(|a, b| b.score.total_cmp(&a.score).then(a.term.cmp(&b.term)));
         Ok(matches)
     }

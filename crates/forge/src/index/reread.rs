@@ -16,6 +16,8 @@ use crate::document::{Voice, turn};
 
 /// How many of the best passages are read.
 const READ: usize = 64;
+/// No more than this many are read, however many are equally good.
+pub const MOST_READ: usize = 4 * READ;
 /// What two words that are neighbours add, beside what both do.
 const PAIR: f32 = 0.2;
 /// What a word adds that the user says, beside what it does anyway.
@@ -105,77 +107,92 @@ fn how_many(hits: &[(u32, f32)]) -> usize {
         return hits.len();
     };
     let with_equals = hits.partition_point(|hit| hit.1 >= *last);
-    match with_equals <= 4 * READ {
+    match with_equals <= MOST_READ {
         true => with_equals,
         false => hits.partition_point(|hit| hit.1 > *last),
     }
 }
 
-impl Index {
-    /// Lifts the passages in which words of the question are neighbours, as
-    /// they are in the question, and those in which the user says them.
-    pub(super) fn reread(
-        &self,
-        slots: &Slots,
-        words: &Words,
-        weights: &[f32],
-        found: &mut TextHits,
-    ) -> Result<(), Error> {
-        let reading = Reading::new(words, weights);
-        if reading.terms.is_empty() {
-            return Ok(());
+/// Passages that may be read again, and how long each is.
+pub trait Shelf {
+    /// Its length in terms and its file.
+    fn place(&self, chunk: u32) -> Option<(u16, u32)>;
+    fn text(&self, chunk: u32) -> Result<String, Error>;
+}
+
+/// Lifts the passages in which words of the question are neighbours, as they
+/// are in the question, and those in which the user says them. `weights` are
+/// those of the terms, 0 where no passage holds a term.
+pub fn reread(
+    shelf: &dyn Shelf,
+    words: &Words,
+    weights: &[f32],
+    average: f32,
+    found: &mut TextHits,
+) -> Result<(), Error> {
+    let reading = Reading::new(words, weights);
+    if reading.terms.is_empty() {
+        return Ok(());
+    }
+    let mut terms = Terms::default();
+    let most = how_many(&found.hits);
+    for (chunk, score) in &mut found.hits[..most] {
+        let read = reading.read(&shelf.text(*chunk)?, &mut terms);
+        let place = shelf.place(*chunk);
+        let length = place.map_or(0, |it| it.0) as f32;
+        let pairs = read.pairs.iter().zip(&reading.pair_weights);
+        let told = read.told.iter().zip(&reading.told_weights);
+        for (count, weight) in pairs.chain(told).filter(|it| *it.0 > 0) {
+            *score += bm25(*weight, *count as f32, length, average);
         }
-        let mut terms = Terms::default();
-        let most = how_many(&found.hits);
-        for (chunk, score) in &mut found.hits[..most] {
-            let read = reading.read(&self.text_of(*chunk)?, &mut terms);
-            let length = slots.length(*chunk).unwrap_or(0) as f32;
-            let pairs = read.pairs.iter().zip(&reading.pair_weights);
-            let told = read.told.iter().zip(&reading.told_weights);
-            for (count, weight) in pairs.chain(told).filter(|it| *it.0 > 0) {
-                *score += bm25(*weight, *count as f32, length, slots.average());
-            }
-            if let Some(all) = slots.file(*chunk).and_then(|it| found.files.get_mut(&it)) {
-                *all = all.max(*score);
-            }
+        if let Some(all) = place.and_then(|it| found.files.get_mut(&it.1)) {
+            *all = all.max(*score);
         }
-        query::sort(&mut found.hits);
-        Ok(())
+    }
+    query::sort(&mut found.hits);
+    Ok(())
+}
+
+/// What reading added to the score of one passage.
+pub fn explain(
+    text: &str,
+    length: u16,
+    words: &Words,
+    weights: &[f32],
+    average: f32,
+) -> Vec<TermMatch> {
+    let reading = Reading::new(words, weights);
+    let read = reading.read(text, &mut Terms::default());
+    let name = |(a, b): &(usize, usize)| format!("{} {}", words.terms[*a], words.terms[*b]);
+    let pairs = reading.pairs.iter().map(|(pair, at)| {
+        let weight = reading.pair_weights[*at];
+        (name(pair), read.pairs[*at], weight)
+    });
+    let told = read.told.iter().zip(&reading.told_weights).zip(words.terms);
+    let told = told.map(|((count, weight), term)| (format!("user: {term}"), *count, *weight));
+    let matches = pairs.chain(told).filter(|(_, count, _)| *count > 0);
+    matches
+        .map(|(term, body, idf)| TermMatch {
+            term,
+            idf,
+            body,
+            in_headings: false,
+            in_title: false,
+            score: bm25(idf, body as f32, f32::from(length), average),
+        })
+        .collect()
+}
+
+/// The passages of an index.
+pub(super) struct OfIndex<'a>(pub(super) &'a Index, pub(super) &'a Slots);
+
+impl Shelf for OfIndex<'_> {
+    fn place(&self, chunk: u32) -> Option<(u16, u32)> {
+        Some((self.1.length(chunk)?, self.1.file(chunk)?))
     }
 
-    /// What reading added to the score of one passage.
-    pub(super) fn explain_reread(
-        &self,
-        slots: &Slots,
-        words: &Words,
-        weights: &[f32],
-        chunk: u32,
-    ) -> Result<Vec<TermMatch>, Error> {
-        let reading = Reading::new(words, weights);
-        let read = reading.read(&self.text_of(chunk)?, &mut Terms::default());
-        let length = slots.length(chunk).unwrap_or(0) as f32;
-        let name = |(a, b): &(usize, usize)| format!("{} {}", words.terms[*a], words.terms[*b]);
-        let pairs = reading.pairs.iter().map(|(pair, at)| {
-            let weight = reading.pair_weights[*at];
-            (name(pair), read.pairs[*at], weight)
-        });
-        let told = read.told.iter().zip(&reading.told_weights).zip(words.terms);
-        let told = told.map(|((count, weight), term)| (format!("user: {term}"), *count, *weight));
-        let matches = pairs.chain(told).filter(|(_, count, _)| *count > 0);
-        Ok(matches
-            .map(|(term, body, idf)| TermMatch {
-                term,
-                idf,
-                body,
-                in_headings: false,
-                in_title: false,
-                score: bm25(idf, body as f32, length, slots.average()),
-            })
-            .collect())
-    }
-
-    fn text_of(&self, chunk: u32) -> Result<String, Error> {
-        self.read(|db| {
+    fn text(&self, chunk: u32) -> Result<String, Error> {
+        self.0.read(|db| {
             let mut statement = db.prepare_cached("select text from chunk where id = ?")?;
             let text = statement.query_row([chunk], |r| r.get(0)).optional()?;
             Ok(text.unwrap_or_default())

@@ -174,6 +174,15 @@ impl Index {
         })
     }
 
+    /// The vector of a passage with this title and text, if one is known.
+    pub fn vector_of(&self, title: &str, chunk: &Chunk) -> Result<Option<Packed>, Error> {
+        let text = embedding_text(title, &chunk.headings.join("\n"), &chunk.text);
+        let digest = blake3::hash(text.as_bytes());
+        let hash = &digest.as_bytes()[..16];
+        let bytes = self.read(|db| known_vector(db, dimensions(db)?, hash))?;
+        Ok(bytes.and_then(|bytes| Packed::from_bytes(&bytes)))
+    }
+
     /// Stores vectors. A passage that went away in the meantime is passed over.
     pub fn store_vectors(&mut self, vectors: &[(u32, Packed)]) -> Result<(), Error> {
         self.kept.get_mut().pages = None;
@@ -207,7 +216,7 @@ fn dimensions(db: &Connection) -> rusqlite::Result<usize> {
 }
 
 /// What the model sees of a passage: where it stands, then what it says.
-pub(super) fn embedding_text(title: &str, headings: &str, text: &str) -> String {
+pub fn embedding_text(title: &str, headings: &str, text: &str) -> String {
     let mut out = String::with_capacity(title.len() + headings.len() + text.len() + 4);
     if !title.is_empty() && !headings.starts_with(title) {
         out.push_str(title);
@@ -219,6 +228,34 @@ pub(super) fn embedding_text(title: &str, headings: &str, text: &str) -> String 
     }
     out.push_str(text);
     out
+}
+
+/// The vector of a passage with the same text, wherever it stands.
+fn known_vector(
+    db: &Connection,
+    dimensions: usize,
+    hash: &[u8],
+) -> rusqlite::Result<Option<Vec<u8>>> {
+    if dimensions == 0 {
+        return Ok(None);
+    }
+    let twin: Option<u32> = db
+        .prepare_cached("select id from chunk where hash = ? and embedded = 1 limit 1")?
+        .query_row([hash], |r| r.get(0))
+        .optional()?;
+    let Some(twin) = twin else { return Ok(None) };
+    let (page, slot) = (twin / vectors::PAGE, twin % vectors::PAGE);
+    let size = vectors::slot_bytes(dimensions);
+    let mut blob = match db.blob_open(c"main", c"vector", c"data", page as i64, true) {
+        Ok(blob) => blob,
+        Err(_) => return Ok(None),
+    };
+    let mut bytes = vec![0; size];
+    use std::io::{Read, Seek, SeekFrom};
+    let read = blob
+        .seek(SeekFrom::Start((slot as usize * size) as u64))
+        .and_then(|_| blob.read_exact(&mut bytes));
+    Ok(read.is_ok().then_some(bytes))
 }
 
 struct Batch<'a> {
@@ -314,7 +351,7 @@ impl<'a> Batch<'a> {
         let headings = chunk.headings.join("\n");
         let digest = blake3::hash(embedding_text(&put.title, &headings, &chunk.text).as_bytes());
         let hash = &digest.as_bytes()[..16];
-        let vector = self.known_vector(hash)?;
+        let vector = known_vector(self.tx, self.dimensions, hash)?;
         self.tx
             .prepare_cached(
                 "insert into chunk(id, file, ordinal, first_line, last_line, headings, tokens, hash, embedded, text)
@@ -340,34 +377,6 @@ impl<'a> Batch<'a> {
         self.live += 1;
         self.terms += length as i64;
         self.set_slot(id, length, file as u32)
-    }
-
-    /// The vector of a passage with the same text, wherever it stands.
-    fn known_vector(&self, hash: &[u8]) -> rusqlite::Result<Option<Vec<u8>>> {
-        if self.dimensions == 0 {
-            return Ok(None);
-        }
-        let twin: Option<u32> = self
-            .tx
-            .prepare_cached("select id from chunk where hash = ? and embedded = 1 limit 1")?
-            .query_row([hash], |r| r.get(0))
-            .optional()?;
-        let Some(twin) = twin else { return Ok(None) };
-        let (page, slot) = (twin / vectors::PAGE, twin % vectors::PAGE);
-        let size = vectors::slot_bytes(self.dimensions);
-        let mut blob = match self
-            .tx
-            .blob_open(c"main", c"vector", c"data", page as i64, true)
-        {
-            Ok(blob) => blob,
-            Err(_) => return Ok(None),
-        };
-        let mut bytes = vec![0; size];
-        use std::io::{Read, Seek, SeekFrom};
-        let read = blob
-            .seek(SeekFrom::Start((slot as usize * size) as u64))
-            .and_then(|_| blob.read_exact(&mut bytes));
-        Ok(read.is_ok().then_some(bytes))
     }
 
     fn drop_chunks(&mut self, file: i64, below: u32) -> rusqlite::Result<()> {

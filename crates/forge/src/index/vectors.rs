@@ -44,6 +44,21 @@ impl Packed {
         bytes.extend(self.values.iter().map(|v| *v as u8));
         bytes
     }
+
+    /// What [`Packed::to_bytes`] made; none where there is no vector.
+    pub(super) fn from_bytes(bytes: &[u8]) -> Option<Packed> {
+        let (scale, values) = bytes.split_first_chunk::<4>()?;
+        let scale = f32::from_le_bytes(*scale);
+        (scale > 0.0).then(|| Packed {
+            scale,
+            values: values.iter().map(|v| *v as i8).collect(),
+        })
+    }
+
+    /// The vector itself, as far as bytes can tell.
+    pub fn values(&self) -> impl Iterator<Item = f32> + '_ {
+        self.values.iter().map(|v| f32::from(*v) * self.scale)
+    }
 }
 
 /// Calls `each` with the slot and cosine of every embedded passage of a page.

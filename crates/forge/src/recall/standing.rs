@@ -2,20 +2,20 @@
 
 use std::collections::HashMap;
 
-use super::Hit;
+use super::{Ask, Hit, Source};
 use crate::index::{Entry, Error, Index, Standing};
 use crate::links::{Names, name_in};
 
 /// Lowers outdated hits and lifts what replaced them at least to the place
 /// that the outdated one had earned.
 pub(super) fn apply(
-    index: &Index,
-    catalogue: &[Entry],
+    source: &dyn Source,
+    ask: &Ask,
     hits: &mut Vec<Hit>,
-    allow: &dyn Fn(u32) -> bool,
     outdated: f32,
 ) -> Result<(), Error> {
-    let replaced = replacements(index, catalogue)?;
+    let paths = hits.iter().map(|hit| hit.passage.path.as_str()).collect();
+    let replaced = source.replaced(&paths)?;
     let mut earned: HashMap<&str, f32> = HashMap::new();
     for hit in hits.iter_mut() {
         let successor = replaced.get(&hit.passage.path);
@@ -38,8 +38,7 @@ pub(super) fn apply(
             hit.score = hit.score.max(score);
             continue;
         }
-        let allowed = catalogue.iter().any(|e| e.path == path && allow(e.id));
-        if allowed && let Some(passage) = index.passages_of(path)?.into_iter().next() {
+        if let Some(passage) = source.opening(ask, path)? {
             hits.push(Hit {
                 passage,
                 score,
@@ -57,7 +56,7 @@ pub(super) fn apply(
 }
 
 /// Path of an outdated document → path of the one that finally replaced it.
-fn replacements(index: &Index, catalogue: &[Entry]) -> Result<HashMap<String, String>, Error> {
+pub fn replacements(index: &Index, catalogue: &[Entry]) -> Result<HashMap<String, String>, Error> {
     let mut direct: HashMap<String, String> = HashMap::new();
     let mut names: Option<Names> = None;
     let mut resolve = |name: &str, near: &str| -> Option<String> {

@@ -27,6 +27,7 @@ const OLD_FILE: &str = ".memoryforge.config.json";
 pub struct Config {
     pub index: IndexConfig,
     pub search: SearchConfig,
+    pub engine: EngineConfig,
     pub audit: AuditConfig,
     pub forget: ForgetConfig,
     pub graph: GraphConfig,
@@ -59,6 +60,16 @@ pub struct SearchConfig {
     pub mode: SearchMode,
     /// Instead of the built-in one.
     pub model: Option<RelPath>,
+}
+
+/// The index that many workspaces share; empty is not said.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EngineConfig {
+    pub url: String,
+    pub replica: String,
+    pub tenant: String,
+    pub team: String,
+    pub workspace: String,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -361,6 +372,18 @@ impl Default for SearchConfig {
             embed_budget_ms: 300,
             mode: SearchMode::Hybrid,
             model: None,
+        }
+    }
+}
+
+impl Default for EngineConfig {
+    fn default() -> EngineConfig {
+        EngineConfig {
+            url: String::new(),
+            replica: String::new(),
+            tenant: String::new(),
+            team: "all".to_string(),
+            workspace: String::new(),
         }
     }
 }

@@ -205,6 +205,12 @@ pub fn head(root: &Path) -> Option<String> {
     })
 }
 
+/// Whether what is checked out has this commit in its past.
+pub fn has(root: &Path, commit: &str) -> bool {
+    let asked = ["merge-base", "--is-ancestor", commit, "HEAD"];
+    is_id(commit) && git(root, &asked).is_ok_and(|answer| answer.status.success())
+}
+
 /// The usual repository, read without starting git: hooks have milliseconds.
 fn head_in_files(root: &Path) -> Option<String> {
     let folder = root.join(".git");

@@ -11,6 +11,7 @@ use forge::tokens::Tokenizer;
 use forge::workspace::{SearchMode, Workspace};
 use jiff::civil::Date;
 
+use crate::commands::engine;
 use crate::memory::{self, Asked, Memory};
 use crate::report::{CommandError, Exit};
 use crate::settings::Settings;
@@ -30,6 +31,7 @@ Examples:
   memory-forge search retry policy --budget 800 --context     Evidence for a prompt
   memory-forge search retry policy --as-of v1.4               What was known then
   memory-forge search mike --scope sources                    Ask your other workspaces
+  memory-forge search retry policy --scope org                Ask the whole organisation
   memory-forge search -- --max-files                          Words that look like flags")]
 pub(crate) struct SearchArgs {
     /// The question, or words to look for
@@ -104,13 +106,15 @@ pub(crate) enum Scope {
     All,
     /// Your other workspaces, as `memory-forge sources` lists them
     Sources,
+    /// Everything that your organisation pushed to its shared index
+    Org,
 }
 
 impl Scope {
     /// The scopes of the index to look in; none means all of them.
     pub(crate) fn scopes(self) -> Vec<&'static str> {
         match self {
-            Scope::Knowledge => vec!["knowledge", "routing"],
+            Scope::Knowledge | Scope::Org => vec!["knowledge", "routing"],
             Scope::State => vec!["state"],
             Scope::Agents => vec!["agents"],
             Scope::Archive => vec!["archive"],
@@ -123,7 +127,8 @@ impl Scope {
             Scope::State => Asked::State,
             Scope::Closets => Asked::Maps,
             Scope::All => Asked::Both,
-            Scope::Knowledge | Scope::Agents | Scope::Archive | Scope::Sources => Asked::Index,
+            Scope::Knowledge | Scope::Agents | Scope::Archive => Asked::Index,
+            Scope::Sources | Scope::Org => Asked::Index,
         }
     }
 }
@@ -208,6 +213,12 @@ pub(crate) fn run(
         return sources::run(&args, &ask, &workspace, settings, ui);
     }
     let answer = match &args.as_of {
+        None if args.scope == Scope::Org => engine::answer(&workspace, &ask, settings, ui)?,
+        Some(_) if args.scope == Scope::Org => {
+            return Err(CommandError::usage(
+                "`--as-of` asks the history of this workspace; it does not go with `--scope org`",
+            ));
+        }
         Some(rev) => past(&workspace, rev, &ask, ui)?,
         None => {
             let asked = memory.ask(&ask, args.scope.asked(), settings.now, &mut ui.watch());

@@ -27,6 +27,7 @@ const COMMANDS: &[&str] = &[
     "closets",
     "links",
     "graph",
+    "engine",
     "manifest",
     "domain",
     "archive",

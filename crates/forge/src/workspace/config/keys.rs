@@ -247,6 +247,15 @@ fn no_user(url: &str) -> Option<&'static str> {
     )
 }
 
+fn no_password(url: &str) -> Option<&'static str> {
+    let after = url.split_once("://").map_or(url, |it| it.1);
+    let authority = after.split(['/', '?']).next().unwrap_or(after);
+    let user = authority.rsplit_once('@').map(|it| it.0);
+    let lower = url.to_ascii_lowercase();
+    (user.is_some_and(|it| it.contains(':')) || lower.contains("password="))
+        .then_some("holds a password and is not used: take it out, and give it as `PGPASSWORD` or in `MEMORY_FORGE_ENGINE_URL`")
+}
+
 /// Names that stand in policies, paths and lists.
 fn plain_name(name: &str) -> Option<&'static str> {
     let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
@@ -322,6 +331,41 @@ pub(super) static KEYS: &[Key] = &[
             set: |c, file| c.search.model = file,
         },
     },
+    text!(
+        "engine.url",
+        engine.url,
+        "a postgres:// address without a password",
+        no_password,
+        "Where the index lies that many workspaces share."
+    ),
+    text!(
+        "engine.replica",
+        engine.replica,
+        "a postgres:// address without a password",
+        no_password,
+        "A copy of it that only reads, for searches."
+    ),
+    text!(
+        "engine.tenant",
+        engine.tenant,
+        "a name",
+        plain_name,
+        "The organisation whose part of the shared index is used."
+    ),
+    text!(
+        "engine.team",
+        engine.team,
+        "a name",
+        plain_name,
+        "The team that may read what is pushed; `all` is everyone of the organisation."
+    ),
+    text!(
+        "engine.workspace",
+        engine.workspace,
+        "a name",
+        plain_name,
+        "What this workspace is called there; else the name of its folder."
+    ),
     number!(
         "audit.file_warn",
         audit.file_warn,

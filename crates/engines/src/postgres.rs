@@ -1,0 +1,244 @@
+//! The index that many workspaces share, on PostgreSQL with pgvector: a
+//! projection of Markdown that can be dropped and pushed again.
+//!
+//! Whoever calls it sees plain functions; the async runtime stays inside. It
+//! never reads the environment and never writes a file.
+
+use std::fmt;
+
+use tokio::runtime::{Builder, Runtime};
+use tokio_postgres::Client;
+use tokio_postgres::error::SqlState;
+
+mod connect;
+mod pull;
+mod push;
+mod schema;
+mod search;
+mod vector;
+
+pub use connect::{Environment, Target};
+pub use pull::Pulled;
+pub use push::{Push, Pushed, Unread};
+pub use schema::{Initialised, Member};
+pub use search::{Search, Within};
+
+/// What went wrong, and what can be done about it.
+#[derive(Debug)]
+pub struct Error {
+    what: String,
+    hint: Option<String>,
+    /// Whether the request was wrong, rather than the server.
+    pub usage: bool,
+}
+
+impl Error {
+    fn usage(what: impl Into<String>, hint: impl Into<String>) -> Error {
+        Error {
+            what: what.into(),
+            hint: Some(hint.into()),
+            usage: true,
+        }
+    }
+
+    fn failure(what: impl Into<String>, hint: impl Into<String>) -> Error {
+        Error {
+            usage: false,
+            ..Error::usage(what, hint)
+        }
+    }
+
+    fn connect(shown: &str, error: tokio_postgres::Error) -> Error {
+        let hint = match error.code() {
+            Some(code) if *code == SqlState::INVALID_PASSWORD => {
+                "Give the password as `PGPASSWORD` or in `MEMORY_FORGE_ENGINE_URL`"
+            }
+            _ => "Is the server running, and may this machine reach it?",
+        };
+        let what = format!("Cannot connect to `{shown}`: {}", told(&error));
+        Error::failure(what, hint)
+    }
+
+    pub fn hint(&self) -> Option<&str> {
+        self.hint.as_deref()
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.what)
+    }
+}
+
+impl std::error::Error for Error {}
+
+impl From<tokio_postgres::Error> for Error {
+    fn from(error: tokio_postgres::Error) -> Error {
+        let code = error.code();
+        let hint = if error.is_closed() {
+            Some(
+                "The connection was lost; what was not finished is as if it had not begun. Run it again",
+            )
+        } else if code == Some(&SqlState::INSUFFICIENT_PRIVILEGE) {
+            Some(
+                "Ask whoever runs the server for `memory-forge engine init --member` with your login and team",
+            )
+        } else if code == Some(&SqlState::UNDEFINED_TABLE)
+            || code == Some(&SqlState::INVALID_SCHEMA_NAME)
+        {
+            Some("`memory-forge engine init` prepares the server, once")
+        } else if code == Some(&SqlState::READ_ONLY_SQL_TRANSACTION) {
+            Some("This server is a replica: push to the primary")
+        } else {
+            None
+        };
+        Error {
+            what: format!("The shared index answered: {}", told(&error)),
+            hint: hint.map(str::to_owned),
+            usage: false,
+        }
+    }
+}
+
+/// What the server said, or why nothing was heard of it.
+fn told(error: &tokio_postgres::Error) -> String {
+    match error.as_db_error() {
+        Some(said) => said.message().to_owned(),
+        None => match std::error::Error::source(error) {
+            Some(why) => format!("{error}: {why}"),
+            None => error.to_string(),
+        },
+    }
+}
+
+/// A connection, in the name of one tenant.
+pub struct Engine {
+    runtime: Runtime,
+    client: Client,
+    tenant: String,
+    pub shown: String,
+}
+
+/// A workspace as the shared index knows it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Shared {
+    pub name: String,
+    pub team: String,
+    pub generation: i64,
+    pub commit: Option<String>,
+    /// RFC 3339, by the server's clock.
+    pub pushed_at: String,
+    pub pushed_by: String,
+    pub documents: u64,
+    pub chunks: u64,
+    pub embedded: u64,
+}
+
+/// How the server stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Status {
+    pub server: String,
+    pub login: String,
+    pub replica: bool,
+    pub schema: u32,
+    pub model: String,
+    /// Whether it ranks words by an index of its own.
+    pub bm25: bool,
+    pub teams: Vec<String>,
+    pub workspaces: Vec<Shared>,
+}
+
+impl Engine {
+    pub fn open(target: &Target, tenant: &str) -> Result<Engine, Error> {
+        let runtime = Builder::new_current_thread().enable_all().build();
+        let runtime = runtime
+            .map_err(|error| Error::failure(format!("Cannot start: {error}"), "Try it again"))?;
+        let client = runtime.block_on(target.connect())?;
+        Ok(Engine {
+            runtime,
+            client,
+            tenant: tenant.to_owned(),
+            shown: target.shown.clone(),
+        })
+    }
+
+    /// Begins a transaction that sees the rows of this tenant.
+    async fn begin(&self, how: &str) -> Result<(), Error> {
+        self.client.batch_execute(&format!("begin {how}")).await?;
+        let set = "select set_config('mf.tenant', $1, true)";
+        self.client.query(set, &[&self.tenant]).await?;
+        Ok(())
+    }
+
+    async fn end(&self, how: &str) -> Result<(), Error> {
+        Ok(self.client.batch_execute(how).await?)
+    }
+
+    /// Runs something in a transaction of its own.
+    fn within<T>(
+        &self,
+        how: &str,
+        work: impl AsyncFnOnce(&Client) -> Result<T, Error>,
+    ) -> Result<T, Error> {
+        self.runtime.block_on(async {
+            self.begin(how).await?;
+            match work(&self.client).await {
+                Ok(done) => {
+                    self.end("commit").await?;
+                    Ok(done)
+                }
+                Err(error) => {
+                    // The first error is the one to tell.
+                    let _ = self.end("rollback").await;
+                    Err(error)
+                }
+            }
+        })
+    }
+
+    /// What is there, as far as the caller may see it.
+    pub fn status(&self) -> Result<Status, Error> {
+        self.within(READ, async |client| {
+            let known = schema::check(client).await?;
+            let row = client
+                .query_one(
+                    "select current_setting('server_version'), session_user::text, pg_is_in_recovery(),
+                     array(select t from mf.teams() as t order by t)",
+                    &[],
+                )
+                .await?;
+            let rows = client
+                .query(
+                    "select name, team, generation, commit_id, to_char(pushed_at at time zone 'utc',
+                     'YYYY-MM-DD\"T\"HH24:MI:SS\"Z\"'), pushed_by, documents, chunks, embedded
+                     from mf.workspace order by name",
+                    &[],
+                )
+                .await?;
+            let workspaces = rows.iter().map(|row| Shared {
+                name: row.get(0),
+                team: row.get(1),
+                generation: row.get(2),
+                commit: row.get(3),
+                pushed_at: row.get(4),
+                pushed_by: row.get(5),
+                documents: row.get::<_, i64>(6) as u64,
+                chunks: row.get::<_, i64>(7) as u64,
+                embedded: row.get::<_, i64>(8) as u64,
+            });
+            Ok(Status {
+                server: row.get(0),
+                login: row.get(1),
+                replica: row.get(2),
+                schema: known.version,
+                model: known.model,
+                bm25: known.bm25,
+                teams: row.get(3),
+                workspaces: workspaces.collect(),
+            })
+        })
+    }
+}
+
+/// One state of the index, whoever writes meanwhile.
+const READ: &str = "isolation level repeatable read read only";

@@ -1,0 +1,227 @@
+//! What of a workspace may leave it for an index that others share: documents
+//! with their secrets taken out, their passages, vectors, fields and edges.
+//!
+//! Private notes and what agents remember stay here unless they are asked for.
+//! Nothing is sent from here; whoever sends takes it document by document.
+
+use std::collections::{HashMap, HashSet};
+
+use crate::document::{self, Value};
+use crate::embed::Embedder;
+use crate::graph;
+use crate::index::{Entry, Index, Packed, Put, Sizes, embedding_text};
+use crate::knowledge::refresh::Error;
+use crate::knowledge::{describe, forget};
+use crate::links::Vault;
+use crate::quote;
+use crate::recall;
+use crate::workspace::{RelPath, Role, Workspace};
+
+mod land;
+
+pub use land::{FOLDER as PULLED, Landed, land};
+
+/// Changes when the same file would be published as something else.
+const FORMAT: u32 = 1;
+
+/// What goes out beside the knowledge that everyone has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Include {
+    /// `*.local.md`.
+    pub private: bool,
+    /// What agents remember for themselves.
+    pub agents: bool,
+}
+
+/// A document that is to be published.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Item {
+    pub path: RelPath,
+    /// Of all that would go out.
+    pub hash: String,
+    scope: String,
+    replaced_by: Option<String>,
+}
+
+/// A document as others get it.
+pub struct Published {
+    pub path: RelPath,
+    pub hash: String,
+    /// The whole text, without secrets.
+    pub text: String,
+    pub put: Put,
+    /// One for each passage.
+    pub vectors: Vec<Option<Packed>>,
+    /// The front matter as JSON.
+    pub fields: String,
+    /// The document of this workspace that finally replaced it.
+    pub replaced_by: Option<String>,
+    /// How many secrets were taken out.
+    pub secrets: usize,
+}
+
+/// Two nodes of the graph and how they hang together.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Edge {
+    pub from: String,
+    pub kind: &'static str,
+    pub to: String,
+}
+
+/// What would be published, sorted by path, and how many documents stay here.
+pub fn list(
+    workspace: &Workspace,
+    index: &Index,
+    catalogue: &[Entry],
+    include: Include,
+    model: Option<&str>,
+) -> Result<(Vec<Item>, usize), Error> {
+    let forgotten = forget::forgotten(workspace)?;
+    let hashes: HashMap<String, String> = index.hashes()?.into_iter().collect();
+    let mut replaced = recall::replacements(index, catalogue)?;
+    let mut items = Vec::new();
+    let mut kept = 0;
+    for entry in catalogue {
+        let (Ok(path), Some(content)) = (RelPath::new(&entry.path), hashes.get(&entry.path)) else {
+            continue;
+        };
+        let own = path.is_private() && !include.private
+            || entry.scope == "agents" && !include.agents
+            || entry.scope == "state";
+        if own || forgotten.contains(&entry.path) {
+            kept += 1;
+            continue;
+        }
+        items.push(Item {
+            hash: String::new(),
+            scope: entry.scope.clone(),
+            replaced_by: replaced.remove(&entry.path),
+            path,
+        });
+        let item = items.last_mut().expect("it was pushed");
+        item.hash = item.hash_with(content, model);
+    }
+    // The name of a document that stays here stays here as well.
+    let out: HashSet<String> = items.iter().map(|it| it.path.to_string()).collect();
+    for item in &mut items {
+        if item
+            .replaced_by
+            .as_ref()
+            .is_some_and(|by| !out.contains(by))
+        {
+            item.replaced_by = None;
+            let content = hashes.get(item.path.as_str()).map_or("", String::as_str);
+            item.hash = item.hash_with(content, model);
+        }
+    }
+    Ok((items, kept))
+}
+
+impl Item {
+    fn hash_with(&self, content: &str, model: Option<&str>) -> String {
+        let by = self.replaced_by.as_deref().unwrap_or("");
+        let model = model.unwrap_or("");
+        let all = format!("{FORMAT}\n{content}\n{}\n{by}\n{model}", self.scope);
+        blake3::hash(all.as_bytes()).to_hex()[..32].to_owned()
+    }
+}
+
+/// Reads a document as others get it; none where it is gone by now.
+pub fn read(
+    workspace: &Workspace,
+    index: &Index,
+    item: &Item,
+    embedder: Option<&dyn Embedder>,
+) -> Result<Option<Published>, Error> {
+    let Some(raw) = workspace.text_if_there(&item.path)? else {
+        return Ok(None);
+    };
+    let content = document::content_hash(&raw);
+    let cleaned = quote::cleaned(&raw);
+    let (text, secrets) = (
+        cleaned.text.replace('\0', "\u{fffd}"),
+        cleaned.secrets.len(),
+    );
+    let sizes = Sizes::up_to(workspace.config().index.chunk_tokens);
+    let (document, mut put) = describe::of_text(&item.path, Role::Knowledge, text.clone(), sizes);
+    put.scope.clone_from(&item.scope);
+    let mut vectors = Vec::new();
+    for chunk in &put.chunks {
+        let Some(embedder) = embedder else {
+            vectors.push(None);
+            continue;
+        };
+        // A passage without secrets is known here already.
+        let known = match index.has_model(embedder.id(), embedder.dimensions())? {
+            true => index.vector_of(&put.title, chunk)?,
+            false => None,
+        };
+        let make = || {
+            let text = embedding_text(&put.title, &chunk.headings.join("\n"), &chunk.text);
+            Packed::from(&embedder.embed(&text))
+        };
+        vectors.push(Some(known.unwrap_or_else(make)));
+    }
+    let entries = document
+        .front_matter
+        .as_ref()
+        .map(|it| it.entries.as_slice());
+    let fields = entries.unwrap_or_default().iter();
+    let fields: serde_json::Map<String, serde_json::Value> = fields
+        .map(|(key, value)| (key.clone(), json(value)))
+        .collect();
+    let model = embedder.map(Embedder::id);
+    Ok(Some(Published {
+        path: item.path.clone(),
+        hash: item.hash_with(&content, model),
+        fields: serde_json::Value::Object(fields)
+            .to_string()
+            .replace("\\u0000", ""),
+        text,
+        put,
+        vectors,
+        replaced_by: item.replaced_by.clone(),
+        secrets,
+    }))
+}
+
+/// The edges between documents that are published, sorted.
+pub fn edges(workspace: &Workspace, items: &[Item]) -> Vec<Edge> {
+    let out: HashSet<&str> = items.iter().map(|it| it.path.as_str()).collect();
+    let graph = graph::build(&Vault::read(workspace));
+    let goes = |node: &graph::Node| match &node.path {
+        Some(path) => out.contains(path.as_str()),
+        // A name of somebody or something that is no file of ours.
+        None => true,
+    };
+    let mut edges: Vec<Edge> = Vec::new();
+    for edge in &graph.edges {
+        let (from, to) = (graph.node(edge.from), graph.node(edge.to));
+        // The text of a name is a file's text as well.
+        if from.path.is_some() && goes(from) && goes(to) {
+            edges.push(Edge {
+                from: quote::clean(&from.id).into_owned(),
+                kind: edge.kind.name(),
+                to: quote::clean(&to.id).into_owned(),
+            });
+        }
+    }
+    edges.sort();
+    edges.dedup();
+    edges
+}
+
+fn json(value: &Value) -> serde_json::Value {
+    match value {
+        Value::Null => serde_json::Value::Null,
+        Value::Bool(it) => (*it).into(),
+        Value::Int(it) => (*it).into(),
+        Value::Float(it) => (*it).into(),
+        Value::Text(it) => it.as_str().into(),
+        Value::List(all) => all.iter().map(json).collect(),
+        Value::Map(all) => {
+            let entries = all.iter().map(|(key, value)| (key.clone(), json(value)));
+            serde_json::Value::Object(entries.collect())
+        }
+    }
+}

@@ -1,0 +1,197 @@
+//! Documents of another workspace come to lie under `org/<its name>/`, which is
+//! no knowledge of this one: it is neither indexed nor published again. What
+//! somebody edited there is kept, and no path leads out of that folder.
+
+use std::collections::{BTreeMap, HashSet};
+
+use jiff::Timestamp;
+
+use crate::document::{content_hash, inert_line};
+use crate::quote;
+use crate::workspace::{Error, RelPath, Workspace};
+
+/// Where pulled documents lie.
+pub const FOLDER: &str = "org";
+/// What was pulled, beside the documents.
+const LIST: &str = "_PULLED.md";
+
+/// What became of the documents.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Landed {
+    pub written: Vec<RelPath>,
+    pub removed: Vec<RelPath>,
+    pub unchanged: usize,
+    /// Edited here since they were pulled, and left alone.
+    pub kept: Vec<RelPath>,
+    /// Names that are no names of Markdown files inside a folder.
+    pub refused: Vec<String>,
+    /// What undoes it; none when nothing had to change.
+    pub change: Option<String>,
+}
+
+/// Puts the documents of `name` in place as one change. Twice is once.
+pub fn land(
+    workspace: &Workspace,
+    name: &str,
+    commit: Option<&str>,
+    documents: &[(String, String)],
+    now: Timestamp,
+) -> Result<Landed, Error> {
+    // A name is one folder: `a/b` would be two.
+    let folder = RelPath::new(FOLDER)?.join(&name.replace(['/', '\\'], "-"))?;
+    let list = folder.join(LIST)?;
+    let mut landed = Landed::default();
+    let receipt = workspace.change(&format!("Pulled `{name}`"), now, |change| {
+        let before = change.read_text(&list)?.unwrap_or_default();
+        let mut known = pulled(&before);
+        let mut record: BTreeMap<String, String> = BTreeMap::new();
+        let mut taken = HashSet::new();
+        for (path, text) in documents {
+            let Some(to) = inside(&folder, path).filter(|it| taken.insert(it.clone())) else {
+                landed.refused.push(path.clone());
+                continue;
+            };
+            let text = quote::clean(text);
+            let hash = content_hash(&text);
+            let here = change.read_text(&to)?;
+            let as_pulled = known.remove(path);
+            match &here {
+                Some(here) if *here == *text => landed.unchanged += 1,
+                Some(here) if as_pulled.as_ref() != Some(&content_hash(here)) => {
+                    landed.kept.push(to);
+                    // It stays known as it was pulled, so that it stays kept.
+                    record.insert(path.clone(), as_pulled.unwrap_or(hash));
+                    continue;
+                }
+                _ => {
+                    change.write(&to, text.as_bytes());
+                    landed.written.push(to);
+                }
+            }
+            record.insert(path.clone(), hash);
+        }
+        for (path, hash) in known {
+            let Some(to) = inside(&folder, &path) else {
+                continue;
+            };
+            match change.read_text(&to)? {
+                Some(here) if content_hash(&here) == hash => {
+                    change.remove(&to);
+                    landed.removed.push(to);
+                }
+                Some(_) => landed.kept.push(to),
+                None => {}
+            }
+        }
+        let after = written(name, commit, &record);
+        if after != before {
+            change.write(&list, after.as_bytes());
+        }
+        Ok(())
+    })?;
+    landed.change = receipt.id;
+    Ok(landed)
+}
+
+/// Only Markdown, and only below the folder.
+fn inside(folder: &RelPath, path: &str) -> Option<RelPath> {
+    let path = RelPath::new(path).ok()?;
+    let hidden = path
+        .components()
+        .any(|it| it.starts_with('.') && it != ".agents");
+    let list = path.as_str() == LIST;
+    match path.as_str().ends_with(".md") && !hidden && !list {
+        true => folder.join(path.as_str()).ok(),
+        false => None,
+    }
+}
+
+fn written(name: &str, commit: Option<&str>, record: &BTreeMap<String, String>) -> String {
+    let mut text = format!(
+        "# Pulled: {}\n\nA copy to read of another workspace{}. `memory-forge engine pull` brings it up to date;\nfiles that were edited here are kept, and nothing here is pushed.\n\n",
+        inert_line(name),
+        commit.map_or_else(String::new, |it| format!(
+            ", as of commit `{}`",
+            inert_line(it)
+        ))
+    );
+    for (path, hash) in record {
+        text += &format!("- `{hash}` {path}\n");
+    }
+    text
+}
+
+fn pulled(list: &str) -> BTreeMap<String, String> {
+    let line = |line: &str| {
+        let (hash, path) = line.strip_prefix("- `")?.split_once("` ")?;
+        Some((path.to_owned(), hash.to_owned()))
+    };
+    list.lines().filter_map(line).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use testkit::TestWorkspace;
+
+    use super::*;
+
+    fn pull(ws: &TestWorkspace, documents: &[(&str, &str)]) -> Landed {
+        let workspace = Workspace::open(ws.root()).expect("a folder");
+        let documents: Vec<(String, String)> = documents
+            .iter()
+            .map(|(path, text)| ((*path).to_owned(), (*text).to_owned()))
+            .collect();
+        let now = "2026-03-01T00:00:00Z".parse().expect("a time");
+        land(&workspace, "pay", Some("abc"), &documents, now).expect("it lands")
+    }
+
+    #[test]
+    fn twice_is_once_and_edits_are_kept() {
+        let ws = TestWorkspace::files("");
+        let first = pull(
+            &ws,
+            &[("knowledge/a.md", "# A\n"), ("knowledge/b.md", "# B\n")],
+        );
+        assert_eq!(first.written.len(), 2);
+        let tree = ws.tree();
+        let second = pull(
+            &ws,
+            &[("knowledge/a.md", "# A\n"), ("knowledge/b.md", "# B\n")],
+        );
+        assert_eq!((second.unchanged, second.change), (2, None));
+        assert_eq!(ws.tree(), tree);
+        ws.write("org/pay/knowledge/a.md", "# Mine\n");
+        let third = pull(&ws, &[("knowledge/a.md", "# A2\n")]);
+        assert_eq!(third.kept.len(), 1);
+        assert_eq!(third.removed.len(), 1);
+        assert_eq!(ws.read("org/pay/knowledge/a.md"), "# Mine\n");
+        assert!(!ws.path("org/pay/knowledge/b.md").exists());
+        assert_eq!(pull(&ws, &[("knowledge/a.md", "# A2\n")]).kept.len(), 1);
+    }
+
+    #[test]
+    fn no_path_leads_out_of_the_folder() {
+        let ws = TestWorkspace::files("");
+        for path in [
+            "../../evil.md",
+            "/etc/evil.md",
+            "a/../../../evil.md",
+            ".git/hooks/evil.md",
+            "knowledge/evil.sh",
+            "CON/..\\evil.md",
+            "_PULLED.md",
+            "",
+        ] {
+            let landed = pull(&ws, &[(path, "x")]);
+            assert_eq!(landed.refused, [path], "{path:?}");
+        }
+        assert!(!ws.root().with_file_name("evil.md").exists());
+    }
+
+    #[test]
+    fn secrets_and_hidden_characters_do_not_come_in() {
+        let ws = TestWorkspace::files("");
+        pull(&ws, &[("a.md", "see\u{202e} this\n")]);
+        assert!(!ws.read("org/pay/a.md").contains('\u{202e}'));
+    }
+}

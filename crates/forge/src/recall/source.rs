@@ -1,0 +1,195 @@
+//! Where passages come from. The index of a workspace is one source, an index
+//! that many workspaces share is another; whoever asks does not know which.
+
+use std::collections::{HashMap, HashSet};
+
+use super::question::Question;
+use super::{ARCHIVE, Ask, Mode, standing};
+use crate::index::{
+    Entry, Error, Index, Packed, Passage, Passages, Slots, TermMatch, TextHits, Words,
+};
+
+/// Ranked candidates and the passages behind them. Numbers of passages and
+/// files are the source's own, and hold as long as it does.
+pub trait Source {
+    /// How many passages there are, and how many have a vector.
+    fn counts(&self) -> Result<Passages, Error>;
+
+    /// Whether its vectors are those of this model.
+    fn has_model(&self, id: &str, dimensions: usize) -> Result<bool, Error>;
+
+    /// What each way of looking finds among what `ask` allows.
+    fn candidates(&self, ask: &Ask, wanted: &Wanted) -> Result<Candidates, Error>;
+
+    /// The file of a passage that was a candidate.
+    fn file(&self, chunk: u32) -> Option<u32>;
+
+    /// The passages themselves, in the order asked for; those that are gone are
+    /// left out.
+    fn passages(&self, chunks: &[u32]) -> Result<Vec<Passage>, Error>;
+
+    /// Of these documents, those that were replaced: path → path of what
+    /// finally replaced it.
+    fn replaced(&self, paths: &HashSet<&str>) -> Result<HashMap<String, String>, Error>;
+
+    /// The first passage of a document, if the question may find it.
+    fn opening(&self, ask: &Ask, path: &str) -> Result<Option<Passage>, Error>;
+
+    /// What each term adds to the score of one passage.
+    fn explain(&self, words: &Words, chunk: u32) -> Result<Vec<TermMatch>, Error>;
+}
+
+/// What is looked for, and how much of it.
+pub struct Wanted<'a> {
+    pub question: &'a Question,
+    pub mode: Mode,
+    /// The question as a vector, where vectors are to be asked.
+    pub query: Option<&'a Packed>,
+    /// How many passages each side brings.
+    pub text_pool: usize,
+    pub vector_pool: usize,
+}
+
+#[derive(Debug, Default)]
+pub struct Candidates {
+    pub text: TextHits,
+    /// Nearest first, with their cosines.
+    pub vector: Vec<(u32, f32)>,
+    /// Passages that hold a string that no term leads to.
+    pub literal: Vec<u32>,
+    /// Documents left out by `since` because they bear no date.
+    pub undated: usize,
+}
+
+/// Strings to be looked for in the text itself, since no term leads to them: an
+/// exact string that is there is never missed.
+pub fn literals(question: &Question, found: &TextHits, mode: Mode) -> Vec<String> {
+    if mode == Mode::Vector {
+        return Vec::new();
+    }
+    let mut strings = question.phrases.clone();
+    let lone = question.phrases.is_empty()
+        && question.prefixes.is_empty()
+        && !question.plain.contains(char::is_whitespace);
+    let unknown = found
+        .holding
+        .first()
+        .is_none_or(|(_, holding)| *holding == 0);
+    if lone && unknown || (found.hits.is_empty() && question.prefixes.is_empty()) {
+        strings.push(question.plain.clone());
+    }
+    strings
+}
+
+/// How many passages a string brings.
+pub const MOST_LITERAL: usize = 200;
+
+/// The index of one workspace, with what is known of its files by now.
+pub(super) struct Embedded<'a> {
+    index: &'a Index,
+    catalogue: &'a [Entry],
+    slots: Slots,
+    /// The catalogue may know of files that were archived since they were read.
+    archived: HashSet<u32>,
+}
+
+impl<'a> Embedded<'a> {
+    pub(super) fn new(index: &'a Index, catalogue: &'a [Entry]) -> Result<Embedded<'a>, Error> {
+        let archived = catalogue.iter().filter(|entry| entry.scope == ARCHIVE);
+        Ok(Embedded {
+            index,
+            catalogue,
+            slots: index.slots()?,
+            archived: archived.map(|entry| entry.id).collect(),
+        })
+    }
+
+    /// Which file ids may answer, and how many were left out for want of a date.
+    fn allowed_files(&self, ask: &Ask) -> (Vec<bool>, usize) {
+        let ids = self.catalogue.iter().map(|e| e.id as usize + 1);
+        let mut allowed = vec![false; ids.max().unwrap_or(0)];
+        let mut undated = 0;
+        let since = ask.since.map(|d| d.to_string());
+        for entry in self.catalogue {
+            let fits = (ask.scopes.is_empty() || ask.scopes.contains(&entry.scope.as_str()))
+                && (ask.kinds.is_empty() || ask.kinds.contains(&entry.kind))
+                && !ask.forgotten.contains(&entry.path);
+            if !fits {
+                continue;
+            }
+            let recent = match (&since, &entry.date) {
+                (None, _) => true,
+                (Some(since), Some(date)) => date >= since,
+                (Some(_), None) => {
+                    undated += 1;
+                    false
+                }
+            };
+            allowed[entry.id as usize] = recent;
+        }
+        (allowed, undated)
+    }
+}
+
+impl Source for Embedded<'_> {
+    fn counts(&self) -> Result<Passages, Error> {
+        self.index.passage_counts()
+    }
+
+    fn has_model(&self, id: &str, dimensions: usize) -> Result<bool, Error> {
+        self.index.has_model(id, dimensions)
+    }
+
+    fn candidates(&self, ask: &Ask, wanted: &Wanted) -> Result<Candidates, Error> {
+        let (index, slots) = (self.index, &self.slots);
+        let (allowed, undated) = self.allowed_files(ask);
+        let allow = |file: u32| allowed.get(file as usize).copied().unwrap_or(false);
+        let mut found = Candidates {
+            undated,
+            ..Candidates::default()
+        };
+        if let Some(query) = wanted.query {
+            found.vector = index.vector_hits(slots, query, &allow, wanted.vector_pool)?;
+        }
+        let question = wanted.question;
+        if wanted.mode != Mode::Vector {
+            found.text = index.text_hits(slots, &question.words(), &allow, wanted.text_pool)?;
+        }
+        for string in literals(question, &found.text, wanted.mode) {
+            let hits = index.literal_hits(slots, &string, &allow, MOST_LITERAL)?;
+            found.literal.extend(hits);
+        }
+        Ok(found)
+    }
+
+    fn file(&self, chunk: u32) -> Option<u32> {
+        self.slots.file(chunk)
+    }
+
+    fn passages(&self, chunks: &[u32]) -> Result<Vec<Passage>, Error> {
+        let mut passages = self.index.passages(chunks)?;
+        for passage in &mut passages {
+            if self.archived.contains(&passage.file) {
+                passage.scope = ARCHIVE.to_owned();
+            }
+        }
+        Ok(passages)
+    }
+
+    fn replaced(&self, _: &HashSet<&str>) -> Result<HashMap<String, String>, Error> {
+        standing::replacements(self.index, self.catalogue)
+    }
+
+    fn opening(&self, ask: &Ask, path: &str) -> Result<Option<Passage>, Error> {
+        let (allowed, _) = self.allowed_files(ask);
+        let allow = |entry: &Entry| allowed.get(entry.id as usize).copied().unwrap_or(false);
+        match self.catalogue.iter().any(|e| e.path == path && allow(e)) {
+            true => Ok(self.index.passages_of(path)?.into_iter().next()),
+            false => Ok(None),
+        }
+    }
+
+    fn explain(&self, words: &Words, chunk: u32) -> Result<Vec<TermMatch>, Error> {
+        self.index.explain(&self.slots, words, chunk)
+    }
+}

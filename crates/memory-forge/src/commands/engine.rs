@@ -1,0 +1,536 @@
+//! `engine`: the index that many workspaces share, on a PostgreSQL server.
+//! Markdown in git stays the truth; what is there can be dropped and pushed
+//! again at any time.
+
+use clap::{Args, Subcommand};
+use engines::postgres::{Engine, Member, Push, Status, Target, Within};
+use forge::publish::{self, Include};
+use forge::recall::{self, Answer, Ask};
+use forge::workspace::{Workspace, git, identity, slug};
+use serde_json::json;
+
+use super::search::{self, Scope, SearchArgs};
+use crate::memory::{self, Memory};
+use crate::model;
+use crate::report::{CommandError, Exit};
+use crate::settings::Settings;
+use crate::ui::{Ui, printable};
+
+/// Share one index between many workspaces, on PostgreSQL
+///
+/// The server is `engine.url` of `memory-forge.toml` or MEMORY_FORGE_ENGINE_URL;
+/// PGHOST, PGUSER, PGPASSWORD and their like are understood as well. Secrets
+/// are masked, private notes and what agents remember stay here.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  memory-forge engine init --tenant acme --member ann:payments   Prepare the server, once
+  memory-forge engine push                                       Publish this workspace
+  memory-forge engine search retry policy                        Ask the organisation
+  memory-forge engine pull billing                               Read another workspace
+  memory-forge engine status                                     What is there")]
+pub(crate) struct EngineArgs {
+    /// The organisation; by default `engine.tenant` of the configuration
+    #[arg(long, global = true, value_name = "NAME")]
+    pub(crate) tenant: Option<String>,
+
+    #[command(subcommand)]
+    pub(crate) command: EngineCommand,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum EngineCommand {
+    /// Prepare the server: schema, roles, policies, the tenant and its members
+    ///
+    /// Run by whoever administers the server. Logins that do not exist are made
+    /// without a password. Running it again changes nothing that is there.
+    Init {
+        /// `login`, `login:team` or `login:team:read`; may be repeated
+        #[arg(long, value_name = "MEMBER")]
+        member: Vec<String>,
+        /// Print the result as JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Publish the documents of this workspace; only what changed is sent
+    Push {
+        /// Publish private notes (`*.local.md`) as well
+        #[arg(long)]
+        private: bool,
+        /// Publish what agents remember as well
+        #[arg(long)]
+        agents: bool,
+        /// Push although the index has commits that this checkout does not know
+        #[arg(long)]
+        force: bool,
+        /// Say what would be published, and publish nothing
+        #[arg(long, short = 'n')]
+        dry_run: bool,
+        /// Print the result as JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Find passages in everything that your organisation pushed
+    Search(SearchArgs),
+    /// Bring another workspace's documents to `org/<name>/`, to read
+    Pull {
+        /// The workspace's name, as `engine status` shows it
+        workspace: String,
+        /// Print the result as JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Show the server, your teams and the workspaces that you may see
+    Status {
+        /// Print the result as JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Take this workspace out of the shared index
+    Drop {
+        /// Take everything away, of all workspaces and organisations
+        #[arg(long)]
+        everything: bool,
+        /// Do not ask
+        #[arg(long, short)]
+        yes: bool,
+    },
+}
+
+pub(crate) fn run(
+    args: EngineArgs,
+    settings: &Settings,
+    ui: &mut Ui,
+) -> Result<Exit, CommandError> {
+    if let EngineCommand::Search(mut search) = args.command {
+        search.scope = Scope::Org;
+        return search::run(search, settings, ui);
+    }
+    let workspace = memory::workspace(settings, ui)?;
+    let tenant = tenant(&workspace, args.tenant.as_deref())?;
+    let open = || engine(&workspace, settings, &tenant);
+    match args.command {
+        EngineCommand::Init { member, json } => {
+            init(&workspace, &open()?, &member, json, settings, ui)
+        }
+        EngineCommand::Push {
+            private,
+            agents,
+            force,
+            dry_run,
+            json,
+        } => {
+            let include = Include { private, agents };
+            let how = How {
+                include,
+                force,
+                dry_run,
+                json,
+            };
+            push(workspace.clone(), open, &how, settings, ui)
+        }
+        EngineCommand::Pull {
+            workspace: name,
+            json,
+        } => pull(&workspace, &open()?, &name, json, settings, ui),
+        EngineCommand::Status { json } => status(&open()?, &tenant, json, ui),
+        EngineCommand::Drop { everything, yes } => {
+            drop_it(&workspace, &open()?, everything, yes, ui)
+        }
+        EngineCommand::Search(_) => unreachable!("answered above"),
+    }
+}
+
+/// Answers a question from the shared index.
+pub(crate) fn answer(
+    workspace: &Workspace,
+    ask: &Ask,
+    settings: &Settings,
+    ui: &mut Ui,
+) -> Result<Answer, CommandError> {
+    let tenant = tenant(workspace, None)?;
+    let replica = &workspace.config().engine.replica;
+    // A replica has what the primary has, a moment later.
+    let engine = match replica.is_empty() || settings.engine.url.is_some() {
+        true => engine(workspace, settings, &tenant)?,
+        false => {
+            let target = Target::read(replica, &settings.engine)?;
+            match Engine::open(&target, &tenant) {
+                Ok(engine) => engine,
+                Err(error) => {
+                    ui.warn(&format!("{error}; asking the primary"));
+                    self::engine(workspace, settings, &tenant)?
+                }
+            }
+        }
+    };
+    let embedder = match model::of(workspace, settings.model.as_deref()) {
+        Ok(model) => Some(model),
+        Err(why) => {
+            ui.warn(&format!("{why}; searching by full text"));
+            None
+        }
+    };
+    let search = engine.search(Within::Everything)?;
+    Ok(recall::ask_of(&search, embedder, ask)?)
+}
+
+fn tenant(workspace: &Workspace, flag: Option<&str>) -> Result<String, CommandError> {
+    let mut config = workspace.config().clone();
+    if let Some(flag) = flag {
+        let set = config.set("engine.tenant", flag, "--tenant");
+        set.map_err(|problem| CommandError::usage(problem.to_string()))?;
+    }
+    match config.engine.tenant.is_empty() {
+        true => Err(CommandError::usage("It is not said whose index is meant")
+            .hint("Set `engine.tenant` in `memory-forge.toml` to the name of your organisation")),
+        false => Ok(config.engine.tenant),
+    }
+}
+
+fn engine(
+    workspace: &Workspace,
+    settings: &Settings,
+    tenant: &str,
+) -> Result<Engine, CommandError> {
+    let target = Target::read(&workspace.config().engine.url, &settings.engine)?;
+    Ok(Engine::open(&target, tenant)?)
+}
+
+/// What the workspace is called there.
+fn name(workspace: &Workspace) -> Result<String, CommandError> {
+    let configured = &workspace.config().engine.workspace;
+    if !configured.is_empty() {
+        return Ok(configured.clone());
+    }
+    let folder = workspace.root().file_name();
+    let folder = folder.map(|it| it.to_string_lossy().into_owned());
+    let name = folder.and_then(|it| slug(&it).ok());
+    let name = name.filter(|it| it.is_ascii() && it.len() <= 60);
+    name.ok_or_else(|| {
+        CommandError::usage("The folder's name is none for a workspace")
+            .hint("Set `engine.workspace` in `memory-forge.toml`")
+    })
+}
+
+fn init(
+    workspace: &Workspace,
+    engine: &Engine,
+    members: &[String],
+    json: bool,
+    settings: &Settings,
+    ui: &mut Ui,
+) -> Result<Exit, CommandError> {
+    let members: Result<Vec<Member>, _> = members.iter().map(|it| Member::read(it)).collect();
+    let model = model::of(workspace, settings.model.as_deref()).map_err(CommandError::failure)?;
+    let done = engine.init(model.id(), model.dimensions(), &members?)?;
+    if json {
+        ui.json(&json!({
+            "version": 1, "created": done.created, "replaced": done.replaced, "bm25": done.bm25,
+            "newLogins": done.new_logins, "notes": done.notes,
+        }))?;
+        return Ok(Exit::Success);
+    }
+    ui.line(&match (done.replaced, done.created) {
+        (Some(old), _) => format!(
+            "✓ Made anew at {} (format {old} was thrown away)",
+            engine.shown
+        ),
+        (None, true) => format!("✓ Prepared {}", engine.shown),
+        (None, false) => format!("✓ {} is prepared", engine.shown),
+    })?;
+    if done.replaced.is_some() {
+        ui.note("`memory-forge engine push` in each workspace fills it again");
+    }
+    if !done.bm25 {
+        ui.note("The server has no pg_textsearch; large indexes are ranked faster with it");
+    }
+    for login in &done.new_logins {
+        ui.note(&format!(
+            "The login `{}` is new and has no password: `\\password {}` in psql gives it one",
+            printable(login),
+            printable(login)
+        ));
+    }
+    done.notes.iter().for_each(|note| ui.note(&printable(note)));
+    Ok(Exit::Success)
+}
+
+struct How {
+    include: Include,
+    force: bool,
+    dry_run: bool,
+    json: bool,
+}
+
+fn push(
+    workspace: Workspace,
+    open: impl Fn() -> Result<Engine, CommandError>,
+    how: &How,
+    settings: &Settings,
+    ui: &mut Ui,
+) -> Result<Exit, CommandError> {
+    let name = name(&workspace)?;
+    let team = workspace.config().engine.team.clone();
+    let mut memory = Memory::of(workspace.clone(), settings);
+    let (_, remarks) = memory.refreshed(settings.now, false, &mut ui.watch())?;
+    ui.remarks(&remarks);
+    let engine = match how.dry_run {
+        true => None,
+        false => Some(open()?),
+    };
+    let mut embedder = model::of(&workspace, settings.model.as_deref()).ok();
+    if let (Some(engine), Some(model)) = (&engine, embedder) {
+        let there = engine.model()?;
+        if there != format!("{}/{}", model.id(), model.dimensions()) {
+            ui.warn(&format!(
+                "The vectors there are of the model `{}`, not of this workspace's; it will be found by its words alone",
+                printable(&there)
+            ));
+            embedder = None;
+        } else {
+            ui.remarks(&memory.embed(None, &mut ui.watch())?);
+        }
+    }
+    memory.release();
+    let fresh = memory.fresh().expect("it was refreshed above");
+    let model = embedder.map(|it| it.id());
+    let (items, kept) = publish::list(
+        &workspace,
+        &fresh.index,
+        &fresh.catalogue,
+        how.include,
+        model,
+    )?;
+    let Some(engine) = engine else {
+        return dry_run(&items, kept, how.json, ui);
+    };
+    let edges = publish::edges(&workspace, &items);
+    let commit = git::head(workspace.root());
+    let identity = identity(&workspace).map_or_else(String::new, |it| it.id());
+    let root = workspace.root().to_owned();
+    let push = Push {
+        workspace: &name,
+        identity: &identity,
+        team: &team,
+        commit: commit.as_deref(),
+        items: &items,
+        edges: &edges,
+        knows: &|commit| git::has(&root, commit),
+        force: how.force,
+    };
+    let mut watch = ui.watch();
+    let done = engine.push(
+        &push,
+        &mut |item| publish::read(&workspace, &fresh.index, item, embedder).map_err(Into::into),
+        &mut |done, total| watch("Pushing", done, total),
+    )?;
+    drop(watch);
+    if how.json {
+        ui.json(&json!({
+            "version": 1, "workspace": name, "team": team, "generation": done.generation,
+            "commit": commit, "added": done.added, "changed": done.changed,
+            "removed": done.removed, "unchanged": done.unchanged, "passages": done.chunks,
+            "secretsMasked": done.secrets, "kept": kept,
+        }))?;
+        return Ok(Exit::Success);
+    }
+    ui.line(&format!(
+        "✓ Pushed `{name}` to {}: {} new, {} changed, {} removed, {} unchanged (generation {})",
+        engine.shown, done.added, done.changed, done.removed, done.unchanged, done.generation
+    ))?;
+    if done.secrets > 0 {
+        ui.note(&format!(
+            "{} secret(s) were masked in what was sent",
+            done.secrets
+        ));
+    }
+    if kept > 0 {
+        ui.note(&format!(
+            "{kept} document(s) stay here: private, forgotten, or of agents (`--private`, `--agents` send those)"
+        ));
+    }
+    Ok(Exit::Success)
+}
+
+fn dry_run(
+    items: &[publish::Item],
+    kept: usize,
+    json: bool,
+    ui: &mut Ui,
+) -> Result<Exit, CommandError> {
+    /// Paths that are shown.
+    const MOST: usize = 200;
+    if json {
+        let paths: Vec<&str> = items.iter().map(|it| it.path.as_str()).collect();
+        ui.json(&json!({ "version": 1, "dryRun": true, "documents": paths, "kept": kept }))?;
+        return Ok(Exit::Success);
+    }
+    for item in items.iter().take(MOST) {
+        ui.line(&printable(item.path.as_str()))?;
+    }
+    if items.len() > MOST {
+        ui.line(&format!("… and {} more", items.len() - MOST))?;
+    }
+    ui.note(&format!(
+        "{} document(s) would be published, {kept} stay here; nothing was sent (`--dry-run`)",
+        items.len()
+    ));
+    Ok(Exit::Success)
+}
+
+fn pull(
+    workspace: &Workspace,
+    engine: &Engine,
+    name: &str,
+    json: bool,
+    settings: &Settings,
+    ui: &mut Ui,
+) -> Result<Exit, CommandError> {
+    let pulled = engine.pull(name)?;
+    let commit = pulled.commit.as_deref();
+    let landed = publish::land(workspace, name, commit, &pulled.documents, settings.now)?;
+    let paths = |all: &[forge::workspace::RelPath]| -> Vec<String> {
+        all.iter().map(ToString::to_string).collect()
+    };
+    for path in &landed.kept {
+        ui.warn(&format!("`{path}` was edited here and is left alone"));
+    }
+    for path in &landed.refused {
+        ui.warn(&format!(
+            "`{}` is no path for a document and was left out",
+            printable(path)
+        ));
+    }
+    if json {
+        ui.json(&json!({
+            "version": 1, "workspace": name, "generation": pulled.generation, "commit": commit,
+            "folder": format!("{}/{name}", publish::PULLED), "written": paths(&landed.written),
+            "removed": paths(&landed.removed), "unchanged": landed.unchanged,
+            "kept": paths(&landed.kept), "refused": landed.refused, "change": landed.change,
+        }))?;
+        return Ok(Exit::Success);
+    }
+    ui.line(&format!(
+        "✓ Pulled `{}` to {}/{}: {} written, {} removed, {} unchanged",
+        printable(name),
+        publish::PULLED,
+        printable(name),
+        landed.written.len(),
+        landed.removed.len(),
+        landed.unchanged
+    ))?;
+    if let Some(id) = &landed.change {
+        ui.note(&format!("`memory-forge doctor --undo {id}` takes it back"));
+    }
+    Ok(Exit::Success)
+}
+
+/// Workspaces that are listed to people.
+const MOST_LISTED: usize = 100;
+
+fn status(engine: &Engine, tenant: &str, json: bool, ui: &mut Ui) -> Result<Exit, CommandError> {
+    let status = engine.status()?;
+    if json {
+        ui.json(&status_json(engine, tenant, &status))?;
+        return Ok(Exit::Success);
+    }
+    let replica = if status.replica { ", a replica" } else { "" };
+    ui.line(&format!(
+        "Server      {} (PostgreSQL {}{replica})",
+        engine.shown, status.server
+    ))?;
+    ui.line(&format!(
+        "Login       {}, tenant {tenant}",
+        printable(&status.login)
+    ))?;
+    ui.line(&format!(
+        "Teams       {}",
+        printable(&status.teams.join(", "))
+    ))?;
+    let ranked = if status.bm25 {
+        "pg_textsearch"
+    } else {
+        "candidates by rare words"
+    };
+    ui.line(&format!(
+        "Format      {}, model {}, words by {ranked}",
+        status.schema,
+        printable(&status.model)
+    ))?;
+    if status.teams.is_empty() {
+        ui.note("You are no member of this tenant, so nothing is shown");
+    }
+    for one in status.workspaces.iter().take(MOST_LISTED) {
+        let commit = one
+            .commit
+            .as_deref()
+            .map_or("no commit", |it| &it[..it.len().min(12)]);
+        ui.line(&format!(
+            "\n{}  (team {})\n    {} documents, {} passages, {} with a vector\n    generation {}, {commit}, {} by {}",
+            printable(&one.name),
+            printable(&one.team),
+            one.documents,
+            one.chunks,
+            one.embedded,
+            one.generation,
+            one.pushed_at,
+            printable(&one.pushed_by)
+        ))?;
+    }
+    if status.workspaces.len() > MOST_LISTED {
+        let more = status.workspaces.len() - MOST_LISTED;
+        ui.line(&format!(
+            "\n… and {more} more workspaces; `--json` lists all"
+        ))?;
+    }
+    Ok(Exit::Success)
+}
+
+fn status_json(engine: &Engine, tenant: &str, status: &Status) -> serde_json::Value {
+    let workspaces: Vec<_> = status
+        .workspaces
+        .iter()
+        .map(|it| {
+            json!({
+                "name": it.name, "team": it.team, "generation": it.generation,
+                "commit": it.commit, "pushedAt": it.pushed_at, "pushedBy": it.pushed_by,
+                "documents": it.documents, "passages": it.chunks, "embedded": it.embedded,
+            })
+        })
+        .collect();
+    json!({
+        "version": 1, "server": engine.shown, "postgres": status.server, "login": status.login,
+        "tenant": tenant, "replica": status.replica, "format": status.schema,
+        "model": status.model, "bm25": status.bm25, "teams": status.teams,
+        "workspaces": workspaces,
+    })
+}
+
+fn drop_it(
+    workspace: &Workspace,
+    engine: &Engine,
+    everything: bool,
+    yes: bool,
+    ui: &mut Ui,
+) -> Result<Exit, CommandError> {
+    let name = name(workspace)?;
+    let question = match everything {
+        true => format!("Drop everything at {}, of all organisations?", engine.shown),
+        false => format!("Take `{name}` out of {}?", engine.shown),
+    };
+    if !ui.confirm(&question, yes)? {
+        ui.note("Nothing was changed");
+        return Ok(Exit::Success);
+    }
+    if everything {
+        engine.drop_all()?;
+        ui.line(&format!("✓ Dropped everything at {}", engine.shown))?;
+    } else if engine.drop_workspace(&name)? {
+        ui.line(&format!("✓ Took `{name}` out"))?;
+        ui.note("`memory-forge engine push` puts it back");
+    } else {
+        ui.line(&format!("`{name}` is not there"))?;
+    }
+    Ok(Exit::Success)
+}

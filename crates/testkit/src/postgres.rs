@@ -1,0 +1,259 @@
+//! A real PostgreSQL server in a temporary folder, on a port of its own, as a
+//! user without rights; stopped when dropped, also by a panic.
+
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::{Arc, Mutex, Weak};
+
+use tempfile::TempDir;
+
+/// What is started, by its name in `scripts/engines.sh`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Version {
+    /// 15, with pgvector alone.
+    Fifteen,
+    /// 18, with an index that ranks words.
+    Eighteen,
+}
+
+impl Version {
+    fn name(self) -> &'static str {
+        match self {
+            Version::Fifteen => "postgres-15",
+            Version::Eighteen => "postgres-18",
+        }
+    }
+
+    fn programs(self) -> &'static str {
+        match self {
+            Version::Fifteen => "usr/lib/postgresql/15/bin",
+            Version::Eighteen => "pgserver/pginstall/bin",
+        }
+    }
+
+    fn options(self) -> &'static str {
+        match self {
+            Version::Fifteen => "",
+            Version::Eighteen => "-c shared_preload_libraries=pg_textsearch",
+        }
+    }
+}
+
+pub struct Postgres {
+    home: PathBuf,
+    version: Version,
+    folder: TempDir,
+    pub port: u16,
+}
+
+static SHARED: Mutex<[Weak<Postgres>; 2]> = Mutex::new([Weak::new(), Weak::new()]);
+
+/// One server for all tests that run at the moment, or a note that the running
+/// test is skipped. `tmpdir` is `CARGO_TARGET_TMPDIR`.
+pub fn shared(tmpdir: &str, version: Version) -> Option<Arc<Postgres>> {
+    let mut all = SHARED
+        .lock()
+        .unwrap_or_else(|poisoned| poisoned.into_inner());
+    let place = &mut all[version as usize];
+    if let Some(running) = place.upgrade() {
+        return Some(running);
+    }
+    let started = Arc::new(Postgres::start(tmpdir, version)?);
+    *place = Arc::downgrade(&started);
+    Some(started)
+}
+
+impl Postgres {
+    /// A server of its own, or a note that the running test is skipped.
+    pub fn start(tmpdir: &str, version: Version) -> Option<Postgres> {
+        let home = crate::fetched::program(tmpdir, "engines", version.name())?;
+        let server = Postgres::prepare(home, version);
+        let data = server.data();
+        let made = server
+            .command("initdb")
+            .args([
+                "-D",
+                &data,
+                "-A",
+                "trust",
+                "-U",
+                "postgres",
+                "--no-sync",
+                "-E",
+                "UTF8",
+            ])
+            .output()
+            .expect("initdb runs");
+        assert!(
+            made.status.success(),
+            "{}",
+            String::from_utf8_lossy(&made.stderr)
+        );
+        Some(server.started())
+    }
+
+    fn prepare(home: PathBuf, version: Version) -> Postgres {
+        let folder = tempfile::Builder::new()
+            .prefix("memory-forge-pg-")
+            .tempdir();
+        let folder = folder.expect("a temporary directory can be made");
+        if is_root() {
+            // The server refuses to run as root.
+            let (nobody, nogroup) = (65534, 65534);
+            std::os::unix::fs::chown(folder.path(), Some(nobody), Some(nogroup))
+                .expect("root may give a folder away");
+        }
+        Postgres {
+            home,
+            version,
+            folder,
+            port: 0,
+        }
+    }
+
+    /// Starts it on some free port; another program may be faster in taking it.
+    fn started(mut self) -> Postgres {
+        for _ in 0..10 {
+            let free = TcpListener::bind("127.0.0.1:0").and_then(|it| it.local_addr());
+            self.port = free.expect("the loopback has a free port").port();
+            if self.run() {
+                return self;
+            }
+        }
+        panic!("the server does not start:\n{}", self.log());
+    }
+
+    fn run(&self) -> bool {
+        let options = format!(
+            "-h 127.0.0.1 -p {} -k {} -c fsync=off -c max_connections=60 {}",
+            self.port,
+            self.folder.path().display(),
+            self.version.options()
+        );
+        let log = self.folder.path().join("log");
+        let status = self
+            .command("pg_ctl")
+            .args(["-D", &self.data(), "-w", "-t", "120", "-l"])
+            .arg(log)
+            .args(["-o", &options, "start"])
+            .stdout(std::process::Stdio::null())
+            .stderr(std::process::Stdio::null())
+            .status();
+        status.is_ok_and(|it| it.success())
+    }
+
+    /// A copy that follows this one and only reads.
+    pub fn replica(&self) -> Postgres {
+        let copy = Postgres::prepare(self.home.clone(), self.version);
+        let made = copy
+            .command("pg_basebackup")
+            .args([
+                "-h",
+                "127.0.0.1",
+                "-p",
+                &self.port.to_string(),
+                "-U",
+                "postgres",
+            ])
+            .args([
+                "-c",
+                "fast",
+                "-R",
+                "-X",
+                "stream",
+                "--no-sync",
+                "-D",
+                &copy.data(),
+            ])
+            .output()
+            .expect("pg_basebackup runs");
+        assert!(
+            made.status.success(),
+            "{}",
+            String::from_utf8_lossy(&made.stderr)
+        );
+        copy.started()
+    }
+
+    /// Ends it as a power cut would.
+    pub fn kill(&self) {
+        let mut stop = self.command("pg_ctl");
+        stop.args(["-D", &self.data(), "-m", "immediate", "-w", "stop"]);
+        let _ = stop.output();
+    }
+
+    /// Makes a replica the primary.
+    pub fn promote(&self) {
+        let mut promote = self.command("pg_ctl");
+        promote.args(["-D", &self.data(), "-w", "-t", "120", "promote"]);
+        let done = promote.output().expect("pg_ctl runs");
+        assert!(
+            done.status.success(),
+            "{}",
+            String::from_utf8_lossy(&done.stderr)
+        );
+    }
+
+    pub fn url(&self, login: &str, database: &str) -> String {
+        format!("postgres://{login}@127.0.0.1:{}/{database}", self.port)
+    }
+
+    /// What raw SQL gives for a login, one row a line, or what the server says.
+    pub fn sql(&self, login: &str, database: &str, sql: &str) -> Result<String, String> {
+        let output = self
+            .command("psql")
+            .args(["-h", "127.0.0.1", "-p", &self.port.to_string()])
+            .args(["-U", login, "-d", database, "-X", "-q", "-A", "-t"])
+            .args(["-v", "ON_ERROR_STOP=1", "-c", sql])
+            .output()
+            .expect("psql runs");
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).trim().to_owned();
+        match output.status.success() {
+            true => Ok(text(&output.stdout)),
+            false => Err(text(&output.stderr)),
+        }
+    }
+
+    fn data(&self) -> String {
+        self.folder.path().join("data").display().to_string()
+    }
+
+    fn log(&self) -> String {
+        std::fs::read_to_string(self.folder.path().join("log")).unwrap_or_default()
+    }
+
+    fn command(&self, program: &str) -> Command {
+        let program = self.home.join(self.version.programs()).join(program);
+        let mut command = match is_root() {
+            true => {
+                let mut command = Command::new("setpriv");
+                command.args(["--reuid=nobody", "--regid=nogroup", "--clear-groups"]);
+                command.arg(program);
+                command
+            }
+            false => Command::new(program),
+        };
+        command
+            .current_dir(self.folder.path())
+            .env("LC_ALL", "C")
+            .env(
+                "LD_LIBRARY_PATH",
+                self.home.join("usr/lib/x86_64-linux-gnu"),
+            );
+        command
+    }
+}
+
+impl Drop for Postgres {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}
+
+fn is_root() -> bool {
+    use std::os::unix::fs::MetadataExt;
+    Path::new("/proc/self")
+        .metadata()
+        .is_ok_and(|it| it.uid() == 0)
+}
