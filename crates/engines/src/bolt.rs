@@ -119,6 +119,13 @@ impl Address {
         }
     }
 
+    /// Scheme, host and port.
+    pub fn place(&self) -> String {
+        let (scheme, rest) = self.url.split_once("://").unwrap_or(("bolt", &self.url));
+        let host = rest.split(['/', '?', '#']).next().unwrap_or("");
+        format!("{scheme}://{host}")
+    }
+
     /// Whether the server is on this machine.
     pub fn is_near(&self) -> bool {
         let rest = self.url.split_once("://").map_or("", |it| it.1);

@@ -12,6 +12,7 @@ mod model;
 #[cfg(test)]
 mod reference;
 mod report;
+mod servers;
 mod settings;
 mod setup;
 mod ui;

@@ -128,6 +128,11 @@ impl Ui {
         }
     }
 
+    /// Whether somebody could answer a question.
+    pub(crate) fn can_ask(&self) -> bool {
+        self.can_ask
+    }
+
     /// Asks before something is changed. `yes` is the command's `--yes`.
     /// Where nobody can answer, the safe answer is to refuse and say so.
     pub(crate) fn confirm(&mut self, question: &str, yes: bool) -> Result<bool, CommandError> {

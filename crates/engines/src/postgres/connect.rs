@@ -53,6 +53,10 @@ pub struct Target {
     root: Option<String>,
     /// `host:port/database`, to be shown.
     pub shown: String,
+    /// Where it leads, and whether it may be overheard: what a user agrees to.
+    pub address: String,
+    /// The user's own environment named it, or it is this machine.
+    pub is_users_own: bool,
 }
 
 impl Target {
@@ -79,6 +83,7 @@ impl Target {
             ));
         }
         let env = |value: &Option<String>| value.clone().filter(|it| !it.is_empty());
+        let by_file = by_user.is_none() && !config.get_hosts().is_empty();
         if config.get_hosts().is_empty() {
             let host = env(&environment.host).ok_or_else(|| {
                 Error::usage(
@@ -111,7 +116,9 @@ impl Target {
         config.application_name("memory-forge");
         config.connect_timeout(Duration::from_secs(10));
         let mode = options.mode.or_else(|| env(&environment.sslmode));
-        let here = config.get_hosts().iter().all(is_here);
+        // An address beside the name is where it really goes.
+        let here = config.get_hosts().iter().all(is_here)
+            && config.get_hostaddrs().iter().all(IpAddr::is_loopback);
         let proof = match mode.as_deref() {
             Some("disable") => Proof::None,
             Some("allow" | "prefer" | "require" | "verify-ca" | "verify-full") => Proof::Full,
@@ -130,6 +137,8 @@ impl Target {
         });
         Ok(Target {
             shown: shown(&config),
+            address: address(&config, proof),
+            is_users_own: here || !by_file,
             root: options.root.or_else(|| env(&environment.sslrootcert)),
             config,
             proof,
@@ -224,6 +233,26 @@ fn is_here(host: &Host) -> bool {
         #[cfg(unix)]
         Host::Unix(_) => true,
     }
+}
+
+fn address(config: &Config, proof: Proof) -> String {
+    let hosts = config.get_hosts().iter().map(|host| match host {
+        Host::Tcp(name) => name.clone(),
+        #[cfg(unix)]
+        Host::Unix(path) => path.display().to_string(),
+    });
+    let hosts = hosts.chain(config.get_hostaddrs().iter().map(IpAddr::to_string));
+    let hosts: Vec<String> = hosts.collect();
+    let ports: Vec<String> = config.get_ports().iter().map(u16::to_string).collect();
+    let ports = match ports.is_empty() {
+        true => "5432".to_owned(),
+        false => ports.join(","),
+    };
+    let open = match proof {
+        Proof::Full => "",
+        Proof::None => "?sslmode=disable",
+    };
+    format!("postgres://{}:{ports}{open}", hosts.join(","))
 }
 
 fn shown(config: &Config) -> String {

@@ -13,6 +13,7 @@ use super::search::{self, Scope, SearchArgs};
 use crate::memory::{self, Memory};
 use crate::model;
 use crate::report::{CommandError, Exit};
+use crate::servers;
 use crate::settings::Settings;
 use crate::ui::{Ui, printable};
 
@@ -108,10 +109,10 @@ pub(crate) fn run(
     }
     let workspace = memory::workspace(settings, ui)?;
     let tenant = tenant(&workspace, args.tenant.as_deref())?;
-    let open = || engine(&workspace, settings, &tenant);
+    let open = |ui: &mut Ui| engine(&workspace, settings, &tenant, ui);
     match args.command {
         EngineCommand::Init { member, json } => {
-            init(&workspace, &open()?, &member, json, settings, ui)
+            init(&workspace, &open(ui)?, &member, json, settings, ui)
         }
         EngineCommand::Push {
             private,
@@ -132,10 +133,10 @@ pub(crate) fn run(
         EngineCommand::Pull {
             workspace: name,
             json,
-        } => pull(&workspace, &open()?, &name, json, settings, ui),
-        EngineCommand::Status { json } => status(&open()?, &tenant, json, ui),
+        } => pull(&workspace, &open(ui)?, &name, json, settings, ui),
+        EngineCommand::Status { json } => status(&open(ui)?, &tenant, json, ui),
         EngineCommand::Drop { everything, yes } => {
-            drop_it(&workspace, &open()?, everything, yes, ui)
+            drop_it(&workspace, &open(ui)?, everything, yes, ui)
         }
         EngineCommand::Search(_) => unreachable!("answered above"),
     }
@@ -152,14 +153,14 @@ pub(crate) fn answer(
     let replica = &workspace.config().engine.replica;
     // A replica has what the primary has, a moment later.
     let engine = match replica.is_empty() || settings.engine.url.is_some() {
-        true => engine(workspace, settings, &tenant)?,
+        true => engine(workspace, settings, &tenant, ui)?,
         false => {
-            let target = Target::read(replica, &settings.engine)?;
+            let target = target(replica, settings, ui)?;
             match Engine::open(&target, &tenant) {
                 Ok(engine) => engine,
                 Err(error) => {
                     ui.warn(&format!("{error}; asking the primary"));
-                    self::engine(workspace, settings, &tenant)?
+                    self::engine(workspace, settings, &tenant, ui)?
                 }
             }
         }
@@ -192,9 +193,19 @@ fn engine(
     workspace: &Workspace,
     settings: &Settings,
     tenant: &str,
+    ui: &mut Ui,
 ) -> Result<Engine, CommandError> {
-    let target = Target::read(&workspace.config().engine.url, &settings.engine)?;
+    let target = target(&workspace.config().engine.url, settings, ui)?;
     Ok(Engine::open(&target, tenant)?)
+}
+
+/// A server that may be connected to.
+fn target(url: &str, settings: &Settings, ui: &mut Ui) -> Result<Target, CommandError> {
+    let target = Target::read(url, &settings.engine)?;
+    if !target.is_users_own {
+        servers::agreed(&target.address, "MEMORY_FORGE_ENGINE_URL", settings, ui)?;
+    }
+    Ok(target)
 }
 
 /// What the workspace is called there.
@@ -265,7 +276,7 @@ struct How {
 
 fn push(
     workspace: Workspace,
-    open: impl Fn() -> Result<Engine, CommandError>,
+    open: impl Fn(&mut Ui) -> Result<Engine, CommandError>,
     how: &How,
     settings: &Settings,
     ui: &mut Ui,
@@ -277,7 +288,7 @@ fn push(
     ui.remarks(&remarks);
     let engine = match how.dry_run {
         true => None,
-        false => Some(open()?),
+        false => Some(open(ui)?),
     };
     let mut embedder = model::of(&workspace, settings.model.as_deref()).ok();
     if let (Some(engine), Some(model)) = (&engine, embedder) {

@@ -268,8 +268,9 @@ fn no_file_of_a_project_names_a_program() {
 }
 
 /// What a cloned `memory-forge.toml` can say: numbers within limits, words of a
-/// list, and where in the workspace a model lies. No key takes another text of
-/// one's own, so none can name a program, a path outside or an address.
+/// list, where in the workspace a model lies, and which server a team shares. No
+/// other key takes a text of one's own, so none can name a program, a path
+/// outside or an address; and see below for servers.
 #[test]
 fn no_setting_can_name_a_program_a_path_or_an_address() {
     let reference = parsed(&ws("").run(&["config", "--json"]));
@@ -291,6 +292,9 @@ fn no_setting_can_name_a_program_a_path_or_an_address() {
         let numbers = kind.starts_with("a number from ") && kind.contains(" to ");
         let words = kind.starts_with("one of ");
         let model = name == "search.model" && kind == "a path inside the workspace";
+        if name.starts_with("engine.") || name.starts_with("graph.") && !words {
+            continue;
+        }
         assert!(numbers || words || model, "`{name}` takes {kind}");
         if words {
             let plain = |c: char| c.is_ascii_alphanumeric() || "\", ._-".contains(c);
@@ -318,6 +322,58 @@ fn no_setting_can_name_a_program_a_path_or_an_address() {
                 continue;
             }
             assert_eq!(now, &key["default"], "`{name} = {value}` was taken");
+        }
+    }
+}
+
+/// A cloned project that names a server gets neither its text nor a password
+/// there: the user is asked, and here nobody can answer.
+#[test]
+fn a_project_cannot_choose_who_is_sent_its_text() {
+    for address in [
+        "db.evil.example",
+        "203.0.113.7:5433",
+        // Seems to be here, and is not.
+        "localhost:5432/db?hostaddr=203.0.113.7",
+        "127.0.0.1,db.evil.example",
+    ] {
+        let ws = project();
+        ws.write(
+            "memory-forge.toml",
+            format!(
+                "[engine]\nurl = \"postgres://me@{address}\"\ntenant = \"acme\"\n\
+                 replica = \"postgres://me@{address}\"\n"
+            ),
+        );
+        let secret = [("PGPASSWORD", "hunter2hunter2")];
+        for command in [
+            &["engine", "status"][..],
+            &["engine", "push"],
+            &["engine", "pull", "other"],
+            &["engine", "search", "zephyr"],
+            &["search", "zephyr", "--scope", "org"],
+        ] {
+            let output = ws.feed("", &secret, command);
+            assert_eq!(output.status, Some(2), "{address}, {command:?}: {output}");
+            assert!(output.stderr.contains("not agreed to"), "{output}");
+        }
+    }
+    for url in ["bolt://graph.evil.example:7687", "bolt+s://203.0.113.7"] {
+        let ws = project();
+        ws.write(
+            "memory-forge.toml",
+            format!("[graph]\nurl = \"{url}\"\nengine = \"server\"\n"),
+        );
+        let secret = [("MEMORY_FORGE_GRAPH_PASSWORD", "hunter2hunter2")];
+        for command in [
+            &["graph", "push"][..],
+            &["graph", "status"],
+            &["graph", "cypher", "RETURN 1"],
+            &["graph", "ask", "blocked"],
+        ] {
+            let output = ws.feed("", &secret, command);
+            assert_eq!(output.status, Some(2), "{url}, {command:?}: {output}");
+            assert!(output.stderr.contains("not agreed to"), "{output}");
         }
     }
 }

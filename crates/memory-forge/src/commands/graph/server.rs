@@ -10,6 +10,7 @@ use forge::workspace::{Workspace, identity};
 use serde_json::{Value, json};
 
 use crate::report::{CommandError, Exit};
+use crate::servers;
 use crate::settings::Settings;
 use crate::ui::{Ui, printable};
 
@@ -103,15 +104,8 @@ pub(super) fn connect(
         authority,
     };
     address.check().map_err(error)?;
-    // A repository says where its server is; it must not say who gets the
-    // user's password.
-    if given.url.is_none() && !address.password.is_empty() && !address.is_near() {
-        return Err(CommandError::usage(format!(
-            "`memory-forge.toml` names the graph server `{}`, and a password is set",
-            printable(&address.url)
-        ))
-        .hint("If you trust it, set `MEMORY_FORGE_GRAPH_URL` to the same address")
-        .hint("A file in a repository does not decide who gets your password"));
+    if given.url.is_none() && !address.is_near() {
+        servers::agreed(&address.place(), "MEMORY_FORGE_GRAPH_URL", settings, ui)?;
     }
     if address.is_in_the_clear() {
         ui.warn("The password travels unencrypted; `bolt+s://` would keep it to yourself");

@@ -1,0 +1,48 @@
+//! Who may be connected to. A server that the user's environment names is the
+//! user's own wish. One that came with a project would get what is in it, and
+//! the user's password: it is asked for, once.
+
+use forge::federation::Servers;
+
+use crate::report::CommandError;
+use crate::settings::Settings;
+use crate::ui::{Ui, printable};
+
+/// Goes on where the user agreed to `address`, now or earlier. `variable` is
+/// how to say so without a terminal.
+pub(crate) fn agreed(
+    address: &str,
+    variable: &str,
+    settings: &Settings,
+    ui: &mut Ui,
+) -> Result<(), CommandError> {
+    let config = settings.xdg_config_home.clone();
+    let config = config.or_else(|| Some(settings.home.as_ref()?.join(".config")));
+    let config = config.ok_or_else(|| CommandError::failure("There is no home directory"))?;
+    let servers = Servers::of(&config);
+    if servers.has(address)? {
+        return Ok(());
+    }
+    let shown = printable(address);
+    let refused = || {
+        CommandError::usage(format!(
+            "`memory-forge.toml` names the server `{shown}`, which you have not agreed to"
+        ))
+        .hint(
+            "A file that comes with a project does not decide who gets its text and your password",
+        )
+        .hint(format!(
+            "If you know the server, run this on a terminal and say yes, or set `{variable}`"
+        ))
+    };
+    if !ui.can_ask() {
+        return Err(refused());
+    }
+    let question = format!("`memory-forge.toml` names the server `{shown}`. Connect to it?");
+    if !ui.confirm(&question, false)? {
+        return Err(refused());
+    }
+    servers.add(address)?;
+    ui.note(&format!("Remembered in {}", servers.path().display()));
+    Ok(())
+}
