@@ -45,10 +45,10 @@ fn main() -> ExitCode {
         Ok(cli) => {
             let process = Process::observe();
             match Settings::resolve(&cli.global, &process) {
-                Err(error) => report::fail(&error, process.colors_on_stderr()),
+                Err(error) => report::fail(&error, process.look()),
                 Ok(settings) => {
                     let result = commands::run(cli.command, &settings);
-                    report::end(result, settings.color_stderr)
+                    report::end(result, settings.look())
                 }
             }
         }

@@ -16,7 +16,8 @@ use anstyle::{AnsiColor, Style};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 
 use crate::cli;
-use crate::settings::Process;
+use crate::settings::{Look, Process};
+use crate::ui;
 
 /// Says which program this is.
 pub(crate) fn version() -> ExitCode {
@@ -287,34 +288,38 @@ pub(crate) fn unparsed(error: clap::Error, words: &[OsString]) -> ExitCode {
     let overview = error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand;
     if error.use_stderr() && !overview {
         let error = CommandError::of_parser(&error, words);
-        return fail(&error, Process::observe().colors_on_stderr());
+        return fail(&error, Process::observe().look());
     }
     match error.print() {
         Ok(()) if overview => ExitCode::from(2),
         Ok(()) => ExitCode::SUCCESS,
-        Err(error) => end(Err(CommandError::output(&error)), false),
+        Err(error) => end(Err(CommandError::output(&error)), Look::default()),
     }
 }
 
 /// The last step: what a command came to, as the process's exit code.
-pub(crate) fn end(result: Result<Exit, CommandError>, color: bool) -> ExitCode {
+pub(crate) fn end(result: Result<Exit, CommandError>, look: Look) -> ExitCode {
     match result {
         Ok(exit) => exit.code(),
         Err(error) if error.is_closed_output() => Exit::Success.code(),
-        Err(error) => fail(&error, color),
+        Err(error) => fail(&error, look),
     }
 }
 
 /// Prints an error for people and gives its exit code.
-pub(crate) fn fail(error: &CommandError, color: bool) -> ExitCode {
-    let choice = if color {
+pub(crate) fn fail(error: &CommandError, look: Look) -> ExitCode {
+    let choice = if look.color {
         ColorChoice::Always
     } else {
         ColorChoice::Never
     };
     let mut stderr = AutoStream::new(io::stderr(), choice).lock();
     // If standard error is closed there is no one to tell; the code remains.
-    let _ = stderr.write_all(render(error).as_bytes());
+    let text = match look.fold {
+        Some(columns) => ui::folded(&render(error), columns),
+        None => render(error),
+    };
+    let _ = stderr.write_all(text.as_bytes());
     match error.kind {
         Kind::Usage => ExitCode::from(2),
         Kind::Failure | Kind::ClosedOutput => ExitCode::from(1),

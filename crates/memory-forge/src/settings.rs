@@ -205,9 +205,12 @@ impl Process {
         self.in_gemini
     }
 
-    /// Colours for messages that come before any flag could be read.
-    pub(crate) fn colors_on_stderr(&self) -> bool {
-        self.color(ColorWhen::Auto, self.stderr_terminal)
+    /// For messages that come before any flag could be read.
+    pub(crate) fn look(&self) -> Look {
+        Look {
+            color: self.color(ColorWhen::Auto, self.stderr_terminal),
+            fold: self.columns.filter(|_| self.stderr_terminal),
+        }
     }
 
     fn color(&self, when: ColorWhen, terminal: bool) -> bool {
@@ -219,6 +222,14 @@ impl Process {
             ColorWhen::Auto => terminal && !self.dumb_terminal,
         }
     }
+}
+
+/// How a message for people is written to standard error.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Look {
+    pub(crate) color: bool,
+    /// The columns at which lines are folded.
+    pub(crate) fold: Option<usize>,
 }
 
 /// Everything that commands may know about their surroundings.
@@ -301,6 +312,13 @@ impl Settings {
             stderr_terminal: process.stderr_terminal,
             dumb_terminal: process.dumb_terminal,
         })
+    }
+
+    pub(crate) fn look(&self) -> Look {
+        Look {
+            color: self.color_stderr,
+            fold: self.stderr_terminal.then_some(self.width),
+        }
     }
 
     /// This very moment, for what runs longer than a command.

@@ -2,6 +2,8 @@
 //! said to a person (progress, notes, questions) to standard error, so that a
 //! pipe carries data alone. It never decides what to say.
 
+mod columns;
+
 use std::borrow::Cow;
 use std::io::{self, BufRead, BufWriter, Stderr, Stdout, Write};
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
@@ -12,11 +14,12 @@ use anstream::{AutoStream, ColorChoice};
 use anstyle::{AnsiColor, Style};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use similar::{ChangeTag, TextDiff};
-use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 use crate::memory::Remark;
 use crate::report::CommandError;
 use crate::settings::Settings;
+
+pub(crate) use columns::{columns_of, cut, folded};
 
 /// The styles in use, by what they mean. Text must read as well without them.
 pub(crate) mod style {
@@ -327,84 +330,6 @@ pub(crate) fn unified_diff(path: &str, old: &str, new: &str) -> String {
     text
 }
 
-/// Lines that are longer than a terminal is wide, broken between words. What
-/// follows is indented like its beginning, behind the sign of a list. Styles
-/// take no room; a word that is longer than a line, such as a path, stays
-/// whole, so that it can be copied.
-pub(crate) fn folded(text: &str, columns: usize) -> String {
-    let lines = text
-        .split('\n')
-        .map(|line| match columns_of(line) > columns {
-            true => folded_line(line, columns),
-            false => line.to_owned(),
-        });
-    lines.collect::<Vec<_>>().join("\n")
-}
-
-fn folded_line(line: &str, columns: usize) -> String {
-    let indent = hanging(line);
-    let mut out = String::new();
-    let mut used = 0;
-    for piece in line.split_inclusive(' ') {
-        let width = columns_of(piece.trim_end_matches(' '));
-        let begun = used > indent;
-        if begun && used + width > columns {
-            out.truncate(out.trim_end_matches(' ').len());
-            out.push('\n');
-            out.push_str(&" ".repeat(indent));
-            used = indent;
-        }
-        let folded_here = used == indent && out.ends_with(' ') && !out.trim().is_empty();
-        if folded_here && width == 0 {
-            // The second of two spaces at which the line was broken.
-            continue;
-        }
-        out.push_str(piece);
-        used += columns_of(piece);
-    }
-    out
-}
-
-/// Where the second line of a long one begins.
-fn hanging(line: &str) -> usize {
-    const SIGNS: [&str; 7] = ["-", "✓", "✗", "⚠", "→", "+", "*"];
-    let plain = anstream::adapter::strip_str(line).to_string();
-    let text = plain.trim_start_matches(' ');
-    let before = plain.len() - text.len();
-    let first = text.split(' ').next().unwrap_or_default();
-    match before == 0 || SIGNS.contains(&first) {
-        true => before + 2,
-        false => before,
-    }
-}
-
-/// The columns that a text takes on a terminal, without its styles.
-pub(crate) fn columns_of(text: &str) -> usize {
-    if text.bytes().all(|byte| (b' '..=b'~').contains(&byte)) {
-        return text.len();
-    }
-    anstream::adapter::strip_str(text)
-        .map(UnicodeWidthStr::width)
-        .sum()
-}
-
-/// The beginning of a plain text, in at most so many columns.
-pub(crate) fn cut(text: &str, most: usize) -> String {
-    if text.width() <= most {
-        return text.to_owned();
-    }
-    let mut kept = String::new();
-    let mut used = 1;
-    for c in text.chars() {
-        used += c.width().unwrap_or(0);
-        if used > most {
-            break;
-        }
-        kept.push(c);
-    }
-    format!("{}…", kept.trim_end())
-}
-
 /// The hunks of a unified diff without styles: ` `, `-`, `+`, `@` or `\\` and
 /// the line.
 pub(crate) fn plain_diff(old: &str, new: &str) -> String {
@@ -477,43 +402,6 @@ mod tests {
             diff.ends_with("+a\n\\ No newline at end of file\n"),
             "{diff}"
         );
-    }
-
-    #[test]
-    fn long_lines_are_folded_between_words() {
-        let check = |text, columns, expect| assert_eq!(folded(text, columns), expect);
-        check("short", 10, "short");
-        check(
-            "a/path.md  A heading here",
-            16,
-            "a/path.md  A\n  heading here",
-        );
-        check("a/long/path.md  Heading", 16, "a/long/path.md\n  Heading");
-        check("one two three", 9, "one two\n  three");
-        check("    one two three", 12, "    one two\n    three");
-        check("  - one two three", 12, "  - one two\n    three");
-        check("漢字 漢字 漢字", 9, "漢字 漢字\n  漢字");
-        check(
-            "see knowledge/a-long-path.md",
-            10,
-            "see\n  knowledge/a-long-path.md",
-        );
-        check("a\nb c d e f g h i", 7, "a\nb c d e\n  f g h\n  i");
-        let bold = style::HEADING;
-        let styled = format!("{bold}one{bold:#} two three");
-        assert_eq!(plain(&folded(&styled, 9)), "one two\n  three");
-    }
-
-    #[test]
-    fn a_text_is_cut_by_columns() {
-        let check = |text, most, expect| {
-            assert_eq!(cut(text, most), expect);
-            assert!(columns_of(expect) <= most, "{expect}");
-        };
-        check("plain", 5, "plain");
-        check("plain text", 7, "plain…");
-        check("漢字漢字", 5, "漢字…");
-        check("🚀🚀🚀", 4, "🚀…");
     }
 
     #[test]

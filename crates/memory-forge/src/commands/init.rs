@@ -86,7 +86,7 @@ pub(crate) fn run(args: InitArgs, settings: &Settings, ui: &mut Ui) -> Result<Ex
 
 const NEXT: &str = "
 Next:
-  memory-forge save context <name>   Write something down, or put Markdown into `knowledge/`
+  memory-forge save context <name>   Write something down, or use an editor
   memory-forge search \"<question>\"   Find it again
   memory-forge setup                 Connect your agents, so that they do both";
 

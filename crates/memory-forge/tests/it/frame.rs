@@ -171,6 +171,7 @@ fn completions_know_the_commands() {
 
 /// What a shell proposes after these words, one a line; none where there is no
 /// such shell here.
+#[cfg(unix)]
 fn proposed(shell: &str, words: &[&str]) -> Option<Vec<String>> {
     let ws = ws("");
     ws.write("script", ws.run(&["completion", shell]).ok());

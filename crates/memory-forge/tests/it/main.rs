@@ -33,6 +33,7 @@ mod merge;
 mod mind;
 mod model;
 mod organise;
+#[cfg(unix)]
 mod pages;
 mod plugin;
 mod save;

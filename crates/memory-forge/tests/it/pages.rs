@@ -30,16 +30,19 @@ use crate::harness::ws;
 
 /// Pages that must show something that was run; a page that lost its blocks is
 /// not a page that passed.
-const LEAST_COMMANDS: [(&str, usize); 1] = [("tutorial.md", 20)];
+const LEAST_COMMANDS: [(&str, usize); 2] = [("tutorial.md", 20), ("../README.md", 3)];
 
 #[test]
-#[cfg(unix)]
 fn the_tutorial_shows_what_the_program_prints() {
     check("tutorial.md");
 }
 
 #[test]
-#[cfg(unix)]
+fn the_readme_shows_what_the_program_prints() {
+    check("../README.md");
+}
+
+#[test]
 fn every_other_page_shows_what_the_program_prints() {
     for page in pages() {
         if page != "tutorial.md" && !page.starts_with("reference/") {

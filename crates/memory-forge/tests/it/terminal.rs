@@ -161,6 +161,17 @@ fn a_pipe_gets_lines_unfolded() {
 }
 
 #[test]
+fn errors_are_folded_too() {
+    let screen = on(&ws(""), 60, &[("NO_COLOR", "1")], &["lint"]);
+    assert_eq!(
+        screen.text(),
+        "error: There is no _MANIFEST.md and no state here to check\n\n\
+         hint: `memory-forge init --workspace` starts a workspace\n  \
+         with a manifest, `memory-forge mind set` the state\n"
+    );
+}
+
+#[test]
 fn a_question_is_asked_and_answered_on_a_terminal() {
     let ws = ws("");
     let mut command = ws.command();
