@@ -290,10 +290,14 @@ impl Desk {
 }
 
 impl Visit<'_> {
-    /// Every document and what leads to what, read anew where a file changed.
+    /// Every document and what leads to what, read anew where a file changed;
+    /// a copy is of one moment.
     fn known(&self) -> Arc<Known> {
-        let stamp = stamp(&self.workspace);
         let mut kept = locked(&self.desk.known);
+        if let (Eyes::Others, Some((_, known))) = (self.desk.eyes, &*kept) {
+            return known.clone();
+        }
+        let stamp = stamp(&self.workspace);
         match &*kept {
             Some((at, known)) if *at == stamp => known.clone(),
             _ => {

@@ -143,7 +143,7 @@ mod tests {
             view: View::Plain,
             tokenizer: Tokenizer::O200k,
             home: None,
-            now: testkit::NOW.parse().expect("a time"),
+            now: testkit::workspace::NOW.parse().expect("a time"),
         };
         let views = Client::ALL.map(View::Client);
         let picture = svg(&run_each(&workspace, &options, &views));

@@ -2,6 +2,8 @@
 //! made against the version that was read, goes through the one writer, and
 //! can be taken back; an older version is never written over a newer one.
 
+use std::sync::Arc;
+
 use forge::document::{self, Document, html};
 use forge::quote;
 use forge::secrets;
@@ -39,7 +41,7 @@ fn role_name(known: &Known, index: u32) -> String {
 }
 
 /// The text of a document that may be shown.
-fn read(visit: &Visit, path: &RelPath) -> Result<(std::sync::Arc<Known>, u32, String), Refused> {
+fn read(visit: &Visit, path: &RelPath) -> Result<(Arc<Known>, u32, String), Refused> {
     let known = visit.known();
     let Some(index) = known.document(path) else {
         return Err(Refused::new(404, format!("There is no document `{path}`")));
@@ -50,6 +52,10 @@ fn read(visit: &Visit, path: &RelPath) -> Result<(std::sync::Arc<Known>, u32, St
 
 pub(super) fn document(visit: &Visit, given: &Given) -> Result<Told, Refused> {
     let path = given.path()?;
+    let known = visit.known();
+    if known.document(&path).is_none() && known.is_kept(&path) {
+        return kept(visit, &known, &path);
+    }
     let (known, index, text) = read(visit, &path)?;
     let cleaned = quote::cleaned(&text);
     let parsed = document::parse(cleaned.text.as_ref());
@@ -97,6 +103,26 @@ pub(super) fn document(visit: &Visit, given: &Given) -> Result<Told, Refused> {
         "masked": cleaned.secrets, "hidden": cleaned.hidden, "notEditable": editable,
         "problems": parsed.problems.iter().take(5)
             .map(|it| format!("line {}: {}", it.line, clean(&it.message))).collect::<Vec<_>>(),
+    })
+    .into())
+}
+
+/// What the machine keeps, such as a checkpoint: to be read alone.
+fn kept(visit: &Visit, known: &Known, path: &RelPath) -> Result<Told, Refused> {
+    let text = visit.workspace.read_text(path)?;
+    let cleaned = quote::cleaned(&text);
+    let parsed = document::parse(cleaned.text.as_ref());
+    let rendered = render(known, path, &parsed);
+    let none: [Value; 0] = [];
+    Ok(json!({
+        "version": 1, "path": path.as_str(),
+        "title": clean(parsed.title().unwrap_or(path.file_name())),
+        "role": "kept", "private": false, "html": rendered.html, "leftOut": rendered.left_out,
+        "text": document::version(&text),
+        "words": text.split_whitespace().count(), "bytes": text.len(),
+        "headings": none, "frontMatter": none, "backlinks": none, "moreBacklinks": 0,
+        "masked": cleaned.secrets, "hidden": cleaned.hidden, "problems": none,
+        "notEditable": "It is kept by the program",
     })
     .into())
 }

@@ -5,7 +5,7 @@
 use std::collections::HashMap;
 
 use forge::document::{Link, LinkKind};
-use forge::graph::{self, Graph};
+use forge::graph::{self, Graph, Kind};
 use forge::links::{Resolution, Vault};
 use forge::mind::Mind;
 use forge::workspace::{RelPath, Role, Workspace};
@@ -19,6 +19,8 @@ pub(super) struct Known {
     /// the front matter in which the link stands.
     pub(super) backlinks: HashMap<u32, Vec<Backlink>>,
     hidden: Vec<bool>,
+    /// What is kept beside the notes: checkpoints and the like, to be read.
+    kept: Vec<RelPath>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -33,13 +35,29 @@ impl Known {
         let vault = Vault::read(workspace);
         let mut graph = graph::build(&vault).with_state(&vault, &Mind::open(workspace).shown());
         let private = |path: &RelPath| eyes == Eyes::Others && path.is_private();
-        let kept: Vec<u32> = (0..)
-            .zip(&graph.nodes)
-            .filter(|(_, node)| !node.path.as_ref().is_some_and(private))
-            .map(|(index, _)| index)
-            .collect();
-        if kept.len() < graph.nodes.len() {
-            graph = graph.part(&kept);
+        if graph
+            .nodes
+            .iter()
+            .any(|it| it.path.as_ref().is_some_and(private))
+        {
+            let open = |graph: &Graph, wanted: &dyn Fn(u32) -> bool| {
+                let all: Vec<u32> = (0..graph.nodes.len() as u32).collect();
+                graph.part(&all.into_iter().filter(|it| wanted(*it)).collect::<Vec<_>>())
+            };
+            let shown = |node: u32| !graph.node(node).path.as_ref().is_some_and(private);
+            graph = open(&graph, &shown);
+            // Whom only a private note names is not spoken of either.
+            let mut named = vec![false; graph.nodes.len()];
+            for edge in &graph.edges {
+                named[edge.from as usize] = true;
+                named[edge.to as usize] = true;
+            }
+            let own = [Kind::Decision, Kind::Task];
+            let known = |node: u32| {
+                let it = graph.node(node);
+                named[node as usize] || it.path.is_some() || own.contains(&it.kind)
+            };
+            graph = open(&graph, &known);
         }
         let hidden: Vec<bool> = vault.files.iter().map(|file| private(&file.path)).collect();
         let mut backlinks: HashMap<u32, Vec<Backlink>> = HashMap::new();
@@ -63,6 +81,10 @@ impl Known {
             graph,
             backlinks,
             hidden,
+            kept: match eyes {
+                Eyes::Own => Mind::all_files(workspace),
+                Eyes::Others => Vec::new(),
+            },
         }
     }
 
@@ -73,6 +95,11 @@ impl Known {
         let file = self.vault.file(index);
         let shown = path.as_str().ends_with(".md") && file.role != Role::Derived;
         (shown && !self.hidden[index as usize]).then_some(index)
+    }
+
+    /// Whether it is Markdown that is kept beside the notes.
+    pub(super) fn is_kept(&self, path: &RelPath) -> bool {
+        path.as_str().ends_with(".md") && self.kept.contains(path)
     }
 
     /// The documents that may be shown.

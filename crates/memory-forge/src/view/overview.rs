@@ -2,7 +2,7 @@
 
 use forge::audit::{self, AuditOptions, Client, Level, Origin, Report, View};
 use forge::tokens::Tokenizer;
-use forge::workspace::git;
+use forge::workspace::{RelPath, git};
 use serde_json::{Value, json};
 
 use super::{Eyes, Given, Refused, Told, Visit, clean};
@@ -102,9 +102,14 @@ pub(super) fn reports(visit: &Visit) -> Vec<Report> {
     let mut reports = audit::run_each(&visit.workspace, &options, &views);
     if !own {
         for report in &mut reports {
-            report.items.retain(|item| item.origin == Origin::Project);
+            let private = |path: &str| RelPath::new(path).is_ok_and(|it| it.is_private());
+            report
+                .items
+                .retain(|item| item.origin == Origin::Project && !private(&item.path));
             let inside = |file: &str| !file.starts_with(['/', '~']);
-            report.findings.retain(|finding| inside(&finding.file));
+            report
+                .findings
+                .retain(|finding| inside(&finding.file) && !private(&finding.file));
         }
     }
     reports

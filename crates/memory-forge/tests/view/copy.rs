@@ -14,10 +14,19 @@ fn a_copy_holds_no_secret_and_nothing_private() {
         format!("# Deploy\n\nWith the key {key} it works.\n"),
     );
     ws.write("knowledge/leads.md", "# Leads\n\nSee [[private.local]].\n");
+    let private = "---\npeople: [\"[[Grace]]\"]\n---\n# Salary of the team\n";
+    ws.write("knowledge/private.local.md", private);
+    ws.write("CLAUDE.local.md", "Be mine.\n");
     let output = ws.run(&["view", "--export", "site"]);
     assert!(output.ok().contains("site/index.html"), "{output}");
     let data = ws.read("site/data.js");
-    for absent in [key.as_str(), "Salary", "private.local.md"] {
+    for absent in [
+        key.as_str(),
+        "Salary",
+        "private.local.md",
+        "CLAUDE.local",
+        "Grace",
+    ] {
         assert!(!data.contains(absent), "{absent} is in the copy");
     }
     let root = ws.root().display().to_string();

@@ -280,6 +280,21 @@ fn the_graph_and_the_timeline_are_told() {
 }
 
 #[test]
+fn a_checkpoint_can_be_read_and_not_edited() {
+    let ws = shop();
+    let page = Page::of(&ws);
+    let time = page.get("timeline");
+    let path = time["checkpoints"][0]["path"].as_str().expect("a path");
+    let shown = page.get(&format!("document?path={path}"));
+    assert!(
+        shown["html"].as_str().expect("HTML").contains("Refunds"),
+        "{shown}"
+    );
+    let typed = json!({ "path": path, "base": shown["text"], "source": "x" });
+    assert_eq!(page.post("save", &typed).0, 404);
+}
+
+#[test]
 fn the_fleet_is_what_is_registered() {
     let ws = shop();
     ws.run(&["sources", "add", "shop"]).ok();

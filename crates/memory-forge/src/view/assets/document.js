@@ -33,7 +33,7 @@ page("document", "Document", null, async (at, visit) => {
     ...told.problems.map((it) => el("p", { class: "note warn" }, it)), own,
     told.leftOut ? el("p", { class: "note" }, `${count(told.leftOut)} bytes at the end are not shown here.`) : "");
   facts(aside, told);
-  if (!copy) past(aside, told, body, visit);
+  if (!copy && told.role !== "kept") past(aside, told, body, visit);
   return [
     heading(told.title, el("div", { class: "row" }, !copy && edit), el("p", { class: "row" }, el("span", { class: "path" }, told.path), pill("", told.role), told.private && pill("warn", "private"), el("small", null, several(told.words, "word")), copy ? null : told.notEditable && el("small", null, told.notEditable))),
     el("div", { class: "reader" }, body, aside),
