@@ -123,22 +123,29 @@ pub fn writing_clause(text: &str) -> Option<String> {
             return Some(word);
         }
         if word == "CALL" && !matches!(next, Some("{" | "(")) {
-            let name: String = tokens[at + 1..]
-                .iter()
-                .take_while(|it| **it == "." || it.starts_with(char::is_alphabetic))
-                .copied()
-                .collect();
-            let known = HARMLESS.iter().any(|it| {
-                name.get(..it.len())
-                    .is_some_and(|start| start.eq_ignore_ascii_case(it))
-                    && !name[it.len()..].starts_with('.')
-            });
+            let name = procedure(&tokens[at + 1..]);
+            let known = HARMLESS.iter().any(|it| name.eq_ignore_ascii_case(it));
             if !known {
                 return Some("CALL".to_owned());
             }
         }
     }
     None
+}
+
+/// The name at the start: words with dots between them.
+fn procedure(tokens: &[&str]) -> String {
+    let mut name = tokens.first().copied().unwrap_or("").to_owned();
+    for pair in tokens.get(1..).unwrap_or_default().chunks(2) {
+        match pair {
+            [".", word] => {
+                name.push('.');
+                name.push_str(word);
+            }
+            _ => break,
+        }
+    }
+    name
 }
 
 /// Words and single signs, without texts and comments; what was opened and

@@ -44,7 +44,7 @@ const TEAM: &str = "
     - **Status:** Final
 
     ## DEC-002: Which licence
-    - **Decision:** Open
+    - **Decision:** Open, and [[grammar]] depends on it
     - **Status:** Pending
     //- grammar.md
     # Grammar
