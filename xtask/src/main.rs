@@ -35,6 +35,10 @@ Commands:
       Measure how well closets alone find files, beside full text
   bench links [--runs N]
       Measure `links check` against reading the files, and `links suggest` on 10,000 notes
+  bench engine parity [SET]... [--groups N] [--server 15|18]
+      Measure how well the shared index finds documents, beside the embedded one
+  bench engine scale [N] [--server 15|18]
+      Measure the shared index with N passages: pushing, asking, size
   bench embed
       Measure the built-in model
   soak crash [--only NAME] [--threads N] [--binary FILE]
@@ -72,6 +76,8 @@ fn main() -> ExitCode {
         ["bench", "recall", rest @ ..] => bench::recall::run(rest),
         ["bench", "closets", rest @ ..] => bench::closets::run(rest),
         ["bench", "links", rest @ ..] => bench::links::run(rest),
+        #[cfg(unix)]
+        ["bench", "engine", rest @ ..] => bench::engine::run(rest),
         ["bench", "embed"] => bench_embed::run(),
         ["soak", "crash", rest @ ..] => soak::crash(rest),
         ["soak", "story", rest @ ..] => soak::story(rest),
