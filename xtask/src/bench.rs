@@ -2,6 +2,8 @@
 //! They never judge by a single run.
 
 pub(crate) mod closets;
+#[cfg(unix)]
+pub(crate) mod engine;
 pub(crate) mod hooks;
 pub(crate) mod mcp;
 pub(crate) mod links;

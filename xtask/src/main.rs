@@ -39,6 +39,10 @@ Commands:
       Measure `links check` against reading the files, and `links suggest` on 10,000 notes
   bench view [--files N] [--runs N] [--binary FILE]
       Measure the page over 5,000 documents in Chromium
+  bench engine parity [SET]... [--groups N] [--server 15|18]
+      Measure how well the shared index finds documents, beside the embedded one
+  bench engine scale [N] [--server 15|18]
+      Measure the shared index with N passages: pushing, asking, size
   bench embed
       Measure the built-in model
   soak crash [--only NAME] [--threads N] [--binary FILE]
@@ -84,6 +88,8 @@ fn main() -> ExitCode {
         ["bench", "closets", rest @ ..] => bench::closets::run(rest),
         ["bench", "links", rest @ ..] => bench::links::run(rest),
         ["bench", "view", rest @ ..] => bench::view::run(rest),
+        #[cfg(unix)]
+        ["bench", "engine", rest @ ..] => bench::engine::run(rest),
         ["bench", "embed"] => bench_embed::run(),
         ["soak", "crash", rest @ ..] => soak::crash(rest),
         ["soak", "story", rest @ ..] => soak::story(rest),

@@ -39,8 +39,8 @@ pub struct Item {
     pub path: RelPath,
     /// Of all that would go out.
     pub hash: String,
-    scope: String,
-    replaced_by: Option<String>,
+    pub scope: String,
+    pub replaced_by: Option<String>,
 }
 
 /// A document as others get it.

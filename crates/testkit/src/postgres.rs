@@ -44,6 +44,7 @@ pub struct Postgres {
     home: PathBuf,
     version: Version,
     folder: TempDir,
+    settings: String,
     pub port: u16,
 }
 
@@ -67,8 +68,14 @@ pub fn shared(tmpdir: &str, version: Version) -> Option<Arc<Postgres>> {
 impl Postgres {
     /// A server of its own, or a note that the running test is skipped.
     pub fn start(tmpdir: &str, version: Version) -> Option<Postgres> {
+        Postgres::start_with(tmpdir, version, "")
+    }
+
+    /// The same with settings: `-c shared_buffers=2GB`.
+    pub fn start_with(tmpdir: &str, version: Version, settings: &str) -> Option<Postgres> {
         let home = crate::fetched::program(tmpdir, "engines", version.name())?;
-        let server = Postgres::prepare(home, version);
+        let mut server = Postgres::prepare(home, version);
+        server.settings = settings.to_owned();
         let data = server.data();
         let made = server
             .command("initdb")
@@ -108,6 +115,7 @@ impl Postgres {
             home,
             version,
             folder,
+            settings: String::new(),
             port: 0,
         }
     }
@@ -126,10 +134,11 @@ impl Postgres {
 
     fn run(&self) -> bool {
         let options = format!(
-            "-h 127.0.0.1 -p {} -k {} -c fsync=off -c max_connections=60 {}",
+            "-h 127.0.0.1 -p {} -k {} -c fsync=off -c max_connections=60 {} {}",
             self.port,
             self.folder.path().display(),
-            self.version.options()
+            self.version.options(),
+            self.settings
         );
         let log = self.folder.path().join("log");
         let status = self

@@ -81,7 +81,7 @@ fn nothing_passes_between_tenants_and_teams(org: Organisation) {
     for tenant in TENANTS {
         for team in TEAMS {
             let files = format!(
-                "//- knowledge/n.md\n---\ntags: [{tenant}{team}tag]\n---\n# Note of {tenant} {team}\n\nThe walrus of {tenant} and {team}. See [[other]].\n"
+                "//- knowledge/n.md\n---\npeople: [{tenant}{team}]\n---\n# Note of {tenant} {team}\n\nThe walrus of {tenant} and {team}.\n"
             );
             let name = format!("{tenant}-{team}");
             let ws = org.workspace("boss", tenant, &name, team, &files);

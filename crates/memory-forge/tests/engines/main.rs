@@ -4,29 +4,28 @@
 
 #![cfg(unix)]
 
-mod crashes;
-mod isolation;
-mod organisation;
-mod parity;
-mod story;
-
 /// Each test on both servers.
-#[macro_export]
 macro_rules! on_both {
     ($($name:ident),* $(,)?) => {
         mod postgres_15 {
             $(#[test] fn $name() {
-                if let Some(org) = $crate::organisation::Organisation::on(testkit::postgres::Version::Fifteen) {
+                if let Some(org) = crate::organisation::Organisation::on(testkit::postgres::Version::Fifteen) {
                     super::$name(org);
                 }
             })*
         }
         mod postgres_18 {
             $(#[test] fn $name() {
-                if let Some(org) = $crate::organisation::Organisation::on(testkit::postgres::Version::Eighteen) {
+                if let Some(org) = crate::organisation::Organisation::on(testkit::postgres::Version::Eighteen) {
                     super::$name(org);
                 }
             })*
         }
     };
 }
+
+mod crashes;
+mod isolation;
+mod organisation;
+mod parity;
+mod story;
