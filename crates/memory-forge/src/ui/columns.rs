@@ -18,7 +18,7 @@ pub(crate) fn folded(text: &str, columns: usize) -> String {
 }
 
 fn folded_line(line: &str, columns: usize) -> String {
-    let indent = hanging(line);
+    let indent = hanging(line, columns);
     let mut out = String::new();
     let mut used = 0;
     for piece in line.split_inclusive(' ') {
@@ -41,17 +41,26 @@ fn folded_line(line: &str, columns: usize) -> String {
     out
 }
 
-/// Where the second line of a long one begins.
-fn hanging(line: &str) -> usize {
+/// Where the second line of a long one begins: in the last column of a table
+/// that leaves it half of the room, else behind the sign of a list.
+fn hanging(line: &str, columns: usize) -> usize {
     const SIGNS: [&str; 7] = ["-", "✓", "✗", "⚠", "→", "+", "*"];
     let plain = anstream::adapter::strip_str(line).to_string();
     let text = plain.trim_start_matches(' ');
     let before = plain.len() - text.len();
     let first = text.split(' ').next().unwrap_or_default();
-    match before == 0 || SIGNS.contains(&first) {
+    let list = match before == 0 || SIGNS.contains(&first) {
         true => before + 2,
         false => before,
-    }
+    };
+    let gaps = plain.match_indices("  ").map(|(at, _)| at + 2);
+    let cells = gaps.filter(|at| *at > before && !plain[*at..].starts_with(' '));
+    let cell = cells
+        .map(|at| columns_of(&plain[..at]))
+        .filter(|at| at * 2 <= columns)
+        .last();
+    let longest = text.split(' ').map(columns_of).max().unwrap_or(0);
+    cell.filter(|at| at + longest <= columns).unwrap_or(list)
 }
 
 /// The columns that a text takes on a terminal, without its styles.
@@ -94,6 +103,11 @@ mod tests {
     fn long_lines_are_folded_between_words() {
         let check = |text, columns, expect| assert_eq!(folded(text, columns), expect);
         check("short", 10, "short");
+        check(
+            "  217  find  One two three four",
+            26,
+            "  217  find  One two three\n             four",
+        );
         check(
             "a/path.md  A heading here",
             16,
