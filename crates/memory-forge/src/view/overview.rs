@@ -2,7 +2,7 @@
 
 use forge::audit::{self, AuditOptions, Client, Level, Origin, Report, View};
 use forge::tokens::Tokenizer;
-use forge::workspace::{RelPath, git};
+use forge::workspace::{PRIVATE, RelPath, git};
 use serde_json::{Value, json};
 
 use super::{Eyes, Given, Refused, Told, Visit, clean};
@@ -107,9 +107,13 @@ pub(super) fn reports(visit: &Visit) -> Vec<Report> {
                 .items
                 .retain(|item| item.origin == Origin::Project && !private(&item.path));
             let inside = |file: &str| !file.starts_with(['/', '~']);
-            report
-                .findings
-                .retain(|finding| inside(&finding.file) && !private(&finding.file));
+            // A private file may also be the reason for a finding elsewhere.
+            report.findings.retain(|it| {
+                let told = [Some(&it.message), it.advice.as_ref()];
+                let speaks = |text: &String| text.contains(PRIVATE);
+                let speaks = told.into_iter().flatten().any(speaks);
+                inside(&it.file) && !private(&it.file) && !speaks
+            });
         }
     }
     reports
