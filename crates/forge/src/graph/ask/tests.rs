@@ -195,7 +195,11 @@ fn a_task_keeps_its_id_when_it_moves_and_when_it_is_done() {
     assert_eq!(id("### Next\n- [ ] Ship the ovens [estimate:: 2]\n"), one);
     assert_eq!(id("### Next\n- [ ] Other words ^ship-the-ovens\n"), one);
     let twice = id("### Next\n- [ ] A\n- [ ] a\n- [ ] …\n");
-    assert_eq!(twice[1..], ["task:a", "task:a#2"], "words without letters have a sum");
+    assert_eq!(
+        twice[1..],
+        ["task:a", "task:a#2"],
+        "words without letters have a sum"
+    );
 }
 
 /// A graph of tasks whose links are given.
