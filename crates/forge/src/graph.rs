@@ -14,7 +14,6 @@ use crate::workspace::{RelPath, Role};
 pub mod ask;
 mod critical;
 mod export;
-mod fields;
 mod ids;
 mod markdown;
 mod pull;

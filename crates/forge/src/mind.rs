@@ -21,6 +21,7 @@ mod briefing;
 mod checkpoint;
 mod compress;
 mod decisions;
+pub(crate) mod fields;
 mod health;
 mod ideas;
 mod layout;

@@ -224,6 +224,8 @@ fn started(plan: impl Fn(&Path, u16) -> Plan) -> BoltServer {
             std::thread::sleep(Duration::from_millis(100));
         }
         log = std::fs::read_to_string(folder.join("said")).unwrap_or_default();
+        drop(child.stdin.take());
+        let _ = child.wait();
     }
     panic!("the server ended three times:\n{log}");
 }

@@ -156,8 +156,8 @@ fn tokens(text: &str) -> Result<Vec<&str>, &'static str> {
     while let Some(first) = rest.chars().next() {
         let length = if rest.starts_with("//") {
             rest.find(['\n', '\r']).unwrap_or(rest.len())
-        } else if rest.starts_with("/*") {
-            2 + rest[2..].find("*/").ok_or("/*")? + 2
+        } else if let Some(comment) = rest.strip_prefix("/*") {
+            comment.find("*/").ok_or("/*")? + 4
         } else if first == '\'' || first == '"' {
             quoted(rest, first).ok_or("'")?
         } else if first == '`' {

@@ -2,11 +2,11 @@
 
 use std::collections::HashMap;
 
-use super::fields::{self, Fields};
 use super::ids::{Once, slug};
 use super::{Builder, EdgeKind, Graph, Kind, Node, Work};
 use crate::document;
 use crate::links::{Vault, fold, name_in, naming_key};
+use crate::mind::fields::{self, Fields};
 use crate::mind::{Bucket, Mind, TaskEntry};
 
 impl Graph {

@@ -7,6 +7,7 @@ use std::ops::Range;
 use jiff::Timestamp;
 use jiff::civil::Date;
 
+use super::fields::Fields;
 use super::values::{self, apply, edited, is_unset, marker, plain};
 use super::{Error, File, Layout, Mind, outline};
 use crate::document::{self, Document, Edit, day_of, inert_line};
@@ -214,8 +215,9 @@ fn pick<'a>(progress: &'a Progress, wanted: &str) -> Result<&'a TaskEntry, Error
             .collect()
     };
     let lower = wanted.to_lowercase();
-    let filters: [&dyn Fn(&str) -> bool; 3] = [
+    let filters: [&dyn Fn(&str) -> bool; 4] = [
         &|text| text == wanted,
+        &|text| Fields::read(text).text == wanted,
         &|text| text.to_lowercase() == lower,
         &|text| text.to_lowercase().contains(&lower),
     ];

@@ -104,7 +104,7 @@ pub struct GraphConfig {
     pub url: String,
     pub user: String,
     pub database: String,
-    pub authority: String,
+    pub authority: Option<RelPath>,
     pub tenant: String,
     pub workspace: String,
 }
@@ -417,7 +417,7 @@ impl Default for GraphConfig {
             url: String::new(),
             user: "neo4j".to_string(),
             database: String::new(),
-            authority: String::new(),
+            authority: None,
             tenant: "default".to_string(),
             workspace: String::new(),
         }

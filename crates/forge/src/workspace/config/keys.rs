@@ -237,14 +237,22 @@ macro_rules! text {
     };
 }
 
-/// A file that everyone gets is no place for a password.
-fn no_user(url: &str) -> Option<&'static str> {
-    let after = url.split_once("://").map_or(url, |it| it.1);
+/// A file that everyone gets is no place for a password, and names no other
+/// kind of server.
+fn bolt_address(url: &str) -> Option<&'static str> {
+    let Some((scheme, after)) = url.split_once("://") else {
+        return (!url.is_empty()).then_some("has no `bolt://` or `bolt+s://` in front");
+    };
     let authority = after.split(['/', '?']).next().unwrap_or(after);
-    authority.contains('@').then_some(
-        "names a user and is not used: take that out, and give `MEMORY_FORGE_GRAPH_USER` and \
-         `MEMORY_FORGE_GRAPH_PASSWORD`",
-    )
+    if authority.contains('@') {
+        return Some(
+            "names a user and is not used: take that out, and give `MEMORY_FORGE_GRAPH_USER` and \
+             `MEMORY_FORGE_GRAPH_PASSWORD`",
+        );
+    }
+    let known = matches!(scheme, "bolt" | "bolt+s" | "neo4j" | "neo4j+s");
+    let plain = url.len() <= 500 && !url.chars().any(|c| c.is_control() || c.is_whitespace());
+    (!known || !plain).then_some("is no address of `bolt`, `bolt+s`, `neo4j` or `neo4j+s`")
 }
 
 fn no_password(url: &str) -> Option<&'static str> {
@@ -261,11 +269,6 @@ fn plain_name(name: &str) -> Option<&'static str> {
     let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
     let bad = name.len() > 60 || !name.chars().all(fits) || name.starts_with('.');
     bad.then_some("must be at most 60 letters, digits, `-`, `_` and `.`, not beginning with `.`")
-}
-
-fn one_line(text: &str) -> Option<&'static str> {
-    let bad = text.len() > 500 || text.chars().any(char::is_control);
-    bad.then_some("must be one line of at most 500 bytes")
 }
 
 const MANY: u64 = 1_000_000;
@@ -446,30 +449,37 @@ pub(super) static KEYS: &[Key] = &[
         "graph.url",
         graph.url,
         "a bolt:// or bolt+s:// address without a user",
-        no_user,
+        bolt_address,
         "The graph server, such as `bolt+s://graph.example.org:7687`."
     ),
     text!(
         "graph.user",
         graph.user,
         "a name",
-        one_line,
+        plain_name,
         "Who asks the graph server."
     ),
     text!(
         "graph.database",
         graph.database,
         "a name",
-        one_line,
+        plain_name,
         "The database on the graph server; empty is the server's default."
     ),
-    text!(
-        "graph.authority",
-        graph.authority,
-        "a path",
-        one_line,
-        "A PEM file with the certificate that the graph server's own is signed by."
-    ),
+    Key {
+        name: "graph.authority",
+        about: "A PEM file with the certificate that the graph server's own is signed by.",
+        old_name: None,
+        kind: Kind::File {
+            get: |c| {
+                c.graph
+                    .authority
+                    .as_ref()
+                    .map_or_else(String::new, |it| it.to_string())
+            },
+            set: |c, file| c.graph.authority = file,
+        },
+    },
     text!(
         "graph.tenant",
         graph.tenant,

@@ -93,9 +93,8 @@ pub(super) fn connect(
             .hint("Set `MEMORY_FORGE_GRAPH_URL`, or `url` below `[graph]` in `memory-forge.toml`")
             .hint("`graph ask --engine embedded` needs no server")
     })?;
-    // A file of the workspace where it is not elsewhere.
-    let authority = or_else(&given.authority, &config.authority);
-    let authority = authority.map(|it| workspace.root().join(PathBuf::from(it)));
+    let inside = config.authority.as_ref().map(|it| workspace.absolute(it));
+    let authority = given.authority.as_ref().map(PathBuf::from).or(inside);
     let address = Address {
         url,
         user: or_else(&given.user, &config.user).unwrap_or_default(),

@@ -17,16 +17,16 @@ const KNOWN: [&str; 8] = [
 
 /// A task without its fields, and the fields.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Fields {
-    pub(super) text: String,
+pub(crate) struct Fields {
+    pub(crate) text: String,
     /// `^id` at the end of the line.
-    pub(super) id: Option<String>,
+    pub(crate) id: Option<String>,
     /// Keys in lower case with dashes, in text order.
-    pub(super) values: Vec<(String, String)>,
+    pub(crate) values: Vec<(String, String)>,
 }
 
 impl Fields {
-    pub(super) fn read(line: &str) -> Fields {
+    pub(crate) fn read(line: &str) -> Fields {
         let mut fields = Fields::default();
         let mut text = String::with_capacity(line.len());
         let mut rest = line;
@@ -59,7 +59,7 @@ impl Fields {
         fields
     }
 
-    pub(super) fn get(&self, key: &str) -> Option<&str> {
+    pub(crate) fn get(&self, key: &str) -> Option<&str> {
         let found = self.values.iter().find(|(name, _)| name == key);
         found.map(|(_, value)| value.as_str())
     }
@@ -93,7 +93,7 @@ fn field(text: &str) -> Option<(String, &str, usize)> {
 }
 
 /// The names in a value: links, or words between commas.
-pub(super) fn names(value: &str) -> Vec<&str> {
+pub(crate) fn names(value: &str) -> Vec<&str> {
     let mut names = Vec::new();
     let mut depth = 0usize;
     let mut start = 0;
