@@ -6,8 +6,8 @@ use std::collections::{HashMap, HashSet};
 
 use forge::index::terms::fold;
 use forge::index::{
-    self, Holding, Kind, MOST_READ, Packed, Passage, Passages, Shelf, Standing, TermMatch,
-    TextHits, Words, bm25, idf,
+    self, Holding, Kind, Packed, Passage, Passages, Shelf, Standing, TermMatch, TextHits, Words,
+    bm25, idf,
 };
 use forge::recall::{Ask, Candidates, MOST_LITERAL, Mode, Source, Wanted, literals};
 use tokio_postgres::Row;
@@ -460,7 +460,6 @@ impl Source for Search<'_> {
             let seen = self.seen.borrow();
             let (words, average) = (wanted.question.words(), seen.average);
             let text: &mut TextHits = &mut found.text;
-            debug_assert!(text.hits.len().min(MOST_READ) <= seen.texts.len() + MOST_READ);
             index::reread(&OfAnswer(&seen), &words, &seen.weights, average, text)?;
         }
         for string in literals(wanted.question, &found.text, wanted.mode) {

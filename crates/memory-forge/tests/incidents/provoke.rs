@@ -171,6 +171,7 @@ pub(crate) const COMMANDS: &[(&str, i32)] = &[
     ("graph|check", 0),
     ("graph|export|--format|json", 0),
     ("graph|write", 0),
+    ("engine|push|--tenant|acme|--dry-run", 0),
     ("manifest|show", 0),
     ("manifest|refresh", 0),
     ("domain|list", 0),
