@@ -255,13 +255,22 @@ fn bolt_address(url: &str) -> Option<&'static str> {
     (!known || !plain).then_some("is no address of `bolt`, `bolt+s`, `neo4j` or `neo4j+s`")
 }
 
-fn no_password(url: &str) -> Option<&'static str> {
-    let after = url.split_once("://").map_or(url, |it| it.1);
+/// As for the graph; whom to log in as may stand there.
+fn postgres_without_password(url: &str) -> Option<&'static str> {
+    if url.is_empty() {
+        return None;
+    }
+    let schemes = ["postgres://", "postgresql://"];
+    let Some(after) = schemes.iter().find_map(|it| url.strip_prefix(it)) else {
+        return Some("has no `postgres://` in front");
+    };
     let authority = after.split(['/', '?']).next().unwrap_or(after);
     let user = authority.rsplit_once('@').map(|it| it.0);
     let lower = url.to_ascii_lowercase();
-    (user.is_some_and(|it| it.contains(':')) || lower.contains("password="))
-        .then_some("holds a password and is not used: take it out, and give it as `PGPASSWORD` or in `MEMORY_FORGE_ENGINE_URL`")
+    (user.is_some_and(|it| it.contains(':')) || lower.contains("password=")).then_some(
+        "holds a password and is not used: take it out, and give it as `PGPASSWORD` or in \
+         `MEMORY_FORGE_ENGINE_URL`",
+    )
 }
 
 /// Names that stand in policies, paths and lists.
@@ -338,14 +347,14 @@ pub(super) static KEYS: &[Key] = &[
         "engine.url",
         engine.url,
         "a postgres:// address without a password",
-        no_password,
+        postgres_without_password,
         "Where the index lies that many workspaces share."
     ),
     text!(
         "engine.replica",
         engine.replica,
         "a postgres:// address without a password",
-        no_password,
+        postgres_without_password,
         "A copy of it that only reads, for searches."
     ),
     text!(
