@@ -59,7 +59,7 @@ fn hanging(line: &str, columns: usize) -> usize {
     let cell = cells
         .map(|(at, _)| columns_of(&plain[..at]))
         .filter(|at| at * 2 <= columns)
-        .last();
+        .next_back();
     let longest = text.split(' ').map(columns_of).max().unwrap_or(0);
     cell.filter(|at| at + longest <= columns).unwrap_or(list)
 }
