@@ -53,12 +53,13 @@ fn hanging(line: &str, columns: usize) -> usize {
         true => before + 2,
         false => before,
     };
-    let gaps = plain.match_indices("  ").map(|(at, _)| at + 2);
-    let cells = gaps.filter(|at| *at > before && !plain[*at..].starts_with(' '));
+    let cells = plain
+        .char_indices()
+        .filter(|(at, c)| *at > before && *c != ' ' && plain[..*at].ends_with("  "));
     let cell = cells
-        .map(|at| columns_of(&plain[..at]))
+        .map(|(at, _)| columns_of(&plain[..at]))
         .filter(|at| at * 2 <= columns)
-        .last();
+        .next_back();
     let longest = text.split(' ').map(columns_of).max().unwrap_or(0);
     cell.filter(|at| at + longest <= columns).unwrap_or(list)
 }
@@ -104,9 +105,9 @@ mod tests {
         let check = |text, columns, expect| assert_eq!(folded(text, columns), expect);
         check("short", 10, "short");
         check(
-            "  217  find  One two three four",
-            26,
-            "  217  find  One two three\n             four",
+            "  217  find   One two three four",
+            28,
+            "  217  find   One two three\n              four",
         );
         check(
             "a/path.md  A heading here",
