@@ -177,9 +177,9 @@ impl<F: Fn(Asked) -> Reply + Send + Sync + 'static> Door<F> {
     }
 
     async fn admitted(&self, request: Request<Incoming>) -> Answer {
-        let method = match request.method() {
-            &hyper::Method::GET => Method::Get,
-            &hyper::Method::POST => Method::Post,
+        let method = match *request.method() {
+            hyper::Method::GET => Method::Get,
+            hyper::Method::POST => Method::Post,
             _ => return refusal(StatusCode::METHOD_NOT_ALLOWED, "Only GET and POST"),
         };
         let Some(name) = request.uri().path().strip_prefix(DATA).map(str::to_owned) else {

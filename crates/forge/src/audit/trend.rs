@@ -115,7 +115,7 @@ mod tests {
         );
         files.git_init();
         files.commit("first");
-        files.write("CLAUDE.md", &"Be brief, and be kind.\n".repeat(20));
+        files.write("CLAUDE.md", "Be brief, and be kind.\n".repeat(20));
         files.write("knowledge/b.md", "# B\n");
         files.commit("second");
         let workspace = Workspace::open(files.root()).expect("it is a folder");
