@@ -45,6 +45,9 @@ pub type Unread = Box<dyn std::error::Error + Send + Sync>;
 /// Passages that are sent together.
 const BATCH: usize = 100;
 
+/// Terms that are counted before they are sent.
+const MOST_COUNTED: usize = 100_000;
+
 /// Others who push the same workspace wait here, until the transaction ends.
 pub(super) async fn lock(client: &Client, tenant: &str, workspace: &str) -> Result<(), Error> {
     let name = format!("mf:{tenant}/{workspace}");
@@ -103,6 +106,9 @@ struct Work<'a> {
     commit: Option<String>,
     edges_hash: String,
     holding: Holding,
+    /// Passages that hold a term and are not counted there yet. A row for each
+    /// term and document would leave as many dead ones behind.
+    counted: BTreeMap<i32, (String, i64)>,
     /// Documents, passages, passages with a vector and terms that came and went.
     change: [i64; 4],
     /// The statement for a whole batch.
@@ -179,6 +185,7 @@ impl<'a> Work<'a> {
             commit: row.get(2),
             edges_hash: row.get(3),
             holding: Holding::default(),
+            counted: BTreeMap::new(),
             change: [0; 4],
             insert: None,
         };
@@ -291,6 +298,7 @@ impl<'a> Work<'a> {
             }
         }
         self.chunks(rows).await?;
+        self.terms().await?;
         let edges_changed = self.edges(push.edges).await?;
         let commit_changed = push.commit.is_some() && push.commit != self.commit.as_deref();
         let changed = done.added + done.changed + done.removed > 0;
@@ -393,7 +401,6 @@ impl<'a> Work<'a> {
             .await?;
         self.change[0] += 1;
         let names = format!("{} {}", put.title, put.names);
-        let mut counted: BTreeMap<i32, (String, i64)> = BTreeMap::new();
         let chunks = put.chunks.into_iter().zip(it.vectors).zip(ids);
         for (ordinal, ((chunk, vector), id)) in chunks.enumerate() {
             let headings = chunk.headings.join("\n");
@@ -405,7 +412,7 @@ impl<'a> Work<'a> {
                 let h = number(&term);
                 *freqs.entry(h).or_default() += held.frequency() as i64;
                 if seen.insert(h) {
-                    counted.entry(h).or_insert((term, 0)).1 += 1;
+                    self.counted.entry(h).or_insert((term, 0)).1 += 1;
                 }
             }
             let words = self.bm25.then(|| {
@@ -437,6 +444,15 @@ impl<'a> Work<'a> {
                 vec: vector.as_ref().map(HalfVec::of),
             });
         }
+        match self.counted.len() > MOST_COUNTED {
+            true => self.terms().await,
+            false => Ok(()),
+        }
+    }
+
+    /// Adds what was counted to the counts there.
+    async fn terms(&mut self) -> Result<(), Error> {
+        let counted = std::mem::take(&mut self.counted);
         let hs: Vec<i32> = counted.keys().copied().collect();
         let ns: Vec<i64> = counted.values().map(|it| it.1).collect();
         let terms: Vec<&str> = counted.values().map(|it| it.0.as_str()).collect();
