@@ -56,10 +56,8 @@ fn hanging(line: &str, columns: usize) -> usize {
     let cells = plain
         .char_indices()
         .filter(|(at, c)| *at > before && *c != ' ' && plain[..*at].ends_with("  "));
-    let cell = cells
-        .map(|(at, _)| columns_of(&plain[..at]))
-        .filter(|at| at * 2 <= columns)
-        .next_back();
+    let mut cells = cells.map(|(at, _)| columns_of(&plain[..at]));
+    let cell = cells.rfind(|at| at * 2 <= columns);
     let longest = text.split(' ').map(columns_of).max().unwrap_or(0);
     cell.filter(|at| at + longest <= columns).unwrap_or(list)
 }
