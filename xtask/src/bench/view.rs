@@ -62,7 +62,8 @@ pub(crate) fn run(rest: &[&str]) -> Result<()> {
     let start = Instant::now();
     let server = Server::start(&binary, &root)?;
     println!("  start of the server            {:8.0} ms", ms(start));
-    let browser = Browser::of(Path::new("chromium"), Path::new("chromedriver"), 1280, 900);
+    let beside = crate::target().join("tmp").display().to_string();
+    let browser = Browser::start(&beside, 1280, 900).context("Run `scripts/browser.sh` first")?;
     let mut paints = Vec::new();
     let mut shown = Vec::new();
     for _ in 0..runs {
