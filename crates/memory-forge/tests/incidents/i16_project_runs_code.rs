@@ -268,9 +268,9 @@ fn no_file_of_a_project_names_a_program() {
 }
 
 /// What a cloned `memory-forge.toml` can say: numbers within limits, words of a
-/// list, where in the workspace a model lies, and which server a team shares. No
-/// other key takes a text of one's own, so none can name a program, a path
-/// outside or an address; and see below for servers.
+/// list, plain names, where in the workspace a file lies, and which server the
+/// commands about one ask. No key takes another text of one's own, so none can
+/// name a program, a path outside or any other address.
 #[test]
 fn no_setting_can_name_a_program_a_path_or_an_address() {
     let reference = parsed(&ws("").run(&["config", "--json"]));
