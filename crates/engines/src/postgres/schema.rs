@@ -160,16 +160,16 @@ impl Engine {
                     done.replaced = Some(known.version);
                 }
             }
-            if before.is_none() || done.replaced.is_some() {
-                create(client, model, dimensions, &mut done).await?;
-            } else {
-                let known = before.as_ref().expect("it was looked at");
-                done.bm25 = known.bm25;
-                if known.model != format!("{model}/{dimensions}") {
-                    done.notes.push(format!(
-                        "The vectors there are of the model `{}`; workspaces with another are found by their words",
-                        known.model
-                    ));
+            match before.filter(|_| done.replaced.is_none()) {
+                None => create(client, model, dimensions, &mut done).await?,
+                Some(known) => {
+                    done.bm25 = known.bm25;
+                    if known.model != format!("{model}/{dimensions}") {
+                        done.notes.push(format!(
+                            "The vectors there are of the model `{}`; workspaces with another are found by their words",
+                            known.model
+                        ));
+                    }
                 }
             }
             partitions(client, &tenant).await?;
