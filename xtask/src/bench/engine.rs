@@ -255,7 +255,7 @@ fn paragraphs(data: &Path) -> Result<Vec<String>> {
         let mut archive = tar::Archive::new(flate2::read::GzDecoder::new(file));
         for entry in archive.entries()? {
             let mut entry = entry?;
-            if !entry.path()?.extension().is_some_and(|it| it == "md") {
+            if entry.path()?.extension().is_none_or(|it| it != "md") {
                 continue;
             }
             let mut text = String::new();
