@@ -33,6 +33,7 @@ pub use config::{
     AuditConfig, Config, ConfigProblem, EngineConfig, ForgetConfig, IndexConfig, KeyDoc,
     MindConfig, SearchConfig, SearchMode, reference,
 };
+pub use disk::is_temp_name;
 pub use identity::{Identity, identity};
 pub use ignore::{IgnoreRule, ignoring};
 pub use lock::Lock;

@@ -978,6 +978,13 @@ pub static READERS: &[(&str, &[&str])] = &[
     ("graph status", &["graph", "status"]),
     ("graph drop", &["graph", "drop", "--yes"]),
     ("graph cypher", &["graph", "cypher", "RETURN 1"]),
+    ("engine init", &["engine", "init"]),
+    ("engine push", &["engine", "push"]),
+    ("engine search", &["engine", "search", "seeds"]),
+    ("engine status", &["engine", "status"]),
+    ("engine drop", &["engine", "drop", "--yes"]),
+    // Files come from a server, in one change like any other.
+    ("engine pull", &["engine", "pull", "billing"]),
     ("manifest show", &["manifest", "show"]),
     ("domain list", &["domain", "list"]),
     ("status", &["status"]),

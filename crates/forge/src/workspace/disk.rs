@@ -334,7 +334,8 @@ impl Temp {
     }
 }
 
-pub(super) fn is_temp_name(name: &OsStr) -> bool {
+/// Whether a file of that name is what a write leaves that was cut off.
+pub fn is_temp_name(name: &OsStr) -> bool {
     let name = name.as_encoded_bytes();
     name.starts_with(TEMP_PREFIX.as_bytes()) && name.ends_with(TEMP_SUFFIX.as_bytes())
 }

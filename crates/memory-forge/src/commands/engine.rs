@@ -29,7 +29,8 @@ Examples:
   memory-forge engine push                                       Publish this workspace
   memory-forge engine search retry policy                        Ask the organisation
   memory-forge engine pull billing                               Read another workspace
-  memory-forge engine status                                     What is there")]
+  memory-forge engine status                                     What is there
+  memory-forge engine drop                                       Take this workspace out of it")]
 pub(crate) struct EngineArgs {
     /// The organisation; by default `engine.tenant` of the configuration
     #[arg(long, global = true, value_name = "NAME")]

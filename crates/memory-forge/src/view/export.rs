@@ -6,7 +6,9 @@ use std::path::Path;
 use std::sync::Mutex;
 
 use forge::document::html;
-use forge::workspace::{Backup, OutsideChange, OutsideFile, Workspace, change_outside};
+use forge::workspace::{
+    Backup, OutsideChange, OutsideFile, Workspace, change_outside, is_temp_name,
+};
 use serde_json::{Map, Value};
 use serve::{Asked, Method};
 
@@ -183,7 +185,8 @@ fn images_in(html: &str) -> Vec<String> {
 
 fn refuse_foreign(folder: &Path, index: &OutsideFile) -> Result<(), CommandError> {
     let entries = match std::fs::read_dir(folder) {
-        Ok(mut entries) => entries.next().is_some(),
+        // One that was cut off at its first file left only that file's beginning.
+        Ok(mut entries) => entries.any(|it| !it.is_ok_and(|it| is_temp_name(&it.file_name()))),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => false,
         Err(error) => {
             let message = format!("Cannot look into `{}`: {error}", folder.display());

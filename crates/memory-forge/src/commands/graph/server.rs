@@ -30,6 +30,9 @@ pub(super) struct PushArgs {
 }
 
 #[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  memory-forge graph status --json")]
 pub(super) struct StatusArgs {
     /// Print the result as JSON
     #[arg(long)]
