@@ -250,7 +250,7 @@ impl Trial {
                 .any(|it| it.files.get(name) == Some(bytes));
             let passing = self.scenario.on_its_way.contains(&name.as_str());
             ensure!(
-                known || passing || is_of_machine(name) || is_left_over(name) || name == GRAPH,
+                known || passing || is_of_machine(name) || is_left_over(name) || is_drawn(name),
                 "`{name}` is neither as before nor as after"
             );
         }
@@ -272,8 +272,10 @@ impl Trial {
             !name.ends_with(".memory-forge-backup") || self.after.files.contains_key(name)
         });
         // Drawn anew from whatever is there, the restart's own note included.
-        if let Some(graph) = self.after.files.get(GRAPH) {
-            files.insert(GRAPH.to_owned(), graph.clone());
+        for name in DRAWN {
+            if let Some(drawn) = self.after.files.get(name) {
+                files.insert(name.to_owned(), drawn.clone());
+            }
         }
         let left: Vec<&String> = files.keys().filter(|it| is_left_over(it)).collect();
         ensure!(left.is_empty(), "left behind: {left:?} by {output}");
@@ -451,7 +453,12 @@ fn ranked(results: &serde_json::Value) -> String {
     lines.concat()
 }
 
-const GRAPH: &str = "ws/memory/.graph.md";
+/// Files that tell of all the others, the restart's own note included.
+const DRAWN: [&str; 2] = ["ws/memory/.graph.md", "ws/site/data.js"];
+
+fn is_drawn(name: &str) -> bool {
+    DRAWN.contains(&name)
+}
 
 /// A write that no scenario makes.
 const WRITE: &[&str] = &[

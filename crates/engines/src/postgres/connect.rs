@@ -86,7 +86,7 @@ impl Target {
         let by_file = by_user.is_none() && !config.get_hosts().is_empty();
         if config.get_hosts().is_empty() {
             let host = env(&environment.host).ok_or_else(|| {
-                Error::usage(
+                Error::failure(
                     "There is no shared index configured",
                     "Set `engine.url` in `memory-forge.toml`, or `MEMORY_FORGE_ENGINE_URL`, to `postgres://host/database`",
                 )

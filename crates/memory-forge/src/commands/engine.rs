@@ -184,7 +184,7 @@ fn tenant(workspace: &Workspace, flag: Option<&str>) -> Result<String, CommandEr
         set.map_err(|problem| CommandError::usage(problem.to_string()))?;
     }
     match config.engine.tenant.is_empty() {
-        true => Err(CommandError::usage("It is not said whose index is meant")
+        true => Err(CommandError::failure("It is not said whose index is meant")
             .hint("Set `engine.tenant` in `memory-forge.toml` to the name of your organisation")),
         false => Ok(config.engine.tenant),
     }
