@@ -12,7 +12,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::disk::{Like, Op, Placing, Temp};
+use super::disk::{Like, Op, Placing, Temp, is_temp_name};
 use super::held::Held;
 use super::undo::Journal;
 use super::{DERIVED, Error, Lock, RelPath, Workspace, into_text};
@@ -445,8 +445,10 @@ impl Workspace {
             let _ = journal.roll_back_after_error(&pending, applied);
             return Err(error);
         }
-        // Old entries that cannot be dropped now are dropped another time.
+        // Old entries that cannot be dropped now are dropped another time, and
+        // so is what others left beside them.
         let _ = journal.prune();
+        let _ = self.sweep_derived();
         Ok(Receipt {
             id: Some(pending.id),
             files: plan.files.into_iter().map(|file| file.path).collect(),
@@ -628,12 +630,30 @@ impl Workspace {
         Ok(files)
     }
 
+    /// What a write of a derived file left that was cut off. Others may be
+    /// writing one at this moment, so it takes their lock, without waiting for
+    /// it, and only where there is something to take away.
+    fn sweep_derived(&self) -> Result<(), Error> {
+        let dir = self.derived();
+        let io = |e| Error::io("remove", &dir, e);
+        let mut entries = fs::read_dir(&dir).map_err(io)?;
+        if entries.any(|it| it.is_ok_and(|it| is_temp_name(&it.file_name()))) {
+            let _lock = self.lock_derived_within(Duration::ZERO)?;
+            self.disk.sweep(&dir, Temp::Change).map_err(io)?;
+        }
+        Ok(())
+    }
+
     fn lock_derived(&self) -> Result<Lock, Error> {
+        self.lock_derived_within(self.lock_wait)
+    }
+
+    fn lock_derived_within(&self, wait: Duration) -> Result<Lock, Error> {
         let path: PathBuf = self.derived().join("derived.lock");
         self.disk
             .step(Op::Lock, &path)
             .map_err(|e| Error::io("lock", &path, e))?;
-        Lock::take(&path, "`.memory-forge`", self.lock_wait)
+        Lock::take(&path, "`.memory-forge`", wait)
     }
 }
 

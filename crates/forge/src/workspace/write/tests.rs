@@ -573,6 +573,27 @@ fn the_mode_of_a_file_is_kept() {
 }
 
 #[test]
+fn what_a_derived_write_left_goes_with_the_next_change() {
+    let (dir, workspace) = workspace();
+    workspace.write_derived("manifest.json", b"{}").unwrap();
+    let left = dir.path().join(DERIVED).join(".memory-forge-Ab12Cd.tmp");
+    fs::write(&left, "{").unwrap();
+    let note = |text: &str| {
+        workspace.change("Note", now(), |change| {
+            change.write(&rel("knowledge/a.md"), text);
+            Ok(())
+        })
+    };
+    // Not while somebody may be writing it.
+    let lock = workspace.lock_derived().unwrap();
+    note("one\n").unwrap();
+    assert!(left.exists());
+    drop(lock);
+    note("two\n").unwrap();
+    assert!(!left.exists());
+}
+
+#[test]
 fn derived_files_are_written_whole() {
     let (dir, workspace) = workspace();
     workspace.write_derived("manifest.json", b"{}").unwrap();
