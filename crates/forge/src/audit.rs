@@ -75,12 +75,7 @@ struct Shared<'a> {
 impl<'a> Shared<'a> {
     fn gather(workspace: &'a Workspace, options: &AuditOptions<'a>) -> Shared<'a> {
         let reader = Reader::new(workspace, options.home);
-        let judge = workspace
-            .config()
-            .audit
-            .tokenizer
-            .parse()
-            .unwrap_or_default();
+        let judge = workspace.config().audit.tokenizer;
         let mut findings = Vec::new();
         for problem in reader.problems() {
             let message = format!("`{}` {}", problem.path, problem.message);

@@ -5,6 +5,7 @@
 //! pattern tried, anchored and within a bounded window, so that the time is
 //! linear in the text. What looks like a placeholder is left alone.
 
+pub(crate) mod hints;
 mod rules;
 #[cfg(test)]
 mod tests;

@@ -22,7 +22,7 @@ use rmcp::transport::streamable_http_server::session::local::{LocalSessionManage
 use rmcp::transport::streamable_http_server::session::{SessionId, SessionManager};
 use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{Semaphore, watch};
+use tokio::sync::{Semaphore, oneshot, watch};
 use tokio::task::JoinSet;
 
 use crate::{Error, MAX_MESSAGE, log};
@@ -73,17 +73,9 @@ where
     F: Fn() -> H + Send + Sync + 'static,
     H: ServerHandler,
 {
-    if options.token.is_empty() {
-        return Err(Error::NoToken);
-    }
-    let stop = crate::ends::watch(false).map_err(Error::Start)?;
-    let runtime = crate::runtime()?;
-    let served = runtime.block_on(async {
-        let port = options.port;
-        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).await;
-        let listener = listener.map_err(|source| Error::Bind { port, source })?;
-        ready(listener.local_addr().map_err(Error::Start)?);
-        let door = Arc::new(Door::new(make, options.token));
+    let HttpOptions { port, token } = options;
+    on_loopback(port, &token, ready, async |listener, _, stop| {
+        let door = Arc::new(Door::new(make, token.clone()));
         let answer = {
             let door = door.clone();
             move |request| {
@@ -92,6 +84,28 @@ where
             }
         };
         serve(listener, answer, stop, door.end()).await;
+    })
+}
+
+/// Takes the port, tells `ready` the address, and has `serving` do the rest
+/// until its last argument says so.
+pub(crate) fn on_loopback(
+    port: u16,
+    token: &str,
+    ready: impl FnOnce(SocketAddr),
+    serving: impl AsyncFnOnce(TcpListener, SocketAddr, oneshot::Receiver<()>),
+) -> Result<(), Error> {
+    if token.is_empty() {
+        return Err(Error::NoToken);
+    }
+    let stop = crate::ends::watch(false).map_err(Error::Start)?;
+    let runtime = crate::runtime()?;
+    let served = runtime.block_on(async {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).await;
+        let listener = listener.map_err(|source| Error::Bind { port, source })?;
+        let address = listener.local_addr().map_err(Error::Start)?;
+        ready(address);
+        serving(listener, address, stop).await;
         Ok(())
     });
     runtime.shutdown_background();

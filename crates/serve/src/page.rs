@@ -4,18 +4,17 @@
 //! one port to all others.
 
 use std::borrow::Cow;
-use std::net::{Ipv4Addr, SocketAddr};
+use std::net::SocketAddr;
 use std::sync::Arc;
 
 use http_body_util::{BodyExt, Full, Limited};
 use hyper::body::{Bytes, Incoming};
 use hyper::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, ORIGIN, WWW_AUTHENTICATE};
 use hyper::{Request, StatusCode};
-use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
 
 use crate::Error;
-use crate::http::{Answer, announced_too_long, not_loopback, refusal, serve, shows};
+use crate::http::{Answer, announced_too_long, not_loopback, on_loopback, refusal, serve, shows};
 
 /// The longest text that a page may send: a document, as JSON.
 const MAX_BODY: usize = 8_000_000;
@@ -101,19 +100,10 @@ pub fn page<F>(
 where
     F: Fn(Asked) -> Reply + Send + Sync + 'static,
 {
-    if options.token.is_empty() {
-        return Err(Error::NoToken);
-    }
-    let stop = crate::ends::watch(false).map_err(Error::Start)?;
-    let runtime = crate::runtime()?;
-    let served = runtime.block_on(async {
-        let port = options.port;
-        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).await;
-        let listener = listener.map_err(|source| Error::Bind { port, source })?;
-        let address = listener.local_addr().map_err(Error::Start)?;
-        ready(address);
+    let PageOptions { port, token } = options;
+    on_loopback(port, &token, ready, async |listener, address, stop| {
         let door = Arc::new(Door {
-            token: options.token,
+            token: token.clone(),
             port: address.port(),
             assets,
             answer: Arc::new(answer),
@@ -124,10 +114,7 @@ where
             async move { door.answer(request).await }
         };
         serve(listener, answer, stop, async {}).await;
-        Ok(())
-    });
-    runtime.shutdown_background();
-    served
+    })
 }
 
 struct Door<F> {

@@ -184,7 +184,7 @@ const OFFICE: &str = "
 ";
 
 /// A workspace of the first format.
-const OLD: &str = "
+pub const OLD: &str = "
     //- _MANIFEST.md
     # Context Routing
     <!-- memex-managed:1.4.0 -->
@@ -203,6 +203,10 @@ const OLD: &str = "
     |---|---|---|
     | Legal | [[legal-index]] |  |
     | People | [[people/_CLOSETS]] |  |
+
+    ## A section of mine
+
+    Stays as it is.
     //- memory/status.md
     # Status
 

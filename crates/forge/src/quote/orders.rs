@@ -7,11 +7,12 @@
 
 use std::borrow::Cow;
 use std::ops::Range;
-use std::sync::{LazyLock, OnceLock};
+use std::sync::LazyLock;
 
-use aho_corasick::{AhoCorasick, MatchKind};
 use regex::Regex;
 use unicode_normalization::UnicodeNormalization;
+
+use crate::secrets::hints::Hints;
 
 /// A place that reads as an order.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -30,16 +31,13 @@ pub struct Order {
 /// Every such place in the order of the text; overlapping ones once.
 pub fn orders(text: &str) -> Vec<Order> {
     let folded = Folded::of(text);
-    let matcher = &*MATCHER;
     let mut found: Vec<(Range<usize>, usize)> = Vec::new();
-    for hit in matcher.hints.find_overlapping_iter(&*folded.text) {
-        let rule = matcher.rule_of[hit.pattern().as_usize()];
-        let start = hit.start();
+    for (rule, start) in HINTS.places(&folded.text) {
         if !begins_a_word(&folded.text, start) {
             continue;
         }
         let window = &folded.text[start..folded.text.floor_char_boundary(start + WINDOW)];
-        let Some(matched) = matcher.pattern(rule).find(window) else {
+        let Some(matched) = pattern(rule).find(window) else {
             continue;
         };
         let span = start..start + matched.end();
@@ -320,40 +318,21 @@ fn begins_a_word(text: &str, start: usize) -> bool {
     !first.is_ascii_alphanumeric() || !before.is_some_and(char::is_alphanumeric)
 }
 
-struct Matcher {
-    hints: AhoCorasick,
-    rule_of: Vec<usize>,
-    /// Made when a hint is first met: hooks have milliseconds.
-    patterns: Vec<OnceLock<Regex>>,
+fn pattern(rule: usize) -> &'static Regex {
+    HINTS.pattern(rule, || RULES[rule].pattern.replace('~', BETWEEN))
 }
 
-impl Matcher {
-    fn pattern(&self, rule: usize) -> &Regex {
-        self.patterns[rule].get_or_init(|| {
-            let pattern = RULES[rule].pattern.replace('~', BETWEEN);
-            Regex::new(&format!(r"\A(?:{pattern})")).expect("the table is tested")
-        })
-    }
-}
-
-static MATCHER: LazyLock<Matcher> = LazyLock::new(|| {
-    let (mut hints, mut rule_of) = (Vec::new(), Vec::new());
-    for (rule, Rule { hints: own, .. }) in RULES.iter().enumerate() {
-        // Words may be apart by more than a space: the first one is looked for.
-        hints.extend(own.iter().map(|hint| match hint.split_once(' ') {
-            Some((first, _)) if first.len() > 1 && hint.starts_with(char::is_alphabetic) => first,
-            _ => *hint,
-        }));
-        rule_of.extend(own.iter().map(|_| rule));
-    }
-    Matcher {
-        hints: AhoCorasick::builder()
-            .match_kind(MatchKind::Standard)
-            .build(hints)
-            .expect("the hints are few and short"),
-        rule_of,
-        patterns: RULES.iter().map(|_| OnceLock::new()).collect(),
-    }
+static HINTS: LazyLock<Hints> = LazyLock::new(|| {
+    // Words may be apart by more than a space: the first one is looked for.
+    let first_word = |hint: &&'static str| match hint.split_once(' ') {
+        Some((first, _)) if first.len() > 1 && hint.starts_with(char::is_alphabetic) => first,
+        _ => *hint,
+    };
+    let rules = RULES.iter();
+    Hints::new(
+        false,
+        rules.map(|it| it.hints.iter().map(first_word).collect()),
+    )
 });
 
 /// A text as it is read aloud: in lower case, without characters that cannot

@@ -3,10 +3,9 @@
 //! wrong gets ignored when it is right.
 
 use std::ops::Range;
-use std::sync::{LazyLock, OnceLock};
+use std::sync::LazyLock;
 
-use aho_corasick::{AhoCorasick, MatchKind};
-use regex::Regex;
+use super::hints::Hints;
 
 pub(super) struct Rule {
     pub(super) name: &'static str,
@@ -294,53 +293,19 @@ const LONG_WINDOW: usize = 16 * 1024;
 /// Bytes of the name before a hint that are looked at.
 const NAME: usize = 32;
 
-struct Matcher {
-    hints: AhoCorasick,
-    /// The rule that each hint belongs to.
-    rule_of: Vec<usize>,
-    /// Made when a hint is first met: most texts meet none.
-    patterns: Vec<OnceLock<Regex>>,
-}
-
-impl Matcher {
-    fn pattern(&self, rule: usize) -> &Regex {
-        self.patterns[rule].get_or_init(|| {
-            let pattern = format!(r"\A(?:{})", RULES[rule].pattern);
-            Regex::new(&pattern).expect("the table is tested")
-        })
-    }
-}
-
-static MATCHER: LazyLock<Matcher> = LazyLock::new(|| {
-    let (mut hints, mut rule_of) = (Vec::new(), Vec::new());
-    for (rule, Rule { hints: own, .. }) in RULES.iter().enumerate() {
-        hints.extend_from_slice(own);
-        rule_of.extend(own.iter().map(|_| rule));
-    }
-    Matcher {
-        hints: AhoCorasick::builder()
-            .ascii_case_insensitive(true)
-            .match_kind(MatchKind::Standard)
-            .build(hints)
-            .expect("the hints are few and short"),
-        rule_of,
-        patterns: RULES.iter().map(|_| OnceLock::new()).collect(),
-    }
-});
+static HINTS: LazyLock<Hints> =
+    LazyLock::new(|| Hints::new(true, RULES.iter().map(|it| it.hints.to_vec())));
 
 /// Every match with the index of its rule, in no order.
 pub(super) fn matches(text: &str) -> Vec<(Range<usize>, usize)> {
-    let matcher = &*MATCHER;
     let mut found = Vec::new();
     // A key of many lines is not searched for others.
     let mut skip_to = 0;
-    for hit in matcher.hints.find_overlapping_iter(text) {
-        let rule = matcher.rule_of[hit.pattern().as_usize()];
-        let start = hit.start();
+    for (rule, start) in HINTS.places(text) {
         if start < skip_to || !begins_here(text, start, rule) {
             continue;
         }
-        if let Some(span) = try_at(text, start, rule, matcher) {
+        if let Some(span) = try_at(text, start, rule) {
             if RULES[rule].name == "private-key" {
                 skip_to = span.end;
             }
@@ -370,8 +335,8 @@ fn begins_here(text: &str, start: usize, rule: usize) -> bool {
         || !before.is_some_and(|&byte| byte.is_ascii_alphanumeric() || byte == b'_')
 }
 
-fn try_at(text: &str, start: usize, rule: usize, matcher: &Matcher) -> Option<Range<usize>> {
-    let pattern = matcher.pattern(rule);
+fn try_at(text: &str, start: usize, rule: usize) -> Option<Range<usize>> {
+    let pattern = HINTS.pattern(rule, || RULES[rule].pattern.to_owned());
     let long = matches!(RULES[rule].name, "private-key" | "jwt" | "kubeconfig-key");
     let window = if long { LONG_WINDOW } else { WINDOW };
     let window = &text[start..text.floor_char_boundary(start + window)];

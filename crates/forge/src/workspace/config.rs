@@ -17,6 +17,7 @@ use toml::de::{DeTable, DeValue};
 mod keys;
 
 use super::RelPath;
+use crate::tokens::Tokenizer;
 use keys::{Fault, Given, KEYS, find, is_section, nearest, unknown};
 
 const FILE: &str = "memory-forge.toml";
@@ -87,8 +88,7 @@ pub struct AuditConfig {
     pub skill_critical: usize,
     pub total_warn: usize,
     pub total_critical: usize,
-    /// The name of a tokenizer, one of those that [`reference`] lists.
-    pub tokenizer: String,
+    pub tokenizer: Tokenizer,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -397,7 +397,7 @@ impl Default for AuditConfig {
             skill_critical: 600,
             total_warn: 2000,
             total_critical: 5000,
-            tokenizer: "o200k".to_string(),
+            tokenizer: Tokenizer::default(),
         }
     }
 }

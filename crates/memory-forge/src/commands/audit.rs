@@ -130,10 +130,8 @@ impl Level {
 
 pub(crate) fn run(args: AuditArgs, settings: &Settings, ui: &mut Ui) -> Result<Exit, CommandError> {
     let workspace = memory::workspace(settings, ui)?;
-    let configured = workspace.config().audit.tokenizer.parse();
-    let tokenizer = args
-        .tokenizer
-        .map_or(configured.unwrap_or_default(), Tokenizer::from);
+    let configured = workspace.config().audit.tokenizer;
+    let tokenizer = args.tokenizer.map_or(configured, Tokenizer::from);
     if args.plugin.is_some() {
         return plugin::run(&args, &workspace, settings, tokenizer, ui);
     }

@@ -375,12 +375,7 @@ impl Cost {
         let has_stub = installed
             .iter()
             .any(|(.., presence)| presence.stub.is_some());
-        let tokenizer: Tokenizer = workspace
-            .config()
-            .audit
-            .tokenizer
-            .parse()
-            .unwrap_or_default();
+        let tokenizer: Tokenizer = workspace.config().audit.tokenizer;
         let always = audit::run(
             workspace,
             &AuditOptions {

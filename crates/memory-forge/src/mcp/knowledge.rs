@@ -311,12 +311,7 @@ pub(super) fn audit(call: &mut Call, arguments: &Arguments) -> Result<Reply, Com
     let workspace = &call.memory.workspace;
     let options = AuditOptions {
         view: View::Plain,
-        tokenizer: workspace
-            .config()
-            .audit
-            .tokenizer
-            .parse()
-            .unwrap_or_default(),
+        tokenizer: workspace.config().audit.tokenizer,
         home: call.settings.home.as_deref(),
         now: call.now,
     };

@@ -52,12 +52,7 @@ fn one(source: &Source, visit: &Visit) -> Value {
     }
     let options = AuditOptions {
         view: View::Plain,
-        tokenizer: workspace
-            .config()
-            .audit
-            .tokenizer
-            .parse()
-            .unwrap_or_default(),
+        tokenizer: workspace.config().audit.tokenizer,
         home: None,
         now: visit.now,
     };

@@ -1,7 +1,6 @@
 //! Where the work stands and what memory costs.
 
 use forge::audit::{self, AuditOptions, Client, Level, Origin, Report, View};
-use forge::tokens::Tokenizer;
 use forge::workspace::{PRIVATE, RelPath, git};
 use serde_json::{Value, json};
 
@@ -90,7 +89,7 @@ pub(super) fn overview(visit: &Visit, _: &Given) -> Result<Told, Refused> {
 /// What all files cost, then what each client loads.
 pub(super) fn reports(visit: &Visit) -> Vec<Report> {
     let own = visit.desk.eyes == Eyes::Own;
-    let tokenizer = tokenizer(visit);
+    let tokenizer = visit.workspace.config().audit.tokenizer;
     let options = AuditOptions {
         view: View::Plain,
         tokenizer,
@@ -119,11 +118,6 @@ pub(super) fn reports(visit: &Visit) -> Vec<Report> {
     reports
 }
 
-fn tokenizer(visit: &Visit) -> Tokenizer {
-    let configured = &visit.workspace.config().audit.tokenizer;
-    configured.parse().unwrap_or_default()
-}
-
 /// What one client loads at every start, the heaviest file first.
 fn bar(report: &Report, client: Client, briefing: u64) -> Value {
     let own = report
@@ -149,7 +143,11 @@ fn bar(report: &Report, client: Client, briefing: u64) -> Value {
 }
 
 pub(super) fn trend(visit: &Visit, _: &Given) -> Result<Told, Refused> {
-    let found = audit::trend::trend(&visit.workspace, tokenizer(visit), POINTS);
+    let found = audit::trend::trend(
+        &visit.workspace,
+        visit.workspace.config().audit.tokenizer,
+        POINTS,
+    );
     // A folder without a repository has no past, which is no failure.
     let (points, all) = match found {
         Ok(found) => found,

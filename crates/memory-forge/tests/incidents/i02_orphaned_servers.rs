@@ -11,7 +11,7 @@ use testkit::TestWorkspace;
 use crate::harness::ws;
 use crate::i01_children_without_bound::mcp_client::Client;
 use crate::i01_children_without_bound::processes_of;
-use crate::i01_children_without_bound::provoke::{PATIENCE, ended, house, run};
+use crate::i01_children_without_bound::provoke::{PATIENCE, ended, house, run, served};
 
 /// Waits until no process is left in a workspace.
 #[track_caller]
@@ -226,24 +226,7 @@ fn an_idle_server_on_http_ends_by_a_signal_with_open_connections() {
     let ws = ws("//- knowledge/tides.md\n# Tides\n\nHigh water at noon.\n")
         .env("MEMORY_FORGE_MCP_TOKEN", "0123456789abcdef0123456789abcdef");
     for signal in ["TERM", "INT", "HUP"] {
-        let mut child = ws
-            .command()
-            .args(["mcp", "--http"])
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(Stdio::piped())
-            .spawn()
-            .expect("it can be started");
-        let told = BufReader::new(child.stderr.take().expect("a pipe"));
-        let line = told
-            .lines()
-            .map_while(Result::ok)
-            .find(|line| line.starts_with("Listening on http://"))
-            .expect("it says where");
-        let address = line
-            .trim_start_matches("Listening on http://")
-            .trim_end_matches("/mcp")
-            .to_owned();
+        let (child, address) = served(&ws, &[]);
         let idle: Vec<_> = (0..8)
             .map(|_| std::net::TcpStream::connect(&address).expect("it listens"))
             .collect();

@@ -10,7 +10,7 @@ use testkit::TestWorkspace;
 use crate::harness::ws;
 use crate::i01_children_without_bound::mcp_client::Client;
 use crate::i01_children_without_bound::provoke::{
-    COMMANDS, below, can, ended, house, quiet, words,
+    COMMANDS, below, can, ended, house, quiet, served, words,
 };
 
 const TOKEN: &str = "0123456789abcdef0123456789abcdef";
@@ -124,24 +124,7 @@ struct Http {
 
 impl Http {
     fn start(ws: &TestWorkspace, port: &str) -> Http {
-        let mut child = ws
-            .command()
-            .args(["mcp", "--http", "--port", port])
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(Stdio::piped())
-            .spawn()
-            .expect("it can be started");
-        let told = BufReader::new(child.stderr.take().expect("a pipe"));
-        let line = told
-            .lines()
-            .map_while(Result::ok)
-            .find(|line| line.starts_with("Listening on http://"))
-            .expect("it says where");
-        let address = line
-            .trim_start_matches("Listening on http://")
-            .trim_end_matches("/mcp")
-            .to_owned();
+        let (child, address) = served(ws, &["--port", port]);
         Http { child, address }
     }
 

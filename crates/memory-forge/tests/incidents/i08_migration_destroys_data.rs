@@ -3,6 +3,7 @@
 
 use std::fs;
 
+use ::soak::OLD;
 use testkit::TestWorkspace;
 
 use crate::harness::{json, ws};
@@ -148,47 +149,6 @@ fn two_versions_take_turns() {
         .collect();
     assert_eq!(kept.len(), 2, "one index for each: {kept:?}");
 }
-
-const OLD: &str = "
-    //- _MANIFEST.md
-    # Context Routing
-    <!-- memex-managed:1.4.0 -->
-
-    Keep me.
-
-    ## Tier 1 - Always Load
-
-    | File | Purpose | Freshness |
-    |---|---|---|
-    | [[memory/status]] |  | Daily |
-
-    ## Hub Map
-
-    | Domain | Hub | Summary |
-    |---|---|---|
-    | Legal | [[legal-index]] |  |
-    | People | [[people/_CLOSETS]] |  |
-
-    ## A section of mine
-
-    Stays as it is.
-    //- memory/status.md
-    # Status
-
-    We build the billing engine.
-    //- legal/legal-index.md
-    | File | Purpose | Status |
-    |---|---|---|
-    | [[lease]] | Rent and terms | Active |
-    //- legal/lease.md
-    # Lease
-
-    The lease ends on 2027-01-31.
-    //- people/anna.md
-    # Anna
-
-    Anna Berg runs the office.
-";
 
 #[test]
 fn an_upgrade_keeps_every_line_is_done_once_and_can_be_undone() {

@@ -3,7 +3,7 @@
 //! It asserts nothing about memory.
 
 use std::fs::File;
-use std::io::Read;
+use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant, SystemTime};
@@ -247,6 +247,25 @@ fn reader(mut from: impl Read + Send + 'static) -> std::thread::JoinHandle<Vec<u
         let _ = from.read_to_end(&mut bytes);
         bytes
     })
+}
+
+/// `mcp --http`, once it takes connections, and its address.
+pub(crate) fn served(ws: &TestWorkspace, more: &[&str]) -> (Child, String) {
+    let mut child = ws
+        .command()
+        .args(["mcp", "--http"])
+        .args(more)
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("it can be started");
+    let told = BufReader::new(child.stderr.take().expect("a pipe"));
+    let mut lines = told.lines().map_while(Result::ok);
+    let address = lines
+        .find_map(|line| Some(line.strip_prefix("Listening on http://")?.to_owned()))
+        .expect("it says where");
+    (child, address.trim_end_matches("/mcp").to_owned())
 }
 
 /// Runs a command of [`COMMANDS`] with nothing on its input.

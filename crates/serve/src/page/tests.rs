@@ -1,5 +1,8 @@
 use std::io::{Read, Write};
+use std::net::Ipv4Addr;
 use std::time::Duration;
+
+use tokio::net::TcpListener;
 
 use super::*;
 

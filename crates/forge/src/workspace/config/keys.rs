@@ -432,8 +432,8 @@ pub(super) static KEYS: &[Key] = &[
         old_name: None,
         kind: Kind::Choice {
             of: &["o200k", "cl100k", "claude", "chars4"],
-            get: |c| c.audit.tokenizer.clone(),
-            set: |c, text| c.audit.tokenizer = text.to_string(),
+            get: |c| c.audit.tokenizer.to_string(),
+            set: |c, text| c.audit.tokenizer = text.parse().unwrap_or_default(),
         },
     },
     number!(

@@ -48,7 +48,10 @@ fn every_key_can_be_set_and_is_documented() {
     assert_eq!((config.search.limit, config.search.embed_budget_ms), (7, 0));
     assert_eq!(config.search.mode, SearchMode::Text);
     assert_eq!(
-        (config.audit.file_warn, config.audit.tokenizer.as_str()),
+        (
+            config.audit.file_warn,
+            config.audit.tokenizer.to_string().as_str()
+        ),
         (600, "chars4")
     );
     assert_eq!(
