@@ -37,10 +37,7 @@ pub(crate) fn crash(rest: &[&str]) -> Result<()> {
 /// Every command that writes, each killed so often.
 pub(crate) fn kills(rest: &[&str]) -> Result<()> {
     let mut soak = KillEach {
-        binary: match binary(rest)? {
-            Some(binary) => binary,
-            None => crate::build_release(None)?,
-        },
+        binary: binary_or_release(rest)?,
         count: 1_000,
         seed: seconds()?,
         only: String::new(),
@@ -74,14 +71,15 @@ pub(crate) fn kills(rest: &[&str]) -> Result<()> {
 /// Many kills in one workspace that grows.
 pub(crate) fn story(rest: &[&str]) -> Result<()> {
     let mut soak = Kills {
-        binary: crate::build_release(None)?,
+        binary: binary_or_release(rest)?,
         count: 1_000,
         seed: seconds()?,
     };
     each_option(rest, |name, value| match name {
         "--count" => number(&mut soak.count, name, value),
         "--seed" => number(&mut soak.seed, name, value),
-        _ => bail!("usage: soak story [--count N] [--seed N]"),
+        "--binary" => Ok(()),
+        _ => bail!("usage: soak story [--count N] [--seed N] [--binary FILE]"),
     })?;
     println!("{}", soak.run()?);
     Ok(())
@@ -89,14 +87,15 @@ pub(crate) fn story(rest: &[&str]) -> Result<()> {
 
 pub(crate) fn writers(rest: &[&str]) -> Result<()> {
     let mut soak = Writers {
-        binary: crate::build_release(None)?,
+        binary: binary_or_release(rest)?,
         processes: 64,
         writes: 100,
     };
     each_option(rest, |name, value| match name {
         "--processes" => number(&mut soak.processes, name, value),
         "--writes" => number(&mut soak.writes, name, value),
-        _ => bail!("usage: soak writers [--processes N] [--writes N]"),
+        "--binary" => Ok(()),
+        _ => bail!("usage: soak writers [--processes N] [--writes N] [--binary FILE]"),
     })?;
     println!("{}", soak.run()?);
     Ok(())
@@ -111,10 +110,7 @@ pub(crate) fn mcp(rest: &[&str]) -> Result<()> {
         "--binary" => Ok(()),
         _ => bail!("usage: soak mcp [--calls N] [--binary FILE]"),
     })?;
-    let binary = match binary(rest)? {
-        Some(binary) => binary,
-        None => crate::build_release(None)?,
-    };
+    let binary = binary_or_release(rest)?;
     let report = Calls { binary, calls }.run()?;
     println!("{report}");
     ensure!(
@@ -136,6 +132,13 @@ pub(crate) fn caps(rest: &[&str]) -> Result<()> {
     })?;
     println!("{}", soak.run()?);
     Ok(())
+}
+
+fn binary_or_release(rest: &[&str]) -> Result<PathBuf> {
+    match binary(rest)? {
+        Some(binary) => Ok(binary),
+        None => crate::build_release(None),
+    }
 }
 
 /// The program of `--binary`, where it was built before. It is run in other

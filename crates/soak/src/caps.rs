@@ -154,7 +154,9 @@ fn briefings(
         {
             ensure!(
                 text.contains(word.as_str()),
-                "`{word}` is not in the briefing:\n{text}"
+                "`{word}` is not in the briefing:\n{text}\nof this state:\n{}",
+                std::fs::read_to_string(workspace.root().join(".mind/STATE.md"))
+                    .unwrap_or_default()
             );
         }
         if let Some(primer) = mind.primer(&ask) {

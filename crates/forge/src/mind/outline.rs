@@ -6,6 +6,7 @@
 //! Never used by anything that writes.
 
 use std::borrow::Cow;
+use std::ops::Range;
 
 /// Texts up to this length are read whole.
 const SHORT: usize = 24 << 10;
@@ -17,28 +18,33 @@ const HEAD: usize = 12 << 10;
 const TAIL: usize = 12 << 10;
 const OF_LINE: usize = 1 << 10;
 
-/// The sections whose title `wanted` names, each cut to a few kilobytes.
+/// The first section of every title that `wanted` names, each cut to its
+/// share: a long one does not take the room of those behind it.
 pub(super) fn sections(text: &str, wanted: impl Fn(&str) -> bool) -> Cow<'_, str> {
     if text.len() <= SHORT {
         return Cow::Borrowed(text);
     }
-    let mut out = String::with_capacity(IN_ALL);
-    let mut from: Option<usize> = None;
-    let close = |from: Option<usize>, to: usize, out: &mut String| {
-        let Some(from) = from else { return };
-        let room = IN_ALL.saturating_sub(out.len()).min(OF_SECTION);
-        out.push_str(whole_lines(&text[from..to], room));
-        close_what_is_open(out);
-    };
+    let mut found: Vec<(String, Range<usize>)> = Vec::new();
+    let mut open = false;
     for at in headings(text) {
-        close(from.take(), at, &mut out);
+        if let Some((_, range)) = found.last_mut().filter(|_| open) {
+            range.end = at;
+        }
         let line = text[at..].lines().next().unwrap_or("");
-        let title = line.trim_start_matches('#').trim();
-        if wanted(&title.to_lowercase()) {
-            from = Some(at);
+        let title = line.trim_start_matches('#').trim().to_lowercase();
+        // A title of the whole file is no part of it.
+        let part = line.starts_with("##") && wanted(&title);
+        open = part && found.iter().all(|(known, _)| *known != title);
+        if open {
+            found.push((title, at..text.len()));
         }
     }
-    close(from, text.len(), &mut out);
+    let room = OF_SECTION.min(IN_ALL / found.len().max(1));
+    let mut out = String::with_capacity(IN_ALL);
+    for (_, range) in found {
+        out.push_str(whole_lines(&text[range], room));
+        close_what_is_open(&mut out);
+    }
     Cow::Owned(out)
 }
 
@@ -208,6 +214,19 @@ mod tests {
         );
         let kept = sections(&text, |title| title == "next action");
         assert_eq!(kept, "## Next Action\nShip it\n```\n## Next Action\n```\n");
+    }
+
+    #[test]
+    fn long_sections_leave_room_for_the_last() {
+        let filler = "word ".repeat(2_000);
+        let titles = ["phase", "status", "active", "blocked"];
+        let mut text: String = (titles.iter().chain(&titles))
+            .map(|title| format!("## {title}\n{filler}\n"))
+            .collect();
+        text.push_str("## next\nShip it\n");
+        let kept = sections(&text, |_| true);
+        assert!(kept.ends_with("## next\nShip it\n"), "{kept}");
+        assert!(titles.iter().all(|title| kept.matches(title).count() == 1));
     }
 
     #[test]
