@@ -174,16 +174,17 @@ def save(students, folder, names):
         write(folder / f"{name}.q4.npz", students.towers[name].named_parameters())
 
 
-def load(students, folder):
-    """What `save` wrote, to go on from."""
-    def read(path):
-        saved = np.load(path)
-        for name in saved.files:
+def load(students, folders):
+    """What `save` wrote, to go on from: the mean of several."""
+    def read(file):
+        parts = [np.load(folder / file) for folder in folders]
+        for name in parts[0].files:
             if name.endswith(".q4"):
-                yield name[:-3], torch.from_numpy(unpack(saved[name], saved[name[:-3] + ".scales"]))
+                scales = name[:-3] + ".scales"
+                yield name[:-3], torch.from_numpy(sum(unpack(saved[name], saved[scales]) for saved in parts) / len(parts))
             elif not name.endswith(".scales"):
-                yield name, torch.from_numpy(saved[name])
+                yield name, torch.from_numpy(sum(saved[name] for saved in parts) / len(parts))
 
-    students.word.data.copy_(dict(read(folder / "word.q4.npz"))["word"])
+    students.word.data.copy_(dict(read("word.q4.npz"))["word"])
     for name, tower in students.towers.items():
-        tower.load_state_dict(dict(read(folder / f"{name}.q4.npz")))
+        tower.load_state_dict(dict(read(f"{name}.q4.npz")))

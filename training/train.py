@@ -60,7 +60,8 @@ DEFAULTS = {
     "round_from": 0.4,  # the share of the way after which weights are rounded to 4 bits
     "measure": [],  # shares of the way after which it is measured, beside the end
     "seed": 1,
-    "resume": None,  # a folder in WORK with students to go on from
+    "resume": [],  # folders in WORK with students to go on from: their mean
+    "mean": 0.0,  # how much of the running mean of the weights a step keeps; that mean is what is measured and saved
 }
 # How wide passages are in a batch, how many pairs and single texts it holds,
 # and how often it is chosen. Questions are no wider than ASKED; most fit into BRIEF.
@@ -404,7 +405,7 @@ def train(work, spec, state, target, tokens, out, measured):
     teacher = load_teacher(work / file, pooling, first)
     students = Students({n: Tower(len(t["layers"]), t.get("halve")).borrow(teacher, t["layers"]) for n, t in towers.items()}, teacher.word.weight.detach())
     if spec["resume"]:
-        load(students, work / spec["resume"])
+        load(students, [work / name for name in spec["resume"]])
     students.to(DEVICE)
     # The target's space is turned to where the first tower stands.
     passages = np.flatnonzero(~state["asks"])
@@ -418,6 +419,16 @@ def train(work, spec, state, target, tokens, out, measured):
     batches = iter(Batches(state, tokens, target, spec["scale"], spec["seed"]))
     step_of = Step(students, spec, state["target"], tokens, target)
     history, measure, saved_at = [], sorted(spec["measure"]), time.time()
+    own = list(students.parameters())
+    slow = [p.detach().clone() for p in own] if spec["mean"] else []
+
+    def swap():
+        """The running mean in the place of the weights, and back."""
+        for mean, p in zip(slow, own):
+            held = p.detach().clone()
+            p.data.copy_(mean)
+            mean.copy_(held)
+
     step, start = 0, time.time()
     while True:
         progress = step / spec["steps"] if spec["steps"] else (time.time() - start) / spec["seconds"]
@@ -427,23 +438,31 @@ def train(work, spec, state, target, tokens, out, measured):
             students.rounding = True
             step_of.forget()
         if measure and progress >= measure[0]:
+            swap()
             measured(students, turn, f"{spec['name']}-{100 * measure.pop(0):.0f}")
+            save(students, out, towers)
+            swap()
         rate = spec["rate"] * min(1, (step + 1) / spec["warm"]) * (0.02 + 0.98 * 0.5 * (1 + math.cos(math.pi * progress)))
         for group in optimizer.param_groups:
             group["lr"] = rate
         totals = step_of(*next(batches))
         torch.nn.utils.clip_grad_norm_(students.parameters(), 1.0)
         optimizer.step()
+        if slow:
+            torch._foreach_lerp_(slow, [p.detach() for p in own], 1 - min(spec["mean"], step / (step + 10)))
         if step % 50 == 0:
             history.append([step, *totals.tolist()])
             if step % 500 == 0 or step == 50:
                 some = np.mean(history[-10:], axis=0)
                 log(spec["name"], f"step {step} {time.time() - start:.0f} s vector {some[1]:.4f} scores {some[2]:.4f} pairs {some[3]:.4f}")
                 if time.time() - saved_at > 100:
+                    swap()
                     save(students, out, towers)
+                    swap()
                     saved_at = time.time()
         step += 1
     log(spec["name"], f"{step} steps in {time.time() - start:.0f} s")
+    swap()
     students.rounding = True
     save(students, out, towers)
     (work / spec["name"]).mkdir(exist_ok=True)
