@@ -8,13 +8,13 @@ use crate::report::CommandError;
 use crate::settings::Settings;
 use crate::ui::{Ui, printable};
 
-/// Goes on where the user agreed to `address`, now or earlier. `variable` is
-/// how to say so without a terminal.
+/// Goes on where the user agreed to `address`, now or earlier; without a `ui`
+/// there is no now. `variable` is how to say so without a terminal.
 pub(crate) fn agreed(
     address: &str,
     variable: &str,
     settings: &Settings,
-    ui: &mut Ui,
+    ui: Option<&mut Ui>,
 ) -> Result<(), CommandError> {
     let config = settings.xdg_config_home.clone();
     let config = config.or_else(|| Some(settings.home.as_ref()?.join(".config")));
@@ -35,9 +35,9 @@ pub(crate) fn agreed(
             "If you know the server, run this on a terminal and say yes, or set `{variable}`"
         ))
     };
-    if !ui.can_ask() {
+    let Some(ui) = ui.filter(|ui| ui.can_ask()) else {
         return Err(refused());
-    }
+    };
     let question = format!("`memory-forge.toml` names the server `{shown}`. Connect to it?");
     if !ui.confirm(&question, false)? {
         return Err(refused());

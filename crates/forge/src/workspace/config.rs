@@ -59,6 +59,8 @@ pub struct SearchConfig {
     pub limit: usize,
     pub embed_budget_ms: u64,
     pub mode: SearchMode,
+    /// `embedded` or `server`.
+    pub engine: String,
     /// Instead of the built-in one.
     pub model: Option<RelPath>,
 }
@@ -371,6 +373,7 @@ impl Default for SearchConfig {
             limit: 5,
             embed_budget_ms: 300,
             mode: SearchMode::Hybrid,
+            engine: "embedded".to_owned(),
             model: None,
         }
     }

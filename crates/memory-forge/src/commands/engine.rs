@@ -10,7 +10,7 @@ use forge::workspace::{Workspace, git, identity, slug};
 use serde_json::json;
 
 use super::search::{self, Scope, SearchArgs};
-use crate::memory::{self, Memory};
+use crate::memory::{self, Memory, Remark};
 use crate::model;
 use crate::report::{CommandError, Exit};
 use crate::servers;
@@ -105,12 +105,12 @@ pub(crate) fn run(
     ui: &mut Ui,
 ) -> Result<Exit, CommandError> {
     if let EngineCommand::Search(mut search) = args.command {
-        search.scope = Scope::Org;
+        search.scope = Some(Scope::Org);
         return search::run(search, settings, ui);
     }
     let workspace = memory::workspace(settings, ui)?;
     let tenant = tenant(&workspace, args.tenant.as_deref())?;
-    let open = |ui: &mut Ui| engine(&workspace, settings, &tenant, ui);
+    let open = |ui: &mut Ui| engine(&workspace, settings, &tenant, Some(ui));
     match args.command {
         EngineCommand::Init { member, json } => {
             init(&workspace, &open(ui)?, &member, json, settings, ui)
@@ -143,24 +143,26 @@ pub(crate) fn run(
     }
 }
 
-/// Answers a question from the shared index.
+/// Answers a question from the shared index. Without a `ui` nobody is asked
+/// whether to connect.
 pub(crate) fn answer(
     workspace: &Workspace,
     ask: &Ask,
     settings: &Settings,
-    ui: &mut Ui,
-) -> Result<Answer, CommandError> {
+    mut ui: Option<&mut Ui>,
+) -> Result<(Answer, Vec<Remark>), CommandError> {
+    let mut remarks = Vec::new();
     let tenant = tenant(workspace, None)?;
     let replica = &workspace.config().engine.replica;
     // A replica has what the primary has, a moment later.
     let engine = match replica.is_empty() || settings.engine.url.is_some() {
         true => engine(workspace, settings, &tenant, ui)?,
         false => {
-            let target = target(replica, settings, ui)?;
+            let target = target(replica, settings, ui.as_deref_mut())?;
             match Engine::open(&target, &tenant) {
                 Ok(engine) => engine,
                 Err(error) => {
-                    ui.warn(&format!("{error}; asking the primary"));
+                    remarks.push(Remark::Warning(format!("{error}; asking the primary")));
                     self::engine(workspace, settings, &tenant, ui)?
                 }
             }
@@ -169,12 +171,32 @@ pub(crate) fn answer(
     let embedder = match model::of(workspace, settings.model.as_deref()) {
         Ok(model) => Some(model),
         Err(why) => {
-            ui.warn(&format!("{why}; searching by full text"));
+            remarks.push(Remark::Warning(format!("{why}; searching by full text")));
             None
         }
     };
     let search = engine.search(Within::Everything)?;
-    Ok(recall::ask_of(&search, embedder, ask)?)
+    Ok((recall::ask_of(&search, embedder, ask)?, remarks))
+}
+
+/// The same where the settings alone ask for it: without the server, the
+/// workspace's own index has to do, and the remark says so.
+pub(crate) fn answer_if_configured(
+    workspace: &Workspace,
+    ask: &Ask,
+    settings: &Settings,
+    ui: Option<&mut Ui>,
+) -> (Option<Answer>, Vec<Remark>) {
+    if workspace.config().search.engine != "server" {
+        return (None, Vec::new());
+    }
+    match answer(workspace, ask, settings, ui) {
+        Ok((answer, remarks)) => (Some(answer), remarks),
+        Err(error) => {
+            let why = format!("{error}; this workspace alone was searched");
+            (None, vec![Remark::Warning(why)])
+        }
+    }
 }
 
 fn tenant(workspace: &Workspace, flag: Option<&str>) -> Result<String, CommandError> {
@@ -194,14 +216,14 @@ fn engine(
     workspace: &Workspace,
     settings: &Settings,
     tenant: &str,
-    ui: &mut Ui,
+    ui: Option<&mut Ui>,
 ) -> Result<Engine, CommandError> {
     let target = target(&workspace.config().engine.url, settings, ui)?;
     Ok(Engine::open(&target, tenant)?)
 }
 
 /// A server that may be connected to.
-fn target(url: &str, settings: &Settings, ui: &mut Ui) -> Result<Target, CommandError> {
+fn target(url: &str, settings: &Settings, ui: Option<&mut Ui>) -> Result<Target, CommandError> {
     let target = Target::read(url, &settings.engine)?;
     if !target.is_users_own {
         servers::agreed(&target.address, "MEMORY_FORGE_ENGINE_URL", settings, ui)?;

@@ -38,9 +38,10 @@ pub(crate) struct SearchArgs {
     #[arg(required = true, value_name = "QUERY")]
     pub(crate) query: Vec<String>,
 
-    /// Which documents to look at
-    #[arg(long, short, default_value = "knowledge")]
-    pub(crate) scope: Scope,
+    /// Which documents to look at [default: knowledge, or org where
+    /// `search.engine` is `server`]
+    #[arg(long, short)]
+    pub(crate) scope: Option<Scope>,
 
     /// How to look; by default as `search.mode` of the configuration says
     #[arg(long, short)]
@@ -183,6 +184,7 @@ pub(crate) fn run(
     let since = args.since.as_deref().map(parse_since).transpose()?;
     let mut memory = Memory::of(memory::workspace(settings, ui)?, settings);
     let workspace = memory.workspace.clone();
+    let scope = args.scope.unwrap_or(Scope::Knowledge);
     let limit = args
         .limit
         .map_or(workspace.config().search.limit, |n| n as usize);
@@ -202,29 +204,42 @@ pub(crate) fn run(
         },
         unique: args.unique,
         kinds: args.kinds.iter().map(|k| k.index()).collect(),
-        scopes: args.scope.scopes(),
+        scopes: scope.scopes(),
         since,
         today: Some(forge::document::day_of(settings.now)),
         forgotten: &forgotten,
         corrections: &corrections,
         explain: args.explain,
     };
-    if args.scope == Scope::Sources {
+    if scope == Scope::Sources {
         return sources::run(&args, &ask, &workspace, settings, ui);
     }
     let answer = match &args.as_of {
-        None if args.scope == Scope::Org => engine::answer(&workspace, &ask, settings, ui)?,
-        Some(_) if args.scope == Scope::Org => {
+        Some(_) if scope == Scope::Org => {
             return Err(CommandError::usage(
                 "`--as-of` asks the history of this workspace; it does not go with `--scope org`",
             ));
         }
         Some(rev) => past(&workspace, rev, &ask, ui)?,
         None => {
-            let asked = memory.ask(&ask, args.scope.asked(), settings.now, &mut ui.watch());
-            let (answer, remarks) = asked?;
+            let (shared, remarks) = match args.scope {
+                None => engine::answer_if_configured(&workspace, &ask, settings, Some(ui)),
+                Some(Scope::Org) => {
+                    let (answer, remarks) = engine::answer(&workspace, &ask, settings, Some(ui))?;
+                    (Some(answer), remarks)
+                }
+                Some(_) => (None, Vec::new()),
+            };
             ui.remarks(&remarks);
-            answer
+            match shared {
+                Some(answer) => answer,
+                None => {
+                    let asked = memory.ask(&ask, scope.asked(), settings.now, &mut ui.watch());
+                    let (answer, remarks) = asked?;
+                    ui.remarks(&remarks);
+                    answer
+                }
+            }
         }
     };
     if answer.undated > 0 {

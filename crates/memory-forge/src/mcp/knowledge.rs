@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use super::arguments::Arguments;
 use super::reply::{Budget, Change, Reply, fitted, one_line};
 use super::{Call, snapshot};
-use crate::commands::{index, search, stats};
+use crate::commands::{engine, index, search, stats};
 use crate::memory::{Asked, Remark};
 use crate::report::CommandError;
 
@@ -71,7 +71,19 @@ pub(super) fn search(call: &mut Call, arguments: &Arguments) -> Result<Reply, Co
     // K-13: files that agents load are never indexed, so asking for those
     // alone would always look as if nothing were known.
     let never_indexed = matches!(source_type, "claude-md" | "agents-md");
-    let (mut answer, mut remarks) = call.memory.ask(&ask, asked, now, &mut |_, _, _| {})?;
+    let (shared, mut remarks) = match arguments.text("scope") {
+        None => engine::answer_if_configured(&call.memory.workspace, &ask, call.settings, None),
+        Some(_) => (None, Vec::new()),
+    };
+    let is_shared = shared.is_some();
+    let mut answer = match shared {
+        Some(answer) => answer,
+        None => {
+            let (answer, more) = call.memory.ask(&ask, asked, now, &mut |_, _, _| {})?;
+            remarks.extend(more);
+            answer
+        }
+    };
     if never_indexed {
         answer.hits.clear();
         remarks.push(Remark::Note(format!(
@@ -82,7 +94,8 @@ pub(super) fn search(call: &mut Call, arguments: &Arguments) -> Result<Reply, Co
         remarks.push(Remark::Note(format!("Searched by full text alone: {why}")));
     }
     let budget = Budget::of(arguments);
-    let commit = call.commit();
+    // What others pushed is not of the commit that is checked out here.
+    let commit = call.commit().filter(|_| !is_shared);
     let (packing, reply) = packed(&answer, budget, commit.as_deref(), &remarks, &call.nonce);
     // State files are no documents of the index, and their use is not counted.
     if asked != Asked::State

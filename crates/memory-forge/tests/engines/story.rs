@@ -213,8 +213,49 @@ fn an_older_checkout_does_not_undo_a_newer_push(org: Organisation) {
     );
 }
 
+/// Whoever asks without naming a scope is answered by the index that the
+/// settings name, agents as well as people.
+fn the_settings_choose_the_index(org: Organisation) {
+    org.init("acme", &["ann:pay", "bob:pay"]).ok();
+    push(&org.workspace("ann", "acme", "pay", "pay", PAY));
+    let own = "//- knowledge/coffee.md\n# Coffee\n\nA refund of a coffee is a cup of tea.\n";
+    let bob = org.workspace("bob", "acme", "bobs", "pay", own);
+    let shared = "pay:knowledge/refunds.md";
+    let asked = ["search", "--json", "refund"];
+    assert!(!bob.run(&asked).ok().contains(shared));
+
+    let settings = bob.read("memory-forge.toml") + "\n[search]\nengine = \"server\"\n";
+    bob.write("memory-forge.toml", &settings);
+    assert!(bob.run(&asked).ok().contains(shared));
+    let mine = bob.run(&["search", "--json", "--scope", "knowledge", "refund"]);
+    assert!(mine.ok().contains("coffee.md") && !mine.stdout.contains(shared));
+    let calls = "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"initialize\",\"params\":{\"protocolVersion\":\"2025-11-25\",\"capabilities\":{},\"clientInfo\":{\"name\":\"t\",\"version\":\"1\"}}}\n\
+        {\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}\n\
+        {\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"tools/call\",\"params\":{\"name\":\"search_knowledge\",\"arguments\":{\"query\":\"refund\"}}}\n";
+    let bob = bob.stdin(calls);
+    let told = bob.run(&["mcp"]);
+    assert!(told.ok().contains(shared), "{told}");
+
+    let elsewhere = settings.replace(&org.url("bob"), "postgres://127.0.0.1:1/memory");
+    assert_ne!(elsewhere, settings);
+    bob.write("memory-forge.toml", elsewhere);
+    let alone = bob.run(&asked);
+    assert!(alone.ok().contains("coffee.md"), "{alone}");
+    assert!(
+        alone.stderr.contains("this workspace alone was searched"),
+        "{alone}"
+    );
+    let told = bob.run(&["mcp"]);
+    assert!(told.ok().contains("coffee.md"), "{told}");
+    assert!(
+        told.stdout.contains("this workspace alone was searched"),
+        "{told}"
+    );
+}
+
 on_both!(
     push_search_pull,
+    the_settings_choose_the_index,
     schemas_of_other_versions,
     an_older_checkout_does_not_undo_a_newer_push,
 );

@@ -330,6 +330,16 @@ pub(super) static KEYS: &[Key] = &[
         },
     },
     Key {
+        name: "search.engine",
+        about: "Which index answers when no scope is named: this workspace's own, or the one that the organisation shares.",
+        old_name: None,
+        kind: Kind::Choice {
+            of: &["embedded", "server"],
+            get: |c| c.search.engine.clone(),
+            set: |c, text| c.search.engine = text.to_owned(),
+        },
+    },
+    Key {
         name: "search.model",
         about: "A model file that takes the place of the built-in one.",
         old_name: None,

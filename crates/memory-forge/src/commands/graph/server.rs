@@ -107,7 +107,12 @@ pub(super) fn connect(
     };
     address.check().map_err(error)?;
     if given.url.is_none() && !address.is_near() {
-        servers::agreed(&address.place(), "MEMORY_FORGE_GRAPH_URL", settings, ui)?;
+        servers::agreed(
+            &address.place(),
+            "MEMORY_FORGE_GRAPH_URL",
+            settings,
+            Some(ui),
+        )?;
     }
     if address.is_in_the_clear() {
         ui.warn("The password travels unencrypted; `bolt+s://` would keep it to yourself");
