@@ -44,10 +44,19 @@ pub fn clean(text: &str) -> Cow<'_, str> {
 /// What may be put before an agent that did not ask: cleaned, and without the
 /// lines that read as orders.
 pub fn unasked(text: &str) -> Cow<'_, str> {
+    told(text, secrets::find)
+}
+
+/// As [`unasked`], for parts of a file.
+pub fn unasked_part(text: &str) -> Cow<'_, str> {
+    told(text, secrets::find_in_part)
+}
+
+fn told(text: &str, find: fn(&str) -> Vec<Secret>) -> Cow<'_, str> {
     // Orders first: what is written out would stand between their letters.
     match without_orders(text) {
-        Cow::Borrowed(text) => clean(text),
-        Cow::Owned(text) => Cow::Owned(clean(&text).into_owned()),
+        Cow::Borrowed(text) => shown(text, find).text,
+        Cow::Owned(text) => Cow::Owned(shown(&text, find).text.into_owned()),
     }
 }
 

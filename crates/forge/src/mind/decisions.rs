@@ -238,7 +238,7 @@ impl NewDecision {
 
 /// The decisions at both ends of a long file, the newest last.
 pub(super) fn recent(text: &str) -> Vec<Decision> {
-    read(&document::parse(outline::ends(text).into_owned()))
+    read(&document::parse(outline::ends(text)))
 }
 
 /// Every decision of a file, the newest last.

@@ -12,7 +12,7 @@ impl Mind<'_> {
     /// Phase, next action and blockers on one line; none where neither phase
     /// nor next action is set.
     pub fn nudge(&self, _now: Timestamp) -> Option<String> {
-        let state = self.unasked().state_at_a_glance().ok()??;
+        let state = self.state_at_a_glance().ok()??;
         if state.is_blank() {
             return None;
         }

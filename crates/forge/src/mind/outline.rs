@@ -1,12 +1,15 @@
 //! The parts of a very long file that a hook needs, found by its line starts.
 //!
 //! A hook has a few milliseconds, and reading a megabyte as Markdown takes
-//! longer than that. So a long text is first cut down to the sections that
-//! matter, by a look at each line's beginning; what is left is read properly.
-//! Never used by anything that writes.
+//! longer than that, as does looking through it for credentials. So a long text
+//! is first cut down to the sections that matter, by a look at each line's
+//! beginning; what is left is cleaned as for an agent that did not ask, and
+//! read properly. Never used by anything that writes.
 
 use std::borrow::Cow;
 use std::ops::Range;
+
+use crate::quote;
 
 /// Texts up to this length are read whole.
 const SHORT: usize = 24 << 10;
@@ -18,10 +21,35 @@ const HEAD: usize = 12 << 10;
 const TAIL: usize = 12 << 10;
 const OF_LINE: usize = 1 << 10;
 
+/// Whether only parts of a text are read.
+pub(super) fn is_long(text: &str) -> bool {
+    text.len() > SHORT
+}
+
+/// What [`sections`] and [`ends`] keep, as it may be told.
+fn told(kept: Cow<'_, str>) -> String {
+    match kept {
+        Cow::Borrowed(whole) => quote::unasked(whole).into_owned(),
+        Cow::Owned(part) => match quote::unasked_part(&part) {
+            Cow::Borrowed(_) => part,
+            Cow::Owned(told) => told,
+        },
+    }
+}
+
 /// The first section of every title that `wanted` names, each cut to its
 /// share: a long one does not take the room of those behind it.
-pub(super) fn sections(text: &str, wanted: impl Fn(&str) -> bool) -> Cow<'_, str> {
-    if text.len() <= SHORT {
+pub(super) fn sections(text: &str, wanted: impl Fn(&str) -> bool) -> String {
+    told(cut_to_sections(text, wanted))
+}
+
+/// The beginning and the end of a log, cut between entries.
+pub(super) fn ends(text: &str) -> String {
+    told(cut_to_ends(text))
+}
+
+fn cut_to_sections(text: &str, wanted: impl Fn(&str) -> bool) -> Cow<'_, str> {
+    if !is_long(text) {
         return Cow::Borrowed(text);
     }
     let mut found: Vec<(String, Range<usize>)> = Vec::new();
@@ -48,9 +76,8 @@ pub(super) fn sections(text: &str, wanted: impl Fn(&str) -> bool) -> Cow<'_, str
     Cow::Owned(out)
 }
 
-/// The beginning and the end of a log, cut between entries.
-pub(super) fn ends(text: &str) -> Cow<'_, str> {
-    if text.len() <= SHORT {
+fn cut_to_ends(text: &str) -> Cow<'_, str> {
+    if !is_long(text) {
         return Cow::Borrowed(text);
     }
     let mut out = whole_lines(text, HEAD).to_owned();
@@ -70,7 +97,7 @@ pub(super) fn ends(text: &str) -> Cow<'_, str> {
         let from = line_after(text, text.len() - TAIL).max(head);
         let line = text[head..from].lines().next().unwrap_or_default();
         if line.len() > OF_LINE {
-            out.push_str(&line[..line.floor_char_boundary(OF_LINE)]);
+            out.push_str(whole_lines(line, OF_LINE));
             out.push_str(" […]\n");
         }
         from
@@ -179,14 +206,18 @@ fn open_fence(text: &str) -> Option<(u8, usize)> {
 }
 
 /// The lines that fit into `most` bytes, and the beginning of a line that is
-/// itself longer than that.
+/// itself longer than that, cut between words: half a key is not known as one.
 fn whole_lines(text: &str, most: usize) -> &str {
     if text.len() <= most {
         return text;
     }
     match memchr::memrchr(b'\n', &text.as_bytes()[..most]) {
         Some(end) if end * 2 > most => &text[..end + 1],
-        _ => &text[..text.floor_char_boundary(most)],
+        _ => {
+            let end = text.floor_char_boundary(most);
+            let word = text[..end].rfind(char::is_whitespace);
+            &text[..word.filter(|at| at * 2 > most).unwrap_or(end)]
+        }
     }
 }
 

@@ -427,5 +427,5 @@ pub(super) fn work_document(text: &str) -> Document {
     let short = outline::sections(text, |title| {
         !matches!(Bucket::of(title), Bucket::Completed | Bucket::Other)
     });
-    document::parse(short.into_owned())
+    document::parse(short)
 }

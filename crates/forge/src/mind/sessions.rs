@@ -204,7 +204,7 @@ impl Captured {
 
 /// The entries at both ends of a long log, the newest last.
 pub(super) fn recent(text: &str, layout: Layout) -> Vec<Session> {
-    read(&document::parse(outline::ends(text).into_owned()), layout)
+    read(&document::parse(outline::ends(text)), layout)
 }
 
 /// Every entry, the newest last.

@@ -162,11 +162,11 @@ impl Mind<'_> {
         Ok(document.map(|document| State::read(&document, modified)))
     }
 
-    /// The same without reading a long file whole; `text` is still the whole.
+    /// The same without reading a long file whole, as an agent may be told that
+    /// did not ask.
     pub(super) fn state_at_a_glance(&self) -> Result<Option<State>, Error> {
-        let modified = self.modified(File::State);
         let text = self.text(File::State)?;
-        Ok(text.map(|text| glance(text, modified)))
+        Ok(text.map(|text| glance(&text)))
     }
 
     /// Changes the parts that are given and the date; makes the file if there
@@ -280,16 +280,15 @@ impl StateChange {
     }
 }
 
-/// The known parts of a file of any length.
-pub(super) fn glance(text: String, modified: Option<Timestamp>) -> State {
-    let short = outline::sections(&text, |title| {
+/// The known parts of a file of any length; `text` has those alone of a long
+/// one.
+pub(super) fn glance(text: &str) -> State {
+    let short = outline::sections(text, |title| {
         Part::ALL
             .iter()
             .any(|part| part.titles().iter().any(|it| it.to_lowercase() == title))
     });
-    let mut state = State::read(&document::parse(short.into_owned()), modified);
-    state.text = text;
-    state
+    State::read(&document::parse(short), None)
 }
 
 /// A new file with every part of it unset.

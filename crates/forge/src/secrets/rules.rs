@@ -5,7 +5,7 @@
 use std::ops::Range;
 use std::sync::LazyLock;
 
-use super::hints::Hints;
+use super::hints::{Hints, Place};
 
 pub(super) struct Rule {
     pub(super) name: &'static str,
@@ -202,13 +202,13 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         name: "netrc-password",
         hints: &["machine "],
-        pattern: r"machine\s+[A-Za-z0-9.\-]{3,100}\s+login\s+\S{1,100}\s+password\s+([^\s`]{4,128})",
+        pattern: r"machine\s+[A-Za-z0-9.\-]{3,100}\s+login\s+\S+\s+password\s+([^\s`]{4,})",
         check: default_free,
     },
     Rule {
         name: "kubeconfig-key",
         hints: &["client-key-data:"],
-        pattern: r#"client-key-data:[ \t]*"?([A-Za-z0-9+/]{40,20000}={0,2})"#,
+        pattern: r#"client-key-data:[ \t]*"?([A-Za-z0-9+/]{40,}={0,2})"#,
         check: not_placeholder,
     },
     Rule {
@@ -238,7 +238,7 @@ pub(super) const RULES: &[Rule] = &[
     Rule {
         name: "assigned-secret",
         hints: WORDS,
-        pattern: r#"(?i:passw(?:or)?d|passphrase|pwd|secret|(?:api|access|auth|private|encryption)[_\- ]?key|token|credentials?)(?:[_\-A-Z0-9][A-Za-z0-9_\-]{0,24})?["'`]?[ \t]{0,8}(?::=|=>|=|:)[ \t]{0,8}(?:"([^"\s]{8,200})"|'([^'\s]{8,200})'|`([^`\s]{8,200})`|([^\s"'`,;(){}\[\]<>]{8,200}))"#,
+        pattern: r#"(?i:passw(?:or)?d|passphrase|pwd|secret|(?:api|access|auth|private|encryption)[_\- ]?key|token|credentials?)(?:[_\-A-Z0-9][A-Za-z0-9_\-]{0,24})?["'`]?[ \t]{0,8}(?::=|=>|=|:)[ \t]{0,8}(?:"([^"\s]{8,})"|'([^'\s]{8,})'|`([^`\s]{8,})`|([^\s"'`,;(){}\[\]<>]{8,}))"#,
         check: assigned,
     },
     Rule {
@@ -301,7 +301,7 @@ pub(super) fn matches(text: &str) -> Vec<(Range<usize>, usize)> {
     let mut found = Vec::new();
     // A key of many lines is not searched for others.
     let mut skip_to = 0;
-    for (rule, start) in HINTS.places(text) {
+    for Place { rule, start, .. } in HINTS.places(text) {
         if start < skip_to || !begins_here(text, start, rule) {
             continue;
         }

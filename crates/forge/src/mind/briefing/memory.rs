@@ -8,7 +8,7 @@ use crate::mind::decisions::{self, Decision};
 use crate::mind::progress::{Bucket, WorkLine, work_document, work_lines};
 use crate::mind::sessions::{self, Session};
 use crate::mind::state::{self, Part, State};
-use crate::mind::{Error, File, Layout, Mind, checkpoint, values};
+use crate::mind::{Error, File, Layout, Mind, checkpoint, outline, values};
 use crate::quote;
 
 const MOST_EVENTS: usize = 12;
@@ -24,6 +24,8 @@ pub(super) struct Memory {
     pub(super) layout: Layout,
     pub(super) state_path: String,
     pub(super) state: Result<Option<State>, String>,
+    /// The whole file, to compare with and never to show.
+    state_text: String,
     /// What a person keeps for themselves beside it, with its path.
     pub(super) private: Option<(String, String)>,
     pub(super) progress_text: Result<Option<String>, String>,
@@ -44,7 +46,6 @@ impl Memory {
         let told = |error: Error| error.to_string();
         // Whole, before anything is cut: half a secret is not known as one.
         let safe = |text: String| quote::unasked(&text).into_owned();
-        let mind = &mind.unasked();
         let text = |which| mind.text(which).map_err(told);
         let config = &mind.workspace.config().mind;
         let characters = |text: &Result<Option<String>, String>| match text {
@@ -88,7 +89,11 @@ impl Memory {
         Memory {
             layout: mind.files.layout,
             state_path: mind.file(File::State).to_string(),
-            state: state_text.map(|text| text.map(|text| state::glance(text, None))),
+            state: match &state_text {
+                Ok(text) => Ok(text.as_deref().map(state::glance)),
+                Err(error) => Err(error.clone()),
+            },
+            state_text: state_text.ok().flatten().unwrap_or_default(),
             private,
             progress_text,
             work,
@@ -99,7 +104,7 @@ impl Memory {
             most_decisions: config.briefing_decisions,
             most_lines: config.briefing_progress_lines,
             size,
-            checkpoint: mind.last_checkpoint().ok().flatten().map(safe),
+            checkpoint: mind.last_checkpoint().ok().flatten(),
         }
     }
 
@@ -117,7 +122,8 @@ impl Memory {
         let mut cut_state = false;
         if let Some(state) = state {
             let text = clean(&state.text);
-            let whole = all.share(45).holds(Room::of(text.trim()));
+            let whole =
+                !outline::is_long(&self.state_text) && all.share(45).holds(Room::of(text.trim()));
             if whole {
                 pack.add(Slot::State, 0, text.trim());
             } else {
@@ -283,16 +289,15 @@ impl Memory {
             return None;
         }
         let text = self.checkpoint.as_deref()?;
-        let state = self.state.as_ref().ok().and_then(Option::as_ref);
         let progress = self.progress_text.as_ref().ok().and_then(Option::as_deref);
-        let state = state.map_or("", |it| it.text.as_str());
-        let (made, lines) = checkpoint::differences(text, state, progress.unwrap_or_default());
+        let (made, lines) =
+            checkpoint::differences(text, &self.state_text, progress.unwrap_or_default());
         let made = values::cut(&values::plain(&made), 40);
         Some(match lines.is_empty() {
             true => format!("The checkpoint of {made} says what the files say."),
             false => format!(
                 "In the checkpoint of {made} and no longer in the files:\n{}",
-                lines.join("\n")
+                quote::unasked_part(&lines.join("\n"))
             ),
         })
     }
