@@ -97,8 +97,10 @@ fn a_release_installs_and_runs() {
 
 /// Makes a release of the debug build, and gives its list of sums.
 fn dist(out: &Path) -> String {
+    // As the tests were built: for one package alone, cargo would choose other
+    // features and build most of it anew.
     ok(Command::new(env!("CARGO"))
-        .args(["build", "--quiet", "-p", "memory-forge", "--bin"])
+        .args(["build", "--quiet", "--workspace", "--bin"])
         .arg("memory-forge"));
     let xtask = Path::new(env!("CARGO_BIN_EXE_xtask"));
     let binary = xtask.with_file_name(format!("memory-forge{}", std::env::consts::EXE_SUFFIX));

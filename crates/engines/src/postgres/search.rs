@@ -21,9 +21,9 @@ const SQL: &str = include_str!("search.sql");
 /// Passages that rare words may bring as candidates. With an index that ranks,
 /// common words bring theirs by it.
 const CANDIDATES: f64 = 20_000.0;
-const CANDIDATES_BESIDE_BM25: f64 = 3_000.0;
+const CANDIDATES_BESIDE_BM25: f64 = 1_500.0;
 /// What the ranking index brings.
-const RANKED: usize = 1000;
+const RANKED: usize = 500;
 /// Up to this many vectors are all compared; above, the index is asked.
 const EXACT: usize = 20_000;
 /// Above this many passages a string that no word leads to is not looked for

@@ -274,7 +274,12 @@ impl Document {
         let rest = &self.text[end..own.end];
         let line_ends = line_ends(rest);
         let wanted = if own.end < self.text.len() { 2 } else { 1 };
-        self.newline().repeat(wanted.max(line_ends) - line_ends)
+        let newline = match self.newline() {
+            // Before a line feed it would be one line end with it, not two.
+            "\r" if rest.starts_with('\n') => "\n",
+            newline => newline,
+        };
+        newline.repeat(wanted.max(line_ends) - line_ends)
     }
 
     /// New text in the document's own line ends and without blank lines around

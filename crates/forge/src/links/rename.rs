@@ -32,7 +32,9 @@ pub enum Error {
     Ambiguous { name: String, files: Vec<RelPath> },
     #[error("`{path}` exists already; choose another name")]
     Exists { path: RelPath },
-    #[error("No link can hold `{path}`: `[`, `]`, `|`, `#` and `^` have a meaning there")]
+    #[error(
+        "No link can hold `{path}`: `[`, `]`, `|`, `#` and `^` have a meaning there, and names have no spaces around them"
+    )]
     Unlinkable { path: RelPath },
     #[error(transparent)]
     Path(#[from] PathError),
@@ -105,7 +107,9 @@ pub fn rename_all(
         if there || moved.insert(index, to).is_some() {
             return Err(Error::Exists { path: to.clone() });
         }
-        if to.as_str().contains(['[', ']', '|', '#', '^']) {
+        let name = to.as_str();
+        let name = name.strip_suffix(".md").unwrap_or(name);
+        if name.contains(['[', ']', '|', '#', '^']) || name.trim() != name {
             return Err(Error::Unlinkable { path: to.clone() });
         }
     }

@@ -599,6 +599,7 @@ fn a_reader_is_not_blocked_by_a_writer() {
     // A file that was just written is read once more before its time proves
     // that it is unchanged; that needs the lock, and a clock that has moved on.
     for _ in 0..6 {
+        std::thread::sleep(Duration::from_millis(20));
         ws.run(&["index"]).ok();
     }
     let workspace = Workspace::open(ws.root()).expect("it is there");

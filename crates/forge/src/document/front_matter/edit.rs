@@ -109,6 +109,9 @@ pub(super) fn entries(yaml: &str) -> Vec<Entry> {
 pub(super) fn scalar(value: &str) -> String {
     let plain = !value.is_empty()
         && value.trim() == value
+        // A key of them would end the document.
+        && !value.starts_with("---")
+        && !value.starts_with("...")
         && !value.chars().any(needs_escape)
         && !is_old_boolean(value)
         && match yaml::load(&format!("k: {value}\n")).as_deref() {

@@ -133,7 +133,7 @@ fn quotes_stand_where_yaml_needs_them() {
         ("two\nlines", "\"two\\nlines\""),
         ("say \"hi\" \\", "say \"hi\" \\"),
         ("- x", "\"- x\""),
-        ("---", "---"),
+        ("---", "\"---\""),
         ("@a", "\"@a\""),
     ] {
         check(
