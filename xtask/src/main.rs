@@ -49,9 +49,9 @@ Commands:
       Break each command that writes at each of its file operations, in turn
   soak kills [--count N] [--seed N] [--only NAME] [--threads N] [--binary FILE]
       Kill each command that writes so often, at random; nothing may be lost
-  soak story [--count N] [--seed N]
+  soak story [--count N] [--seed N] [--binary FILE]
       Kill commands and hooks in one workspace that grows; nothing may be lost
-  soak writers [--processes N] [--writes N]
+  soak writers [--processes N] [--writes N] [--binary FILE]
       Let many processes write at once; every entry must be there once
   soak mcp [--calls N] [--binary FILE]
       Call one server without end; its memory must not grow

@@ -37,9 +37,9 @@ fn told(kept: Cow<'_, str>) -> String {
     }
 }
 
-/// The first section of every title that `wanted` names, each cut to its
-/// share: a long one does not take the room of those behind it.
-pub(super) fn sections(text: &str, wanted: impl Fn(&str) -> bool) -> String {
+/// The sections whose level and title in lower case are `wanted`, each cut to
+/// its share: a long one does not take the room of those behind it.
+pub(super) fn sections(text: &str, wanted: impl FnMut(usize, &str) -> bool) -> String {
     told(cut_to_sections(text, wanted))
 }
 
@@ -48,32 +48,45 @@ pub(super) fn ends(text: &str) -> String {
     told(cut_to_ends(text))
 }
 
-fn cut_to_sections(text: &str, wanted: impl Fn(&str) -> bool) -> Cow<'_, str> {
+fn cut_to_sections(text: &str, mut wanted: impl FnMut(usize, &str) -> bool) -> Cow<'_, str> {
     if !is_long(text) {
         return Cow::Borrowed(text);
     }
-    let mut found: Vec<(String, Range<usize>)> = Vec::new();
+    let mut found: Vec<Range<usize>> = Vec::new();
     let mut open = false;
     for at in headings(text) {
-        if let Some((_, range)) = found.last_mut().filter(|_| open) {
+        if let Some(range) = found.last_mut().filter(|_| open) {
             range.end = at;
         }
         let line = text[at..].lines().next().unwrap_or("");
-        let title = line.trim_start_matches('#').trim().to_lowercase();
-        // A title of the whole file is no part of it.
-        let part = line.starts_with("##") && wanted(&title);
-        open = part && found.iter().all(|(known, _)| *known != title);
+        let title = line.trim_start_matches('#');
+        open = wanted(line.len() - title.len(), &title.trim().to_lowercase());
         if open {
-            found.push((title, at..text.len()));
+            found.push(at..text.len());
         }
     }
-    let room = OF_SECTION.min(IN_ALL / found.len().max(1));
+    let room = OF_SECTION.min(share(found.iter().map(Range::len).collect()));
     let mut out = String::with_capacity(IN_ALL);
-    for (_, range) in found {
+    for range in found {
         out.push_str(whole_lines(&text[range], room));
         close_what_is_open(&mut out);
     }
     Cow::Owned(out)
+}
+
+/// What each may have at most so that all fit: what short ones do not need goes
+/// to the others.
+fn share(mut sizes: Vec<usize>) -> usize {
+    sizes.sort_unstable();
+    let (mut left, count) = (IN_ALL, sizes.len());
+    for (before, size) in sizes.into_iter().enumerate() {
+        let fair = left / (count - before);
+        if size > fair {
+            return fair;
+        }
+        left -= size;
+    }
+    IN_ALL
 }
 
 fn cut_to_ends(text: &str) -> Cow<'_, str> {
@@ -233,7 +246,7 @@ mod tests {
     #[test]
     fn short_texts_stay_whole() {
         let text = "# A\n\n## B\nx\n";
-        assert_eq!(sections(text, |_| false), text);
+        assert_eq!(sections(text, |_, _| false), text);
         assert_eq!(ends(text), text);
     }
 
@@ -243,7 +256,7 @@ mod tests {
         let text = format!(
             "# State\n\n## Noise\n{filler}\n## Next Action\nShip it\n```\n## Next Action\n```\n## More\n{filler}\n"
         );
-        let kept = sections(&text, |title| title == "next action");
+        let kept = sections(&text, |_, title| title == "next action");
         assert_eq!(kept, "## Next Action\nShip it\n```\n## Next Action\n```\n");
     }
 
@@ -255,9 +268,9 @@ mod tests {
             .map(|title| format!("## {title}\n{filler}\n"))
             .collect();
         text.push_str("## next\nShip it\n");
-        let kept = sections(&text, |_| true);
+        let kept = sections(&text, |_, _| true);
         assert!(kept.ends_with("## next\nShip it\n"), "{kept}");
-        assert!(titles.iter().all(|title| kept.matches(title).count() == 1));
+        assert!(titles.iter().all(|title| kept.matches(title).count() == 2));
     }
 
     #[test]
@@ -289,9 +302,9 @@ mod tests {
     fn a_long_line_without_headings_is_no_trap() {
         let text = "é".repeat(100_000);
         assert!(ends(&text).len() <= HEAD + TAIL + 2);
-        assert_eq!(sections(&text, |_| true), "");
+        assert_eq!(sections(&text, |_, _| true), "");
         let text = format!("# S\n\n## Next Action\nShip {text}\n");
-        let kept = sections(&text, |title| title == "next action");
+        let kept = sections(&text, |_, title| title == "next action");
         assert!(kept.starts_with("## Next Action\nShip é") && kept.len() < 7 << 10);
     }
 

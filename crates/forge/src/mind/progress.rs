@@ -424,7 +424,7 @@ pub(super) fn work_lines(document: &Document) -> Vec<WorkLine> {
 
 /// A long file without the sections that are done.
 pub(super) fn work_document(text: &str) -> Document {
-    let short = outline::sections(text, |title| {
+    let short = outline::sections(text, |_, title| {
         !matches!(Bucket::of(title), Bucket::Completed | Bucket::Other)
     });
     document::parse(short)

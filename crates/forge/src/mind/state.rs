@@ -1,6 +1,8 @@
 //! `STATE.md`, or a workspace's `status.md`: phase, status, work, blockers and
 //! the next action. A section that nobody asked to change stays as it is.
 
+use std::collections::HashSet;
+
 use jiff::Timestamp;
 use jiff::civil::Date;
 
@@ -283,10 +285,12 @@ impl StateChange {
 /// The known parts of a file of any length; `text` has those alone of a long
 /// one.
 pub(super) fn glance(text: &str) -> State {
-    let short = outline::sections(text, |title| {
-        Part::ALL
-            .iter()
-            .any(|part| part.titles().iter().any(|it| it.to_lowercase() == title))
+    // Of a title that is there twice the first one counts.
+    let mut seen = HashSet::new();
+    let short = outline::sections(text, |level, title| {
+        let mut titles = Part::ALL.iter().flat_map(|part| part.titles());
+        let known = titles.any(|it| it.to_lowercase() == title);
+        level > 1 && known && seen.insert(title.to_owned())
     });
     State::read(&document::parse(short), None)
 }
