@@ -388,11 +388,15 @@ fn open_fence(block: &str) -> Option<String> {
     (!closed).then(|| fence.closing())
 }
 
-/// What closes an HTML block that blank lines do not end.
+/// What closes an HTML block that blank lines do not end. The parser waits for
+/// the tag that it began with, in small letters, whatever else there is.
 fn open_html(text: &str) -> Option<&'static str> {
-    let lower = text.to_ascii_lowercase();
-    let raw = ["pre", "script", "style", "textarea"];
-    let closers = ["</pre>", "</script>", "</style>", "</textarea>"];
+    let raw = [
+        ("pre", "</pre>"),
+        ("script", "</script>"),
+        ("style", "</style>"),
+        ("textarea", "</textarea>"),
+    ];
     let close = if text.starts_with("<!--") {
         "-->"
     } else if text.starts_with("<?") {
@@ -402,19 +406,17 @@ fn open_html(text: &str) -> Option<&'static str> {
     } else if text.starts_with("<!") {
         ">"
     } else {
-        let tag = raw.iter().position(|tag| {
-            lower
-                .strip_prefix('<')
-                .and_then(|rest| rest.strip_prefix(tag))
-                .is_some_and(|rest| {
-                    rest.is_empty()
-                        || rest.starts_with(|c: char| c.is_ascii_whitespace() || c == '>')
-                })
-        })?;
-        if closers.iter().any(|closer| lower.contains(closer)) {
-            return None;
-        }
-        return Some(closers[tag]);
+        let tag = text.strip_prefix('<')?;
+        let begins = |name: &str| {
+            tag.get(..name.len())
+                .is_some_and(|it| it.eq_ignore_ascii_case(name))
+                // The vertical tab is white space to it, and not to Rust.
+                && tag[name.len()..]
+                    .chars()
+                    .next()
+                    .is_none_or(|c| matches!(c, '\t'..='\r' | ' ' | '>'))
+        };
+        raw.iter().find(|(name, _)| begins(name))?.1
     };
-    (!lower.contains(&close.to_ascii_lowercase())).then_some(close)
+    (!text.contains(close)).then_some(close)
 }

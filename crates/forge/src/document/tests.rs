@@ -442,6 +442,13 @@ fn what_is_open_is_closed_before_text_is_added() {
     check_append("# A\n````\ncode", "A", "x", "# A\n````\ncode\n````\n\nx\n");
     check_append("<!-- open\n", "", "x", "<!-- open\n-->\n\nx\n");
     check_append("<PRE>\n\n", "", "x", "<PRE>\n</pre>\n\nx\n\n");
+    // As the parser sees them, these are open too.
+    for open in ["<pre\u{b}", "<PRE>a</PRE>\n", "<style>\n</pre>\n"] {
+        let document = parse(open);
+        let after = edited(&document, document.append_section(2, "B", "x"));
+        let last = after.sections.last().expect("there is one");
+        assert_eq!(last.title, "B", "{:?}", after.text);
+    }
     let document = parse("# A\n~~~\n# no\n");
     let after = edited(&document, document.append_section(2, "B #", "x"));
     assert_eq!(after.text, "# A\n~~~\n# no\n~~~\n\n## B \\#\n\nx\n");

@@ -36,6 +36,8 @@ pub enum Error {
         "No link can hold `{path}`: `[`, `]`, `|`, `#` and `^` have a meaning there, and names have no spaces around them"
     )]
     Unlinkable { path: RelPath },
+    #[error("`{path}` would be hidden: no note is looked for below a name that begins with a dot")]
+    Hidden { path: RelPath },
     #[error(transparent)]
     Path(#[from] PathError),
     #[error(transparent)]
@@ -111,6 +113,10 @@ pub fn rename_all(
         let name = name.strip_suffix(".md").unwrap_or(name);
         if name.contains(['[', ']', '|', '#', '^']) || name.trim() != name {
             return Err(Error::Unlinkable { path: to.clone() });
+        }
+        let in_hidden = |path: &RelPath| path.as_str().split('/').any(|it| it.starts_with('.'));
+        if to.file_name().starts_with('.') || in_hidden(to) && !in_hidden(from) {
+            return Err(Error::Hidden { path: to.clone() });
         }
     }
     let after = After::new(vault, moved);

@@ -204,6 +204,9 @@ fn what_cannot_be_renamed_is_refused() {
         "`b.md` exists already; choose another name"
     );
     assert!(refused("a.md", "a#b.md").starts_with("No link can hold"));
+    for hidden in [".a.md", "x/.a.md", ".x/a.md"] {
+        assert!(refused("a.md", hidden).contains("would be hidden"));
+    }
     assert!(destination(&vault, &path("a.md"), "../out.md").is_err());
 }
 

@@ -527,7 +527,7 @@ impl From<links::Error> for CommandError {
             Error::Missing { .. } => {
                 failure.hint("Give its path from the root, as `notes/plan.md`")
             }
-            Error::Exists { .. } | Error::Unlinkable { .. } => failure,
+            Error::Exists { .. } | Error::Unlinkable { .. } | Error::Hidden { .. } => failure,
         }
     }
 }

@@ -183,6 +183,21 @@ fn broken_yaml_is_edited_by_lines() {
 }
 
 #[test]
+fn a_name_that_is_there_twice_is_told_however_it_is_written() {
+    for yaml in [
+        "a: 1\na: 2\n",
+        "1: a\n\"1\": b\n",
+        "{~: a, \"null\": b}\n",
+        "a: {true: 1, 'true': 2}\n",
+    ] {
+        let document = parse(format!("---\n{yaml}---\nbody\n"));
+        let told = &document.problems[0].message;
+        assert!(told.contains("is there twice"), "{yaml}: {told}");
+        assert_eq!(document.str(&document.body), "body\n");
+    }
+}
+
+#[test]
 fn lists_are_written_on_one_line() {
     let text = "---\ntags:\n  - a\nb: 1\n---\n";
     let edit = parse(text).set_front_matter_list("tags", &["x", "y z", "true", "1", "a,b"]);

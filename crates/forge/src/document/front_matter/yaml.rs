@@ -1,8 +1,9 @@
 //! YAML in, values out. Writing is `edit`'s, line by line; nothing is written here.
 
+use std::collections::HashSet;
 use std::fmt;
 
-use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
+use serde::de::{Deserialize, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
 use serde_saphyr::MessageFormatter;
 
 #[derive(Debug, Clone, PartialEq)]
@@ -150,8 +151,14 @@ impl<'de> Visitor<'de> for ValueVisitor {
 
     fn visit_map<A: MapAccess<'de>>(self, mut access: A) -> Result<Value, A::Error> {
         let mut entries = Vec::new();
+        let mut known = HashSet::new();
         while let Some((key, value)) = access.next_entry::<Value, Value>()? {
-            entries.push((key.to_string(), value));
+            let key = key.to_string();
+            // `1` and `"1"` are two to YAML, and one name to everyone else.
+            if !known.insert(key.clone()) {
+                return Err(A::Error::custom(format!("the key `{key}` is there twice")));
+            }
+            entries.push((key, value));
         }
         Ok(Value::Map(entries))
     }
