@@ -41,8 +41,9 @@ Commands:
       Measure the page over 5,000 documents in Chromium
   bench engine parity [SET]... [--groups N] [--server 15|18]
       Measure how well the shared index finds documents, beside the embedded one
-  bench engine scale [N] [--server 15|18]
-      Measure the shared index with N passages: pushing, asking, size
+  bench engine scale [N] [--server 15|18] [--keep]
+      Measure the shared index with N passages: pushing, asking, size, and a
+      replica that takes over when the primary dies in the middle of a push
   bench embed
       Measure the built-in model
   soak crash [--only NAME] [--threads N] [--binary FILE]
@@ -79,6 +80,10 @@ Commands:
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    if words.iter().any(|it| ["--help", "-h", "help"].contains(it)) {
+        println!("{USAGE}");
+        return ExitCode::SUCCESS;
+    }
     let result = match words.as_slice() {
         ["bench", "speed", rest @ ..] => bench::speed::run(rest),
         ["bench", "hooks", rest @ ..] => bench::hooks::run(rest),

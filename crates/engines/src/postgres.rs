@@ -11,6 +11,7 @@ use tokio_postgres::Client;
 use tokio_postgres::error::SqlState;
 
 mod connect;
+mod passfile;
 mod pull;
 mod push;
 mod schema;
@@ -48,14 +49,29 @@ impl Error {
         }
     }
 
-    fn connect(shown: &str, error: tokio_postgres::Error) -> Error {
-        let hint = match error.code() {
-            Some(code) if *code == SqlState::INVALID_PASSWORD => {
-                "Give the password as `PGPASSWORD` or in `MEMORY_FORGE_ENGINE_URL`"
+    /// `unused` is why the user's file of passwords was not used.
+    fn connect(shown: &str, error: tokio_postgres::Error, unused: Option<&str>) -> Error {
+        let told = told(&error);
+        let what = format!("Cannot connect to `{shown}`: {told}");
+        let refused = [
+            SqlState::INVALID_PASSWORD,
+            SqlState::INVALID_AUTHORIZATION_SPECIFICATION,
+        ];
+        let about_password = error.code() == Some(&refused[0]) || told.contains("password missing");
+        let hint = if about_password {
+            let ways =
+                "Give the password as `PGPASSWORD`, in `MEMORY_FORGE_ENGINE_URL` or in `~/.pgpass`";
+            match unused {
+                Some(why) => format!("{why}. {ways}"),
+                None => ways.to_owned(),
             }
-            _ => "Is the server running, and may this machine reach it?",
+        } else if error.code() == Some(&refused[1]) {
+            "Whoever runs the server decides in its pg_hba.conf who may connect, from where, and whether without TLS".to_owned()
+        } else if told.contains("certificate") {
+            "`sslrootcert` or `PGSSLROOTCERT` names the PEM file of the authority that signed the server's certificate; the name in the address must be the certificate's".to_owned()
+        } else {
+            "Is the server running, and may this machine reach it?".to_owned()
         };
-        let what = format!("Cannot connect to `{shown}`: {}", told(&error));
         Error::failure(what, hint)
     }
 
@@ -142,8 +158,10 @@ pub struct Status {
     pub replica: bool,
     pub schema: u32,
     pub model: String,
-    /// Whether it ranks words by an index of its own.
+    /// Whether it has an index of its own that ranks words, and whether that is
+    /// used.
     pub bm25: bool,
+    pub ranks: bool,
     pub teams: Vec<String>,
     pub workspaces: Vec<Shared>,
 }
@@ -233,6 +251,7 @@ impl Engine {
                 schema: known.version,
                 model: known.model,
                 bm25: known.bm25,
+                ranks: known.ranks,
                 teams: row.get(3),
                 workspaces: workspaces.collect(),
             })

@@ -141,7 +141,13 @@ impl Process {
                 database: text("MEMORY_FORGE_GRAPH_DATABASE"),
                 authority: text("MEMORY_FORGE_GRAPH_AUTHORITY"),
             },
-            engine: engine(&|name| Some(var(name)?.to_string_lossy().into_owned())),
+            engine: engines::postgres::Environment {
+                passfile: folder("PGPASSFILE").or_else(|| match cfg!(windows) {
+                    true => Some(folder("APPDATA")?.join("postgresql/pgpass.conf")),
+                    false => Some(std::env::home_dir()?.join(".pgpass")),
+                }),
+                ..engine(&|name| Some(var(name)?.to_string_lossy().into_owned()))
+            },
             in_claude: var("CLAUDECODE").is_some(),
             in_gemini: var("GEMINI_PROJECT_DIR").is_some(),
             no_color: var("NO_COLOR").is_some(),
@@ -355,6 +361,7 @@ fn engine(var: &dyn Fn(&str) -> Option<String>) -> engines::postgres::Environmen
         database: var("PGDATABASE"),
         sslmode: var("PGSSLMODE"),
         sslrootcert: var("PGSSLROOTCERT"),
+        passfile: None,
         login: var("USER").or_else(|| var("USERNAME")),
     }
 }

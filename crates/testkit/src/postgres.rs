@@ -154,7 +154,8 @@ impl Postgres {
 
     /// A copy that follows this one and only reads.
     pub fn replica(&self) -> Postgres {
-        let copy = Postgres::prepare(self.home.clone(), self.version);
+        let mut copy = Postgres::prepare(self.home.clone(), self.version);
+        copy.settings.clone_from(&self.settings);
         let made = copy
             .command("pg_basebackup")
             .args([
@@ -185,11 +186,51 @@ impl Postgres {
         copy.started()
     }
 
+    /// From now on a login needs its password, and a connection from this
+    /// machine has to be encrypted; the superuser's need not. The certificate
+    /// and its key are PEM.
+    pub fn require_tls(&self, certificate: &str, key: &str) {
+        let data = self.folder.path().join("data");
+        for (name, text) in [("server.crt", certificate), ("server.key", key)] {
+            self.write(&data.join(name), text);
+        }
+        let rules =
+            "host all postgres 127.0.0.1/32 trust\nhostssl all all 127.0.0.1/32 scram-sha-256\n";
+        self.write(&data.join("pg_hba.conf"), rules);
+        self.sql("postgres", "postgres", "alter system set ssl = on")
+            .expect("the server can encrypt");
+        self.sql("postgres", "postgres", "select pg_reload_conf()")
+            .expect("it reads its settings again");
+        let on = || self.sql("postgres", "postgres", "show ssl").as_deref() == Ok("on");
+        while !on() {
+            std::thread::sleep(std::time::Duration::from_millis(20));
+        }
+    }
+
+    /// A file that the server alone may read.
+    fn write(&self, path: &Path, text: &str) {
+        use std::os::unix::fs::{PermissionsExt, chown};
+        std::fs::write(path, text).expect("a file can be written");
+        let own = std::fs::Permissions::from_mode(0o600);
+        std::fs::set_permissions(path, own).expect("it is ours");
+        if is_root() {
+            chown(path, Some(65534), Some(65534)).expect("root may give a file away");
+        }
+    }
+
     /// Ends it as a power cut would.
     pub fn kill(&self) {
         let mut stop = self.command("pg_ctl");
         stop.args(["-D", &self.data(), "-m", "immediate", "-w", "stop"]);
         let _ = stop.output();
+    }
+
+    /// Stops it in good order and starts it again at the same place.
+    pub fn restart(&self) {
+        let mut stop = self.command("pg_ctl");
+        stop.args(["-D", &self.data(), "-m", "fast", "-w", "stop"]);
+        let _ = stop.output();
+        assert!(self.run(), "the server does not start:\n{}", self.log());
     }
 
     /// Makes a replica the primary.

@@ -1,10 +1,11 @@
 //! From an address to a connection: who may carry a password, and when a
 //! server must prove who it is. No password is ever read from a file of a
-//! repository, and none is written anywhere.
+//! repository, and none is written anywhere; the user's own `~/.pgpass` is read.
 
 use std::future::Future;
 use std::io;
 use std::net::IpAddr;
+use std::path::{Path, PathBuf};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -17,7 +18,7 @@ use tokio_postgres::config::{Host, SslMode};
 use tokio_postgres::tls::{ChannelBinding, MakeTlsConnect, NoTls, TlsConnect};
 use tokio_postgres::{Client, Config};
 
-use super::Error;
+use super::{Error, passfile};
 
 /// What the user's environment says about the server, by the names that every
 /// client of PostgreSQL knows.
@@ -32,6 +33,8 @@ pub struct Environment {
     pub database: Option<String>,
     pub sslmode: Option<String>,
     pub sslrootcert: Option<String>,
+    /// The user's file of passwords, which need not be there.
+    pub passfile: Option<PathBuf>,
     /// Whom to log in as where nothing else says it.
     pub login: Option<String>,
 }
@@ -51,6 +54,8 @@ pub struct Target {
     config: Config,
     proof: Proof,
     root: Option<String>,
+    /// Why the user's file of passwords was not used.
+    unused: Option<String>,
     /// `host:port/database`, to be shown.
     pub shown: String,
     /// Where it leads, and whether it may be overheard: what a user agrees to.
@@ -113,6 +118,18 @@ impl Target {
         {
             config.password(password);
         }
+        let mut unused = None;
+        if config.get_password().is_none()
+            && let Some(path) = &environment.passfile
+        {
+            match by_file_of_passwords(&config, path) {
+                Ok(Some(password)) => {
+                    config.password(password);
+                }
+                Ok(None) => {}
+                Err(why) => unused = Some(why),
+            }
+        }
         config.application_name("memory-forge");
         config.connect_timeout(Duration::from_secs(10));
         let mode = options.mode.or_else(|| env(&environment.sslmode));
@@ -140,13 +157,14 @@ impl Target {
             address: address(&config, proof),
             is_users_own: here || !by_file,
             root: options.root.or_else(|| env(&environment.sslrootcert)),
+            unused,
             config,
             proof,
         })
     }
 
     pub(super) async fn connect(&self) -> Result<Client, Error> {
-        let failed = |error| Error::connect(&self.shown, error);
+        let failed = |error| Error::connect(&self.shown, error, self.unused.as_deref());
         match self.proof {
             Proof::None => {
                 let (client, connection) = self.config.connect(NoTls).await.map_err(failed)?;
@@ -192,6 +210,25 @@ impl Target {
             .with_no_client_auth();
         Ok(config)
     }
+}
+
+/// One password is for one server: with several hosts none is looked up.
+fn by_file_of_passwords(config: &Config, path: &Path) -> Result<Option<String>, String> {
+    let [host] = config.get_hosts() else {
+        return Ok(None);
+    };
+    let login = config.get_user().unwrap_or_default();
+    let wanted = passfile::Wanted {
+        host: match host {
+            Host::Tcp(name) => name,
+            #[cfg(unix)]
+            Host::Unix(_) => "localhost",
+        },
+        port: config.get_ports().first().copied().unwrap_or(5432),
+        database: config.get_dbname().unwrap_or(login),
+        login,
+    };
+    passfile::look_up(path, &wanted)
 }
 
 struct TlsOptions {

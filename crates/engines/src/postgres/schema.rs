@@ -69,7 +69,22 @@ pub struct Initialised {
 pub(super) struct Known {
     pub(super) version: u32,
     pub(super) model: String,
+    /// There is an index that ranks words, which pushes fill.
     pub(super) bm25: bool,
+    /// It has all of them.
+    pub(super) ranks: bool,
+    /// When the server started, and whether it only reads.
+    started: String,
+    replica: bool,
+}
+
+/// Since 1.2 a restart and a replica keep what pg_textsearch's index holds;
+/// before, it is empty or short after either, without a word, until it is made
+/// anew (timescale/pg_textsearch, 345 and 350).
+const KEEPS_ITS_ROWS: [u32; 2] = [1, 2];
+
+fn numbers(version: &str) -> Vec<u32> {
+    version.split('.').map_while(|it| it.parse().ok()).collect()
 }
 
 /// Refuses a schema that this version does not know.
@@ -106,15 +121,30 @@ async fn read(client: &Client) -> Result<Option<Known>, Error> {
     if !client.query_one(there, &[]).await?.get::<_, bool>(0) {
         return Ok(None);
     }
-    let rows = client.query("select key, value from mf.meta", &[]).await?;
+    let rows = client
+        .query(
+            "select key, value from mf.meta
+             union all select '@started', extract(epoch from pg_postmaster_start_time())::text
+             union all select '@replica', 'yes' where pg_is_in_recovery()
+             union all select '@pg_textsearch', extversion from pg_extension where extname = 'pg_textsearch'",
+            &[],
+        )
+        .await?;
     let value = |key: &str| {
         let row = rows.iter().find(|row| row.get::<_, &str>(0) == key);
         row.map_or_else(String::new, |row| row.get(1))
     };
+    let bm25 = value("bm25") == "yes";
+    let started = value("@started");
+    let replica = value("@replica") == "yes";
+    let safe = numbers(&value("@pg_textsearch")) >= KEEPS_ITS_ROWS.to_vec();
     Ok(Some(Known {
         version: value("schema").parse().unwrap_or(0),
         model: value("model"),
-        bm25: value("bm25") == "yes",
+        bm25,
+        ranks: bm25 && (safe || !replica && value("words") == started),
+        started,
+        replica,
     }))
 }
 
@@ -164,6 +194,10 @@ impl Engine {
                 None => create(client, model, dimensions, &mut done).await?,
                 Some(known) => {
                     done.bm25 = known.bm25;
+                    if known.bm25 && !known.ranks && !known.replica {
+                        rank_anew(client, &known.started).await?;
+                        done.notes.push("The server has restarted, so its index of words was made anew".to_owned());
+                    }
                     if known.model != format!("{model}/{dimensions}") {
                         done.notes.push(format!(
                             "The vectors there are of the model `{}`; workspaces with another are found by their words",
@@ -222,8 +256,7 @@ async fn create(
         )
         .await?;
     let version: String = found.map_or_else(String::new, |row| row.get(0));
-    let numbers: Vec<u32> = version.split('.').map_while(|it| it.parse().ok()).collect();
-    if numbers < vec![0, 8] {
+    if numbers(&version) < vec![0, 8] {
         return Err(Error::failure(
             match version.as_str() {
                 "" => "The server has no pgvector".to_owned(),
@@ -268,7 +301,8 @@ async fn create(
         ))
         .await?;
     let note =
-        "insert into mf.meta (key, value) values ('schema', $1), ('model', $2), ('bm25', $3)";
+        "insert into mf.meta (key, value) values ('schema', $1), ('model', $2), ('bm25', $3),
+        ('words', extract(epoch from pg_postmaster_start_time())::text)";
     let model = format!("{model}/{dimensions}");
     let bm25 = if done.bm25 { "yes" } else { "no" };
     client.batch_execute("set local role mf_owner").await?;
@@ -277,6 +311,27 @@ async fn create(
         .await?;
     client.batch_execute("reset role").await?;
     done.created = true;
+    Ok(())
+}
+
+/// Makes the index that ranks words anew, for every tenant.
+async fn rank_anew(client: &Client, started: &str) -> Result<(), Error> {
+    client.batch_execute("set local role mf_owner").await?;
+    let parts = "select inhrelid::regclass::text from pg_inherits where inhparent = 'mf.chunk_words'::regclass";
+    for row in client.query(parts, &[]).await? {
+        let index: &str = row.get(0);
+        client
+            .batch_execute(&format!("reindex index {index}"))
+            .await?;
+    }
+    client
+        .execute(
+            "insert into mf.meta (key, value) values ('words', $1)
+             on conflict (key) do update set value = excluded.value",
+            &[&started],
+        )
+        .await?;
+    client.batch_execute("reset role").await?;
     Ok(())
 }
 

@@ -1,7 +1,7 @@
 //! A question to the shared index. Candidates of both sides come by one
 //! statement; ranking them is `recall`'s, as for any other source.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::{HashMap, HashSet};
 
 use forge::index::terms::fold;
@@ -45,7 +45,8 @@ pub struct Search<'a> {
     engine: &'a Engine,
     counts: Passages,
     model: String,
-    bm25: bool,
+    /// Whether an index that ranks words is asked.
+    ranks: Cell<bool>,
     /// The one workspace that is asked.
     only: Option<i64>,
     seen: RefCell<Seen>,
@@ -92,10 +93,19 @@ fn elsewhere(error: Error) -> index::Error {
 }
 
 impl Engine {
+    async fn begin_asking(&self) -> Result<(), Error> {
+        self.begin(READ).await?;
+        // Nearest first although rows of others are left out on the way.
+        let settings =
+            "set local hnsw.iterative_scan = strict_order; set local hnsw.ef_search = 400;
+             set local hnsw.max_scan_tuples = 40000; set local work_mem = '64MB'; set local jit = off";
+        Ok(self.client.batch_execute(settings).await?)
+    }
+
     /// Begins to ask. While it is held, all questions see one state.
     pub fn search(&self, within: Within) -> Result<Search<'_>, Error> {
         self.runtime.block_on(async {
-            self.begin(READ).await?;
+            self.begin_asking().await?;
             let known = schema::check(&self.client).await?;
             let name = match within {
                 Within::Everything => None,
@@ -118,14 +128,6 @@ impl Engine {
                     "`memory-forge engine status` lists those that you may",
                 ));
             }
-            // Nearest first although rows of others are left out on the way.
-            self.client
-                .batch_execute(
-                    "set local hnsw.iterative_scan = strict_order; set local hnsw.ef_search = 400;
-                     set local hnsw.max_scan_tuples = 40000; set local work_mem = '64MB';
-                     set local jit = off",
-                )
-                .await?;
             Ok(Search {
                 engine: self,
                 counts: Passages {
@@ -133,7 +135,7 @@ impl Engine {
                     embedded: row.get::<_, i64>(1) as usize,
                 },
                 model: known.model,
-                bm25: known.bm25,
+                ranks: Cell::new(known.ranks),
                 only: name.and_then(|_| row.get(2)),
                 seen: RefCell::default(),
             })
@@ -205,18 +207,38 @@ impl Search<'_> {
         Ok((hs, gs, ws))
     }
 
+    /// Candidates of both sides. An index that ranks and has lost something, or
+    /// cannot be read, is passed over: it is faster, and nothing else.
     async fn both_sides(&self, ask: &Ask<'_>, wanted: &Wanted<'_>) -> Result<Candidates, Error> {
+        if self.ranks.get() {
+            match self.asked(ask, wanted).await {
+                Ok(Some(found)) => return Ok(found),
+                Ok(None) => {}
+                Err(error) if self.engine.client.is_closed() => return Err(error),
+                Err(_) => {
+                    self.engine.end("rollback").await?;
+                    self.engine.begin_asking().await?;
+                }
+            }
+            self.ranks.set(false);
+        }
+        Ok(self.asked(ask, wanted).await?.unwrap_or_default())
+    }
+
+    /// The one statement; `None` where the ranking index brings less than the
+    /// counts of the question's words say there is.
+    async fn asked(&self, ask: &Ask<'_>, wanted: &Wanted<'_>) -> Result<Option<Candidates>, Error> {
         let words = wanted.question.words();
         let (hs, gs, ws) = match wanted.mode {
             Mode::Vector => Default::default(),
             _ => self.numbers(&words).await?,
         };
         let filter = self.filter(ask);
-        let most_candidates = match self.bm25 {
+        let most_candidates = match self.ranks.get() {
             true => CANDIDATES_BESIDE_BM25,
             false => CANDIDATES,
         };
-        let also = match self.bm25 && !hs.is_empty() {
+        let also = match self.ranks.get() && !hs.is_empty() {
             true => {
                 let query: Vec<String> = hs.iter().map(|h| word(*h)).collect();
                 // Letters and spaces alone, so it may stand in the statement.
@@ -260,7 +282,15 @@ impl Search<'_> {
                 ],
             )
             .await?;
-        Ok(self.read(&rows, &words))
+        let brought = rows.iter().find(|row| row.get::<_, &str>(0) == "a");
+        let is_short = brought.is_some_and(|row| {
+            let (found, there): (i64, f64) = (row.get(1), row.get(3));
+            (found as f64) < there.min(RANKED as f64)
+        });
+        if self.ranks.get() && is_short {
+            return Ok(None);
+        }
+        Ok(Some(self.read(&rows, &words)))
     }
 
     /// The rows of the one statement as candidates.
@@ -277,6 +307,7 @@ impl Search<'_> {
                     passages = score as usize;
                     seen.average = extra as f32;
                 }
+                "a" => {}
                 "d" => {
                     holding.insert(id as usize, score as usize);
                 }

@@ -56,6 +56,9 @@ spread as (
     ) as best group by doc
 )
 select 'n' as side, 0::bigint as id, 0::bigint as doc, n as score, average as extra, null::text as text from stat
+-- What the ranking index brought, and what it should have.
+union all select 'a', (select count(*) from also), 0,
+    case when more then coalesce((select max(own) from weighed), 0) else 0 end, 0, null from chosen
 union all select 'd', g, 0, df, idf, null from weighed
 union all select 't', w.id, w.doc, w.score, w.length,
     case when w.place <= %MOST_READ% then (select c.text from mf.chunk c where c.id = w.id) end from words w

@@ -20,8 +20,8 @@ use crate::ui::{Ui, printable};
 /// Share one index between many workspaces, on PostgreSQL
 ///
 /// The server is `engine.url` of `memory-forge.toml` or MEMORY_FORGE_ENGINE_URL;
-/// PGHOST, PGUSER, PGPASSWORD and their like are understood as well. Secrets
-/// are masked, private notes and what agents remember stay here.
+/// PGHOST, PGUSER, PGPASSWORD, `~/.pgpass` and their like are understood as
+/// well. Secrets are masked, private notes and what agents remember stay here.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -482,16 +482,22 @@ fn status(engine: &Engine, tenant: &str, json: bool, ui: &mut Ui) -> Result<Exit
         "Teams       {}",
         printable(&status.teams.join(", "))
     ))?;
-    let ranked = if status.bm25 {
-        "pg_textsearch"
-    } else {
-        "candidates by rare words"
+    let ranked = match (status.bm25, status.ranks) {
+        (_, true) => "pg_textsearch",
+        (true, false) => "rare words, without pg_textsearch",
+        (false, false) => "rare words",
     };
     ui.line(&format!(
         "Format      {}, model {}, words by {ranked}",
         status.schema,
         printable(&status.model)
     ))?;
+    if status.bm25 && !status.ranks {
+        ui.note(match status.replica {
+            true => "On a replica, pg_textsearch before 1.2 has not all passages, so it is not asked",
+            false => "The server has restarted, and pg_textsearch before 1.2 forgets passages then, so it is not asked; `memory-forge engine init` makes its index anew",
+        });
+    }
     if status.teams.is_empty() {
         ui.note("You are no member of this tenant, so nothing is shown");
     }
@@ -536,7 +542,7 @@ fn status_json(engine: &Engine, tenant: &str, status: &Status) -> serde_json::Va
     json!({
         "version": 1, "server": engine.shown, "postgres": status.server, "login": status.login,
         "tenant": tenant, "replica": status.replica, "format": status.schema,
-        "model": status.model, "bm25": status.bm25, "teams": status.teams,
+        "model": status.model, "bm25": status.bm25, "ranks": status.ranks, "teams": status.teams,
         "workspaces": workspaces,
     })
 }

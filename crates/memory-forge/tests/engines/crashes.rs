@@ -1,10 +1,13 @@
 //! Many at once, processes that die, servers that die: the state before or the
 //! state after, and nothing lost.
 
+use std::fs;
+use std::path::Path;
 use std::process::{Child, Stdio};
 use std::time::Duration;
 
 use testkit::TestWorkspace;
+use testkit::postgres::{Postgres, Version};
 
 use crate::organisation::{Organisation, found, json, push};
 use crate::story::sums_agree;
@@ -153,6 +156,161 @@ fn a_replica_answers_and_takes_over(shared: Organisation) {
     );
     assert_eq!(there.as_deref(), Ok("25"));
     assert!(!found(&ws, "heron number 24", &[]).is_empty());
+}
+
+/// At whichever operation on a file it ends: what was pulled is as it was or as
+/// it should be, and pulling again brings it. Which server it comes from makes
+/// no difference.
+#[test]
+fn a_pull_that_ends_anywhere_is_before_or_after() {
+    let Some(org) = Organisation::on(Version::Eighteen) else {
+        return;
+    };
+    org.init("acme", &["ann"]).ok();
+    let source = org.workspace("ann", "acme", "w", "all", "");
+    notes(&source, 4, "walrus");
+    push(&source);
+    let pull = ["engine", "pull", "w"];
+    let reader = org.workspace("ann", "acme", "reader", "all", "");
+    reader.run(&pull).ok();
+    let pulled = |ws: &TestWorkspace| -> Vec<String> {
+        let tree = ws.tree_of_sources();
+        let lines = tree.lines().filter(|line| line.starts_with("org/"));
+        lines.map(str::to_owned).collect()
+    };
+    let before = pulled(&reader);
+    // One more, one less, the others changed.
+    notes(&source, 5, "heron");
+    source.remove("knowledge/n002.md");
+    push(&source);
+    let again = || {
+        let ws = org.workspace("ann", "acme", "reader", "all", "");
+        copy(reader.root(), ws.root());
+        ws
+    };
+    let ws = again();
+    ws.run(&pull).ok();
+    let after = pulled(&ws);
+    assert_ne!(before, after);
+    let mut sides = [0, 0];
+    for k in 0.. {
+        let ws = again().env("MEMORY_FORGE_FAULT", &format!("stop:{k}"));
+        let ended = ws.run(&pull);
+        if ended.status == Some(0) {
+            break;
+        }
+        assert_eq!(ended.status, None, "{ended}");
+        let ws = ws.env("MEMORY_FORGE_FAULT", "stop:1000000000");
+        // The next write puts right what was left.
+        ws.run(&["save", "context", "next", "--content", "A note."])
+            .ok();
+        let now = pulled(&ws);
+        assert!(now == before || now == after, "stop:{k}: {now:#?}");
+        sides[usize::from(now == after)] += 1;
+        ws.run(&pull).ok();
+        assert_eq!(pulled(&ws), after, "stop:{k}");
+    }
+    assert!(sides[0] > 0 && sides[1] > 0, "{sides:?}");
+}
+
+/// pg_textsearch before 1.2 forgets what was pushed when the server restarts,
+/// and on a replica: its index then finds nothing, and says nothing.
+#[test]
+fn an_index_of_words_that_forgot_is_not_asked() {
+    let Some(org) = Organisation::alone(Version::Eighteen) else {
+        return;
+    };
+    org.init("acme", &["ann"]).ok();
+    // By words alone: so many passages take long to embed.
+    let ws = org
+        .workspace("ann", "acme", "w", "all", "")
+        .env("MEMORY_FORGE_MODEL", "/nonexistent");
+    for file in 0..200 {
+        let mut text = format!("# Note {file}\n");
+        for part in 0..10 {
+            let strong =
+                "walrus heron otter ".repeat(if part == 0 && file < 10 { 14 - file } else { 0 });
+            let filler = (0..60).map(|at| format!("w{} ", (file * 7 + part * 3 + at) % 900));
+            let filler: String = filler.collect();
+            text += &format!(
+                "\n## Part {part}\n\nThe walrus, the heron and the otter. {strong}{filler}\n"
+            );
+        }
+        ws.write(&format!("knowledge/n{file:03}.md"), text);
+    }
+    assert!(push(&ws)["passages"].as_u64() > Some(1_900));
+    let ranked = |ws: &TestWorkspace| {
+        let status = json(&ws.run(&["engine", "status", "--json"]));
+        status["ranks"].as_bool().expect("a flag")
+    };
+    let ask = |ws: &TestWorkspace| found(ws, "walrus heron otter", &["--unique"]);
+    let by_index = |server: &Postgres| {
+        let word = "select (string_to_array(words, ' '))[1] from mf.chunk limit 1";
+        let word = server.sql("postgres", &org.database, word).expect("a word");
+        let sql = format!(
+            "select count(*) from (select id from mf.chunk
+             order by words <@> to_bm25query('{word}', 'mf.chunk_words') limit 5) as x"
+        );
+        server
+            .sql("postgres", &org.database, &sql)
+            .expect("an answer")
+    };
+    let expect = ask(&ws);
+    assert!(ranked(&ws) && expect.len() == 5, "{expect:?}");
+    assert_ne!(by_index(&org.server), "0");
+
+    let replica = org.server.replica();
+    let primary = ws.read("memory-forge.toml");
+    let copy = replica.url(&org.login("ann"), &org.database);
+    ws.write("memory-forge.toml", primary.replace(&org.url("ann"), &copy));
+    assert_eq!(
+        by_index(&replica),
+        "0",
+        "it keeps its rows: is it a new version?"
+    );
+    assert!(!ranked(&ws));
+    assert_eq!(ask(&ws), expect);
+    ws.write("memory-forge.toml", primary);
+
+    org.server.restart();
+    assert_eq!(by_index(&org.server), "0");
+    assert!(!ranked(&ws));
+    assert_eq!(ask(&ws), expect);
+
+    // Even trusted, an index that brings too little is passed over.
+    let trusted = "update mf.meta set value = extract(epoch from pg_postmaster_start_time())::text where key = 'words'";
+    org.sql("postgres", None, trusted).expect("a superuser may");
+    assert!(ranked(&ws));
+    assert_eq!(ask(&ws), expect);
+    org.sql(
+        "postgres",
+        None,
+        "update mf.meta set value = '' where key = 'words'",
+    )
+    .expect("a superuser may");
+
+    let again = org.init("acme", &[]);
+    assert!(again.stderr.contains("made anew"), "{again}");
+    assert_ne!(by_index(&org.server), "0");
+    assert!(ranked(&ws));
+    assert_eq!(ask(&ws), expect);
+    assert!(!org.init("acme", &[]).stderr.contains("made anew"));
+}
+
+fn copy(from: &Path, to: &Path) {
+    for entry in fs::read_dir(from).expect("a folder") {
+        let entry = entry.expect("an entry");
+        let to = to.join(entry.file_name());
+        match entry.path().is_dir() {
+            true => {
+                fs::create_dir_all(&to).expect("a folder");
+                copy(&entry.path(), &to);
+            }
+            false => {
+                fs::copy(entry.path(), to).expect("a file");
+            }
+        }
+    }
 }
 
 on_both!(

@@ -29,3 +29,4 @@ mod isolation;
 mod organisation;
 mod parity;
 mod story;
+mod strangers;

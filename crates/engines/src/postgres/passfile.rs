@@ -1,0 +1,137 @@
+//! The user's own file of passwords, `~/.pgpass`, by PostgreSQL's rules:
+//! `host:port:database:login:password` a line, `*` for anything, the first
+//! line that fits. One that others may read is not used.
+
+use std::fs;
+use std::path::Path;
+
+/// Whose password is looked for.
+pub(super) struct Wanted<'a> {
+    pub host: &'a str,
+    pub port: u16,
+    pub database: &'a str,
+    pub login: &'a str,
+}
+
+/// The password, or why the file was not used. A file that is not there is no
+/// reason for anything.
+pub(super) fn look_up(path: &Path, wanted: &Wanted) -> Result<Option<String>, String> {
+    let Ok(about) = fs::metadata(path) else {
+        return Ok(None);
+    };
+    let unusable = |why: &str| Err(format!("`{}` was not used: {why}", path.display()));
+    if !about.is_file() {
+        return unusable("it is not a file");
+    }
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        if about.permissions().mode() & 0o077 != 0 {
+            return unusable("others may read it; `chmod 600` changes that");
+        }
+    }
+    match fs::read_to_string(path) {
+        Ok(text) => Ok(text.lines().find_map(|line| of_line(line, wanted))),
+        Err(error) => unusable(&error.to_string()),
+    }
+}
+
+fn of_line(line: &str, wanted: &Wanted) -> Option<String> {
+    let line = line.strip_suffix('\r').unwrap_or(line);
+    if line.starts_with('#') {
+        return None;
+    }
+    let port = wanted.port.to_string();
+    let mut rest = line;
+    for value in [wanted.host, &port, wanted.database, wanted.login] {
+        let (field, after) = field(rest)?;
+        let any = rest.starts_with("*:");
+        if !any && field != value {
+            return None;
+        }
+        rest = after;
+    }
+    // Colons of the password need no escape, but may have one.
+    Some(unescaped(rest)).filter(|it| !it.is_empty())
+}
+
+/// Up to the next colon that is not escaped, and what stands behind it.
+fn field(text: &str) -> Option<(String, &str)> {
+    let mut escaped = false;
+    for (at, c) in text.char_indices() {
+        match c {
+            _ if escaped => escaped = false,
+            '\\' => escaped = true,
+            ':' => return Some((unescaped(&text[..at]), &text[at + 1..])),
+            _ => {}
+        }
+    }
+    None
+}
+
+fn unescaped(text: &str) -> String {
+    let mut plain = String::with_capacity(text.len());
+    let mut chars = text.chars();
+    while let Some(c) = chars.next() {
+        plain.push(match c {
+            '\\' => chars.next().unwrap_or('\\'),
+            c => c,
+        });
+    }
+    plain
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const WANTED: Wanted = Wanted {
+        host: "db.example.org",
+        port: 5432,
+        database: "memory",
+        login: "ann",
+    };
+
+    #[test]
+    fn the_first_line_that_fits_has_the_password() {
+        for (line, expect) in [
+            ("db.example.org:5432:memory:ann:one", Some("one")),
+            ("*:*:*:ann:two", Some("two")),
+            ("*:*:*:*:with:colon", Some("with:colon")),
+            (r"*:*:*:*:a\:b\\c", Some(r"a:b\c")),
+            ("db.example.org:5432:memory:ann:ünï\r", Some("ünï")),
+            ("# *:*:*:*:no", None),
+            ("db.example.org:5433:memory:ann:no", None),
+            ("other:5432:memory:ann:no", None),
+            (r"\*:*:*:*:no", None),
+            ("*:*:*:ann", None),
+            ("*:*:*:ann:", None),
+            ("", None),
+        ] {
+            assert_eq!(of_line(line, &WANTED).as_deref(), expect, "{line}");
+        }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_file_that_others_may_read_is_not_used() {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("pgpass");
+        assert_eq!(look_up(&path, &WANTED), Ok(None));
+        fs::write(&path, "other:*:*:*:no\n*:*:*:*:yes\n*:*:*:*:later\n").expect("written");
+        for (mode, used) in [(0o644, false), (0o640, false), (0o600, true), (0o400, true)] {
+            fs::set_permissions(&path, fs::Permissions::from_mode(mode)).expect("set");
+            match look_up(&path, &WANTED) {
+                Ok(found) => {
+                    assert!(used, "{mode:o}");
+                    assert_eq!(found.as_deref(), Some("yes"));
+                }
+                Err(why) => {
+                    assert!(!used, "{mode:o}: {why}");
+                    assert!(why.contains("chmod 600") && !why.contains("yes"), "{why}");
+                }
+            }
+        }
+    }
+}
