@@ -51,13 +51,17 @@ impl Error {
 
     /// `unused` is why the user's file of passwords was not used.
     fn connect(shown: &str, error: tokio_postgres::Error, unused: Option<&str>) -> Error {
-        let told = told(&error);
+        let mut told = told(&error);
+        if told.contains("password missing") {
+            told = "it asks for a password, and there is none".to_owned();
+        }
         let what = format!("Cannot connect to `{shown}`: {told}");
         let refused = [
             SqlState::INVALID_PASSWORD,
             SqlState::INVALID_AUTHORIZATION_SPECIFICATION,
         ];
-        let about_password = error.code() == Some(&refused[0]) || told.contains("password missing");
+        let about_password =
+            error.code() == Some(&refused[0]) || told.contains("asks for a password");
         let hint = if about_password {
             let ways =
                 "Give the password as `PGPASSWORD`, in `MEMORY_FORGE_ENGINE_URL` or in `~/.pgpass`";

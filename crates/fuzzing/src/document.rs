@@ -117,11 +117,17 @@ fn edited(document: &Document, edit: Edit) -> Document {
     parse(apply(&document.text, vec![edit]).expect("edits of a document fit it"))
 }
 
-/// Without the brackets in titles: whether `[r]` is a link hangs on a
+/// Without titles that have brackets: what is read in `[a][r]` hangs on a
 /// definition that an edit may take away.
-fn outline(document: &Document) -> Vec<(u8, String, Option<usize>)> {
+fn outline(document: &Document) -> Vec<(u8, &str, Option<usize>)> {
     (document.sections.iter())
-        .map(|it| (it.level, it.title.replace(['[', ']'], ""), it.parent))
+        .map(|it| {
+            let title = match document.str(&it.heading).contains('[') {
+                true => "",
+                false => it.title.as_str(),
+            };
+            (it.level, title, it.parent)
+        })
         .collect()
 }
 

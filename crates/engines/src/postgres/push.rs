@@ -45,6 +45,9 @@ pub type Unread = Box<dyn std::error::Error + Send + Sync>;
 /// Passages that are sent together.
 const BATCH: usize = 100;
 
+/// Passages that wait for the end of a push to be ranked.
+const MOST_RANKED: usize = 200_000;
+
 /// Terms that are counted before they are sent.
 const MOST_COUNTED: usize = 100_000;
 
@@ -111,6 +114,8 @@ struct Work<'a> {
     counted: BTreeMap<i32, (String, i64)>,
     /// Documents, passages, passages with a vector and terms that came and went.
     change: [i64; 4],
+    /// Passages for the index that ranks, with their scopes and words.
+    ranked: Vec<(i64, String, String)>,
     /// The statement for a whole batch.
     insert: Option<Statement>,
 }
@@ -131,13 +136,12 @@ struct Row {
     text: String,
     terms: Vec<i32>,
     freqs: Vec<i16>,
-    words: Option<String>,
     vec: Option<HalfVec>,
 }
 
 const COLUMNS: &str = "tenant, team, workspace, id, doc, ordinal, first_line, last_line, tokens, \
-     length, scope, skill, date, headings, text, terms, freqs, words, vec";
-const WIDTH: usize = 19;
+     length, scope, skill, date, headings, text, terms, freqs, vec";
+const WIDTH: usize = 18;
 
 impl<'a> Work<'a> {
     async fn begin(
@@ -187,6 +191,7 @@ impl<'a> Work<'a> {
             holding: Holding::default(),
             counted: BTreeMap::new(),
             change: [0; 4],
+            ranked: Vec::new(),
             insert: None,
         };
         if !identity.is_empty()
@@ -224,7 +229,7 @@ impl<'a> Work<'a> {
     /// Another team's from now on: its rows go, and come again under the new
     /// one's name.
     async fn hand_over(&mut self) -> Result<(), Error> {
-        for table in ["chunk", "document", "term", "edge"] {
+        for table in schema::TABLES {
             let delete = format!("delete from mf.{table} where workspace = $1");
             self.client.execute(&delete, &[&self.workspace]).await?;
         }
@@ -300,6 +305,7 @@ impl<'a> Work<'a> {
         self.chunks(rows).await?;
         self.terms().await?;
         let edges_changed = self.edges(push.edges).await?;
+        self.rank().await?;
         let commit_changed = push.commit.is_some() && push.commit != self.commit.as_deref();
         let changed = done.added + done.changed + done.removed > 0;
         if changed || edges_changed || commit_changed || self.generation == 0 {
@@ -338,7 +344,9 @@ impl<'a> Work<'a> {
             .query_one(
                 "with gone as (
                      delete from mf.chunk where workspace = $1 and doc = any ($2)
-                     returning terms, length, vec is not null as embedded
+                     returning id, terms, length, vec is not null as embedded
+                 ), unranked as (
+                     delete from mf.ranked r using gone where r.workspace = $1 and r.id = gone.id
                  ), less as (
                      update mf.term as t set n = t.n - x.n
                      from (select h, count(*) as n from gone, unnest(gone.terms) as h group by h) as x
@@ -415,10 +423,11 @@ impl<'a> Work<'a> {
                     self.counted.entry(h).or_insert((term, 0)).1 += 1;
                 }
             }
-            let words = self.bm25.then(|| {
+            if self.bm25 {
                 let repeat = |(h, n): (&i32, &i64)| vec![word(*h); *n as usize].join(" ");
-                freqs.iter().map(repeat).collect::<Vec<_>>().join(" ")
-            });
+                let words = freqs.iter().map(repeat).collect::<Vec<_>>().join(" ");
+                self.ranked.push((id, put.scope.clone(), words));
+            }
             self.change[1] += 1;
             self.change[2] += i64::from(vector.is_some());
             self.change[3] += i64::from(length);
@@ -440,14 +449,41 @@ impl<'a> Work<'a> {
                     .values()
                     .map(|n| (*n).min(i16::MAX as i64) as i16)
                     .collect(),
-                words,
                 vec: vector.as_ref().map(HalfVec::of),
             });
+        }
+        if self.ranked.len() > MOST_RANKED {
+            self.rank().await?;
         }
         match self.counted.len() > MOST_COUNTED {
             true => self.terms().await,
             false => Ok(()),
         }
+    }
+
+    /// Hands passages to the index that ranks. Others wait from here on, those
+    /// who ask too, until the push has ended: so it comes last.
+    async fn rank(&mut self) -> Result<(), Error> {
+        for some in std::mem::take(&mut self.ranked).chunks(10_000) {
+            let ids: Vec<i64> = some.iter().map(|it| it.0).collect();
+            let scopes: Vec<&str> = some.iter().map(|it| it.1.as_str()).collect();
+            let words: Vec<&str> = some.iter().map(|it| it.2.as_str()).collect();
+            self.client
+                .execute(
+                    "insert into mf.ranked (tenant, team, workspace, id, scope, words)
+                     select $1, $2, $3, q.* from unnest($4::bigint[], $5::text[], $6::text[]) as q",
+                    &[
+                        &self.tenant,
+                        &self.team,
+                        &self.workspace,
+                        &ids,
+                        &scopes,
+                        &words,
+                    ],
+                )
+                .await?;
+        }
+        Ok(())
     }
 
     /// Adds what was counted to the counts there.
@@ -502,7 +538,6 @@ impl<'a> Work<'a> {
                 &row.text,
                 &row.terms,
                 &row.freqs,
-                &row.words,
                 &row.vec,
             ];
             values.extend(all);

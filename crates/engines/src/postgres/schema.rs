@@ -6,7 +6,10 @@ use tokio_postgres::Client;
 use super::{Engine, Error};
 
 /// Goes up when tables change. What is older is made anew and pushed again.
-pub(super) const VERSION: u32 = 1;
+pub(super) const VERSION: u32 = 2;
+
+/// The tables with rows of workspaces.
+pub(super) const TABLES: [&str; 5] = ["document", "chunk", "ranked", "term", "edge"];
 
 const SCHEMA: &str = include_str!("schema.sql");
 
@@ -234,7 +237,7 @@ impl Engine {
                 return Ok(false);
             };
             let id: i64 = row.get(0);
-            for table in ["chunk", "document", "term", "edge"] {
+            for table in TABLES {
                 let delete = format!("delete from mf.{table} where workspace = $1");
                 client.execute(&delete, &[&id]).await?;
             }
@@ -286,7 +289,7 @@ async fn create(
     let (k1, b) = (forge::index::K1, forge::index::B);
     let ranked = match done.bm25 {
         true => format!(
-            "create index chunk_words on mf.chunk using bm25 (words)
+            "create index ranked_words on mf.ranked using bm25 (words)
              with (text_config = 'simple', k1 = {k1}, b = {b});"
         ),
         false => String::new(),
@@ -317,7 +320,7 @@ async fn create(
 /// Makes the index that ranks words anew, for every tenant.
 async fn rank_anew(client: &Client, started: &str) -> Result<(), Error> {
     client.batch_execute("set local role mf_owner").await?;
-    let parts = "select inhrelid::regclass::text from pg_inherits where inhparent = 'mf.chunk_words'::regclass";
+    let parts = "select inhrelid::regclass::text from pg_inherits where inhparent = 'mf.ranked_words'::regclass";
     for row in client.query(parts, &[]).await? {
         let index: &str = row.get(0);
         client
@@ -337,7 +340,6 @@ async fn rank_anew(client: &Client, started: &str) -> Result<(), Error> {
 
 /// The rows of each tenant lie in tables of their own.
 async fn partitions(client: &Client, tenant: &str) -> Result<(), Error> {
-    let tables = ["document", "chunk", "term", "edge"];
     let digest = blake3::hash(tenant.as_bytes()).to_hex();
     client.batch_execute("set local role mf_owner").await?;
     client
@@ -346,7 +348,7 @@ async fn partitions(client: &Client, tenant: &str) -> Result<(), Error> {
             &[&tenant],
         )
         .await?;
-    for table in tables {
+    for table in TABLES {
         let make = format!(
             "create table if not exists mf.{table}_{} partition of mf.{table} for values in ({})",
             &digest[..16],

@@ -39,9 +39,8 @@ create table mf.chunk (
     last_line integer not null, tokens integer not null, length integer not null,
     scope text not null, skill boolean not null, date text,
     headings text not null, text text not null,
-    -- Our own terms by their numbers, how often each stands there, and the same
-    -- as words for an index that ranks.
-    terms integer[] not null, freqs smallint[] not null, words text,
+    -- Our own terms by their numbers, and how often each stands there.
+    terms integer[] not null, freqs smallint[] not null,
     vec halfvec(%DIMENSIONS%),
     primary key (tenant, id)
 ) partition by list (tenant);
@@ -52,6 +51,15 @@ create index chunk_doc on mf.chunk (doc);
 create index chunk_workspace on mf.chunk (workspace);
 create index chunk_terms on mf.chunk using gin (terms) with (fastupdate = off);
 create index chunk_vec on mf.chunk using hnsw (vec halfvec_ip_ops);
+
+-- A passage's terms as words, for an index that ranks. Such an index may be
+-- locked from the first row that a transaction writes until its end, for all who
+-- write and all who ask, so these rows are written last and have nothing else.
+create table mf.ranked (
+    tenant text not null, team text not null, workspace bigint not null, id bigint not null,
+    scope text not null, words text not null,
+    primary key (tenant, id)
+) partition by list (tenant);
 
 -- How many passages of a workspace hold a term.
 create table mf.term (
@@ -121,8 +129,8 @@ revoke all on all functions in schema mf from public;
 grant usage on schema mf to mf_reader, mf_seeker;
 grant execute on all functions in schema mf to mf_reader;
 grant execute on function mf.teams() to mf_seeker;
-grant select on mf.meta, mf.workspace, mf.document, mf.chunk, mf.term, mf.edge to mf_reader;
-grant insert, update, delete on mf.workspace, mf.document, mf.chunk, mf.term, mf.edge to mf_writer;
+grant select on mf.meta, mf.workspace, mf.document, mf.chunk, mf.ranked, mf.term, mf.edge to mf_reader;
+grant insert, update, delete on mf.workspace, mf.document, mf.chunk, mf.ranked, mf.term, mf.edge to mf_writer;
 grant usage on sequence mf.ids to mf_writer;
 grant select on mf.chunk to mf_seeker;
 create policy seeks on mf.chunk for select to mf_seeker using (true);
@@ -133,7 +141,7 @@ declare
     mine constant text := 'tenant = current_setting(''mf.tenant'', true) and team in (select mf.teams())';
     ours constant text := 'tenant = current_setting(''mf.tenant'', true) and team in (select mf.writable())';
 begin
-    foreach name in array array['workspace', 'document', 'chunk', 'term', 'edge'] loop
+    foreach name in array array['workspace', 'document', 'chunk', 'ranked', 'term', 'edge'] loop
         execute format('alter table mf.%I enable row level security', name);
         execute format('alter table mf.%I force row level security', name);
         execute format('create policy reads on mf.%I for select to mf_reader using (%s)', name, mine);

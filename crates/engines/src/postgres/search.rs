@@ -22,13 +22,14 @@ const SQL: &str = include_str!("search.sql");
 /// common words bring theirs by it.
 const CANDIDATES: f64 = 20_000.0;
 const CANDIDATES_BESIDE_BM25: f64 = 1_500.0;
-/// What the ranking index brings.
+/// What the ranking index brings, and how many passages it may read for that.
 const RANKED: usize = 500;
+const MOST_READ_RANKED: f64 = 40_000.0;
 /// Up to this many vectors are all compared; above, the index is asked.
 const EXACT: usize = 20_000;
 /// Above this many passages a string that no word leads to is not looked for
 /// in every text.
-const MOST_SCANNED: usize = 300_000;
+const MOST_SCANNED: usize = 50_000;
 /// Words that a prefix stands for, at most.
 const MOST_EXPANSIONS: i64 = 200;
 
@@ -95,10 +96,13 @@ fn elsewhere(error: Error) -> index::Error {
 impl Engine {
     async fn begin_asking(&self) -> Result<(), Error> {
         self.begin(READ).await?;
-        // Nearest first although rows of others are left out on the way.
+        // Nearest first although rows of others are left out on the way. Every
+        // table is read by an index, also before its statistics are gathered,
+        // which those who push may not do.
         let settings =
             "set local hnsw.iterative_scan = strict_order; set local hnsw.ef_search = 400;
-             set local hnsw.max_scan_tuples = 40000; set local work_mem = '64MB'; set local jit = off";
+             set local hnsw.max_scan_tuples = 40000; set local work_mem = '64MB'; set local jit = off;
+             set local enable_seqscan = off";
         Ok(self.client.batch_execute(settings).await?)
     }
 
@@ -238,18 +242,20 @@ impl Search<'_> {
             true => CANDIDATES_BESIDE_BM25,
             false => CANDIDATES,
         };
-        let also = match self.ranks.get() && !hs.is_empty() {
-            true => {
-                let query: Vec<String> = hs.iter().map(|h| word(*h)).collect();
-                // Letters and spaces alone, so it may stand in the statement.
-                format!(
-                    "select c.id from mf.chunk c where (select more from chosen)
-                     and ($6::text[] is null or c.scope = any ($6)) and ($10::bigint[] is null or c.workspace = any ($10))
-                     order by c.words <@> to_bm25query('{}', 'mf.chunk_words') limit {RANKED}",
-                    query.join(" ")
-                )
-            }
-            false => "select null::bigint as id where false".to_owned(),
+        let (counted, counts) = self.counts_of(&hs, &filter).await?;
+        let (ranked, most_ranked) = match self.ranks.get() {
+            true => worth_ranking(&counted, &counts),
+            false => Default::default(),
+        };
+        let also = match ranked.is_empty() {
+            // Letters and spaces alone, so it may stand in the statement.
+            false => format!(
+                "select r.id from mf.ranked r where (select more from chosen)
+                 and ($6::text[] is null or r.scope = any ($6)) and ($10::bigint[] is null or r.workspace = any ($10))
+                 order by r.words <@> to_bm25query('{}', 'mf.ranked_words') limit {RANKED}",
+                ranked.join(" ")
+            ),
+            true => "select null::bigint as id where false".to_owned(),
         };
         // Whatever is added to the distance keeps the index out of it.
         let nearest = match self.counts.embedded > EXACT {
@@ -258,6 +264,7 @@ impl Search<'_> {
         };
         let sql = schema::filled(SQL)
             .replace("%ALSO%", &also)
+            .replace("%RANKS%", if self.ranks.get() { "true" } else { "false" })
             .replace("%NEAREST%", nearest);
         let vector = wanted.query.map(|it: &Packed| HalfVec::of(it));
         let (text_pool, vector_pool) = (wanted.text_pool as i64, wanted.vector_pool as i64);
@@ -279,18 +286,36 @@ impl Search<'_> {
                     &filter.workspaces,
                     &vector_pool,
                     &ask.unique,
+                    &counted,
+                    &counts,
                 ],
             )
             .await?;
         let brought = rows.iter().find(|row| row.get::<_, &str>(0) == "a");
         let is_short = brought.is_some_and(|row| {
-            let (found, there): (i64, f64) = (row.get(1), row.get(3));
-            (found as f64) < there.min(RANKED as f64)
+            let (found, needed): (i64, f64) = (row.get(1), row.get(3));
+            // Rows that are being pushed count among its best, and are not seen.
+            needed > 0.0 && (found as f64) < most_ranked.min(RANKED as f64) / 2.0
         });
         if self.ranks.get() && is_short {
             return Ok(None);
         }
         Ok(Some(self.read(&rows, &words)))
+    }
+
+    /// Terms that are there, the rarest first, and how many passages hold each.
+    async fn counts_of(&self, hs: &[i32], filter: &Filter) -> Result<(Vec<i32>, Vec<f64>), Error> {
+        let rows = self
+            .engine
+            .client
+            .query(
+                "select h, sum(n)::float8 from mf.term where h = any ($1)
+                 and ($2::bigint[] is null or workspace = any ($2)) group by h order by 2, 1",
+                &[&hs, &filter.workspaces],
+            )
+            .await?;
+        let count = |row: &Row| (row.get::<_, i32>(0), row.get::<_, f64>(1));
+        Ok(rows.iter().map(count).unzip())
     }
 
     /// The rows of the one statement as candidates.
@@ -413,6 +438,23 @@ impl Search<'_> {
         let mut seen = self.seen.borrow_mut();
         Ok(rows.iter().map(|row| passage(row, &mut seen)).collect())
     }
+}
+
+/// The words that the ranking index is asked about, and how many passages hold
+/// the most common of them. Its time grows with what it reads, and what stands in
+/// every third passage tells little: the rarest of the question's words bring the
+/// passages, and all of them score.
+fn worth_ranking(hs: &[i32], counts: &[f64]) -> (Vec<String>, f64) {
+    let (mut words, mut most, mut read) = (Vec::new(), 0.0, 0.0);
+    for (h, count) in hs.iter().zip(counts) {
+        read += count;
+        if !words.is_empty() && read > MOST_READ_RANKED {
+            break;
+        }
+        words.push(word(*h));
+        most = *count;
+    }
+    (words, most)
 }
 
 /// A document of the organisation is named by its workspace and its path.

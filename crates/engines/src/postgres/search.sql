@@ -8,8 +8,7 @@ with stat as materialized (
     where $10::bigint[] is null or id = any ($10)
 ),
 held as (
-    select h, sum(n)::float8 as df from mf.term
-    where h = any ($1::integer[]) and ($10::bigint[] is null or workspace = any ($10)) group by h
+    select * from unnest($13::integer[], $14::float8[]) as q(h, df)
 ),
 grouped as (
     -- The words of a prefix count as one term.
@@ -23,9 +22,10 @@ weighed as materialized (
            sum(own) over (order by own, ord) as upto
     from grouped
 ),
--- Rare words choose the candidates; all words score them.
+-- Rare words choose the candidates; all words score them. Where no index ranks,
+-- the rarest does however common it is.
 chosen as materialized (
-    select coalesce(array_agg(h) filter (where own > 0 and (upto <= $4::float8 or upto = own)), '{}') as rare,
+    select coalesce(array_agg(h) filter (where own > 0 and (upto <= $4::float8 or not %RANKS% and upto = own)), '{}') as rare,
            coalesce(max(upto), 0) > $4 as more,
            coalesce(array_agg(h order by ord) filter (where own > 0), '{}') as hs,
            coalesce(array_agg(idf order by ord) filter (where own > 0), '{}') as idfs
@@ -56,9 +56,8 @@ spread as (
     ) as best group by doc
 )
 select 'n' as side, 0::bigint as id, 0::bigint as doc, n as score, average as extra, null::text as text from stat
--- What the ranking index brought, and what it should have.
-union all select 'a', (select count(*) from also), 0,
-    case when more then coalesce((select max(own) from weighed), 0) else 0 end, 0, null from chosen
+-- What the ranking index brought, and whether it was asked.
+union all select 'a', (select count(*) from also), 0, case when more then 1 else 0 end, 0, null from chosen
 union all select 'd', g, 0, df, idf, null from weighed
 union all select 't', w.id, w.doc, w.score, w.length,
     case when w.place <= %MOST_READ% then (select c.text from mf.chunk c where c.id = w.id) end from words w

@@ -33,7 +33,7 @@ pub enum Error {
     #[error("`{path}` exists already; choose another name")]
     Exists { path: RelPath },
     #[error(
-        "No link can hold `{path}`: `[`, `]`, `|`, `#` and `^` have a meaning there, and names have no spaces around them"
+        "No link can hold `{path}`: `[`, `]`, `|`, `#`, `^`, `<` and backticks have a meaning there, and names have no spaces around them"
     )]
     Unlinkable { path: RelPath },
     #[error("`{path}` would be hidden: no note is looked for below a name that begins with a dot")]
@@ -111,7 +111,7 @@ pub fn rename_all(
         }
         let name = to.as_str();
         let name = name.strip_suffix(".md").unwrap_or(name);
-        if name.contains(['[', ']', '|', '#', '^']) || name.trim() != name {
+        if name.contains(['[', ']', '|', '#', '^', '<', '`']) || name.trim() != name {
             return Err(Error::Unlinkable { path: to.clone() });
         }
         let in_hidden = |path: &RelPath| path.as_str().split('/').any(|it| it.starts_with('.'));

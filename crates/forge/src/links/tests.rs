@@ -203,7 +203,9 @@ fn what_cannot_be_renamed_is_refused() {
         refused("a.md", "b.md"),
         "`b.md` exists already; choose another name"
     );
-    assert!(refused("a.md", "a#b.md").starts_with("No link can hold"));
+    for odd in ["a#b.md", "a`b.md", "a <!-- b.md"] {
+        assert!(refused("a.md", odd).starts_with("No link can hold"));
+    }
     for hidden in [".a.md", "x/.a.md", ".x/a.md"] {
         assert!(refused("a.md", hidden).contains("would be hidden"));
     }

@@ -483,12 +483,12 @@ fn status(engine: &Engine, tenant: &str, json: bool, ui: &mut Ui) -> Result<Exit
         printable(&status.teams.join(", "))
     ))?;
     let ranked = match (status.bm25, status.ranks) {
-        (_, true) => "pg_textsearch",
-        (true, false) => "rare words, without pg_textsearch",
-        (false, false) => "rare words",
+        (_, true) => "by pg_textsearch",
+        (true, false) => "without pg_textsearch",
+        (false, false) => "by rare words",
     };
     ui.line(&format!(
-        "Format      {}, model {}, words by {ranked}",
+        "Format      {}, model {}, candidates {ranked}",
         status.schema,
         printable(&status.model)
     ))?;

@@ -117,6 +117,22 @@ pub(crate) fn story(on: &BoltServer) {
          Write the parser [task:write-the-parser] ← waits for Write the lexer [task:write-the-lexer]\n"
     );
 
+    // The free query that the guide shows.
+    let guide = include_str!("../../../../docs/graph.md");
+    let (_, query) = guide.split_once("graph cypher '").expect("it shows one");
+    let (query, _) = query.split_once('\'').expect("it ends");
+    let rows = json(&ws.run(&["graph", "cypher", query, "--json"]))["rows"].clone();
+    let rows: Vec<String> = (rows.as_array().expect("rows").iter())
+        .filter(|row| row[0] == "story")
+        .map(|row| format!("{} {}", row[1], row[2]))
+        .collect();
+    for expect in [
+        "\"Write the parser\" \"Write the lexer\"",
+        "\"Ship\" \"Write the parser\"",
+    ] {
+        assert!(rows.iter().any(|row| row == expect), "{rows:?}");
+    }
+
     // What is one person's stays there.
     let mine = ws.run(&[
         "graph",

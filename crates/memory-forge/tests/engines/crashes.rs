@@ -245,11 +245,11 @@ fn an_index_of_words_that_forgot_is_not_asked() {
     };
     let ask = |ws: &TestWorkspace| found(ws, "walrus heron otter", &["--unique"]);
     let by_index = |server: &Postgres| {
-        let word = "select (string_to_array(words, ' '))[1] from mf.chunk limit 1";
+        let word = "select (string_to_array(words, ' '))[1] from mf.ranked limit 1";
         let word = server.sql("postgres", &org.database, word).expect("a word");
         let sql = format!(
-            "select count(*) from (select id from mf.chunk
-             order by words <@> to_bm25query('{word}', 'mf.chunk_words') limit 5) as x"
+            "select count(*) from (select id from mf.ranked
+             order by words <@> to_bm25query('{word}', 'mf.ranked_words') limit 5) as x"
         );
         server
             .sql("postgres", &org.database, &sql)

@@ -159,6 +159,8 @@ fn by_sql(org: &Organisation, members: &Members, who: &str, tenant: &str, dice: 
         "select count(*) from mf.document",
         "select count(*) from mf.chunk",
         "select count(distinct (tenant, team)) from mf.chunk where text like '%walrus%'",
+        "select count(*) from mf.chunk where id in (select id from mf.ranked)
+         or not exists (select 1 from mf.meta where key = 'bm25' and value = 'yes')",
         "select count(distinct team) from mf.term",
         "select count(distinct team) from mf.edge",
         "select count(*) from (select id from mf.chunk order by vec <#> (select vec from mf.chunk limit 1) limit 100) as x",
@@ -199,10 +201,12 @@ fn by_sql(org: &Organisation, members: &Members, who: &str, tenant: &str, dice: 
         "create or replace function mf.teams() returns setof text language sql as 'select ''pay'''"
             .to_owned(),
         "truncate mf.chunk".to_owned(),
+        "truncate mf.ranked".to_owned(),
+        "drop policy reads on mf.ranked".to_owned(),
         "copy mf.chunk to program 'cat'".to_owned(),
         "set row_security = off; select count(*) from mf.chunk".to_owned(),
     ];
-    let partitions = org.sql("postgres", None, "select string_agg(inhrelid::regclass::text, ' ') from pg_inherits where inhparent in ('mf.chunk'::regclass, 'mf.document'::regclass, 'mf.term'::regclass, 'mf.edge'::regclass)");
+    let partitions = org.sql("postgres", None, "select string_agg(inhrelid::regclass::text, ' ') from pg_inherits where inhparent in ('mf.chunk'::regclass, 'mf.ranked'::regclass, 'mf.document'::regclass, 'mf.term'::regclass, 'mf.edge'::regclass)");
     for partition in partitions.expect("partitions").split(' ') {
         refused.push(format!("select count(*) from {partition}"));
         refused.push(format!("delete from {partition}"));
@@ -259,7 +263,8 @@ fn fingerprint(org: &Organisation) -> String {
         None,
         "select md5(string_agg(x, ',' order by x)) from (select tenant || team || name || coalesce(commit_id, '') as x from mf.workspace
          union all select tenant || team || path || text from mf.document
-         union all select tenant || team || text from mf.chunk union all select tenant || team || source || target from mf.edge) as t",
+         union all select tenant || team || text from mf.chunk union all select tenant || team || words from mf.ranked
+         union all select tenant || team || source || target from mf.edge) as t",
     )
     .expect("the superuser sees all")
 }

@@ -147,6 +147,12 @@ pub(crate) fn sums_agree(org: &Organisation) {
          full join mf.term t using (workspace, h) where a.n is distinct from t.n",
     );
     assert_eq!(wrong, 0, "terms whose counts are wrong");
+    let wrong = org.count(
+        "select count(*) from mf.chunk c full join mf.ranked r
+         on (r.tenant, r.team, r.workspace, r.id, r.scope) = (c.tenant, c.team, c.workspace, c.id, c.scope)
+         where (c.id is null or r.id is null) and 'yes' = (select value from mf.meta where key = 'bm25')",
+    );
+    assert_eq!(wrong, 0, "passages that are not ranked, or not there");
 }
 
 fn schemas_of_other_versions(org: Organisation) {

@@ -138,7 +138,7 @@ pub(super) fn run(primary: Postgres, options: &Options, model: &dyn Embedder) ->
     println!("indexes of passages: {}", sql(
         "select string_agg(c.relname || ' ' || pg_size_pretty(pg_relation_size(c.oid)), ', ') from pg_index i
          join pg_class c on c.oid = i.indexrelid join pg_class t on t.oid = i.indrelid
-         where t.relname like 'chunk\\_%' and t.relkind = 'r'",
+         where (t.relname like 'chunk\\_%' or t.relname like 'ranked\\_%') and t.relkind = 'r'",
     )?);
 
     for mode in [Mode::Text, Mode::Vector, Mode::Hybrid] {
@@ -220,23 +220,25 @@ fn take_over(
             dead.store(true, Ordering::Relaxed);
             primary.kill();
         });
-        ask_all(
-            &replica,
-            questions,
-            Mode::Hybrid,
-            AT_ONCE,
-            model,
-            Some(dead),
-        )
+        let half = AT_ONCE / 2;
+        let ask =
+            move |server, half| ask_all(server, questions, Mode::Hybrid, half, model, Some(dead));
+        let beside = scope.spawn(move || ask(primary, half));
+        let of_replica = ask(&replica, half)?;
+        let of_primary = beside.join().expect("no thread panics")?;
+        anyhow::Ok([("the primary", of_primary), ("the replica", of_replica)])
     })?;
     ensure!(
         done.load(Ordering::Relaxed) >= rest.len().div_ceil(2),
         "pushing failed before the primary was killed"
     );
-    report(
-        &format!("search, {AT_ONCE} at once on the replica while {AT_ONCE} push, hybrid"),
-        times,
-    );
+    for (server, times) in times {
+        let half = AT_ONCE / 2;
+        report(
+            &format!("search while {AT_ONCE} push, {half} at once on {server}, hybrid"),
+            times,
+        );
+    }
     let begin = Instant::now();
     replica.promote();
     let took = begin.elapsed().as_secs_f64();
@@ -394,9 +396,14 @@ fn ask_all(
             let mut ask = asking(question, &forgotten, &corrections, None);
             (ask.mode, ask.unique) = (mode, false);
             let begin = Instant::now();
-            let search = engine.search(Within::Everything)?;
-            recall::ask_of(&search, Some(model), &ask)?;
-            drop(search);
+            let answered = engine
+                .search(Within::Everything)
+                .map_err(anyhow::Error::from);
+            let answered = answered.and_then(|it| Ok(recall::ask_of(&it, Some(model), &ask)?));
+            match answered {
+                Err(_) if until.is_some_and(|it| it.load(Ordering::Relaxed)) => return Ok(()),
+                other => drop(other?),
+            }
             let took = begin.elapsed().as_secs_f64() * 1000.0;
             times.lock().expect("no thread panics").push(took);
         }
