@@ -160,7 +160,10 @@ fn front_matter_links(source: &str, yaml: Range<usize>, links: &mut Vec<Link>) {
         let before = source[line..link.span.start].trim_start();
         // Unquoted, `[[1, 2]]` is a list in a list.
         let list = link.target.contains(',') && !before.contains(['"', '\'']);
-        if !before.starts_with('#') && !list {
+        // In double quotes two backslashes are one.
+        let backslashes = before.len() - before.trim_end_matches('\\').len();
+        let escaped = before.contains('"') && backslashes % 4 == 2;
+        if !before.starts_with('#') && !list && !escaped {
             links.push(link);
         }
     });

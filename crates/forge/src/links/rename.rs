@@ -153,12 +153,32 @@ pub fn rename_all(
         }
         edits.sort_by_key(|edit| edit.span.start);
         edits.dedup();
+        for edit in edits_that_unlink(&text, &edits) {
+            let line = 1 + text[..edit.span.start].matches('\n').count();
+            renaming.left_alone.push((file.path.clone(), line));
+            edits.retain(|it| *it != edit);
+        }
         renaming.links += edits.len();
         let changed = document::apply(&text, edits).map_err(|_| changed(workspace, &file.path))?;
         let path = after.moved.get(&index).copied().unwrap_or(&file.path);
         renaming.proposal.add(path.clone(), Some(text), changed);
     }
     Ok(renaming)
+}
+
+/// Edits after which what was a link would be none: `related: [[a, b]]` in front
+/// matter is a list.
+fn edits_that_unlink(text: &str, edits: &[Edit]) -> Vec<Edit> {
+    let links_with = |edits: &[Edit]| {
+        let changed = document::apply(text, edits.to_vec());
+        changed.map_or(0, |it| document::parse(it).links.len())
+    };
+    let before = links_with(&[]);
+    if links_with(edits) == before {
+        return Vec::new();
+    }
+    let unlinks = |edit: &&Edit| links_with(std::slice::from_ref(*edit)) != before;
+    edits.iter().filter(unlinks).cloned().collect()
 }
 
 fn changed(workspace: &Workspace, path: &RelPath) -> Error {

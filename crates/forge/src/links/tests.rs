@@ -189,6 +189,40 @@ fn crlf_and_a_bom_stay() {
 }
 
 #[test]
+fn a_link_that_would_become_a_list_is_left_to_its_author() {
+    let ws = TestWorkspace::empty();
+    ws.write(
+        "a.md",
+        "---\nrelated: [[old]]\nalso: \"[[old]]\"\n---\n[[old]]\n",
+    );
+    ws.write("old.md", "");
+    let workspace = Workspace::open(ws.root()).expect("it is a folder");
+    let vault = Vault::read(&workspace);
+    let path = |text| RelPath::new(text).expect("a path");
+    let renaming = rename(&workspace, &vault, &path("old.md"), &path("x, y.md")).expect("it can");
+    assert_eq!(
+        renaming.proposal.after(&path("a.md")),
+        Some("---\nrelated: [[old]]\nalso: \"[[x, y]]\"\n---\n[[x, y]]\n")
+    );
+    assert_eq!(renaming.left_alone, [(path("a.md"), 2)]);
+    assert_eq!(renaming.links, 2);
+}
+
+#[test]
+fn quoted_front_matter_escapes_a_link_by_two_backslashes() {
+    for (yaml, targets) in [
+        (r#"title: "\\[[a]] and [[b]]""#, vec!["b"]),
+        (r#"title: "\\\\[[a]]""#, vec!["a"]),
+        (r"title: \[[a]]", vec![]),
+        (r"title: '\[[a]] [[b]]'", vec!["b"]),
+    ] {
+        let document = crate::document::parse(format!("---\n{yaml}\n---\n"));
+        let found: Vec<&str> = document.links.iter().map(|it| it.target.as_str()).collect();
+        assert_eq!(found, targets, "{yaml}");
+    }
+}
+
+#[test]
 fn what_cannot_be_renamed_is_refused() {
     let (_ws, workspace) = opened("//- a.md\n//- b.md\n");
     let vault = Vault::read(&workspace);
