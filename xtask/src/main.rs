@@ -44,6 +44,8 @@ Commands:
   bench engine scale [N] [--server 15|18] [--keep]
       Measure the shared index with N passages: pushing, asking, size, and a
       replica that takes over when the primary dies in the middle of a push
+  bench engine ask URL
+      Ask a server that `bench engine scale --keep` left running
   bench embed
       Measure the built-in model
   soak crash [--only NAME] [--threads N] [--binary FILE]

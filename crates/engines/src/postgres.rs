@@ -52,24 +52,19 @@ impl Error {
     /// `unused` is why the user's file of passwords was not used.
     fn connect(shown: &str, error: tokio_postgres::Error, unused: Option<&str>) -> Error {
         let mut told = told(&error);
-        if told.contains("password missing") {
+        let has_none = told.contains("password missing");
+        if has_none {
             told = "it asks for a password, and there is none".to_owned();
         }
         let what = format!("Cannot connect to `{shown}`: {told}");
-        let refused = [
-            SqlState::INVALID_PASSWORD,
-            SqlState::INVALID_AUTHORIZATION_SPECIFICATION,
-        ];
-        let about_password =
-            error.code() == Some(&refused[0]) || told.contains("asks for a password");
-        let hint = if about_password {
+        let hint = if has_none || error.code() == Some(&SqlState::INVALID_PASSWORD) {
             let ways =
                 "Give the password as `PGPASSWORD`, in `MEMORY_FORGE_ENGINE_URL` or in `~/.pgpass`";
             match unused {
                 Some(why) => format!("{why}. {ways}"),
                 None => ways.to_owned(),
             }
-        } else if error.code() == Some(&refused[1]) {
+        } else if error.code() == Some(&SqlState::INVALID_AUTHORIZATION_SPECIFICATION) {
             "Whoever runs the server decides in its pg_hba.conf who may connect, from where, and whether without TLS".to_owned()
         } else if told.contains("certificate") {
             "`sslrootcert` or `PGSSLROOTCERT` names the PEM file of the authority that signed the server's certificate; the name in the address must be the certificate's".to_owned()

@@ -1,5 +1,6 @@
 //! `bench engine`: the shared index on a real server, which it starts. `parity`
-//! asks both engines the same questions in one run; `scale` is in its own file.
+//! asks both engines the same questions in one run; `scale` is in its own file,
+//! with `ask`, which asks a server that `scale --keep` left.
 
 use std::collections::HashSet;
 use std::time::Duration;
@@ -33,7 +34,7 @@ struct Options {
 
 pub(crate) fn run(rest: &[&str]) -> Result<()> {
     let [what, rest @ ..] = rest else {
-        bail!("usage: bench engine parity|scale");
+        bail!("usage: bench engine parity|scale|ask");
     };
     let mut options = Options {
         version: Version::Eighteen,
@@ -60,16 +61,20 @@ pub(crate) fn run(rest: &[&str]) -> Result<()> {
         }
     }
     ensure!(
-        ["parity", "scale"].contains(what),
-        "`bench engine {what}` is not known; there are parity and scale"
+        ["parity", "scale", "ask"].contains(what),
+        "`bench engine {what}` is not known; there are parity, scale and ask"
     );
+    let model = embed::builtin();
+    if *what == "ask" {
+        return scale::ask(&options, model);
+    }
     let tmp = crate::target().join("tmp");
-    let settings = "-c shared_buffers=2GB -c maintenance_work_mem=1GB -c max_wal_size=4GB -c effective_cache_size=8GB";
+    // What a search over a million passages reads fits into 4 GB.
+    let settings = "-c shared_buffers=4GB -c maintenance_work_mem=1GB -c max_wal_size=4GB -c effective_cache_size=8GB";
     let server = Postgres::start_with(&tmp.to_string_lossy(), options.version, settings);
     let Some(server) = server else { return Ok(()) };
     let made = server.sql("postgres", "postgres", "create database bench");
     made.map_err(anyhow::Error::msg)?;
-    let model = embed::builtin();
     let admin = connect(&server, "postgres")?;
     let member = Member {
         login: LOGIN.to_owned(),
@@ -89,7 +94,11 @@ pub(crate) fn run(rest: &[&str]) -> Result<()> {
 }
 
 fn connect(server: &Postgres, login: &str) -> Result<Engine> {
-    let target = Target::read(&server.url(login, "bench"), &Environment::default())?;
+    connect_to(&server.url(login, "bench"))
+}
+
+fn connect_to(url: &str) -> Result<Engine> {
+    let target = Target::read(url, &Environment::default())?;
     Ok(Engine::open(&target, TENANT)?)
 }
 

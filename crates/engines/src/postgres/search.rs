@@ -297,7 +297,7 @@ impl Search<'_> {
             // Rows that are being pushed count among its best, and are not seen.
             needed > 0.0 && (found as f64) < most_ranked.min(RANKED as f64) / 2.0
         });
-        if self.ranks.get() && is_short {
+        if is_short {
             return Ok(None);
         }
         Ok(Some(self.read(&rows, &words)))
@@ -305,6 +305,9 @@ impl Search<'_> {
 
     /// Terms that are there, the rarest first, and how many passages hold each.
     async fn counts_of(&self, hs: &[i32], filter: &Filter) -> Result<(Vec<i32>, Vec<f64>), Error> {
+        if hs.is_empty() {
+            return Ok(Default::default());
+        }
         let rows = self
             .engine
             .client

@@ -10,7 +10,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
-use anyhow::{Result, ensure};
+use anyhow::{Result, bail, ensure};
 use engines::postgres::{Engine, Pushed, Within};
 use forge::corrections::Corrections;
 use forge::embed::Embedder;
@@ -21,7 +21,8 @@ use forge::recall::{self, Mode};
 use forge::workspace::{RelPath, Role};
 use testkit::postgres::Postgres;
 
-use super::{LOGIN, Options, asking, connect, pushing};
+use super::super::mcp::at;
+use super::{LOGIN, Options, asking, connect, connect_to, pushing};
 
 /// Passages of one workspace, and how many push and ask at once.
 const A_WORKSPACE: usize = 1000;
@@ -114,7 +115,7 @@ pub(super) fn run(primary: Postgres, options: &Options, model: &dyn Embedder) ->
         "push: {AT_ONCE} at once, {passages} passages in {took:.0} s, {:.0} a second",
         passages as f64 / took
     );
-    let questions = questions(&paragraphs, &mut dice);
+    let questions = questions(&paragraphs);
     let server = take_over(
         &primary,
         &contents,
@@ -141,21 +142,40 @@ pub(super) fn run(primary: Postgres, options: &Options, model: &dyn Embedder) ->
          where (t.relname like 'chunk\\_%' or t.relname like 'ranked\\_%') and t.relkind = 'r'",
     )?);
 
+    let url = server.url(LOGIN, "bench");
+    ask_in_all_ways(&url, &questions, model)?;
+    if options.keep {
+        println!("left running: {url}");
+        std::mem::forget(server);
+    }
+    Ok(())
+}
+
+/// Asks a server that was left running.
+pub(super) fn ask(options: &Options, model: &dyn Embedder) -> Result<()> {
+    let [url] = options.words.as_slice() else {
+        bail!("usage: bench engine ask URL");
+    };
+    let Some(data) = crate::bench::data_folder() else {
+        println!("skipped: no benchmark data");
+        return Ok(());
+    };
+    let questions = questions(&paragraphs(&data)?);
+    ask_in_all_ways(url, &questions, model)
+}
+
+fn ask_in_all_ways(url: &str, questions: &[String], model: &dyn Embedder) -> Result<()> {
     for mode in [Mode::Text, Mode::Vector, Mode::Hybrid] {
-        let times = ask_all(&server, &questions, mode, 1, model, None)?;
+        let times = ask_all(url, questions, mode, 1, model, None)?;
         report(&format!("search, one at a time, {}", mode.name()), times);
     }
     let begin = Instant::now();
-    let times = ask_all(&server, &questions, Mode::Hybrid, AT_ONCE, model, None)?;
+    let times = ask_all(url, questions, Mode::Hybrid, AT_ONCE, model, None)?;
     let rate = times.len() as f64 / begin.elapsed().as_secs_f64();
     report(
         &format!("search, {AT_ONCE} at once, hybrid, {rate:.0} a second"),
         times,
     );
-    if options.keep {
-        println!("left running: {}", server.url("postgres", "bench"));
-        std::mem::forget(server);
-    }
     Ok(())
 }
 
@@ -196,7 +216,7 @@ fn push(
     Ok(new.into_inner())
 }
 
-/// The rest is pushed while a replica is asked; halfway the primary dies, the
+/// The rest is pushed while the primary and a replica are asked; halfway the primary dies, the
 /// replica takes its place, and all of the rest is pushed once more.
 fn take_over(
     primary: &Postgres,
@@ -210,6 +230,7 @@ fn take_over(
     println!("replica: made in {:.0} s", begin.elapsed().as_secs_f64());
     let done = AtomicUsize::new(0);
     let dead = AtomicBool::new(false);
+    let half = AT_ONCE / 2;
     let times = std::thread::scope(|scope| {
         let (done, dead, rest) = (&done, &dead, &rest);
         let pushing = scope.spawn(move || push(primary, contents, rest.clone(), done));
@@ -220,11 +241,12 @@ fn take_over(
             dead.store(true, Ordering::Relaxed);
             primary.kill();
         });
-        let half = AT_ONCE / 2;
-        let ask =
-            move |server, half| ask_all(server, questions, Mode::Hybrid, half, model, Some(dead));
-        let beside = scope.spawn(move || ask(primary, half));
-        let of_replica = ask(&replica, half)?;
+        let ask = move |server: &Postgres| {
+            let url = server.url(LOGIN, "bench");
+            ask_all(&url, questions, Mode::Hybrid, half, model, Some(dead))
+        };
+        let beside = scope.spawn(move || ask(primary));
+        let of_replica = ask(&replica)?;
         let of_primary = beside.join().expect("no thread panics")?;
         anyhow::Ok([("the primary", of_primary), ("the replica", of_replica)])
     })?;
@@ -233,7 +255,6 @@ fn take_over(
         "pushing failed before the primary was killed"
     );
     for (server, times) in times {
-        let half = AT_ONCE / 2;
         report(
             &format!("search while {AT_ONCE} push, {half} at once on {server}, hybrid"),
             times,
@@ -278,7 +299,8 @@ fn complete(server: &Postgres, count: usize) -> Result<()> {
 }
 
 /// Words in a row of some paragraphs.
-fn questions(paragraphs: &[String], dice: &mut Dice) -> Vec<String> {
+fn questions(paragraphs: &[String]) -> Vec<String> {
+    let mut dice = Dice(20_261_117);
     let mut question = || {
         let text = &paragraphs[dice.roll(paragraphs.len())];
         let words: Vec<&str> = text.split_whitespace().collect();
@@ -371,7 +393,7 @@ fn noisy(vector: &[f32], dice: &mut Dice) -> Packed {
 /// Milliseconds of every question, asked on connections that stay open; with
 /// `until` they are asked over and over until it is set.
 fn ask_all(
-    server: &Postgres,
+    url: &str,
     questions: &[String],
     mode: Mode,
     at_once: usize,
@@ -381,7 +403,7 @@ fn ask_all(
     let next = AtomicUsize::new(0);
     let times: Mutex<Vec<f64>> = Mutex::new(Vec::new());
     together(at_once, || {
-        let engine = connect(server, LOGIN)?;
+        let engine = connect_to(url)?;
         let (forgotten, corrections) = (HashSet::new(), Corrections::default());
         loop {
             let at = next.fetch_add(1, Ordering::Relaxed);
@@ -415,13 +437,11 @@ fn report(what: &str, mut times: Vec<f64>) {
     if times.is_empty() {
         return println!("{what}: no answer in that time");
     }
-    times.sort_by(f64::total_cmp);
-    let at = |share: f64| times[((times.len() - 1) as f64 * share) as usize];
     println!(
         "{what}: p50 {:.1} ms, p95 {:.1} ms, max {:.1} ms (n = {})",
-        at(0.5),
-        at(0.95),
-        at(1.0),
+        at(&mut times, 50),
+        at(&mut times, 95),
+        at(&mut times, 100),
         times.len()
     );
 }
