@@ -19,4 +19,4 @@ pub mod workspace;
 
 pub use output::Output;
 pub use skip::skip;
-pub use workspace::TestWorkspace;
+pub use workspace::{TestWorkspace, copy};

@@ -105,12 +105,7 @@ impl Postgres {
             .prefix("memory-forge-pg-")
             .tempdir();
         let folder = folder.expect("a temporary directory can be made");
-        if is_root() {
-            // The server refuses to run as root.
-            let (nobody, nogroup) = (65534, 65534);
-            std::os::unix::fs::chown(folder.path(), Some(nobody), Some(nogroup))
-                .expect("root may give a folder away");
-        }
+        give_away(folder.path());
         Postgres {
             home,
             version,
@@ -209,13 +204,11 @@ impl Postgres {
 
     /// A file that the server alone may read.
     fn write(&self, path: &Path, text: &str) {
-        use std::os::unix::fs::{PermissionsExt, chown};
+        use std::os::unix::fs::PermissionsExt;
         std::fs::write(path, text).expect("a file can be written");
         let own = std::fs::Permissions::from_mode(0o600);
         std::fs::set_permissions(path, own).expect("it is ours");
-        if is_root() {
-            chown(path, Some(65534), Some(65534)).expect("root may give a file away");
-        }
+        give_away(path);
     }
 
     /// Ends it as a power cut would.
@@ -298,6 +291,15 @@ impl Postgres {
 impl Drop for Postgres {
     fn drop(&mut self) {
         self.kill();
+    }
+}
+
+/// To `nobody`, since the server refuses to run as root.
+fn give_away(path: &Path) {
+    if is_root() {
+        let (nobody, nogroup) = (65534, 65534);
+        std::os::unix::fs::chown(path, Some(nobody), Some(nogroup))
+            .expect("root may give away what is its own");
     }
 }
 

@@ -276,6 +276,19 @@ impl TestWorkspace {
     }
 }
 
+/// Copies what is in a folder into another one.
+pub fn copy(from: &Path, to: &Path) {
+    fs::create_dir_all(to).expect("the folder can be made");
+    for entry in fs::read_dir(from).expect("the folder is there") {
+        let entry = entry.expect("the folder can be read");
+        let to = to.join(entry.file_name());
+        match entry.path().is_dir() {
+            true => copy(&entry.path(), &to),
+            false => drop(fs::copy(entry.path(), to).expect("the file can be copied")),
+        }
+    }
+}
+
 fn list(directory: &Path, prefix: &str, lines: &mut String) {
     let entries = fs::read_dir(directory).unwrap_or_else(|error| panic!("{prefix}: {error}"));
     let mut names: Vec<_> = entries

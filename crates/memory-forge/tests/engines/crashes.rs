@@ -1,8 +1,6 @@
 //! Many at once, processes that die, servers that die: the state before or the
 //! state after, and nothing lost.
 
-use std::fs;
-use std::path::Path;
 use std::process::{Child, Stdio};
 use std::time::Duration;
 
@@ -185,7 +183,7 @@ fn a_pull_that_ends_anywhere_is_before_or_after() {
     push(&source);
     let again = || {
         let ws = org.workspace("ann", "acme", "reader", "all", "");
-        copy(reader.root(), ws.root());
+        testkit::copy(reader.root(), ws.root());
         ws
     };
     let ws = again();
@@ -295,22 +293,6 @@ fn an_index_of_words_that_forgot_is_not_asked() {
     assert!(ranked(&ws));
     assert_eq!(ask(&ws), expect);
     assert!(!org.init("acme", &[]).stderr.contains("made anew"));
-}
-
-fn copy(from: &Path, to: &Path) {
-    for entry in fs::read_dir(from).expect("a folder") {
-        let entry = entry.expect("an entry");
-        let to = to.join(entry.file_name());
-        match entry.path().is_dir() {
-            true => {
-                fs::create_dir_all(&to).expect("a folder");
-                copy(&entry.path(), &to);
-            }
-            false => {
-                fs::copy(entry.path(), to).expect("a file");
-            }
-        }
-    }
 }
 
 on_both!(

@@ -246,7 +246,7 @@ fn our_examples_are_clean() {
     let examples = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/workspaces");
     for name in ["startup", "nonprofit", "code"] {
         let ws = ws("");
-        copy(&std::path::Path::new(examples).join(name), &ws, "");
+        testkit::copy(&std::path::Path::new(examples).join(name), ws.root());
         let tree = ws.tree_of_sources();
         let lint = ws.run(&["lint"]);
         assert!(lint.ok().contains("All checks passed."), "{name}: {lint}");
@@ -264,22 +264,6 @@ fn our_examples_are_clean() {
         assert!(closets.ok().contains("refreshed=0"), "{name}: {closets}");
         for file in tree.lines().filter(|it| it.contains("_CLOSETS")) {
             assert!(ws.tree().contains(file), "{name}: {file} was rebuilt");
-        }
-    }
-}
-
-fn copy(from: &std::path::Path, ws: &TestWorkspace, to: &str) {
-    for entry in std::fs::read_dir(from).unwrap() {
-        let entry = entry.unwrap();
-        let name = entry.file_name().into_string().unwrap();
-        let to = if to.is_empty() {
-            name
-        } else {
-            format!("{to}/{name}")
-        };
-        match entry.path().is_dir() {
-            true => copy(&entry.path(), ws, &to),
-            false => ws.write(&to, std::fs::read(entry.path()).unwrap()),
         }
     }
 }

@@ -265,7 +265,7 @@ impl Scene {
     fn begin() -> Scene {
         let workspace = ws("");
         let home = workspace.home();
-        copy(
+        testkit::copy(
             &docs().join("../examples"),
             &home.join("memory-forge/examples"),
         );
@@ -282,7 +282,7 @@ impl Scene {
             ["now", moment] => self.now = moment.to_owned(),
             ["sample"] => {
                 let home = self.workspace.home();
-                copy(&docs().join("../examples/sample"), &home.join("shop"));
+                testkit::copy(&docs().join("../examples/sample"), &home.join("shop"));
                 self.folder = home.join("shop");
                 let made =
                     self.run("git init --quiet && git add --all && git commit --quiet -m Start");
@@ -348,19 +348,6 @@ impl Scene {
         }
         let printed = String::from_utf8_lossy(&output.stdout);
         printed.replace(&*home.to_string_lossy(), "/home/you")
-    }
-}
-
-fn copy(from: &Path, to: &Path) {
-    fs::create_dir_all(to).expect("the folder can be made");
-    for entry in fs::read_dir(from).expect("the folder is there") {
-        let entry = entry.expect("the folder can be read");
-        let target = to.join(entry.file_name());
-        if entry.path().is_dir() {
-            copy(&entry.path(), &target);
-        } else {
-            fs::copy(entry.path(), target).expect("the file can be copied");
-        }
     }
 }
 

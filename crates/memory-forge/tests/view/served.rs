@@ -14,7 +14,7 @@ use testkit::TestWorkspace;
 pub(crate) fn shop() -> TestWorkspace {
     let ws = TestWorkspace::empty().binary(env!("CARGO_BIN_EXE_memory-forge"));
     let sample = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/sample");
-    copy(&ws, &sample, "");
+    testkit::copy(&sample, ws.root());
     ws.git_init();
     ws.commit_at("Payments: first notes", "2026-01-12T09:00:00Z");
     ws.write(
@@ -98,19 +98,6 @@ pub(crate) fn shop() -> TestWorkspace {
     );
     ws.commit_at("Plan the reconciliation", "2026-02-26T09:00:00Z");
     ws
-}
-
-fn copy(ws: &TestWorkspace, folder: &Path, below: &str) {
-    for entry in std::fs::read_dir(folder)
-        .expect("the sample is there")
-        .flatten()
-    {
-        let name = format!("{below}{}", entry.file_name().to_string_lossy());
-        match entry.path().is_dir() {
-            true => copy(ws, &entry.path(), &format!("{name}/")),
-            false => ws.write(&name, std::fs::read(entry.path()).expect("it can be read")),
-        }
-    }
 }
 
 /// The page while the command runs; ended when dropped.
