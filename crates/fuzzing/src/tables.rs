@@ -39,7 +39,11 @@ pub(crate) fn manifest(data: &[u8]) {
             && let Some(edit) = before.unlist(entry)
         {
             let after = Manifest::parse(before.edited(vec![edit]).expect("it fits"));
-            assert!(after.entries().len() < before.entries().len());
+            let shown = after.text();
+            assert!(
+                after.entries().len() < before.entries().len(),
+                "{entry:?} {shown:?}"
+            );
         }
     }
     let part = PARTS[choice(&pick, PARTS.len())];

@@ -110,10 +110,8 @@ pub fn correct(workspace: &Workspace, new: &New, now: Timestamp) -> Result<Corre
                     span: first.line_span.clone(),
                     text: format!("{}{}", new.line(&day), document.newline()),
                 }];
-                edits.extend(others.iter().map(|it| Edit {
-                    span: it.line_span.clone(),
-                    text: String::new(),
-                }));
+                let removal = |it: &&Item| document.take_out(it.line_span.clone());
+                edits.extend(others.iter().map(removal));
                 edits
             }
             None => vec![match document.find_section(SECTION) {
@@ -183,10 +181,7 @@ pub fn lift(
         let edits = items(&document)
             .into_iter()
             .filter(|it| is_wanted(&it.correction))
-            .map(|it| Edit {
-                span: it.line_span,
-                text: String::new(),
-            })
+            .map(|it| document.take_out(it.line_span))
             .collect();
         let after = document::apply(&document.text, edits)
             .map_err(|e| workspace::Error::Refused(e.to_string()))?;

@@ -58,6 +58,16 @@ pub fn apply(text: &str, mut edits: Vec<Edit>) -> Result<String, EditError> {
 }
 
 impl Document {
+    /// Takes whole lines out. Where the line before ends with CR alone and an
+    /// empty one ended by LF follows, the two would become one line end.
+    pub fn take_out(&self, span: Range<usize>) -> Edit {
+        let joins = self.text[..span.start].ends_with('\r')
+            && !self.text[span.start..].starts_with('\n')
+            && self.text[span.end..].starts_with('\n');
+        let text = if joins { "\r" } else { "" }.to_owned();
+        Edit { span, text }
+    }
+
     /// The line end that most lines of the text have; LF where there is none.
     pub fn newline(&self) -> &'static str {
         let (mut lf, mut crlf, mut cr) = (0, 0, 0);

@@ -138,10 +138,7 @@ impl Document {
 
     /// Takes a row out with its line.
     pub fn remove_row(&self, row: &Row) -> Edit {
-        Edit {
-            span: row.span.clone(),
-            text: String::new(),
-        }
+        self.take_out(row.span.clone())
     }
 }
 

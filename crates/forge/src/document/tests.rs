@@ -357,6 +357,20 @@ proptest! {
 }
 
 #[test]
+fn lines_that_are_taken_out_leave_the_line_ends_of_others() {
+    for (text, span, expect) in [
+        ("a\nb\n\nc\n", 2..4, "a\n\nc\n"),
+        ("a\r\nb\r\n\r\nc\r\n", 3..6, "a\r\n\r\nc\r\n"),
+        ("a\rb\r\rc\r", 2..4, "a\r\rc\r"),
+        ("a\rb\n\nc\n", 2..4, "a\r\r\nc\n"),
+    ] {
+        let document = parse(text);
+        let edit = document.take_out(span);
+        assert_eq!(apply(text, vec![edit]).unwrap(), expect);
+    }
+}
+
+#[test]
 fn edits_that_do_not_fit_are_refused() {
     let edit = |start: usize, end: usize| Edit {
         span: start..end,

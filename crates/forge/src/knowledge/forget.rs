@@ -11,7 +11,7 @@ use jiff::{Timestamp, ToSpan};
 use super::entry::{self, entries};
 use super::refresh;
 use crate::corrections;
-use crate::document::{self, Document, Edit};
+use crate::document::{self, Document};
 use crate::index::{self, Index, Usage};
 use crate::workspace::{self, Receipt, RelPath, Role, Workspace, role};
 
@@ -212,10 +212,7 @@ pub fn restore(
             let list = document::parse(text);
             let lines = entries(&list)
                 .filter(|e| restored.contains(&full_path(e.target)))
-                .map(|e| Edit {
-                    span: e.span,
-                    text: String::new(),
-                })
+                .map(|e| list.take_out(e.span))
                 .collect();
             let after = document::apply(&list.text, lines)
                 .map_err(|e| workspace::Error::Refused(e.to_string()))?;

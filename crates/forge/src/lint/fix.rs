@@ -187,10 +187,7 @@ fn drop_dead(survey: &Survey<'_>, proposal: &mut Proposal) -> Result<(), Error> 
                 && link.is_wiki()
                 && !edits.iter().any(|it| it.span.contains(&span.start))
             {
-                edits.push(Edit {
-                    span,
-                    text: String::new(),
-                });
+                edits.push(document.take_out(span));
             }
         }
         if let Ok(after) = document::apply(&text, edits) {

@@ -390,10 +390,7 @@ fn level_at(document: &Document, heading: usize) -> u8 {
 }
 
 fn without(path: &RelPath, document: &Document, spans: &[Range<usize>]) -> Result<String, Error> {
-    let removals = spans.iter().map(|span| Edit {
-        span: span.clone(),
-        text: String::new(),
-    });
+    let removals = spans.iter().map(|span| document.take_out(span.clone()));
     apply(path, &document.text, removals.collect())
 }
 

@@ -128,10 +128,7 @@ fn pairs(path: &impl ToString, text: &str) -> Result<(String, usize), Error> {
             span: end..end,
             text: format!("; replaces {old} (was {day})"),
         });
-        edits.push(Edit {
-            span: with_gap(&document, older),
-            text: String::new(),
-        });
+        edits.push(document.take_out(with_gap(&document, older)));
     }
     Ok((apply(path, text, edits)?, count))
 }
@@ -245,10 +242,7 @@ fn gather(
                 span: it.span.clone(),
                 text: text.clone(),
             },
-            _ => Edit {
-                span: with_gap(document, it),
-                text: String::new(),
-            },
+            _ => document.take_out(with_gap(document, it)),
         });
     }
 }
