@@ -10,6 +10,7 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
 use crate::document::{self, Document};
+use crate::secrets;
 
 /// Bytes of a page: its beginning is kept and its end, since a session says
 /// first what it is for and last what came of it.
@@ -420,6 +421,7 @@ pub(super) fn one_line(text: &str, most: usize) -> String {
     let mut line: String = chars.by_ref().take(most).collect();
     if chars.next().is_some() {
         line.push('…');
+        line = judged_anew(&line);
     }
     document::inert_line(&line).replace("](", "]\\(")
 }
@@ -431,7 +433,13 @@ fn cut(text: &str, most: usize) -> String {
     }
     let kept = &text[..text.floor_char_boundary(most)];
     let left = text[kept.len()..].chars().count();
+    let kept = judged_anew(kept);
     format!("{kept}\n\n(… {left} more characters left out)")
+}
+
+/// What was seen to be an example by its end may pass for a secret without it.
+fn judged_anew(cut: &str) -> String {
+    secrets::redact(cut).into_owned()
 }
 
 #[cfg(test)]

@@ -84,3 +84,15 @@ proptest! {
         prop_assert_eq!(document.links.len(), 0, "{}", text);
     }
 }
+
+#[test]
+fn an_example_that_is_cut_does_not_look_like_a_secret() {
+    // Known as an example by `0123456789` at its end.
+    let text = format!("use gh{}0123456789", "p_kQz7vLw2Rm9TxBn4HsJd8YcAfE5uWg");
+    assert_eq!(crate::secrets::find(&text), []);
+    assert!(crate::secrets::find(&text[..text.len() - 4]).len() == 1);
+    let line = heading(&text, text.len() - 4);
+    assert_eq!(line, "use ‹redacted: github-token›…");
+    let part = cut(&text, text.len() - 4);
+    assert!(part.starts_with("use ‹redacted: github-token›\n"), "{part}");
+}
