@@ -1,6 +1,8 @@
 //! Changes to a manifest as edits of rows and lines. Each leaves all other
 //! bytes as they are, and none is needed twice.
 
+use std::ops::Range;
+
 use super::{Entry, FORMAT, MARKER, Manifest, Marker, Part, VERSION};
 use crate::document::{Edit, EditError, apply, cell_shown, cell_text};
 use crate::workspace::RelPath;
@@ -146,18 +148,14 @@ impl Manifest {
         }
     }
 
-    /// Behind the marker that is there, else behind the first heading, else at
-    /// the top.
+    /// Behind the marker that is there on a line of its own, else behind the
+    /// first heading, else at the top. Within a table a new line would end it.
     fn new_marker(&self, name: &str, value: &str) -> Edit {
         let document = &self.document;
-        let line_end = |at: usize| {
-            let rest = &self.text()[at..];
-            let line = rest.find('\n').map_or(rest.len(), |end| end + 1);
-            at + line
-        };
         let title = document.sections.iter().find(|section| section.level == 1);
-        let at = match (&self.marker, title) {
-            (Some(marker), _) => line_end(marker.value.end),
+        let own_line = self.marker.as_ref().and_then(|it| self.line_of_comment(it));
+        let at = match (own_line, title) {
+            (Some(line), _) => line.end,
             (None, Some(title)) => title.own.start,
             (None, None) => document.body.start,
         };
@@ -169,6 +167,24 @@ impl Manifest {
             span: at..at,
             text: format!("{open}<!-- {name}:{value} -->{newline}"),
         }
+    }
+
+    /// The line of a marker, its end included, where it holds nothing else.
+    fn line_of_comment(&self, marker: &Marker) -> Option<Range<usize>> {
+        let (before, rest) = self.text().split_at(marker.value.end);
+        let start = before.rfind(['\n', '\r']).map_or(0, |at| at + 1);
+        let length = rest.find(['\n', '\r']).unwrap_or(rest.len());
+        let end = marker.value.end + length;
+        let line = self.text()[start..end].trim_start_matches('\u{feff}');
+        let inside = line.trim_start_matches(' ');
+        let alone = line.len() - inside.len() < 4
+            && inside.starts_with("<!--")
+            && inside.trim_end().ends_with("-->");
+        let newline = match &rest[length..] {
+            it if it.starts_with("\r\n") => 2,
+            it => it.len().min(1),
+        };
+        alone.then_some(start..end + newline)
     }
 
     /// The section that names a part.

@@ -227,6 +227,16 @@ fn markers_are_set_where_they_are_or_below_the_title() {
     );
     check("<!-- memex-managed -->\n", both);
     check(
+        "# R\r<!-- memex-managed:2.1.3 -->\rtext\r",
+        &(format!("# R\n{both}text\n").replace('\n', "\r")),
+    );
+    // A comment below a row would end the table.
+    let table = "| K | V |\n|---|---|\n| a <!-- memex-managed:2.1.3 --> | b |\n| c | d |\n";
+    check(
+        &format!("# R\n{table}"),
+        &format!("# R\n<!-- summary-format-version:2 -->\n{table}"),
+    );
+    check(
         "<!-- memory-forge-managed:3 -->\n",
         "<!-- memory-forge-managed:3 -->\n<!-- summary-format-version:2 -->\n",
     );
