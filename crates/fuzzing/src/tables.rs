@@ -63,8 +63,10 @@ pub(crate) fn manifest(data: &[u8]) {
     for edit in [before.set_version(), before.set_summary_format(2)] {
         let Some(edit) = edit else { continue };
         let after = Manifest::parse(before.edited(vec![edit]).expect("it fits"));
+        // A marker may stand in the cell that names the target.
+        let shown = |target: &str| target.split("<!--").next().unwrap_or_default().to_owned();
         let lists = |it: &Manifest| -> Vec<String> {
-            it.entries().iter().map(|it| it.target.clone()).collect()
+            it.entries().iter().map(|it| shown(&it.target)).collect()
         };
         assert_eq!(lists(&after), lists(&before), "{:?}", after.text());
     }

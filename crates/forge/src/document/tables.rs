@@ -2,6 +2,7 @@
 //! does not name keeps its bytes: padding, alignment and line ends are the
 //! author's.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 use super::{BlockKind, Document, Edit, inert_line, lines};
@@ -97,26 +98,29 @@ impl Document {
     /// Cells that the row does not have yet are added. Nothing when it says
     /// that already.
     pub fn set_cell(&self, row: &Row, column: usize, text: &str) -> Option<Edit> {
+        let line = lines::without_end(&self.text, row.span.clone());
         let Some(cell) = row.cells.get(column) else {
-            let line = lines::without_end(&self.text, row.span.clone());
             let end = line.start + self.str(&line).trim_end().len();
-            let closed = bars(self.str(&(line.start..end)))
+            let before = self.str(&(line.start..end));
+            let closed = bars(before)
                 .last()
-                .is_some_and(|bar| line.start + bar + 1 == end);
+                .is_some_and(|bar| bar + 1 == end - line.start);
             let gap = " |".repeat(column - row.cells.len());
             let open = if closed { "" } else { " |" };
+            let text = closing_nothing(&format!("{before}{open}{gap} "), text);
             return (!text.is_empty()).then(|| Edit {
                 span: end..end,
                 text: format!("{open}{gap} {text} |"),
             });
         };
+        let text = closing_nothing(self.str(&(line.start..cell.room.start)), text);
         if self.str(&cell.text) == text {
             return None;
         }
         // An empty cell has no padding to keep.
         let (span, text) = match cell.text.is_empty() {
             true => (cell.room.clone(), format!(" {text} ")),
-            false => (cell.text.clone(), text.to_owned()),
+            false => (cell.text.clone(), text.into_owned()),
         };
         Some(Edit { span, text })
     }
@@ -186,6 +190,16 @@ fn bars(line: &str) -> Vec<usize> {
     bars
 }
 
+/// `text` for a cell behind `before`, where its `]]` must not close a `[[` that
+/// another cell left open.
+fn closing_nothing<'t>(before: &str, text: &'t str) -> Cow<'t, str> {
+    let apart = bars(before).len() + bars(text).len();
+    match bars(&format!("{before}{text}")).len() == apart {
+        true => Cow::Borrowed(text),
+        false => Cow::Owned(text.replacen("]]", "]\\]", 1)),
+    }
+}
+
 /// The length of the link that begins here, or how far no link ends.
 fn link_end(text: &str) -> Result<usize, usize> {
     let inside = &text[2..];
@@ -214,6 +228,25 @@ mod tests {
             .iter()
             .map(|cell| document.str(&cell.text).to_owned())
             .collect()
+    }
+
+    #[test]
+    fn a_cell_closes_no_link_of_another() {
+        for (line, column, expect) in [
+            ("| [[a | b | c |", 1, r"| [[a | x]\] | c |"),
+            ("| [[a |", 1, r"| [[a | x]\] |"),
+            ("| [[a]] | b |", 1, "| [[a]] | x]] |"),
+            ("| a | [[b | c |", 0, "| x]] | [[b | c |"),
+        ] {
+            let document = parse(format!("| h | i | j |\n|---|---|---|\n{line}\n"));
+            let row = &document.tables(&document.body)[0].rows[0];
+            let edit = document.set_cell(row, column, "x]]").expect("a change");
+            let after = apply(&document.text, vec![edit]).expect("it fits");
+            assert_eq!(after.lines().last(), Some(expect));
+            let again = parse(after);
+            let row = &again.tables(&again.body)[0].rows[0];
+            assert_eq!(again.set_cell(row, column, "x]]"), None);
+        }
     }
 
     #[test]

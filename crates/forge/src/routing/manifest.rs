@@ -603,7 +603,8 @@ fn folders_of_root(workspace: &Workspace) -> Vec<RelPath> {
     folders
 }
 
-/// A comment `<!-- name -->` or `<!-- name:value -->` outside of code.
+/// A comment `<!-- name -->` or `<!-- name:value -->` on one line outside of
+/// code.
 fn marker(document: &Document, name: &str) -> Option<Marker> {
     let text = &document.text;
     for (at, _) in text.match_indices("<!--") {
@@ -614,7 +615,8 @@ fn marker(document: &Document, name: &str) -> Option<Marker> {
         let Some(rest) = text[start..end].strip_prefix(name) else {
             continue;
         };
-        if document.in_code(at) {
+        // One that goes on over lines was not closed, and its end is another's.
+        if document.in_code(at) || rest.contains(['\n', '\r']) {
             continue;
         }
         let after = start + name.len();

@@ -230,6 +230,10 @@ fn markers_are_set_where_they_are_or_below_the_title() {
         "# R\r<!-- memex-managed:2.1.3 -->\rtext\r",
         &(format!("# R\n{both}text\n").replace('\n', "\r")),
     );
+    check(
+        "# R <!-- memex-managed:1\nkept\n-->\n",
+        &format!("# R <!-- memex-managed:1\n{both}kept\n-->\n"),
+    );
     // A comment below a row would end the table.
     let table = "| K | V |\n|---|---|\n| a <!-- memex-managed:2.1.3 --> | b |\n| c | d |\n";
     check(
