@@ -129,7 +129,11 @@ impl Document {
     pub fn add_row(&self, table: &Table, cells: &[&str]) -> Edit {
         let last = table.rows.last().map_or(&table.rule, |row| &row.span);
         let ended = self.str(last).ends_with(['\n', '\r']);
-        let newline = self.newline();
+        // A CR before the LF of an empty line would be one line end with it.
+        let newline = match self.text[last.end..].starts_with('\n') {
+            true => "\n",
+            false => self.newline(),
+        };
         let row = format!("| {} |", cells.join(" | "));
         Edit {
             span: last.end..last.end,
@@ -228,6 +232,15 @@ mod tests {
             .iter()
             .map(|cell| document.str(&cell.text).to_owned())
             .collect()
+    }
+
+    #[test]
+    fn an_added_row_keeps_the_empty_line_below_it() {
+        let document = parse("a\r\r\r\r| h |\n|---|\n| a |\n\ntext\n");
+        let table = document.tables(&document.body).remove(0);
+        let edit = document.add_row(&table, &["b"]);
+        let after = apply(&document.text, vec![edit]).expect("it fits");
+        assert!(after.ends_with("| a |\n| b |\n\ntext\n"), "{after:?}");
     }
 
     #[test]
