@@ -99,6 +99,10 @@ impl Document {
     /// that already.
     pub fn set_cell(&self, row: &Row, column: usize, text: &str) -> Option<Edit> {
         let line = lines::without_end(&self.text, row.span.clone());
+        // Only a backtick further on keeps such a row from opening a fence.
+        if self.str(&line).trim_start().starts_with("```") {
+            return None;
+        }
         let Some(cell) = row.cells.get(column) else {
             let end = line.start + self.str(&line).trim_end().len();
             let before = self.str(&(line.start..end));
