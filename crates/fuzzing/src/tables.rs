@@ -1,9 +1,9 @@
 //! The manifest's tables and the closets: rows are changed one by one, text
 //! never becomes a row, and a file that nobody changed keeps its bytes.
 
-use forge::document::parse;
+use forge::document::{Edit, parse};
 use forge::routing::closets::{self, Context, Field};
-use forge::routing::manifest::{Manifest, New, Part};
+use forge::routing::manifest::{Entry, Manifest, New, Part};
 
 use crate::input::{choice, texts};
 
@@ -21,29 +21,20 @@ pub(crate) fn manifest(data: &[u8]) {
         before.hub_map(),
     );
     let _ = (before.retired(), before.config("root"));
-    for entry in before.entries().iter().take(4) {
+    let apply = |edit: Edit| Manifest::parse(before.edited(vec![edit]).expect("it fits"));
+    for (at, entry) in before.entries().iter().enumerate().take(4) {
+        let others = all_but(&before, at);
         if let Some(edit) = before.set_text(entry, &summary) {
-            let after = Manifest::parse(before.edited(vec![edit]).expect("it fits"));
-            let shown = after.text();
-            assert_eq!(after.entries().len(), before.entries().len(), "{shown:?}");
-            for (new, old) in after.entries().iter().zip(before.entries()) {
-                assert_eq!(
-                    (new.part, &new.target),
-                    (old.part, &old.target),
-                    "{shown:?}"
-                );
-            }
+            let after = apply(edit);
+            assert_eq!(all_but(&after, at), others, "{:?}", after.text());
+            let new = &after.entries()[at];
+            assert_eq!((new.part, &new.target), (entry.part, &entry.target));
+            assert_eq!(after.set_text(new, &summary), None, "{:?}", after.text());
         }
-        // Keys are never taken out.
-        if entry.part != Part::Config
-            && let Some(edit) = before.unlist(entry)
-        {
-            let after = Manifest::parse(before.edited(vec![edit]).expect("it fits"));
-            let shown = after.text();
-            assert!(
-                after.entries().len() < before.entries().len(),
-                "{entry:?} {shown:?}"
-            );
+        if let Some(edit) = before.unlist(entry) {
+            let after = apply(edit);
+            let left = all_but(&after, usize::MAX);
+            assert_eq!(left, others, "{:?}", after.text());
         }
     }
     let part = PARTS[choice(&pick, PARTS.len())];
@@ -53,23 +44,32 @@ pub(crate) fn manifest(data: &[u8]) {
         text: &summary,
         note: "",
     };
-    if target.trim().is_empty() {
-        return;
-    }
-    if let Some(edit) = before.list(part, &new) {
-        let after = Manifest::parse(before.edited(vec![edit]).expect("it fits"));
+    if !target.trim().is_empty()
+        && let Some(edit) = before.list(part, &new)
+    {
+        let after = apply(edit);
         assert!(after.entries().len() <= before.entries().len() + 1);
+        assert_eq!(after.list(part, &new), None, "{:?}", after.text());
     }
     for edit in [before.set_version(), before.set_summary_format(2)] {
-        let Some(edit) = edit else { continue };
-        let after = Manifest::parse(before.edited(vec![edit]).expect("it fits"));
-        // A marker may stand in the cell that names the target.
-        let shown = |target: &str| target.split("<!--").next().unwrap_or_default().to_owned();
-        let lists = |it: &Manifest| -> Vec<String> {
-            it.entries().iter().map(|it| shown(&it.target)).collect()
+        let Some(after) = edit.map(apply) else {
+            continue;
+        };
+        // A marker may stand in a cell.
+        let lists = |it: &Manifest| -> Vec<[String; 4]> {
+            let shown = |text: &str| text.split("<!--").next().unwrap_or_default().to_owned();
+            let words = |it: &Entry| it.words().1.map(shown);
+            it.entries().iter().map(words).collect()
         };
         assert_eq!(lists(&after), lists(&before), "{:?}", after.text());
     }
+}
+
+/// What the entries say but for one of them.
+fn all_but(manifest: &Manifest, one: usize) -> Vec<(Part, [&str; 4])> {
+    let entries = manifest.entries().iter().enumerate();
+    let others = entries.filter(|(at, _)| *at != one);
+    others.map(|(_, it)| it.words()).collect()
 }
 
 /// A closets file, and then a document to make an entry of.

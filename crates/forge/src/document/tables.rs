@@ -2,10 +2,9 @@
 //! does not name keeps its bytes: padding, alignment and line ends are the
 //! author's.
 
-use std::borrow::Cow;
 use std::ops::Range;
 
-use super::{BlockKind, Document, Edit, inert_line, lines};
+use super::{BlockKind, Document, Edit, inert_line, lines, parse};
 
 /// A table that stands by itself, not inside a list or a quote.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -96,37 +95,46 @@ impl Document {
 
     /// Gives a cell new Markdown, which must be one line; see [`cell_text`].
     /// Cells that the row does not have yet are added. Nothing when it says
-    /// that already.
+    /// that already, and nothing when the line would then be read as other cells
+    /// or as no row at all: `[[` in one cell may wait for `]]` in another.
     pub fn set_cell(&self, row: &Row, column: usize, text: &str) -> Option<Edit> {
         let line = lines::without_end(&self.text, row.span.clone());
-        // Only a backtick further on keeps such a row from opening a fence.
-        if self.str(&line).trim_start().starts_with("```") {
+        let text = text.trim();
+        let mut wanted = self.texts(row);
+        wanted.resize(wanted.len().max(column + 1), "");
+        if wanted[column] == text {
             return None;
         }
-        let Some(cell) = row.cells.get(column) else {
-            let end = line.start + self.str(&line).trim_end().len();
-            let before = self.str(&(line.start..end));
-            let closed = bars(before)
-                .last()
-                .is_some_and(|bar| bar + 1 == end - line.start);
-            let gap = " |".repeat(column - row.cells.len());
-            let open = if closed { "" } else { " |" };
-            let text = closing_nothing(&format!("{before}{open}{gap} "), text);
-            return (!text.is_empty()).then(|| Edit {
-                span: end..end,
-                text: format!("{open}{gap} {text} |"),
-            });
+        wanted[column] = text;
+        let edit = match row.cells.get(column) {
+            // An empty cell has no padding to keep.
+            Some(cell) if cell.text.is_empty() => Edit {
+                span: cell.room.clone(),
+                text: format!(" {text} "),
+            },
+            Some(cell) => Edit {
+                span: cell.text.clone(),
+                text: text.to_owned(),
+            },
+            None => {
+                let end = line.start + self.str(&line).trim_end().len();
+                let bars = bars(self.str(&(line.start..end)));
+                let closed = bars.last().is_some_and(|bar| line.start + bar + 1 == end);
+                let open = if closed { "" } else { " |" };
+                let gap = " |".repeat(column - row.cells.len());
+                Edit {
+                    span: end..end,
+                    text: format!("{open}{gap} {text} |"),
+                }
+            }
         };
-        let text = closing_nothing(self.str(&(line.start..cell.room.start)), text);
-        if self.str(&cell.text) == text {
-            return None;
-        }
-        // An empty cell has no padding to keep.
-        let (span, text) = match cell.text.is_empty() {
-            true => (cell.room.clone(), format!(" {text} ")),
-            false => (cell.text.clone(), text.into_owned()),
-        };
-        Some(Edit { span, text })
+        let before = self.str(&(line.start..edit.span.start));
+        let behind = self.str(&(edit.span.end..line.end));
+        reads_as(&[before, &edit.text, behind].concat(), &wanted).then_some(edit)
+    }
+
+    fn texts(&self, row: &Row) -> Vec<&str> {
+        row.cells.iter().map(|cell| self.str(&cell.text)).collect()
     }
 
     /// Adds a row behind the last one. Cells are Markdown of one line each.
@@ -198,14 +206,16 @@ fn bars(line: &str) -> Vec<usize> {
     bars
 }
 
-/// `text` for a cell behind `before`, where its `]]` must not close a `[[` that
-/// another cell left open.
-fn closing_nothing<'t>(before: &str, text: &'t str) -> Cow<'t, str> {
-    let apart = bars(before).len() + bars(text).len();
-    match bars(&format!("{before}{text}")).len() == apart {
-        true => Cow::Borrowed(text),
-        false => Cow::Owned(text.replacen("]]", "]\\]", 1)),
-    }
+/// Whether this line of a table is one row with these cells.
+fn reads_as(line: &str, cells: &[&str]) -> bool {
+    let document = parse(format!("| h |\n|---|\n{line}\n"));
+    let tables = document.tables(&document.body);
+    let [table] = &tables[..] else { return false };
+    let [row] = &table.rows[..] else { return false };
+    // The last cells may go without their bars when they are empty.
+    let filled = |cells: &[&str]| cells.iter().rposition(|it| !it.is_empty());
+    let read = document.texts(row);
+    filled(&read) == filled(cells) && read.iter().zip(cells).all(|(a, b)| a == b)
 }
 
 /// The length of the link that begins here, or how far no link ends.
@@ -226,7 +236,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::document::{apply, parse};
+    use crate::document::apply;
 
     fn cells(line: &str) -> Vec<String> {
         let document = parse(format!("| h |\n|---|\n{line}\n"));
@@ -249,20 +259,35 @@ mod tests {
 
     #[test]
     fn a_cell_closes_no_link_of_another() {
-        for (line, column, expect) in [
-            ("| [[a | b | c |", 1, r"| [[a | x]\] | c |"),
-            ("| [[a |", 1, r"| [[a | x]\] |"),
-            ("| [[a]] | b |", 1, "| [[a]] | x]] |"),
-            ("| a | [[b | c |", 0, "| x]] | [[b | c |"),
-        ] {
+        let set = |line: &str, column: usize, text: &str| {
             let document = parse(format!("| h | i | j |\n|---|---|---|\n{line}\n"));
             let row = &document.tables(&document.body)[0].rows[0];
-            let edit = document.set_cell(row, column, "x]]").expect("a change");
+            let edit = document.set_cell(row, column, text)?;
             let after = apply(&document.text, vec![edit]).expect("it fits");
-            assert_eq!(after.lines().last(), Some(expect));
-            let again = parse(after);
+            let again = parse(after.as_str());
             let row = &again.tables(&again.body)[0].rows[0];
-            assert_eq!(again.set_cell(row, column, "x]]"), None);
+            assert_eq!(again.set_cell(row, column, text), None);
+            after.lines().last().map(str::to_owned)
+        };
+        assert_eq!(set("| [[a | b | c |", 1, "x]]"), None);
+        assert_eq!(set("| [[a |", 1, "x]]"), None);
+        let is = |line: &str| Some(line.to_owned());
+        assert_eq!(set("| [[a]] | b |", 1, "x]]"), is("| [[a]] | x]] |"));
+        assert_eq!(set("| a | [[b | c |", 0, "x]]"), is("| x]] | [[b | c |"));
+    }
+
+    #[test]
+    fn a_row_stays_one() {
+        for (line, column, text) in [
+            // It would be an empty line, which ends the table.
+            ("a", 0, ""),
+            // Only the backtick in the second cell keeps it from being a fence.
+            ("```a | `b` |", 1, "c"),
+        ] {
+            let document = parse(format!("| h | i |\n|---|---|\n{line}\n| z |\n"));
+            let rows = &document.tables(&document.body)[0].rows;
+            assert_eq!(rows.len(), 2, "{line}");
+            assert_eq!(document.set_cell(&rows[0], column, text), None, "{line}");
         }
     }
 

@@ -110,6 +110,12 @@ impl Entry {
     pub fn is_row(&self) -> bool {
         self.row.is_some()
     }
+
+    /// All that it says, wherever it stands.
+    pub fn words(&self) -> (Part, [&str; 4]) {
+        let words = [&self.name, &self.target, &self.text, &self.note];
+        (self.part, words.map(String::as_str))
+    }
 }
 
 impl Manifest {

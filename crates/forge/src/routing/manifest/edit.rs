@@ -1,8 +1,6 @@
 //! Changes to a manifest as edits of rows and lines. Each leaves all other
 //! bytes as they are, and none is needed twice.
 
-use std::ops::Range;
-
 use super::{Entry, FORMAT, MARKER, Manifest, Marker, Part, VERSION};
 use crate::document::{Edit, EditError, apply, cell_shown, cell_text};
 use crate::workspace::RelPath;
@@ -65,7 +63,7 @@ impl Manifest {
         }
         let sheet = self.sheets.iter().find(|sheet| sheet.part == part);
         let Some(sheet) = sheet else {
-            return Some(self.start_table(part, new));
+            return self.only_adds(self.start_table(part, new));
         };
         let mut cells = vec![String::new(); sheet.table.header.cells.len()];
         let columns = sheet.columns;
@@ -81,7 +79,7 @@ impl Manifest {
             }
         }
         let cells: Vec<&str> = cells.iter().map(String::as_str).collect();
-        Some(self.document.add_row(&sheet.table, &cells))
+        self.only_adds(self.document.add_row(&sheet.table, &cells))
     }
 
     /// Takes a row out. What stands in a line or a list is left to people.
@@ -105,7 +103,7 @@ impl Manifest {
         let title = cell_text(name);
         let body = format!("Closets: {}", link(target));
         let tier = self.heading_of(Part::Tier2);
-        Some(match tier {
+        self.only_adds(match tier {
             Some(tier) => {
                 let level = self.document.sections[tier].level + 1;
                 self.document.append_subsection(tier, level, &title, &body)
@@ -123,7 +121,7 @@ impl Manifest {
         match &self.marker {
             Some(_) if self.age() != Some(super::Age::Older) => None,
             Some(marker) => Some(self.set_marker(marker, VERSION)),
-            None => Some(self.new_marker(MARKER, VERSION)),
+            None => self.only_adds(self.new_marker(MARKER, VERSION)),
         }
     }
 
@@ -132,8 +130,18 @@ impl Manifest {
         match &self.format {
             Some(_) if self.summary_format().is_some_and(|is| is >= version) => None,
             Some(marker) => Some(self.set_marker(marker, &version.to_string())),
-            None => Some(self.new_marker(FORMAT, &version.to_string())),
+            None => self.only_adds(self.new_marker(FORMAT, &version.to_string())),
         }
+    }
+
+    /// An edit after which all that is listed now is still read as it is. In a
+    /// text that nobody would write by hand a new line may end up in a table or
+    /// in a block; such a manifest is left to people.
+    fn only_adds(&self, edit: Edit) -> Option<Edit> {
+        let after = Manifest::parse(self.edited(vec![edit.clone()]).ok()?);
+        let mut read = after.entries.iter();
+        let kept = |entry: &Entry| read.any(|it| it.words() == entry.words());
+        self.entries.iter().all(kept).then_some(edit)
     }
 
     fn set_marker(&self, marker: &Marker, value: &str) -> Edit {
@@ -153,9 +161,9 @@ impl Manifest {
     fn new_marker(&self, name: &str, value: &str) -> Edit {
         let document = &self.document;
         let title = document.sections.iter().find(|section| section.level == 1);
-        let own_line = self.marker.as_ref().and_then(|it| self.line_of_comment(it));
-        let at = match (own_line, title) {
-            (Some(line), _) => line.end,
+        let below = self.marker.as_ref().and_then(|it| self.below_comment(it));
+        let at = match (below, title) {
+            (Some(at), _) => at,
             (None, Some(title)) => title.own.start,
             (None, None) => document.body.start,
         };
@@ -169,8 +177,8 @@ impl Manifest {
         }
     }
 
-    /// The line of a marker, its end included, where it holds nothing else.
-    fn line_of_comment(&self, marker: &Marker) -> Option<Range<usize>> {
+    /// Where the next line begins, for a marker whose line holds nothing else.
+    fn below_comment(&self, marker: &Marker) -> Option<usize> {
         let (before, rest) = self.text().split_at(marker.value.end);
         let start = before.rfind(['\n', '\r']).map_or(0, |at| at + 1);
         let length = rest.find(['\n', '\r']).unwrap_or(rest.len());
@@ -184,7 +192,7 @@ impl Manifest {
             it if it.starts_with("\r\n") => 2,
             it => it.len().min(1),
         };
-        alone.then_some(start..end + newline)
+        alone.then_some(end + newline)
     }
 
     /// The section that names a part.
