@@ -1,5 +1,6 @@
 //! Transcripts of clients: whatever the lines hold, the page is text without
-//! links into the workspace or secrets, under the folder for sessions, and twice is once.
+//! links into the workspace or secrets, under the folder for sessions, and twice
+//! is once.
 
 use forge::document::{LinkKind, parse};
 use forge::import::transcripts::{self, Homes};

@@ -308,18 +308,19 @@ proptest! {
     #[test]
     fn the_list_gives_back_what_it_was_given(
         fact in "[!-z~é“”][ -~é“”]{3,40}",
-        // Bars make cells of a text, and are compared as such.
-        instead in "[ -{}~é]{0,30}",
+        instead in "[ -~é]{0,30}",
         reason in "[ -~\n]{0,30}",
     ) {
+        // Bars around it are those of the row that it was taken from.
+        let instead = instead.trim_matches(['|', '\'', '"', ' ']);
         let files = TestWorkspace::files("");
         let workspace = open(&files);
-        let new = New { fact: &fact, instead: Some(&instead), reason: Some(&reason) };
+        let new = New { fact: &fact, instead: Some(instead), reason: Some(&reason) };
         let Ok(done) = correct(&workspace, &new, now()) else { return Ok(()) };
         prop_assert_eq!(phrase(&done.correction.fact), comparable(&fact));
         prop_assert_eq!(
             phrase(done.correction.instead.as_deref().unwrap_or_default()),
-            comparable(&instead)
+            comparable(instead)
         );
         prop_assert!(refuse(&workspace, &[&fact]).is_err());
         let again = correct(&workspace, &new, now()).unwrap();

@@ -9,7 +9,7 @@ use std::ops::Range;
 use super::names::{Names, Resolution, fold, joined, name_in};
 use super::notes::{Note, NoteLink, naming_key};
 use super::vault::{Vault, is_local, resolve_in};
-use crate::document::{self, Edit, LinkKind, percent_decoded};
+use crate::document::{self, Document, Edit, LinkKind, percent_decoded};
 use crate::workspace::{self, Move, PathError, Proposal, RelPath, Workspace};
 
 /// What a rename would do.
@@ -140,6 +140,7 @@ pub fn rename_all(
             continue;
         }
         let text = workspace.read_text(&file.path)?;
+        let document = document::parse(text.as_str());
         let mut edits = Vec::new();
         for (link, new) in wanted {
             let before = edits.len();
@@ -153,8 +154,8 @@ pub fn rename_all(
         }
         edits.sort_by_key(|edit| edit.span.start);
         edits.dedup();
-        for edit in edits_that_unlink(&text, &edits) {
-            let line = 1 + text[..edit.span.start].matches('\n').count();
+        for edit in edits_that_unlink(&document, &edits) {
+            let line = document.line_of(edit.span.start);
             renaming.left_alone.push((file.path.clone(), line));
             edits.retain(|it| *it != edit);
         }
@@ -168,17 +169,19 @@ pub fn rename_all(
 
 /// Edits after which what was a link would be none: `related: [[a, b]]` in front
 /// matter is a list.
-fn edits_that_unlink(text: &str, edits: &[Edit]) -> Vec<Edit> {
-    let links_with = |edits: &[Edit]| {
-        let changed = document::apply(text, edits.to_vec());
-        changed.map_or(0, |it| document::parse(it).links.len())
+fn edits_that_unlink(document: &Document, edits: &[Edit]) -> Vec<Edit> {
+    let unlink = |edits: &[Edit]| {
+        let changed = document::apply(&document.text, edits.to_vec());
+        changed.is_ok_and(|it| document::parse(it).links.len() != document.links.len())
     };
-    let before = links_with(&[]);
-    if links_with(edits) == before {
-        return Vec::new();
+    match unlink(edits) {
+        true => (edits
+            .iter()
+            .filter(|it| unlink(std::slice::from_ref(*it)))
+            .cloned())
+        .collect(),
+        false => Vec::new(),
     }
-    let unlinks = |edit: &&Edit| links_with(std::slice::from_ref(*edit)) != before;
-    edits.iter().filter(unlinks).cloned().collect()
 }
 
 fn changed(workspace: &Workspace, path: &RelPath) -> Error {

@@ -21,7 +21,8 @@ use forge::recall::{self, Mode};
 use forge::workspace::{RelPath, Role};
 use testkit::postgres::Postgres;
 
-use super::super::mcp::at;
+use crate::bench::mcp::at;
+
 use super::{LOGIN, Options, asking, connect, connect_to, pushing};
 
 /// Passages of one workspace, and how many push and ask at once.
@@ -216,8 +217,9 @@ fn push(
     Ok(new.into_inner())
 }
 
-/// The rest is pushed while the primary and a replica are asked; halfway the primary dies, the
-/// replica takes its place, and all of the rest is pushed once more.
+/// The rest is pushed while the primary and a replica are asked; halfway the
+/// primary dies, the replica takes its place, and all of the rest is pushed once
+/// more.
 fn take_over(
     primary: &Postgres,
     contents: &Contents,
