@@ -133,6 +133,20 @@ fn every_licence_is_one_that_we_may_pass_on() {
     }
 }
 
+/// Path dependencies without a version are only right where nothing is published.
+#[test]
+fn no_crate_of_ours_can_be_published_by_mistake() {
+    let Some(metadata) = metadata() else { return };
+    let packages = metadata["packages"].as_array().expect("packages").iter();
+    let ours: Vec<&Value> = packages.filter(|it| it["source"].is_null()).collect();
+    assert!(ours.len() > 5);
+    for package in ours {
+        let nowhere = package["publish"].as_array().is_some_and(Vec::is_empty);
+        let name = text(package, "name");
+        assert!(nowhere, "{name} needs `publish = false` in its Cargo.toml");
+    }
+}
+
 #[test]
 fn every_build_script_was_read() {
     let Some(metadata) = metadata() else { return };
