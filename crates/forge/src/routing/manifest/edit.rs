@@ -61,9 +61,10 @@ impl Manifest {
                 false => self.set_text(entry, new.text),
             };
         }
+        let listed = |after: &Manifest| after.part(part).any(|it| same(&it));
         let sheet = self.sheets.iter().find(|sheet| sheet.part == part);
         let Some(sheet) = sheet else {
-            return self.only_adds(self.start_table(part, new));
+            return self.read_again(self.start_table(part, new), listed);
         };
         let mut cells = vec![String::new(); sheet.table.header.cells.len()];
         let columns = sheet.columns;
@@ -79,7 +80,7 @@ impl Manifest {
             }
         }
         let cells: Vec<&str> = cells.iter().map(String::as_str).collect();
-        self.only_adds(self.document.add_row(&sheet.table, &cells))
+        self.read_again(self.document.add_row(&sheet.table, &cells), listed)
     }
 
     /// Takes a row out. What stands in a line or a list is left to people.
@@ -103,16 +104,17 @@ impl Manifest {
         let title = cell_text(name);
         let body = format!("Closets: {}", link(target));
         let tier = self.heading_of(Part::Tier2);
-        self.only_adds(match tier {
+        let edit = match tier {
             Some(tier) => {
                 let level = self.document.sections[tier].level + 1;
                 self.document.append_subsection(tier, level, &title, &body)
             }
             None => {
-                let body = format!("### {title}\n\n{body}");
-                self.document.append_section(2, heading(Part::Tier2), &body)
+                let marks = "#".repeat(usize::from(self.level_at_end()) + 1);
+                self.start_part(Part::Tier2, &format!("{marks} {title}\n\n{body}"))
             }
-        })
+        };
+        self.read_again(edit, |after| after.part(Part::Tier2).any(same))
     }
 
     /// Says which version keeps this manifest. A marker keeps its name; a newer
@@ -121,7 +123,7 @@ impl Manifest {
         match &self.marker {
             Some(_) if self.age() != Some(super::Age::Older) => None,
             Some(marker) => Some(self.set_marker(marker, VERSION)),
-            None => self.only_adds(self.new_marker(MARKER, VERSION)),
+            None => self.read_again(self.new_marker(MARKER, VERSION), |it| it.marker.is_some()),
         }
     }
 
@@ -130,18 +132,20 @@ impl Manifest {
         match &self.format {
             Some(_) if self.summary_format().is_some_and(|is| is >= version) => None,
             Some(marker) => Some(self.set_marker(marker, &version.to_string())),
-            None => self.only_adds(self.new_marker(FORMAT, &version.to_string())),
+            None => self.read_again(self.new_marker(FORMAT, &version.to_string()), |it| {
+                it.format.is_some()
+            }),
         }
     }
 
-    /// An edit after which all that is listed now is still read as it is. In a
-    /// text that nobody would write by hand a new line may end up in a table or
-    /// in a block; such a manifest is left to people.
-    fn only_adds(&self, edit: Edit) -> Option<Edit> {
+    /// An edit after which what it adds is `there`, and all that is listed now is
+    /// still read as it is. In a text that nobody would write by hand, a new line
+    /// may end up in a table or in a block; such a manifest is left to people.
+    fn read_again(&self, edit: Edit, there: impl Fn(&Manifest) -> bool) -> Option<Edit> {
         let after = Manifest::parse(self.edited(vec![edit.clone()]).ok()?);
         let mut read = after.entries.iter();
         let kept = |entry: &Entry| read.any(|it| it.words() == entry.words());
-        self.entries.iter().all(kept).then_some(edit)
+        (self.entries.iter().all(kept) && there(&after)).then_some(edit)
     }
 
     fn set_marker(&self, marker: &Marker, value: &str) -> Edit {
@@ -218,8 +222,24 @@ impl Manifest {
         let body = format!("{header}\n|---|---|---|\n| {} |", row.join(" | "));
         match self.heading_of(part) {
             Some(section) => self.document.append_to_section(section, &body),
-            None => self.document.append_section(2, heading(part), &body),
+            None => self.start_part(part, &body),
         }
+    }
+
+    fn start_part(&self, part: Part, body: &str) -> Edit {
+        let level = self.level_at_end();
+        self.document.append_section(level, heading(part), body)
+    }
+
+    /// The level of a part that is added at the end: that of the part before it,
+    /// which would else hold it.
+    fn level_at_end(&self) -> u8 {
+        let parts = super::parts(&self.document);
+        let sections = self.document.sections.iter().zip(parts).rev();
+        sections
+            .map_while(|(section, place)| Some((section, place?)))
+            .find(|(_, place)| !place.inner)
+            .map_or(2, |(section, _)| section.level)
     }
 }
 

@@ -336,6 +336,27 @@ fn hostile() -> impl Strategy<Value = String> {
     r"([\\|\[\]#`<>!\-*_^@$&\n\r\t ]|a|/|-index|_CLOSETS|[[:any:]]){1,12}"
 }
 
+#[test]
+fn a_new_part_does_not_end_up_in_the_one_before_it() {
+    let text = "# Tier 1\n\n| File | Summary |\n|---|---|\n| [[a]] | A |\n";
+    let manifest = Manifest::parse(text);
+    let new = New {
+        target: "old",
+        text: "Done",
+        ..New::default()
+    };
+    let edits = manifest.list(Part::Tier3, &new).into_iter().collect();
+    let after = Manifest::parse(manifest.edited(edits).expect("it fits"));
+    assert!(after.text().contains("\n# Tier 3"), "{}", after.text());
+    assert!(after.retired().holds("old.md"));
+    assert_eq!(after.list(Part::Tier3, &new), None);
+    let edits = after.add_domain("Sea", "sea/_CLOSETS");
+    let after = Manifest::parse(after.edited(edits.into_iter().collect()).expect("it fits"));
+    assert!(after.text().contains("\n# Tier 2"), "{}", after.text());
+    assert_eq!(after.domains(), ["sea"]);
+    assert_eq!(after.add_domain("Sea", "sea/_CLOSETS"), None);
+}
+
 proptest! {
     /// Whatever is in the file, an edit keeps every line that it does not
     /// name, and a second time there is nothing to do.
