@@ -438,15 +438,17 @@ fn columns(document: &Document, part: Part, header: &Row) -> Columns {
                 .to_lowercase()
         })
         .collect();
-    let find = |words: &[&str], taken: Option<usize>| {
+    let find = |words: &[&str], taken: &[Option<usize>]| {
         let named = |title: &String| words.iter().any(|word| title.contains(word));
         let mut found = (0..).zip(&titles).filter(|(_, title)| named(title));
-        found.find(|(at, _)| Some(*at) != taken).map(|(at, _)| at)
+        found
+            .find(|(at, _)| !taken.contains(&Some(*at)))
+            .map(|(at, _)| at)
     };
     let target = match part {
         Part::Config => Some(1),
-        Part::HubMap => find(&["hub", "index", "closet", "file"], None).or(Some(1)),
-        _ => find(&["file", "path", "document", "note", "page"], None).or(Some(0)),
+        Part::HubMap => find(&["hub", "index", "closet", "file"], &[]).or(Some(1)),
+        _ => find(&["file", "path", "document", "note", "page"], &[]).or(Some(0)),
     };
     if part == Part::Config {
         return Columns {
@@ -466,11 +468,13 @@ fn columns(document: &Document, part: Part, header: &Row) -> Columns {
         "what",
     ];
     let note = ["volatil", "fresh", "date", "archived", "updated"];
+    let text = find(&summary, &[target]);
     Columns {
-        name: find(&["domain", "area"], None),
+        name: find(&["domain", "area"], &[]),
         target,
-        text: find(&summary, target),
-        note: find(&note, target),
+        text,
+        // `Summary (updated weekly)` has no date in it.
+        note: find(&note, &[target, text]),
     }
 }
 

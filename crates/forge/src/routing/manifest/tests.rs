@@ -337,6 +337,20 @@ fn hostile() -> impl Strategy<Value = String> {
 }
 
 #[test]
+fn a_column_has_one_meaning() {
+    let text = "## Tier 3\n\n| File | Reason (updated weekly) |\n|---|---|\n";
+    let new = New {
+        target: "old",
+        text: "Done",
+        note: "2026-01-02",
+        ..New::default()
+    };
+    let after = list(text, Part::Tier3, new.clone());
+    assert_eq!(after, format!("{text}| [[old]] | Done |\n"));
+    assert_eq!(list(&after, Part::Tier3, new), after);
+}
+
+#[test]
 fn a_new_part_does_not_end_up_in_the_one_before_it() {
     let text = "# Tier 1\n\n| File | Summary |\n|---|---|\n| [[a]] | A |\n";
     let manifest = Manifest::parse(text);
