@@ -633,7 +633,10 @@ fn marker(document: &Document, name: &str) -> Option<Marker> {
         match rest.strip_prefix(':') {
             Some(value) => {
                 let from = after + 1 + (value.len() - value.trim_start().len());
-                let value = from..(from + value.trim().len());
+                // What stands behind its first word is a remark, or another cell.
+                let ends = |c: char| c.is_whitespace() || c == '|';
+                let word = value.trim_start().split(ends).next().unwrap_or_default();
+                let value = from..(from + word.len());
                 return Some(Marker { value });
             }
             None if rest.trim().is_empty() => {

@@ -351,6 +351,20 @@ fn a_column_has_one_meaning() {
 }
 
 #[test]
+fn a_marker_keeps_the_remark_behind_its_value() {
+    let set = |text: &str| {
+        let manifest = Manifest::parse(text);
+        assert_eq!(manifest.age(), Some(Age::Older), "{text}");
+        let edits = manifest.set_version().into_iter().collect();
+        manifest.edited(edits).expect("it fits")
+    };
+    let text = "<!-- memex-managed: 2.0 by hand -->\n## Tier 1\n";
+    assert_eq!(set(text), text.replace("2.0", VERSION));
+    let row = "## Tier 1\n\n| File | Summary |\n|---|---|\n| a <!-- memex-managed:2 | b --> |\n";
+    assert_eq!(set(row), row.replace(":2 ", &format!(":{VERSION} ")));
+}
+
+#[test]
 fn a_new_part_does_not_end_up_in_the_one_before_it() {
     let text = "# Tier 1\n\n| File | Summary |\n|---|---|\n| [[a]] | A |\n";
     let manifest = Manifest::parse(text);
