@@ -163,6 +163,7 @@ fn run(spec: &tools::Spec, call: &mut Call, arguments: &Arguments) -> Result<Rep
     match spec.name {
         "search_knowledge" => knowledge::search(call, arguments),
         "save_knowledge" => knowledge::save(call, arguments),
+        "correct_knowledge" => knowledge::correct(call, arguments),
         "index_knowledge" => knowledge::index(call, arguments),
         "knowledge_stats" => knowledge::stats(call),
         "audit_knowledge" => knowledge::audit(call, arguments),
@@ -204,6 +205,7 @@ fn failed(tool: &str, error: &CommandError) -> &'static str {
     match tool {
         "search_knowledge" => "Error searching knowledge",
         "save_knowledge" => "Error saving knowledge",
+        "correct_knowledge" => "Error correcting knowledge",
         "index_knowledge" => "Error indexing knowledge",
         "knowledge_stats" => "Error measuring knowledge",
         "audit_knowledge" => "Error auditing knowledge",
@@ -400,6 +402,7 @@ mod tests {
             writing,
             [
                 "save_knowledge",
+                "correct_knowledge",
                 "memory_update_state",
                 "memory_save_decision",
                 "memory_save_progress",

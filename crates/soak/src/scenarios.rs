@@ -696,6 +696,10 @@ pub static SCENARIOS: &[Scenario] = &[
         "save_knowledge",
         r#"{"type":"context","name":"retry","content":"Retry the billing."}"#
     ),
+    tool!(
+        "correct_knowledge",
+        r#"{"fact":"The tide table is monthly","instead":"It is weekly"}"#
+    ),
     Scenario {
         only_derived: true,
         ..tool!("index_knowledge", r#"{"force":true}"#)

@@ -1,10 +1,11 @@
-//! The tools on `knowledge/`: search, save, index, stats, audit, forget. Each
+//! The tools on `knowledge/`: search, save, correct, index, stats, audit,
+//! forget. Each
 //! does what the command of that name does, through the same door.
 
 use std::time::Duration;
 
 use forge::audit::{self, AuditOptions, View};
-use forge::corrections::Corrections;
+use forge::corrections::{self, Corrections};
 use forge::index::{Index, Kind};
 use forge::knowledge::refresh::Outcome;
 use forge::knowledge::{forget, save};
@@ -289,6 +290,35 @@ pub(super) fn index(call: &mut Call, arguments: &Arguments) -> Result<Reply, Com
         data[what.to_lowercase()] = count.into();
     }
     Ok(Reply::new(message, data).remark(&remarks))
+}
+
+/// Puts a fact on the list of those that are wrong.
+pub(super) fn correct(call: &mut Call, arguments: &Arguments) -> Result<Reply, CommandError> {
+    let workspace = &call.memory.workspace;
+    let list =
+        forge::workspace::RelPath::new(corrections::LIST).expect("a constant that is a path");
+    let before = snapshot(workspace, &list);
+    let new = corrections::New {
+        fact: arguments.text("fact").unwrap_or_default(),
+        instead: arguments.text("instead"),
+        reason: arguments.text("reason"),
+    };
+    let done = corrections::correct(workspace, &new, call.now)?;
+    let told = one_line(&done.correction.told());
+    let message = match done.receipt.id {
+        Some(_) => told,
+        None => format!("It is corrected already. {told}"),
+    };
+    let message = format!(
+        "{message}\nFiles that say it are untouched; `{}` lifts the correction.",
+        one_line(&done.correction.lifted_by())
+    );
+    let change = Change {
+        path: corrections::LIST.to_owned(),
+        before,
+        after: snapshot(workspace, &list),
+    };
+    Ok(Reply::change(message, &[change], &call.nonce))
 }
 
 pub(super) fn stats(call: &mut Call) -> Result<Reply, CommandError> {

@@ -20,10 +20,11 @@ Look back over this session and decide what is worth keeping. Go down this list 
 
 1. Nothing was investigated or found out, or none of it will be needed again: save nothing and say so.
 2. It is a trivial fix, a setting used once, a guess that was not verified, or already there (check with search_knowledge): save nothing.
-3. An error or a workaround that can be recognised when it comes back: save_knowledge with type skill. Give the problem, the exact trigger (message, symptom, situation) and a solution that was tried.
-4. A pattern, a convention or a fact about this project: save_knowledge with type context. It goes to knowledge/ and is found by searching.
-5. It holds in one module of a monorepo only: propose it for that module's CLAUDE.md or AGENTS.md instead, in a line or two; where both exist, for both.
-6. A choice between ways: memory_save_decision with the rationale.
+3. Something that the memory says turned out to be wrong: correct_knowledge with what holds instead.
+4. An error or a workaround that can be recognised when it comes back: save_knowledge with type skill. Give the problem, the exact trigger (message, symptom, situation) and a solution that was tried.
+5. A pattern, a convention or a fact about this project: save_knowledge with type context. It goes to knowledge/ and is found by searching.
+6. It holds in one module of a monorepo only: propose it for that module's CLAUDE.md or AGENTS.md instead, in a line or two; where both exist, for both.
+7. A choice between ways: memory_save_decision with the rationale.
 
 Before saving, check that each entry is reusable, has specific triggers or names, is complete and tested, and holds no secret. One subject an entry. Importance is 5; 8 and above only for what must never be forgotten.";
 

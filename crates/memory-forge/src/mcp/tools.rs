@@ -95,7 +95,7 @@ const MAX_TOKENS: Field = field(
 pub(crate) const SCOPES: [&str; 6] = ["knowledge", "state", "closets", "agents", "archive", "all"];
 
 /// Every tool there is, in the order in which they are listed.
-pub(crate) static ALL: [Spec; 12] = [
+pub(crate) static ALL: [Spec; 13] = [
     Spec {
         name: "search_knowledge",
         about: "Search what this repository's memory knows. Use it before answering or deciding.",
@@ -136,6 +136,18 @@ pub(crate) static ALL: [Spec; 12] = [
             ),
         ],
         effect: Effect::Adds,
+        answers: Answers::Change,
+        usual: true,
+    },
+    Spec {
+        name: "correct_knowledge",
+        about: "Record that something known is wrong, e.g. when the user says so.",
+        fields: &[
+            needed("fact", Kind::Text, "As it is written"),
+            field("instead", Kind::Text, "What holds"),
+            field("reason", Kind::Text, ""),
+        ],
+        effect: Effect::Replaces,
         answers: Answers::Change,
         usual: true,
     },
@@ -422,6 +434,7 @@ mod tests {
             [
                 "search_knowledge",
                 "save_knowledge",
+                "correct_knowledge",
                 "memory_status",
                 "memory_update_state",
                 "memory_save_decision",
@@ -429,7 +442,7 @@ mod tests {
                 "memory_save_session"
             ]
         );
-        assert_eq!(names(&["all"]).len(), 12);
+        assert_eq!(names(&["all"]).len(), 13);
         assert_eq!(
             names(&["memory_status", "search_knowledge"]),
             ["search_knowledge", "memory_status"]

@@ -225,12 +225,13 @@ fn no_door_lets_a_secret_into_a_file() {
                     json!({ "title": "t", "decision": one }),
                 ),
                 call("memory_save_progress", json!({ "task": one })),
+                call("correct_knowledge", json!({ "fact": one, "reason": one })),
                 call("memory_save_session", json!({ "summary": one })),
             ],
         );
         assert_eq!(
             answers.matches("looks as if it held a secret").count(),
-            6,
+            7,
             "{answers}"
         );
         assert_silent("mcp", &answers);

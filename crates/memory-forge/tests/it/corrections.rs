@@ -164,6 +164,35 @@ fn what_was_corrected_is_not_written_again() {
 }
 
 #[test]
+fn an_agent_corrects_what_it_was_told_is_wrong() {
+    let ws = ws(NOTES);
+    let right = "The gateway limit is 250 requests a minute";
+    let arguments = json!({ "fact": WRONG, "instead": right, "reason": "new contract" });
+    let mut client = Client::legacy(&ws, &[]);
+    let told = client.text("correct_knowledge", arguments.clone());
+    assert!(told.contains("is wrong; instead"), "{told}");
+    assert!(told.contains("memory-forge restore --fact"), "{told}");
+    let list = ws.read("knowledge/_FORGOTTEN.md");
+    assert!(list.contains(WRONG) && list.contains(right), "{list}");
+    let told = client.text("correct_knowledge", arguments);
+    assert!(told.starts_with("It is corrected already."), "{told}");
+    assert_eq!(ws.read("knowledge/_FORGOTTEN.md"), list);
+    let again = json!({ "type": "context", "name": "limit", "content": WRONG });
+    let told = client.refused("save_knowledge", again);
+    assert!(told.contains(right), "{told}");
+    let told = client.text("search_knowledge", json!({ "query": "gateway limit" }));
+    assert!(told.contains(right), "{told}");
+    // One word would be in too many texts, and nothing is no fact.
+    for fact in ["gateway", " "] {
+        client.refused("correct_knowledge", json!({ "fact": fact }));
+    }
+    client.end();
+    assert_eq!(ws.read("knowledge/_FORGOTTEN.md"), list);
+    let lifted = ws.run(&["restore", "--fact", WRONG]);
+    assert!(lifted.ok().contains("Lifted"), "{lifted}");
+}
+
+#[test]
 fn no_briefing_repeats_it_without_the_correction() {
     let ws = corrected();
     let output = ws.feed(r#"{"hook_event_name":"SessionStart"}"#, &[], &["hook"]);

@@ -260,8 +260,8 @@ fn tools_are_listed_in_one_order_and_all_can_be_called() {
             .map(|tool| tool["name"].as_str().expect("a name").to_owned())
             .collect()
     };
-    assert_eq!(names(&[]).len(), 7);
-    assert_eq!(names(&["--tools", "all"]).len(), 12);
+    assert_eq!(names(&[]).len(), 8);
+    assert_eq!(names(&["--tools", "all"]).len(), 13);
     assert_eq!(
         names(&["--tools", "memory_status,audit_knowledge"]),
         ["audit_knowledge", "memory_status"]
@@ -512,6 +512,10 @@ fn secrets_are_refused_by_name_and_nothing_is_written() {
             json!({ "title": "t", "decision": secret }),
         ),
         ("memory_save_progress", json!({ "task": secret })),
+        (
+            "correct_knowledge",
+            json!({ "fact": "the key is x", "instead": secret }),
+        ),
         (
             "memory_save_session",
             json!({ "summary": "s", "next": secret }),

@@ -134,13 +134,14 @@ fn without_a_budget_there_is_a_cap() {
     );
 }
 
-const TOOLS: [&str; 12] = [
+const TOOLS: [&str; 13] = [
     "search_knowledge",
     "index_knowledge",
     "knowledge_stats",
     "audit_knowledge",
     "forget_knowledge",
     "save_knowledge",
+    "correct_knowledge",
     "memory_status",
     "memory_search",
     "memory_update_state",
@@ -149,7 +150,7 @@ const TOOLS: [&str; 12] = [
     "memory_save_session",
 ];
 
-const FIELDS: [&str; 26] = [
+const FIELDS: [&str; 29] = [
     "query",
     "limit",
     "scope",
@@ -173,6 +174,9 @@ const FIELDS: [&str; 26] = [
     "next_action",
     "title",
     "decision",
+    "fact",
+    "instead",
+    "reason",
     "task",
     "action",
     "summary",
