@@ -3,7 +3,7 @@
 //! is a plan that can be looked at; the manifest is always written with or
 //! after what it speaks of, never before.
 
-use crate::document::{self, Edit};
+use crate::document::EditError;
 use crate::links::Names;
 use crate::routing::manifest::{Manifest, Mode};
 use crate::workspace::{Error, Proposal, RelPath, Workspace};
@@ -60,14 +60,14 @@ impl Places {
     }
 }
 
-/// Adds a file with edits to a proposal.
+/// Adds an edited file to a proposal.
 fn propose(
     proposal: &mut Proposal,
     path: &RelPath,
     before: &str,
-    edits: Vec<Edit>,
+    after: Result<String, EditError>,
 ) -> Result<(), Error> {
-    let after = document::apply(before, edits).map_err(|e| Error::Refused(e.to_string()))?;
+    let after = after.map_err(|e| Error::Refused(format!("`{path}`: {e}")))?;
     proposal.add(path.clone(), Some(before.to_owned()), after);
     Ok(())
 }

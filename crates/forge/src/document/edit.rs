@@ -24,6 +24,11 @@ pub enum EditError {
         first: Range<usize>,
         second: Range<usize>,
     },
+    #[error(
+        "Line {line} would be read otherwise after this change; something above it is left open \
+         (a bracket, a comment, a block of code)"
+    )]
+    Disturbs { line: usize },
 }
 
 /// Applies edits that were all computed on `text`. Insertions at one place

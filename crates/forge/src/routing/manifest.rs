@@ -80,6 +80,8 @@ pub struct Manifest {
     entries: Vec<Entry>,
     /// The folder of each row of the Hub Map, in its order.
     folders: Vec<Option<RelPath>>,
+    /// Whether it is a hub page, all of whose tables count.
+    page: bool,
 }
 
 /// `<!-- name:value -->`
@@ -115,6 +117,13 @@ impl Entry {
     pub fn words(&self) -> (Part, [&str; 4]) {
         let words = [&self.name, &self.target, &self.text, &self.note];
         (self.part, words.map(String::as_str))
+    }
+
+    /// Whether both lead to the same, whatever else was changed. A marker may
+    /// stand in the cell too.
+    fn leads_as(&self, other: &Entry) -> bool {
+        let target = |it: &Entry| it.target.split("<!--").next().map(str::to_owned);
+        self.part == other.part && target(self) == target(other)
     }
 }
 
@@ -170,6 +179,7 @@ impl Manifest {
             sheets,
             entries,
             folders: Vec::new(),
+            page: false,
         };
         let hubs = manifest.hub_rows();
         manifest.folders = hubs.iter().map(|hub| named_folder(hub)).collect();
@@ -198,6 +208,7 @@ impl Manifest {
             marker: None,
             format: None,
             folders: Vec::new(),
+            page: true,
             sheets,
             document,
         }

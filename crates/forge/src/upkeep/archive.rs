@@ -49,14 +49,24 @@ pub fn plan(
             let list = Manifest::parse_page(text);
             let rows = list.entries().iter().filter(|it| is(&it.target, page));
             let edits = rows.filter_map(|it| list.set_under(it, "Status", "Archived"));
-            propose(&mut proposal, page, list.text(), edits.collect())?;
+            propose(
+                &mut proposal,
+                page,
+                list.text(),
+                list.edited(edits.collect()),
+            )?;
         }
         for closets in [hub.closets(), hub.closets_archive()] {
             let Ok(text) = workspace.read_text(&closets) else {
                 continue;
             };
             let edits = statuses(&text, |target| is(target, &closets));
-            propose(&mut proposal, &closets, &text, edits)?;
+            propose(
+                &mut proposal,
+                &closets,
+                &text,
+                document::apply(&text, edits),
+            )?;
         }
     }
     let mut edits: Vec<Edit> = manifest
@@ -74,7 +84,12 @@ pub fn plan(
         };
         edits.extend(manifest.list(Part::Tier3, &new));
     }
-    propose(&mut proposal, &path, manifest.text(), edits)?;
+    propose(
+        &mut proposal,
+        &path,
+        manifest.text(),
+        manifest.edited(edits),
+    )?;
     Ok(proposal)
 }
 

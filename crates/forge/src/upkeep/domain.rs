@@ -166,7 +166,7 @@ fn register(
         &mut own,
         &path,
         now.text(),
-        edits.into_iter().flatten().collect(),
+        now.edited(edits.into_iter().flatten().collect()),
     )?;
     let after = own.after(&path).unwrap_or(now.text()).to_owned();
     plan.proposal.add(path, disk, after);

@@ -349,7 +349,7 @@ fn manifest_of(
         let edits = make(&manifest).into_iter().flatten().collect();
         text = manifest
             .edited(edits)
-            .map_err(|e| Error::Refused(e.to_string()))?;
+            .map_err(|e| Error::Refused(format!("`{path}`: {e}")))?;
         Ok(())
     };
     for domain in &plan.domains {

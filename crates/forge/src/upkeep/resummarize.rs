@@ -99,7 +99,12 @@ pub fn plan(workspace: &Workspace, force: bool) -> Result<Plan, Error> {
     }
     edits.extend(manifest.set_summary_format(SUMMARY_FORMAT));
     // The manifest comes last, behind the pages that it leads to.
-    propose(&mut look.plan.proposal, &path, manifest.text(), edits)?;
+    propose(
+        &mut look.plan.proposal,
+        &path,
+        manifest.text(),
+        manifest.edited(edits),
+    )?;
     Ok(look.plan)
 }
 
@@ -125,7 +130,12 @@ impl Look<'_> {
             edits.extend(self.of_file(path, &page, entry));
         }
         self.plan.hub_pages += edits.len();
-        propose(&mut self.plan.proposal, path, page.text(), edits)
+        propose(
+            &mut self.plan.proposal,
+            path,
+            page.text(),
+            page.edited(edits),
+        )
     }
 
     /// The edit of a row that lists a file.

@@ -43,7 +43,7 @@ pub fn plan(workspace: &Workspace, about: &str, now: Timestamp) -> Result<Propos
                 &mut proposal,
                 &path,
                 manifest.text(),
-                edits.into_iter().collect(),
+                manifest.edited(edits.into_iter().collect()),
             )?;
         }
         None => proposal.add(path, None, new_manifest(&rows)),

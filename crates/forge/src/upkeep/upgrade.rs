@@ -158,7 +158,12 @@ pub fn run(workspace: &Workspace, plan: &Plan, now: Timestamp, who: &Who) -> Res
     if let Some(manifest) = Manifest::load(workspace)? {
         let mut last = Proposal::default();
         let edits = manifest.set_version().into_iter().collect();
-        propose(&mut last, &manifest::path(), manifest.text(), edits)?;
+        propose(
+            &mut last,
+            &manifest::path(),
+            manifest.text(),
+            manifest.edited(edits),
+        )?;
         last.apply(workspace, "Upgrade the workspace", now)?;
     }
     let from = match plan.from.is_empty() {

@@ -1,8 +1,10 @@
 //! Changes to a manifest as edits of rows and lines. Each leaves all other
 //! bytes as they are, and none is needed twice.
 
+use std::ops::Range;
+
 use super::{Entry, FORMAT, MARKER, Manifest, Marker, Part, VERSION};
-use crate::document::{Edit, EditError, apply, cell_shown, cell_text};
+use crate::document::{Edit, EditError, Row, apply, cell_shown, cell_text};
 use crate::workspace::RelPath;
 
 /// Something to list.
@@ -17,18 +19,49 @@ pub struct New<'a> {
 }
 
 impl Manifest {
-    /// Applies edits that were all made from this manifest.
-    pub fn edited(&self, edits: Vec<Edit>) -> Result<String, EditError> {
-        apply(self.text(), edits)
+    /// Applies edits that were all made from this manifest. The result is read
+    /// again: a text in which a change of one row is a change of others, as an
+    /// open bracket above a table can make it, is left to people.
+    pub fn edited(&self, mut edits: Vec<Edit>) -> Result<String, EditError> {
+        let after = apply(self.text(), edits.clone())?;
+        edits.sort_by_key(|edit| edit.span.start);
+        let read = match self.page {
+            true => Manifest::parse_page(after.as_str()),
+            false => Manifest::parse(after.as_str()),
+        };
+        let mut found = read.entries.iter();
+        let mut kept = 0;
+        for entry in &self.entries {
+            let row = self.row(entry).map(|row| &row.span);
+            let is_there = match row.map(|row| change_of(row, &edits)) {
+                Some(RowChange::TakenOut) => continue,
+                Some(RowChange::Cells) => found.any(|it| it.leads_as(entry)),
+                Some(RowChange::None) | None => found.any(|it| it.words() == entry.words()),
+            };
+            if !is_there {
+                let line = self.document.line_of(row.map_or(0, |row| row.start));
+                return Err(EditError::Disturbs { line });
+            }
+            kept += 1;
+        }
+        let new_lines = |edit: &&Edit| edit.span.is_empty() && edit.text.contains(['\n', '\r']);
+        match read.entries.len() - kept <= edits.iter().filter(new_lines).count() {
+            true => Ok(after),
+            false => Err(EditError::Disturbs { line: 1 }),
+        }
+    }
+
+    fn row(&self, entry: &Entry) -> Option<&Row> {
+        let (sheet, row) = entry.row?;
+        Some(&self.sheets[sheet].table.rows[row])
     }
 
     /// Gives a row another summary, purpose or reason.
     pub fn set_text(&self, entry: &Entry, text: &str) -> Option<Edit> {
-        let (sheet, row) = entry.row?;
-        let sheet = &self.sheets[sheet];
-        let row = &sheet.table.rows[row];
+        let (sheet, _) = entry.row?;
+        let column = self.sheets[sheet].columns.text?;
         self.document
-            .set_cell(row, sheet.columns.text?, &cell_text(text))
+            .set_cell(self.row(entry)?, column, &cell_text(text))
     }
 
     /// Whether a row has a cell for a summary at all.
@@ -39,15 +72,15 @@ impl Manifest {
 
     /// Sets the cell below a heading such as `Status`.
     pub fn set_under(&self, entry: &Entry, heading: &str, text: &str) -> Option<Edit> {
-        let (sheet, row) = entry.row?;
+        let (sheet, _) = entry.row?;
         let table = &self.sheets[sheet].table;
         let named = |cell: &crate::document::Cell| {
             let title = self.document.str(&cell.text);
             title.trim_matches(['*', '`']).eq_ignore_ascii_case(heading)
         };
         let column = table.header.cells.iter().position(named)?;
-        let row = &table.rows[row];
-        self.document.set_cell(row, column, &cell_text(text))
+        self.document
+            .set_cell(self.row(entry)?, column, &cell_text(text))
     }
 
     /// Lists something, or brings the row that lists it already up to date.
@@ -85,9 +118,7 @@ impl Manifest {
 
     /// Takes a row out. What stands in a line or a list is left to people.
     pub fn unlist(&self, entry: &Entry) -> Option<Edit> {
-        let (sheet, row) = entry.row?;
-        let row = &self.sheets[sheet].table.rows[row];
-        Some(self.document.remove_row(row))
+        Some(self.document.remove_row(self.row(entry)?))
     }
 
     /// Adds a domain to Tier 2, unless it is there or no link can lead to it.
@@ -138,14 +169,11 @@ impl Manifest {
         }
     }
 
-    /// An edit after which what it adds is `there`, and all that is listed now is
-    /// still read as it is. In a text that nobody would write by hand, a new line
-    /// may end up in a table or in a block; such a manifest is left to people.
+    /// An edit that adds something, if that is `there` when it is read again;
+    /// else it would be added at every run.
     fn read_again(&self, edit: Edit, there: impl Fn(&Manifest) -> bool) -> Option<Edit> {
-        let after = Manifest::parse(self.edited(vec![edit.clone()]).ok()?);
-        let mut read = after.entries.iter();
-        let kept = |entry: &Entry| read.any(|it| it.words() == entry.words());
-        (self.entries.iter().all(kept) && there(&after)).then_some(edit)
+        let after = apply(self.text(), vec![edit.clone()]).ok()?;
+        there(&Manifest::parse(after)).then_some(edit)
     }
 
     fn set_marker(&self, marker: &Marker, value: &str) -> Edit {
@@ -240,6 +268,25 @@ impl Manifest {
             .map_while(|(section, place)| Some((section, place?)))
             .find(|(_, place)| !place.inner)
             .map_or(2, |(section, _)| section.level)
+    }
+}
+
+/// What edits do to a row.
+enum RowChange {
+    None,
+    Cells,
+    TakenOut,
+}
+
+/// What is done to the row in this line by edits in text order.
+fn change_of(line: &Range<usize>, edits: &[Edit]) -> RowChange {
+    let first = edits.partition_point(|edit| edit.span.end <= line.start);
+    match edits.get(first) {
+        Some(Edit { span, .. }) if span.start <= line.start && line.end <= span.end => {
+            RowChange::TakenOut
+        }
+        Some(Edit { span, .. }) if span.start < line.end => RowChange::Cells,
+        _ => RowChange::None,
     }
 }
 

@@ -2,6 +2,7 @@ use proptest::prelude::*;
 use testkit::TestWorkspace;
 
 use super::*;
+use crate::document::EditError;
 use crate::routing::hubs;
 
 const CURRENT: &str = "\
@@ -362,6 +363,21 @@ fn a_marker_keeps_the_remark_behind_its_value() {
     assert_eq!(set(text), text.replace("2.0", VERSION));
     let row = "## Tier 1\n\n| File | Summary |\n|---|---|\n| a <!-- memex-managed:2 | b --> |\n";
     assert_eq!(set(row), row.replace(":2 ", &format!(":{VERSION} ")));
+}
+
+/// `[open` goes on to `]: d`, and all of it is the definition of a link, once
+/// no other bracket stands between them.
+#[test]
+fn a_change_that_would_change_other_rows_is_refused() {
+    let text = "## Tier 1\n\n[open | Summary |\n|---|---|\n| [[a]] | A |\n| b | B |\n]: d\n";
+    let manifest = Manifest::parse(text);
+    assert_eq!(manifest.entries().len(), 3);
+    let edits = manifest.unlist(&manifest.entries()[0]);
+    let refused = manifest.edited(edits.into_iter().collect());
+    assert_eq!(refused, Err(EditError::Disturbs { line: 6 }));
+    let edits = manifest.unlist(&manifest.entries()[1]);
+    let after = manifest.edited(edits.into_iter().collect());
+    assert_eq!(after, Ok(text.replace("| b | B |\n", "")));
 }
 
 #[test]
