@@ -75,7 +75,7 @@ pub(crate) fn replaced(text: &str, secrets: &[Secret]) -> String {
     let mut kept = 0;
     for Secret { rule, span } in secrets {
         clean.push_str(&text[kept..span.start]);
-        clean.push_str("‹redacted: ");
+        clean.push_str(rules::PLACEHOLDER);
         clean.push_str(rule);
         clean.push('›');
         kept = span.end;

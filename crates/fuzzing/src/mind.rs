@@ -73,8 +73,8 @@ pub(crate) fn run(data: &[u8]) {
 /// Every line of `before` is in `after`, in the same order, but for short ones
 /// and those in brackets, which may stand for what nobody has set yet.
 fn keeps(before: &str, after: &str) {
-    let mut rest = after.lines();
-    for line in before.lines() {
+    let mut rest = after.split(['\n', '\r']);
+    for line in before.split(['\n', '\r']) {
         let said = line.trim_start_matches(['-', '*', '+', ' ', '\t', '>']);
         if said.len() < 10 || said.starts_with(['[', '{', '(', '_', '<']) {
             continue;

@@ -157,7 +157,11 @@ impl Cutter<'_> {
             });
         let inside = span.start + opening.len()..span.start + closing.unwrap_or(text.len());
         let header = opening.trim_end().to_owned() + "\n";
-        for part in self.parts(inside, tokens::estimate(&header)) {
+        let cost = tokens::estimate(&header);
+        if cost * 2 > self.sizes.most {
+            return self.pack_lines(section, span);
+        }
+        for part in self.parts(inside, cost) {
             let body = &self.document.text[part.clone()];
             let line_end = if body.ends_with(['\n', '\r']) {
                 ""

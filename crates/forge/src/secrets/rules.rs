@@ -335,6 +335,9 @@ fn begins_here(text: &str, start: usize, rule: usize) -> bool {
         || !before.is_some_and(|&byte| byte.is_ascii_alphanumeric() || byte == b'_')
 }
 
+/// How a placeholder begins; see [`super::redact`].
+pub(super) const PLACEHOLDER: &str = "‹redacted: ";
+
 fn try_at(text: &str, start: usize, rule: usize) -> Option<Range<usize>> {
     let pattern = HINTS.pattern(rule, || RULES[rule].pattern.to_owned());
     let long = matches!(RULES[rule].name, "private-key" | "jwt" | "kubeconfig-key");
@@ -350,6 +353,11 @@ fn try_at(text: &str, start: usize, rule: usize) -> Option<Range<usize>> {
             .or_else(|| groups.get(0))?;
         (secret.start(), secret.end())
     };
+    // What reaches a placeholder was judged as a whole before that was there.
+    let reach = text.floor_char_boundary(start + to + PLACEHOLDER.len());
+    if text[start + from..reach].contains(PLACEHOLDER) {
+        return None;
+    }
     let name = text[..start].bytes().rev();
     let name = name
         .take(NAME)
