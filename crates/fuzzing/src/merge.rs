@@ -31,7 +31,7 @@ pub(crate) fn run(data: &[u8]) {
     // and boxes, which follow rules of their own.
     let plain = |line: &&str| {
         line.trim().len() > 1
-            && !line.contains("DEC-")
+            && !line.to_lowercase().contains("dec-")
             && !line.to_lowercase().contains("session")
             && !line.contains("- [")
             && !line.contains("None")

@@ -59,7 +59,9 @@ pub(crate) fn run(data: &[u8]) {
         return;
     }
     let everything = all(&["STATE", "PROGRESS", "DECISIONS", "SESSION-LOG", "ARCHIVE"]);
-    for line in before.lines().map(str::trim).filter(|it| it.len() > 1) {
+    // What moves gets the line ends of the file that it moves to.
+    let lines = before.split(['\n', '\r']).map(str::trim);
+    for line in lines.filter(|it| it.len() > 1) {
         assert!(
             everything.contains(line),
             "{line:?} is gone from {everything:?}"

@@ -157,7 +157,7 @@ impl Cutter<'_> {
             });
         let inside = span.start + opening.len()..span.start + closing.unwrap_or(text.len());
         let header = opening.trim_end().to_owned() + "\n";
-        let cost = tokens::estimate(&header);
+        let cost = tokens::estimate(&header) + tokens::estimate(&fence[3..]);
         if cost * 2 > self.sizes.most {
             return self.pack_lines(section, span);
         }

@@ -338,6 +338,12 @@ fn begins_here(text: &str, start: usize, rule: usize) -> bool {
 /// How a placeholder begins; see [`super::redact`].
 pub(super) const PLACEHOLDER: &str = "‹redacted: ";
 
+fn ends_with_placeholder(text: &str) -> bool {
+    let near = text.floor_char_boundary(text.len().saturating_sub(2 * NAME));
+    let inside = text[near..].strip_suffix('›');
+    inside.is_some_and(|it| it.rfind(PLACEHOLDER) > it.rfind('›'))
+}
+
 fn try_at(text: &str, start: usize, rule: usize) -> Option<Range<usize>> {
     let pattern = HINTS.pattern(rule, || RULES[rule].pattern.to_owned());
     let long = matches!(RULES[rule].name, "private-key" | "jwt" | "kubeconfig-key");
@@ -353,17 +359,18 @@ fn try_at(text: &str, start: usize, rule: usize) -> Option<Range<usize>> {
             .or_else(|| groups.get(0))?;
         (secret.start(), secret.end())
     };
-    // What reaches a placeholder was judged as a whole before that was there.
-    let reach = text.floor_char_boundary(start + to + PLACEHOLDER.len());
-    if text[start + from..reach].contains(PLACEHOLDER) {
-        return None;
-    }
     let name = text[..start].bytes().rev();
     let name = name
         .take(NAME)
         .take_while(|byte| byte.is_ascii_alphanumeric() || *byte == b'_');
+    let name = start - name.count();
+    // What touches a placeholder was judged as a whole before that was there.
+    let reach = text.floor_char_boundary(start + to + PLACEHOLDER.len());
+    if ends_with_placeholder(&text[..name]) || text[start + from..reach].contains(PLACEHOLDER) {
+        return None;
+    }
     let candidate = Candidate {
-        name: &text[start - name.count()..start],
+        name: &text[name..start],
         before: &window[..from],
         secret: &window[from..to],
         after: window[to..].chars().next(),

@@ -398,6 +398,20 @@ fn everything_else_is_kept() {
     assert_eq!(redact(&clean), clean);
 }
 
+/// What was no secret as part of a longer run is none when the rest is gone.
+#[test]
+fn what_touches_a_placeholder_is_left_as_it_is() {
+    let (value, mark) = (noise(32), "‹redacted: github-token›");
+    for clean in [
+        format!("token: {mark}_key={value}"),
+        format!("token: {value}{mark}"),
+    ] {
+        assert_eq!(redact(&clean), clean);
+    }
+    let apart = format!("{mark} SERVICE_KEY={value}\n‹token›password={value}");
+    assert_eq!(find(&apart).len(), 2, "{apart}");
+}
+
 proptest::proptest! {
     #[test]
     fn spans_are_in_order_and_redacting_is_idempotent(
