@@ -180,7 +180,7 @@ fn claude_has_the_plugin() {
     for name in AGENTS {
         counts(&text, &format!("- memory-forge:{name}: "), 1);
     }
-    counts(&text, "mcp__plugin_memory-forge_memory-forge__", 7);
+    counts(&text, "mcp__plugin_memory-forge_memory-forge__", 8);
 
     // What is counted are the lines that were sent.
     let counted = counted(&project, &in_plugin(""), "claude");
