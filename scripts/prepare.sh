@@ -20,8 +20,23 @@ prepare() {
     install_toolchain
 }
 
+# prepare_optional <command>:<Debian package>...: tests skip what is not there.
+prepare_optional() {
+    local pair missing=()
+    for pair in "$@"; do
+        command -v "${pair%%:*}" >/dev/null 2>&1 || missing+=("${pair##*:}")
+    done
+    if [ "${#missing[@]}" -gt 0 ] && can_install; then
+        install_packages "${missing[@]}" || echo "Not installed: ${missing[*]}"
+    fi
+}
+
+can_install() {
+    command -v apt-get >/dev/null 2>&1 && [ "$(id -u)" = 0 ]
+}
+
 install_packages() {
-    if ! command -v apt-get >/dev/null 2>&1 || [ "$(id -u)" != 0 ]; then
+    if ! can_install; then
         echo "error: These are missing: $*" >&2
         echo >&2
         echo "hint: On Debian or Ubuntu: sudo apt-get install libc6-dev $*" >&2
