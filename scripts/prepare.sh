@@ -7,10 +7,8 @@ prepare() {
     # A fresh shell may not know where rustup put its programs.
     command -v cargo >/dev/null 2>&1 || PATH="${CARGO_HOME:-$HOME/.cargo}/bin:$PATH"
 
-    local pair missing=()
-    for pair in "$@"; do
-        command -v "${pair%%:*}" >/dev/null 2>&1 || missing+=("${pair##*:}")
-    done
+    local missing
+    missing_of "$@"
     if ! command -v cargo >/dev/null 2>&1 && ! command -v rustup >/dev/null 2>&1; then
         missing+=(rustup)
     fi
@@ -22,13 +20,20 @@ prepare() {
 
 # prepare_optional <command>:<Debian package>...: tests skip what is not there.
 prepare_optional() {
-    local pair missing=()
-    for pair in "$@"; do
-        command -v "${pair%%:*}" >/dev/null 2>&1 || missing+=("${pair##*:}")
-    done
+    local missing
+    missing_of "$@"
     if [ "${#missing[@]}" -gt 0 ] && can_install; then
         install_packages "${missing[@]}" || echo "Not installed: ${missing[*]}"
     fi
+}
+
+# The packages of commands that are not there, into the caller's `missing`.
+missing_of() {
+    local pair
+    missing=()
+    for pair in "$@"; do
+        command -v "${pair%%:*}" >/dev/null 2>&1 || missing+=("${pair##*:}")
+    done
 }
 
 can_install() {

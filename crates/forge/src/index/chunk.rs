@@ -157,6 +157,7 @@ impl Cutter<'_> {
             });
         let inside = span.start + opening.len()..span.start + closing.unwrap_or(text.len());
         let header = opening.trim_end().to_owned() + "\n";
+        // Of the closing fence only what is longer than usual.
         let cost = tokens::estimate(&header) + tokens::estimate(&fence[3..]);
         if cost * 2 > self.sizes.most {
             return self.pack_lines(section, span);

@@ -1,6 +1,5 @@
-//! The tools on `knowledge/`: search, save, correct, index, stats, audit,
-//! forget. Each
-//! does what the command of that name does, through the same door.
+//! The tools on `knowledge/`: search, save, correct, index, stats, audit, forget.
+//! Each does what the command of that name does, through the same door.
 
 use std::time::Duration;
 
@@ -12,6 +11,7 @@ use forge::knowledge::{forget, save};
 use forge::recall::pack::{self, Packing, Piece};
 use forge::recall::{Answer, Ask, context};
 use forge::tokens::{Tokenizer, thousands};
+use forge::workspace::RelPath;
 use serde_json::{Value, json};
 
 use super::arguments::Arguments;
@@ -295,9 +295,7 @@ pub(super) fn index(call: &mut Call, arguments: &Arguments) -> Result<Reply, Com
 /// Puts a fact on the list of those that are wrong.
 pub(super) fn correct(call: &mut Call, arguments: &Arguments) -> Result<Reply, CommandError> {
     let workspace = &call.memory.workspace;
-    let list =
-        forge::workspace::RelPath::new(corrections::LIST).expect("a constant that is a path");
-    let before = snapshot(workspace, &list);
+    let before = snapshot(workspace, &list());
     let new = corrections::New {
         fact: arguments.text("fact").unwrap_or_default(),
         instead: arguments.text("instead"),
@@ -316,9 +314,14 @@ pub(super) fn correct(call: &mut Call, arguments: &Arguments) -> Result<Reply, C
     let change = Change {
         path: corrections::LIST.to_owned(),
         before,
-        after: snapshot(workspace, &list),
+        after: snapshot(workspace, &list()),
     };
     Ok(Reply::change(message, &[change], &call.nonce))
+}
+
+/// Where forgotten documents and corrected facts are listed.
+fn list() -> RelPath {
+    RelPath::new(forget::LIST).expect("a constant that is a path")
 }
 
 pub(super) fn stats(call: &mut Call) -> Result<Reply, CommandError> {
@@ -436,8 +439,7 @@ pub(super) fn forget(call: &mut Call, arguments: &Arguments) -> Result<Reply, Co
         let message = "No stale files found to remove.";
         return Ok(Reply::new(message, json!({ "message": message })).remark(&remarks));
     }
-    let list = forge::workspace::RelPath::new(forget::LIST).expect("a constant that is a path");
-    let before = snapshot(&workspace, &list);
+    let before = snapshot(&workspace, &list());
     forget::forget(&workspace, &chosen, now)?;
     let mut message = format!("Took {} file(s) out of searches:", chosen.len());
     for one in chosen.iter().take(MOST) {
@@ -454,7 +456,7 @@ pub(super) fn forget(call: &mut Call, arguments: &Arguments) -> Result<Reply, Co
     let change = Change {
         path: forget::LIST.to_owned(),
         before,
-        after: snapshot(&workspace, &list),
+        after: snapshot(&workspace, &list()),
     };
     Ok(Reply::change(message, &[change], &call.nonce).remark(&remarks))
 }
