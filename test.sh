@@ -8,7 +8,7 @@ cd "$(dirname "$0")"
 # shellcheck source=scripts/prepare.sh
 . scripts/prepare.sh
 prepare git:git rg:ripgrep cc:gcc
-prepare_optional zsh:zsh fish:fish
+prepare_optional zsh:zsh fish:fish strace:strace
 
 echo "== cargo fmt --all --check"
 cargo fmt --all --check

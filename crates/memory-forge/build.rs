@@ -1,7 +1,8 @@
-//! Links the program at a fixed address on Linux. A hook is over within two
-//! milliseconds, of which a quarter went into thirty thousand pointers of
-//! constant tables that the loader had to correct for a random address, each
-//! page of them copied. ARCHITECTURE.md tells what this gives up and what not.
+//! Links the program at a fixed address on Linux with glibc. For a random one
+//! the loader corrects 67,000 pointers in constant tables before the first line
+//! of the program runs and copies each page of them, which doubles what a hook
+//! costs at every prompt. ARCHITECTURE.md has the figures, and says what this
+//! gives up and what not.
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");

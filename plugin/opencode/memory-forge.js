@@ -57,6 +57,7 @@ export const MemoryForge = async ({ client, directory }) => {
   if (client) taken.add(client)
   // One briefing a session, the same in each request, so that it stays cached.
   const briefings = new Map()
+  const reminders = new Map()
   const brief = (session, source) => {
     const text = hook(directory, "SessionStart", session, { source })
     briefings.set(session, text)
@@ -68,6 +69,9 @@ export const MemoryForge = async ({ client, directory }) => {
       if (!session) return
       const text = await (briefings.get(session) ?? brief(session, "startup"))
       if (text) output.system.push(text)
+      // What the last stop had to say, for as long as it has it to say.
+      const reminder = reminders.get(session)
+      if (reminder) output.system.push(reminder)
     },
     "experimental.session.compacting": async (input, output) => {
       const text = await hook(directory, "PreCompact", input.sessionID, { trigger: "auto" })
@@ -77,11 +81,13 @@ export const MemoryForge = async ({ client, directory }) => {
       const session = event.properties?.sessionID ?? event.properties?.info?.id
       if (!session) return
       if (event.type === "session.compacted") await brief(session, "compact")
-      // Its answer would be a new turn in other clients; here it is dropped.
+      // A stop takes no context here, so its answer goes with the next request.
       if (event.type === "session.idle" && briefings.has(session))
-        await hook(directory, "Stop", session, {})
-      if (event.type === "session.deleted" && briefings.delete(session))
+        reminders.set(session, await hook(directory, "Stop", session, {}))
+      if (event.type === "session.deleted" && briefings.delete(session)) {
+        reminders.delete(session)
         await hook(directory, "SessionEnd", session, { reason: "other" })
+      }
     },
   }
 }

@@ -22,8 +22,15 @@ Usage: cargo xtask <command>
 Commands:
   bench speed [--tree generated|mdn] [--runs N] [--files N] [--json FILE]
       Measure the release binary against git, ripgrep and the shell's `true`
-  bench hooks [--runs N]
-      Measure what a hook costs, against `true` and `node`
+  bench hooks [--runs N] [--binary FILE] [--against FILE]...
+      Measure what a hook and an unchanged search cost, against `true`, `node`
+      and other builds of the program
+  bench growth [--only WORD]... [--command WORD]... [--bytes N] [--drawn N] [--seed N]
+               [--binary FILE]
+      Measure how CPU time and memory of every command, hook and tool grow with
+      their input, over hostile patterns; fails above an exponent of 1.2
+  bench growth files [--files N] [--binary FILE]
+      Measure `status` and `doctor` over 200,000 files, against a search
   bench mcp [--calls N] [--runs N] [--files N] [--binary FILE]
       Measure the server: start, searches on one connection, memory
   bench warm [--files N] [--questions N] [--binary FILE]
@@ -37,6 +44,9 @@ Commands:
       Measure how well closets alone find files, beside full text
   bench links [--runs N]
       Measure `links check` against reading the files, and `links suggest` on 10,000 notes
+  bench secrets [--show]
+      Count the formats of secrets that are taken out of Markdown, and what is
+      taken out of documentation that holds none
   bench view [--files N] [--runs N] [--binary FILE]
       Measure the page over 5,000 documents in Chromium
   bench engine parity [SET]... [--groups N] [--server 15|18]
@@ -89,11 +99,13 @@ fn main() -> ExitCode {
     let result = match words.as_slice() {
         ["bench", "speed", rest @ ..] => bench::speed::run(rest),
         ["bench", "hooks", rest @ ..] => bench::hooks::run(rest),
+        ["bench", "growth", rest @ ..] => bench::growth::run(rest),
         ["bench", "mcp", rest @ ..] => bench::mcp::run(rest),
         ["bench", "warm", rest @ ..] => bench::warm::run(rest),
         ["bench", "recall", rest @ ..] => bench::recall::run(rest),
         ["bench", "closets", rest @ ..] => bench::closets::run(rest),
         ["bench", "links", rest @ ..] => bench::links::run(rest),
+        ["bench", "secrets", rest @ ..] => bench::secrets::run(rest),
         ["bench", "view", rest @ ..] => bench::view::run(rest),
         #[cfg(unix)]
         ["bench", "engine", rest @ ..] => bench::engine::run(rest),

@@ -14,6 +14,7 @@ pub mod pointers;
 pub mod recall;
 pub mod remember;
 pub mod rotate;
+pub mod system;
 pub mod topics;
 
 /// The folder that holds a folder for each squad, and that one for each agent.

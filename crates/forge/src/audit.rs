@@ -55,6 +55,23 @@ pub fn run(workspace: &Workspace, options: &AuditOptions) -> Report {
     shared.report(options.view)
 }
 
+/// What the files that agents load cost, in the plain view. Knowledge is not
+/// read for it.
+pub fn autoload_cost(workspace: &Workspace, options: &AuditOptions) -> Summary {
+    let shared = Shared {
+        workspace,
+        options: *options,
+        reader: Reader::new(workspace, options.home),
+        judge: options.tokenizer,
+        findings: Vec::new(),
+        knowledge_files: 0,
+        state: None,
+    };
+    let loads = plain::loads(&shared.reader).loads;
+    let items: Vec<Item> = loads.iter().map(|load| shared.item(load)).collect();
+    shared.summary(&items)
+}
+
 /// Audits several views; what they share is read once.
 pub fn run_each(workspace: &Workspace, options: &AuditOptions, views: &[View]) -> Vec<Report> {
     let shared = Shared::gather(workspace, options);

@@ -13,11 +13,16 @@ pub use dedup::{Candidate, Why};
 use crate::document::day_of;
 use jiff::Timestamp;
 
-use crate::graph::{GRAPH_FILE, render_markdown};
+use crate::graph::{GRAPH_FILE, render_file};
 use crate::links;
 use crate::lint::{Survey, orphans_of};
-use crate::mind::{Condensed, Error, File, Supersession, annotated, condensed, cut};
+use crate::mind::{
+    Condensed, Error, File, MAX_LINES, NEARLY_FULL, Supersession, annotated, archive_of, condensed,
+    cut, shortened,
+};
 use crate::routing::bulk::Logged;
+use crate::routing::manifest::{self, New, Part};
+use crate::session::{SHORTEN, SHORTEN_BY_HAND};
 use crate::workspace::{Proposal, RelPath};
 
 #[derive(Debug, Clone, Default)]
@@ -29,6 +34,8 @@ pub struct Report {
     pub decisions: DecisionFile,
     /// What compression would do, or did.
     pub condensed: Condensed,
+    /// Old decisions that would move to the archive, or did.
+    pub archived: usize,
     pub last_run: Option<Logged>,
 }
 
@@ -37,11 +44,12 @@ pub struct Report {
 pub struct DecisionFile {
     pub path: Option<RelPath>,
     pub lines: usize,
+    /// Lines after everything that `fix` does.
+    pub after: usize,
 }
 
-/// Lines from which decisions are compressed, and from which that is urgent.
+/// Lines from which decisions are compressed.
 const COMPRESS: usize = 60;
-const URGENT: usize = 95;
 
 /// Looks at everything. The proposal holds the graph, and with `fix` the marks
 /// on contradicted decisions and their compression.
@@ -62,6 +70,7 @@ pub fn consolidate(
         report.decisions = DecisionFile {
             path: Some(path.clone()),
             lines: text.lines().count(),
+            after: 0,
         };
         let mut after = text.clone();
         if report.decisions.lines >= COMPRESS {
@@ -69,7 +78,18 @@ pub fn consolidate(
             report.condensed = done;
             after = shorter;
         }
-        let (after, _) = annotated(&path, after, day_of(now))?;
+        let (mut after, _) = annotated(&path, after, day_of(now))?;
+        let archive = archive_of(&path).and_then(|it| survey.workspace.read_text(&it).ok());
+        if let Some(shorter) = shortened(&path, &after, archive)? {
+            report.archived = shorter.moved;
+            after = shorter.text;
+            if fix {
+                list_archive(survey, &shorter.archive, now, &mut proposal);
+                let (before, text) = shorter.archived;
+                proposal.add(shorter.archive, before, text);
+            }
+        }
+        report.decisions.after = after.lines().count();
         if fix {
             proposal.add(path, Some(text), after);
         }
@@ -90,6 +110,27 @@ fn orphans(survey: &Survey<'_>) -> Vec<String> {
     found
 }
 
+/// A row of Tier 3 for the archive of decisions.
+fn list_archive(survey: &Survey<'_>, archive: &RelPath, now: Timestamp, proposal: &mut Proposal) {
+    let Some(manifest) = survey.manifest.as_ref() else {
+        return;
+    };
+    if manifest.retired().holds(archive.as_str()) {
+        return;
+    }
+    let new = New {
+        name: "",
+        target: archive.as_str().trim_end_matches(".md"),
+        text: "Older decisions",
+        note: &day_of(now).to_string(),
+    };
+    if let Some(edit) = manifest.list(Part::Tier3, &new)
+        && let Ok(after) = manifest.edited(vec![edit])
+    {
+        proposal.add(manifest::path(), Some(manifest.text().to_owned()), after);
+    }
+}
+
 /// The graph is a picture of the front matter and is drawn anew.
 fn rewrite_graph(survey: &Survey<'_>, proposal: &mut Proposal) {
     let Ok(path) = RelPath::new(GRAPH_FILE) else {
@@ -99,7 +140,7 @@ fn rewrite_graph(survey: &Survey<'_>, proposal: &mut Proposal) {
         return;
     }
     let before = survey.workspace.read_text(&path).ok();
-    proposal.add(path, before, render_markdown(&survey.graph));
+    proposal.add(path, before, render_file(&survey.graph));
 }
 
 /// Lines of a part that are shown.
@@ -107,12 +148,12 @@ const SHOWN: usize = 20;
 
 impl Report {
     pub fn is_urgent(&self) -> bool {
-        self.decisions.lines >= URGENT
+        self.decisions.lines >= NEARLY_FULL
     }
 
     /// Under the headings that other tools know.
     pub fn render(&self, fixed: bool) -> String {
-        let mut out = String::from("Memex Consolidate Report\n\n");
+        let mut out = String::from("Consolidate Report\n\n");
         let duplicates: Vec<String> = self.duplicates.iter().map(Candidate::line).collect();
         part(&mut out, "DEDUP", &duplicates, "No duplicate candidates.");
         let said = |text: &str| cut(text, 80);
@@ -149,7 +190,7 @@ impl Report {
     }
 
     fn compression(&self, fixed: bool) -> Vec<String> {
-        let DecisionFile { path, lines } = &self.decisions;
+        let DecisionFile { path, lines, after } = &self.decisions;
         let Some(path) = path else {
             return vec!["There is no file of decisions.".to_owned()];
         };
@@ -170,9 +211,19 @@ impl Report {
                 "{path} has {lines} lines; {pairs} pairs {verb} joined, {gathered} decisions {verb} gathered in {clusters} weeks."
             ),
         }];
-        if self.is_urgent() && !fixed {
+        if self.archived > 0 {
             said.push(format!(
-                "WARNING: {lines} lines of at most 100; run `memory-forge consolidate --fix`."
+                "{} older decisions {verb} moved to the archive beside it, word for word.",
+                self.archived
+            ));
+        }
+        if self.is_urgent() && !fixed && *after < NEARLY_FULL {
+            said.push(format!(
+                "WARNING: {lines} lines of at most {MAX_LINES}; run `{SHORTEN}`."
+            ));
+        } else if self.is_urgent() && *after >= NEARLY_FULL {
+            said.push(format!(
+                "WARNING: {after} lines of at most {MAX_LINES}; {SHORTEN_BY_HAND}."
             ));
         }
         said

@@ -5,13 +5,13 @@
 //!
 //! Without a list nothing is compared: the check costs one look for a file.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::VecDeque;
 use std::ops::Range;
 
 use aho_corasick::AhoCorasick;
 use jiff::civil::Date;
 
-use crate::quote;
+use crate::secrets;
 use crate::workspace::{self, Workspace};
 
 mod list;
@@ -74,6 +74,46 @@ struct Finder {
     patterns: Vec<(usize, bool)>,
 }
 
+/// What was seen of one correction up to a place in a text.
+#[derive(Default)]
+struct Seen {
+    /// Whether its replacement repeats the fact.
+    is_repeated: bool,
+    is_said: bool,
+    /// The fact, where a replacement around it may still end. No more of them
+    /// than fit into one replacement.
+    waiting: VecDeque<Range<usize>>,
+    /// The last replacement.
+    right: Range<usize>,
+}
+
+impl Seen {
+    fn fact(&mut self, place: Range<usize>) {
+        if self.right.start <= place.start && place.end <= self.right.end {
+            return;
+        }
+        if !self.is_repeated || self.waiting.len() == MAX_WAITING {
+            self.is_said = true;
+            self.waiting = VecDeque::new();
+            return;
+        }
+        self.waiting.push_back(place);
+    }
+
+    /// Every waiting place ends before this one does.
+    fn replacement(&mut self, place: Range<usize>) {
+        let is_outside = |it: &Range<usize>| it.start < place.start;
+        if self.waiting.front().is_some_and(is_outside) {
+            self.is_said = true;
+        }
+        self.waiting.clear();
+        self.right = place;
+    }
+}
+
+/// A replacement has at most so many bytes, and a place for each.
+const MAX_WAITING: usize = 4 * list::LONGEST;
+
 /// No corrections, for whoever has none to give.
 pub static NONE: Corrections = Corrections {
     all: Vec::new(),
@@ -130,30 +170,31 @@ impl Corrections {
             return Vec::new();
         };
         let text = comparable(text);
-        let mut said: Vec<(usize, Range<usize>)> = Vec::new();
-        // Of each correction the places of its replacement, in order.
-        let mut right: HashMap<usize, Vec<Range<usize>>> = HashMap::new();
+        let mut told: Vec<Seen> = self.all.iter().map(|_| Seen::default()).collect();
+        for (index, replaces) in &finder.patterns {
+            told[*index].is_repeated |= replaces;
+        }
+        let mut open = told.len();
+        // Places come in the order of their ends, the longer first.
         for found in finder.automaton.find_overlapping_iter(&text) {
             let (index, replaces) = finder.patterns[found.pattern().as_usize()];
+            let seen = &mut told[index];
+            if seen.is_said {
+                continue;
+            }
             match replaces {
-                true => right.entry(index).or_default().push(found.range()),
-                false => said.push((index, found.range())),
+                true => seen.replacement(found.range()),
+                false => seen.fact(found.range()),
+            }
+            open -= usize::from(seen.is_said);
+            if open == 0 {
+                break;
             }
         }
-        // All places of a replacement are of one length, so the last that
-        // begins in time reaches farthest.
-        let within = |index: usize, place: &Range<usize>| {
-            let right = right.get(&index).map_or(&[][..], Vec::as_slice);
-            let before = right.partition_point(|it| it.start <= place.start);
-            before > 0 && place.end <= right[before - 1].end
-        };
-        let mut hits: BTreeSet<usize> = BTreeSet::new();
-        for (index, place) in said {
-            if !within(index, &place) {
-                hits.insert(index);
-            }
-        }
-        hits.into_iter().map(|index| &self.all[index]).collect()
+        let said = self.all.iter().zip(&told);
+        said.filter(|(_, seen)| seen.is_said || !seen.waiting.is_empty())
+            .map(|(correction, _)| correction)
+            .collect()
     }
 
     /// The same as lines that can stand beside the text.
@@ -172,15 +213,7 @@ pub fn check(workspace: &Workspace, text: &str) -> Result<Vec<Correction>, works
 /// was corrected. Everyone who writes what somebody says calls this before
 /// writing.
 pub fn refuse(workspace: &Workspace, texts: &[&str]) -> Result<(), Refused> {
-    let mut rules: Vec<&'static str> = Vec::new();
-    for text in texts {
-        rules.extend(quote::cleaned(text).secrets);
-    }
-    if !rules.is_empty() {
-        rules.sort_unstable();
-        rules.dedup();
-        return Err(Refused::Secret { rules });
-    }
+    refuse_secrets(texts)?;
     let corrections = Corrections::read(workspace)?;
     if corrections.is_empty() {
         return Ok(());
@@ -194,6 +227,19 @@ pub fn refuse(workspace: &Workspace, texts: &[&str]) -> Result<(), Refused> {
     match hits.is_empty() {
         true => Ok(()),
         false => Err(Refused::Corrected(hits)),
+    }
+}
+
+/// Refuses texts that are about to be written and hold a secret, plain or in
+/// disguise: names and whatever else no fact is said in.
+pub fn refuse_secrets(texts: &[&str]) -> Result<(), Refused> {
+    let found = texts.iter().flat_map(|text| secrets::find(text));
+    let mut rules: Vec<&'static str> = found.map(|it| it.rule).collect();
+    rules.sort_unstable();
+    rules.dedup();
+    match rules.is_empty() {
+        true => Ok(()),
+        false => Err(Refused::Secret { rules }),
     }
 }
 

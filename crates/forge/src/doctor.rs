@@ -10,8 +10,44 @@ pub mod legacy;
 mod repair;
 pub mod stub;
 
-pub use checks::diagnose;
-pub use repair::{LeftAlone, Repair, Step, plan};
+pub use checks::{diagnose, fix_commands};
+pub use repair::{LeftAlone, Repair, Step, plan, shortened};
+
+/// The name of each check and what is wrong when it finds something.
+pub const CHECKS: [(&str, &str); 14] = [
+    ("settings", "A setting is not understood"),
+    (
+        "knowledge",
+        "A file cannot be read as text, or a merge was left in it",
+    ),
+    ("front matter", "Front matter is malformed"),
+    ("secrets", "A file holds what looks like a secret"),
+    (
+        "state",
+        "The state files have a merge left in them, are in two places, or compete for a name",
+    ),
+    (
+        "index",
+        "There is no index, or it is damaged or behind the files",
+    ),
+    ("search", "A question made from a document does not find it"),
+    (
+        "readme",
+        "The list in `knowledge/README.md` is missing or out of date",
+    ),
+    (
+        "forgotten",
+        "The list of forgotten documents names one that is gone",
+    ),
+    ("autoload", "A file that agents load is above its limit"),
+    ("undo", "A change was cut off, or cannot be undone"),
+    ("hooks", "A hook failed"),
+    (
+        "git",
+        "git sees what is derived or private, or lacks the merge driver",
+    ),
+    ("leftovers", "A temporary file was left behind"),
+];
 
 /// How a check came out, from best to worst.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -29,12 +29,31 @@ pub use dates::{DateMention, day_of, own_date};
 pub use edit::{Edit, EditError, apply};
 pub use front_matter::{FrontMatter, Value, YamlError, yaml};
 pub use inert::{inert_block, inert_line};
+pub use lines::LineNumbers;
 pub use links::{Link, LinkKind, percent_decoded, percent_encoded};
 pub use normal::{content_hash, normalise};
 pub use retyped::{for_a_box, retyped, version};
 pub use tables::{Cell, Row, Table, cell_shown, cell_text};
 pub use turns::{Voice, turn};
 pub use unmerged::unmerged;
+
+/// Bytes of a heading, a title or another name that is kept with each of many
+/// things: passages, tasks, pieces of a merge. Without a limit a long heading
+/// above many of them would take their product.
+pub const MAX_NAME_BYTES: usize = 512;
+
+/// Stands where a name was cut.
+pub(crate) const NAME_CUT: &str = "…";
+
+/// Cuts a name to [`MAX_NAME_BYTES`], at a character and with a mark.
+pub fn short_name(text: &str) -> String {
+    if text.len() <= MAX_NAME_BYTES {
+        return text.to_owned();
+    }
+    // Cut before it is copied: a heading may be as long as the document.
+    let end = text.floor_char_boundary(MAX_NAME_BYTES - NAME_CUT.len());
+    format!("{}{NAME_CUT}", &text[..end])
+}
 
 /// Reads a text. Never fails and never panics; time grows with the length of
 /// the text, also for texts written to make parsers slow.
@@ -60,6 +79,7 @@ pub fn parse(text: impl Into<String>) -> Document {
         dates,
         problems,
         line_starts,
+        newline: std::sync::OnceLock::new(),
         front_matter,
         body,
         text,
@@ -94,6 +114,8 @@ pub struct Document {
     pub problems: Vec<Problem>,
     /// Byte offset at which each line starts.
     pub line_starts: Vec<usize>,
+    /// See [`Document::newline`]: counted once, however many edits ask.
+    newline: std::sync::OnceLock<&'static str>,
 }
 
 impl Document {

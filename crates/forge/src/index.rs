@@ -4,6 +4,7 @@
 //! file: what goes in is handed over, and deleting it loses only statistics.
 
 pub mod chunk;
+mod mark;
 mod postings;
 mod query;
 mod reread;
@@ -104,6 +105,9 @@ pub enum Error {
         path: PathBuf,
         source: std::io::Error,
     },
+    /// The user has no place for the key, so no index can be kept.
+    #[error(transparent)]
+    NoKey(crate::trust::NoKey),
     /// Of an index that lies elsewhere.
     #[error(transparent)]
     Elsewhere(Box<dyn std::error::Error + Send + Sync>),

@@ -18,3 +18,4 @@ pub mod refresh;
 pub mod save;
 pub mod start;
 pub mod state;
+pub mod templates;

@@ -5,6 +5,8 @@
 //! Modules in reading order; each may use only those above it.
 
 pub mod fault;
+pub mod regular;
+pub mod trust;
 pub mod document;
 pub mod tokens;
 pub mod secrets;

@@ -132,9 +132,9 @@ impl Report {
         all.filter(|it| it.level == level).count()
     }
 
-    /// In the form that other tools know.
+    /// Renders the report as text, in the form that other tools know.
     pub fn render(&self) -> String {
-        let mut out = String::from("Memex Health Report\n\n");
+        let mut out = String::from("Workspace Health Report\n\n");
         for check in &self.checks {
             let count = check.findings.len();
             match count {

@@ -46,6 +46,7 @@ pub use record::{Logged, Record, Recorded, Written};
 pub use sessions::{Captured, NewSession, Session};
 pub use state::{SetOutcome, State, StateChange};
 pub use tracking::{Failures, HOOK_FAILURES, Log, failures};
+pub use values::duration_in_words;
 
 /// The folder for state and for the small files that hooks keep.
 pub const FOLDER: &str = ".mind";
@@ -94,6 +95,29 @@ impl<'a> Mind<'a> {
 
     pub fn layout(&self) -> Layout {
         self.files.layout
+    }
+
+    /// State files of the other layout, which nothing reads or writes while
+    /// this one is in use.
+    pub fn unused_state(&self) -> Vec<RelPath> {
+        self.files.unused(self.workspace)
+    }
+
+    /// States which files hold the state where both layouts have some; none
+    /// where there is one layout.
+    pub fn two_layouts(&self) -> Option<String> {
+        let unused = self.unused_state();
+        if unused.is_empty() {
+            return None;
+        }
+        let unused: Vec<String> = unused.iter().map(|it| format!("`{it}`")).collect();
+        let used = self.file(File::State);
+        Some(format!(
+            "The state is in `{used}`; {} also exist{} and {} ignored",
+            unused.join(", "),
+            if unused.len() == 1 { "s" } else { "" },
+            if unused.len() == 1 { "is" } else { "are" },
+        ))
     }
 
     /// Whether there is a file with state in it.
@@ -285,6 +309,8 @@ pub fn list_items(text: &str) -> Vec<String> {
 
 pub use decisions::condense::Condensed;
 pub(crate) use decisions::condense::condensed;
+pub use decisions::shorten::Fullness;
+pub(crate) use decisions::shorten::{MAX_LINES, NEARLY_FULL, archive_of, shortened};
 pub(crate) use decisions::supersede::{annotated, content_words};
 pub(crate) use decisions::{blocks as decision_blocks, id_at_start, lines as decision_lines};
 pub(crate) use sessions::{in_order as session_blocks, number_of as session_number};

@@ -143,7 +143,7 @@ pub fn read(
         cleaned.secrets.len(),
     );
     let sizes = Sizes::up_to(workspace.config().index.chunk_tokens);
-    let (document, mut put) = describe::of_text(&item.path, Role::Knowledge, text.clone(), sizes);
+    let (document, mut put) = describe::of_text(&item.path, Role::Knowledge, &text, sizes);
     put.scope.clone_from(&item.scope);
     let mut vectors = Vec::new();
     for chunk in &put.chunks {

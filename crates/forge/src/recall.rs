@@ -15,6 +15,7 @@ use crate::index::{Entry, Error, Index, Kind, Packed, Passage, Passages, TermMat
 
 use crate::quote;
 
+pub mod closets;
 mod common;
 pub mod context;
 mod dates;
@@ -232,6 +233,7 @@ fn ask_in(
         text: &text_hits.hits,
         vector: &vector_hits,
         literal: &literal,
+        nearest: source.nearest(),
     };
     let mut ranked = fuse::fuse(sides, mode, unrelated, trust);
     if ask.unique {
@@ -341,6 +343,17 @@ pub fn join(mut a: Answer, b: Answer, limit: usize) -> Answer {
     a.corrections.extend(b.corrections);
     a.corrections.extend(pushed_out(&a.hits, limit));
     a.hits.truncate(limit);
+    a.corrections = beside(a.corrections, &a.hits);
+    a.more = found - a.hits.len();
+    a
+}
+
+/// The first answer, and behind it what the second has for the places left.
+pub fn append(mut a: Answer, mut b: Answer, limit: usize) -> Answer {
+    let found = a.more + b.more + a.hits.len() + b.hits.len();
+    b.hits.truncate(limit.saturating_sub(a.hits.len()));
+    a.hits.append(&mut b.hits);
+    a.corrections.append(&mut b.corrections);
     a.corrections = beside(a.corrections, &a.hits);
     a.more = found - a.hits.len();
     a

@@ -12,16 +12,13 @@ pub mod manifest;
 pub mod summary;
 
 /// Every Markdown file of the workspace, the manifest's domains included. This
-/// is the one way to scan: [`Workspace::scan`] does not read a file and so
-/// knows no domains.
+/// is the one way to scan: [`Workspace::scan_with`] reads no file and so knows
+/// no domains.
 pub fn scan(workspace: &Workspace) -> Scan {
     scan_by(workspace, Manifest::read(workspace).as_ref())
 }
 
 /// As [`scan`], for whoever has read the manifest.
 pub fn scan_by(workspace: &Workspace, manifest: Option<&Manifest>) -> Scan {
-    match manifest {
-        Some(manifest) => workspace.scan_with(&manifest.domains()),
-        None => workspace.scan(),
-    }
+    workspace.scan_with(&manifest.map(Manifest::domains).unwrap_or_default())
 }

@@ -1,17 +1,57 @@
 //! Finds passwords, keys and tokens in a text so that they are never stored,
 //! shown or sent on. It never returns the secret itself, only where it is.
 //!
-//! One pass looks for the literal that every rule begins with; only there is a
-//! pattern tried, anchored and within a bounded window, so that the time is
-//! linear in the text. What looks like a placeholder is left alone.
+//! One pass looks for what every rule begins with; only there is it tried, and
+//! within a bounded window, so that the time is linear in the text. What looks
+//! like a placeholder is left alone.
 
+mod assigned;
+mod checks;
+mod disguise;
 pub(crate) mod hints;
+mod keys;
 mod rules;
 #[cfg(test)]
 mod tests;
+mod tokens;
 
 use std::borrow::Cow;
 use std::ops::Range;
+
+pub use disguise::is_unseen;
+
+/// Identifies the rules: a hash of their source, tables and checks alike. An
+/// index keeps it beside passages from which secrets were taken out, and fills
+/// itself again when it differs. A number to be raised by hand would one day be
+/// forgotten, and what a new rule finds would stay in every index; the price is
+/// that a changed comment also fills indexes again, once.
+pub const RULES: u64 = {
+    let mut hash = FNV_BASIS;
+    let mut nth = 0;
+    while nth < SOURCES.len() {
+        let (source, mut at) = (SOURCES[nth].1, 0);
+        while at < source.len() {
+            hash = (hash ^ source[at] as u64).wrapping_mul(FNV_PRIME);
+            at += 1;
+        }
+        nth += 1;
+    }
+    hash
+};
+
+const FNV_BASIS: u64 = 0xcbf2_9ce4_8422_2325;
+const FNV_PRIME: u64 = 0x0100_0000_01b3;
+
+/// Every file that decides what is redacted; a test holds it to the folder.
+const SOURCES: [(&str, &[u8]); 7] = [
+    ("assigned.rs", include_bytes!("secrets/assigned.rs")),
+    ("checks.rs", include_bytes!("secrets/checks.rs")),
+    ("disguise.rs", include_bytes!("secrets/disguise.rs")),
+    ("hints.rs", include_bytes!("secrets/hints.rs")),
+    ("keys.rs", include_bytes!("secrets/keys.rs")),
+    ("rules.rs", include_bytes!("secrets/rules.rs")),
+    ("tokens.rs", include_bytes!("secrets/tokens.rs")),
+];
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Secret {
@@ -21,42 +61,50 @@ pub struct Secret {
     pub span: Range<usize>,
 }
 
-/// In the order of the text, never overlapping.
+/// Finds every secret, also one that is disguised by characters that nobody
+/// sees or by escapes; in the order of the text, never overlapping.
 pub fn find(text: &str) -> Vec<Secret> {
-    merged(rules::matches(text))
+    found(text, rules::matches)
 }
 
 /// As [`find`], in a piece of a longer text: lines that may belong to a key
 /// whose first or last line is not in it count as well.
 pub fn find_in_part(text: &str) -> Vec<Secret> {
-    let mut found = rules::matches(text);
-    found.extend(rules::pieces_of_keys(text));
-    merged(found)
+    found(text, |text| {
+        let mut found = rules::matches(text);
+        let pieces = keys::pieces(text).into_iter();
+        found.extend(pieces.map(|span| (span, 0, keys::RULE)));
+        found
+    })
 }
 
-/// Each place once. The index of the rule goes along: earlier rules are more
-/// specific.
-fn merged(mut found: Vec<(Range<usize>, usize)>) -> Vec<Secret> {
-    found.sort_by_key(|(span, rule)| (span.start, *rule));
-    let mut merged: Vec<(Range<usize>, usize)> = Vec::new();
-    for (span, rule) in found {
+fn found(text: &str, find: impl Fn(&str) -> Vec<rules::Found>) -> Vec<Secret> {
+    let mut all = find(text);
+    if let Some(plain) = disguise::lifted(text) {
+        let more = find(&plain.text).into_iter();
+        all.extend(more.map(|(span, rank, rule)| (plain.original(&span), rank, rule)));
+    }
+    merged(all)
+}
+
+/// Each place once, under the most telling name.
+fn merged(mut found: Vec<rules::Found>) -> Vec<Secret> {
+    found.sort_by_key(|(span, rank, _)| (span.start, *rank));
+    let mut merged: Vec<rules::Found> = Vec::new();
+    for (span, rank, rule) in found {
         match merged.last_mut() {
-            // A token inside a longer value: all of it goes, under the more
-            // telling name.
-            Some((last, last_rule)) if span.start < last.end => {
+            // A token inside a longer value: all of it goes.
+            Some((last, last_rank, last_rule)) if span.start < last.end => {
                 last.end = last.end.max(span.end);
-                *last_rule = rule.min(*last_rule);
+                if rank < *last_rank {
+                    (*last_rank, *last_rule) = (rank, rule);
+                }
             }
-            _ => merged.push((span, rule)),
+            _ => merged.push((span, rank, rule)),
         }
     }
-    merged
-        .into_iter()
-        .map(|(span, rule)| Secret {
-            rule: rules::RULES[rule].name,
-            span,
-        })
-        .collect()
+    let secret = |(span, _, rule)| Secret { rule, span };
+    merged.into_iter().map(secret).collect()
 }
 
 /// Each secret as `‹redacted: rule›`, everything else byte for byte. Doing it
@@ -67,6 +115,26 @@ pub fn redact(text: &str) -> Cow<'_, str> {
         true => Cow::Borrowed(text),
         false => Cow::Owned(replaced(text, &secrets)),
     }
+}
+
+/// As [`redact`], with as many lines as before, so that places in the text stay
+/// what they are.
+pub fn redact_in_place(text: &str) -> Cow<'_, str> {
+    let secrets = find(text);
+    if secrets.is_empty() {
+        return Cow::Borrowed(text);
+    }
+    let mut clean = String::with_capacity(text.len());
+    let mut kept = 0;
+    for Secret { rule, span } in &secrets {
+        clean.push_str(&text[kept..span.start]);
+        clean.push_str(&format!("{}{rule}›", rules::PLACEHOLDER));
+        let ends = text[span.clone()].matches('\n').count();
+        clean.extend(std::iter::repeat_n('\n', ends));
+        kept = span.end;
+    }
+    clean.push_str(&text[kept..]);
+    Cow::Owned(clean)
 }
 
 /// The text with these secrets of it, in their order, as placeholders.

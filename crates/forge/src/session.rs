@@ -5,13 +5,16 @@
 //! done here. Ending a session twice leaves the same bytes as ending it once.
 
 mod blockers;
+mod closes;
 mod end;
 mod start;
 mod untracked;
 
 pub use blockers::{StaleBlocker, stale};
+pub use closes::{FILE as CLOSES, log_close};
 pub use end::{Ended, Ending, end};
-pub use start::{Briefing, LastSession, Start, start};
+pub(crate) use end::{SHORTEN, SHORTEN_BY_HAND};
+pub use start::{Briefing, LastSession, Start, overview, start};
 pub use untracked::{SKIPPED, Untracked, is_skipped};
 
 use jiff::civil::Date;

@@ -3,10 +3,12 @@
 //! is a plan that can be looked at; the manifest is always written with or
 //! after what it speaks of, never before.
 
+use crate::corrections;
 use crate::document::EditError;
 use crate::links::Names;
+use crate::routing::hubs::Hub;
 use crate::routing::manifest::{Manifest, Mode};
-use crate::workspace::{Error, Proposal, RelPath, Workspace};
+use crate::workspace::{Error, Move, Proposal, RelPath, Role, Workspace, role};
 
 pub mod archive;
 pub mod domain;
@@ -16,6 +18,11 @@ pub mod scaffold;
 pub mod upgrade;
 
 /// The manifest, or what to do where there is none.
+/// Refuses names and texts that hold a secret.
+fn refuse(texts: &[&str]) -> Result<(), Error> {
+    corrections::refuse_secrets(texts).map_err(|refused| Error::Refused(refused.to_string()))
+}
+
 fn manifest(workspace: &Workspace) -> Result<Manifest, Error> {
     match Manifest::load(workspace)? {
         Some(manifest) if manifest.mode() != Mode::Absent => Ok(manifest),
@@ -57,6 +64,39 @@ impl Places {
             [_] => path.stem().to_owned(),
             _ => whole.to_owned(),
         }
+    }
+}
+
+/// A hub as it will be once files have moved and `domains` are domains.
+fn planned_hub(
+    workspace: &Workspace,
+    name: &str,
+    folder: &RelPath,
+    domains: &[String],
+    moves: &[Move],
+) -> Hub {
+    let inner: Vec<&String> = domains
+        .iter()
+        .filter(|it| it.as_str() != folder.as_str())
+        .filter(|it| RelPath::new(it).is_ok_and(|it| it.starts_with(folder.as_str())))
+        .collect();
+    let after = |path: RelPath| match moves.iter().find(|it| it.from == path) {
+        Some(it) => it.to.clone(),
+        None => path,
+    };
+    let files = workspace.tree_with(domains).files.into_iter();
+    let mut members: Vec<RelPath> = files
+        .map(|it| after(it.path))
+        .filter(|it| it.starts_with(folder.as_str()) && !it.is_private())
+        .filter(|it| !inner.iter().any(|inner| it.starts_with(inner)))
+        .filter(|it| role(it, domains) == Role::Knowledge)
+        .collect();
+    members.sort();
+    Hub {
+        name: name.to_owned(),
+        folder: folder.clone(),
+        index: None,
+        members,
     }
 }
 

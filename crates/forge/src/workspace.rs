@@ -6,7 +6,7 @@
 //! the environment or the clock.
 
 use std::fs;
-use std::io::{self, Read};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -28,7 +28,8 @@ mod leftovers;
 mod undo;
 mod write;
 
-pub use autoload::{Autoload, AutoloadFile, list_beyond, read_beyond};
+pub use crate::regular::{self, Links, Unreadable};
+pub use autoload::{Autoload, AutoloadFile, is_foreign, list_beyond, read_beyond};
 pub use config::{
     AuditConfig, Config, ConfigProblem, EngineConfig, ForgetConfig, IndexConfig, KeyDoc,
     MindConfig, SearchConfig, SearchMode, reference,
@@ -38,9 +39,10 @@ pub use identity::{Identity, identity};
 pub use ignore::{IgnoreRule, ignoring};
 pub use lock::Lock;
 pub use outside::{
-    BACKUP_SUFFIX, Backup, OutsideChange, OutsideFile, change_outside, lock_outside,
+    BACKUP_SUFFIX, Backup, MAX_OUTSIDE_BYTES, OutsideChange, OutsideFile, change_outside,
+    lock_outside,
 };
-pub use path::{PRIVATE, PathError, RelPath, slug};
+pub use path::{PRIVATE, PathError, RelPath, shell_word, slug};
 pub use proposal::{Move, Proposal, Proposed};
 pub use role::{Role, role};
 pub use root::{FoundBy, Root, RootHints, discover};
@@ -125,37 +127,14 @@ impl Workspace {
         if real != absolute && !path::is_inside(&self.root, &real) {
             return Err(Error::Outside { path: absolute });
         }
-        let meta = fs::metadata(&real).map_err(|e| Error::io("read", &absolute, e))?;
-        // A pipe or a device would be waited for without end.
-        if !meta.is_file() {
-            return Err(Error::NotAFile { path: absolute });
-        }
-        if meta.len() > limit {
-            return Err(Error::TooLarge {
-                path: absolute,
-                size: meta.len(),
-                limit,
-            });
-        }
-        let file = fs::File::open(&real).map_err(|e| Error::io("read", &absolute, e))?;
+        // Whatever lies there by now is not followed further.
+        let file = regular::open(&real, Links::Refuse).map_err(|e| e.into_error(&absolute))?;
         // A folder may have become a link since the look above.
         let elsewhere = |place: &PathBuf| *place != real && !path::is_inside(&self.root, place);
         if held::place_of(&file).as_ref().is_some_and(elsewhere) {
             return Err(Error::Outside { path: absolute });
         }
-        let mut bytes = Vec::with_capacity(meta.len() as usize);
-        // The file may have grown since it was measured.
-        file.take(limit + 1)
-            .read_to_end(&mut bytes)
-            .map_err(|e| Error::io("read", &absolute, e))?;
-        if bytes.len() as u64 > limit {
-            return Err(Error::TooLarge {
-                path: absolute,
-                size: bytes.len() as u64,
-                limit,
-            });
-        }
-        Ok(bytes)
+        regular::read_open(file, limit).map_err(|e| e.into_error(&absolute))
     }
 
     /// The text of a file exactly as it is there: BOM and CRLF included.
@@ -173,12 +152,7 @@ impl Workspace {
     }
 
     /// Every Markdown file of the workspace with its size and time, by stat
-    /// alone.
-    pub fn scan(&self) -> Scan {
-        scan::scan(&self.root, &[])
-    }
-
-    /// As [`Workspace::scan`], with the folders of the manifest's Hub Map.
+    /// alone. `domains` are the folders of the manifest's Hub Map.
     pub fn scan_with(&self, domains: &[String]) -> Scan {
         scan::scan(&self.root, domains)
     }
@@ -224,11 +198,21 @@ impl Workspace {
 
     fn take_derived(&self, name: &str, what: &str, wait: Duration) -> Result<Lock, Error> {
         self.prepare_derived()?;
-        let path = self.derived().join(name);
-        self.disk
-            .step(disk::Op::Lock, &path)
-            .map_err(|e| Error::io("lock", &path, e))?;
-        Lock::take(&path, what, wait)
+        self.take_derived_lock(name, what, wait)
+    }
+}
+
+impl Unreadable {
+    /// Turns into the workspace's error about this path.
+    pub(crate) fn into_error(self, path: &Path) -> Error {
+        let path = path.to_path_buf();
+        match self {
+            Unreadable::Link => Error::Symlink { path },
+            Unreadable::NotAFile => Error::NotAFile { path },
+            Unreadable::TooLarge { size, limit } => Error::TooLarge { path, size, limit },
+            Unreadable::NotUtf8 { line } => Error::NotUtf8 { path, line },
+            Unreadable::Io(source) => Error::io("read", &path, source),
+        }
     }
 }
 
@@ -340,13 +324,7 @@ impl Error {
 }
 
 pub(crate) fn into_text(path: &Path, bytes: Vec<u8>) -> Result<String, Error> {
-    String::from_utf8(bytes).map_err(|e| {
-        let good = &e.as_bytes()[..e.utf8_error().valid_up_to()];
-        Error::NotUtf8 {
-            path: path.to_path_buf(),
-            line: 1 + good.iter().filter(|&&b| b == b'\n').count(),
-        }
-    })
+    regular::text(bytes).map_err(|e| e.into_error(path))
 }
 
 #[cfg(test)]

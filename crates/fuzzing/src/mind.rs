@@ -26,6 +26,7 @@ pub(crate) fn run(data: &[u8]) {
         nonce: "n0nce",
         now,
         events: &[],
+        overview: &[],
         pointers: None,
     };
     let briefing = mind.briefing(&ask);

@@ -140,10 +140,13 @@ pub(crate) fn toml(data: &[u8]) {
 pub(crate) fn lines(data: &[u8]) {
     let text = String::from_utf8_lossy(data);
     if !stub::is_in(&text)
-        && let Ok(with) = stub::with(Some(&text))
+        && let Ok(with) = stub::with(Some(&text), stub::Lines::Usual)
     {
         assert!(stub::is_in(&with), "{with:?}");
-        assert_eq!(stub::with(Some(&with)).as_ref(), Ok(&with));
+        assert_eq!(
+            stub::with(Some(&with), stub::Lines::Usual).as_ref(),
+            Ok(&with)
+        );
         assert_eq!(stub::without(&with), Ok(Some(text.to_string())));
     }
     if !git::is_in(&text) {

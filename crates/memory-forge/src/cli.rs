@@ -79,6 +79,7 @@ pub(crate) enum Command {
     Save(commands::save::SaveArgs),
     Forget(commands::forget::ForgetArgs),
     Restore(commands::restore::RestoreArgs),
+    #[command(alias = "memory")]
     Stats(commands::stats::StatsArgs),
     Preview(commands::preview::PreviewArgs),
     Audit(commands::audit::AuditArgs),
@@ -111,6 +112,12 @@ pub(crate) enum Command {
     Hook(commands::hook::HookArgs),
     Completion(commands::completion::CompletionArgs),
     Man(commands::man::ManArgs),
+    #[command(hide = true)]
+    List(commands::earlier::ListArgs),
+    #[command(hide = true)]
+    Clear(commands::earlier::ClearArgs),
+    #[command(hide = true)]
+    Preload(commands::earlier::PreloadArgs),
 }
 
 /// Commands by what people want to do, in the order of the help. One that is
@@ -405,6 +412,7 @@ mod tests {
     fn old_names_still_work() {
         assert!(matches!(parsed("sync").command, Command::Index(_)));
         assert!(matches!(parsed("query x").command, Command::Search(_)));
+        assert!(matches!(parsed("memory").command, Command::Stats(_)));
     }
 
     #[test]

@@ -12,6 +12,7 @@ pub(crate) mod config;
 pub(crate) mod consolidate;
 pub(crate) mod doctor;
 pub(crate) mod domain;
+pub(crate) mod earlier;
 pub(crate) mod engine;
 pub(crate) mod export;
 pub(crate) mod forget;
@@ -95,5 +96,8 @@ fn dispatch(command: Command, settings: &Settings, ui: &mut Ui) -> Result<Exit, 
         Command::Hook(args) => hook::run(args),
         Command::Completion(args) => completion::run(args, settings, ui),
         Command::Man(args) => man::run(args, settings, ui),
+        Command::List(args) => earlier::list(args, settings, ui),
+        Command::Clear(args) => earlier::clear(args, settings, ui),
+        Command::Preload(args) => earlier::preload(args, settings, ui),
     }
 }

@@ -131,6 +131,12 @@ fn say(text: &str) -> bool {
     true
 }
 
+/// Tells the user something where no client takes context: at the end of a
+/// session. Nobody may be reading.
+fn warn(text: &str) {
+    let _ = writeln!(std::io::stderr().lock(), "{text}");
+}
+
 /// Gives an empty answer, leaves a note and ends the process when the deadline
 /// has passed.
 fn watch(event: Option<Event>, deadline: Instant) {

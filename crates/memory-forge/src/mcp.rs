@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{self, Sender};
 use std::time::{Duration, Instant};
 
-use forge::secrets;
+use forge::corrections;
 use forge::workspace::{RelPath, Workspace, git};
 use jiff::Timestamp;
 use rmcp::model::*;
@@ -215,22 +215,7 @@ fn failed(tool: &str, error: &CommandError) -> &'static str {
 }
 
 fn refuse_secrets(arguments: &Arguments) -> Result<(), CommandError> {
-    let mut rules: Vec<&str> = arguments
-        .all_texts()
-        .into_iter()
-        .flat_map(secrets::find)
-        .map(|secret| secret.rule)
-        .collect();
-    rules.sort_unstable();
-    rules.dedup();
-    match rules.is_empty() {
-        true => Ok(()),
-        false => Err(CommandError::failure(format!(
-            "The text looks as if it held a secret ({}); nothing was written",
-            rules.join(", ")
-        ))
-        .hint("Take it out, and name the place where it is kept instead")),
-    }
+    Ok(corrections::refuse_secrets(&arguments.all_texts())?)
 }
 
 /// The text of a file, or nothing where there is none.
@@ -247,7 +232,7 @@ fn only_page(request: Option<&PaginatedRequestParams>) -> Result<(), ErrorData> 
 }
 
 fn internal(error: CommandError) -> ErrorData {
-    ErrorData::internal_error(error.told(), None)
+    ErrorData::internal_error(reply::shown(error.told()), None)
 }
 
 impl ServerHandler for Server {
@@ -371,14 +356,10 @@ impl ServerHandler for Server {
     async fn on_custom_request(
         &self,
         request: CustomRequest,
-        _: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> Result<CustomResult, ErrorData> {
         let method = reply::one_line(&request.method);
-        Err(ErrorData::new(
-            ErrorCode::METHOD_NOT_FOUND,
-            format!("Method not found: {method}"),
-            None,
-        ))
+        Err(serve::unhandled(&method, &context.meta))
     }
 }
 

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use forge::embed::Embedder;
 use forge::index::{Entry, Index};
 use forge::knowledge::fresh::{self, Fresh, Opening};
-use forge::knowledge::{maps, refresh, state};
+use forge::knowledge::{maps, readme, refresh, state};
 use forge::recall::{self, Answer, Ask};
 use forge::routing::bulk::Who;
 use forge::workspace::{FoundBy, RelPath, RootHints, Workspace, discover};
@@ -82,6 +82,12 @@ fn near_folder(error: CommandError, named: &Path) -> CommandError {
         None => error,
     }
 }
+
+/// What agrees to a second bulk run of the day where no one can be asked.
+pub(crate) const FORCE: &str = "Pass `--force` to run it again now";
+/// The same for commands that can show first what they would do.
+pub(crate) const FORCE_OR_LOOK: &str =
+    "Pass `--force` to run it again now, or `--dry-run` to see what would happen";
 
 /// Who holds the lock of a bulk run.
 pub(crate) fn who() -> Who {
@@ -262,6 +268,36 @@ impl Memory {
         Ok((self.fresh.insert(fresh), remarks))
     }
 
+    /// Brings the list of documents in `knowledge/README.md` up to date, where
+    /// it has one, and the index with it. Gives whether the file was written.
+    pub(crate) fn list_documents(
+        &mut self,
+        now: Timestamp,
+        watch: Watch,
+    ) -> Result<(bool, Vec<Remark>), CommandError> {
+        // Writing the file takes a lock of its own; no one waits with two.
+        self.release();
+        let Some(fresh) = &self.fresh else {
+            return Ok((false, Vec::new()));
+        };
+        match readme::keep(&self.workspace, fresh, now) {
+            Ok(false) => Ok((false, Vec::new())),
+            Ok(true) => {
+                let (_, remarks) = self.refreshed(now, false, watch)?;
+                self.release();
+                if let Some(fresh) = &self.fresh {
+                    // Remembers that the list fits the files.
+                    let _ = readme::keep(&self.workspace, fresh, now);
+                }
+                Ok((true, remarks))
+            }
+            Err(error) => {
+                let why = format!("The list in `{}` is as it was: {error}", readme::PATH);
+                Ok((false, vec![Remark::Warning(why)]))
+            }
+        }
+    }
+
     /// Embeds what has no vector yet; see [`embed`]. Without a usable model
     /// nothing is embedded, and the remark says why.
     pub(crate) fn embed(
@@ -311,16 +347,44 @@ impl Memory {
     ) -> Result<(Answer, Vec<Remark>), CommandError> {
         match asked {
             Asked::State => return Ok((of_state(&self.workspace, ask)?, Vec::new())),
-            Asked::Maps => return of_maps(&self.workspace, ask),
+            Asked::Maps => return self.ask_maps(ask),
             Asked::Index | Asked::Both => {}
         }
-        let (answer, remarks) = self.ask_of(ask, &|_| true, now, watch)?;
-        match asked {
-            Asked::Both => {
-                let state = of_state(&self.workspace, ask)?;
-                Ok((recall::join(answer, state, ask.limit), remarks))
-            }
-            _ => Ok((answer, remarks)),
+        let (mut answer, mut remarks) = self.ask_of(ask, &|_| true, now, watch)?;
+        if asked == Asked::Both {
+            let state = of_state(&self.workspace, ask)?;
+            answer = recall::join(answer, state, ask.limit);
+        }
+        if answer.hits.is_empty() {
+            let fresh = self.fresh.as_ref();
+            remarks.extend(fresh.and_then(nothing_to_search));
+        }
+        Ok((answer, remarks))
+    }
+
+    fn ask_maps(&self, ask: &Ask) -> Result<(Answer, Vec<Remark>), CommandError> {
+        let (model, mut remarks) = self.model_for(ask.mode);
+        let mapped = maps::ask(&self.workspace, ask, model)?;
+        remarks.extend(mapped.unread.into_iter().map(Remark::Warning));
+        remarks.extend(mapped.notes.into_iter().map(Remark::Note));
+        if mapped.answer.is_none() {
+            let none = "There is no manifest and there are no closets yet; `memory-forge closets build` writes them";
+            remarks.push(Remark::Note(none.to_owned()));
+        }
+        Ok((mapped.answer.unwrap_or_else(Answer::nothing), remarks))
+    }
+
+    /// The model that a mode needs, or a warning that there is none.
+    pub(crate) fn model_for(
+        &self,
+        mode: recall::Mode,
+    ) -> (Option<&'static dyn Embedder>, Vec<Remark>) {
+        if mode == recall::Mode::Text {
+            return (None, Vec::new());
+        }
+        match self.model() {
+            Ok(model) => (Some(model), Vec::new()),
+            Err(remark) => (None, vec![remark]),
         }
     }
 
@@ -376,17 +440,6 @@ fn answer(
 
 fn of_state(workspace: &Workspace, ask: &Ask) -> Result<Answer, CommandError> {
     Ok(state::ask(workspace, ask)?)
-}
-
-fn of_maps(workspace: &Workspace, ask: &Ask) -> Result<(Answer, Vec<Remark>), CommandError> {
-    let mut notes = Vec::new();
-    let answer = maps::ask(workspace, ask, &mut notes)?;
-    let mut remarks: Vec<Remark> = notes.into_iter().map(Remark::Warning).collect();
-    if answer.is_none() {
-        let none = "There is no manifest and there are no closets yet; `memory-forge closets build` writes them";
-        remarks.push(Remark::Note(none.to_owned()));
-    }
-    Ok((answer.unwrap_or_else(Answer::nothing), remarks))
 }
 
 fn up_to_date(
@@ -484,11 +537,18 @@ fn unusable(fresh: &Fresh) -> Vec<Remark> {
             "{more} more file(s) are not in the index; `memory-forge index` names them"
         )));
     }
-    if fresh.catalogue.is_empty() {
-        remarks.push(Remark::Note(NO_KNOWLEDGE.to_owned()));
-    }
-    if matches!(&fresh.catalogue[..], [only] if only.path == "knowledge/README.md") {
-        remarks.push(Remark::Note(ONLY_THE_LIST.to_owned()));
-    }
     remarks
+}
+
+/// Says why nothing could be found where there is no document at all.
+fn nothing_to_search(fresh: &Fresh) -> Option<Remark> {
+    let note = match &fresh.catalogue[..] {
+        [] => NO_KNOWLEDGE,
+        [only] if only.path == readme::PATH => {
+            let counts = fresh.index.counts().ok()?;
+            (counts.chunks == 0).then_some(ONLY_THE_LIST)?
+        }
+        _ => return None,
+    };
+    Some(Remark::Note(note.to_owned()))
 }

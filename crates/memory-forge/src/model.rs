@@ -5,13 +5,13 @@
 //! each time the file comes and goes.
 
 use std::fs;
-use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::time::SystemTime;
 
 use forge::embed::{self, Embedder};
 use forge::workspace::Workspace;
+use forge::workspace::regular::{self, Links, Unreadable};
 
 /// A model stays in memory once it was read. A process that was given more
 /// different files than this has to be started again.
@@ -80,19 +80,8 @@ fn known(path: &Path, bytes: impl FnOnce() -> Result<Vec<u8>, String>) -> Loaded
 }
 
 fn read(path: &Path) -> Result<Vec<u8>, String> {
-    let whole = || -> std::io::Result<Vec<u8>> {
-        let file = fs::File::open(path)?;
-        // A pipe or a device would be waited for without end.
-        if !file.metadata()?.is_file() {
-            return Err(std::io::Error::other("it is not a file"));
-        }
-        let mut bytes = Vec::new();
-        file.take(embed::MOST_BYTES + 1).read_to_end(&mut bytes)?;
-        Ok(bytes)
-    };
-    let bytes = whole().map_err(|error| format!("cannot read it: {error}"))?;
-    match bytes.len() as u64 > embed::MOST_BYTES {
-        true => Err(format!("it has more than {} bytes", embed::MOST_BYTES)),
-        false => Ok(bytes),
-    }
+    regular::read(path, Links::Follow, embed::MOST_BYTES).map_err(|error| match error {
+        Unreadable::TooLarge { limit, .. } => format!("it has more than {limit} bytes"),
+        other => format!("cannot read it: {other}"),
+    })
 }

@@ -271,15 +271,28 @@ fn tools() -> String {
 
 fn checks() -> String {
     let mut text = page(
-        "Checks of `lint`",
-        "`memory-forge lint` makes these nine checks, in this order, and exits with 1 when one of \
-         them warns. Each finding comes with what to do; `--fix` does what loses nothing.",
+        "Checks",
+        "Each finding comes with what to do: a command that ends it, or a word that a person has \
+         to decide. A test runs every such command and looks again.",
     );
+    text.push_str(
+        "## lint\n\n`memory-forge lint` makes these nine checks, in this order, and exits with 1 \
+         when one of them warns; `--fix` does what loses nothing.\n\n",
+    );
+    table(&mut forge::lint::rules(), &mut text);
+    text.push_str(
+        "\n## doctor\n\n`memory-forge doctor` makes these, and exits with 1 when one of them finds \
+         a problem.\n\n",
+    );
+    table(&mut forge::doctor::CHECKS.into_iter(), &mut text);
+    text
+}
+
+fn table(rows: &mut dyn Iterator<Item = (&'static str, &'static str)>, text: &mut String) {
     text.push_str("| check | it finds |\n|---|---|\n");
-    for (name, about) in forge::lint::rules() {
+    for (name, about) in rows {
         let _ = writeln!(text, "| {name} | {about} |");
     }
-    text
 }
 
 fn exit_codes() -> String {

@@ -270,9 +270,10 @@ pub(crate) fn guard(program: impl FnOnce() -> ExitCode + UnwindSafe) -> ExitCode
         // Nobody is left to tell if this fails as well.
         let _ = writeln!(
             stderr,
-            "error: Memory Forge has a defect and stopped: {what}{}\n\n\
+            "error: Memory Forge has a defect and stopped: {}{}\n\n\
              hint: Your files are safe, and an interrupted write is rolled back by the next one\n\
              hint: Please report this line, with `RUST_BACKTRACE=1` if it can be repeated",
+            ui::safe(what),
             place.unwrap_or_default()
         );
         if backtrace.status() == std::backtrace::BacktraceStatus::Captured {
@@ -299,6 +300,9 @@ pub(crate) fn unparsed(error: clap::Error, words: &[OsString]) -> ExitCode {
 
 /// The last step: what a command came to, as the process's exit code.
 pub(crate) fn end(result: Result<Exit, CommandError>, look: Look) -> ExitCode {
+    for notice in forge::trust::take_notices() {
+        let _ = writeln!(io::stderr(), "warning: {}", ui::printable(&notice));
+    }
     match result {
         Ok(exit) => exit.code(),
         Err(error) if error.is_closed_output() => Exit::Success.code(),
@@ -315,9 +319,11 @@ pub(crate) fn fail(error: &CommandError, look: Look) -> ExitCode {
     };
     let mut stderr = AutoStream::new(io::stderr(), choice).lock();
     // If standard error is closed there is no one to tell; the code remains.
+    let text = render(error);
+    let text = ui::safe(&text);
     let text = match look.fold {
-        Some(columns) => ui::folded(&render(error), columns),
-        None => render(error),
+        Some(columns) => ui::folded(&text, columns),
+        None => text.into_owned(),
     };
     let _ = stderr.write_all(text.as_bytes());
     match error.kind {

@@ -61,6 +61,31 @@ pub(crate) fn asks_for_version() -> bool {
     arguments.next().is_none() && first.is_some_and(|it| it == "--version" || it == "-V")
 }
 
+/// Folders of the user's that may hold the key under which derived files are
+/// marked, the preferred one first. Those after it serve where the home is
+/// missing or cannot be written, and are gone after a restart.
+pub(crate) fn key_folders() -> Vec<PathBuf> {
+    let folder = |name: &str| {
+        let value = std::env::var_os(name).map(PathBuf::from);
+        value.filter(|path| path.is_absolute())
+    };
+    let home = std::env::home_dir().filter(|home| home.is_absolute());
+    let state = if cfg!(windows) {
+        folder("LOCALAPPDATA")
+    } else {
+        folder("XDG_STATE_HOME").or_else(|| Some(home?.join(".local/state")))
+    };
+    let persistent = state.map(|state| state.join("memory-forge"));
+    let runtime = folder("XDG_RUNTIME_DIR").map(|runtime| runtime.join("memory-forge"));
+    let user = forge::trust::user_number();
+    let temporary = std::env::temp_dir().join(format!("memory-forge-{user}"));
+    persistent
+        .into_iter()
+        .chain(runtime)
+        .chain([temporary])
+        .collect()
+}
+
 /// What is to break, in tests; see [`crate::faults`].
 #[cfg(debug_assertions)]
 pub(crate) fn fault() -> Option<String> {
@@ -104,6 +129,7 @@ pub(crate) struct Process {
     columns: Option<usize>,
     home: Option<PathBuf>,
     claude_config_dir: Option<PathBuf>,
+    claude_plugin_data: Option<PathBuf>,
     codex_home: Option<PathBuf>,
     copilot_home: Option<PathBuf>,
     xdg_config_home: Option<PathBuf>,
@@ -156,6 +182,7 @@ impl Process {
             columns: columns().or_else(terminal_columns),
             home: std::env::home_dir().filter(|home| !home.as_os_str().is_empty()),
             claude_config_dir: folder("CLAUDE_CONFIG_DIR"),
+            claude_plugin_data: folder("CLAUDE_PLUGIN_DATA"),
             codex_home: folder("CODEX_HOME"),
             copilot_home: folder("COPILOT_HOME"),
             xdg_config_home: folder("XDG_CONFIG_HOME"),
@@ -184,6 +211,10 @@ impl Process {
 
     pub(crate) fn claude_config_dir(&self) -> Option<&Path> {
         self.claude_config_dir.as_deref()
+    }
+
+    pub(crate) fn claude_plugin_data(&self) -> Option<&Path> {
+        self.claude_plugin_data.as_deref()
     }
 
     pub(crate) fn codex_home(&self) -> Option<&Path> {
@@ -251,6 +282,8 @@ pub(crate) struct Settings {
     /// `CLAUDE_CONFIG_DIR`, `CODEX_HOME`, `COPILOT_HOME`, `XDG_CONFIG_HOME`:
     /// where clients were told to keep their settings.
     pub(crate) claude_config_dir: Option<PathBuf>,
+    /// `CLAUDE_PLUGIN_DATA`, the folder that Claude Code gives a plugin.
+    pub(crate) claude_plugin_data: Option<PathBuf>,
     pub(crate) codex_home: Option<PathBuf>,
     pub(crate) copilot_home: Option<PathBuf>,
     pub(crate) xdg_config_home: Option<PathBuf>,
@@ -290,6 +323,7 @@ impl Settings {
             claude_project_dir: process.claude_project_dir.clone().map(PathBuf::from),
             home: process.home.clone(),
             claude_config_dir: process.claude_config_dir.clone(),
+            claude_plugin_data: process.claude_plugin_data.clone(),
             codex_home: process.codex_home.clone(),
             copilot_home: process.copilot_home.clone(),
             xdg_config_home: process.xdg_config_home.clone(),

@@ -17,6 +17,7 @@ pub(crate) mod git;
 pub(crate) mod hooks;
 mod json;
 mod lines;
+mod managed;
 mod plan;
 mod plugin;
 pub(crate) mod skills;
@@ -26,8 +27,8 @@ mod toml;
 pub(crate) use client::Client;
 pub(crate) use entries::calls_us;
 pub(crate) use hooks::HookSet;
+pub(crate) use managed::{lines_of, propose as propose_lines};
 pub(crate) use plan::{Ask, Plan, install, uninstall};
-pub(crate) use stub::tokens as stub_tokens;
 
 /// Whether `setup` writes the server's entry unless told otherwise.
 pub(crate) const MCP_BY_DEFAULT: bool = true;

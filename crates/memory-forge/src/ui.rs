@@ -12,6 +12,7 @@ use std::time::{Duration, Instant};
 
 use anstream::{AutoStream, ColorChoice};
 use anstyle::{AnsiColor, Style};
+use forge::quote::hidden;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use similar::{ChangeTag, TextDiff};
 
@@ -72,10 +73,10 @@ impl Ui {
         }
     }
 
-    /// Results, exactly as given.
+    /// Results as given, as far as they may be shown: see [`safe`].
     pub(crate) fn print(&mut self, text: &str) -> Result<(), CommandError> {
         self.stdout
-            .write_all(text.as_bytes())
+            .write_all(safe(text).as_bytes())
             .map_err(|error| CommandError::output(&error))
     }
 
@@ -94,11 +95,12 @@ impl Ui {
         text.lines().try_for_each(|line| self.line(line))
     }
 
-    /// One JSON value, indented as the spec's files are, with a line end.
+    /// One JSON value, indented as the spec's files are, with a line end. What
+    /// its texts hide is written out, since agents read it.
     pub(crate) fn json(&mut self, value: &impl serde::Serialize) -> Result<(), CommandError> {
         let text = serde_json::to_string_pretty(value)
             .map_err(|error| CommandError::failure(format!("Cannot write JSON: {error}")))?;
-        self.print(&text)?;
+        self.print(&hidden::shown_json(&text))?;
         self.print("\n")
     }
 
@@ -139,19 +141,28 @@ impl Ui {
     /// Asks before something is changed. `yes` is the command's `--yes`.
     /// Where nobody can answer, the safe answer is to refuse and say so.
     pub(crate) fn confirm(&mut self, question: &str, yes: bool) -> Result<bool, CommandError> {
+        let otherwise = "Pass `--yes` to agree beforehand, or `--dry-run` to see what would happen";
+        self.confirm_or(question, yes, otherwise)
+    }
+
+    /// The same for commands with other options; `otherwise` names the one
+    /// that agrees where no one can be asked.
+    pub(crate) fn confirm_or(
+        &mut self,
+        question: &str,
+        yes: bool,
+        otherwise: &str,
+    ) -> Result<bool, CommandError> {
         if yes {
             return Ok(true);
         }
         if !self.can_ask {
-            return Err(
-                CommandError::usage(format!("Cannot ask without a terminal: {question}")).hint(
-                    "Pass `--yes` to agree beforehand, or `--dry-run` to see what would happen",
-                ),
-            );
+            let refused = CommandError::usage(format!("Cannot ask without a terminal: {question}"));
+            return Err(refused.hint(otherwise));
         }
         // Results so far are what the question is about.
         self.flush()?;
-        let _ = write!(self.stderr, "{question} [y/N] ");
+        let _ = write!(self.stderr, "{} [y/N] ", safe(question));
         let _ = self.stderr.flush();
         let mut answer = String::new();
         io::stdin()
@@ -159,6 +170,23 @@ impl Ui {
             .read_line(&mut answer)
             .map_err(|error| CommandError::failure(format!("Cannot read the answer: {error}")))?;
         Ok(matches!(answer.trim().to_lowercase().as_str(), "y" | "yes"))
+    }
+
+    /// Asks for a line of text. None where nobody can answer, or where the
+    /// input ended instead.
+    pub(crate) fn ask(&mut self, question: &str) -> Result<Option<String>, CommandError> {
+        if !self.can_ask {
+            return Ok(None);
+        }
+        self.flush()?;
+        let _ = write!(self.stderr, "{} ", safe(question));
+        let _ = self.stderr.flush();
+        let mut answer = String::new();
+        let read = io::stdin()
+            .lock()
+            .read_line(&mut answer)
+            .map_err(|error| CommandError::failure(format!("Cannot read the answer: {error}")))?;
+        Ok((read > 0).then(|| answer.trim().to_owned()))
     }
 
     /// A progress bar on standard error, shown on a terminal only.
@@ -212,9 +240,10 @@ impl Ui {
         // On a terminal both streams meet: a remark belongs behind what was
         // printed before it.
         let _ = self.stdout.flush();
-        let folded = self.fold_stderr.map(|columns| folded(text, columns));
+        let text = safe(text);
+        let folded = self.fold_stderr.map(|columns| folded(&text, columns));
         // A closed standard error must not stop the work.
-        let _ = writeln!(self.stderr, "{}", folded.as_deref().unwrap_or(text));
+        let _ = writeln!(self.stderr, "{}", folded.as_deref().unwrap_or(&text));
     }
 }
 
@@ -350,26 +379,47 @@ pub(crate) fn plain_diff(old: &str, new: &str) -> String {
     text
 }
 
-/// Text from a file, safe to show on a terminal: control characters other than
-/// tab and line feed, and characters that reorder text, appear as escapes.
+/// Text that is not ours, without styles: control characters other than tab and
+/// line feed, and all that nobody sees, are written out.
 pub(crate) fn printable(text: &str) -> Cow<'_, str> {
-    let hostile = |c: char| {
-        (c.is_control() && c != '\t' && c != '\n')
-            || matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
-    };
-    if !text.contains(hostile) {
-        return Cow::Borrowed(text);
+    hidden::shown(text)
+}
+
+/// The last step before a stream, which nothing gets around: of escape
+/// sequences only those of our own styles pass, and everything else that drives
+/// a terminal or hides from its reader is written out. A text that was meant to
+/// be passed through [`printable`] and was not can change colours at most.
+pub(crate) fn safe(text: &str) -> Cow<'_, str> {
+    if !text.contains('\u{1b}') {
+        return hidden::shown(text);
     }
     let mut shown = String::with_capacity(text.len() + 16);
-    for c in text.chars() {
-        if hostile(c) {
-            shown.extend(c.escape_unicode());
-        } else {
-            shown.push(c);
+    let mut rest = text;
+    while let Some(at) = rest.find('\u{1b}') {
+        shown += &hidden::shown(&rest[..at]);
+        rest = &rest[at..];
+        let own = OWN.into_iter().find(|own| rest.starts_with(own));
+        match own {
+            Some(own) => shown += own,
+            None => shown += &hidden::shown(&rest[..1]),
         }
+        rest = &rest[own.map_or(1, str::len)..];
     }
+    shown += &hidden::shown(rest);
     Cow::Owned(shown)
 }
+
+/// The sequences of which [`style`] consists.
+const OWN: [&str; 8] = [
+    "\u{1b}[0m",
+    "\u{1b}[1m",
+    "\u{1b}[2m",
+    "\u{1b}[4m",
+    "\u{1b}[31m",
+    "\u{1b}[32m",
+    "\u{1b}[33m",
+    "\u{1b}[36m",
+];
 
 #[cfg(test)]
 mod tests {
@@ -408,8 +458,32 @@ mod tests {
     fn hostile_text_cannot_drive_the_terminal() {
         let check = |text, expect| assert_eq!(printable(text), expect);
         check("plain é 漢 \t text\n", "plain é 漢 \t text\n");
-        check("\u{1b}[2J", "\\u{1b}[2J");
-        check("a\u{202e}b", "a\\u{202e}b");
-        check("a\u{0}b\r", "a\\u{0}b\\u{d}");
+        check("\u{1b}[2J", "‹U+001B›[2J");
+        check("a\u{202e}b\u{200b}", "a‹U+202E›b‹U+200B›");
+        check("a\u{0}b\r", "a‹U+0000›b‹U+000D›");
+    }
+
+    #[test]
+    fn only_our_own_styles_reach_a_stream() {
+        let check = |text: &str, expect: &str| assert_eq!(safe(text), expect);
+        check("plain\n", "plain\n");
+        // The clipboard, the title, the cursor.
+        check("\u{1b}]52;c;eA==\u{7}", "‹U+001B›]52;c;eA==‹U+0007›");
+        check("\u{1b}]0;x\u{9c}", "‹U+001B›]0;x‹U+009C›");
+        check("\u{9b}2J\u{1b}[8m", "‹U+009B›2J‹U+001B›[8m");
+        for style in [
+            style::PATH,
+            style::HEADING,
+            style::MATCH,
+            style::FAINT,
+            style::GOOD,
+            style::WARNING,
+            style::CRITICAL,
+            style::ADDED,
+            style::REMOVED,
+        ] {
+            let text = format!("{style}a{style:#}");
+            assert_eq!(safe(&text), text);
+        }
     }
 }

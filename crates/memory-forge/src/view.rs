@@ -313,7 +313,7 @@ impl Visit<'_> {
 fn stamp(workspace: &Workspace) -> u64 {
     let mut hasher = DefaultHasher::new();
     let files = workspace.tree().files.into_iter();
-    for found in files.chain(workspace.scan().files) {
+    for found in files.chain(forge::routing::scan(workspace).files) {
         (found.path.as_str(), found.mtime_ns, found.size).hash(&mut hasher);
     }
     for path in forge::mind::Mind::all_files(workspace) {

@@ -5,12 +5,14 @@
 use std::collections::VecDeque;
 use std::convert::Infallible;
 use std::net::{Ipv4Addr, SocketAddr};
-use std::sync::{Arc, Mutex};
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Poll};
 use std::time::Duration;
 
 use http_body_util::combinators::BoxBody;
 use http_body_util::{BodyExt, Full};
-use hyper::body::{Bytes, Incoming};
+use hyper::body::{Bytes, Frame, Incoming, SizeHint};
 use hyper::header::{
     AUTHORIZATION, CONTENT_LENGTH, HOST, HeaderMap, HeaderValue, ORIGIN, WWW_AUTHENTICATE,
 };
@@ -22,7 +24,7 @@ use rmcp::transport::streamable_http_server::session::local::{LocalSessionManage
 use rmcp::transport::streamable_http_server::session::{SessionId, SessionManager};
 use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{Semaphore, oneshot, watch};
+use tokio::sync::{Notify, Semaphore, oneshot, watch};
 use tokio::task::JoinSet;
 
 use crate::{Error, MAX_MESSAGE, log};
@@ -34,8 +36,12 @@ const SESSIONS: usize = 64;
 /// A session without a word for this long is closed.
 const SESSION_IDLE: Duration = Duration::from_secs(300);
 
-/// Connections at one time; more wait to be accepted.
+/// Connections at one time. For one more, the one that has been idle longest is
+/// closed; where all of them work, it waits.
 const CONNECTIONS: usize = 128;
+
+/// Between two looks for a connection that has become idle.
+const LOOK_AGAIN: Duration = Duration::from_millis(50);
 
 /// From a connection's start to the end of its headers.
 const HEADERS_IN: Duration = Duration::from_secs(10);
@@ -124,14 +130,24 @@ pub(crate) async fn serve<F, A>(
     A: Future<Output = Answer> + Send + 'static,
 {
     let places = Arc::new(Semaphore::new(CONNECTIONS));
+    let mut peers = Peers::default();
     let (ending, ended) = watch::channel(false);
     let mut connections = JoinSet::new();
     let mut stop = std::pin::pin!(stop);
     loop {
         let accept = async {
-            let place = places.clone().acquire_owned().await;
-            let accepted = listener.accept().await;
-            accepted.map(|(stream, _)| (stream, place))
+            let (stream, _) = listener.accept().await?;
+            let place = loop {
+                if places.available_permits() == 0 {
+                    peers.close_idle();
+                }
+                // Where none was idle, one may be by then.
+                let place = places.clone().acquire_owned();
+                if let Ok(place) = tokio::time::timeout(LOOK_AGAIN, place).await {
+                    break place;
+                }
+            };
+            Ok::<_, std::io::Error>((stream, place))
         };
         let accepted = tokio::select! {
             accepted = accept => accepted,
@@ -139,7 +155,8 @@ pub(crate) async fn serve<F, A>(
         };
         match accepted {
             Ok((stream, place)) => {
-                let connection = connection(stream, answer.clone(), ended.clone());
+                let peer = peers.add();
+                let connection = connection(stream, peer, answer.clone(), ended.clone());
                 connections.spawn(async move {
                     connection.await;
                     drop(place);
@@ -159,15 +176,21 @@ pub(crate) async fn serve<F, A>(
     let _ = tokio::time::timeout(LAST_ANSWERS, all).await;
 }
 
-async fn connection<F, A>(stream: TcpStream, answer: F, mut ended: watch::Receiver<bool>)
-where
+async fn connection<F, A>(
+    stream: TcpStream,
+    peer: Arc<Peer>,
+    answer: F,
+    mut ended: watch::Receiver<bool>,
+) where
     F: Fn(Request<Incoming>) -> A,
     A: Future<Output = Answer>,
 {
     let _ = stream.set_nodelay(true);
+    let asked = peer.clone();
     let service = service_fn(move |request| {
+        let work = Work::begin(&asked);
         let answer = answer(request);
-        async move { Ok::<_, Infallible>(answer.await) }
+        async move { Ok::<_, Infallible>(work.until_sent(answer.await)) }
     });
     let mut connection = std::pin::pin!(
         hyper::server::conn::http1::Builder::new()
@@ -180,9 +203,115 @@ where
     tokio::select! {
         // What a client does wrong on its connection is its own matter.
         _ = connection.as_mut() => return,
+        () = peer.close.notified() => return,
         _ = ended.wait_for(|ended| *ended) => connection.as_mut().graceful_shutdown(),
     }
     let _ = connection.await;
+}
+
+/// The open connections, the oldest first. Anybody on this machine can open
+/// connections and say nothing; without a way to close them, they would keep a
+/// person waiting until their headers are overdue.
+#[derive(Default)]
+struct Peers {
+    all: Vec<std::sync::Weak<Peer>>,
+}
+
+/// A connection, as seen from outside of it.
+#[derive(Default)]
+struct Peer {
+    state: Mutex<PeerState>,
+    close: Notify,
+}
+
+#[derive(Default)]
+struct PeerState {
+    /// Requests whose answers are not yet sent.
+    working: usize,
+    /// When the last answer was sent; none before the first.
+    idle_since: Option<std::time::Instant>,
+    closing: bool,
+}
+
+impl Peers {
+    fn add(&mut self) -> Arc<Peer> {
+        self.all.retain(|peer| peer.strong_count() > 0);
+        let peer = Arc::new(Peer::default());
+        self.all.push(Arc::downgrade(&peer));
+        peer
+    }
+
+    /// Closes the connection that is missed least: the oldest that never asked
+    /// anything, else the one whose last answer is the oldest.
+    fn close_idle(&self) {
+        let open: Vec<Arc<Peer>> = self.all.iter().filter_map(|it| it.upgrade()).collect();
+        let idle = |peer: &&Arc<Peer>| {
+            let state = peer.state();
+            state.working == 0 && !state.closing
+        };
+        let longest = open
+            .iter()
+            .filter(idle)
+            .min_by_key(|peer| peer.state().idle_since);
+        if let Some(peer) = longest {
+            peer.state().closing = true;
+            peer.close.notify_one();
+        }
+    }
+}
+
+impl Peer {
+    fn state(&self) -> std::sync::MutexGuard<'_, PeerState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A request from its headers to the last byte of its answer.
+struct Work(Arc<Peer>);
+
+impl Work {
+    fn begin(peer: &Arc<Peer>) -> Work {
+        peer.state().working += 1;
+        Work(peer.clone())
+    }
+
+    fn until_sent(self, answer: Answer) -> Response<Sending> {
+        answer.map(|body| Sending { body, _work: self })
+    }
+}
+
+impl Drop for Work {
+    fn drop(&mut self) {
+        let mut state = self.0.state();
+        state.working -= 1;
+        state.idle_since = Some(std::time::Instant::now());
+    }
+}
+
+/// The body of an answer; its connection counts as working until it is sent.
+struct Sending {
+    body: BoxBody<Bytes, Infallible>,
+    _work: Work,
+}
+
+impl hyper::body::Body for Sending {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        Pin::new(&mut self.get_mut().body).poll_frame(context)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
 }
 
 /// All that is checked before the SDK sees a request.

@@ -2,6 +2,8 @@
 //! for a person's browser. It knows wires and nothing of memory; standard output carries protocol
 //! alone, and no address but the loopback's is ever used.
 
+use rmcp::model::{ErrorCode, ErrorData, RequestMetaObject};
+
 mod ends;
 mod framing;
 mod http;
@@ -45,6 +47,51 @@ pub fn new_token() -> String {
     let mut bytes = [0_u8; 32];
     getrandom::fill(&mut bytes).expect("the operating system gives random bytes");
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// Methods of the protocol whose parameters the SDK reads. It hands a request
+/// on as one of a foreign method when it cannot read them.
+const METHODS: [&str; 18] = [
+    "initialize",
+    "ping",
+    "server/discover",
+    "completion/complete",
+    "logging/setLevel",
+    "prompts/get",
+    "prompts/list",
+    "resources/list",
+    "resources/templates/list",
+    "resources/read",
+    "resources/subscribe",
+    "resources/unsubscribe",
+    "subscriptions/listen",
+    "tools/call",
+    "tools/list",
+    "tasks/get",
+    "tasks/update",
+    "tasks/cancel",
+];
+
+/// Those that revision 2026-07-28 took out. Its requests name their revision
+/// in their metadata.
+const REMOVED: [&str; 4] = [
+    "initialize",
+    "logging/setLevel",
+    "resources/subscribe",
+    "resources/unsubscribe",
+];
+
+/// Returns the protocol's error for a request that no handler takes: −32602
+/// where the method is known and its parameters are missing or malformed,
+/// −32601 where the method is unknown in the request's revision.
+pub fn unhandled(method: &str, meta: &RequestMetaObject) -> ErrorData {
+    let is_removed = meta.protocol_version().is_some() && REMOVED.contains(&method);
+    if METHODS.contains(&method) && !is_removed {
+        let why = format!("Invalid params: `{method}` needs parameters that can be read");
+        return ErrorData::invalid_params(why, None);
+    }
+    let why = format!("Method not found: {method}");
+    ErrorData::new(ErrorCode::METHOD_NOT_FOUND, why, None)
 }
 
 /// Everything happens on the caller's thread, as nothing here needs a second.

@@ -8,8 +8,8 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
 
 use rmcp::model::{
-    ClientJsonRpcMessage, ClientNotification, ClientRequest, ErrorCode, ErrorData, GetMeta,
-    JsonRpcMessage, JsonRpcRequest, ProtocolVersion, RequestId, ServerJsonRpcMessage,
+    ClientJsonRpcMessage, ClientNotification, ClientRequest, ErrorData, GetMeta, JsonRpcMessage,
+    JsonRpcRequest, ProtocolVersion, RequestId, ServerJsonRpcMessage,
 };
 use rmcp::service::{RoleServer, RxJsonRpcMessage, ServerInitializeError, TxJsonRpcMessage};
 use rmcp::transport::Transport;
@@ -309,8 +309,7 @@ impl Wire {
             // The SDK would find fault with its metadata, and a client that
             // probes for a method wants to know about the method.
             ClientRequest::CustomRequest(custom) if !self.started && !complete => {
-                let why = format!("Method not found: {}", custom.method);
-                let error = ErrorData::new(ErrorCode::METHOD_NOT_FOUND, why, None);
+                let error = crate::unhandled(&custom.method, custom.get_meta());
                 self.refuse(error, Some(id), batch);
                 return None;
             }

@@ -139,6 +139,7 @@ fn briefings(
             nonce: "0123456789abcdef",
             now,
             events: &events,
+            overview: &[],
             pointers: known.as_ref().map(Given::pointers),
         };
         let text = mind.briefing(&ask).text;

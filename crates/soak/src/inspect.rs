@@ -76,6 +76,8 @@ pub(crate) fn numbers(ws: &TestWorkspace, path: &str, before: &str) -> Result<Ve
 
 /// The binary's readers and the library's see the same.
 fn check_readers(ws: &TestWorkspace, now: Timestamp) -> Result<()> {
+    // The journal's entries carry marks under the key of the programs' home.
+    forge::trust::add_key_folders([ws.state_home().join("memory-forge")]);
     let workspace = Workspace::open(ws.root())?;
     let mind = Mind::open(&workspace);
     let state = mind.state()?.context("the state is gone")?;

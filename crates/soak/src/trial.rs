@@ -2,7 +2,7 @@
 //! put back as it was, the command is interrupted, and then an ordinary write
 //! must find everything as before or as after, and nothing in between.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -374,17 +374,13 @@ impl Trial {
     }
 
     fn put_back(&self) -> Result<()> {
-        for entry in fs::read_dir(self.folder())? {
-            let path = entry?.path();
-            if path.is_dir() {
-                fs::remove_dir_all(&path)?;
-            } else {
-                fs::remove_file(&path)?;
-            }
-        }
+        // What is there stays the same file: marks of derived files hold for it
+        // and not for a copy.
+        let wanted = self.base.iter().map(|it| (it.path.as_path(), &it.what));
+        remove_others(self.folder(), &wanted.collect())?;
         for it in &self.base {
             match &it.what {
-                What::Folder => fs::create_dir(&it.path)?,
+                What::Folder => fs::create_dir_all(&it.path)?,
                 What::Link(to) => {
                     #[cfg(unix)]
                     std::os::unix::fs::symlink(to, &it.path)?;
@@ -515,6 +511,21 @@ fn is_left_over(name: &str) -> bool {
 fn slug(root: &Path) -> String {
     let plain = |c: char| if c.is_ascii_alphanumeric() { c } else { '-' };
     root.to_string_lossy().chars().map(plain).collect()
+}
+
+/// Removes what is not wanted below a folder, and what is of another kind.
+fn remove_others(folder: &Path, wanted: &HashMap<&Path, &What>) -> Result<()> {
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        let (path, kind) = (entry.path(), entry.file_type()?);
+        match wanted.get(path.as_path()) {
+            Some(What::Folder) if kind.is_dir() => remove_others(&path, wanted)?,
+            Some(What::File { .. }) if kind.is_file() => {}
+            _ if kind.is_dir() => fs::remove_dir_all(&path)?,
+            _ => fs::remove_file(&path)?,
+        }
+    }
+    Ok(())
 }
 
 /// Everything below a folder, folders before what is in them.

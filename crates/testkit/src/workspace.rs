@@ -21,6 +21,7 @@ pub const NOW: &str = "2026-03-01T09:00:00Z";
 /// out of its workspace is seen to.
 pub struct TestWorkspace {
     directory: TempDir,
+    state: TempDir,
     root: PathBuf,
     binary: Option<PathBuf>,
     environment: Vec<(String, String)>,
@@ -44,8 +45,13 @@ impl TestWorkspace {
         for path in [&root, &base.join("home")] {
             fs::create_dir(path).expect("the directory was just made and is empty");
         }
+        let state = tempfile::Builder::new()
+            .prefix("memory-forge-state-")
+            .tempdir()
+            .expect("a temporary directory can be made");
         TestWorkspace {
             directory,
+            state,
             root,
             binary: None,
             environment: Vec::new(),
@@ -99,6 +105,13 @@ impl TestWorkspace {
     /// The home directory that programs see, canonical.
     pub fn home(&self) -> PathBuf {
         self.root.with_file_name("home")
+    }
+
+    /// The folder in which programs keep the key of their marks. It is neither
+    /// in the home nor beside the workspace, so that tests see what else a
+    /// program leaves there.
+    pub fn state_home(&self) -> &Path {
+        self.state.path()
     }
 
     pub fn path(&self, path: &str) -> PathBuf {
@@ -227,6 +240,8 @@ impl TestWorkspace {
         command
             .env("HOME", self.home())
             .env("USERPROFILE", self.home())
+            .env("XDG_STATE_HOME", self.state_home())
+            .env("LOCALAPPDATA", self.state_home())
             .env("TMPDIR", self.directory.path())
             .env("MEMORY_FORGE_NOW", NOW)
             .env("NO_COLOR", "1")
@@ -373,12 +388,14 @@ mod tests {
             "GIT_CONFIG_NOSYSTEM",
             "HOME",
             "LC_ALL",
+            "LOCALAPPDATA",
             "MEMORY_FORGE_NOW",
             "NO_COLOR",
             "PATH",
             "TMPDIR",
             "TZ",
             "USERPROFILE",
+            "XDG_STATE_HOME",
         ];
         assert_eq!(names, expect);
         assert!(output.stdout.contains("HOME=[home]"), "{output}");

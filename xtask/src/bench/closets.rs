@@ -1,152 +1,220 @@
-//! `bench closets`: how well entries alone find files, without their text.
-//! Conversations become Markdown files, the product writes their closets, and
-//! questions are asked of the closets as they were read back. Full text of the
-//! same files is asked in the same run.
+//! `bench closets`: how well closets find files, through the commands that
+//! people and agents use. Conversations become Markdown files, the program
+//! writes their closets and is asked each question; the full text of the same
+//! files is asked in the same run.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Instant;
 
-use anyhow::{Result, bail};
-use forge::embed::{self, Embedder};
-use forge::index::terms::Terms;
-use forge::routing::closets::ask::{Listed, ask};
-use forge::routing::closets::build::{self, Build};
-use forge::workspace::Workspace;
-use jiff::Timestamp;
+use anyhow::{Context, Result, bail};
+use serde_json::Value;
 
 use super::recall::scores::{Scores, interval};
-use super::sets::{self, File, Group};
+use super::sets::{self, File, Group, Question};
+
+/// What is asked, each with how many files as are scored.
+const SYSTEMS: [(&str, &[&str]); 5] = [
+    ("closets show", &["closets", "show"]),
+    (
+        "search --scope closets",
+        &["search", "--scope", "closets", "--unique"],
+    ),
+    (
+        "  --mode text",
+        &["search", "--scope", "closets", "--unique", "--mode", "text"],
+    ),
+    (
+        "  --mode vector",
+        &[
+            "search", "--scope", "closets", "--unique", "--mode", "vector",
+        ],
+    ),
+    (
+        "search --mode text",
+        &["search", "--unique", "--mode", "text"],
+    ),
+];
+const DEPTH: &str = "10";
+
+struct Options {
+    sets: Vec<String>,
+    groups: usize,
+    binary: Option<PathBuf>,
+    misses: bool,
+    /// The first so many of [`SYSTEMS`].
+    systems: usize,
+}
 
 pub(crate) fn run(rest: &[&str]) -> Result<()> {
+    let options = parse(rest)?;
     let Some(data) = super::data_folder() else {
         println!(
             "skipped: no benchmark data; set MEMORY_FORGE_BENCH_DATA or put it at ../shared/bench"
         );
         return Ok(());
     };
-    let mut sets = Vec::new();
-    let mut most = usize::MAX;
-    let mut misses = false;
-    let mut words = rest.iter();
-    while let Some(word) = words.next() {
-        match *word {
-            "--misses" => misses = true,
-            "--groups" => most = words.next().and_then(|n| n.parse().ok()).unwrap_or(most),
-            name => sets.push(name),
-        }
-    }
-    if sets.is_empty() {
-        sets = vec!["longmemeval", "locomo"];
-    }
-    for set in sets {
-        let mut groups = match set {
-            "longmemeval" | "locomo" => sets::load(&data, set)?,
-            _ => bail!("unknown set `{set}`; known are longmemeval and locomo"),
-        };
+    let binary = match &options.binary {
+        Some(path) => fs::canonicalize(path).with_context(|| path.display().to_string())?,
+        None => crate::build_release(None)?,
+    };
+    for set in &options.sets {
+        let mut groups = sets::load(&data, set)?;
         // Questions come sorted by kind, so a part is taken evenly.
-        let step = groups.len().div_ceil(most.max(1)).max(1);
+        let step = groups.len().div_ceil(options.groups.max(1)).max(1);
         groups = groups.into_iter().step_by(step).collect();
-        measure(set, &groups, misses)?;
+        measure(set, &groups, &binary, &options)?;
     }
     Ok(())
 }
 
-const SYSTEMS: [&str; 4] = [
-    "closets",
-    "closets, words only",
-    "closets, vectors only",
-    "full text, BM25",
-];
-
-fn measure(set: &str, groups: &[Group], show: bool) -> Result<()> {
-    let model = Remembered {
-        model: embed::builtin(),
-        known: Mutex::new(HashMap::new()),
+fn parse(rest: &[&str]) -> Result<Options> {
+    let mut options = Options {
+        sets: Vec::new(),
+        groups: usize::MAX,
+        binary: None,
+        misses: false,
+        systems: SYSTEMS.len(),
     };
-    let mut scores: [Vec<Scores>; 4] = Default::default();
-    let mut kinds: HashMap<String, Vec<f64>> = HashMap::new();
-    let (mut text_size, mut entry_size, mut files) = (0, 0, 0);
-    let mut building = 0.0;
-    for group in groups {
-        let folder = tempfile::tempdir()?;
-        std::fs::create_dir(folder.path().join("knowledge"))?;
-        for File { id, text } in &group.files {
-            std::fs::write(folder.path().join(format!("knowledge/{id}.md")), text)?;
-            text_size += text.chars().count();
+    let mut words = rest.iter();
+    while let Some(word) = words.next() {
+        let mut next = || words.next().copied().context("expected a value");
+        match *word {
+            "--misses" => options.misses = true,
+            "--groups" => options.groups = next()?.parse()?,
+            "--systems" => options.systems = next()?.parse()?,
+            "--binary" => options.binary = Some(next()?.into()),
+            "longmemeval" | "locomo" => options.sets.push((*word).to_owned()),
+            _ => bail!("unknown set `{word}`; known are longmemeval and locomo"),
         }
-        files += group.files.len();
-        let workspace = Workspace::open(folder.path())?;
-        let begin = cpu_seconds();
-        let hubs = build::hubs(&workspace)?;
-        for hub in &hubs {
-            let options = Build {
-                force: false,
-                dry_run: false,
-            };
-            build::build(&workspace, hub, options, Timestamp::UNIX_EPOCH)?;
-            for path in [hub.closets(), hub.closets_archive()] {
-                entry_size += workspace
-                    .read_text(&path)
-                    .map_or(0, |text| text.chars().count());
-            }
+    }
+    if options.sets.is_empty() {
+        options.sets = ["longmemeval", "locomo"].map(str::to_owned).to_vec();
+    }
+    Ok(options)
+}
+
+/// What one group of files gave.
+#[derive(Default)]
+struct Measured {
+    text: usize,
+    closets: usize,
+    /// By question: its kind, and the scores and milliseconds of each system.
+    questions: Vec<(String, Vec<(Scores, f64)>)>,
+}
+
+fn measure(set: &str, groups: &[Group], binary: &Path, options: &Options) -> Result<()> {
+    let next = AtomicUsize::new(0);
+    let done: Mutex<Vec<Result<Measured>>> = Mutex::new(Vec::new());
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    std::thread::scope(|scope| {
+        for _ in 0..threads {
+            scope.spawn(|| {
+                while let Some(group) = groups.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    let measured = measure_group(group, binary, options);
+                    let mut done = done.lock().unwrap_or_else(|it| it.into_inner());
+                    done.push(measured);
+                    eprint!(
+                        "\r{set}: {} of {} workspaces asked ",
+                        done.len(),
+                        groups.len()
+                    );
+                }
+            });
         }
-        building += cpu_seconds() - begin;
-        let listed = build::listed(&workspace, &hubs)?;
-        // Names of files are ids here and must not help.
-        let mut nameless = listed.clone();
-        nameless.iter_mut().for_each(|it| it.name.clear());
-        let full = FullText::new(&group.files);
-        for question in &group.questions {
-            let now = question.date.as_deref().and_then(|d| d.parse().ok());
-            let found = |model: Option<&dyn Embedder>| -> Vec<String> {
-                ask(&nameless, &question.text, None, model, now)
-                    .iter()
-                    .map(|hit| listed[hit.at].name.clone())
-                    .collect()
-            };
-            let both = found(Some(&model));
-            let score = Scores::of(&both, &question.gold);
-            if show && score.frac5 < 1.0 {
-                println!("--- {} | {} | {:?}", question.kind, question.text, score);
+    });
+    eprintln!();
+    let done = done.into_inner().unwrap_or_else(|it| it.into_inner());
+    let done: Vec<Measured> = done.into_iter().collect::<Result<_>>()?;
+    report(
+        set,
+        groups,
+        &done,
+        &SYSTEMS[..options.systems.min(SYSTEMS.len())],
+    );
+    Ok(())
+}
+
+fn measure_group(group: &Group, binary: &Path, options: &Options) -> Result<Measured> {
+    let folder = tempfile::tempdir()?;
+    let home = tempfile::tempdir()?;
+    let program = super::Program {
+        binary,
+        home: home.path(),
+        folder: folder.path(),
+    };
+    fs::create_dir(folder.path().join("knowledge"))?;
+    let mut measured = Measured::default();
+    for File { id, text } in &group.files {
+        fs::write(folder.path().join(format!("knowledge/{id}.md")), text)?;
+        measured.text += text.chars().count();
+    }
+    program.run(&["closets", "build"], None)?;
+    for name in ["_CLOSETS.md", "_CLOSETS-archive.md"] {
+        let path = folder.path().join("knowledge").join(name);
+        measured.closets += fs::read_to_string(path).map_or(0, |text| text.chars().count());
+    }
+    for question in &group.questions {
+        let mut scores = Vec::new();
+        for (name, arguments) in SYSTEMS.iter().take(options.systems) {
+            let begin = Instant::now();
+            let files = ask(&program, arguments, question)?;
+            let milliseconds = begin.elapsed().as_secs_f64() * 1000.0;
+            let score = Scores::of(&files, &question.gold);
+            if options.misses && scores.is_empty() && score.frac5 < 1.0 {
+                println!(
+                    "--- {name} | {} | {} | {score:?}",
+                    question.kind, question.text
+                );
                 for id in &question.gold {
-                    let rank = both.iter().position(|it| it == id);
-                    let it = listed.iter().find(|it| it.name == *id);
-                    println!("  rank {rank:?}");
-                    for line in it.map(|it| it.entry.lines()).unwrap_or_default() {
-                        println!("     {line}");
-                    }
+                    println!("  {id} is at {:?}", files.iter().position(|it| it == id));
                 }
             }
-            kinds
-                .entry(question.kind.clone())
-                .or_default()
-                .push(score.frac5);
-            scores[0].push(score);
-            scores[1].push(Scores::of(&found(None), &question.gold));
-            let vectors = vectors_only(&nameless, &listed, &question.text, &model);
-            scores[2].push(Scores::of(&vectors, &question.gold));
-            scores[3].push(Scores::of(&full.ask(&question.text), &question.gold));
+            scores.push((score, milliseconds));
         }
+        measured.questions.push((question.kind.clone(), scores));
     }
+    Ok(measured)
+}
+
+/// The ids of the files found, best first.
+fn ask(program: &super::Program, arguments: &[&str], question: &Question) -> Result<Vec<String>> {
+    let more = ["-n", DEPTH, "--json", "--", question.text.as_str()];
+    let arguments = [arguments, &more].concat();
+    let answer = program.run(&arguments, question.date.as_deref())?;
+    let answer: Value = serde_json::from_slice(&answer)?;
+    Ok(super::files(&answer))
+}
+
+fn report(set: &str, groups: &[Group], done: &[Measured], systems: &[(&str, &[&str])]) {
+    let files: usize = groups.iter().map(|group| group.files.len()).sum();
+    let text: usize = done.iter().map(|it| it.text).sum();
+    let closets: usize = done.iter().map(|it| it.closets).sum();
+    let questions: Vec<_> = done.iter().flat_map(|it| &it.questions).collect();
     println!(
-        "{set}: n = {}, {files} files, {text_size} characters; closets {entry_size} = {:.1} % ({:.0} a file)",
-        scores[0].len(),
-        100.0 * entry_size as f64 / text_size as f64,
-        entry_size as f64 / files as f64,
+        "{set}: n = {}, {files} files, {text} characters; closets {closets} = {:.1} % ({:.0} a file)",
+        questions.len(),
+        100.0 * closets as f64 / text as f64,
+        closets as f64 / files as f64,
     );
     println!(
-        "  built with {building:.1} s of processor time: {:.0} MB a minute",
-        text_size as f64 / 1e6 / (building / 60.0).max(1e-9)
-    );
-    println!(
-        "  {:22} any@1   any@5   frac@5 (95 %)         all@5   ndcg@10",
+        "  {:24} any@1   any@5   frac@5 (95 %)         all@5   ndcg@10   ms (median)",
         ""
     );
-    for (name, scores) in SYSTEMS.iter().zip(&scores) {
-        println!("  {name:22} {}", summary(scores));
+    for (at, (name, _)) in systems.iter().enumerate() {
+        let scores: Vec<Scores> = questions.iter().map(|it| it.1[at].0).collect();
+        let mut times: Vec<f64> = questions.iter().map(|it| it.1[at].1).collect();
+        times.sort_by(f64::total_cmp);
+        let median = times.get(times.len() / 2).copied().unwrap_or_default();
+        println!("  {name:24} {}   {median:6.0}", summary(&scores));
     }
-    let mut kinds: Vec<_> = kinds.into_iter().collect();
-    kinds.sort_by(|a, b| a.0.cmp(&b.0));
+    let mut kinds: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
+    for (kind, scores) in &questions {
+        kinds.entry(kind).or_default().push(scores[0].0.frac5);
+    }
     for (kind, fracs) in kinds {
         let mean = fracs.iter().sum::<f64>() / fracs.len() as f64;
         println!(
@@ -155,53 +223,6 @@ fn measure(set: &str, groups: &[Group], show: bool) -> Result<()> {
             100.0 * mean
         );
     }
-    Ok(())
-}
-
-fn vectors_only(
-    nameless: &[Listed],
-    listed: &[Listed],
-    question: &str,
-    model: &Remembered,
-) -> Vec<String> {
-    let query = model.embed_query(question);
-    let dot = |a: &[f32], b: &[f32]| -> f32 { a.iter().zip(b).map(|(a, b)| a * b).sum() };
-    let mut scored: Vec<(f32, usize)> = nameless
-        .iter()
-        .enumerate()
-        .map(|(at, it)| {
-            let mut whole = vec![0f32; query.len()];
-            let mut best = 0f32;
-            for piece in forge::routing::closets::ask::pieces(&it.entry, None) {
-                let vector = model.embed(&piece);
-                best = best.max(dot(&query, &vector));
-                whole.iter_mut().zip(&vector).for_each(|(w, v)| *w += v);
-            }
-            (
-                best + dot(&query, &whole) / dot(&whole, &whole).sqrt().max(1e-6),
-                at,
-            )
-        })
-        .collect();
-    scored.sort_by(|a, b| b.0.total_cmp(&a.0));
-    scored.iter().map(|it| listed[it.1].name.clone()).collect()
-}
-
-/// What this process has used of the processor, which other work on the
-/// machine does not change.
-fn cpu_seconds() -> f64 {
-    #[cfg(unix)]
-    {
-        let mut time = libc::timespec {
-            tv_sec: 0,
-            tv_nsec: 0,
-        };
-        // SAFETY: it writes into the value that it is given and nothing else.
-        unsafe { libc::clock_gettime(libc::CLOCK_PROCESS_CPUTIME_ID, &mut time) };
-        time.tv_sec as f64 + time.tv_nsec as f64 / 1e9
-    }
-    #[cfg(not(unix))]
-    0.0
 }
 
 fn summary(scores: &[Scores]) -> String {
@@ -220,93 +241,4 @@ fn summary(scores: &[Scores]) -> String {
         mean(|s| s.all5),
         mean(|s| s.ndcg10)
     )
-}
-
-/// BM25 over whole files with the product's own terms.
-struct FullText {
-    ids: Vec<String>,
-    counts: Vec<HashMap<String, f64>>,
-    lengths: Vec<f64>,
-}
-
-impl FullText {
-    fn new(files: &[File]) -> FullText {
-        let mut terms = Terms::default();
-        let mut counts = Vec::new();
-        let mut lengths = Vec::new();
-        for File { text, .. } in files {
-            let mut count: HashMap<String, f64> = HashMap::new();
-            let mut length = 0.0;
-            terms.each(text, |term| {
-                length += 1.0;
-                *count.entry(term.to_owned()).or_default() += 1.0;
-            });
-            counts.push(count);
-            lengths.push(length);
-        }
-        FullText {
-            ids: files.iter().map(|file| file.id.clone()).collect(),
-            counts,
-            lengths,
-        }
-    }
-
-    fn ask(&self, question: &str) -> Vec<String> {
-        let wanted = Terms::default().of(question);
-        let n = self.ids.len() as f64;
-        let mean = self.lengths.iter().sum::<f64>() / n;
-        let mut scored: Vec<(f64, usize)> = (0..self.ids.len())
-            .map(|at| {
-                let score = wanted
-                    .iter()
-                    .map(|term| {
-                        let count = self.counts[at].get(term).copied().unwrap_or(0.0);
-                        let holding =
-                            self.counts.iter().filter(|c| c.contains_key(term)).count() as f64;
-                        let idf = (1.0 + (n - holding + 0.5) / (holding + 0.5)).ln();
-                        idf * count * 2.2 / (count + 1.2 * (0.25 + 0.75 * self.lengths[at] / mean))
-                    })
-                    .sum();
-                (score, at)
-            })
-            .collect();
-        scored.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
-        scored.iter().map(|it| self.ids[it.1].clone()).collect()
-    }
-}
-
-/// The built-in model, which computes each vector once.
-struct Remembered {
-    model: &'static dyn Embedder,
-    known: Mutex<HashMap<String, Vec<f32>>>,
-}
-
-impl Embedder for Remembered {
-    fn id(&self) -> &str {
-        self.model.id()
-    }
-
-    fn dimensions(&self) -> usize {
-        self.model.dimensions()
-    }
-
-    fn unrelated(&self) -> f32 {
-        self.model.unrelated()
-    }
-
-    fn embed(&self, text: &str) -> Vec<f32> {
-        let known = self.known.lock().map(|known| known.get(text).cloned());
-        if let Ok(Some(vector)) = known {
-            return vector;
-        }
-        let vector = self.model.embed(text);
-        if let Ok(mut known) = self.known.lock() {
-            known.insert(text.to_owned(), vector.clone());
-        }
-        vector
-    }
-
-    fn embed_query(&self, question: &str) -> Vec<f32> {
-        self.model.embed_query(question)
-    }
 }

@@ -1,19 +1,25 @@
-//! `bench hooks`: what a hook costs at every prompt, as ratios to starting
-//! `true` and `node -e 0`, in one interleaved run over a megabyte of state.
+//! `bench hooks`: what a hook costs at every prompt, and a search in which
+//! nothing has changed, as ratios to starting `true` and `node -e 0`, in one
+//! interleaved run over a megabyte of state. With `--against`, another build of
+//! the program takes part, in a workspace of its own.
 
 use std::fs::File;
-use std::path::Path;
-use std::process::{Command, Stdio};
-use std::time::Instant;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 
+use super::speed::process::{Arena, Sample, wait};
+
 struct Contestant {
-    name: &'static str,
-    program: String,
+    name: String,
+    program: PathBuf,
     arguments: Vec<String>,
     input: Option<&'static str>,
-    times: Vec<f64>,
+    /// Which workspace it runs in: each build has its own index.
+    folder: PathBuf,
+    samples: Vec<Sample>,
 }
 
 const PROMPT: &str = r#"{"hook_event_name":"UserPromptSubmit","session_id":"s","prompt":"go on"}"#;
@@ -21,107 +27,163 @@ const STOP: &str = r#"{"hook_event_name":"Stop","session_id":"s","stop_hook_acti
 const START: &str = r#"{"hook_event_name":"SessionStart","session_id":"s","source":"startup"}"#;
 const COMPACT: &str = r#"{"hook_event_name":"SessionStart","session_id":"s","source":"compact"}"#;
 
+/// How many documents an unchanged search looks at.
+const DOCUMENTS: usize = 500;
+
 pub(crate) fn run(rest: &[&str]) -> Result<()> {
-    let rounds: usize = match rest {
-        [] => 200,
-        ["--runs", n] => n.parse().context("`--runs` takes a number")?,
-        _ => bail!("usage: bench hooks [--runs N]"),
-    };
-    let binary = crate::build_release(None)?.display().to_string();
-    let folder = tempfile::tempdir()?;
-    fill(folder.path())?;
-    let inputs = tempfile::tempdir()?;
-    let ours = |name, input| Contestant {
-        name,
-        program: binary.clone(),
-        arguments: vec!["hook".to_owned()],
-        input: Some(input),
-        times: Vec::new(),
-    };
-    let other = |name: &'static str, program: &str, arguments: &[&str]| Contestant {
-        name,
-        program: program.to_owned(),
-        arguments: arguments.iter().map(|it| (*it).to_owned()).collect(),
-        input: None,
-        times: Vec::new(),
-    };
-    let mut all = vec![
-        other("true", "true", &[]),
-        ours("UserPromptSubmit", PROMPT),
-        ours("Stop", STOP),
-        ours("SessionStart", START),
-        ours("SessionStart after compaction", COMPACT),
-    ];
-    if Command::new("node").arg("--version").output().is_ok() {
-        all.push(other("node -e 0", "node", &["-e", "0"]));
-    } else {
-        println!("skipped: no `node` here to compare with");
+    let mut rounds = 200;
+    let mut binary = None;
+    let mut against = Vec::new();
+    let mut rest = rest.iter();
+    while let Some(&flag) = rest.next() {
+        let value = *rest
+            .next()
+            .with_context(|| format!("`{flag}` needs a value"))?;
+        match flag {
+            "--runs" => rounds = value.parse().context("`--runs` takes a number")?,
+            "--binary" => binary = Some(found(value)?),
+            "--against" => against.push(found(value)?),
+            _ => bail!("usage: bench hooks [--runs N] [--binary FILE] [--against FILE]..."),
+        }
     }
-    for round in 0..=rounds {
+    let bench = tempfile::tempdir()?;
+    let arena = Arena::new(bench.path())?;
+    let binary = match binary {
+        Some(binary) => binary,
+        None => crate::build_release(None)?.canonicalize()?,
+    };
+    let mut programs = vec![binary];
+    programs.append(&mut against);
+
+    let mut all = Vec::new();
+    let folder = bench.path().to_owned();
+    let mut other = |name: &str, program: &str, arguments: &[&str]| {
+        let Some(program) = arena.find(program) else {
+            println!("skipped: no `{program}` here to compare with");
+            return;
+        };
+        all.push(Contestant {
+            name: name.to_owned(),
+            program,
+            arguments: arguments.iter().map(|it| (*it).to_owned()).collect(),
+            input: None,
+            folder: folder.clone(),
+            samples: Vec::new(),
+        });
+    };
+    other("true", "true", &[]);
+    other("node -e 0", "node", &["-e", "0"]);
+    let mut bytes = 0;
+    for (at, program) in programs.iter().enumerate() {
+        let folder = bench.path().join(format!("workspace{at}"));
+        bytes = fill(&folder)?;
+        let build = match at {
+            0 => String::new(),
+            _ => format!(", build {at}"),
+        };
+        println!("{}{build}", program.display());
+        let mut ours = |name: &str, words: &[&str], input| {
+            all.push(Contestant {
+                name: format!("{name}{build}"),
+                program: program.clone(),
+                arguments: words.iter().map(|it| (*it).to_owned()).collect(),
+                input,
+                folder: folder.clone(),
+                samples: Vec::new(),
+            });
+        };
+        ours("UserPromptSubmit", &["hook"], Some(PROMPT));
+        ours("Stop", &["hook"], Some(STOP));
+        ours("SessionStart", &["hook"], Some(START));
+        ours("SessionStart after compaction", &["hook"], Some(COMPACT));
+        ours("unchanged search", &["search", "measured way"], None);
+    }
+    for round in 0..rounds + WARM {
         let count = all.len();
         for step in 0..count {
             let contestant = &mut all[(round + step) % count];
-            let time = once(contestant, folder.path(), inputs.path())?;
-            // The first round warms the caches.
-            if round > 0 {
-                contestant.times.push(time);
+            let sample = once(&arena, contestant, bench.path())?;
+            if round >= WARM {
+                contestant.samples.push(sample);
             }
         }
     }
-    let median = |c: &Contestant| {
-        let mut times = c.times.clone();
-        times.sort_by(f64::total_cmp);
-        (times[times.len() / 2], times[times.len() * 95 / 100])
-    };
-    let (base, _) = median(&all[0]);
-    let bytes: u64 = std::fs::read_dir(folder.path().join(".mind"))?
-        .flatten()
-        .filter_map(|it| it.metadata().ok())
-        .map(|it| it.len())
-        .sum();
-    println!("{bytes} bytes of state, {rounds} rounds");
+    println!("{bytes} bytes of state, {DOCUMENTS} documents, {rounds} rounds");
     println!(
-        "{:32} {:>10} {:>10} {:>8}",
-        "", "median ms", "p95 ms", "/ true"
+        "{:34} {:>8} {:>8} {:>8} {:>8} {:>8}",
+        "", "CPU ms", "/ true", "wall ms", "p95", "/ true"
     );
+    let base = &all[0];
     for contestant in &all {
-        let (time, late) = median(contestant);
+        let cpu = contestant.quantile(0.5, |it| it.cpu);
+        let wall = contestant.quantile(0.5, |it| it.wall);
         println!(
-            "{:32} {time:>10.2} {late:>10.2} {:>8.2}",
+            "{:34} {cpu:>8.2} {:>8.2} {wall:>8.2} {:>8.2} {:>8.2}",
             contestant.name,
-            time / base
+            cpu / base.quantile(0.5, |it| it.cpu),
+            contestant.quantile(0.95, |it| it.wall),
+            wall / base.quantile(0.5, |it| it.wall),
         );
     }
     Ok(())
 }
 
-fn once(contestant: &Contestant, folder: &Path, inputs: &Path) -> Result<f64> {
-    let mut command = Command::new(&contestant.program);
-    command
-        .args(&contestant.arguments)
-        .current_dir(folder)
-        .stdin(Stdio::null())
-        .stdout(Stdio::null());
+fn found(path: &str) -> Result<PathBuf> {
+    Path::new(path)
+        .canonicalize()
+        .with_context(|| format!("Cannot find {path}"))
+}
+
+/// Rounds that fill caches, and let the stamps of the index grow older than the
+/// moment of reading, are not counted.
+const WARM: usize = 3;
+
+impl Contestant {
+    /// In milliseconds.
+    fn quantile(&self, part: f64, of: fn(&Sample) -> Duration) -> f64 {
+        let mut times: Vec<Duration> = self.samples.iter().map(of).collect();
+        times.sort_unstable();
+        let at = (times.len() as f64 * part) as usize;
+        times
+            .get(at.min(times.len().saturating_sub(1)))
+            .map_or(0.0, |it| it.as_secs_f64() * 1000.0)
+    }
+}
+
+fn once(arena: &Arena, contestant: &Contestant, inputs: &Path) -> Result<Sample> {
+    let mut command = arena.command(
+        &contestant.program,
+        &contestant.arguments,
+        &contestant.folder,
+    );
+    command.stdout(Stdio::null()).stderr(Stdio::null());
     if let Some(input) = contestant.input {
-        let path = inputs.join(contestant.name);
+        let path = inputs.join(&contestant.name);
         if !path.exists() {
             std::fs::write(&path, input)?;
         }
         command.stdin(File::open(&path)?);
     }
-    let start = Instant::now();
-    let status = command.status().context("cannot start a program")?;
-    let time = start.elapsed().as_secs_f64() * 1000.0;
-    if !status.success() {
+    let (sample, code) = wait(command).context("cannot start a program")?;
+    if code != Some(0) {
         bail!("`{}` failed", contestant.name);
     }
-    Ok(time)
+    Ok(sample)
 }
 
-/// A megabyte of state, as months of work leave it.
-fn fill(folder: &Path) -> Result<()> {
+/// A megabyte of state, as months of work leave it, and some knowledge. Returns
+/// how many bytes the state has.
+fn fill(folder: &Path) -> Result<u64> {
     let mind = folder.join(".mind");
     std::fs::create_dir_all(&mind)?;
+    let knowledge = folder.join("knowledge");
+    std::fs::create_dir_all(&knowledge)?;
+    for i in 0..DOCUMENTS {
+        std::fs::write(
+            knowledge.join(format!("note{i}.md")),
+            format!("# Note {i}\n\nThe way that was measured for part {i}.\n"),
+        )?;
+    }
     let lines = |n: usize, what: &str| -> String {
         (0..n)
             .map(|i| {
@@ -152,5 +214,9 @@ fn fill(folder: &Path) -> Result<()> {
         .map(|i| format!("## Session {i} — 2026-01-01 10:00:00\n- **Summary:** Worked on part {i} until it was done\n- **Next session:** part {}\n\n", i + 1))
         .collect();
     write("SESSION-LOG.md", format!("# Session Log\n\n{sessions}"))?;
-    Ok(())
+    let files = std::fs::read_dir(&mind)?.flatten();
+    Ok(files
+        .filter_map(|it| it.metadata().ok())
+        .map(|it| it.len())
+        .sum())
 }

@@ -6,7 +6,6 @@
 use std::collections::{BTreeMap, HashMap};
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
@@ -14,6 +13,7 @@ use std::time::Instant;
 use anyhow::{Context, Result, bail, ensure};
 use serde_json::{Value, json};
 
+use super::files;
 use super::sets::{self, Group, Question};
 use scores::{NAMES, Scores, chance, interval, mean};
 
@@ -185,27 +185,12 @@ impl Workspaces {
     }
 
     fn ask(&self, folder: &Path, arguments: &[&str], now: Option<&str>) -> Result<Vec<u8>> {
-        let mut command = Command::new(&self.binary);
-        command
-            .args(arguments)
-            .current_dir(folder)
-            .env_clear()
-            .env("HOME", &self.home)
-            .env("PATH", std::env::var_os("PATH").unwrap_or_default())
-            .env("MEMORY_FORGE_PROJECT_ROOT", folder);
-        if let Some(day) = now {
-            command.env("MEMORY_FORGE_NOW", format!("{day}T23:59:59Z"));
-        }
-        let output = command.output()?;
-        if !output.status.success() {
-            bail!(
-                "`memory-forge {}` failed in {}: {}",
-                arguments.join(" "),
-                folder.display(),
-                String::from_utf8_lossy(&output.stderr)
-            );
-        }
-        Ok(output.stdout)
+        let program = super::Program {
+            binary: &self.binary,
+            home: &self.home,
+            folder,
+        };
+        program.run(arguments, now)
     }
 
     fn search(&self, at: usize, question: &Question, more: &[&str]) -> Result<Value> {
@@ -215,19 +200,6 @@ impl Workspaces {
         let answer = self.ask(&self.folders[at], &arguments, question.date.as_deref())?;
         Ok(serde_json::from_slice(&answer)?)
     }
-}
-
-/// The ids of the files found, best first.
-fn files(answer: &Value) -> Vec<String> {
-    let results = answer["results"].as_array();
-    results
-        .into_iter()
-        .flatten()
-        .filter_map(|hit| {
-            let name = hit["path"].as_str()?.strip_prefix("knowledge/")?;
-            Some(name.strip_suffix(".md")?.to_owned())
-        })
-        .collect()
 }
 
 /// What one question found.

@@ -69,6 +69,7 @@ pub fn give(
     let mut all = vec![new.text];
     all.extend(new.learnings.iter().map(String::as_str));
     refuse_secrets(&all)?;
+    refuse_secrets(&[&home.to_string()])?;
     corrections::refuse(workspace, &all)?;
     let feedback = Feedback {
         date: Some(day_of(now)),

@@ -198,6 +198,8 @@ pub(super) fn learning(new: &NewLearning, now: Timestamp) -> Result<Learning, Er
     }
     let context = new.context.map(document::inert_line).map(|it| shown(&it));
     refuse_secrets(&[new.text, new.context.unwrap_or_default()])?;
+    let tags: Vec<&str> = new.tags.iter().map(AsRef::as_ref).collect();
+    refuse_secrets(&tags)?;
     let tags = match new.tags {
         [] => tags_of(new.text),
         tags => tags.iter().map(|tag| tag_name(tag)).collect(),

@@ -9,7 +9,7 @@ use jiff::Timestamp;
 use super::topics::{self, Kind, Topic, is_topic};
 use super::{Error, Home, pointers};
 use crate::corrections;
-use crate::document::{self, Document, Edit};
+use crate::document::{self, Document, Edit, LineNumbers};
 use crate::index::terms::fold;
 use crate::secrets;
 use crate::teams::private;
@@ -65,7 +65,7 @@ pub fn remember(
         return Err(Error::NoText);
     }
     let description = new.description.unwrap_or_default();
-    refuse_secrets(&[new.name, description, &body])?;
+    refuse_secrets(&[&home.to_string(), new.name, description, &body])?;
     corrections::refuse(workspace, &[new.name, description, &body])?;
     refuse_what_is_kept_elsewhere(&body)?;
     let own = new.private.unwrap_or(new.kind == Kind::User);
@@ -274,8 +274,9 @@ fn stamp(now: Timestamp) -> String {
 pub(super) fn refuse_secrets(texts: &[&str]) -> Result<(), Error> {
     let mut found = Vec::new();
     for text in texts {
+        let lines = LineNumbers::of(text);
         for secret in secrets::find(text) {
-            let line = 1 + text[..secret.span.start].matches('\n').count();
+            let line = lines.at(secret.span.start);
             found.push(format!("{}, line {line}", secret.rule));
         }
     }

@@ -11,6 +11,7 @@ use super::Home;
 use crate::document::{self, Document};
 use crate::knowledge::forget;
 use crate::knowledge::readme::Listed;
+use crate::routing;
 use crate::workspace::{RelPath, Role, Workspace, role};
 
 /// What a memory is about, which decides who may see it.
@@ -174,8 +175,7 @@ pub fn is_topic(home: &Home, path: &RelPath) -> bool {
 fn paths(workspace: &Workspace, home: &Home) -> Vec<RelPath> {
     let mut paths = match home.agent() {
         Some(_) => workspace.markdown_in(home.folder().as_str()),
-        None => workspace
-            .scan()
+        None => routing::scan(workspace)
             .files
             .into_iter()
             .map(|it| it.path)

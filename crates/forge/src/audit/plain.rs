@@ -33,10 +33,17 @@ pub(super) fn loads(reader: &Reader) -> Loads {
             .cloned()
             .collect(),
     };
+    let (references, others): (Vec<_>, Vec<_>) =
+        others.into_iter().partition(|source| is_reference(source));
     for source in others {
         importer.file_alone(&source, why(&source));
     }
     let mut out = importer.finish();
+    for source in references {
+        let origin = reader.origin(&source.place);
+        let why = "read when its skill says so";
+        out.loads.push(Load::waiting(&source, origin, why));
+    }
     for source in &unread {
         out.findings.extend(claude::ignored_beside(source, &named));
     }
@@ -75,6 +82,14 @@ fn follows_imports(source: &Source) -> bool {
         name,
         "CLAUDE.md" | "CLAUDE.local.md" | "AGENTS.md" | "GEMINI.md"
     ) || source.shown.contains(".claude/rules/")
+}
+
+/// Whether it is what a skill points to: a file below `references/` beside
+/// `SKILL.md`. No client loads it at start, and a skill is kept short by
+/// putting text there.
+fn is_reference(source: &Source) -> bool {
+    let mut parts = source.shown.split('/');
+    parts.any(|part| matches!(part, "skills" | "skill")) && parts.nth(1) == Some("references")
 }
 
 fn why(source: &Source) -> &'static str {

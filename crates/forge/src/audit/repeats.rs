@@ -48,9 +48,13 @@ pub(super) struct Lines {
 
 impl Lines {
     /// The lines of a body, with their numbers in the file.
+    /// Our own lines between their marks are the same in every file by design.
     pub(super) fn of(document: &Document) -> Vec<Line> {
         let first = document.line_of(document.body.start);
-        Lines::of_text(document.str(&document.body), first)
+        let mut lines = Lines::of_text(document.str(&document.body), first);
+        let ours = own_blocks(document);
+        lines.retain(|line| !ours.iter().any(|(a, b)| (*a..=*b).contains(&line.number)));
+        lines
     }
 
     pub(super) fn of_text(text: &str, first: usize) -> Vec<Line> {
@@ -152,6 +156,36 @@ impl Lines {
         let lines = &self.files[run.file];
         (lines[run.theirs.0].number, lines[run.theirs.1 - 1].number)
     }
+}
+
+/// The marks around the lines that `setup` and `doctor` write.
+const MARKS: [(&str, &str); 2] = [
+    ("<!-- memory-forge:begin -->", "<!-- memory-forge:end -->"),
+    (
+        "<!-- memory-forge:stub:begin -->",
+        "<!-- memory-forge:stub:end -->",
+    ),
+];
+
+/// First and last line of each block of ours that is closed.
+fn own_blocks(document: &Document) -> Vec<Span> {
+    let mut blocks = Vec::new();
+    let mut open: Option<(usize, &str)> = None;
+    for (number, line) in (1..).zip(document.text.split('\n')) {
+        let line = line.trim();
+        match open {
+            Some((first, close)) if line == close => {
+                blocks.push((first, number));
+                open = None;
+            }
+            Some(_) => {}
+            None => {
+                let begun = MARKS.iter().find(|(begin, _)| line == *begin);
+                open = begun.map(|(_, close)| (number, *close));
+            }
+        }
+    }
+    blocks
 }
 
 /// First and last line of a run, in the file that was compared.
@@ -333,6 +367,17 @@ mod tests {
         let other = format!("---\na: b\n---\n\nintro\n\n{}", BLOCK.replace("- ", "* "));
         assert_eq!(runs(&one, &other), [((3, 7), (7, 11))]);
         assert_eq!(runs(&one, &BLOCK.replace('\n', "\r\n")), [((3, 7), (1, 5))]);
+    }
+
+    /// The repair of `doctor` writes the same lines into `CLAUDE.md` and
+    /// `AGENTS.md`; that is no duplication to be repaired.
+    #[test]
+    fn two_stubs_are_no_finding() {
+        let block =
+            format!("<!-- memory-forge:stub:begin -->\n{BLOCK}<!-- memory-forge:stub:end -->\n");
+        assert!(runs(&block, &format!("# Other\n\n{block}")).is_empty());
+        let unclosed = block.replace(":stub:end", "");
+        assert_eq!(runs(&unclosed, &unclosed).len(), 1);
     }
 
     #[test]

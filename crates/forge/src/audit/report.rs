@@ -108,6 +108,26 @@ pub enum Kind {
 }
 
 impl Kind {
+    pub const ALL: [Kind; 17] = [
+        Kind::Size,
+        Kind::Total,
+        Kind::Secret,
+        Kind::Hidden,
+        Kind::Order,
+        Kind::Repeated,
+        Kind::RepeatsKnowledge,
+        Kind::Import,
+        Kind::FrontMatter,
+        Kind::Skill,
+        Kind::Ignored,
+        Kind::Cut,
+        Kind::Unreadable,
+        Kind::New,
+        Kind::Modified,
+        Kind::FirstAudit,
+        Kind::NotIndexed,
+    ];
+
     pub fn id(self) -> &'static str {
         match self {
             Kind::Size => "size",

@@ -8,7 +8,7 @@ use std::path::{Component, Path, PathBuf};
 use std::rc::Rc;
 
 use super::{Finding, Kind, Level, Origin};
-use crate::document::{self, Document};
+use crate::document::{self, Document, LineNumbers};
 use crate::quote;
 use crate::secrets;
 use crate::workspace::{
@@ -274,8 +274,13 @@ pub(super) fn orders(shown: &str, text: &str, instructs: bool, findings: &mut Ve
 
 /// Secrets by rule and line; the value itself goes nowhere.
 pub(super) fn secrets(shown: &str, text: &str, findings: &mut Vec<Finding>) {
-    for secret in secrets::find(text) {
-        let line = 1 + text[..secret.span.start].matches('\n').count();
+    let found = secrets::find(text);
+    if found.is_empty() {
+        return;
+    }
+    let lines = LineNumbers::of(text);
+    for secret in found {
+        let line = lines.at(secret.span.start);
         let message = format!("{shown}:{line}: looks like a secret ({})", secret.rule);
         let finding = Finding::new(Level::Critical, Kind::Secret, shown, message);
         findings.push(

@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use super::source::{Place, Reader};
 use super::{Finding, Kind, Level};
 use crate::document::content_hash;
-use crate::workspace::{DERIVED, RelPath, Role, role};
+use crate::workspace::{Role, role};
 
 /// The file's name in the folder of derived files.
 pub const FILE: &str = "audit.json";
@@ -61,9 +61,8 @@ pub(super) fn compare(
             files.insert(file.path.to_string(), content_hash(source.text()));
         }
     }
-    let path = RelPath::new(&format!("{DERIVED}/{FILE}")).expect("both parts are plain names");
-    let known = reader.workspace().read_text(&path).ok();
-    let known = known.and_then(|text| State::from_json(&text));
+    let known = reader.workspace().read_marked(FILE);
+    let known = known.and_then(|bytes| State::from_json(&String::from_utf8(bytes).ok()?));
     let new = State {
         changed: format!("{now:.0}"),
         files,

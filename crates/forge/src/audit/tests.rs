@@ -35,7 +35,10 @@ fn messages(report: &Report, kind: Kind) -> Vec<String> {
 /// Writes the state as the command does.
 fn keep(ws: &TestWorkspace, report: &Report) {
     if let Some(state) = &report.state {
-        ws.write(".memory-forge/audit.json", state.to_json());
+        let workspace = Workspace::open(ws.root()).expect("it is a folder");
+        let json = state.to_json();
+        let kept = workspace.write_marked(STATE_FILE, json.as_bytes());
+        kept.expect("the folder can be written");
     }
 }
 

@@ -18,8 +18,9 @@ pub const SECTION: &str = "Corrected facts";
 
 const OPENING: &str = "# Forgotten\n";
 const ABOUT: &str = "These statements are wrong. Texts that say them are not saved, and what a search finds of them carries the correction. `memory-forge restore --fact` lifts one, and so does deleting its line.\n\n";
-/// A fact is a statement, not a document.
-const LONGEST: usize = 500;
+/// A fact is a statement, not a document. A longer one, which a person or a
+/// clone wrote into the list, is none.
+pub(super) const LONGEST: usize = 500;
 
 /// A fact to correct.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -338,6 +339,10 @@ fn parsed(text: &str, line: usize) -> Option<Correction> {
         None => (None, rest),
     };
     let reason = rest.trim_start_matches([':', ',', ' ']).trim();
+    let is_long = |text: &str| text.chars().count() > LONGEST;
+    if is_long(fact) || instead.as_deref().is_some_and(is_long) {
+        return None;
+    }
     let said = !phrase(fact).trim().is_empty();
     said.then(|| Correction {
         fact: fact.trim().to_owned(),

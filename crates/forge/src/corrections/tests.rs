@@ -91,6 +91,44 @@ fn a_replacement_that_repeats_the_fact_can_be_said() {
     assert_eq!(it.check(both).len(), 1);
 }
 
+proptest! {
+    /// Places are judged while they are found, and as if all were known.
+    #[test]
+    fn a_fact_is_said_where_no_replacement_is_around_it(
+        fact in "(x1|y2)( (x1|y2)){0,2}",
+        before in "((x1|y2) ){0,2}",
+        after in "( (x1|y2)){0,2}",
+        text in "(x1|y2)( (x1|y2)){0,12}",
+    ) {
+        let instead = format!("{before}{fact}{after}");
+        let places = |what: &str| -> Vec<Range<usize>> {
+            let (what, text) = (phrase(what), comparable(&text));
+            let starts = (0..text.len()).filter(|at| text[*at..].starts_with(&what));
+            starts.map(|at| at..at + what.len()).collect()
+        };
+        let right = places(&instead);
+        let covered = |it: &Range<usize>| {
+            right.iter().any(|all| all.start <= it.start && it.end <= all.end)
+        };
+        let expect = places(&fact).iter().any(|it| !covered(it));
+        let found = !of(&fact, Some(&instead)).check(&text).is_empty();
+        prop_assert_eq!(found, expect, "{:?} instead of {:?} in {:?}", instead, fact, text);
+    }
+}
+
+/// A clone may bring a list of any size: "A fact is a statement, not a
+/// document".
+#[test]
+fn what_is_too_long_for_a_fact_is_none() {
+    let long = "word ".repeat(101);
+    let list = format!("# Forgotten\n\n## Corrected facts\n\n- \"{long}\"\n- \"The port is 80\"\n");
+    let files = TestWorkspace::files("//- knowledge/a.md\n# A\n");
+    files.write(LIST, &list);
+    let read = Corrections::read(&open(&files)).unwrap();
+    let facts: Vec<&str> = read.all().iter().map(|it| it.fact.as_str()).collect();
+    assert_eq!(facts, ["The port is 80"]);
+}
+
 #[test]
 fn without_a_list_nothing_is_compared() {
     let none = Corrections::default();

@@ -4,21 +4,24 @@
 use std::collections::HashSet;
 
 use super::findings::Findings;
+use super::repair::shortens;
 use super::{Diagnosis, Finding, Level};
 use crate::corrections;
-use crate::document;
+use crate::document::{self, LineNumbers};
 use crate::embed::{self, Embedder};
 use crate::index::{Entry, Index};
-use crate::knowledge::{forget, readme, refresh};
-use crate::mind::{self, HOOK_FAILURES, Mind};
+use crate::knowledge::readme::{self, Listed};
+use crate::knowledge::{forget, refresh};
+use crate::mind::{self, HOOK_FAILURES, Layout, Mind};
 use crate::recall::{self, Ask, Mode};
-use crate::routing;
+use crate::routing::manifest::Manifest;
+use crate::routing::{self, layout};
 use crate::secrets;
 use crate::teams::{self, private};
 use crate::tokens::{Tokenizer, thousands};
 use crate::workspace::git::{self, Driver, Ignored};
 use crate::workspace::{
-    Autoload, AutoloadFile, DERIVED, Error, Found, RelPath, Unfinished, Workspace,
+    Autoload, AutoloadFile, DERIVED, Error, Found, RelPath, Scan, Unfinished, Workspace, shell_word,
 };
 
 /// Runs every check. Nothing is changed.
@@ -32,17 +35,18 @@ pub fn diagnose(workspace: &Workspace) -> Diagnosis {
             .warn(format!("`{path}` {message}"), "Repair or move it")
             .at(path, None);
     }
-    documents(workspace, &scan.files, &mut out);
+    let loaded = workspace.autoload();
+    let listed = documents(workspace, &scan.files, &loaded, &mut out);
     state(workspace, &mut out);
     match open(workspace, &scan.files, &mut out) {
-        Some(index) => index_holds(workspace, &index, &mut out),
+        Some(index) => index_holds(workspace, &scan, &index, &mut out),
         None => out
             .of("search")
             .skip("Not tried, since there is no index to ask"),
     }
-    list_for_people(workspace, &mut out);
+    list_for_people(workspace, &listed, &mut out);
     tombstones(workspace, &mut out);
-    autoload(workspace, &mut out);
+    autoload(workspace, &loaded, &mut out);
     journal(workspace, &mut out);
     hooks(workspace, &mut out);
     out_of_gits_sight(workspace, &mut out);
@@ -62,8 +66,15 @@ fn settings(workspace: &Workspace, out: &mut Findings) {
     out.ok(|| "Every setting that is given is understood".to_owned());
 }
 
-/// Reads and parses every document, for what only its text can tell.
-fn documents(workspace: &Workspace, files: &[Found], out: &mut Findings) {
+/// Reads and parses every document once, for what only its text can tell, and
+/// gives what the list for people should name.
+fn documents(
+    workspace: &Workspace,
+    files: &[Found],
+    loaded: &Autoload,
+    out: &mut Findings,
+) -> Vec<Listed> {
+    let mut listed = Vec::new();
     let mut read = 0;
     let mut front_matter = 0;
     let mut found: Vec<(&'static str, Finding)> = Vec::new();
@@ -95,6 +106,9 @@ fn documents(workspace: &Workspace, files: &[Found], out: &mut Findings) {
         read += 1;
         let document = document::parse(text);
         front_matter += usize::from(document.front_matter.is_some());
+        if readme::is_listed(&file.path) {
+            listed.push(Listed::of(file.path.clone(), &document));
+        }
         if let Some(line) = document::unmerged(&document.text) {
             out.of("knowledge")
                 .problem(UNMERGED, DECIDE)
@@ -119,13 +133,14 @@ fn documents(workspace: &Workspace, files: &[Found], out: &mut Findings) {
         }
     }
     let knowledge = read;
-    for path in beside(workspace, files) {
+    for path in beside(workspace, files, loaded) {
         let Ok(text) = workspace.read_text(&path) else {
             continue;
         };
         read += 1;
+        let lines = LineNumbers::of(&text);
         for secret in secrets::find(&text) {
-            let line = 1 + text[..secret.span.start].matches('\n').count();
+            let line = lines.at(secret.span.start);
             found.push(("secrets", looks_secret(path.as_str(), secret.rule, line)));
         }
     }
@@ -143,13 +158,14 @@ fn documents(workspace: &Workspace, files: &[Found], out: &mut Findings) {
             _ => format!("All of it is valid ({word} of {knowledge} files have it)"),
         });
     }
+    listed
 }
 
 /// Where the work stands and what agents load: no documents, and yet places in
 /// which a secret may lie.
-fn beside(workspace: &Workspace, files: &[Found]) -> Vec<RelPath> {
+fn beside(workspace: &Workspace, files: &[Found], loaded: &Autoload) -> Vec<RelPath> {
     let mut all = Mind::all_files(workspace);
-    all.extend(workspace.autoload().files.into_iter().map(|it| it.path));
+    all.extend(loaded.files.iter().map(|it| it.path.clone()));
     all.sort();
     all.dedup();
     let documents: HashSet<&RelPath> = files.iter().map(|it| &it.path).collect();
@@ -174,7 +190,24 @@ const DECIDE: &str = "Decide which side holds and delete the marks";
 
 /// What the state files say is told to every session.
 fn state(workspace: &Workspace, out: &mut Findings) {
-    for (path, line) in Mind::open(workspace).unmerged() {
+    let mind = Mind::open(workspace);
+    if let (Some(message), Some(first)) = (mind.two_layouts(), mind.unused_state().first()) {
+        let next = format!(
+            "Move what still holds into `{}` and its neighbours, then delete the ignored files",
+            mind.file(mind::File::State)
+        );
+        out.of("state")
+            .warn(message, &next)
+            .at(first.as_str(), None);
+    }
+    if mind.layout() == Layout::Manifest {
+        for rivalry in layout::rivalries(workspace, Manifest::read(workspace).as_ref()) {
+            out.of("state")
+                .warn(rivalry.message(), &rivalry.advice())
+                .at(rivalry.used.as_str(), None);
+        }
+    }
+    for (path, line) in mind.unmerged() {
         out.of("state")
             .problem(UNMERGED, DECIDE)
             .at(path.as_str(), Some(line));
@@ -185,9 +218,17 @@ fn open(workspace: &Workspace, files: &[Found], out: &mut Findings) -> Option<In
     let mut out = out.of("index");
     match Index::open_existing(&workspace.derived()) {
         Ok(Some(index)) => return Some(index),
-        Ok(None) if workspace.derived().join("index.db").exists() => {
+        Ok(None)
+            if workspace
+                .derived()
+                .join("index.db")
+                .symlink_metadata()
+                .is_ok() =>
+        {
             out.problem(
-                format!("`{DERIVED}/index.db` is not an index that this version can use"),
+                format!(
+                    "`{DERIVED}/index.db` is not used: this version of the program did not make it here"
+                ),
                 "Run `memory-forge index`; it builds one from the files",
             );
         }
@@ -209,12 +250,12 @@ fn open(workspace: &Workspace, files: &[Found], out: &mut Findings) -> Option<In
 }
 
 /// Reads the index in full, compares it with the files, and asks it.
-fn index_holds(workspace: &Workspace, index: &Index, out: &mut Findings) {
+fn index_holds(workspace: &Workspace, scan: &Scan, index: &Index, out: &mut Findings) {
     let rebuild = "Run `memory-forge index --force`; the index is rebuilt from the files";
     let looked = (|| {
         let wrong = index.verify()?;
         let catalogue = index.catalogue()?;
-        let behind = refresh::behind(workspace, &routing::scan(workspace), index, &catalogue)?;
+        let behind = refresh::behind(workspace, scan, index, &catalogue)?;
         let counts = index.counts()?;
         Ok::<_, crate::index::Error>((wrong, catalogue, behind, counts))
     })();
@@ -234,10 +275,10 @@ fn index_holds(workspace: &Workspace, index: &Index, out: &mut Findings) {
     if behind > 0 {
         let now = "The next search reads them; `memory-forge index` does so now";
         findings.warn(
-            format!(
-                "{behind} {} differ from what was indexed",
-                files_word(behind)
-            ),
+            match behind {
+                1 => "1 file differs from what was indexed".to_owned(),
+                behind => format!("{behind} files differ from what was indexed"),
+            },
             now,
         );
     }
@@ -366,12 +407,11 @@ fn phrase(text: &str) -> Option<String> {
     })
 }
 
-fn list_for_people(workspace: &Workspace, out: &mut Findings) {
+fn list_for_people(workspace: &Workspace, documents: &[Listed], out: &mut Findings) {
     let mut out = out.of("readme");
-    let documents = readme::documents(workspace, &[]);
     let next = "Run `memory-forge doctor --fix`";
     match workspace.read_text(&readme::path()) {
-        Ok(text) => match readme::refreshed(Some(&text), &documents) {
+        Ok(text) => match readme::refreshed(Some(&text), documents) {
             Err(e) => {
                 out.warn(e.to_string(), "Then run `memory-forge doctor --fix`")
                     .at(readme::PATH, None);
@@ -441,12 +481,32 @@ pub(super) fn context_files(loaded: &Autoload) -> impl Iterator<Item = &Autoload
         .filter(move |file| is_context(&file.path) && !file.real.as_ref().is_some_and(is_listed))
 }
 
-fn autoload(workspace: &Workspace, out: &mut Findings) {
+/// Skills that a repair can shorten.
+pub(super) fn skill_files(loaded: &Autoload) -> impl Iterator<Item = &AutoloadFile> {
+    loaded.files.iter().filter(|file| {
+        let mut parts = file.path.components();
+        parts.any(is_client_folder)
+            && parts.any(|part| matches!(part, "skills" | "skill"))
+            && file.path.file_name() == "SKILL.md"
+    })
+}
+
+fn is_client_folder(name: &str) -> bool {
+    matches!(name, ".claude" | ".codex" | ".opencode" | ".agents")
+}
+
+/// Returns `true` for a file of a part of the project, such as a package. It is
+/// its owners' business: a repair touches it only when it is named.
+pub(super) fn is_nested(path: &RelPath) -> bool {
+    let first = path.components().next().unwrap_or_default();
+    path.parent().is_some() && !is_client_folder(first)
+}
+
+fn autoload(workspace: &Workspace, loaded: &Autoload, out: &mut Findings) {
     let mut out = out.of("autoload");
     let limits = &workspace.config().audit;
-    let loaded = workspace.autoload();
     let mut counted = 0;
-    for file in context_files(&loaded) {
+    for file in context_files(loaded) {
         let path = file.path.as_str();
         let text = match workspace.read_text(&file.path) {
             Ok(text) => text,
@@ -458,20 +518,43 @@ fn autoload(workspace: &Workspace, out: &mut Findings) {
         };
         counted += 1;
         let tokens = Tokenizer::O200k.count(&text);
-        let size = format!("{} tokens (o200k) loaded at every start", thousands(tokens));
-        let next = "Run `memory-forge doctor --fix`; it shows a diff first";
+        let when = match file.path.parent().filter(|_| is_nested(&file.path)) {
+            Some(folder) => format!("loaded by work in `{folder}/`"),
+            None => "loaded at every start".to_owned(),
+        };
+        let size = format!("{} tokens (o200k) {when}", thousands(tokens));
+        if tokens <= limits.file_warn {
+            continue;
+        }
+        let next = next_step(workspace, loaded, &file.path);
         if tokens > limits.file_critical {
             out.problem(
                 format!("{size}, above {} (CRITICAL)", limits.file_critical),
-                next,
+                &next,
             )
             .at(path, None);
-        } else if tokens > limits.file_warn {
+        } else {
             out.warn(
                 format!("{size}, above {} (WARNING)", limits.file_warn),
-                next,
+                &next,
             )
             .at(path, None);
+        }
+    }
+    for file in skill_files(loaded).filter(|file| !is_nested(&file.path)) {
+        let Ok(text) = workspace.read_text(&file.path) else {
+            continue;
+        };
+        let tokens = Tokenizer::O200k.count(&text);
+        if tokens > limits.skill_warn {
+            // A skill is read when it is used, not at every start.
+            let size = format!(
+                "{} tokens (o200k) in a skill, above {}",
+                thousands(tokens),
+                limits.skill_warn
+            );
+            out.warn(size, &next_step(workspace, loaded, &file.path))
+                .at(file.path.as_str(), None);
         }
     }
     for problem in &loaded.problems {
@@ -486,6 +569,35 @@ fn autoload(workspace: &Workspace, out: &mut Findings) {
             limits.file_warn
         ),
     });
+}
+
+/// What ends a finding about the size of a file.
+fn next_step(workspace: &Workspace, loaded: &Autoload, path: &RelPath) -> String {
+    if shortens(workspace, loaded, path) {
+        let command = fix_commands(&[path]).concat();
+        format!("Run `{command}`; it shows a diff first")
+    } else {
+        "A person has to shorten it; what it holds must stay where agents load it".to_owned()
+    }
+}
+
+/// Files of parts of the project that one command names at most.
+const MAX_NAMED: usize = 3;
+
+/// The commands that shorten these files: one for those of the project itself,
+/// which need no name, and one that names the first of the others.
+pub fn fix_commands(paths: &[&RelPath]) -> Vec<String> {
+    const FIX: &str = "memory-forge doctor --fix";
+    let mut commands = Vec::new();
+    if paths.iter().any(|path| !is_nested(path)) {
+        commands.push(FIX.to_owned());
+    }
+    let nested = paths.iter().filter(|path| is_nested(path)).take(MAX_NAMED);
+    let names: Vec<String> = nested.map(|path| shell_word(path.as_str())).collect();
+    if !names.is_empty() {
+        commands.push(format!("{FIX} {}", names.join(" ")));
+    }
+    commands
 }
 
 fn journal(workspace: &Workspace, out: &mut Findings) {

@@ -20,6 +20,7 @@ impl Findings {
     }
 
     pub(super) fn of(&mut self, check: &'static str) -> Check<'_> {
+        debug_assert!(super::CHECKS.iter().any(|(name, _)| *name == check));
         Check {
             all: self,
             check,

@@ -1,19 +1,20 @@
 //! The repair: stubs for context files that are too large, their text kept
-//! word for word below `knowledge/legacy/`, and the README's list. It proposes
-//! and never writes; what it is unsure of it leaves alone and says so.
+//! word for word below `knowledge/legacy/`; the explanations of skills that are
+//! too large, moved to `references/` beside them; and the README's list. It
+//! proposes and never writes; what it is unsure of it leaves alone and says so.
 
 use crate::document::day_of;
 use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 
-use super::checks::context_files;
+use super::checks::{context_files, is_nested, skill_files};
 use super::legacy;
-use super::stub::{STUB_TOKENS, Verdict, stub};
+use super::stub::{STUB_TOKENS, SkillParts, Verdict, split_skill, stub};
 use crate::knowledge::proposal::Proposal;
 use crate::knowledge::readme;
 use crate::tokens::{Tokenizer, thousands};
-use crate::workspace::{AutoloadFile, RelPath, Workspace};
+use crate::workspace::{Autoload, AutoloadFile, RelPath, Workspace};
 
 /// What would be done, and what would not.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -33,6 +34,13 @@ pub enum Step {
         before: usize,
         after: usize,
     },
+    /// The explanations of a skill move to `reference`.
+    Skill {
+        path: RelPath,
+        reference: RelPath,
+        before: usize,
+        after: usize,
+    },
     /// The list in `knowledge/README.md` is written.
     Readme { created: bool },
 }
@@ -44,14 +52,36 @@ pub struct LeftAlone {
     pub why: String,
 }
 
-/// Decides what to repair. Nothing is changed.
-pub fn plan(workspace: &Workspace, now: Timestamp) -> Repair {
+/// Decides what to repair: the files of the project itself, or the named ones,
+/// which may be of a part of it. Nothing is changed.
+pub fn plan(workspace: &Workspace, named: &[RelPath], now: Timestamp) -> Repair {
     let mut repair = Repair::default();
     // Two sources may share a legacy file.
     let mut kept: BTreeMap<RelPath, Kept> = BTreeMap::new();
     let loaded = workspace.autoload();
-    for file in context_files(&loaded) {
+    let is_wanted = |file: &&AutoloadFile| {
+        named.contains(&file.path) || named.is_empty() && !is_nested(&file.path)
+    };
+    for path in named {
+        let mut known = context_files(&loaded).chain(skill_files(&loaded));
+        if !known.any(|file| file.path == *path) {
+            let why = "It is no `CLAUDE.md`, `AGENTS.md` or `SKILL.md` that agents load";
+            repair.left_alone.push(LeftAlone {
+                path: path.clone(),
+                why: why.to_owned(),
+            });
+        }
+    }
+    for file in context_files(&loaded).filter(is_wanted) {
         if let Err(why) = cut_down(workspace, file, now, &mut repair, &mut kept) {
+            repair.left_alone.push(LeftAlone {
+                path: file.path.clone(),
+                why,
+            });
+        }
+    }
+    for file in skill_files(&loaded).filter(is_wanted) {
+        if let Err(why) = cut_down_skill(workspace, file, now, &mut repair) {
             repair.left_alone.push(LeftAlone {
                 path: file.path.clone(),
                 why,
@@ -63,6 +93,95 @@ pub fn plan(workspace: &Workspace, now: Timestamp) -> Repair {
     }
     list(workspace, &mut repair);
     repair
+}
+
+/// Those of these files that a repair would shorten, if it is asked to.
+pub fn shortened<'a>(workspace: &Workspace, paths: &[&'a RelPath]) -> Vec<&'a RelPath> {
+    if paths.is_empty() {
+        return Vec::new();
+    }
+    let loaded = workspace.autoload();
+    let would = |path: &&&RelPath| shortens(workspace, &loaded, path);
+    paths.iter().filter(would).copied().collect()
+}
+
+/// Whether a repair would shorten this file.
+pub(super) fn shortens(workspace: &Workspace, loaded: &Autoload, path: &RelPath) -> bool {
+    let is_meant = |file: &&AutoloadFile| file.path == *path && file.real.is_none();
+    let Ok(text) = workspace.read_text(path) else {
+        return false;
+    };
+    let limits = &workspace.config().audit;
+    if context_files(loaded).any(|file| is_meant(&file)) {
+        let legacy = legacy::path_for(path);
+        let verdict = stub(&text, path, &legacy, limits.file_warn);
+        return matches!(verdict, Verdict::Stub { .. });
+    }
+    skill_files(loaded).any(|file| is_meant(&file))
+        && split_skill(&text, REFERENCE, limits.skill_warn).is_ok()
+}
+
+/// Where the explanations of a skill go, beside it.
+const REFERENCE: &str = "references/details.md";
+
+fn cut_down_skill(
+    workspace: &Workspace,
+    file: &AutoloadFile,
+    now: Timestamp,
+    repair: &mut Repair,
+) -> Result<(), String> {
+    let path = &file.path;
+    let limit = workspace.config().audit.skill_warn;
+    let text = workspace.read_text(path).map_err(|e| e.to_string())?;
+    let before = Tokenizer::O200k.count(&text);
+    if before <= limit {
+        return Ok(());
+    }
+    refuse_link(file)?;
+    let SkillParts {
+        core,
+        tokens,
+        moved,
+    } = split_skill(&text, REFERENCE, limit).map_err(|verdict| must_stay(&verdict, limit))?;
+    let folder = path.parent().ok_or("It lies in no folder of its own")?;
+    let reference = folder.join(REFERENCE).map_err(|e| e.to_string())?;
+    let existing = workspace
+        .text_if_there(&reference)
+        .map_err(|e| e.to_string())?;
+    let after = match &existing {
+        Some(there) => legacy::keep(Some(there), path, &moved, day_of(now)),
+        None => moved,
+    };
+    repair.proposal.add(path.clone(), Some(text), core);
+    repair.proposal.add(reference.clone(), existing, after);
+    repair.steps.push(Step::Skill {
+        path: path.clone(),
+        reference,
+        before,
+        after: tokens,
+    });
+    Ok(())
+}
+
+/// Says why nothing moves.
+fn must_stay(verdict: &Verdict, limit: usize) -> String {
+    match verdict {
+        Verdict::TooMuchMustStay { tokens } => format!(
+            "What must stay (rules, imports, commands, marked lines) has {} tokens by itself, above {}",
+            thousands(*tokens),
+            thousands(limit)
+        ),
+        _ => "All of it must stay".to_owned(),
+    }
+}
+
+fn refuse_link(file: &AutoloadFile) -> Result<(), String> {
+    match &file.real {
+        Some(real) => Err(format!(
+            "It is a symlink to `{real}`, and links are never written through"
+        )),
+        None => Ok(()),
+    }
 }
 
 struct Kept {
@@ -84,21 +203,11 @@ fn cut_down(
     if before <= limit {
         return Ok(());
     }
-    if let Some(real) = &file.real {
-        return Err(format!(
-            "It is a symlink to `{real}`, and links are never written through"
-        ));
-    }
+    refuse_link(file)?;
     let legacy = legacy::path_for(path);
-    let (stub, after) = match stub(&text, &legacy, limit) {
+    let (stub, after) = match stub(&text, path, &legacy, limit) {
         Verdict::Stub { text, tokens } => (text, tokens),
-        Verdict::TooMuchMustStay { tokens } => {
-            return Err(format!(
-                "What must stay (imports, commands, marked lines) has {} tokens by itself; a stub has fewer than {STUB_TOKENS}",
-                thousands(tokens)
-            ));
-        }
-        Verdict::NothingToMove => return Err("All of it must stay".to_owned()),
+        verdict => return Err(must_stay(&verdict, limit.min(STUB_TOKENS))),
     };
     let existing = match kept.get(&legacy) {
         Some(kept) => Some(kept.after.clone()),

@@ -1,18 +1,26 @@
-//! What must stay of a file that agents load at every start: front matter,
-//! imports, commands, and what its author marked. The rest is for
-//! `knowledge/legacy/`. Lines are kept whole or dropped, never rewritten.
+//! What must stay of a file that agents load: front matter, rules, commands,
+//! imports, and what its author marked. The rest is explanation: it goes to
+//! `knowledge/legacy/`, or for a skill to `references/` beside it. Lines are
+//! kept whole or moved. Of a long paragraph the sentences stay that are rules;
+//! an import of something that a search finds becomes a path.
 
+use std::collections::BTreeMap;
 use std::ops::Range;
 
-use crate::document::{self, BlockKind, Code, Document, LinkKind};
+use crate::document::{self, BlockKind, Code, Document, Edit, LinkKind};
+use crate::knowledge::readme::sentence_end;
 use crate::tokens::Tokenizer;
 use crate::workspace::RelPath;
 
 /// A stub stays below this many tokens of `o200k`, whatever is configured.
 pub const STUB_TOKENS: usize = 500;
 
-const BEGIN: &str = "memory-forge:begin";
-const END: &str = "memory-forge:end";
+/// The lines that `setup` writes. They have a name of their own, so that
+/// `uninstall` never takes ours for them.
+const SETUP: &str = "memory-forge:begin";
+const END_SETUP: &str = "memory-forge:end";
+const BEGIN: &str = "memory-forge:stub:begin";
+const END: &str = "memory-forge:stub:end";
 const KEEP: &str = "memory-forge:keep";
 const END_KEEP: &str = "/memory-forge:keep";
 
@@ -21,43 +29,93 @@ const END_KEEP: &str = "/memory-forge:keep";
 pub enum Verdict {
     Stub {
         text: String,
+        /// Above the limit where rules and commands alone are more.
         tokens: usize,
     },
-    /// What must stay is itself too much.
-    TooMuchMustStay {
-        tokens: usize,
-    },
+    /// What must stay is itself too much, and moving the rest saves little.
+    TooMuchMustStay { tokens: usize },
     /// There is nothing that could go.
     NothingToMove,
 }
 
-/// Decides what stays of `text`, when the rest is in `legacy`.
-pub fn stub(text: &str, legacy: &RelPath, limit: usize) -> Verdict {
+/// Decides what stays of `text`, the text of `source`, when the rest is in
+/// `legacy`.
+pub fn stub(text: &str, source: &RelPath, legacy: &RelPath, limit: usize) -> Verdict {
+    let limit = STUB_TOKENS.min(limit + 1);
+    let shortened = shorten(text, limit, |stays, document| {
+        with_pointer(&with_paths(&stays.render(document), source), legacy)
+    });
+    match shortened {
+        Ok((_, text, tokens)) => Verdict::Stub { text, tokens },
+        Err(verdict) => verdict,
+    }
+}
+
+/// A skill in two parts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SkillParts {
+    /// What stays in `SKILL.md`.
+    pub core: String,
+    pub tokens: usize,
+    /// What moves, with the headings that it stood under.
+    pub moved: String,
+}
+
+/// Splits the text of a skill into what it orders and what explains it, which
+/// goes to `reference`, a path relative to the skill.
+pub fn split_skill(text: &str, reference: &str, limit: usize) -> Result<SkillParts, Verdict> {
+    let shortened = shorten(text, limit + 1, |stays, document| {
+        with_reference(&stays.render(document), reference)
+    });
+    let (stays, core, tokens) = shortened?;
     let document = document::parse(text);
-    let mut least: Option<usize> = None;
-    for extent in [Extent::WithRules, Extent::Sections, Extent::Commands] {
+    let moved = stays.inverted(&document).render(&document);
+    Ok(SkillParts {
+        core,
+        tokens,
+        moved: moved.trim_start_matches('\u{feff}').to_owned(),
+    })
+}
+
+/// Where a limit cannot be reached, a move must save this many tokens to be
+/// worth a change.
+const LEAST_SAVED: usize = 100;
+
+/// The fullest form that has fewer tokens than `limit`, else the shortest.
+fn shorten(
+    text: &str,
+    limit: usize,
+    render: impl Fn(&Stays, &Document) -> String,
+) -> Result<(Stays, String, usize), Verdict> {
+    let document = document::parse(text);
+    let mut least: Option<(Stays, String, usize)> = None;
+    for extent in [Extent::Sections, Extent::Commands] {
         let stays = Stays::of(&document, extent);
-        let text = with_pointer(&stays.render(&document), legacy);
+        let text = render(&stays, &document);
         if stays.lines.iter().all(|stays| *stays) || text.len() >= document.text.len() {
             continue;
         }
         let tokens = Tokenizer::O200k.count(&text);
-        if tokens < STUB_TOKENS.min(limit + 1) {
-            return Verdict::Stub { text, tokens };
+        if tokens < limit {
+            return Ok((stays, text, tokens));
         }
-        least = Some(least.map_or(tokens, |least| least.min(tokens)));
+        if least.as_ref().is_none_or(|(.., known)| tokens < *known) {
+            least = Some((stays, text, tokens));
+        }
     }
-    match least {
-        Some(tokens) => Verdict::TooMuchMustStay { tokens },
-        None => Verdict::NothingToMove,
+    let Some((stays, text, tokens)) = least else {
+        return Err(Verdict::NothingToMove);
+    };
+    let before = Tokenizer::O200k.count(&document.text);
+    if before.saturating_sub(tokens) < LEAST_SAVED {
+        return Err(Verdict::TooMuchMustStay { tokens });
     }
+    Ok((stays, text, tokens))
 }
 
-/// How much stays, from most to least; the first that fits is taken.
+/// How much of sections about commands stays; the first that fits is taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Extent {
-    /// Sections about commands, and the rules that their author shouts.
-    WithRules,
     Sections,
     /// Of those sections the commands alone: code, and lines with code in them.
     Commands,
@@ -66,12 +124,16 @@ enum Extent {
 /// For every line whether it stays.
 struct Stays {
     lines: Vec<bool>,
+    /// Rules out of long paragraphs, by the first line of each; they stay
+    /// without the lines around them.
+    extracts: BTreeMap<usize, String>,
 }
 
 impl Stays {
     fn of(document: &Document, extent: Extent) -> Stays {
         let mut stays = Stays {
             lines: vec![false; document.line_starts.len()],
+            extracts: BTreeMap::new(),
         };
         if let Some(front) = &document.front_matter {
             stays.keep(document, &front.span);
@@ -87,11 +149,19 @@ impl Stays {
             stays.keep_lead_in(document, code.span.start);
         }
         stays.keep_command_sections(document, extent);
-        if extent == Extent::WithRules {
-            stays.keep_rules(document);
-        }
+        stays.keep_rules(document);
         stays.complete(document);
         stays
+    }
+
+    /// Every line that does not stay, with what it needs to be understood.
+    fn inverted(&self, document: &Document) -> Stays {
+        let mut moves = Stays {
+            lines: self.lines.iter().map(|stays| !stays).collect(),
+            extracts: BTreeMap::new(),
+        };
+        moves.complete(document);
+        moves
     }
 
     fn keep(&mut self, document: &Document, span: &Range<usize>) {
@@ -124,6 +194,7 @@ impl Stays {
                     }
                 }
                 (None, Some(BEGIN)) => closing = Some(END),
+                (None, Some(SETUP)) => closing = Some(END_SETUP),
                 (None, Some(KEEP)) => closing = Some(END_KEEP),
                 (None, _) => self.lines[index] |= comment_at_end(text) == Some("keep"),
             }
@@ -150,19 +221,36 @@ impl Stays {
         }
     }
 
-    /// Paragraphs and list items with a word in capitals that forbids or
-    /// demands. They are no commands, so they stay only where there is room.
+    /// Keeps paragraphs and list items that order or forbid something, lists
+    /// of which most items do, and the line that introduces them.
     fn keep_rules(&mut self, document: &Document) {
-        let mut goes_on = false;
-        for index in 0..self.lines.len() {
-            let span = line(document, index);
-            let text = document.str(&span).trim();
-            let in_code = document.in_code(span.start);
-            let ends = text.is_empty() || in_code || span.start < document.body.start;
-            let begins = text.starts_with(['-', '*', '+', '#', '|', '>'])
-                || text.starts_with(|c: char| c.is_ascii_digit());
-            goes_on = !ends && (goes_on && !begins || is_shouted(text));
-            self.lines[index] |= goes_on;
+        let items = items(document);
+        let mut rules: Vec<bool> = items.iter().map(is_rule).collect();
+        let mut first = 0;
+        for list in items.chunk_by(|a, b| a.list == b.list) {
+            let all = &mut rules[first..first + list.len()];
+            first += list.len();
+            let ordering = all.iter().filter(|is_rule| **is_rule).count();
+            if list[0].list.is_some() && ordering * 2 > all.len() {
+                all.fill(true);
+            }
+        }
+        for at in (0..items.len()).rev() {
+            let introduces = items[at].text.ends_with(':');
+            let next = items.get(at + 1).zip(rules.get(at + 1));
+            if introduces && next.is_some_and(|(next, is_rule)| *is_rule && next.list.is_some()) {
+                rules[at] = true;
+            }
+        }
+        for (item, is_rule) in items.iter().zip(rules) {
+            let kept = &mut self.lines[item.lines.clone()];
+            match rules_in(item).filter(|_| !is_rule) {
+                _ if is_rule => kept.fill(true),
+                // A part of it stays for another reason, such as an import.
+                Some(_) if kept.contains(&true) => kept.fill(true),
+                Some(text) => drop(self.extracts.insert(item.lines.start, text)),
+                None => {}
+            }
         }
     }
 
@@ -207,9 +295,10 @@ impl Stays {
             return false;
         }
         let (first, last) = document.lines_of(span);
-        (first - 1..last).any(|index| {
-            self.lines[index] && !document.str(&line(document, index)).trim().is_empty()
-        })
+        self.extracts.range(first - 1..last).next().is_some()
+            || (first - 1..last).any(|index| {
+                self.lines[index] && !document.str(&line(document, index)).trim().is_empty()
+            })
     }
 
     /// The lines that stay, one blank line where others were.
@@ -222,6 +311,16 @@ impl Stays {
         let start = text.len();
         let mut gap = false;
         for (index, stays) in self.lines.iter().enumerate() {
+            if let Some(extract) = self.extracts.get(&index) {
+                let end = text.trim_end().len().max(start);
+                text.truncate(end);
+                if end > start {
+                    text.push_str(newline);
+                    text.push_str(newline);
+                }
+                text.push_str(extract);
+                text.push_str(newline);
+            }
             if !stays {
                 gap = true;
                 continue;
@@ -258,26 +357,32 @@ fn with_pointer(text: &str, legacy: &RelPath) -> String {
     if text.contains(&format!("`{legacy}`")) {
         return text.to_owned();
     }
-    let document = document::parse(text);
-    let newline = document.newline();
-    let taken = (0..document.line_starts.len())
-        .any(|index| comment(document.str(&line(&document, index)).trim()) == Some(BEGIN));
-    // The block between these two is also what sets a client up; there is
-    // only one of it in a file.
-    let (open, close) = if taken {
-        (KEEP, END_KEEP)
-    } else {
-        (BEGIN, END)
-    };
+    let newline = document::parse(text).newline();
     let pointer = [
-        &format!("<!-- {open} -->"),
-        "What this project knows is in `knowledge/` and is not loaded by itself.",
+        &format!("<!-- {BEGIN} -->"),
+        "What this project knows is in `knowledge/` and is not loaded automatically.",
         "Search it before you change something: `memory-forge search \"<question>\"`.",
         "Without the tool, begin with `knowledge/README.md`.",
         &format!("The former text of this file is in `{legacy}`."),
-        &format!("<!-- {close} -->"),
-    ]
-    .join(newline);
+        &format!("<!-- {END} -->"),
+    ];
+    behind_title(text, &pointer.join(newline))
+}
+
+/// Adds the line that leads from a skill to what left it. The mark at its end
+/// keeps it there the next time.
+fn with_reference(text: &str, reference: &str) -> String {
+    if text.contains(&format!("`{reference}`")) {
+        return text.to_owned();
+    }
+    let pointer =
+        format!("Explanations are in `{reference}`; read it when you need them. <!-- keep -->");
+    behind_title(text, &pointer)
+}
+
+fn behind_title(text: &str, lines: &str) -> String {
+    let document = document::parse(text);
+    let newline = document.newline();
     let title = document.sections.get(1).filter(|section| {
         section.level == 1 && document.str(&document.sections[0].own).trim().is_empty()
     });
@@ -290,7 +395,7 @@ fn with_pointer(text: &str, legacy: &RelPath) -> String {
         }
         out.push_str(newline);
     }
-    out.push_str(&pointer);
+    out.push_str(lines);
     out.push_str(newline);
     let after = after.trim_start_matches(['\n', '\r']);
     if !after.is_empty() {
@@ -298,6 +403,41 @@ fn with_pointer(text: &str, legacy: &RelPath) -> String {
         out.push_str(after);
     }
     out
+}
+
+/// Writes imports of documents in `knowledge/` as paths: the stub says to
+/// search there, so that loading them at every start is redundant.
+fn with_paths(text: &str, source: &RelPath) -> String {
+    let document = document::parse(text);
+    let mut edits = Vec::new();
+    for link in document
+        .links
+        .iter()
+        .filter(|link| link.kind == LinkKind::Import)
+    {
+        if let Some(path) = path_in_knowledge(source, &link.target) {
+            edits.push(Edit {
+                span: link.span.clone(),
+                text: format!("`{path}`"),
+            });
+        }
+    }
+    document::apply(text, edits).unwrap_or_else(|_| text.to_owned())
+}
+
+/// The document that an import in `source` means, where a search finds it.
+fn path_in_knowledge(source: &RelPath, target: &str) -> Option<RelPath> {
+    let mut parts: Vec<&str> = source.components().collect();
+    parts.pop();
+    for part in target.split('/') {
+        match part {
+            "." => {}
+            ".." => drop(parts.pop()?),
+            part => parts.push(part),
+        }
+    }
+    let path = RelPath::new(&parts.join("/")).ok()?;
+    (path.starts_with("knowledge") && path.as_str().ends_with(".md")).then_some(path)
 }
 
 fn line(document: &Document, index: usize) -> Range<usize> {
@@ -359,11 +499,184 @@ fn is_about_commands(title: &str) -> bool {
     words.len() <= MOST_WORDS && words.iter().any(|word| COMMAND_WORDS.contains(word))
 }
 
-fn is_shouted(line: &str) -> bool {
+/// A paragraph, a list item, or another run of lines that is read as one.
+struct Item {
+    lines: Range<usize>,
+    text: String,
+    /// The indentation of the list that it is an item of, and where that list
+    /// begins.
+    list: Option<(usize, usize)>,
+}
+
+/// The text of a document in items, without front matter, code and headings.
+fn items(document: &Document) -> Vec<Item> {
+    let mut items: Vec<Item> = Vec::new();
+    let mut open = false;
+    let mut lists: Vec<(usize, usize)> = Vec::new();
+    for index in 0..document.line_starts.len() {
+        let span = line(document, index);
+        let raw = document.str(&span);
+        let text = raw.trim_start_matches('\u{feff}').trim();
+        let skipped = document.in_code(span.start) || span.start < document.body.start;
+        if text.is_empty() || skipped || text.starts_with('#') {
+            open = false;
+            if !text.is_empty() {
+                lists.clear();
+            }
+            continue;
+        }
+        let indent = raw.len() - raw.trim_start().len();
+        let marker = is_list_marker(text);
+        if marker {
+            lists.retain(|(known, _)| *known <= indent);
+            if lists.last().is_none_or(|(known, _)| *known < indent) {
+                lists.push((indent, index));
+            }
+        } else if !open && indent == 0 {
+            lists.clear();
+        }
+        let begins = marker || text.starts_with(['|', '>']);
+        match items.last_mut().filter(|_| open && !begins) {
+            Some(item) => {
+                item.lines.end = index + 1;
+                item.text.push(' ');
+                item.text.push_str(text);
+            }
+            None => items.push(Item {
+                lines: index..index + 1,
+                text: text.to_owned(),
+                list: lists.last().copied().filter(|_| marker),
+            }),
+        }
+        open = true;
+    }
+    items
+}
+
+fn is_list_marker(text: &str) -> bool {
+    let digits = text.trim_start_matches(|c: char| c.is_ascii_digit());
+    text.starts_with("- ")
+        || text.starts_with("* ")
+        || text.starts_with("+ ")
+        || digits.len() < text.len() && (digits.starts_with(". ") || digits.starts_with(") "))
+}
+
+/// Words that order or forbid wherever they stand.
+const ORDERS: [&str; 13] = [
+    "always",
+    "never",
+    "must",
+    "mustn't",
+    "shall",
+    "don't",
+    "forbidden",
+    "prohibited",
+    "mandatory",
+    "do not",
+    "may not",
+    "not allowed",
+    "make sure",
+];
+
+/// Words that do so in a short item, and that explanations use too.
+const ORDERS_IN_SHORT: [&str; 8] = [
+    "only",
+    "required",
+    "requires",
+    "avoid",
+    "ensure",
+    "prefer",
+    "should",
+    "instead of",
+];
+
+/// Words that a sentence begins with that says what to do.
+const IMPERATIVES: [&str; 42] = [
+    "add", "ask", "avoid", "build", "call", "check", "commit", "create", "delete", "do",
+    "document", "ensure", "follow", "format", "give", "include", "keep", "leave", "limit", "make",
+    "name", "only", "pass", "prefer", "put", "read", "remove", "report", "return", "review", "run",
+    "set", "skip", "start", "stop", "test", "treat", "update", "use", "verify", "wait", "write",
+];
+
+/// An item with more words than this explains, and rules may stand in it.
+const MAX_SHORT_WORDS: usize = 40;
+
+/// Whether an item as a whole orders or forbids something.
+fn is_rule(item: &Item) -> bool {
+    let sentences = sentences(&item.text);
+    let ordering = sentences.iter().filter(|sentence| orders(sentence)).count();
+    if item.list.is_some() || count_words(&item.text) <= MAX_SHORT_WORDS {
+        let words = spaced(&item.text);
+        let has = |order: &&str| words.contains(&format!(" {order} "));
+        let short = count_words(&item.text) <= MAX_SHORT_WORDS;
+        return ordering > 0 || short && ORDERS_IN_SHORT.iter().any(has);
+    }
+    // What would become a heading or a list at the beginning of a line stays
+    // where it is.
+    let structural = |it: &&str| orders(it) && !begins_plainly(it);
+    ordering * 2 > sentences.len() || sentences.iter().any(structural)
+}
+
+/// Whether a sentence is still text when it begins a line.
+fn begins_plainly(sentence: &str) -> bool {
+    let first = sentence.chars().next();
+    let plain = |c: char| c.is_alphabetic() || matches!(c, '`' | '"' | '\'' | '(' | '“' | '*');
+    first.is_some_and(plain) && !is_list_marker(sentence) && !sentence.starts_with("```")
+}
+
+/// The sentences of a long paragraph that order or forbid, word for word.
+fn rules_in(item: &Item) -> Option<String> {
+    // Rows of tables and quotations are not taken apart.
+    if item.list.is_some() || item.text.starts_with(['|', '>']) {
+        return None;
+    }
+    let mut rules = sentences(&item.text);
+    rules.retain(|sentence| orders(sentence));
+    (!rules.is_empty()).then(|| rules.join(" "))
+}
+
+fn sentences(text: &str) -> Vec<&str> {
+    let mut rest = text.trim();
+    let mut found = Vec::new();
+    while !rest.is_empty() {
+        let (sentence, behind) = rest.split_at(sentence_end(rest));
+        found.push(sentence.trim());
+        rest = behind.trim_start();
+    }
+    found
+}
+
+/// Whether a sentence orders or forbids something.
+fn orders(sentence: &str) -> bool {
     let shouts =
         |word: &str| matches!(word, "NEVER" | "ALWAYS" | "MUST" | "CRITICAL" | "IMPORTANT");
-    let mut words = line.split(|c: char| !c.is_alphanumeric());
-    !line.starts_with('#') && (line.contains("DO NOT") || words.any(shouts))
+    if sentence.split(|c: char| !c.is_alphanumeric()).any(shouts) {
+        return true;
+    }
+    let words = spaced(sentence);
+    if ORDERS
+        .iter()
+        .any(|order| words.contains(&format!(" {order} ")))
+    {
+        return true;
+    }
+    let is_number = |word: &str| word.bytes().all(|b| b.is_ascii_digit());
+    let first = words.split_whitespace().find(|word| !is_number(word));
+    first.is_some_and(|word| IMPERATIVES.contains(&word))
+}
+
+/// The words in lower case with a space around each.
+fn spaced(text: &str) -> String {
+    let lower = text.to_lowercase().replace('’', "'");
+    let words: Vec<&str> = lower
+        .split(|c: char| !c.is_alphanumeric() && c != '\'')
+        .filter(|word| !word.is_empty())
+        .collect();
+    format!(" {} ", words.join(" "))
+}
+
+fn count_words(text: &str) -> usize {
+    text.split_whitespace().count()
 }
 
 /// Programs whose name at the beginning of a line tells a command.

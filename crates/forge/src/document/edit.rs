@@ -75,6 +75,10 @@ impl Document {
 
     /// The line end that most lines of the text have; LF where there is none.
     pub fn newline(&self) -> &'static str {
+        self.newline.get_or_init(|| self.count_newlines())
+    }
+
+    fn count_newlines(&self) -> &'static str {
         let (mut lf, mut crlf, mut cr) = (0, 0, 0);
         let bytes = self.text.as_bytes();
         for at in memchr::memchr2_iter(b'\n', b'\r', bytes) {

@@ -24,6 +24,26 @@ pub(super) fn starts(text: &str) -> Vec<usize> {
     starts
 }
 
+/// The lines of a text by offset, for a text of which many places are named:
+/// to count line ends before each of them would read it again every time.
+#[derive(Debug)]
+pub struct LineNumbers {
+    starts: Vec<usize>,
+}
+
+impl LineNumbers {
+    pub fn of(text: &str) -> LineNumbers {
+        LineNumbers {
+            starts: starts(text),
+        }
+    }
+
+    /// The line that holds `offset`, counted from 1.
+    pub fn at(&self, offset: usize) -> usize {
+        line_of(&self.starts, offset)
+    }
+}
+
 pub(super) fn line_of(starts: &[usize], offset: usize) -> usize {
     starts.partition_point(|start| *start <= offset).max(1)
 }

@@ -154,16 +154,30 @@ fn covering(ranges: &[Range<usize>], at: usize) -> Option<&Range<usize>> {
 }
 
 fn front_matter_links(source: &str, yaml: Range<usize>, links: &mut Vec<Link>) {
+    // What stands on the line before the link: read up to `seen`, so that a
+    // line with many links is read once.
+    let mut seen = yaml.start;
+    let (mut double, mut single, mut first) = (false, false, None);
     wiki_links(source, yaml.clone(), &[], |link| {
-        let line = memchr::memrchr(b'\n', &source.as_bytes()[yaml.start..link.span.start])
-            .map_or(yaml.start, |end| yaml.start + end + 1);
-        let before = source[line..link.span.start].trim_start();
+        for c in source[seen..link.span.start].chars() {
+            match c {
+                '\n' => (double, single, first) = (false, false, None),
+                '"' => double = true,
+                '\'' => single = true,
+                _ => {}
+            }
+            if first.is_none() && !c.is_whitespace() {
+                first = Some(c);
+            }
+        }
+        seen = link.span.start;
         // Unquoted, `[[1, 2]]` is a list in a list.
-        let list = link.target.contains(',') && !before.contains(['"', '\'']);
+        let list = link.target.contains(',') && !double && !single;
         // In double quotes two backslashes are one.
-        let backslashes = before.len() - before.trim_end_matches('\\').len();
-        let escaped = before.contains('"') && backslashes % 4 == 2;
-        if !before.starts_with('#') && !list && !escaped {
+        let before = &source.as_bytes()[yaml.start..link.span.start];
+        let backslashes = before.iter().rev().take_while(|it| **it == b'\\').count();
+        let escaped = double && backslashes % 4 == 2;
+        if first != Some('#') && !list && !escaped {
             links.push(link);
         }
     });

@@ -68,7 +68,9 @@ fn one(source: &Source, embedder: &dyn Embedder, ask: &Ask) -> Result<Answered, 
     }
     let workspace = Workspace::open(&source.path).map_err(|e| e.to_string())?;
     let mut notes = Vec::new();
-    let routing = maps::ask(&workspace, ask, &mut notes).map_err(|e| e.to_string())?;
+    let mapped = maps::ask(&workspace, ask, Some(embedder)).map_err(|e| e.to_string())?;
+    notes.extend(mapped.unread.into_iter().chain(mapped.notes));
+    let routing = mapped.answer;
     let indexed = match indexed_answer(&workspace, embedder, ask, &mut notes) {
         Ok(answer) => answer,
         Err(error) => {

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use jiff::civil::Date;
 
 use crate::document::{self, Document, Edit};
+use crate::secrets;
 use crate::workspace::{
     self, Backup, OutsideChange, OutsideFile, Workspace, change_outside, identity, lock_outside,
 };
@@ -285,11 +286,13 @@ fn checked(name: &str) -> Result<&str, Error> {
         "only letters, digits, spaces, `-`, `_` and `.` may be in it"
     } else if document::inert_line(trimmed) != trimmed || trimmed.starts_with(['-', '.']) {
         "Markdown or a shell would read it as something else"
+    } else if !secrets::find(trimmed).is_empty() {
+        "it looks as if it held a secret"
     } else {
         return Ok(trimmed);
     };
     Err(Error::Name {
-        name: name.to_owned(),
+        name: secrets::redact(name).into_owned(),
         why,
     })
 }

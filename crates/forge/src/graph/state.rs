@@ -2,6 +2,8 @@
 
 use std::collections::HashMap;
 
+use jiff::civil::Date;
+
 use super::ids::{Once, slug};
 use super::{Builder, EdgeKind, Graph, Kind, Node, Work};
 use crate::document;
@@ -67,19 +69,19 @@ impl Graph {
 }
 
 impl Builder {
-    /// The tasks of the progress file, and whom and what their fields name.
+    /// The tasks of the progress file and what the state file calls blocked,
+    /// with whom and what their fields name.
     fn tasks(&mut self, vault: &Vault, mind: &Mind<'_>) {
+        let blocked = mind.state().ok().flatten().unwrap_or_default().blocked;
         let tasks = mind.progress().ok().flatten().unwrap_or_default().tasks;
-        let tasks: Vec<(&TaskEntry, Fields)> = tasks
-            .iter()
-            .map(|task| (task, Fields::read(&task.text)))
-            .collect();
+        let items = items(&tasks, &blocked);
         let mut once = Once::default();
         let mut by_name: HashMap<String, u32> = HashMap::new();
         let mut nodes = Vec::new();
-        for (task, fields) in &tasks {
+        for item in &items {
+            let fields = &item.fields;
             let words = fields.id.clone().unwrap_or_else(|| slug(&fields.text));
-            let node = self.add(task_node(task, fields, once.give(format!("task:{words}"))));
+            let node = self.add(item.node(once.give(format!("task:{words}"))));
             // The first of two tasks with the same words is meant.
             by_name
                 .entry(fold(&fields.text).into_owned())
@@ -87,9 +89,9 @@ impl Builder {
             by_name.entry(fold(&words).into_owned()).or_insert(node);
             nodes.push(node);
         }
-        for (node, (_, fields)) in nodes.into_iter().zip(&tasks) {
-            self.links_in(vault, node, &fields.text);
-            for (key, value) in &fields.values {
+        for (node, item) in nodes.into_iter().zip(&items) {
+            self.links_in(vault, node, &item.fields.text);
+            for (key, value) in &item.fields.values {
                 let Some(kind) = naming_key(key).and_then(EdgeKind::of) else {
                     continue;
                 };
@@ -135,34 +137,73 @@ impl Builder {
     }
 }
 
-fn task_node(task: &TaskEntry, fields: &Fields, id: String) -> Node {
-    let status = match (task.done, task.bucket) {
-        (true, _) | (_, Bucket::Completed) => "done",
-        (_, Bucket::InProgress) => "in_progress",
-        (_, Bucket::Blocked) => "blocked",
-        _ => "pending",
-    };
-    // A box that is ticked says more than a word that was left behind.
-    let status = match fields.get("status") {
-        Some(said) if status != "done" => said,
-        _ => status,
-    };
-    let mut work = Work::read(|keys| {
-        let found = keys.iter().find_map(|key| fields.get(key));
-        found.map(str::to_owned)
-    });
-    work.completed = task.completed.map(|it| it.to_string()).or(work.completed);
-    Node {
-        id,
-        name: fields.text.clone(),
-        kind: Kind::Task,
-        path: None,
-        title: None,
-        type_name: Some("task".to_owned()),
-        status: Some(status.to_owned()),
-        date: task.completed.map(|date| date.to_string()),
-        work,
-        has_front_matter: false,
+/// Something to do, as the files of state have it.
+struct Item {
+    fields: Fields,
+    status: &'static str,
+    completed: Option<Date>,
+}
+
+/// Every task once. Blockers of the state file are tasks too; one that the
+/// progress file has as well is that task, and blocked unless it is done.
+fn items(tasks: &[TaskEntry], blocked: &[String]) -> Vec<Item> {
+    let mut waiting: Vec<(String, Fields)> = (blocked.iter())
+        .map(|text| Fields::read(text))
+        .map(|fields| (fold(&fields.text).into_owned(), fields))
+        .collect();
+    let mut items: Vec<Item> = Vec::new();
+    for task in tasks {
+        let fields = Fields::read(&task.text);
+        let name = fold(&fields.text).into_owned();
+        let known = waiting.len();
+        waiting.retain(|(other, _)| *other != name);
+        let status = match (task.done, task.bucket) {
+            (true, _) | (_, Bucket::Completed) => "done",
+            _ if waiting.len() < known => "blocked",
+            (_, Bucket::InProgress) => "in_progress",
+            (_, Bucket::Blocked) => "blocked",
+            _ => "pending",
+        };
+        let completed = task.completed;
+        items.push(Item {
+            fields,
+            status,
+            completed,
+        });
+    }
+    items.extend(waiting.into_iter().map(|(_, fields)| Item {
+        fields,
+        status: "blocked",
+        completed: None,
+    }));
+    items
+}
+
+impl Item {
+    fn node(&self, id: String) -> Node {
+        let fields = &self.fields;
+        // A box that is ticked says more than a word that was left behind.
+        let status = match fields.get("status") {
+            Some(said) if self.status != "done" => said,
+            _ => self.status,
+        };
+        let mut work = Work::read(|keys| {
+            let found = keys.iter().find_map(|key| fields.get(key));
+            found.map(str::to_owned)
+        });
+        work.completed = self.completed.map(|it| it.to_string()).or(work.completed);
+        Node {
+            id,
+            name: fields.text.clone(),
+            kind: Kind::Task,
+            path: None,
+            title: None,
+            type_name: Some("task".to_owned()),
+            status: Some(status.to_owned()),
+            date: self.completed.map(|date| date.to_string()),
+            work,
+            has_front_matter: false,
+        }
     }
 }
 

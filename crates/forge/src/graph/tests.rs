@@ -78,7 +78,7 @@ fn w15_notes_of_one_name_are_told_apart() {
         typed(&graph),
         ["a/x blocks -> b/x", "b/x blocked-by -> a/x"]
     );
-    let text = render_markdown(&graph);
+    let text = render_file(&graph);
     assert!(
         text.contains("### [[a/x]]\n- `blocks` → [[b/x]]\n"),
         "{text}"
@@ -124,7 +124,7 @@ fn the_graph_file_is_the_interchange_format() {
 - `people` → [[Bob]]
 - `supersedes` → [[d0]]
 ";
-    assert_eq!(render_markdown(&graph), expect);
+    assert_eq!(render_file(&graph), expect);
 }
 
 #[test]

@@ -1,14 +1,18 @@
 //! A file of JSON lines, one at a time, however long the file or a line is.
 //! A line that cannot be used is a reason with its number, never an error.
 
-use std::fs::File;
 use std::io::{self, BufRead, BufReader};
 use std::path::Path;
 
 use serde_json::Value;
 
+use crate::workspace::regular::{self, Links, Unreadable};
+
 /// A longer line is passed over; pictures make lines long, words do not.
 pub(super) const MOST_LINE: usize = 16 << 20;
+
+/// A longer file is no conversation; reading it would take minutes.
+const MAX_BYTES: u64 = 1 << 30;
 
 /// Bad lines that are named; the rest is counted.
 const MOST_BAD: usize = 20;
@@ -36,10 +40,11 @@ pub(super) fn objects(
     path: &Path,
     mut each: impl FnMut(usize, &Value) -> bool,
 ) -> io::Result<Read> {
-    let file = File::open(path)?;
-    // A pipe or a device would be waited for without end.
-    if !file.metadata()?.is_file() {
-        return Err(io::Error::other("it is not a regular file"));
+    let file = regular::open(path, Links::Follow)?;
+    let size = file.metadata()?.len();
+    if size > MAX_BYTES {
+        let limit = MAX_BYTES;
+        return Err(Unreadable::TooLarge { size, limit }.into());
     }
     read(BufReader::with_capacity(1 << 18, file), &mut each)
 }

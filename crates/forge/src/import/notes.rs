@@ -8,6 +8,7 @@ use super::admit::{Tally, admit};
 use super::land::{Incoming, Landing, PROVENANCE};
 use super::{Error, Options, Report, modified, name_from};
 use crate::document::{self, Document, day_of};
+use crate::workspace::regular::{self, Links, Unreadable};
 use crate::workspace::{RelPath, Workspace};
 
 /// A note of some folder.
@@ -109,41 +110,17 @@ pub(super) fn place(
 pub(super) fn read(workspace: &Workspace, file: &Path, report: &mut Report) -> Option<String> {
     let shown = file.display().to_string();
     let limit = workspace.config().index.max_file_bytes;
-    match std::fs::metadata(file) {
-        Ok(meta) if !meta.is_file() => {
-            report.skip(shown, "it is not a regular file");
-            return None;
+    let why = match regular::read_text(file, Links::Follow, limit) {
+        Ok(text) if !text.trim().is_empty() => return Some(text),
+        Ok(_) => "it is empty".to_owned(),
+        Err(Unreadable::TooLarge { size, .. }) => {
+            format!("it has {size} bytes, more than `index.max_file_bytes` allows")
         }
-        Ok(meta) if meta.len() > limit => {
-            let why = format!(
-                "it has {} bytes, more than `index.max_file_bytes` allows",
-                meta.len()
-            );
-            report.skip(shown, why);
-            return None;
-        }
-        _ => {}
-    }
-    let bytes = match std::fs::read(file) {
-        Ok(bytes) => bytes,
-        Err(error) => {
-            report.skip(shown, format!("could not read it: {error}"));
-            return None;
-        }
+        Err(Unreadable::Io(error)) => format!("could not read it: {error}"),
+        Err(other) => other.to_string(),
     };
-    match String::from_utf8(bytes) {
-        Ok(text) if text.trim().is_empty() => {
-            report.skip(shown, "it is empty");
-            None
-        }
-        Ok(text) => Some(text),
-        Err(error) => {
-            let good = &error.as_bytes()[..error.utf8_error().valid_up_to()];
-            let line = 1 + memchr::memchr_iter(b'\n', good).count();
-            report.skip(shown, format!("line {line} is not UTF-8"));
-            None
-        }
-    }
+    report.skip(shown, why);
+    None
 }
 
 /// Names from outside become names by our rules.

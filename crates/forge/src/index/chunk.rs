@@ -4,8 +4,12 @@
 
 use std::ops::Range;
 
-use crate::document::{BlockKind, Document};
+use crate::document::{BlockKind, Document, MAX_NAME_BYTES, NAME_CUT, short_name};
 use crate::tokens;
+
+/// Raised whenever [`chunks`] cuts the same document in another way, so that
+/// indexes from before are filled again. A test notices when it should be.
+pub const PASSAGES: u32 = 1;
 
 /// A passage: what search finds, ranks and returns.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -18,6 +22,25 @@ pub struct Chunk {
     /// By [`tokens::estimate`].
     pub tokens: usize,
 }
+
+/// Cuts headings to [`MAX_NAME_BYTES`] together, since they are stored with each
+/// passage. The innermost is kept longest: it says most about its passage. A
+/// heading is still found whole, as part of the text.
+pub fn limit_headings(headings: &mut [String]) {
+    let mut left = MAX_NAME_BYTES;
+    for heading in headings.iter_mut().rev() {
+        if heading.len() > left {
+            let room = left.saturating_sub(NAME_CUT.len());
+            heading.truncate(heading.floor_char_boundary(room));
+            heading.push_str(NAME_CUT);
+        }
+        left = left.saturating_sub(heading.len());
+    }
+}
+
+/// Bytes that a passage may have for each of its estimated tokens: an endless
+/// word counts as one.
+const MAX_TOKEN_BYTES: usize = 64;
 
 /// How large passages become, in estimated tokens.
 #[derive(Debug, Clone, Copy)]
@@ -49,6 +72,10 @@ pub fn chunks(document: &Document, sizes: Sizes) -> Vec<Chunk> {
         .as_ref()
         .map_or(document.body.start, |f| f.span.start);
     let whole = start..document.text.len();
+    // Front matter alone answers nothing.
+    if document.front_matter.is_some() && document.str(&document.body).trim().is_empty() {
+        return Vec::new();
+    }
     if cutter.fits(&whole) {
         // What begins with its own heading stands under it.
         let preamble = document.str(&document.sections[0].own);
@@ -56,11 +83,11 @@ pub fn chunks(document: &Document, sizes: Sizes) -> Vec<Chunk> {
         cutter.push(headed as usize, whole);
         return cutter.chunks;
     }
-    cutter.front_matter();
     let mut section = 0;
     while section < document.sections.len() {
         section = cutter.section(section);
     }
+    cutter.front_matter();
     cutter.chunks
 }
 
@@ -87,13 +114,46 @@ impl Cutter<'_> {
         at + 1
     }
 
-    /// The front matter of a long document is a passage of its own, so that a
-    /// word that stands only there is still found.
+    /// Adds the front matter, so that a word that is only there is still
+    /// found: to the first passage, or where it is too long for that, in parts
+    /// that are each followed by how the text begins. A passage that is
+    /// nothing but front matter would answer nothing.
     fn front_matter(&mut self) {
-        if let Some(front) = &self.document.front_matter {
-            let span = front.span.clone();
-            self.pack_lines(0, span);
+        let max_bytes = self.max_bytes();
+        let (Some(front), Some(first)) = (&self.document.front_matter, self.chunks.first_mut())
+        else {
+            return;
+        };
+        let joined = format!(
+            "{}\n\n{}",
+            self.document.str(&front.span).trim(),
+            first.text
+        );
+        let size = tokens::estimate(&joined);
+        if size <= self.sizes.most && joined.len() <= max_bytes {
+            first.lines.0 = self.document.line_of(front.span.start);
+            (first.text, first.tokens) = (joined, size);
+            return;
         }
+        let headings = first.headings.clone();
+        let beginning = boundary(&first.text, 0, first.text.len(), self.sizes.most / 2);
+        let beginning = first.text[..beginning].trim_end().to_owned();
+        let cost = tokens::estimate(&beginning) + 1;
+        let mut parts = Vec::new();
+        for part in self.parts(front.span.clone(), cost) {
+            let text = self.document.str(&part).trim();
+            if text.is_empty() {
+                continue;
+            }
+            let text = format!("{text}\n\n{beginning}");
+            parts.push(Chunk {
+                headings: headings.clone(),
+                lines: self.document.lines_of(&part),
+                tokens: tokens::estimate(&text),
+                text,
+            });
+        }
+        self.chunks.splice(0..0, parts);
     }
 
     /// Packs the blocks of a range greedily up to the size aimed at.
@@ -107,7 +167,8 @@ impl Cutter<'_> {
         {
             let span = block.span.start.max(range.start)..block.span.end.min(range.end);
             let size = tokens::estimate(&self.document.text[span.clone()]);
-            if let Some((open, total)) = &mut pending {
+            let is_whole = size <= self.sizes.most && span.len() <= self.max_bytes();
+            if let Some((open, total)) = pending.as_mut().filter(|_| is_whole) {
                 // A heading alone is no passage: what follows belongs to it.
                 let heading_only = self.document.sections[section].heading == *open;
                 if *total + size <= self.sizes.aim
@@ -121,7 +182,7 @@ impl Cutter<'_> {
             if let Some((open, _)) = pending.take() {
                 self.push(section, open);
             }
-            if size <= self.sizes.most {
+            if is_whole {
                 pending = Some((span, size));
             } else {
                 match block.kind {
@@ -159,7 +220,7 @@ impl Cutter<'_> {
         let header = opening.trim_end().to_owned() + "\n";
         // Of the closing fence only what is longer than usual.
         let cost = tokens::estimate(&header) + tokens::estimate(&fence[3..]);
-        if cost * 2 > self.sizes.most {
+        if cost * 2 > self.sizes.most || header.len() + fence.len() > self.repeated_bytes() {
             return self.pack_lines(section, span);
         }
         for part in self.parts(inside, cost) {
@@ -187,7 +248,8 @@ impl Cutter<'_> {
         let header = &text[..header_end];
         let rows = span.start + header_end..span.end;
         let cost = tokens::estimate(header);
-        if cost * 2 > self.sizes.most || rows.is_empty() {
+        let too_long = cost * 2 > self.sizes.most || header.len() > self.repeated_bytes();
+        if too_long || rows.is_empty() {
             return self.pack_lines(section, span);
         }
         for part in self.parts(rows, cost) {
@@ -220,7 +282,7 @@ impl Cutter<'_> {
             let span = at..at + line.len();
             at = span.end;
             let size = tokens::estimate(line);
-            if size <= most {
+            if size <= most && line.len() <= most * MAX_TOKEN_BYTES {
                 add(span, size);
             } else {
                 for piece in pieces_of_line(text, span, most) {
@@ -232,10 +294,20 @@ impl Cutter<'_> {
         parts.into_iter().map(|(range, _)| range).collect()
     }
 
+    /// The most bytes of a block that stays in one piece.
+    fn max_bytes(&self) -> usize {
+        self.sizes.most * MAX_TOKEN_BYTES
+    }
+
+    /// The most bytes of opening lines that are repeated in each part.
+    fn repeated_bytes(&self) -> usize {
+        self.sizes.most * 8
+    }
+
     fn fits(&self, span: &Range<usize>) -> bool {
         // An estimated token never spans more than a word, so a long text is
         // known not to fit without counting it.
-        span.len() <= self.sizes.aim * 64
+        span.len() <= self.sizes.aim * MAX_TOKEN_BYTES
             && tokens::estimate(&self.document.text[span.clone()]) <= self.sizes.aim
     }
 
@@ -254,13 +326,11 @@ impl Cutter<'_> {
         let source = &self.document.text[span.clone()];
         let start = span.start + (source.len() - source.trim_start().len());
         let end = span.start + source.trim_end().len();
+        let path = self.document.heading_path(section).into_iter();
+        let mut headings: Vec<String> = path.map(short_name).collect();
+        limit_headings(&mut headings);
         self.chunks.push(Chunk {
-            headings: self
-                .document
-                .heading_path(section)
-                .into_iter()
-                .map(str::to_owned)
-                .collect(),
+            headings,
             lines: self.document.lines_of(&(start..end.max(start))),
             tokens: tokens::estimate(&text),
             text,

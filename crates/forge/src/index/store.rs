@@ -6,18 +6,22 @@ use std::cell::RefCell;
 use std::path::{Path, PathBuf};
 
 use rusqlite::config::DbConfig;
+use rusqlite::limits::Limit;
 use rusqlite::{Connection, OpenFlags, OptionalExtension, params};
 
+use super::mark::{self, Origin, beside, workspace_of};
 use super::sync::embedding_text;
 use super::vectors::Kept;
 use super::{Entry, Error, Kind, Stamp, Standing};
 use crate::fault::{self, Op};
+use crate::regular::{self, Links};
+use crate::trust;
 
 /// "MFrg": marks an SQLite file as ours.
 const APPLICATION: i32 = 0x4d46_7267;
 /// Raised whenever the tables or the meaning of their content change; an index
 /// of another version is rebuilt, never converted.
-const VERSION: i32 = 1;
+const VERSION: i32 = 2;
 
 /// What stands for [`VERSION`] in a process that plays another version of the
 /// program; 0 means itself.
@@ -39,28 +43,30 @@ fn version() -> i32 {
     VERSION
 }
 
+/// The statements as SQLite keeps them, so that an opened file can be compared
+/// with them word for word.
 const SCHEMA: &str = "
-create table meta(key text primary key, value) without rowid;
-create table file(
+CREATE TABLE meta(key text primary key, value) without rowid;
+CREATE TABLE file(
     id integer primary key, path text not null unique,
     size integer not null, mtime_ns integer not null, recorded_ns integer not null,
     hash text not null, scope text not null, kind integer not null,
     title text not null, date text, importance integer not null,
     deprecated integer not null, superseded_by text, supersedes text not null,
     tokens integer not null, problem text);
-create table chunk(
+CREATE TABLE chunk(
     id integer primary key, file integer not null, ordinal integer not null,
     first_line integer not null, last_line integer not null,
     headings text not null, tokens integer not null,
     hash blob not null, embedded integer not null, text text not null);
-create index chunk_of_file on chunk(file);
-create index chunk_by_hash on chunk(hash);
-create index chunk_to_embed on chunk(id) where embedded = 0;
-create table segment(id integer primary key, chunks integer not null);
-create table post(segment integer, term text, list blob not null, primary key(segment, term)) without rowid;
-create table slot(page integer primary key, data blob not null);
-create table vector(page integer primary key, data blob not null);
-create table usage(path text primary key, last text not null, count integer not null) without rowid;
+CREATE INDEX chunk_of_file on chunk(file);
+CREATE INDEX chunk_by_hash on chunk(hash);
+CREATE INDEX chunk_to_embed on chunk(id) where embedded = 0;
+CREATE TABLE segment(id integer primary key, chunks integer not null);
+CREATE TABLE post(segment integer, term text, list blob not null, primary key(segment, term)) without rowid;
+CREATE TABLE slot(page integer primary key, data blob not null);
+CREATE TABLE vector(page integer primary key, data blob not null);
+CREATE TABLE usage(path text primary key, last text not null, count integer not null) without rowid;
 ";
 
 /// The open index.
@@ -88,7 +94,8 @@ impl Witness {
         let file = {
             use std::os::unix::fs::MetadataExt;
             // A file that is gone is not the one that was opened.
-            path.metadata().map_or((0, 0), |it| (it.dev(), it.ino()))
+            path.symlink_metadata()
+                .map_or((0, 0), |it| (it.dev(), it.ino()))
         };
         #[cfg(not(unix))]
         let file = (0, u64::from(path.is_file()));
@@ -138,11 +145,11 @@ impl Index {
     pub fn open(directory: &Path) -> Result<Opened, Error> {
         let path = directory.join("index.db");
         match state(&path)? {
-            State::Ours => match Index::sound(&path) {
+            State::Ours(made) => match Index::sound(&path, &made) {
                 Ok(index) => Ok(Opened { index, note: None }),
                 // Its header is in order, and what follows is not.
                 Err(Error::Damaged { why, .. }) => Ok(Opened {
-                    index: Index::replace(&path)?,
+                    index: Index::create(&path)?,
                     note: Some(Note::Rebuilt(why)),
                 }),
                 Err(other) => Err(other),
@@ -154,12 +161,12 @@ impl Index {
             State::Newer(newer) => {
                 let path = directory.join(format!("index.v{}.db", version()));
                 let index = match state(&path)? {
-                    State::Ours => match Index::sound(&path) {
-                        Err(e) if e.is_damage() => Index::replace(&path)?,
+                    State::Ours(made) => match Index::sound(&path, &made) {
+                        Err(e) if e.is_damage() => Index::create(&path)?,
                         other => other?,
                     },
                     State::Absent => Index::create(&path)?,
-                    _ => Index::replace(&path)?,
+                    _ => Index::create(&path)?,
                 };
                 Ok(Opened {
                     index,
@@ -167,7 +174,7 @@ impl Index {
                 })
             }
             State::Other(why) => Ok(Opened {
-                index: Index::replace(&path)?,
+                index: Index::create(&path)?,
                 note: Some(Note::Rebuilt(why)),
             }),
         }
@@ -176,13 +183,18 @@ impl Index {
     /// Opens the index only if it is there and ours; needs no lock.
     pub fn open_existing(directory: &Path) -> Result<Option<Index>, Error> {
         let path = directory.join("index.db");
-        let path = match state(&path)? {
-            State::Ours => path,
-            State::Newer(_) => directory.join(format!("index.v{}.db", version())),
-            _ => return Ok(None),
+        let (path, state) = match state(&path)? {
+            State::Newer(_) => {
+                let path = directory.join(format!("index.v{}.db", version()));
+                let state = state(&path)?;
+                (path, state)
+            }
+            state => (path, state),
         };
-        match state(&path)? {
-            State::Ours => Index::sound(&path).map(Some),
+        match state {
+            // Opening makes the log again, and the mark with it: that takes the
+            // lock.
+            State::Ours(made) if !made.log_is_missing => Index::sound(&path, &made).map(Some),
             _ => Ok(None),
         }
     }
@@ -191,31 +203,31 @@ impl Index {
     /// without the right to change it.
     pub fn open_read_only(directory: &Path) -> Result<Option<Index>, Error> {
         let path = directory.join("index.db");
-        if !matches!(state(&path)?, State::Ours) {
+        let State::Ours(made) = state(&path)? else {
+            return Ok(None);
+        };
+        if made.log_is_missing {
             return Ok(None);
         }
-        let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        let open = || -> rusqlite::Result<Connection> {
-            let db = Connection::open_with_flags(&path, flags)?;
-            db.busy_timeout(BUSY)?;
-            db.execute_batch("pragma query_only = on; pragma temp_store = memory;")?;
-            Ok(db)
-        };
-        let db = open().map_err(|e| sqlite(&path, e))?;
-        Ok(Some(Index {
+        let db = hardened(&path, OpenFlags::SQLITE_OPEN_READ_ONLY)?;
+        db.execute_batch("pragma query_only = on; pragma temp_store = memory;")
+            .map_err(|e| sqlite(&path, e))?;
+        let index = Index {
             db,
             path,
             kept: RefCell::default(),
             opened: Witness::default(),
             sealed: RefCell::default(),
-        }))
+        };
+        index.refuse_other_content(&made.token)?;
+        Ok(Some(index))
     }
 
     /// Throws a damaged index away and begins anew. The caller holds the lock.
     pub fn rebuild(self) -> Result<Index, Error> {
         let path = self.path.clone();
         drop(self.db);
-        Index::replace(&path)
+        Index::create(&path)
     }
 
     /// An index that lives as long as the process.
@@ -468,15 +480,12 @@ impl Index {
         }
     }
 
-    fn connect(path: &Path) -> Result<Index, Error> {
-        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
-            | OpenFlags::SQLITE_OPEN_CREATE
-            | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        let open = || -> rusqlite::Result<Connection> {
-            let db = Connection::open_with_flags(path, flags)?;
-            db.busy_timeout(BUSY)?;
+    fn connect(path: &Path, create: OpenFlags) -> Result<Index, Error> {
+        let db = hardened(path, OpenFlags::SQLITE_OPEN_READ_WRITE | create)?;
+        let prepare = || -> rusqlite::Result<Witness> {
             // The last process to close would otherwise merge the log each time,
-            // and a search would wait for the disk.
+            // and a search would wait for the disk. It would also remove the
+            // log, for which the mark vouches.
             db.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
             db.execute_batch(
                 "pragma synchronous = normal; pragma wal_autocheckpoint = 512;
@@ -485,10 +494,9 @@ impl Index {
             // A server asks often, and pages that it has need no reading; this
             // is the most that is kept, in KiB.
             db.execute_batch("pragma cache_size = -32768;")?;
-            Ok(db)
+            Witness::of(&db, path)
         };
-        let opened = open().and_then(|db| Ok((Witness::of(&db, path)?, db)));
-        let (opened, db) = opened.map_err(|e| sqlite(path, e))?;
+        let opened = prepare().map_err(|e| sqlite(path, e))?;
         Ok(Index {
             db,
             path: path.to_owned(),
@@ -498,14 +506,19 @@ impl Index {
         })
     }
 
-    /// As [`Index::connect`], for a file that may not be as we left it: then
-    /// all of it is compared once. SQLite notices pages that make no sense, and
-    /// not those that lost what they said.
-    fn sound(path: &Path) -> Result<Index, Error> {
-        let index = Index::connect(path)?;
+    /// Opens a file that has a valid mark. It may still not be as we left it:
+    /// then all of it is compared once. SQLite notices pages that make no sense,
+    /// and not those that lost what they said.
+    fn sound(path: &Path, made: &Made) -> Result<Index, Error> {
+        let index = Index::connect(path, OpenFlags::empty())?;
+        index.refuse_other_content(&made.token)?;
+        if made.log_is_missing {
+            // The statement above has made the log again.
+            index.mark(&made.token)?;
+        }
         let now = stamp(path);
-        let sealed = std::fs::read_to_string(seal_of(path)).ok();
-        if now.is_none() || sealed != now {
+        let sealed = regular::read(&beside(path, SEAL), Links::Refuse, MAX_SEAL_BYTES).ok();
+        if now.is_none() || sealed.as_deref() != now.as_deref().map(str::as_bytes) {
             // Others may write meanwhile; the parts must be of one moment.
             let moment = index.snapshot()?;
             let wrong = index.verify()?.into_iter().next();
@@ -520,6 +533,36 @@ impl Index {
         Ok(index)
     }
 
+    /// Fails unless the content is what this program put into the file: its
+    /// tables word for word, and the token that the mark names.
+    fn refuse_other_content(&self, token: &str) -> Result<(), Error> {
+        let tables = self.read(|db| {
+            let mut statement =
+                db.prepare("select sql from sqlite_schema where sql is not null order by rowid")?;
+            let rows = statement.query_map([], |row| row.get::<_, String>(0))?;
+            rows.collect::<rusqlite::Result<Vec<String>>>()
+        })?;
+        let expected = SCHEMA.split(';').map(str::trim).filter(|it| !it.is_empty());
+        if !tables.iter().map(String::as_str).eq(expected) {
+            return Err(self.damaged("its tables are not those of an index"));
+        }
+        if self.note(TOKEN)?.as_deref() != Some(token) {
+            return Err(self.damaged("its content was not made by you on this machine"));
+        }
+        Ok(())
+    }
+
+    /// Marks the files as made here.
+    fn mark(&self, token: &str) -> Result<(), Error> {
+        mark::write(&self.path, token).map_err(|failure| match failure {
+            mark::Failure::Key(no_key) => Error::NoKey(no_key),
+            mark::Failure::Io(source) => Error::Io {
+                path: beside(&self.path, ".mark"),
+                source,
+            },
+        })
+    }
+
     /// Notes size and time of the file, where a commit has moved pages into
     /// it. Without the note it is only looked at more closely next time.
     pub(super) fn seal(&self) {
@@ -529,7 +572,7 @@ impl Index {
         let now = stamp(&self.path);
         if let Some(text) = &now
             && *self.sealed.borrow() != now
-            && std::fs::write(seal_of(&self.path), text).is_ok()
+            && mark::replace(&beside(&self.path, SEAL), text.as_bytes()).is_ok()
         {
             self.sealed.replace(now);
         }
@@ -542,9 +585,17 @@ impl Index {
             || Witness::of(&self.db, &self.path).is_ok_and(|now| now == self.opened)
     }
 
+    /// Makes a new index. Whatever stands in its place goes first, also files
+    /// that SQLite would take for a part of it.
     fn create(path: &Path) -> Result<Index, Error> {
-        let index = Index::connect(path)?;
+        // Without a key nothing is made that could not be used again.
+        trust::ensure_key(workspace_of(path)).map_err(Error::NoKey)?;
+        let token = trust::random_token().map_err(Error::NoKey)?;
+        remove_database(path)?;
+        let index = Index::connect(path, OpenFlags::SQLITE_OPEN_CREATE)?;
         index.prepare()?;
+        index.set_note(TOKEN, &token)?;
+        index.mark(&token)?;
         index.seal();
         Ok(index)
     }
@@ -569,11 +620,6 @@ impl Index {
             db.query_row("pragma journal_mode = wal", [], |_| Ok(()))
         })
     }
-
-    fn replace(path: &Path) -> Result<Index, Error> {
-        remove_database(path)?;
-        Index::create(path)
-    }
 }
 
 /// How often a file was of use.
@@ -587,27 +633,74 @@ pub struct Usage {
 
 const BUSY: std::time::Duration = std::time::Duration::from_secs(5);
 
+/// The name of the file beside an index that says how it was left.
+const SEAL: &str = ".seal";
+
+/// Two numbers of at most 20 digits.
+const MAX_SEAL_BYTES: u64 = 64;
+
+/// The key under which the database keeps the token that its mark names.
+const TOKEN: &str = "token";
+
+/// No value that we store comes near this size. SQLite refuses longer ones
+/// before it makes room for them.
+const MAX_VALUE_BYTES: i32 = 64 << 20;
+
 enum State {
     Absent,
-    Ours,
+    Ours(Made),
     Newer(i32),
     Other(String),
 }
 
-/// What stands at the path, read from the file's own header so that a foreign
-/// or damaged file is never opened as a database of ours.
+/// What the mark of an index says of it.
+struct Made {
+    token: String,
+    log_is_missing: bool,
+}
+
+/// Opens a database without trust in what it holds: no links are followed, and
+/// nothing in it can run.
+fn hardened(path: &Path, flags: OpenFlags) -> Result<Connection, Error> {
+    let flags = flags | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_NOFOLLOW;
+    let open = || -> rusqlite::Result<Connection> {
+        let db = Connection::open_with_flags(path, flags)?;
+        db.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
+        db.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;
+        db.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_TRIGGER, false)?;
+        db.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_VIEW, false)?;
+        db.set_limit(Limit::SQLITE_LIMIT_LENGTH, MAX_VALUE_BYTES)?;
+        db.set_limit(Limit::SQLITE_LIMIT_ATTACHED, 0)?;
+        db.busy_timeout(BUSY)?;
+        Ok(db)
+    };
+    open().map_err(|e| sqlite(path, e))
+}
+
+/// Returns what stands at the path, from its mark and the file's own header, so
+/// that a foreign or damaged file is never opened as a database of ours.
 fn state(path: &Path) -> Result<State, Error> {
     use std::io::Read;
+    let io = |source| Error::Io {
+        path: path.to_owned(),
+        source,
+    };
+    let made = match mark::origin(path).map_err(io)? {
+        Origin::Absent => return Ok(State::Absent),
+        Origin::Foreign(why) => return Ok(State::Other(why.to_owned())),
+        Origin::Ours {
+            token,
+            log_is_missing,
+        } => Made {
+            token,
+            log_is_missing,
+        },
+    };
     let mut header = [0u8; 100];
-    let mut file = match std::fs::File::open(path) {
+    let mut file = match regular::open(path, Links::Refuse) {
         Ok(file) => file,
-        Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(State::Absent),
-        Err(source) => {
-            return Err(Error::Io {
-                path: path.to_owned(),
-                source,
-            });
-        }
+        Err(e) if e.is_not_found() => return Ok(State::Absent),
+        Err(e) => return Err(io(e.into())),
     };
     match file.read_exact(&mut header) {
         Ok(()) => {}
@@ -615,12 +708,7 @@ fn state(path: &Path) -> Result<State, Error> {
             // A process that died between creating the file and its first page.
             return Ok(State::Other("it was empty or cut short".into()));
         }
-        Err(source) => {
-            return Err(Error::Io {
-                path: path.to_owned(),
-                source,
-            });
-        }
+        Err(source) => return Err(io(source)),
     }
     if &header[..16] != b"SQLite format 3\0" {
         return Ok(State::Other("it was not a database".into()));
@@ -631,47 +719,40 @@ fn state(path: &Path) -> Result<State, Error> {
     // With other numbers here SQLite takes the file for one of a later version,
     // which it may not write, or for text in another encoding.
     let as_written = matches!((header[18], header[19]), (1 | 2, 1 | 2)) && word(56) == 1;
-    let (made, application) = (word(60), word(68));
+    let (format, application) = (word(60), word(68));
     if application == APPLICATION && !as_written {
         return Ok(State::Other("its header was damaged".into()));
     }
-    Ok(match (application, made) {
-        (APPLICATION, v) if v == version() => State::Ours,
+    Ok(match (application, format) {
+        (APPLICATION, v) if v == version() => State::Ours(made),
         (APPLICATION, v) if v > version() => State::Newer(v),
         (APPLICATION, v) => State::Other(format!("it was of the older version {v}")),
         _ => State::Other("it belonged to another tool".into()),
     })
 }
 
+/// Removes an index with everything that SQLite takes for a part of it. A
+/// folder in such a place is somebody's, and is moved aside.
 fn remove_database(path: &Path) -> Result<(), Error> {
-    for suffix in [".seal", "", "-wal", "-shm", "-journal"] {
-        let mut name = path.as_os_str().to_owned();
-        name.push(suffix);
-        let remove = fault::step(Op::Remove, path, path);
-        match remove.and_then(|()| std::fs::remove_file(&name)) {
+    for suffix in [".mark", SEAL, "", "-wal", "-shm", "-journal"] {
+        let name = beside(path, suffix);
+        let step = fault::step(Op::Remove, path, path);
+        let remove = step.and_then(|()| match name.symlink_metadata() {
+            Ok(meta) if meta.is_dir() => trust::set_aside(&name),
+            _ => std::fs::remove_file(&name),
+        });
+        match remove {
             Ok(()) => {}
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => {}
-            Err(source) => {
-                return Err(Error::Io {
-                    path: name.into(),
-                    source,
-                });
-            }
+            Err(source) => return Err(Error::Io { path: name, source }),
         }
     }
     Ok(())
 }
 
-/// The file beside an index that says how it was left.
-fn seal_of(path: &Path) -> PathBuf {
-    let mut name = path.as_os_str().to_owned();
-    name.push(".seal");
-    name.into()
-}
-
 /// Size and time of a file, as a line of text.
 fn stamp(path: &Path) -> Option<String> {
-    let meta = path.metadata().ok()?;
+    let meta = path.symlink_metadata().ok()?;
     let since = meta.modified().ok()?.duration_since(std::time::UNIX_EPOCH);
     Some(format!("{} {}\n", meta.len(), since.ok()?.as_nanos()))
 }

@@ -3,7 +3,7 @@
 //! pairs of characters. Documents and questions go through the same function,
 //! or they would not meet.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
 use rust_stemmers::{Algorithm, Stemmer};
@@ -86,8 +86,10 @@ impl Terms {
     /// The distinct terms of a question, in order of first appearance.
     pub fn of(&mut self, text: &str) -> Vec<String> {
         let mut terms: Vec<String> = Vec::new();
+        let mut known: HashSet<String> = HashSet::new();
         self.each(text, |t| {
-            if !terms.iter().any(|known| known == t) {
+            if !known.contains(t) {
+                known.insert(t.to_owned());
                 terms.push(t.to_owned());
             }
         });

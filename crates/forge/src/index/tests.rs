@@ -504,6 +504,19 @@ fn a_damaged_number_is_damage_and_never_a_size() {
     }
 }
 
+/// `zeroblob(9e8)` in a foreign index once took 0.9 GB.
+#[test]
+fn values_above_the_limit_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let index = Index::open(folder.path()).unwrap().index;
+    let length = |bytes: u32| {
+        let ask = "select length(zeroblob(?))";
+        index.db.query_row(ask, [bytes], |row| row.get::<_, u32>(0))
+    };
+    assert_eq!(length(1 << 20).unwrap(), 1 << 20);
+    assert!(length((64 << 20) + 1).is_err());
+}
+
 #[test]
 fn tables_of_another_shape_are_damage() {
     let index = Index::in_memory().unwrap();
@@ -666,4 +679,46 @@ fn an_index_cut_short_within_a_page_is_damage() {
             assert!(error.is_damage(), "{cut}: {error:?}");
         }
     }
+}
+
+/// Unpacks an index of an older or of this format and marks it as made here.
+fn unpack_fixture(packed: &[u8], directory: &std::path::Path) {
+    let path = directory.join("index.db");
+    let mut bytes = Vec::new();
+    let mut gz = flate2::read::GzDecoder::new(packed);
+    std::io::Read::read_to_end(&mut gz, &mut bytes).unwrap();
+    std::fs::write(&path, bytes).unwrap();
+    let db = rusqlite::Connection::open(&path).unwrap();
+    db.set_db_config(
+        rusqlite::config::DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE,
+        true,
+    )
+    .unwrap();
+    let token = db.query_row("select value from meta where key = 'token'", [], |row| {
+        row.get(0)
+    });
+    let token: String = token.unwrap_or_default();
+    super::mark::write(&path, if token.is_empty() { "0" } else { &token }).unwrap();
+}
+
+/// Each format that was ever written is kept here, so that a program which
+/// meets one knows it: older ones are rebuilt with a reason, this one is used.
+#[test]
+fn an_index_of_every_format_is_opened() {
+    let older = [(include_bytes!("fixtures/v1.db.gz").as_slice(), 1)];
+    for (packed, version) in older {
+        let folder = tempfile::tempdir().unwrap();
+        unpack_fixture(packed, folder.path());
+        assert!(Index::open_existing(folder.path()).unwrap().is_none());
+        let opened = Index::open(folder.path()).unwrap();
+        let why = format!("it was of the older version {version}");
+        assert_eq!(opened.note, Some(Note::Rebuilt(why)));
+        assert_eq!(opened.index.counts().unwrap().files, 0);
+    }
+    let folder = tempfile::tempdir().unwrap();
+    unpack_fixture(include_bytes!("fixtures/v2.db.gz"), folder.path());
+    let index = Index::open_existing(folder.path()).unwrap();
+    let index = index.expect("this format; raise VERSION and keep the fixture if it changed");
+    assert_eq!(index.counts().unwrap().files, 1);
+    assert_eq!(asked(&index, "harbour").len(), 1);
 }

@@ -1,9 +1,17 @@
 //! What the index keeps of a document: its names, date, standing and passages.
 
-use crate::document::{self, Document, FrontMatter, own_date};
+use std::borrow::Cow;
+
+use super::readme;
+use crate::document::{self, Document, FrontMatter, own_date, short_name};
 use crate::index::chunk::{Sizes, chunks};
 use crate::index::{Kind, Put, Stamp, Standing};
+use crate::secrets;
 use crate::workspace::{RelPath, Role};
+
+/// Raised whenever [`describe`] makes something else of the same document, so
+/// that indexes from before are filled again. A test notices when it should be.
+pub const FIELDS: u32 = 2;
 
 /// Where a document is searched. `README.md` and other files that lead to
 /// documents are found with knowledge, below what they lead to.
@@ -22,7 +30,27 @@ pub fn scope(role: Role, document: Option<&Document>) -> &'static str {
     }
 }
 
+/// Describes a text, with the document that was read from it. Secrets are
+/// taken out before anything else happens: one that is longer than a passage is
+/// known in the whole text alone, and titles and names are kept as well.
 pub fn describe(
+    path: &RelPath,
+    role: Role,
+    stamp: Stamp,
+    hash: String,
+    text: &str,
+    sizes: Sizes,
+) -> (Document, Put) {
+    let text = match path.as_str() {
+        readme::PATH => Cow::Owned(readme::own_text(text)),
+        _ => Cow::Borrowed(text),
+    };
+    let document = document::parse(secrets::redact_in_place(&text).into_owned());
+    let put = entry(path, role, stamp, hash, &document, sizes);
+    (document, put)
+}
+
+fn entry(
     path: &RelPath,
     role: Role,
     stamp: Stamp,
@@ -37,16 +65,15 @@ pub fn describe(
     let title = document
         .title()
         .or_else(|| front.and_then(|f| f.text("name")))
-        .unwrap_or(stem)
-        .to_owned();
+        .unwrap_or(stem);
     Put {
         path: path.as_str().to_owned(),
         stamp,
         hash,
         scope: scope(role, Some(document)).to_owned(),
         kind: if named { Kind::Skill } else { Kind::Knowledge },
-        title,
-        names: names(path, front),
+        title: short_name(title),
+        names: short_name(&names(path, front)),
         date: own_date(document, stem).map(|d| d.to_string()),
         importance: front
             .and_then(|f| f.int("importance"))
@@ -63,18 +90,15 @@ pub fn describe(
     }
 }
 
-/// A text for an index that lives in memory and is never compared with files,
-/// with the document that was read from it.
-pub fn of_text(path: &RelPath, role: Role, text: String, sizes: Sizes) -> (Document, Put) {
+/// As [`describe`], for an index that lives in memory and is never compared
+/// with files.
+pub fn of_text(path: &RelPath, role: Role, text: &str, sizes: Sizes) -> (Document, Put) {
     let stamp = Stamp {
         size: text.len() as u64,
         mtime_ns: 0,
         recorded_ns: 0,
     };
-    let hash = document::content_hash(&text);
-    let document = document::parse(text);
-    let put = describe(path, role, stamp, hash, &document, sizes);
-    (document, put)
+    describe(path, role, stamp, document::content_hash(text), text, sizes)
 }
 
 /// A file that is there but cannot be used, so that it is named once and not
@@ -127,7 +151,7 @@ fn standing(front: Option<&FrontMatter>) -> Standing {
         "replaced-by",
     ] {
         if let Some(by) = front.list(key).first().filter(|b| !b.trim().is_empty()) {
-            return Standing::SupersededBy((*by).to_owned());
+            return Standing::SupersededBy(short_name(by));
         }
     }
     let status = front.text("status").unwrap_or("").to_lowercase();
@@ -137,4 +161,71 @@ fn standing(front: Option<&FrontMatter>) -> Standing {
         return Standing::Deprecated;
     }
     Standing::Current
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::document::MAX_NAME_BYTES;
+
+    #[test]
+    fn names_that_go_with_each_passage_have_a_limit() {
+        let many = "word, ".repeat(10_000);
+        let text =
+            format!("---\ntitle: {many}\ntags: [{many}end]\nsuperseded_by: {many}\n---\n\nText.\n");
+        let path = RelPath::new("knowledge/a.md").expect("a path");
+        let (_, put) = of_text(&path, Role::Knowledge, &text, Sizes::up_to(500));
+        let Standing::SupersededBy(by) = &put.standing else {
+            panic!("{:?}", put.standing);
+        };
+        for name in [&put.title, &put.names, by] {
+            assert!(
+                name.len() <= MAX_NAME_BYTES && name.ends_with('…'),
+                "{name}"
+            );
+        }
+    }
+
+    #[test]
+    fn secrets_are_in_no_field() {
+        let secret = concat!("ghp_16C7e42F292c6912", "E7710c838347Ae178B4a");
+        let text = format!(
+            "---\naliases: {secret}\nsuperseded_by: {secret}\n---\n\n# {secret}\n\n{secret}\n"
+        );
+        let path = RelPath::new("knowledge/a.md").expect("a path");
+        let (document, put) = of_text(&path, Role::Knowledge, &text, Sizes::up_to(500));
+        let kept = format!(
+            "{} {} {} {:?} {:?}",
+            document.text, put.title, put.names, put.standing, put.chunks
+        );
+        assert!(!kept.contains(secret), "{kept}");
+        assert!(put.title.contains("redacted"), "{kept}");
+    }
+
+    const DOCUMENT: &str = "---\ntitle: Tides\ntags: [sea, moon]\naliases: water\nimportance: 8\n---\n\n# Tides\n\nHigh water comes at noon.\n\n## Table\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n## Code\n\n```sh\ntide --at noon\n```\n\n### Long\n\n- one\n- two\n";
+
+    /// What an index keeps of the document, for each version of the rules.
+    const KNOWN: [(u32, u32, &str); 2] = [(1, 1, "d1c87db88e49285c"), (1, 2, "d1c87db88e49285c")];
+
+    /// An index holds passages that were made by the rules of its time. If this
+    /// fails, raise `PASSAGES` (the cutter) or `FIELDS` (everything else) and
+    /// add a row: indexes from before are then filled again.
+    #[test]
+    fn the_same_document_makes_the_same_passages_within_a_version() {
+        let path = RelPath::new("knowledge/sea/tides.md").unwrap();
+        let long = DOCUMENT.to_owned() + &"Words about the sea. ".repeat(400);
+        let mut hasher = blake3::Hasher::new();
+        for (text, tokens) in [(DOCUMENT.to_owned(), 500), (long, 100)] {
+            let (_, put) = of_text(&path, Role::Knowledge, &text, Sizes::up_to(tokens));
+            let kept = (
+                (put.scope, put.kind, put.title, put.names, put.date),
+                (put.importance, put.standing, put.supersedes, put.chunks),
+            );
+            hasher.update(format!("{kept:?}").as_bytes());
+        }
+        let hash = hasher.finalize().to_hex();
+        let versions = (crate::index::chunk::PASSAGES, FIELDS);
+        let known = KNOWN.iter().find(|row| (row.0, row.1) == versions);
+        assert_eq!(known.map(|row| row.2), Some(&hash[..16]), "{versions:?}");
+    }
 }

@@ -28,6 +28,8 @@ pub enum Error {
     Index(#[from] index::Error),
     #[error(transparent)]
     Workspace(#[from] workspace::Error),
+    #[error(transparent)]
+    Refused(#[from] corrections::Refused),
     #[error("There is no document `{path}`")]
     Missing { path: String },
     #[error("`{path}` is not a document of `knowledge/`, and only those are forgotten")]
@@ -116,6 +118,7 @@ pub fn choose(
     wanted: &Wanted,
     now: Timestamp,
 ) -> Result<Vec<Chosen>, Error> {
+    corrections::refuse_secrets(&[wanted.reason.as_deref().unwrap_or_default()])?;
     let protect = workspace.config().forget.protect_importance;
     let gone: HashSet<String> = list(workspace)?.into_iter().map(|t| t.path).collect();
     let usage = index.usage()?;

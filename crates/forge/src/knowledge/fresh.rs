@@ -7,7 +7,10 @@ use jiff::Timestamp;
 
 use super::refresh::{self, Error, Refresh};
 use crate::index::{Entry, Index, Note};
-use crate::routing::{self, manifest::Manifest};
+use crate::routing::{
+    self,
+    manifest::{Manifest, Retired},
+};
 use crate::workspace::{Lock, Scan, Workspace};
 
 /// An index to ask, and what is to be said about it.
@@ -19,6 +22,8 @@ pub struct Fresh {
     /// Held while the index may be written; dropping it lets others in.
     pub lock: Option<Lock>,
     pub remarks: Vec<Remark>,
+    /// The rows of Tier 3 by which files of the catalogue became archived.
+    retired: Retired,
 }
 
 /// What a person should know about the index that answered.
@@ -56,23 +61,21 @@ impl Fresh {
     }
 
     fn with_retired(mut self, manifest: Option<&Manifest>) -> Fresh {
-        retire(&mut self.catalogue, manifest);
+        self.retired = retire(&mut self.catalogue, manifest);
         self
     }
 }
 
 /// What the manifest lists in Tier 3 is archived. That is looked up anew at
 /// each opening, since a row can change while the file it names does not.
-pub fn retire(catalogue: &mut [Entry], manifest: Option<&Manifest>) {
+pub fn retire(catalogue: &mut [Entry], manifest: Option<&Manifest>) -> Retired {
     let retired = manifest.map(Manifest::retired).unwrap_or_default();
-    if retired.is_empty() {
-        return;
-    }
     for entry in catalogue {
         if entry.scope == "knowledge" && retired.holds(&entry.path) {
             entry.scope = "archive".to_owned();
         }
     }
+    retired
 }
 
 /// Opens the index and brings it up to date. Where it cannot be kept, it is
@@ -116,8 +119,17 @@ pub fn again(workspace: &Workspace, before: Fresh, opening: &mut Opening) -> Res
         && before.index.is_as_opened()
         && (before.in_memory().is_some() || manifest_is_there(workspace));
     if usable {
-        let scan = workspace.scan();
-        if refresh::nothing_differs(&scan, &before.catalogue) {
+        let manifest = Manifest::read(workspace);
+        let scan = routing::scan_by(workspace, manifest.as_ref());
+        let unchanged = refresh::nothing_differs(&scan, &before.catalogue)
+            && refresh::has_current_shape(workspace, &before.index)?;
+        if unchanged {
+            let mut before = before;
+            // A row of the manifest can change while no document does.
+            if manifest.as_ref().map(Manifest::retired).unwrap_or_default() != before.retired {
+                before.catalogue = before.index.catalogue()?;
+                before = before.with_retired(manifest.as_ref());
+            }
             let kept = before.remarks.into_iter();
             let mut remarks: Vec<Remark> = kept
                 .filter(|remark| matches!(remark, Remark::InMemory(_) | Remark::Beside { .. }))
@@ -181,6 +193,7 @@ fn kept(
         refresh: Some(report),
         lock: Some(lock),
         remarks,
+        retired: Retired::default(),
     })
 }
 
@@ -234,6 +247,7 @@ fn nothing(workspace: &Workspace, scan: &Scan) -> Result<Option<Fresh>, Error> {
         refresh: None,
         lock: None,
         remarks: unreadable(differences.problems),
+        retired: Retired::default(),
     }))
 }
 
@@ -252,7 +266,10 @@ fn unchanged(workspace: &Workspace, scan: &Scan) -> Result<Option<Fresh>, Error>
     };
     let catalogue = index.catalogue()?;
     // A manifest that somebody removed is written again.
-    if !refresh::nothing_differs(scan, &catalogue) || !manifest_is_there(workspace) {
+    if !refresh::nothing_differs(scan, &catalogue)
+        || !manifest_is_there(workspace)
+        || !refresh::has_current_shape(workspace, &index)?
+    {
         return Ok(None);
     }
     Ok(Some(Fresh {
@@ -261,6 +278,7 @@ fn unchanged(workspace: &Workspace, scan: &Scan) -> Result<Option<Fresh>, Error>
         refresh: None,
         lock: None,
         remarks: unreadable_in(scan),
+        retired: Retired::default(),
     }))
 }
 
@@ -279,6 +297,7 @@ fn behind(workspace: &Workspace, scan: &Scan, locked: Error) -> Result<Fresh, Er
         refresh: None,
         lock: None,
         remarks: vec![Remark::Behind { files }],
+        retired: Retired::default(),
     })
 }
 
@@ -298,5 +317,6 @@ fn in_memory(
         refresh: Some(report),
         lock: None,
         remarks,
+        retired: Retired::default(),
     })
 }

@@ -1,37 +1,117 @@
-//! Manifest and closets as something to search: few and small, so their index
-//! is made anew each time and lives in memory.
+//! Manifest and closets as something to search. An entry of the closets stands
+//! for the file that it describes; the manifest, and what else a closets file
+//! says, are searched as text.
 
 use super::describe::of_text;
 use super::refresh::Error;
+use crate::embed::Embedder;
 use crate::index::{Change, Index, Sizes};
-use crate::recall::{self, Answer, Ask, Mode};
+use crate::recall::{self, Answer, Ask, Mode, closets};
+use crate::routing::closets::{Field, Listing, list};
+use crate::routing::manifest;
 use crate::workspace::{RelPath, Role, Workspace};
 
-/// Asks the maps of a workspace by full text; none where it has none. Files
-/// that cannot be read are added to `notes`.
+/// An answer and the entries that it was chosen from.
+pub struct Mapped {
+    /// The entries; the number of a hit of [`closets::SCOPE`] is its place here.
+    pub listing: Listing,
+    /// None where there is nothing to ask.
+    pub answer: Option<Answer>,
+    /// Files that could not be read, and why.
+    pub unread: Vec<String>,
+    /// What a reader should know about how it was answered.
+    pub notes: Vec<String>,
+}
+
+/// Which entries are asked.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Only<'a> {
+    /// One field of each.
+    pub field: Option<Field>,
+    /// Those of one hub.
+    pub hub: Option<&'a str>,
+}
+
+/// Asks the closets alone.
+pub fn ask_closets(
+    workspace: &Workspace,
+    ask: &Ask<'_>,
+    only: Only,
+    embedder: Option<&dyn Embedder>,
+) -> Result<Mapped, Error> {
+    let mut listing = list(workspace)?;
+    if let Some(hub) = only.hub {
+        listing.entries.retain(|it| it.hub == hub);
+    }
+    let (mut notes, unread) = (Vec::new(), listing.unread.clone());
+    if listing.entries.is_empty() {
+        return Ok(Mapped {
+            listing,
+            answer: None,
+            unread,
+            notes,
+        });
+    }
+    let answer = closets::ask(&listing.entries, embedder, only.field, ask)?;
+    let (compared, all) = (closets::MAX_EMBEDDED, listing.entries.len());
+    if answer.mode != Mode::Text && all > compared {
+        notes.push(format!(
+            "Vectors were compared for the {compared} of {all} entries that match best by words"
+        ));
+    }
+    Ok(Mapped {
+        listing,
+        answer: Some(answer),
+        unread,
+        notes,
+    })
+}
+
+/// Asks the closets, and the manifest by full text. Where each file counts
+/// once, no closets file is found, and the manifest behind all entries.
 pub fn ask(
     workspace: &Workspace,
     ask: &Ask<'_>,
-    notes: &mut Vec<String>,
+    embedder: Option<&dyn Embedder>,
+) -> Result<Mapped, Error> {
+    let mut mapped = ask_closets(workspace, ask, Only::default(), embedder)?;
+    let Some(others) = ask_others(workspace, &mapped.listing, ask, &mut mapped.unread)? else {
+        return Ok(mapped);
+    };
+    mapped.answer = Some(match mapped.answer.take() {
+        None => others,
+        Some(entries) if !ask.unique => recall::join(entries, others, ask.limit),
+        Some(entries) => recall::append(entries, others, ask.limit),
+    });
+    Ok(mapped)
+}
+
+/// Asks the manifest, and what closets files say outside of entries.
+fn ask_others(
+    workspace: &Workspace,
+    listing: &Listing,
+    ask: &Ask,
+    unread: &mut Vec<String>,
 ) -> Result<Option<Answer>, Error> {
-    let sizes = Sizes::up_to(workspace.config().index.chunk_tokens);
-    let mut changes = Vec::new();
-    for path in files(workspace) {
-        let text = match workspace.read_text(&path) {
-            Ok(text) => text,
-            Err(error) => {
-                notes.push(format!("{path}: {}", error.reason()));
-                continue;
-            }
-        };
-        let (_, put) = of_text(&path, Role::Routing, text, sizes);
-        changes.push(Change::Put(Box::new(put)));
+    let mut texts: Vec<(RelPath, String)> = Vec::new();
+    if !ask.unique {
+        texts.extend(listing.others.iter().cloned());
     }
-    if changes.is_empty() {
+    let path = manifest::path();
+    match workspace.read_text(&path) {
+        Ok(text) => texts.push((path, text)),
+        Err(error) if error.is_not_found() => {}
+        Err(error) => unread.push(format!("{path}: {}", error.reason())),
+    }
+    if texts.is_empty() {
         return Ok(None);
     }
+    let sizes = Sizes::up_to(workspace.config().index.chunk_tokens);
+    let put = |(path, text): (_, String)| {
+        Change::Put(Box::new(of_text(&path, Role::Routing, &text, sizes).1))
+    };
     let mut index = Index::in_memory()?;
-    index.apply(changes)?;
+    index.apply(texts.into_iter().map(put).collect())?;
     let catalogue = index.catalogue()?;
     let ask = Ask {
         mode: Mode::Text,
@@ -41,14 +121,4 @@ pub fn ask(
         ..ask.clone()
     };
     Ok(Some(recall::ask(&index, &catalogue, None, &ask)?))
-}
-
-/// The manifest and every closets file, archives included.
-fn files(workspace: &Workspace) -> Vec<RelPath> {
-    let named = |path: &RelPath| {
-        let name = path.as_str().rsplit('/').next().unwrap_or_default();
-        path.as_str() == "_MANIFEST.md" || matches!(name, "_CLOSETS.md" | "_CLOSETS-archive.md")
-    };
-    let paths = workspace.tree().files.into_iter().map(|found| found.path);
-    paths.filter(named).collect()
 }

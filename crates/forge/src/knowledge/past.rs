@@ -66,7 +66,7 @@ pub fn at(
             let put = match String::from_utf8(bytes) {
                 Ok(text) => {
                     let hash = document::content_hash(&text);
-                    describe(path, *role, stamp, hash, &document::parse(text), sizes)
+                    describe(path, *role, stamp, hash, &text, sizes).1
                 }
                 Err(_) => unusable(path, *role, stamp, "it is not UTF-8".to_owned()),
             };

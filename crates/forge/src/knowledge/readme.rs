@@ -1,8 +1,15 @@
 //! `knowledge/README.md`: the index for people. A part of it between two
-//! comments lists the documents and is kept up to date; every other byte
-//! belongs to whoever wrote it.
+//! comments lists the documents and is kept up to date by `init`, `index` and
+//! `save`; every other byte belongs to whoever wrote it. `init` and `doctor
+//! --fix` begin the list, and a search never writes it.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use jiff::Timestamp;
 
 use super::entry;
+use super::fresh::Fresh;
 use crate::document::{self, BlockKind, Document, Edit};
 use crate::workspace::{self, RelPath, Workspace};
 
@@ -11,12 +18,9 @@ pub const PATH: &str = "knowledge/README.md";
 const BEGIN: &str = "<!-- memory-forge:index:begin -->";
 const END: &str = "<!-- memory-forge:index:end -->";
 
-/// What a new README says above its list.
-const OPENING: &str = "\
-# Knowledge
-
-What this project knows, one topic to a file. Search it with `memory-forge search \"<question>\"`, or with `grep`.
-";
+/// The heading of a new README, and what it says above its list.
+const TITLE: &str = "# Knowledge";
+const OPENING: &str = "What this project knows, one topic to a file. Search it with `memory-forge search \"<question>\"`, or with `grep`.";
 
 /// A document as the list shows it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -40,10 +44,25 @@ impl Listed {
             path,
         }
     }
+
+    fn line(&self) -> String {
+        let link = entry::link(&self.title, target(&self.path));
+        match self.summary.as_str() {
+            "" => format!("- {link}"),
+            summary => format!("- {link} — {summary}"),
+        }
+    }
 }
 
 pub fn path() -> RelPath {
     RelPath::new(PATH).expect("a constant that is a valid path")
+}
+
+/// Whether the list names a file of the workspace.
+pub fn is_listed(path: &RelPath) -> bool {
+    path.starts_with("knowledge")
+        && !path.is_private()
+        && !matches!(path.as_str(), PATH | super::forget::LIST)
 }
 
 /// Every document that the list should name, sorted by path. `overlay` are
@@ -51,12 +70,9 @@ pub fn path() -> RelPath {
 /// whoever asked says so elsewhere.
 pub fn documents(workspace: &Workspace, overlay: &[(RelPath, String)]) -> Vec<Listed> {
     let mut listed: Vec<Listed> = Vec::new();
-    for found in workspace.scan().files {
+    for found in crate::routing::scan(workspace).files {
         let path = found.path;
-        let is_listed = path.starts_with("knowledge")
-            && !path.is_private()
-            && !matches!(path.as_str(), PATH | super::forget::LIST)
-            && overlay.iter().all(|(new, _)| *new != path);
+        let is_listed = is_listed(&path) && overlay.iter().all(|(new, _)| *new != path);
         if is_listed && let Ok(text) = workspace.read_text(&path) {
             listed.push(Listed::new(path, &text));
         }
@@ -74,8 +90,121 @@ pub fn documents(workspace: &Workspace, overlay: &[(RelPath, String)]) -> Vec<Li
 /// The README with its list brought up to date; `None` begins a new one.
 /// A README whose comments do not pair up is not understood, and refused.
 pub fn refreshed(readme: Option<&str>, documents: &[Listed]) -> Result<String, workspace::Error> {
+    let lines: Vec<String> = documents.iter().map(Listed::line).collect();
+    with_lines(readme, &lines)
+}
+
+/// The README with a line for one document more; none where it has no list.
+pub fn with_document(readme: &str, new: &Listed) -> Option<String> {
+    let document = document::parse(readme);
+    let mut lines = lines_in(&document, &span_of_list(&document)?);
+    lines.insert(target(&new.path).to_owned(), new.line());
+    let lines: Vec<String> = lines.into_values().collect();
+    with_lines(Some(readme), &lines).ok()
+}
+
+/// Under this name the index remembers for which files the list was made: a
+/// hash of them, and when the newest of them was changed.
+const NOTE: &str = "readme";
+
+/// Brings the list of an existing README up to date with an index that is;
+/// gives whether the file was written. Without a list nothing is.
+///
+/// Where no document changed since the last time, nothing is read but a note
+/// in the index. Otherwise documents are read that changed since.
+pub fn keep(
+    workspace: &Workspace,
+    fresh: &Fresh,
+    now: Timestamp,
+) -> Result<bool, workspace::Error> {
+    let note = fresh.index.note(NOTE).ok().flatten().unwrap_or_default();
+    let (made_for, newest) = note.split_once(' ').unwrap_or_default();
+    let hash = hash_of_documents(fresh);
+    if made_for == hash {
+        return Ok(false);
+    }
+    let written = relist(workspace, fresh, newest.parse().unwrap_or(i64::MIN), now)?;
+    // A list that was written has changed the hash; whoever brings the index
+    // up to date with it calls this once more.
+    if !written {
+        let times = documents_of(fresh).map(|(_, changed)| changed);
+        let newest = times.max().unwrap_or(i64::MIN);
+        let _ = fresh.index.set_note(NOTE, &format!("{hash} {newest}"));
+    }
+    Ok(written)
+}
+
+/// Writes the list where it differs. Lines of documents that were changed
+/// before `listed_at` are still right.
+fn relist(
+    workspace: &Workspace,
+    fresh: &Fresh,
+    listed_at: i64,
+    now: Timestamp,
+) -> Result<bool, workspace::Error> {
+    let Some(text) = workspace.text_if_there(&path())? else {
+        return Ok(false);
+    };
+    let document = document::parse(text.as_str());
+    let Some(span) = span_of_list(&document) else {
+        return Ok(false);
+    };
+    let mut known = lines_in(&document, &span);
+    let mut lines = BTreeMap::new();
+    for (path, changed) in documents_of(fresh) {
+        let target = target(&path).to_owned();
+        let line = known.remove(&target).filter(|_| changed < listed_at);
+        let line = match line {
+            Some(line) => line,
+            None => match workspace.read_text(&path) {
+                Ok(text) => Listed::new(path, &text).line(),
+                Err(_) => continue,
+            },
+        };
+        lines.insert(target, line);
+    }
+    let lines: Vec<String> = lines.into_values().collect();
+    let after = with_lines(Some(&text), &lines)?;
+    if after == text {
+        return Ok(false);
+    }
+    let receipt = workspace.change("List the documents of knowledge/", now, |change| {
+        change.mark_automatic();
+        // Somebody may have edited it meanwhile; the next run sees to it.
+        if change.read_text(&path())?.as_deref() == Some(text.as_str()) {
+            change.write(&path(), after);
+        }
+        Ok(())
+    })?;
+    Ok(!receipt.files.is_empty())
+}
+
+/// The documents of the list as the index has them, with their times.
+fn documents_of(fresh: &Fresh) -> impl Iterator<Item = (RelPath, i64)> {
+    let usable = fresh.catalogue.iter().filter(|it| it.problem.is_none());
+    usable.filter_map(|entry| {
+        let path = RelPath::new(&entry.path).ok()?;
+        is_listed(&path).then_some((path, entry.stamp.mtime_ns))
+    })
+}
+
+/// A hash of which files there are, the README among them, and of their times.
+fn hash_of_documents(fresh: &Fresh) -> String {
+    let mut hasher = blake3::Hasher::new();
+    let documents = fresh.catalogue.iter();
+    for entry in documents.filter(|entry| entry.path.starts_with("knowledge/")) {
+        hasher.update(entry.path.as_bytes());
+        hasher.update(&[0]);
+        hasher.update(&entry.stamp.size.to_le_bytes());
+        hasher.update(&entry.stamp.mtime_ns.to_le_bytes());
+    }
+    hasher.finalize().to_hex().to_string()
+}
+
+/// The README with these lines as its list.
+fn with_lines(readme: Option<&str>, lines: &[String]) -> Result<String, workspace::Error> {
     let Some(text) = readme else {
-        return Ok(format!("{OPENING}\n{}\n", list(documents, "\n")));
+        return Ok(format!("{TITLE}\n\n{OPENING}\n\n{}\n", list(lines, "\n")));
     };
     let document = document::parse(text);
     let newline = document.newline();
@@ -89,7 +218,7 @@ pub fn refreshed(readme: Option<&str>, documents: &[Listed]) -> Result<String, w
                 }
                 text.push_str(newline);
             }
-            text.push_str(&list(documents, newline));
+            text.push_str(&list(lines, newline));
             text.push_str(newline);
             let end = document.text.len();
             Edit {
@@ -99,7 +228,7 @@ pub fn refreshed(readme: Option<&str>, documents: &[Listed]) -> Result<String, w
         }
         ([begin], [end]) if begin < end => Edit {
             span: *begin..*end + END.len(),
-            text: list(documents, newline),
+            text: list(lines, newline),
         },
         _ => {
             return Err(workspace::Error::Refused(format!(
@@ -117,9 +246,53 @@ pub fn refreshed(readme: Option<&str>, documents: &[Listed]) -> Result<String, w
     Ok(after)
 }
 
+/// Returns the README as searches see it: without its list, which repeats the
+/// first sentence of every document and would rank above the documents, and
+/// without what every new README says. Lines keep their numbers.
+pub fn own_text(readme: &str) -> String {
+    let document = document::parse(readme);
+    let Some(list) = span_of_list(&document) else {
+        return readme.to_owned();
+    };
+    let line_ends = |text: &str| text.chars().filter(|c| matches!(c, '\n' | '\r')).collect();
+    let list_lines: String = line_ends(&readme[list.clone()]);
+    let (above, below) = (&readme[..list.start], &readme[list.end..]);
+    let above = above.replacen(OPENING, "", 1);
+    let text = format!("{above}{list_lines}{below}");
+    if text.replacen(END, "", 1).trim() == TITLE {
+        return line_ends(&text);
+    }
+    text
+}
+
 /// Whether a README has a list that is kept up to date.
 pub fn has_list(readme: &str) -> bool {
     !marks(&document::parse(readme), BEGIN).is_empty()
+}
+
+/// How the README, which is in `knowledge/`, names a document.
+fn target(path: &RelPath) -> &str {
+    let path = path.as_str();
+    path.strip_prefix("knowledge/").unwrap_or(path)
+}
+
+/// From the first mark to the last; none where they do not pair up.
+fn span_of_list(document: &Document) -> Option<Range<usize>> {
+    match (&marks(document, BEGIN)[..], &marks(document, END)[..]) {
+        ([begin], [end]) if begin < end => Some(*begin..*end),
+        _ => None,
+    }
+}
+
+/// The lines of the list by the documents that they lead to.
+fn lines_in(document: &Document, list: &Range<usize>) -> BTreeMap<String, String> {
+    entry::entries(document)
+        .filter(|entry| list.contains(&entry.span.start))
+        .map(|entry| {
+            let line = document.str(&entry.span).trim_end();
+            (entry.target.to_owned(), line.to_owned())
+        })
+        .collect()
 }
 
 /// Where a comment stands that is all there is on its line, outside of code.
@@ -137,16 +310,10 @@ fn marks(document: &Document, mark: &str) -> Vec<usize> {
     found
 }
 
-fn list(documents: &[Listed], newline: &str) -> String {
+fn list(lines: &[String], newline: &str) -> String {
     let mut text = format!("{BEGIN}{newline}");
-    for one in documents {
-        let target = one.path.as_str();
-        let target = target.strip_prefix("knowledge/").unwrap_or(target);
-        text.push_str(&format!("- {}", entry::link(&one.title, target)));
-        if !one.summary.is_empty() {
-            text.push_str(" — ");
-            text.push_str(&one.summary);
-        }
+    for line in lines {
+        text.push_str(line);
         text.push_str(newline);
     }
     text.push_str(END);
@@ -189,7 +356,8 @@ fn first_sentence(document: &Document) -> String {
     document::inert_line(&sentence)
 }
 
-fn sentence_end(text: &str) -> usize {
+/// Where the first sentence of a text ends.
+pub(crate) fn sentence_end(text: &str) -> usize {
     for (at, c) in text.char_indices() {
         let end = at + c.len_utf8();
         let ends = match c {
@@ -279,8 +447,50 @@ mod tests {
         );
         check("", format!("{BEGIN}\n{lines}{END}\n"));
         let new = refreshed(None, &documents).unwrap();
-        assert_eq!(new, format!("{OPENING}\n{BEGIN}\n{lines}{END}\n"));
+        assert_eq!(
+            new,
+            format!("{TITLE}\n\n{OPENING}\n\n{BEGIN}\n{lines}{END}\n")
+        );
         assert_eq!(refreshed(Some(&new), &documents).unwrap(), new);
+    }
+
+    #[test]
+    fn one_document_more_leaves_the_other_lines_alone() {
+        let new = listed("knowledge/b c.md", "# B\n\nTwo.\n");
+        let before =
+            format!("top\n\n{BEGIN}\n- [A](a.md) — Kept as it is.\n- [Z](z.md)\n{END}\nend\n");
+        let after = with_document(&before, &new).unwrap();
+        let line = "- [B](b%20c.md) — Two.\n";
+        assert_eq!(after, before.replace("- [Z]", &format!("{line}- [Z]")));
+        assert_eq!(with_document(&after, &new).unwrap(), after);
+        assert_eq!(with_document("mine\n", &new), None);
+        assert_eq!(with_document(&format!("{BEGIN}\n"), &new), None);
+    }
+
+    #[test]
+    fn searches_see_a_readme_without_its_list() {
+        let text = format!("# K\n\n{BEGIN}\n- [A](a.md) — One.\n{END}\n\nMine.\n");
+        let seen = own_text(&text);
+        assert_eq!(seen, format!("# K\n\n\n\n{END}\n\nMine.\n"));
+        assert_eq!(seen.lines().count(), text.lines().count());
+        assert_eq!(own_text("mine\n"), "mine\n");
+    }
+
+    /// "The placeholder knowledge/README.md must never be an answer."
+    #[test]
+    fn searches_see_nothing_of_a_new_readme() {
+        let document = listed("knowledge/a.md", "# A\n\nOne.\n");
+        for documents in [&[][..], &[document]] {
+            let new = refreshed(None, documents).unwrap();
+            let seen = own_text(&new);
+            assert_eq!(seen.trim(), "", "{new}");
+            assert_eq!(seen.lines().count(), new.lines().count());
+            let edited = own_text(&format!("{new}\nStart with the glossary.\n"));
+            let mut lines = edited.lines().filter(|line| !line.trim().is_empty());
+            assert_eq!(lines.next(), Some(TITLE), "{edited}");
+            assert_eq!(lines.next_back(), Some("Start with the glossary."));
+            assert!(!edited.contains("one topic to a file"), "{edited}");
+        }
     }
 
     #[test]

@@ -8,10 +8,12 @@ use std::sync::mpsc;
 
 use jiff::Timestamp;
 
-use super::describe::{describe, unusable};
+use super::describe::{FIELDS, describe, unusable};
 use crate::document;
 use crate::embed::Embedder;
+use crate::index::chunk::PASSAGES;
 use crate::index::{self, Change, Entry, Index, Packed, Put, Sizes, Stamp};
+use crate::secrets;
 use crate::workspace::{self, Found, RelPath, Scan, Workspace};
 
 #[derive(Debug, thiserror::Error)]
@@ -112,6 +114,9 @@ pub fn behind(
     index: &Index,
     catalogue: &[Entry],
 ) -> Result<usize, index::Error> {
+    if !has_current_shape(workspace, index)? {
+        return Ok(catalogue.len());
+    }
     let differences = differences(scan, catalogue, false);
     let mut behind = differences.gone.len();
     for file in &differences.to_read {
@@ -187,7 +192,10 @@ fn update(
     progress: &mut dyn FnMut(usize, usize),
 ) -> Result<Refresh, Error> {
     let catalogue = index.catalogue()?;
-    let d = differences(scan, &catalogue, force);
+    // Text that did not change makes other passages by other rules. It is read
+    // again; vectors of passages that stay the same are kept.
+    let is_stale = !has_current_shape(workspace, index)?;
+    let d = differences(scan, &catalogue, force || is_stale);
     let entry = |path: &str| {
         let at = catalogue.binary_search_by(|e| e.path.as_str().cmp(path));
         at.ok().map(|at| &catalogue[at])
@@ -208,7 +216,7 @@ fn update(
         workspace,
         index,
         &d.to_read,
-        force,
+        force || is_stale,
         recorded_ns,
         |index, read| {
             done += 1;
@@ -257,6 +265,9 @@ fn update(
         return Err(e.into());
     }
     index.apply(batch)?;
+    if is_stale {
+        index.set_note(SHAPE, &shape(workspace))?;
+    }
     report
         .files
         .extend(d.gone.into_iter().map(|p| (p, Outcome::Removed)));
@@ -270,6 +281,27 @@ fn update(
     );
     report.files.sort_by(|a, b| a.0.cmp(&b.0));
     Ok(report)
+}
+
+/// The key under which an index keeps the shape of its passages.
+const SHAPE: &str = "shape";
+
+/// Returns `true` if the passages of the index were made by the rules that are
+/// in force now.
+pub fn has_current_shape(workspace: &Workspace, index: &Index) -> Result<bool, index::Error> {
+    Ok(index.note(SHAPE)?.as_deref() == Some(shape(workspace).as_str()))
+}
+
+/// Names everything but a file's own text that decides what its passages are.
+/// The model has a note of its own, since other vectors need no other passages;
+/// the format of the tables is the database's own version.
+fn shape(workspace: &Workspace) -> String {
+    let chunk_tokens = workspace.config().index.chunk_tokens;
+    let redaction = secrets::RULES;
+    format!(
+        "passages {PASSAGES}, fields {FIELDS}, redaction {redaction:016x}, \
+         at most {chunk_tokens} tokens"
+    )
 }
 
 enum Read {
@@ -361,10 +393,8 @@ fn read_one(
     if known == Some(&hash) {
         return Read::Same(path, stamp);
     }
-    let document = document::parse(text);
-    Read::Put(Box::new(describe(
-        &path, found.role, stamp, hash, &document, sizes,
-    )))
+    let (_, put) = describe(&path, found.role, stamp, hash, &text, sizes);
+    Read::Put(Box::new(put))
 }
 
 /// `manifest.json` for people and other tools. When nothing changed it is left

@@ -10,10 +10,11 @@ use std::path::Path;
 use jiff::Timestamp;
 use jiff::civil::Date;
 
+use super::readme::{self, Listed};
 use crate::corrections;
 use crate::document::{self, BlockKind, Document, Edit, day_of};
 use crate::secrets;
-use crate::workspace::{self, PathError, Receipt, RelPath, Role, Workspace, role, slug};
+use crate::workspace::{self, Change, PathError, Receipt, RelPath, Role, Workspace, role, slug};
 
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
@@ -364,6 +365,7 @@ fn create(
             change
                 .create(path, text)
                 .inspect_err(|_| there = Some(path.clone()))?;
+            list(change, path, text)?;
         }
         Ok(())
     });
@@ -375,6 +377,21 @@ fn create(
             receipt: receipt?,
         }),
     }
+}
+
+/// Adds a document to the list for people, where `knowledge/README.md` has one.
+fn list(change: &mut Change, path: &RelPath, text: &str) -> Result<(), workspace::Error> {
+    if !path.starts_with("knowledge") || path.is_private() {
+        return Ok(());
+    }
+    let new = Listed::new(path.clone(), text);
+    let readme = readme::path();
+    // What cannot be read is not ours to repair here.
+    let there = change.read_text(&readme).ok().flatten();
+    if let Some(after) = there.and_then(|text| readme::with_document(&text, &new)) {
+        change.write(&readme, after);
+    }
+    Ok(())
 }
 
 fn check_text(workspace: &Workspace, texts: &[&str]) -> Result<(), Error> {

@@ -1,18 +1,24 @@
-//! Making a folder a workspace: a README for people, and the ignore rule for
-//! what is derived. It proposes, never overwrites, and twice is once.
+//! Making a folder a workspace: a README for people, documents to begin with,
+//! and the ignore rule for what is derived. It proposes and is idempotent; of
+//! what exists it touches the README's own list alone.
 
 use super::proposal::Proposal;
 use super::readme;
+use super::templates::Template;
 use crate::teams::private;
-use crate::workspace::{DERIVED, Error, IgnoreRule, Workspace, ignoring};
+use crate::workspace::{DERIVED, Error, IgnoreRule, RelPath, Workspace, ignoring};
 
-/// What a workspace still lacks.
-pub fn propose(workspace: &Workspace) -> Result<Proposal, Error> {
+/// What a workspace still lacks. Files of a template that are there already
+/// stay as they are.
+pub fn propose(workspace: &Workspace, template: Option<Template>) -> Result<Proposal, Error> {
     let mut proposal = Proposal::default();
-    if !workspace.absolute(&readme::path()).exists() {
-        let documents = readme::documents(workspace, &[]);
-        proposal.add(readme::path(), None, readme::refreshed(None, &documents)?);
+    for (path, text) in template.map(Template::files).into_iter().flatten() {
+        let path = RelPath::new(path).map_err(|e| Error::Refused(e.to_string()))?;
+        if workspace.absolute(&path).symlink_metadata().is_err() {
+            proposal.add(path, None, text.to_owned());
+        }
     }
+    list(workspace, &mut proposal)?;
     // The folder hides itself once it is there; a rule that is committed says
     // so to everyone who looks.
     let own = format!("{DERIVED}/");
@@ -27,6 +33,30 @@ pub fn propose(workspace: &Workspace) -> Result<Proposal, Error> {
     Ok(proposal)
 }
 
+/// Begins the README, or brings its list up to date. One without a list was
+/// written by hand and is left alone; one that is malformed `doctor` reports.
+fn list(workspace: &Workspace, proposal: &mut Proposal) -> Result<(), Error> {
+    let new: Vec<(RelPath, String)> = proposal
+        .files
+        .iter()
+        .map(|file| (file.path.clone(), file.after.clone()))
+        .collect();
+    let documents = || readme::documents(workspace, &new);
+    match workspace.text_if_there(&readme::path()) {
+        Ok(None) => {
+            let text = readme::refreshed(None, &documents())?;
+            proposal.add(readme::path(), None, text);
+        }
+        Ok(Some(text)) if readme::has_list(&text) => {
+            if let Ok(after) = readme::refreshed(Some(&text), &documents()) {
+                proposal.add(readme::path(), Some(text), after);
+            }
+        }
+        Ok(Some(_)) | Err(_) => {}
+    }
+    Ok(())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -34,7 +64,7 @@ mod tests {
 
     fn paths(ws: &TestWorkspace) -> Vec<String> {
         let workspace = Workspace::open(ws.root()).unwrap();
-        let proposal = propose(&workspace).unwrap();
+        let proposal = propose(&workspace, None).unwrap();
         let now = "2026-03-01T09:00:00Z".parse().unwrap();
         proposal
             .apply(&workspace, "Prepare the workspace", now)
@@ -77,5 +107,45 @@ mod tests {
         ws.git_init();
         assert_eq!(paths(&ws), Vec::<String>::new());
         assert_eq!(ws.read("knowledge/README.md"), "mine\n");
+    }
+
+    /// Seed 000: "`knowledge/README.md` acts as manual index": `init` fills it
+    /// within its marks, and the rest of it stays.
+    #[test]
+    fn a_list_that_is_there_is_filled_and_the_rest_stays() {
+        let ws = TestWorkspace::files("//- knowledge/a.md\n# A\n\nText.\n");
+        paths(&ws);
+        let mine = ws.read("knowledge/README.md") + "\nMine.\n";
+        ws.write("knowledge/README.md", &mine);
+        ws.write("knowledge/b.md", "# B\n\nMore.\n");
+        assert_eq!(paths(&ws), ["knowledge/README.md"]);
+        let line = "- [A](a.md) — Text.\n";
+        let expect = mine.replace(line, &format!("{line}- [B](b.md) — More.\n"));
+        assert_eq!(ws.read("knowledge/README.md"), expect);
+        assert_eq!(paths(&ws), Vec::<String>::new());
+    }
+
+    #[test]
+    fn a_template_never_replaces_what_is_there() {
+        for template in Template::ALL {
+            let ws = TestWorkspace::files("//- knowledge/architecture.md\nmine\n");
+            let workspace = Workspace::open(ws.root()).unwrap();
+            let now = "2026-03-01T09:00:00Z".parse().unwrap();
+            let proposal = propose(&workspace, Some(template)).unwrap();
+            proposal.apply(&workspace, "Prepare", now).unwrap();
+            assert_eq!(ws.read("knowledge/architecture.md"), "mine\n");
+            let readme = ws.read("knowledge/README.md");
+            for (path, text) in template.files() {
+                let document = crate::document::parse(text);
+                assert!(
+                    document.problems.is_empty() && document.title().is_some(),
+                    "{path}"
+                );
+                assert!(ws.exists(path), "{path}");
+                let target = path.strip_prefix("knowledge/").unwrap();
+                assert!(readme.contains(&format!("]({target})")), "{path}: {readme}");
+            }
+            assert!(propose(&workspace, Some(template)).unwrap().is_empty());
+        }
     }
 }

@@ -33,7 +33,7 @@ pub fn ask(workspace: &Workspace, ask: &Ask<'_>) -> Result<Answer, Error> {
         let Ok(text) = workspace.read_text(&path) else {
             continue;
         };
-        let (document, mut put) = of_text(&path, Role::State, text, sizes);
+        let (document, mut put) = of_text(&path, Role::State, &text, sizes);
         if path == decisions && !decided.is_empty() {
             put.chunks = one_each(&document, &decided, sizes);
             for it in &decided {
@@ -120,10 +120,12 @@ fn piece(document: &Document, span: Range<usize>, sizes: Sizes, chunks: &mut Vec
         true => document.heading_path(section),
         false => Vec::new(),
     };
+    let around: Vec<String> = around.into_iter().map(document::short_name).collect();
     let above = document.line_of(span.start) - 1;
     for mut chunk in chunk::chunks(&document::parse(text.to_owned()), sizes) {
-        let mut headings: Vec<String> = around.iter().map(|it| (*it).to_owned()).collect();
+        let mut headings = around.clone();
         headings.append(&mut chunk.headings);
+        chunk::limit_headings(&mut headings);
         chunk.headings = headings;
         chunk.lines = (chunk.lines.0 + above, chunk.lines.1 + above);
         chunks.push(chunk);

@@ -60,6 +60,9 @@ pub struct Applied {
 /// The shortest name that is looked for, and the longest that is never linked
 /// without being asked for each time.
 const SHORTEST: usize = 3;
+/// The longest name that is looked for, in bytes. Many long names that begin
+/// alike would all be found at every word.
+const LONGEST_NAME: usize = 120;
 
 /// Every mention in the files `only`, or in all where there are none of those.
 pub fn suggest(workspace: &Workspace, vault: &Vault, only: &[RelPath]) -> Vec<Mention> {
@@ -253,7 +256,8 @@ fn stem(path: &RelPath) -> &str {
 /// Adds a name with hyphens for spaces and spaces for hyphens.
 fn note_names(name: &str, note: u32, names: &mut HashMap<String, Option<u32>>) {
     let name = fold(name.trim());
-    let usable = name.chars().count() >= SHORTEST
+    let usable = name.len() <= LONGEST_NAME
+        && name.chars().count() >= SHORTEST
         && !name.contains(['[', ']', '|', '#', '^', '\n', '\r'])
         && name.chars().any(char::is_alphabetic);
     if !usable {

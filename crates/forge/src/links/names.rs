@@ -15,15 +15,24 @@ use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfc_quick};
 pub struct Names {
     /// Folded, with their endings.
     paths: Vec<String>,
+    /// The first file that has each folded path.
+    by_path: HashMap<String, u32>,
     /// Folded file names, of notes also without `.md`.
     by_name: HashMap<String, Vec<u32>>,
     aliases: HashMap<String, Vec<u32>>,
 }
 
+/// Files of one name that are compared with each other, and those of them that
+/// an answer lists. Trees of documentation have thousands of `index.md`, and
+/// each of those may link to that name.
+const MAX_COMPARED: usize = 256;
+const MAX_LISTED: usize = 32;
+
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Resolution {
     File(u32),
-    /// Several files fit equally well. The first is the one that is opened.
+    /// Several files fit equally well, of which the first [`MAX_LISTED`] are
+    /// listed. The first is the one that is opened.
     Ambiguous(Vec<u32>),
     Missing,
 }
@@ -63,6 +72,7 @@ impl Names {
             }
         }
         self.by_name.entry(name.to_owned()).or_default().push(file);
+        self.by_path.entry(path.clone()).or_insert(file);
         self.paths.push(path);
     }
 
@@ -96,7 +106,7 @@ impl Names {
         }
         match self.aliases.get(target.as_ref()).map(Vec::as_slice) {
             Some([file]) => Resolution::File(*file),
-            Some(files) => Resolution::Ambiguous(files.to_vec()),
+            Some(files) => Resolution::Ambiguous(files[..files.len().min(MAX_LISTED)].to_vec()),
             None => Resolution::Missing,
         }
     }
@@ -124,12 +134,18 @@ impl Names {
     }
 
     fn exactly(&self, path: &str) -> Resolution {
-        let candidates = self.by_name.get(last(path)).into_iter().flatten();
-        let mut fit = candidates.filter(|file| fits(&self.paths[**file as usize], path, true));
-        match fit.next() {
-            Some(file) => Resolution::File(*file),
+        let plain = self.by_path.get(path).copied();
+        let note = self.by_path.get(&format!("{path}.md")).copied();
+        match plain.into_iter().chain(note).min() {
+            Some(file) => Resolution::File(file),
             None => Resolution::Missing,
         }
+    }
+
+    /// The note or else the file at a path.
+    fn at(&self, path: &str) -> Option<u32> {
+        let note = self.by_path.get(&format!("{path}.md"));
+        note.or_else(|| self.by_path.get(path)).copied()
     }
 
     fn by_suffix(&self, target: &str, folder: &str) -> Resolution {
@@ -137,8 +153,15 @@ impl Names {
             return Resolution::Missing;
         };
         let path = |file: u32| self.paths[file as usize].as_str();
+        if candidates.len() > MAX_COMPARED {
+            let beside = joined(folder, target).and_then(|path| self.at(&path));
+            if let Some(file) = self.at(target).or(beside) {
+                return Resolution::File(file);
+            }
+        }
         let mut fit: Vec<u32> = candidates
             .iter()
+            .take(MAX_COMPARED)
             .copied()
             .filter(|file| fits(path(*file), target, false))
             .collect();
@@ -166,6 +189,7 @@ impl Names {
                 if beside || below(first) && !below(second) {
                     Resolution::File(first)
                 } else {
+                    fit.truncate(MAX_LISTED);
                     Resolution::Ambiguous(fit)
                 }
             }
@@ -233,4 +257,31 @@ pub(super) fn joined(folder: &str, path: &str) -> Option<String> {
 
 pub(super) fn last(path: &str) -> &str {
     path.rsplit_once('/').map_or(path, |(_, name)| name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Every note of a tree may have one name, and each may link to it: what
+    /// a link means is looked up, and an answer has a limit.
+    #[test]
+    fn a_name_that_very_many_files_have_is_looked_up() {
+        const MANY: usize = 3_000;
+        let paths: Vec<String> = (0..MANY).map(|i| format!("f{i}/note.md")).collect();
+        let names = Names::new(paths.iter().map(String::as_str));
+        for (file, path) in (0..).zip(&paths) {
+            assert_eq!(
+                names.resolve("note", path),
+                Resolution::File(file),
+                "{path}"
+            );
+            let exact = names.resolve_path("note.md", path);
+            assert_eq!(exact, Resolution::File(file), "{path}");
+        }
+        let Resolution::Ambiguous(files) = names.resolve("note", "other.md") else {
+            panic!("one of them was chosen");
+        };
+        assert_eq!(files.len(), MAX_LISTED);
+    }
 }

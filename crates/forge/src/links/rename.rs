@@ -3,12 +3,14 @@
 //! Each link of the vault is followed before and after the move; only those
 //! that would lead elsewhere are written anew, in the form their author chose.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::cell::LazyCell;
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::ops::Range;
 
 use super::names::{Names, Resolution, fold, joined, name_in};
 use super::notes::{Note, NoteLink, naming_key};
 use super::vault::{Vault, is_local, resolve_in};
+use crate::corrections;
 use crate::document::{self, Document, Edit, LinkKind, percent_decoded};
 use crate::workspace::{self, Move, PathError, Proposal, RelPath, Workspace};
 
@@ -38,6 +40,8 @@ pub enum Error {
     Unlinkable { path: RelPath },
     #[error("`{path}` would be hidden: no note is looked for below a name that begins with a dot")]
     Hidden { path: RelPath },
+    #[error(transparent)]
+    Refused(#[from] corrections::Refused),
     #[error(transparent)]
     Path(#[from] PathError),
     #[error(transparent)]
@@ -81,6 +85,8 @@ pub fn rename(
     from: &RelPath,
     to: &RelPath,
 ) -> Result<Renaming, Error> {
+    // A name is written into every link, and shown wherever the file is.
+    corrections::refuse_secrets(&[to.as_str()])?;
     let moves = vec![Move {
         from: from.clone(),
         to: to.clone(),
@@ -142,23 +148,26 @@ pub fn rename_all(
         let text = workspace.read_text(&file.path)?;
         let document = document::parse(text.as_str());
         let mut edits = Vec::new();
+        let definitions = LazyCell::new(|| definitions(&text));
+        let mut written: HashSet<String> = HashSet::new();
         for (link, new) in wanted {
             let before = edits.len();
-            after.edit(&text, link, &new, &mut edits);
-            if edits.len() == before && !edits.iter().any(|it: &Edit| it.text.contains(&new)) {
+            after.edit(&text, link, &new, &definitions, &mut edits);
+            if edits.len() > before {
+                written.insert(new);
+            } else if !written.contains(&new) {
                 renaming.left_alone.push((file.path.clone(), link.line));
             }
         }
-        for (key, old, new) in names {
-            edits.extend(plain_edit(&text, key, &old, new));
-        }
+        edits.extend(plain_edits(&document, names));
         edits.sort_by_key(|edit| edit.span.start);
         edits.dedup();
-        for edit in edits_that_unlink(&document, &edits) {
-            let line = document.line_of(edit.span.start);
+        let unlinking = edits_that_unlink(&document, &edits);
+        for start in &unlinking {
+            let line = document.line_of(*start);
             renaming.left_alone.push((file.path.clone(), line));
-            edits.retain(|it| *it != edit);
         }
+        edits.retain(|it| !unlinking.contains(&it.span.start));
         renaming.links += edits.len();
         let changed = document::apply(&text, edits).map_err(|_| changed(workspace, &file.path))?;
         let path = after.moved.get(&index).copied().unwrap_or(&file.path);
@@ -167,21 +176,32 @@ pub fn rename_all(
     Ok(renaming)
 }
 
-/// Edits after which what was a link would be none: `related: [[a, b]]` in front
-/// matter is a list.
-fn edits_that_unlink(document: &Document, edits: &[Edit]) -> Vec<Edit> {
-    let unlink = |edits: &[Edit]| {
-        let changed = document::apply(&document.text, edits.to_vec());
-        changed.is_ok_and(|it| document::parse(it).links.len() != document.links.len())
-    };
-    match unlink(edits) {
-        true => (edits
-            .iter()
-            .filter(|it| unlink(std::slice::from_ref(*it)))
-            .cloned())
-        .collect(),
-        false => Vec::new(),
+/// A file is parsed so often to find the edits that unlink something.
+const MAX_PARSES: usize = 64;
+
+/// Where edits begin after which what was a link would be none: `related:
+/// [[a, b]]` in front matter is a list. Halves are tried, since few edits do so
+/// or none; where many do, those that were not tried count as well.
+fn edits_that_unlink(document: &Document, edits: &[Edit]) -> BTreeSet<usize> {
+    let mut found = BTreeSet::new();
+    let mut parts = vec![edits];
+    let mut parses = 0;
+    while let Some(part) = parts.pop() {
+        parses += 1;
+        if parses <= MAX_PARSES {
+            let changed = document::apply(&document.text, part.to_vec());
+            if !changed.is_ok_and(|it| document::parse(it).links.len() != document.links.len()) {
+                continue;
+            }
+            if part.len() > 1 {
+                let (left, right) = part.split_at(part.len() / 2);
+                parts.extend([right, left]);
+                continue;
+            }
+        }
+        found.extend(part.iter().map(|it| it.span.start));
     }
+    found
 }
 
 fn changed(workspace: &Workspace, path: &RelPath) -> Error {
@@ -322,11 +342,20 @@ impl<'a> After<'a> {
             .unwrap_or_else(|| format!("/{path}"))
     }
 
-    fn edit(&self, text: &str, link: &NoteLink, new: &str, edits: &mut Vec<Edit>) {
+    /// Adds the edits that one link needs; none where it is not found.
+    fn edit(
+        &self,
+        text: &str,
+        link: &NoteLink,
+        new: &str,
+        definitions: &HashMap<String, Vec<Range<usize>>>,
+        edits: &mut Vec<Edit>,
+    ) {
         if link.kind == LinkKind::Reference {
-            for span in definitions(text, &link.target) {
-                let new = encoded(text, &span, new);
-                edits.push(Edit { span, text: new });
+            for span in definitions.get(&link.target).into_iter().flatten() {
+                let text = encoded(text, span, new);
+                let span = span.clone();
+                edits.push(Edit { span, text });
             }
             return;
         }
@@ -381,29 +410,41 @@ impl<'a> After<'a> {
     }
 }
 
-/// The edit that replaces a whole name in the lines of a key.
-fn plain_edit(text: &str, key: &str, old: &str, new: String) -> Option<Edit> {
-    let document = document::parse(text);
-    let spans = document.front_matter.as_ref()?.spans(text);
-    let (_, lines) = spans.into_iter().find(|(name, _)| name == key)?;
-    let value = lines.start + text[lines.clone()].find(':')? + 1;
+/// The edits that replace whole names in the lines of their keys.
+fn plain_edits(document: &Document, mut names: Vec<(&str, String, String)>) -> Vec<Edit> {
+    names.sort();
+    names.dedup();
+    let text = document.text.as_str();
+    let Some(front_matter) = &document.front_matter else {
+        return Vec::new();
+    };
+    let mut lines_of: HashMap<String, Range<usize>> = HashMap::new();
+    for (key, lines) in front_matter.spans(text) {
+        lines_of.entry(key).or_insert(lines);
+    }
     let edge = |char: Option<char>| {
         char.is_none_or(|it| it.is_whitespace() || matches!(it, '"' | '\'' | ',' | '[' | ']' | '#'))
     };
-    let mut places = memchr::memmem::find_iter(&text.as_bytes()[value..lines.end], old);
-    let start = places.find(|at| {
-        let start = value + at;
-        edge(text[..start].chars().next_back()) && edge(text[start + old.len()..].chars().next())
-    })? + value;
-    Some(Edit {
-        span: start..start + old.len(),
-        text: new,
-    })
+    let edit = |(key, old, new): (&str, String, String)| {
+        let lines = lines_of.get(key)?.clone();
+        let value = lines.start + text[lines.clone()].find(':')? + 1;
+        let mut places = memchr::memmem::find_iter(&text.as_bytes()[value..lines.end], &old);
+        let start = places.find(|at| {
+            let start = value + at;
+            edge(text[..start].chars().next_back())
+                && edge(text[start + old.len()..].chars().next())
+        })? + value;
+        Some(Edit {
+            span: start..start + old.len(),
+            text: new,
+        })
+    };
+    names.into_iter().filter_map(edit).collect()
 }
 
-/// Where definitions `[label]: target` have their target.
-fn definitions(text: &str, target: &str) -> Vec<Range<usize>> {
-    let mut found = Vec::new();
+/// Where definitions `[label]: target` have their target, by target.
+fn definitions(text: &str) -> HashMap<String, Vec<Range<usize>>> {
+    let mut found: HashMap<String, Vec<Range<usize>>> = HashMap::new();
     let mut at = 0;
     for line in text.split_inclusive('\n') {
         let start = at;
@@ -419,9 +460,10 @@ fn definitions(text: &str, target: &str) -> Vec<Range<usize>> {
         let begin = begin + usize::from(line[begin..].starts_with('<'));
         let end = line[begin..].find(|c: char| c.is_whitespace() || matches!(c, '#' | '>'));
         let end = begin + end.unwrap_or(line.len() - begin);
-        if percent_decoded(&line[begin..end]) == target {
-            found.push(start + begin..start + end);
-        }
+        found
+            .entry(percent_decoded(&line[begin..end]).into())
+            .or_default()
+            .push(start + begin..start + end);
     }
     found
 }

@@ -29,8 +29,9 @@ pub struct File {
 impl Vault {
     pub fn read(workspace: &Workspace) -> Vault {
         let mut tree = workspace.tree();
-        // Memory lies in folders with a dot as well.
-        for found in workspace.scan().files {
+        // Memory lies in folders with a dot as well. No domain is one, so the
+        // manifest need not be read for these.
+        for found in workspace.scan_with(&[]).files {
             if found.path.as_str().starts_with('.') {
                 tree.files.push(found);
             }

@@ -12,9 +12,11 @@ use crate::links::{Resolution, fold};
 use crate::mind::{File, Layout, cut};
 use crate::routing::closets::build::names;
 use crate::routing::hubs::Hub;
-use crate::routing::manifest::{Entry, Part, SUMMARY_FORMAT};
+use crate::routing::layout::{self, Rivalry};
+use crate::routing::manifest::{Entry, MAX_HUBS, Part, SUMMARY_FORMAT};
 use crate::session::{self, Untracked, days_since};
-use crate::workspace::RelPath;
+use crate::upkeep::domain::is_catch_all;
+use crate::workspace::{RelPath, shell_word};
 
 type CheckFn = fn(&Survey<'_>, Timestamp) -> Vec<Finding>;
 
@@ -62,7 +64,7 @@ pub(super) const ALL: [(&str, &str, CheckFn); 9] = [
     ),
     (
         "MANIFEST CONSISTENCY",
-        "The manifest lists a file that is gone, or one without a summary",
+        "The manifest lists a file that is gone, or one without a summary, or two files could be the same file of the state",
         manifest_consistency,
     ),
 ];
@@ -246,15 +248,27 @@ fn orphan_folders(survey: &Survey<'_>, _: Timestamp) -> Vec<Finding> {
     let Some(manifest) = &survey.manifest else {
         return Vec::new();
     };
-    let untracked = Untracked::of(&survey.tree, manifest);
+    let untracked = Untracked::of(survey.workspace, &survey.tree, manifest);
+    let beyond = match manifest.hubs_left_out() {
+        0 => None,
+        count => Some(warn(
+            format!("{count} rows of the Hub Map are not used: it has more than {MAX_HUBS}"),
+            "join domains that belong together",
+        )),
+    };
     let one = |(folder, notes): &(String, usize)| {
         let files = if *notes == 1 { "file" } else { "files" };
         warn(
             format!("{folder}/ has {notes} Markdown {files} and is not in the Hub Map"),
-            format!("run `memory-forge domain add {folder}`"),
+            match is_catch_all(folder.rsplit('/').next().unwrap_or(folder)) {
+                // Nothing is found again in a domain of that name.
+                true => "let its notes be sorted: run `memory-forge init --organise`, then apply the plan".to_owned(),
+                false => format!("run `memory-forge domain add {}`", shell_word(folder)),
+            },
         )
     };
-    untracked.folders.iter().map(one).collect()
+    let folders = untracked.folders.iter().map(one);
+    beyond.into_iter().chain(folders).collect()
 }
 
 fn stale_blockers(survey: &Survey<'_>, now: Timestamp) -> Vec<Finding> {
@@ -273,7 +287,8 @@ fn stale_blockers(survey: &Survey<'_>, now: Timestamp) -> Vec<Finding> {
                     cut(&it.text, 120),
                     since.unwrap_or_default()
                 ),
-                "resolve it, or say what it waits for (`memory-forge session update --blocked`)",
+                "a person has to resolve it; then say what is still blocked, or nothing: \
+                 `memory-forge session update --blocked ''`",
             )
         })
         .collect()
@@ -349,10 +364,15 @@ fn summary_format(survey: &Survey<'_>, _: Timestamp) -> Vec<Finding> {
 }
 
 fn manifest_consistency(survey: &Survey<'_>, _: Timestamp) -> Vec<Finding> {
-    let Some(manifest) = &survey.manifest else {
-        return Vec::new();
-    };
     let mut found = Vec::new();
+    if survey.mind.layout() == Layout::Manifest {
+        let rivalries = layout::rivalries(survey.workspace, survey.manifest.as_ref());
+        let one = |it: &Rivalry| warn(it.message(), it.advice());
+        found.extend(rivalries.iter().map(one));
+    }
+    let Some(manifest) = &survey.manifest else {
+        return found;
+    };
     for entry in manifest.entries() {
         if is_dead(survey, entry) {
             let message = format!(
@@ -360,23 +380,62 @@ fn manifest_consistency(survey: &Survey<'_>, _: Timestamp) -> Vec<Finding> {
                 name(entry.part),
                 entry.target
             );
-            let fix = "restore the file, or drop the row (`memory-forge lint --fix`)";
+            // Lines and lists are people's own; only rows are taken out.
+            let fix = match entry.is_row() {
+                true => "restore the file, or drop the row (`memory-forge lint --fix`)",
+                false => "restore the file, or take the line out of _MANIFEST.md by hand",
+            };
             found.push(match entry.part {
                 Part::Tier3 => info(message, fix),
                 _ => warn(message, fix),
             });
-        } else if lacks_summary(entry) {
+        } else if lacks_summary(entry) && !is_empty_hub(survey, entry) {
             let row = match entry.target.is_empty() {
                 true => &entry.name,
                 false => &entry.target,
             };
             found.push(info(
                 format!("{} has no summary of [[{row}]]", name(entry.part)),
-                "fill it in (`memory-forge lint --fix`)",
+                match manifest.summary_format() >= Some(SUMMARY_FORMAT) {
+                    _ if !has_text(survey, entry) => {
+                        "write it by hand; there is no text to take it from"
+                    }
+                    true => "fill it in (`memory-forge lint --fix`)",
+                    false => "run `memory-forge manifest refresh`",
+                },
             ));
         }
     }
     found
+}
+
+/// Whether a row of the Hub Map is about a hub without documents, of which
+/// there is nothing to say.
+fn is_empty_hub(survey: &Survey<'_>, entry: &Entry) -> bool {
+    hub_of(survey, entry).is_some_and(|hub| hub.members.is_empty())
+}
+
+fn hub_of<'s>(survey: &'s Survey<'_>, entry: &Entry) -> Option<&'s Hub> {
+    let manifest = survey.manifest.as_ref()?;
+    let rows = manifest.hub_map();
+    let (_, folder) = rows
+        .into_iter()
+        .find(|(it, _)| it.words() == entry.words())?;
+    survey.hubs.iter().find(|hub| Some(&hub.folder) == folder)
+}
+
+/// Whether what a row is about has text that a summary could be made from.
+fn has_text(survey: &Survey<'_>, entry: &Entry) -> bool {
+    if entry.part == Part::HubMap {
+        return hub_of(survey, entry).is_some();
+    }
+    let found = survey.vault.names.resolve(&entry.target, "_MANIFEST.md");
+    let path = found.file().map(|it| survey.vault.file(it).path.clone());
+    let text = path.and_then(|it| survey.workspace.read_text(&it).ok());
+    text.is_some_and(|text| {
+        let document = document::parse(text);
+        !document.str(&document.body).trim().is_empty()
+    })
 }
 
 /// Whether an entry names a file that is not there.

@@ -142,24 +142,24 @@ pub(super) fn entry_of(
     is_closets: bool,
 ) -> Option<std::ops::Range<usize>> {
     let at = link.span.start;
-    let section = document.sections.iter().find(|it| it.heading.contains(&at));
-    if let Some(section) = section {
+    // Headings stand in text order behind the preamble; a list may have any
+    // number of them, and of links on one line.
+    let behind = document
+        .sections
+        .partition_point(|it| it.level == 0 || it.heading.start <= at);
+    let above = behind.checked_sub(1).map(|it| &document.sections[it]);
+    if let Some(section) = above.filter(|it| it.heading.contains(&at)) {
         return (is_closets && section.level > 1).then(|| section.span.clone());
     }
-    let start = document.text[..at].rfind('\n').map_or(0, |at| at + 1);
-    let end = document.text[at..]
-        .find('\n')
-        .map_or(document.text.len(), |end| at + end + 1);
+    let line = document.line_of(at);
+    let start = document.line_starts[line - 1];
+    let end = document.line_starts.get(line).copied();
+    let end = end.unwrap_or(document.text.len());
     let before = document.text[start..at].trim();
     let row = before == "|" && !is_closets;
-    let recent = is_closets && before == "-" && {
-        let section = document
-            .sections
-            .iter()
-            .rev()
-            .find(|it| it.heading.start < at);
-        section.is_some_and(|it| it.title.eq_ignore_ascii_case("Recently Archived"))
-    };
+    let recent = is_closets
+        && before == "-"
+        && above.is_some_and(|it| it.title.eq_ignore_ascii_case("Recently Archived"));
     (row || recent).then_some(start..end)
 }
 
@@ -185,7 +185,7 @@ fn drop_dead(survey: &Survey<'_>, proposal: &mut Proposal) -> Result<(), Error> 
             if let Some(span) = entry_of(&document, link, is_closets)
                 && missing
                 && link.is_wiki()
-                && !edits.iter().any(|it| it.span.contains(&span.start))
+                && edits.last().is_none_or(|it| it.span.end <= span.start)
             {
                 edits.push(document.take_out(span));
             }

@@ -49,6 +49,9 @@ pub struct BriefingAsk<'a> {
     pub now: Timestamp,
     /// Lines about helpers, tasks and sessions that were left open.
     pub events: &'a [String],
+    /// Lines about a workspace with a manifest: its domains, ideas, and what
+    /// needs attention. Made by `session::overview`.
+    pub overview: &'a [String],
     /// The index of what is known, where there is one: for a session that of
     /// the workspace, for a helper its own.
     pub pointers: Option<Pointers<'a>>,

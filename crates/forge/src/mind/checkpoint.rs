@@ -33,10 +33,63 @@ const STATE: &str = "## State at Compaction";
 const WORK: &str = "## In-Progress Work";
 const RECOVERY: &str = "## Recovery Instructions";
 const COPY: &str = "compact-";
+const LATEST: &str = "latest.md";
 
 impl Mind<'_> {
-    /// Writes the checkpoint. `trigger` is `auto` or `manual`.
+    /// Writes the checkpoint. `trigger` says what it is for: `auto`, `manual` or
+    /// `stop`.
     pub fn checkpoint(&self, trigger: &str, now: Timestamp) -> Result<Checkpoint, Error> {
+        let mut checkpoint = self.draft(trigger, now)?;
+        let text = &checkpoint.text;
+        self.workspace
+            .write_machine(&checkpoint.path, text.as_bytes())?;
+        let folder = folder()?;
+        let copies = self.copies(&folder);
+        let enough = copies.last().is_some_and(|newest| {
+            let fresh = super::modified(&self.workspace.absolute(newest)).is_some_and(|at| {
+                (0..DEBOUNCE_SECONDS).contains(&(now.as_second() - at.as_second()))
+            });
+            // Gemini CLI announces a compaction at every turn; copies that all
+            // say the same would push out those that do not.
+            fresh
+                || self
+                    .workspace
+                    .read_text(newest)
+                    .is_ok_and(|kept| body(&kept) == body(text))
+        });
+        if !enough {
+            let stamp = values::milliseconds(now).replace([':', '.'], "-");
+            let path = folder.join(&format!("{COPY}{stamp}.md"))?;
+            self.workspace.write_machine(&path, text.as_bytes())?;
+            checkpoint.copy = Some(path);
+        }
+        self.remove_surplus_copies(&folder, checkpoint.copy.as_ref());
+        Ok(checkpoint)
+    }
+
+    /// Writes a checkpoint where the state or the work in progress differs from
+    /// the latest one. Cheap enough for the end of every turn: files that are
+    /// older than the checkpoint are not read.
+    pub fn checkpoint_if_changed(
+        &self,
+        trigger: &str,
+        now: Timestamp,
+    ) -> Result<Option<Checkpoint>, Error> {
+        let latest = super::modified(&self.workspace.absolute(&folder()?.join(LATEST)?));
+        let files = [File::State, File::Progress];
+        let written = files.into_iter().filter_map(|it| self.modified(it)).max();
+        if latest.is_some() && written < latest {
+            return Ok(None);
+        }
+        let kept = self.last_checkpoint()?.unwrap_or_default();
+        if body(&kept) == body(&self.draft(trigger, now)?.text) {
+            return Ok(None);
+        }
+        self.checkpoint(trigger, now).map(Some)
+    }
+
+    /// The checkpoint as it would be written.
+    fn draft(&self, trigger: &str, now: Timestamp) -> Result<Checkpoint, Error> {
         // A file that cannot be read must not keep the others from being kept.
         let told = |error: Error| Some(format!("({error})"));
         // A copy is no place for secrets, even where the file has one.
@@ -59,43 +112,26 @@ impl Mind<'_> {
             work.as_deref().unwrap_or("(no progress data)").trim_end(),
             self.files.path(File::State),
         );
-        let folder = RelPath::new(FOLDER)?.join("checkpoints")?;
-        let latest = folder.join("latest.md")?;
-        self.workspace.write_machine(&latest, text.as_bytes())?;
-        let copies = self.copies(&folder);
-        let enough = copies.last().is_some_and(|newest| {
-            let fresh = super::modified(&self.workspace.absolute(newest)).is_some_and(|at| {
-                (0..DEBOUNCE_SECONDS).contains(&(now.as_second() - at.as_second()))
-            });
-            // Gemini CLI announces a compaction at every turn; copies that all
-            // say the same would push out those that do not.
-            fresh
-                || self
-                    .workspace
-                    .read_text(newest)
-                    .is_ok_and(|kept| body(&kept) == body(&text))
-        });
-        let mut copy = None;
-        if !enough {
-            let stamp = values::milliseconds(now).replace([':', '.'], "-");
-            let path = folder.join(&format!("{COPY}{stamp}.md"))?;
-            self.workspace.write_machine(&path, text.as_bytes())?;
-            copy = Some(path);
-            let copies = self.copies(&folder);
-            let surplus = copies
-                .len()
-                .saturating_sub(self.workspace.config().mind.checkpoints);
-            for old in &copies[..surplus] {
-                self.workspace.remove_machine(old)?;
-            }
-        }
         Ok(Checkpoint {
-            path: latest,
-            copy,
+            path: folder()?.join(LATEST)?,
+            copy: None,
             text,
             state,
             work,
         })
+    }
+
+    /// Removes the oldest copies above the limit, however many there are. The
+    /// one that was just made stays, whatever names others have. One that
+    /// cannot be removed does not save the rest.
+    fn remove_surplus_copies(&self, folder: &RelPath, made: Option<&RelPath>) {
+        let copies = self.copies(folder);
+        let keep = self.workspace.config().mind.checkpoints;
+        let surplus = copies.len().saturating_sub(keep);
+        let old = copies.iter().filter(|copy| Some(*copy) != made);
+        for copy in old.take(surplus) {
+            let _ = self.workspace.remove_machine(copy);
+        }
     }
 
     /// Notes how a session ended, for whoever starts the next one.
@@ -114,15 +150,12 @@ impl Mind<'_> {
 
     /// The newest checkpoint, or none.
     pub fn last_checkpoint(&self) -> Result<Option<String>, Error> {
-        let path = RelPath::new(FOLDER)?.join("checkpoints/latest.md")?;
-        Ok(self.workspace.text_if_there(&path)?)
+        Ok(self.workspace.text_if_there(&folder()?.join(LATEST)?)?)
     }
 
-    /// Copies by name, which is by time.
     /// The copies that are kept, oldest first, by the time in their names.
     pub fn checkpoints(&self) -> Vec<RelPath> {
-        let folder = RelPath::new(FOLDER).and_then(|it| it.join("checkpoints"));
-        folder.map_or_else(|_| Vec::new(), |folder| self.copies(&folder))
+        folder().map_or_else(|_| Vec::new(), |folder| self.copies(&folder))
     }
 
     fn copies(&self, folder: &RelPath) -> Vec<RelPath> {
@@ -131,6 +164,7 @@ impl Mind<'_> {
             .into_iter()
             .flatten()
             .flatten()
+            .filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_file()))
             .filter_map(|entry| entry.file_name().into_string().ok())
             .filter(|name| name.starts_with(COPY) && name.ends_with(".md"))
             .filter_map(|name| folder.join(&name).ok())
@@ -138,6 +172,16 @@ impl Mind<'_> {
         copies.sort();
         copies
     }
+}
+
+fn folder() -> Result<RelPath, Error> {
+    Ok(RelPath::new(FOLDER)?.join("checkpoints")?)
+}
+
+/// Whether a checkpoint has the form that [`differences`] reads. One that
+/// another tool wrote is shown as it is.
+pub(super) fn has_known_form(checkpoint: &str) -> bool {
+    checkpoint.lines().any(|line| line.trim_end() == STATE)
 }
 
 /// A checkpoint without its time and trigger.

@@ -5,6 +5,7 @@
 use std::ops::Range;
 
 use jiff::Timestamp;
+use jiff::civil::Date;
 
 use super::archive::Archive;
 use super::decisions::{self, Decision};
@@ -148,7 +149,8 @@ impl Mind<'_> {
                 Layout::Mind => config.keep_sessions,
                 Layout::Manifest => DATED_SESSIONS,
             };
-            let (store, after) = self.compress_sessions(text, keep, &mut archive)?;
+            let today = day_of(now);
+            let (store, after) = self.compress_sessions(text, keep, today, &mut archive)?;
             plan.report.sessions = store;
             plan.put(path(File::SessionLog), after);
         }
@@ -175,14 +177,17 @@ impl Mind<'_> {
         &self,
         text: String,
         keep: usize,
+        today: Date,
         archive: &mut Archive<'_>,
     ) -> Result<(Store, Option<String>), Error> {
         let path = self.files.path(File::SessionLog);
         let document = document::parse(text);
         let layout = self.files.layout;
-        let in_order = sessions::in_order(&document);
-        let newest_first = sessions::newest_first(&in_order, layout);
-        let all = sessions::read(&document, layout);
+        let mut all = sessions::in_order(&document);
+        let newest_first = sessions::newest_first_on(&all, layout, today);
+        if newest_first {
+            all.reverse();
+        }
         let (old, kept) = all.split_at(all.len().saturating_sub(keep));
         let mut store = Store::of(&document.text, all.len(), old.len());
         if old.is_empty() {
@@ -211,7 +216,10 @@ impl Mind<'_> {
                 with_line_below_title(path, text, &format!("Older sessions: [[{}]]", name.stem()))?
             }
         };
-        let left = sessions::read(&document::parse(after.clone()), layout);
+        let mut left = sessions::in_order(&document::parse(after.clone()));
+        if newest_first {
+            left.reverse();
+        }
         let same = left
             .iter()
             .map(|it| &it.text)
@@ -426,7 +434,11 @@ fn with_pointers(
     })
 }
 
-fn with_line_below_title(path: &RelPath, text: String, line: &str) -> Result<String, Error> {
+pub(super) fn with_line_below_title(
+    path: &RelPath,
+    text: String,
+    line: &str,
+) -> Result<String, Error> {
     if text.lines().any(|it| it.trim() == line) {
         return Ok(text);
     }

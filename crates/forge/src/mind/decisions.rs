@@ -14,6 +14,7 @@ use crate::document::{self, Document, Edit, day_of, inert_line};
 
 pub(crate) mod condense;
 mod forms;
+pub(crate) mod shorten;
 pub(crate) mod supersede;
 
 pub use supersede::{Decided, Supersession};

@@ -52,6 +52,8 @@ impl Severity {
     }
 }
 
+/// How a state begins.
+const BEGIN: &str = "memory-forge mind set --next '<what to do next>'";
 const DAY: i64 = 24 * 60 * 60;
 const LARGE_LOG: u64 = 100 * 1024;
 const LARGE_STATE: u64 = 50_000;
@@ -109,23 +111,23 @@ impl Mind<'_> {
                 .collect(),
             findings: Vec::new(),
         };
-        self.find(&mut health);
+        self.find(&mut health, now);
         health
     }
 
-    fn find(&self, health: &mut Health) {
+    fn find(&self, health: &mut Health, now: Timestamp) {
         let mut findings = Vec::new();
         let mut add = |severity, message: String| findings.push(Finding { severity, message });
         let state = self.file(File::State);
         if health.layout == Layout::Mind && !health.folder_exists {
             add(
                 Severity::Error,
-                format!("There is no `{FOLDER}/`; `memory-forge mind set` makes it"),
+                format!("There is no `{FOLDER}/`; `{BEGIN}` makes it"),
             );
         } else if !health.state_files[0].1.exists {
             add(
                 Severity::Error,
-                format!("There is no `{state}`; `memory-forge mind set` makes it"),
+                format!("There is no `{state}`; `{BEGIN}` makes it"),
             );
         }
         for which in [
@@ -149,10 +151,16 @@ impl Mind<'_> {
             );
         }
         if health.total_state_bytes > LARGE_STATE {
+            // What is not old stays, however large it is.
+            let old = self.compress(true, now).is_ok_and(|it| !it.is_nothing());
+            let advice = match old {
+                true => "`memory-forge mind compress` moves what is old to the archive",
+                false => "nothing in it is old, so a person has to shorten it",
+            };
             add(
                 Severity::Warning,
                 format!(
-                    "The state has {} bytes, more than {LARGE_STATE}; `memory-forge mind compress` moves what is old to the archive",
+                    "The state has {} bytes, more than {LARGE_STATE}; {advice}",
                     health.total_state_bytes
                 ),
             );

@@ -3,7 +3,7 @@
 
 use crate::routing::layout::{self, StateFile};
 use crate::routing::manifest::{self, Manifest};
-use crate::workspace::{RelPath, Workspace};
+use crate::workspace::{PathError, RelPath, Workspace};
 
 /// A file by what it is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -21,13 +21,15 @@ pub enum File {
 pub enum Layout {
     /// `.mind/STATE.md` and its siblings.
     Mind,
-    /// `memory/status.md` and its siblings, where a `_MANIFEST.md` is.
+    /// `memory/status.md` and its siblings, with a `_MANIFEST.md` or without.
     Manifest,
 }
 
 #[derive(Debug, Clone)]
 pub(super) struct Files {
     pub(super) layout: Layout,
+    /// Whether the manifest itself says where the state is.
+    configured: bool,
     state: RelPath,
     progress: RelPath,
     decisions: RelPath,
@@ -35,18 +37,60 @@ pub(super) struct Files {
     archive: RelPath,
 }
 
-const IN_MIND: [&str; 4] = ["STATE.md", "PROGRESS.md", "DECISIONS.md", "SESSION-LOG.md"];
-
 impl Files {
+    /// The one place that decides between the two layouts. The main file
+    /// decides, so that a stray `.mind/PROGRESS.md` beside `memory/status.md`
+    /// does not hide the state; where both main files exist, a workspace with a
+    /// manifest keeps to it, and `Mind::unused_state` names the files of the
+    /// other layout.
     pub(super) fn resolve(workspace: &Workspace) -> Files {
-        let in_mind = || {
-            let folder = workspace.root().join(super::FOLDER);
-            IN_MIND.iter().any(|name| folder.join(name).is_file())
+        let mind = Files::mind();
+        let managed = workspace.root().join(manifest::FILE).is_file();
+        // Without a manifest a status file makes a workspace only where
+        // `.mind/STATE.md` is not: nothing switches silently.
+        let alone = || {
+            let in_mind = workspace.absolute(&mind.state).is_file();
+            !in_mind && layout::is_workspace(workspace)
         };
-        if !workspace.root().join(manifest::FILE).is_file() || in_mind() {
-            return Files::mind();
+        if !managed && !alone() {
+            return mind;
         }
-        Files::manifest(workspace)
+        let of_manifest = Files::manifest(workspace);
+        let (theirs, ours) = (of_manifest.present(workspace), mind.present(workspace));
+        let use_mind = !theirs.contains(&of_manifest.state)
+            && (ours.contains(&mind.state) || theirs.is_empty() && !ours.is_empty());
+        if use_mind { mind } else { of_manifest }
+    }
+
+    /// The state files of the layout that is not in use.
+    pub(super) fn unused(&self, workspace: &Workspace) -> Vec<RelPath> {
+        let other = match self.layout {
+            Layout::Manifest => Files::mind(),
+            Layout::Mind if layout::is_workspace(workspace) => Files::manifest(workspace),
+            Layout::Mind => return Vec::new(),
+        };
+        other.present(workspace)
+    }
+
+    /// The state files that exist, without the archive. Those that were found by
+    /// their name alone do not count: any project may have a `docs/status.md`.
+    fn present(&self, workspace: &Workspace) -> Vec<RelPath> {
+        let mut paths = vec![
+            &self.state,
+            &self.progress,
+            &self.decisions,
+            &self.session_log,
+        ];
+        paths.dedup();
+        let in_place = |path: &RelPath| {
+            let folder = path.parent();
+            let folder = folder.as_ref().map(RelPath::as_str);
+            folder == Some(super::FOLDER) || folder == Some("memory")
+        };
+        let counts = |path: &RelPath| in_place(path) || self.configured && *path == self.state;
+        let there = |path: &RelPath| counts(path) && workspace.absolute(path).is_file();
+        let present = paths.into_iter().filter(|path| there(path));
+        present.cloned().collect()
     }
 
     pub(super) fn path(&self, which: File) -> &RelPath {
@@ -62,6 +106,7 @@ impl Files {
     fn mind() -> Files {
         Files {
             layout: Layout::Mind,
+            configured: false,
             state: known(".mind/STATE.md"),
             progress: known(".mind/PROGRESS.md"),
             decisions: known(".mind/DECISIONS.md"),
@@ -72,9 +117,13 @@ impl Files {
 
     fn manifest(workspace: &Workspace) -> Files {
         let manifest = Manifest::read(workspace);
-        let find = |file| layout::resolve(workspace, manifest.as_ref(), file);
-        let state = find(StateFile::Status);
-        let session_log = find(StateFile::SessionLog);
+        let files = [
+            StateFile::Status,
+            StateFile::SessionLog,
+            StateFile::Decisions,
+        ];
+        let [state, session_log, decisions] =
+            layout::resolve_each(workspace, manifest.as_ref(), files);
         let archive = session_log
             .as_str()
             .strip_suffix(".md")
@@ -82,12 +131,37 @@ impl Files {
             .unwrap_or_else(|| known("memory/session-log-archive.md"));
         Files {
             layout: Layout::Manifest,
+            configured: (manifest.as_ref())
+                .is_some_and(|it| it.config(StateFile::Status.key()).is_some()),
             progress: state.clone(),
             state,
-            decisions: find(StateFile::Decisions),
+            decisions,
             session_log,
             archive,
         }
+    }
+}
+
+impl Files {
+    /// Where replaced lines of the state file are kept: beside it, since the
+    /// archive of the session log is read for numbers and ids of its entries. A
+    /// full file is followed by the next one, so that a change never rewrites
+    /// years of lines.
+    pub(super) fn replaced_state(&self, workspace: &Workspace) -> Result<RelPath, PathError> {
+        const MAX_BYTES: u64 = 32 << 10;
+        let path = self.state.as_str();
+        let stem = path.strip_suffix(".md").unwrap_or(path);
+        let mut archive = RelPath::new(&format!("{stem}-archive.md"))?;
+        let is_full = |path: &RelPath| {
+            let about = workspace.absolute(path).symlink_metadata();
+            about.is_ok_and(|it| it.len() > MAX_BYTES)
+        };
+        let mut number = 2;
+        while is_full(&archive) {
+            archive = RelPath::new(&format!("{stem}-{number}-archive.md"))?;
+            number += 1;
+        }
+        Ok(archive)
     }
 }
 

@@ -2,6 +2,7 @@
 //! the section it stands in. A task belongs to the section above it, whatever
 //! words its own line has.
 
+use std::collections::HashSet;
 use std::ops::Range;
 
 use jiff::Timestamp;
@@ -10,7 +11,7 @@ use jiff::civil::Date;
 use super::fields::Fields;
 use super::values::{self, apply, edited, is_unset, marker, plain};
 use super::{Error, File, Layout, Mind, outline};
-use crate::document::{self, Document, Edit, day_of, inert_line};
+use crate::document::{self, Document, Edit, day_of, inert_line, short_name};
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Progress {
@@ -49,7 +50,10 @@ pub enum Bucket {
 
 impl Bucket {
     pub fn of(title: &str) -> Bucket {
-        let title = title.trim().to_lowercase().replace('’', "'");
+        // No name of a bucket is longer, and a title is read for every task.
+        let title = title.trim();
+        let title = title[..title.floor_char_boundary(64)].to_lowercase();
+        let title = title.replace('’', "'");
         let title = title.strip_prefix("what's ").unwrap_or(&title);
         let starts = |words: &[&str]| words.iter().any(|word| title.starts_with(word));
         if starts(&[
@@ -268,7 +272,8 @@ fn add_item(document: &Document, section: usize, task: &str, layout: Layout) -> 
         .any(|it| it.span.start >= own.start && it.span.end <= own.end);
     let item = item(task, layout == Layout::Mind || has_boxes);
     let text = values::without_comments(document, &own);
-    let only_unset = !text.is_empty() && values::items(&text).iter().all(|it| is_unset(it));
+    let only_unset =
+        !text.is_empty() && values::items(&text).iter().all(|it| values::is_filler(it));
     if only_unset && text == document.str(&own).trim() {
         return document.replace_section(section, &item);
     }
@@ -304,7 +309,7 @@ fn entry(
         text: plain(text),
         done,
         completed,
-        section: path.last().copied().unwrap_or_default().to_owned(),
+        section: short_name(path.last().copied().unwrap_or_default()),
         bucket,
         line: document.line_of(span.start),
         span,
@@ -336,6 +341,7 @@ fn without_completion(text: &str) -> (&str, Option<Date>) {
 /// Bullets without a box in the sections that list work.
 fn plain_items(document: &Document) -> Vec<TaskEntry> {
     let mut found = Vec::new();
+    let boxes: HashSet<usize> = document.tasks.iter().map(|it| it.span.start).collect();
     for section in &document.sections {
         let bucket = Bucket::of(&section.title);
         if section.level < 2 || !matches!(bucket, Bucket::InProgress | Bucket::Blocked) {
@@ -348,8 +354,7 @@ fn plain_items(document: &Document) -> Vec<TaskEntry> {
             let text = line.trim_end();
             let Some(length) = marker(text) else { continue };
             let rest = text[length.min(text.len())..].trim_start();
-            let boxed = document.tasks.iter().any(|task| task.span.start == start);
-            if boxed || is_unset(rest) || document.in_code(start) {
+            if boxes.contains(&start) || is_unset(rest) || document.in_code(start) {
                 continue;
             }
             found.push(entry(document, start..at, rest, false, None));
@@ -414,7 +419,7 @@ pub(super) fn work_lines(document: &Document) -> Vec<WorkLine> {
             }
             found.push(WorkLine {
                 bucket,
-                heading: document.str(&section.heading).trim_end().to_owned(),
+                heading: short_name(document.str(&section.heading).trim_end()),
                 line: line.to_owned(),
             });
         }

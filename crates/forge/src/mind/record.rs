@@ -1,6 +1,8 @@
 //! What a session leaves behind, written in one change: the state, what was
 //! decided, an entry in the log. Recording the same again changes nothing.
 
+use std::collections::HashMap;
+
 use jiff::Timestamp;
 
 use super::archive::Archive;
@@ -83,7 +85,8 @@ impl Mind<'_> {
         if before.is_none() && record.state.is_empty() && !record.refresh_date {
             return Ok(Written::Unchanged);
         }
-        let (after, outcome) = self.with_state(before.clone(), &record.state, now)?;
+        let new = self.with_state(before.clone(), &record.state, now)?;
+        let after = new.text;
         let same = before
             .as_ref()
             .is_some_and(|before| match record.refresh_date {
@@ -93,8 +96,9 @@ impl Mind<'_> {
         if same {
             return Ok(Written::Unchanged);
         }
+        self.keep_replaced(change, &new.replaced, now)?;
         change.write(path, after);
-        Ok(match outcome.created {
+        Ok(match new.outcome.created {
             true => Written::Created,
             false => Written::Updated,
         })
@@ -161,10 +165,13 @@ impl Mind<'_> {
         let (mut text, _) = self.with_session(before, kept, session, now)?;
         // The entry that was not there before: found by taking away those that
         // were, since a log may be in any order.
-        let mut before: Vec<&str> = entries.iter().map(|it| it.text.as_str()).collect();
+        let mut before: HashMap<&str, usize> = HashMap::new();
+        for entry in &entries {
+            *before.entry(&entry.text).or_default() += 1;
+        }
         let new = known(&text).into_iter().find(|it| {
-            let old = before.iter().position(|text| *text == it.text);
-            old.map(|at| before.swap_remove(at)).is_none()
+            let left = before.get_mut(it.text.as_str()).filter(|left| **left > 0);
+            left.map(|left| *left -= 1).is_none()
         });
         let Some(new) = new else {
             return Err(Error::Unsafe {
@@ -188,8 +195,12 @@ impl Mind<'_> {
         let mut moved = 0;
         if layout == Layout::Manifest {
             let mut archive_text = Archive::new(archive, archived);
-            let (store, shorter) =
-                self.compress_sessions(text.clone(), DATED_SESSIONS, &mut archive_text)?;
+            let (store, shorter) = self.compress_sessions(
+                text.clone(),
+                DATED_SESSIONS,
+                day_of(now),
+                &mut archive_text,
+            )?;
             if let Some(shorter) = shorter {
                 text = shorter;
                 moved = store.compressed;

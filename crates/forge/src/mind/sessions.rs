@@ -103,7 +103,7 @@ impl Mind<'_> {
                 true => existing.len() + 1,
                 false => highest(document).max(highest(&archive)) + 1,
             };
-            let newest_first = newest_first(&existing, self.files.layout);
+            let newest_first = newest_first_on(&existing, self.files.layout, day_of(now));
             let first = existing.first().map(|session| session.span.start);
             if dated {
                 let title = new.dated_title(now);
@@ -252,8 +252,15 @@ pub(crate) fn in_order(document: &Document) -> Vec<Session> {
 }
 
 pub(super) fn newest_first(found: &[Session], layout: Layout) -> bool {
+    newest_first_on(found, layout, Date::MAX)
+}
+
+/// As [`newest_first`], for a writer: entries dated after `today` say nothing
+/// about the order, because an entry of today would contradict them.
+pub(super) fn newest_first_on(found: &[Session], layout: Layout, today: Date) -> bool {
     let numbers: Vec<usize> = found.iter().filter_map(|it| it.number).collect();
-    let dates: Vec<Date> = found.iter().filter_map(|it| it.date).collect();
+    let dates = found.iter().filter_map(|it| it.date);
+    let dates: Vec<Date> = dates.filter(|date| *date <= today).collect();
     match (&numbers[..], &dates[..]) {
         ([first, .., last], _) if first != last => first > last,
         (_, [first, .., last]) if first != last => first > last,

@@ -2,6 +2,7 @@
 //! the next action. A section that nobody asked to change stays as it is.
 
 use std::collections::HashSet;
+use std::ops::Range;
 
 use jiff::Timestamp;
 use jiff::civil::Date;
@@ -9,6 +10,7 @@ use jiff::civil::Date;
 use super::values::{self, edited, is_unset, items, labelled, plain, without_comments};
 use super::{Error, File, Layout, Mind, outline};
 use crate::document::{self, Document, Edit, day_of, inert_block, inert_line};
+use crate::workspace;
 
 /// Where the work stands. What is not set, or holds a placeholder, is none.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -143,7 +145,10 @@ impl State {
             status: value(Part::Status).map(|text| plain(&text)),
             active: list(Part::Active),
             blocked: list(Part::Blocked),
-            next: next(&value(Part::Next).unwrap_or_default()),
+            next: Part::Next
+                .find(document)
+                .and_then(|section| value_span(document, section))
+                .and_then(|span| next(document.str(&span))),
             updated,
             text: document.text.clone(),
             modified,
@@ -174,8 +179,10 @@ impl Mind<'_> {
     /// Changes the parts that are given and the date; makes the file if there
     /// is none.
     pub fn set(&self, change: &StateChange, now: Timestamp) -> Result<SetOutcome, Error> {
-        self.rewrite(File::State, "Set the state", now, |_, before| {
-            self.with_state(before, change, now)
+        self.rewrite(File::State, "Set the state", now, |files, before| {
+            let new = self.with_state(before, change, now)?;
+            self.keep_replaced(files, &new.replaced, now)?;
+            Ok((new.text, new.outcome))
         })
     }
 
@@ -185,7 +192,7 @@ impl Mind<'_> {
         before: Option<String>,
         change: &StateChange,
         now: Timestamp,
-    ) -> Result<(String, SetOutcome), Error> {
+    ) -> Result<NewState, Error> {
         let lists = [&change.active, &change.blocked, &change.priorities];
         let lists = lists.into_iter().flatten().flatten();
         let lines = [&change.phase, &change.status, &change.next];
@@ -193,6 +200,7 @@ impl Mind<'_> {
         let created = before.is_none();
         let path = self.files.path(File::State);
         let mut text = before.unwrap_or_else(|| blank(self.files.layout));
+        let original = text.clone();
         for (part, body) in change.bodies(self.files.layout) {
             text = edited(path, text, |document| {
                 put(document, part, &body, self.files.layout)
@@ -207,21 +215,107 @@ impl Mind<'_> {
                 }
             })?;
         }
+        let replaced = replaced(&original, &text);
         let today = day_of(now).to_string();
         text = edited(path, text, |document| {
             put_date(document, &today, self.files.layout)
         })?;
         let phase = State::read(&document::parse(text.clone()), None).phase;
-        Ok((text, SetOutcome { created, phase }))
+        Ok(NewState {
+            text,
+            outcome: SetOutcome { created, phase },
+            replaced,
+        })
     }
+
+    /// Adds replaced lines to the archive of the state, word for word. A person
+    /// may have written them, and nothing else would have them. Lines that the
+    /// archive has already are not repeated.
+    pub(super) fn keep_replaced(
+        &self,
+        change: &mut workspace::Change<'_>,
+        replaced: &[Replaced],
+        now: Timestamp,
+    ) -> Result<(), Error> {
+        if replaced.is_empty() {
+            return Ok(());
+        }
+        let path = self.files.replaced_state(self.workspace)?;
+        let state = self.files.path(File::State);
+        let mut text = change.read_text(&path)?.unwrap_or_else(|| {
+            format!("# Replaced State\n\nLines that `{state}` no longer has, the newest last.\n")
+        });
+        let known: HashSet<String> = text.lines().map(str::to_owned).collect();
+        let mut grown = false;
+        for Replaced { section, lines } in replaced {
+            // A quote holds any line as text, also a heading or an open fence.
+            let lines = lines.iter().map(|line| format!("> {line}"));
+            let new: Vec<String> = lines.filter(|line| !known.contains(line)).collect();
+            if new.is_empty() {
+                continue;
+            }
+            if !text.ends_with('\n') {
+                text.push('\n');
+            }
+            let title = values::inert_or(section, "Top of the file");
+            let (date, body) = (day_of(now), new.join("\n"));
+            text.push_str(&format!("\n## {date} - {title}\n\n{body}\n"));
+            grown = true;
+        }
+        if grown {
+            change.write(&path, text);
+        }
+        Ok(())
+    }
+}
+
+/// A state file after a change.
+pub(super) struct NewState {
+    pub(super) text: String,
+    pub(super) outcome: SetOutcome,
+    /// What the file no longer has.
+    pub(super) replaced: Vec<Replaced>,
+}
+
+/// Lines that a change took out of a section.
+pub(super) struct Replaced {
+    section: String,
+    lines: Vec<String>,
+}
+
+/// Lines of `before` that `after` does not have, in text order. Compares the
+/// two texts instead of asking each edit, so that no edit can forget a line.
+fn replaced(before: &str, after: &str) -> Vec<Replaced> {
+    if before == after {
+        return Vec::new();
+    }
+    let kept: HashSet<&str> = after.lines().map(str::trim).collect();
+    let document = document::parse(before.to_owned());
+    let mut all: Vec<Replaced> = Vec::new();
+    for section in &document.sections {
+        let lines = document.str(&section.own).lines().map(str::trim_end);
+        let lines: Vec<String> = lines
+            .filter(|line| {
+                let text = line.trim();
+                let value = &text[values::marker(text).unwrap_or(0).min(text.len())..];
+                !values::is_filler(value) && !kept.contains(text)
+            })
+            .map(str::to_owned)
+            .collect();
+        if !lines.is_empty() {
+            let section = section.title.clone();
+            all.push(Replaced { section, lines });
+        }
+    }
+    all
 }
 
 /// A file without the date of its last change, by which two are compared.
 pub(super) fn without_date(text: &str) -> String {
     let document = document::parse(text.to_owned());
-    let mut dated: Vec<std::ops::Range<usize>> = Vec::new();
+    let mut dated: Vec<Range<usize>> = Vec::new();
     if let Some(section) = Part::Updated.find(&document) {
-        dated.push(document.sections[section].own.clone());
+        dated.extend(date_line(&document, section));
     } else if let Some(span) = label_line(&document, "last updated") {
         dated.push(span);
     }
@@ -317,7 +411,12 @@ fn put(document: &Document, part: Part, body: &str, layout: Layout) -> Edit {
         if part == Part::Next && layout == Layout::Manifest {
             return put_first_priority(document, section, body);
         }
-        return document.replace_section(section, body);
+        return match part {
+            Part::Active | Part::Blocked => document.replace_section(section, body),
+            Part::Phase | Part::Status | Part::Next | Part::Updated => {
+                put_value(document, section, body)
+            }
+        };
     }
     if part == Part::Phase && layout == Layout::Manifest {
         return match label_line(document, "phase") {
@@ -355,17 +454,117 @@ fn put_first_priority(document: &Document, section: usize, body: &str) -> Edit {
     document.replace_section(section, &format!("1. {body}"))
 }
 
+/// Where the value of a section is: its paragraphs up to the first list, quote,
+/// table, code or comment, which somebody put below them. A value that is a
+/// list, or that introduces one with a colon, has the list in it.
+fn value_span(document: &Document, section: usize) -> Option<Range<usize>> {
+    let own = document.sections[section].own.clone();
+    let mut found: Option<Range<usize>> = None;
+    let mut has_list = false;
+    let mut at = own.start;
+    for line in document.str(&own).split_inclusive('\n') {
+        let start = at;
+        at += line.len();
+        let text = line.trim();
+        if text.is_empty() || found.as_ref().is_some_and(|it| start < it.end) {
+            continue;
+        }
+        let end = start + line.trim_end().len();
+        let is_comment = document.comments.iter().any(|it| it.contains(&(end - 1)));
+        let is_item = values::marker(text).is_some();
+        let code = document.code.iter().find(|it| it.span.contains(&(end - 1)));
+        let begins_block = is_item || code.is_some() || text.starts_with(['>', '|']);
+        let Some(value) = found.as_mut() else {
+            has_list = is_item;
+            // Half a code block would turn the rest of the file into code.
+            let end = code.map_or(end, |code| code.span.end.min(own.end));
+            found = Some(start..end).filter(|_| !is_comment);
+            continue;
+        };
+        has_list |= is_item && document.str(value).ends_with(':');
+        if is_comment || begins_block && !has_list {
+            break;
+        }
+        value.end = end;
+    }
+    found
+}
+
+/// Replaces the value of a section and leaves what stands around it.
+fn put_value(document: &Document, section: usize, body: &str) -> Edit {
+    let Some(span) = value_span(document, section) else {
+        return match document.str(&document.sections[section].own).trim() {
+            "" => document.replace_section(section, body),
+            _ => document.append_to_section(section, body),
+        };
+    };
+    // A value that is there already keeps its bytes, and the list below it.
+    let there = document.str(&span).lines().map(str::trim_end);
+    let wanted = body.lines().count();
+    let is_all = body.ends_with(':') || there.clone().count() == wanted;
+    let mut text = body.replace('\n', document.newline());
+    if is_all && there.take(wanted).eq(body.lines()) {
+        text = document.str(&span).to_owned();
+    } else if document.str(&span).ends_with('\n') {
+        text.push_str(document.newline());
+    }
+    Edit { span, text }
+}
+
+/// The line of a section that is a date or stands for one.
+fn date_line(document: &Document, section: usize) -> Option<Range<usize>> {
+    let own = document.sections[section].own.clone();
+    let mut at = own.start;
+    for line in document.str(&own).split_inclusive('\n') {
+        let start = at;
+        at += line.len();
+        let text = line.trim_end();
+        let stands_for_one = values::is_filler(text) && !text.is_empty();
+        let is_date = values::is_date_alone(text) || stands_for_one || text.contains("YYYY");
+        if is_date && !document.in_code(start) {
+            return Some(start..start + text.len());
+        }
+    }
+    None
+}
+
+/// Only the date changes: `## Last Updated` is often the last section, and then
+/// every line that somebody appends to the file is in it.
 fn put_date(document: &Document, today: &str, layout: Layout) -> Edit {
     if let Some(section) = Part::Updated.find(document) {
-        return document.replace_section(section, today);
+        let own = document.sections[section].own.clone();
+        if let Some(span) = date_line(document, section) {
+            let text = today.to_owned();
+            return Edit { span, text };
+        }
+        let text = document.str(&own);
+        if text.trim().is_empty() {
+            return document.replace_section(section, today);
+        }
+        let blank = text.len() - text.trim_start_matches(['\n', '\r']).len();
+        let at = own.start + blank;
+        let nl = document.newline();
+        return Edit {
+            span: at..at,
+            text: format!("{today}{nl}{nl}"),
+        };
     }
     if let Some(span) = label_line(document, "last updated") {
         let line = document.str(&span);
         let kept = line.find(':').map_or(line.len(), |colon| colon + 1);
         // `**Last updated:** …` keeps its closing stars.
         let kept = kept + line[kept..].len() - line[kept..].trim_start_matches('*').len();
+        let rest = &line[kept..];
+        let start = span.start + kept;
+        if let Some(date) = values::first_date_span(rest) {
+            return Edit {
+                span: start + date.start..start + date.end,
+                text: today.to_owned(),
+            };
+        }
+        let end = if is_unset(rest) { span.end } else { start };
         return Edit {
-            span: span.start + kept..span.end,
+            span: start..end,
             text: format!(" {today}"),
         };
     }
@@ -377,7 +576,7 @@ fn put_date(document: &Document, today: &str, layout: Layout) -> Edit {
 
 /// A line `**Key:** value` or `Key: value` above the second heading, without
 /// its line end.
-fn label_line(document: &Document, key: &str) -> Option<std::ops::Range<usize>> {
+fn label_line(document: &Document, key: &str) -> Option<Range<usize>> {
     let end = document
         .sections
         .iter()

@@ -46,6 +46,7 @@ fn ask<'a>(source: Source, events: &'a [String]) -> BriefingAsk<'a> {
         nonce: "n0nce",
         now: now(),
         events,
+        overview: &[],
         pointers: None,
     }
 }

@@ -15,19 +15,10 @@ use super::Error;
 /// Whether a value says that there is none: `None.`, `Not set`, `[Phase Name]`,
 /// `{{phase}}`.
 pub(crate) fn is_unset(text: &str) -> bool {
-    let whole = text.trim();
-    let text = whole.trim_matches(['*', '_', '`']).trim();
-    // A fence or a rule consists of such marks and is no value that is missing.
-    if text.is_empty() {
-        return whole.is_empty();
-    }
-    let bare = text.trim_end_matches('.').to_lowercase();
-    if matches!(
-        bare.as_str(),
-        "none" | "not set" | "n/a" | "-" | "–" | "—" | "nothing"
-    ) {
+    if is_filler(text) {
         return true;
     }
+    let text = text.trim().trim_matches(['*', '_', '`']).trim();
     let inside = |open: &str, close: &str| {
         text.strip_prefix(open)
             .and_then(|rest| rest.strip_suffix(close))
@@ -38,6 +29,22 @@ pub(crate) fn is_unset(text: &str) -> bool {
     // A link or a wikilink is a value; so is the box of a task.
     inside("[", "]")
         .is_some_and(|inner| !inner.contains([']', '[']) && !matches!(inner.trim(), "" | "x" | "X"))
+}
+
+/// Whether a text is one of the words that stand for no value. Brackets are not
+/// among them: a person may have meant what they hold.
+pub(super) fn is_filler(text: &str) -> bool {
+    let whole = text.trim();
+    let text = whole.trim_matches(['*', '_', '`']).trim();
+    // A fence or a rule consists of such marks and is no value that is missing.
+    if text.is_empty() {
+        return whole.is_empty();
+    }
+    let bare = text.trim_end_matches('.').to_lowercase();
+    matches!(
+        bare.as_str(),
+        "none" | "not set" | "n/a" | "-" | "–" | "—" | "nothing"
+    )
 }
 
 /// A value without the backslashes that keep it from being structure, on one
@@ -71,7 +78,15 @@ pub(crate) fn plain(text: &str) -> String {
 pub(super) fn without_comments(document: &Document, span: &Range<usize>) -> String {
     let mut out = String::new();
     let mut at = span.start;
-    for comment in &document.comments {
+    // They stand in text order, and only those of the span are looked at: each
+    // of many sections may be read in turn.
+    let first = document
+        .comments
+        .partition_point(|it| it.start < span.start);
+    for comment in &document.comments[first..] {
+        if comment.start >= span.end {
+            break;
+        }
         if comment.start >= at && comment.end <= span.end {
             out.push_str(&document.text[at..comment.start]);
             at = comment.end;
@@ -182,11 +197,43 @@ pub(super) fn milliseconds(now: Timestamp) -> String {
 
 /// The first ISO date of a text.
 pub(crate) fn first_date(text: &str) -> Option<Date> {
+    text[first_date_span(text)?].parse().ok()
+}
+
+/// Where the first ISO date of a text is.
+pub(super) fn first_date_span(text: &str) -> Option<Range<usize>> {
     let bytes = text.as_bytes();
     (0..bytes.len().saturating_sub(9))
         .filter(|at| bytes[*at].is_ascii_digit() && bytes[at + 4] == b'-' && bytes[at + 7] == b'-')
         .filter(|at| *at == 0 || !bytes[at - 1].is_ascii_digit())
-        .find_map(|at| text.get(at..at + 10)?.parse().ok())
+        .find(|at| {
+            let date = text.get(*at..at + 10).map(str::parse::<Date>);
+            date.is_some_and(|date| date.is_ok())
+        })
+        .map(|at| at..at + 10)
+}
+
+/// Whether a line holds a date, with or without a time, and nothing else.
+pub(super) fn is_date_alone(line: &str) -> bool {
+    let line = line.trim().trim_matches(['*', '_', '`', '-']).trim();
+    let Some(span) = first_date_span(line) else {
+        return false;
+    };
+    let rest = &line[span.end..];
+    let of_a_time = |c: char| c.is_ascii_digit() || matches!(c, ':' | '.' | '+' | '-' | ' ');
+    let zone = rest.trim().trim_start_matches('T').trim_end_matches('Z');
+    let zone = zone.trim_end().trim_end_matches("UTC");
+    span.start == 0 && zone.chars().all(of_a_time)
+}
+
+/// A length of time in its largest fitting unit: `45 minutes`, `3 hours`.
+pub fn duration_in_words(seconds: i64) -> String {
+    let (count, unit) = match seconds {
+        s if s < 2 * 3600 => (s / 60, "minute"),
+        s if s < 2 * 86_400 => (s / 3600, "hour"),
+        s => (s / 86_400, "day"),
+    };
+    format!("{count} {unit}{}", if count == 1 { "" } else { "s" })
 }
 
 /// A value from outside behind a label: the first line follows it, further

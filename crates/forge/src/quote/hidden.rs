@@ -4,6 +4,8 @@
 
 use std::borrow::Cow;
 
+pub use crate::secrets::is_unseen;
+
 /// The text with every such character written out as `‹U+202E›`, and how many
 /// there were.
 pub fn revealed(text: &str) -> (Cow<'_, str>, usize) {
@@ -17,13 +19,103 @@ pub fn revealed(text: &str) -> (Cow<'_, str>, usize) {
     for (number, line) in (1..).zip(text.split_inclusive('\n')) {
         for (at, c) in line.chars().enumerate() {
             if next.next_if_eq(&&(number, at)).is_some() {
-                shown.push_str(&format!("‹U+{:04X}›", u32::from(c)));
+                shown.push_str(&written_out(c));
             } else {
                 shown.push(c);
             }
         }
     }
     (Cow::Owned(shown), places.len())
+}
+
+/// Text that is not ours as one line or several may show it, on a terminal or
+/// to an agent: as [`revealed`], also at its beginning and for everything that
+/// drives a terminal but line feeds and tabs.
+pub fn shown(text: &str) -> Cow<'_, str> {
+    let plain = |byte: u8| (0x20..0x7f).contains(&byte) || matches!(byte, b'\n' | b'\t');
+    if text.bytes().all(plain) {
+        return Cow::Borrowed(text);
+    }
+    let drives = |c: char, next: Option<char>| match c {
+        '\r' => next != Some('\n'),
+        '\u{c}' | '\u{feff}' => true,
+        _ => false,
+    };
+    let (text, _) = revealed(text);
+    if !text.contains(['\r', '\u{c}', '\u{feff}']) {
+        return text;
+    }
+    let mut out = String::with_capacity(text.len() + 16);
+    let mut chars = text.chars().peekable();
+    while let Some(c) = chars.next() {
+        match drives(c, chars.peek().copied()) {
+            true => out.push_str(&written_out(c)),
+            false => out.push(c),
+        }
+    }
+    Cow::Owned(out)
+}
+
+/// `‹U+202E›`.
+fn written_out(c: char) -> String {
+    format!("‹U+{:04X}›", u32::from(c))
+}
+
+/// JSON as it is printed, with the hidden characters of its texts written out.
+pub fn shown_json(json: &str) -> Cow<'_, str> {
+    // In JSON these are escapes: `\b`, `\u001b`.
+    let mut plain = String::new();
+    let mut rest = json;
+    while let Some(at) = rest.find('\\') {
+        let (text, escape) = rest.split_at(at);
+        plain.push_str(text);
+        let code = escape.get(2..6).filter(|_| escape.starts_with("\\u"));
+        let code = code.and_then(|it| u32::from_str_radix(it, 16).ok());
+        let long = match (code, escape.as_bytes().get(1)) {
+            (Some(code), _) if char::from_u32(code).is_some_and(char::is_control) => {
+                plain.push_str(&format!("‹U+{code:04X}›"));
+                6
+            }
+            (_, Some(b'b')) => {
+                plain.push_str("‹U+0008›");
+                2
+            }
+            _ => {
+                let long = escape.ceil_char_boundary(2);
+                plain.push_str(&escape[..long]);
+                long
+            }
+        };
+        rest = &escape[long..];
+    }
+    if plain.is_empty() {
+        return shown(json);
+    }
+    plain.push_str(rest);
+    Cow::Owned(shown(&plain).into_owned())
+}
+
+/// JSON in which hidden characters are escapes, so that it says the same and
+/// can be printed.
+pub fn escaped_json(json: &str) -> Cow<'_, str> {
+    let mut places = Vec::new();
+    each(json, |_, c, _, _| places.push(c));
+    places.extend(json.chars().filter(|c| *c == '\u{feff}'));
+    if places.is_empty() {
+        return Cow::Borrowed(json);
+    }
+    let mut out = String::with_capacity(json.len() + 8 * places.len());
+    for c in json.chars() {
+        if !c.is_ascii() && places.contains(&c) {
+            let mut units = [0; 2];
+            for unit in c.encode_utf16(&mut units) {
+                out.push_str(&format!("\\u{unit:04x}"));
+            }
+        } else {
+            out.push(c);
+        }
+    }
+    Cow::Owned(out)
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -51,13 +143,17 @@ pub fn each(text: &str, mut found: impl FnMut(Class, char, usize, usize)) {
         }
         let chars: Vec<char> = line.chars().collect();
         let right_to_left = chars.iter().any(|&c| is_right_to_left(c));
+        let mut flag_end = 0;
         for (at, &c) in chars.iter().enumerate() {
+            if c == BLACK_FLAG {
+                flag_end = flag_end_at(&chars, at);
+            }
             let before = at.checked_sub(1).map(|i| chars[i]);
             let after = chars.get(at + 1).copied();
             let class = match c {
                 '\u{feff}' if number == 1 && at == 0 => None,
                 '\u{200e}' | '\u{200f}' | '\u{61c}' if right_to_left => None,
-                '\u{e0000}'..='\u{e007f}' if in_a_flag(&chars, at) => None,
+                '\u{e0000}'..='\u{e007f}' if at < flag_end => None,
                 _ => class(before, c, after),
             };
             if let Some(class) = class {
@@ -71,7 +167,7 @@ fn class(before: Option<char>, c: char, after: Option<char>) -> Option<Class> {
     let both = |needs: fn(char) -> bool| before.is_some_and(needs) && after.is_some_and(needs);
     match c {
         '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => Some(Class::Reordering),
-        '\u{e0000}'..='\u{e007f}' => Some(Class::Smuggled),
+        '\u{e0000}'..='\u{e00ff}' | '\u{e01f0}'..='\u{e0fff}' => Some(Class::Smuggled),
         // One selector picks a form of the character before it; a row of them
         // carries bytes.
         '\u{fe00}'..='\u{fe0f}' => {
@@ -99,21 +195,19 @@ fn class(before: Option<char>, c: char, after: Option<char>) -> Option<Class> {
         | '\u{200f}'
         | '\u{61c}'
         | '\u{2060}'
+        | '\u{2065}'
         | '\u{206a}'..='\u{206f}'
+        | '\u{1bca0}'..='\u{1bca3}'
+        | '\u{1d173}'..='\u{1d17a}'
         | '\u{feff}'
         | '\u{180e}'
         | '\u{34f}'
         | '\u{fff9}'..='\u{fffb}' => Some(Class::Invisible),
+        // They end a line for some readers and not for others.
+        '\u{2028}' | '\u{2029}' => Some(Class::Control),
         c if c.is_control() && !u8::try_from(c).is_ok_and(is_layout) => Some(Class::Control),
         _ => None,
     }
-}
-
-/// Characters that can stand between the letters of a word without being seen.
-pub fn is_unseen(c: char) -> bool {
-    matches!(c, '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}'
-        | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{fe00}'..='\u{fe0f}'
-        | '\u{feff}' | '\u{e0000}'..='\u{e01ef}')
 }
 
 fn is_layout(byte: u8) -> bool {
@@ -140,16 +234,21 @@ fn is_right_to_left(c: char) -> bool {
     matches!(c, '\u{590}'..='\u{60b}' | '\u{61d}'..='\u{8ff}' | '\u{fb1d}'..='\u{fdff}' | '\u{fe70}'..='\u{fefc}')
 }
 
-/// The flags of England, Scotland, Wales and the like are a black flag and up
-/// to six tags, the last of which ends them.
-fn in_a_flag(chars: &[char], at: usize) -> bool {
-    let tag = |c: &char| matches!(c, '\u{e0000}'..='\u{e007f}');
-    let start = chars[..at].iter().rposition(|c| !tag(c));
-    let Some(start) = start.filter(|&s| chars[s] == '\u{1f3f4}') else {
-        return false;
-    };
-    let run = chars[start + 1..].iter().take_while(|c| tag(c)).count();
-    run <= 7 && chars[start + run] == '\u{e007f}'
+const BLACK_FLAG: char = '\u{1f3f4}';
+
+/// Where the flag that begins here ends, or here. The flags of England,
+/// Scotland, Wales and the like are a black flag and up to seven tags, the last
+/// of which ends them.
+fn flag_end_at(chars: &[char], at: usize) -> usize {
+    const MAX_TAGS: usize = 7;
+    let tags = chars[at + 1..].iter().take(MAX_TAGS + 1);
+    let run = tags
+        .take_while(|c| matches!(c, '\u{e0000}'..='\u{e007f}'))
+        .count();
+    match run <= MAX_TAGS && chars[at + run] == '\u{e007f}' {
+        true => at + run + 1,
+        false => at,
+    }
 }
 
 /// Its code point, with a name where it is a common one.
@@ -228,6 +327,31 @@ mod tests {
         ] {
             assert_eq!(revealed(text).1, 0, "{text:?}");
         }
+    }
+
+    /// Each tag is looked at once, however many follow a flag: quadratic work
+    /// would not end here.
+    #[test]
+    fn a_flag_is_known_by_its_first_tags() {
+        let tags = "\u{e0041}".repeat(400_000);
+        let text = format!("\u{1f3f4}{tags}");
+        assert_eq!(revealed(&text).1, 400_000);
+        let flags = "\u{1f3f4}\u{e0067}\u{e0062}\u{e007f}".repeat(1_000);
+        assert_eq!(revealed(&flags).1, 0);
+        assert_eq!(revealed("\u{1f3f4}\u{e0067}x\u{e007f}").1, 2);
+    }
+
+    #[test]
+    fn names_and_json_show_what_they_hide() {
+        assert_eq!(shown("\u{feff}a\rb\r\n"), "‹U+FEFF›a‹U+000D›b\r\n");
+        assert!(matches!(shown("plain\n"), Cow::Borrowed(_)));
+        let json = "{\"a\": \"x\\u001b[2J\\b\u{202e}\\n\\\\u001b\"}";
+        let expect = "{\"a\": \"x‹U+001B›[2J‹U+0008›‹U+202E›\\n\\\\u001b\"}";
+        assert_eq!(shown_json(json), expect);
+        assert_eq!(
+            escaped_json("\"\u{85}\u{e0041}é\""),
+            "\"\\u0085\\udb40\\udc41é\""
+        );
     }
 
     #[test]

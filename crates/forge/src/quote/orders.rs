@@ -32,7 +32,10 @@ pub struct Order {
 pub fn orders(text: &str) -> Vec<Order> {
     let folded = Folded::of(text);
     let mut found: Vec<(Range<usize>, usize)> = Vec::new();
-    for Place { rule, hint, start } in HINTS.places(&folded.text) {
+    for Place {
+        rule, hint, start, ..
+    } in HINTS.places(&folded.text)
+    {
         let hint = RULES[rule].hints[hint];
         if !begins_a_word(&folded.text, start) || !says(&folded.text[start..], hint) {
             continue;

@@ -49,6 +49,9 @@ pub(super) struct Sides<'a> {
     pub(super) text: &'a [(u32, f32)],
     pub(super) vector: &'a [(u32, f32)],
     pub(super) literal: &'a [u32],
+    /// What the nearest gets by vectors where the best text match counts as 1;
+    /// none where that depends on how near it is.
+    pub(super) nearest: Option<f32>,
 }
 
 /// Merges both rankings, best first. `trust` is how far the vectors are to be
@@ -58,6 +61,7 @@ pub(super) fn fuse(sides: Sides, mode: Mode, unrelated: f32, trust: f32) -> Vec<
         text,
         vector,
         literal,
+        nearest,
     } = sides;
     let mut all: HashMap<u32, Evidence> = HashMap::new();
     for (rank, (chunk, score)) in ranks(text).zip(text) {
@@ -80,7 +84,10 @@ pub(super) fn fuse(sides: Sides, mode: Mode, unrelated: f32, trust: f32) -> Vec<
         (None, _) => (0.0, 0.0),
     };
     // Vectors count as far as they found something that is near at all.
-    let confidence = nearness(near, unrelated).clamp(0.0, 1.0);
+    let confidence = match nearest {
+        Some(weight) => weight / VECTOR_WEIGHT,
+        None => nearness(near, unrelated).clamp(0.0, 1.0),
+    };
     // Every passage has some neighbour: without a floor nothing would ever be
     // "not found".
     let floor = match mode {

@@ -35,6 +35,12 @@ pub trait Source {
     /// The first passage of a document, if the question may find it.
     fn opening(&self, ask: &Ask, path: &str) -> Result<Option<Passage>, Error>;
 
+    /// What the nearest passage gets by vectors, where the best text match
+    /// counts as 1. None lets its nearness decide.
+    fn nearest(&self) -> Option<f32> {
+        None
+    }
+
     /// What each term adds to the score of one passage.
     fn explain(&self, words: &Words, chunk: u32) -> Result<Vec<TermMatch>, Error>;
 }

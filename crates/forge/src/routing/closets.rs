@@ -3,11 +3,11 @@
 //! alone, and nothing that an agent wrote into one is dropped while the file
 //! still says so.
 
-pub mod ask;
 pub mod build;
 pub mod check;
 mod extract;
 pub mod file;
+pub mod list;
 mod merge;
 mod people;
 mod prose;
@@ -17,6 +17,8 @@ mod words;
 mod tests;
 
 pub use extract::{Context, extract};
+pub use list::{Listed, Listing, list};
+pub(crate) use words::is_empty_word;
 
 /// No entry has more characters, heading and all.
 pub const LONGEST_ENTRY: usize = 1500;

@@ -27,11 +27,11 @@ impl Hub {
     }
 
     pub fn closets(&self) -> RelPath {
-        self.file("_CLOSETS.md")
+        self.file(CLOSETS)
     }
 
     pub fn closets_archive(&self) -> RelPath {
-        self.file("_CLOSETS-archive.md")
+        self.file(CLOSETS_ARCHIVE)
     }
 
     fn file(&self, name: &str) -> RelPath {
@@ -40,6 +40,10 @@ impl Hub {
 }
 
 const MEMORY: &str = "memory";
+
+/// The name of a hub's closets, and of the archive of their older entries.
+pub const CLOSETS: &str = "_CLOSETS.md";
+pub const CLOSETS_ARCHIVE: &str = "_CLOSETS-archive.md";
 
 /// The hubs of a workspace in the order of the Hub Map, and `memory/` at the
 /// end. Without a manifest there are none.
@@ -81,6 +85,9 @@ pub fn hubs_of(workspace: &Workspace, manifest: &Manifest) -> Vec<Hub> {
     for hub in &mut hubs {
         add_linked(workspace, hub, &domains);
     }
+    // A row whose folder is gone is for the check of the manifest: closets
+    // cannot be built for it.
+    hubs.retain(|hub| !hub.members.is_empty() || workspace.absolute(&hub.folder).is_dir());
     hubs.extend(memory(workspace));
     hubs
 }
@@ -155,15 +162,30 @@ fn memory(workspace: &Workspace) -> Option<Hub> {
     if !workspace.absolute(&folder).is_dir() {
         return None;
     }
-    let mut members = workspace.markdown_in(MEMORY);
+    Some(memory_of(folder, workspace.markdown_in(MEMORY)))
+}
+
+fn memory_of(folder: RelPath, mut members: Vec<RelPath>) -> Hub {
     members.retain(|path| {
         let kept = !matches!(role(path, &[]), Role::Routing | Role::Archive);
         kept && !path.file_name().starts_with('.') && !path.is_private()
     });
-    Some(Hub {
+    Hub {
         name: MEMORY.to_owned(),
         folder,
         index: None,
         members,
-    })
+    }
+}
+
+/// The hub of the state files in a workspace that is only planned, from the
+/// paths that it will have. None where nothing will be in `memory/`.
+pub fn planned_memory<'a>(paths: impl Iterator<Item = &'a RelPath>) -> Option<Hub> {
+    let folder = RelPath::new(MEMORY).ok()?;
+    let inside = |path: &&RelPath| path.parent().as_ref() == Some(&folder);
+    let mut members: Vec<RelPath> = paths.filter(inside).cloned().collect();
+    members.retain(|path| path.as_str().ends_with(".md"));
+    members.sort();
+    members.dedup();
+    (!members.is_empty()).then(|| memory_of(folder.clone(), members))
 }

@@ -1,11 +1,12 @@
 //! Where the files of a workspace with a manifest lie: what its Config table
-//! says, else the usual place, else a file of that name elsewhere. Looks at
+//! says, else the usual place, else a file of that name in any folder. Looks at
 //! names, and never creates anything.
 
+use std::collections::VecDeque;
 use std::fs;
 
-use super::manifest::Manifest;
-use crate::workspace::{RelPath, Workspace};
+use super::manifest::{self, Manifest, Part};
+use crate::workspace::{RelPath, Role, Workspace, is_foreign, role};
 
 /// A file that every session reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -37,6 +38,11 @@ impl StateFile {
         }
     }
 
+    /// Whether a path ends with the name of this file.
+    fn names(self, path: &RelPath) -> bool {
+        path.file_name().strip_suffix(".md") == Some(self.key())
+    }
+
     /// The usual places, the first of them for new files.
     fn usual(self) -> &'static [&'static str] {
         match self {
@@ -49,44 +55,177 @@ impl StateFile {
     }
 }
 
-/// Where a file is, or would be made.
-pub fn resolve(workspace: &Workspace, manifest: Option<&Manifest>, file: StateFile) -> RelPath {
-    let usual = || file.usual().iter().map(|path| known(path));
-    let there = |path: &RelPath| workspace.absolute(path).is_file();
-    configured(workspace, manifest, file)
-        .or_else(|| usual().find(there))
-        .or_else(|| by_name(workspace, &format!("{}.md", file.key())))
-        .unwrap_or_else(|| known(file.usual()[0]))
+/// Whether the state is in the files of a workspace: a manifest is there, or a
+/// status file in its usual place, which needs no configuration.
+pub fn is_workspace(workspace: &Workspace) -> bool {
+    let there = |path: &str| workspace.root().join(path).is_file();
+    there(manifest::FILE) || StateFile::Status.usual().iter().any(|path| there(path))
 }
 
+/// Where a file is, or would be made.
+pub fn resolve(workspace: &Workspace, manifest: Option<&Manifest>, file: StateFile) -> RelPath {
+    resolve_each(workspace, manifest, [file])[0].clone()
+}
+
+/// As [`resolve`], with one walk for all the files that are in no usual place.
+pub fn resolve_each<const N: usize>(
+    workspace: &Workspace,
+    manifest: Option<&Manifest>,
+    files: [StateFile; N],
+) -> [RelPath; N] {
+    let in_place = files.map(|file| {
+        let known = configured(workspace, manifest, file);
+        known.or_else(|| usual(workspace, file).into_iter().next())
+    });
+    let mut lost = files.to_vec();
+    lost.retain(|file| {
+        let at = files.iter().position(|it| it == file);
+        at.is_some_and(|at| in_place[at].is_none())
+    });
+    let found = match lost.is_empty() {
+        true => Vec::new(),
+        false => named(workspace, manifest, &lost),
+    };
+    let mut in_place = in_place.into_iter();
+    files.map(|file| {
+        let by_name = || found.iter().find(|path| file.names(path)).cloned();
+        let path = in_place.next().flatten().or_else(by_name);
+        path.unwrap_or_else(|| known(file.usual()[0]))
+    })
+}
+
+/// The state files that are there, wherever they are.
+pub fn resolve_all(workspace: &Workspace, manifest: Option<&Manifest>) -> Vec<RelPath> {
+    let all = resolve_each(workspace, manifest, StateFile::ALL).into_iter();
+    all.filter(|path| workspace.absolute(path).is_file())
+        .collect()
+}
+
+/// Several files that could be the same state file, with nothing in the
+/// manifest that decides between them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Rivalry {
+    pub file: StateFile,
+    /// The one that is used.
+    pub used: RelPath,
+    pub others: Vec<RelPath>,
+}
+
+/// Finds state files that compete. A domain may have a file of that name for
+/// itself, so that files in domains compete only among themselves, where there
+/// is no other.
+pub fn rivalries(workspace: &Workspace, manifest: Option<&Manifest>) -> Vec<Rivalry> {
+    let domains = manifest.map(Manifest::domains).unwrap_or_default();
+    let in_domain = |path: &RelPath| role(path, &domains) == Role::Knowledge;
+    let named = named(workspace, manifest, &StateFile::ALL);
+    let mut found = Vec::new();
+    for file in StateFile::ALL {
+        if configured(workspace, manifest, file).is_some() {
+            continue;
+        }
+        let mut all = usual(workspace, file);
+        let unusual = |path: &&RelPath| !file.usual().contains(&path.as_str());
+        let others = named.iter().filter(|path| file.names(path));
+        all.extend(others.filter(unusual).cloned());
+        if all.first().is_some_and(|used| !in_domain(used)) {
+            all.retain(|path| !in_domain(path));
+        }
+        if all.len() > 1 {
+            let used = all.remove(0);
+            let others = all;
+            found.push(Rivalry { file, used, others });
+        }
+    }
+    found
+}
+
+impl Rivalry {
+    /// What to know, and what to do about it. Which file holds is for a person
+    /// to decide.
+    pub fn message(&self) -> String {
+        let others: Vec<&str> = self.others.iter().map(RelPath::as_str).collect();
+        format!(
+            "{} is used as the file of {}, and {} has the same name",
+            self.used,
+            self.file.key(),
+            others.join(", ")
+        )
+    }
+
+    pub fn advice(&self) -> String {
+        format!(
+            "decide which one holds: name it in Tier 1 of _MANIFEST.md as [[{}]], or rename the other",
+            self.used.as_str().trim_end_matches(".md")
+        )
+    }
+}
+
+/// What the manifest says: its Config table, or a row of Tier 1 with a path.
 fn configured(
     workspace: &Workspace,
     manifest: Option<&Manifest>,
     file: StateFile,
 ) -> Option<RelPath> {
-    let target = manifest?.config(file.key())?;
-    let path = RelPath::new(&format!("{target}.md")).ok()?;
-    workspace.absolute(&path).is_file().then_some(path)
+    let manifest = manifest?;
+    let tier1 = manifest.part(Part::Tier1).map(|it| it.target.as_str());
+    let named = tier1.filter(|it| it.rsplit_once('/').is_some_and(|(_, it)| it == file.key()));
+    manifest
+        .config(file.key())
+        .into_iter()
+        .chain(named)
+        .filter_map(|target| RelPath::new(&format!("{target}.md")).ok())
+        .find(|path| workspace.absolute(path).is_file())
 }
 
-/// A file of this name at the root or in a folder right below it.
-fn by_name(workspace: &Workspace, name: &str) -> Option<RelPath> {
-    if workspace.root().join(name).is_file() {
-        return RelPath::new(name).ok();
+fn usual(workspace: &Workspace, file: StateFile) -> Vec<RelPath> {
+    let paths = file.usual().iter().map(|path| known(path));
+    paths
+        .filter(|path| workspace.absolute(path).is_file())
+        .collect()
+}
+
+/// Folders that are looked into at most, the least deep first. Hooks look as
+/// well, where a file is in none of its usual places, and a prompt waits for
+/// them.
+const MAX_FOLDERS: usize = 1_000;
+
+/// Every file with one of these names in a folder of the workspace, the most
+/// likely one first: outside of domains, then the least deep, then by path.
+fn named(workspace: &Workspace, manifest: Option<&Manifest>, files: &[StateFile]) -> Vec<RelPath> {
+    let mut found: Vec<RelPath> = Vec::new();
+    let mut folders = VecDeque::from([String::new()]);
+    let mut looked = 0;
+    while let Some(folder) = folders.pop_front() {
+        looked += 1;
+        if looked > MAX_FOLDERS {
+            break;
+        }
+        let Ok(entries) = fs::read_dir(workspace.root().join(&folder)) else {
+            continue;
+        };
+        for entry in entries.flatten() {
+            let (Ok(kind), Ok(own)) = (entry.file_type(), entry.file_name().into_string()) else {
+                continue;
+            };
+            let path = match folder.is_empty() {
+                true => own.clone(),
+                false => format!("{folder}/{own}"),
+            };
+            if kind.is_dir() && !own.starts_with('.') && !is_foreign(&own) {
+                folders.push_back(path);
+            } else if kind.is_file() && own.ends_with(".md") {
+                let path = RelPath::new(&path).ok();
+                found.extend(path.filter(|path| files.iter().any(|file| file.names(path))));
+            }
+        }
     }
-    let mut folders: Vec<String> = fs::read_dir(workspace.root())
-        .ok()?
-        .flatten()
-        .filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()))
-        .filter_map(|entry| entry.file_name().into_string().ok())
-        .filter(|folder| !folder.starts_with('.') && folder != "node_modules")
-        .collect();
-    folders.sort();
-    folders
-        .into_iter()
-        .map(|folder| format!("{folder}/{name}"))
-        .find(|path| workspace.root().join(path).is_file())
-        .and_then(|path| RelPath::new(&path).ok())
+    let domains = manifest.map(Manifest::domains).unwrap_or_default();
+    found.retain(|path| role(path, &domains) != Role::Archive);
+    found.sort_by_key(|path| {
+        let inside = role(path, &domains) == Role::Knowledge;
+        (inside, path.components().count(), path.clone())
+    });
+    found
 }
 
 fn known(path: &str) -> RelPath {

@@ -3,9 +3,10 @@
 //! Reading never fails: what is not understood is left alone. Changes are
 //! edits of rows and lines ([`edit`]); nothing here writes a file.
 
+use std::collections::HashSet;
 use std::ops::Range;
 
-use crate::document::{self, Document, Row, Table, cell_shown};
+use crate::document::{self, Document, Row, Table, cell_shown, short_name};
 use crate::workspace::{Error, RelPath, Workspace, slug};
 
 mod edit;
@@ -20,10 +21,18 @@ pub const FILE: &str = "_MANIFEST.md";
 pub const VERSION: &str = "2.1.3";
 pub const SUMMARY_FORMAT: u32 = 2;
 
+/// Folders in which a domain is looked for that is not where the Hub Map says.
+const MAX_PARENTS: usize = 32;
+
 /// The marker of a manifest that is kept by a tool. Ours is that of the tools
 /// before us, so that both see the same workspace.
 const MARKER: &str = "memex-managed";
 const FORMAT: &str = "summary-format-version";
+
+/// Rows of the Hub Map that name a folder. Every file is compared with every
+/// domain, so a manifest must not have any number of them; `lint` says which
+/// are left out.
+pub const MAX_HUBS: usize = 400;
 
 /// How much a tool may do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -150,7 +159,7 @@ impl Manifest {
                 continue;
             };
             let domain = match part {
-                Part::Tier2 if inner => section.title.clone(),
+                Part::Tier2 if inner => short_name(&section.title),
                 _ => String::new(),
             };
             for table in document.tables(&section.own) {
@@ -182,7 +191,8 @@ impl Manifest {
             page: false,
         };
         let hubs = manifest.hub_rows();
-        manifest.folders = hubs.iter().map(|hub| named_folder(hub)).collect();
+        let hubs = hubs.iter().take(MAX_HUBS);
+        manifest.folders = hubs.map(|hub| named_folder(hub)).collect();
         manifest
     }
 
@@ -225,7 +235,9 @@ impl Manifest {
             .filter(|folder| there(folder))
             .filter_map(RelPath::parent)
             .collect();
+        parents.sort();
         parents.dedup();
+        parents.truncate(MAX_PARENTS);
         let mut below_root: Option<Vec<RelPath>> = None;
         for folder in self.folders.iter_mut().flatten() {
             if there(folder) {
@@ -304,11 +316,21 @@ impl Manifest {
         Some(&entry.target)
     }
 
+    /// Whether it has a table that could list files.
+    pub fn has_table(&self) -> bool {
+        !self.sheets.is_empty()
+    }
+
     /// The rows of the Hub Map with their folders. Where there is no Hub Map,
     /// the domains of Tier 2 stand in for it.
     pub fn hub_map(&self) -> Vec<(&Entry, Option<&RelPath>)> {
         let folders = self.folders.iter().map(Option::as_ref);
         self.hub_rows().into_iter().zip(folders).collect()
+    }
+
+    /// How many rows of the Hub Map are beyond [`MAX_HUBS`].
+    pub fn hubs_left_out(&self) -> usize {
+        self.hub_rows().len().saturating_sub(MAX_HUBS)
     }
 
     /// The folders of the Hub Map that hold knowledge.
@@ -338,20 +360,15 @@ impl Manifest {
             return rows;
         }
         let leads = |entry: &&Entry| entry.row.is_none() && is_hub_link(&entry.target);
-        let mut seen: Vec<&str> = Vec::new();
-        let mut rows = Vec::new();
-        for entry in self.part(Part::Tier2).filter(leads) {
-            if !seen.contains(&entry.name.as_str()) {
-                seen.push(&entry.name);
-                rows.push(entry);
-            }
-        }
+        let mut seen: HashSet<&str> = HashSet::new();
+        let mut rows: Vec<&Entry> = self.part(Part::Tier2).filter(leads).collect();
+        rows.retain(|entry| seen.insert(&entry.name));
         rows
     }
 }
 
 /// Files that the manifest keeps for reference only.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Retired {
     targets: std::collections::HashSet<String>,
 }
@@ -531,16 +548,18 @@ fn linked(
             .is_some()
         {}
         while let Some(link) = links.next_if(|link| link.span.start < section.own.end) {
-            let in_table = sheets
-                .iter()
-                .any(|s| s.table.span.contains(&link.span.start));
+            // Tables stand in text order and apart from one another.
+            let behind = sheets.partition_point(|s| s.table.span.start <= link.span.start);
+            let in_table = sheets[..behind]
+                .last()
+                .is_some_and(|s| s.table.span.contains(&link.span.start));
             if in_table || link.target.is_empty() || link.target.contains("://") {
                 continue;
             }
             entries.push(Entry {
                 part,
                 name: match inner {
-                    true => section.title.clone(),
+                    true => short_name(&section.title),
                     false => String::new(),
                 },
                 target: target_of(&link.target),
@@ -628,11 +647,19 @@ fn folders_of_root(workspace: &Workspace) -> Vec<RelPath> {
 /// code.
 fn marker(document: &Document, name: &str) -> Option<Marker> {
     let text = &document.text;
+    let mut end = 0;
     for (at, _) in text.match_indices("<!--") {
         let inside = at + 4;
-        let end = inside + text[inside..].find("-->")?;
+        // Comments that are not closed before the next begins end with it, and
+        // the text between is searched once.
+        if end < inside {
+            end = inside + text[inside..].find("-->")?;
+        }
         let comment = &text[inside..end];
         let start = inside + (comment.len() - comment.trim_start().len());
+        if !text[start..end].starts_with(name) {
+            continue;
+        }
         let Some(rest) = text[start..end].strip_prefix(name) else {
             continue;
         };

@@ -2,6 +2,7 @@
 //! once, and a rule's pattern is tried only where one of its hints stands.
 
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use aho_corasick::{AhoCorasick, MatchKind};
 use regex::Regex;
@@ -9,8 +10,21 @@ use regex::Regex;
 /// Also within other brackets.
 const SPACES: &str = r"[\t-\r \u{a0}\u{2028}\u{3000}]";
 
+/// So many bytes are searched hint by hint before an automaton is built. That
+/// takes a millisecond, which is more than the rest of a hook at a prompt, and
+/// a hook shows a few lines.
+const MAX_PLAIN_BYTES: usize = 4096;
+
 pub(crate) struct Hints {
-    finder: AhoCorasick,
+    any_case: bool,
+    hints: Vec<&'static str>,
+    /// The numbers of the hints, ordered by their first byte.
+    by_first: Vec<usize>,
+    /// Where the hints that begin with a byte start in `by_first`.
+    starts: [usize; 257],
+    /// How many bytes were searched without the automaton.
+    plain_bytes: AtomicUsize,
+    finder: OnceLock<AhoCorasick>,
     /// The rule that each hint belongs to, and which of its hints it is.
     rule_of: Vec<(usize, usize)>,
     /// Made when a hint is first met: most texts meet none, and hooks have
@@ -18,43 +32,103 @@ pub(crate) struct Hints {
     patterns: Vec<OnceLock<Regex>>,
 }
 
+#[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Place {
     pub(crate) rule: usize,
     pub(crate) hint: usize,
     pub(crate) start: usize,
+    pub(crate) end: usize,
 }
 
 impl Hints {
     /// From the hints of each rule, in the order of the table.
-    pub(crate) fn new<'a>(any_case: bool, rules: impl Iterator<Item = Vec<&'a str>>) -> Hints {
+    pub(crate) fn new(any_case: bool, rules: impl Iterator<Item = Vec<&'static str>>) -> Hints {
         let (mut hints, mut rule_of, mut patterns) = (Vec::new(), Vec::new(), Vec::new());
         for (rule, own) in rules.enumerate() {
             rule_of.extend((0..own.len()).map(|nth| (rule, nth)));
             hints.extend(own);
             patterns.push(OnceLock::new());
         }
+        let first = |nth: &usize| {
+            let first = hints[*nth].bytes().next().unwrap_or_default();
+            usize::from(folded(first, any_case))
+        };
+        let mut by_first: Vec<usize> = (0..hints.len()).collect();
+        by_first.sort_unstable_by_key(first);
+        let mut starts = [0; 257];
+        for nth in &by_first {
+            starts[first(nth) + 1] += 1;
+        }
+        for byte in 0..256 {
+            starts[byte + 1] += starts[byte];
+        }
         Hints {
-            finder: AhoCorasick::builder()
-                .ascii_case_insensitive(any_case)
-                .match_kind(MatchKind::Standard)
-                .build(hints)
-                .expect("the hints are few and short"),
+            any_case,
+            hints,
+            by_first,
+            starts,
+            plain_bytes: AtomicUsize::new(0),
+            finder: OnceLock::new(),
             rule_of,
             patterns,
         }
     }
 
-    /// Each place where a rule may match, by which of its hints.
+    /// Each place where a rule may match, by which of its hints, ordered by
+    /// where they end.
     pub(crate) fn places(&self, text: &str) -> impl Iterator<Item = Place> {
-        let hits = self.finder.find_overlapping_iter(text);
-        hits.map(|hit| {
-            let (rule, hint) = self.rule_of[hit.pattern().as_usize()];
-            Place {
-                rule,
-                hint,
-                start: hit.start(),
+        let searched = self.plain_bytes.fetch_add(text.len(), Ordering::Relaxed);
+        let is_short = searched.saturating_add(text.len()) <= MAX_PLAIN_BYTES;
+        let (plain, rest) = match self.finder.get() {
+            None if is_short => (self.plain_places(text), None),
+            _ => (Vec::new(), Some(self.automaton_places(text))),
+        };
+        plain.into_iter().chain(rest.into_iter().flatten())
+    }
+
+    fn automaton_places(&self, text: &str) -> impl Iterator<Item = Place> {
+        let finder = self.finder.get_or_init(|| {
+            AhoCorasick::builder()
+                .ascii_case_insensitive(self.any_case)
+                .match_kind(MatchKind::Standard)
+                .build(&self.hints)
+                .expect("the hints are few and short")
+        });
+        let hits = finder.find_overlapping_iter(text);
+        hits.map(|hit| self.place(hit.pattern().as_usize(), hit.start()))
+    }
+
+    /// Compares every hint with the text at every place.
+    fn plain_places(&self, text: &str) -> Vec<Place> {
+        let text = text.as_bytes();
+        let mut found: Vec<(usize, usize)> = Vec::new();
+        for (start, byte) in text.iter().enumerate() {
+            let byte = usize::from(folded(*byte, self.any_case));
+            for &nth in &self.by_first[self.starts[byte]..self.starts[byte + 1]] {
+                let hint = self.hints[nth].as_bytes();
+                let is_here = text.get(start..start + hint.len()).is_some_and(|there| {
+                    let same =
+                        |(a, b): (&u8, &u8)| folded(*a, self.any_case) == folded(*b, self.any_case);
+                    there.iter().zip(hint).all(same)
+                });
+                if is_here {
+                    found.push((nth, start));
+                }
             }
-        })
+        }
+        found.sort_unstable_by_key(|&(nth, start)| (start + self.hints[nth].len(), start, nth));
+        let places = found.into_iter();
+        places.map(|(nth, start)| self.place(nth, start)).collect()
+    }
+
+    fn place(&self, nth: usize, start: usize) -> Place {
+        let (rule, hint) = self.rule_of[nth];
+        Place {
+            rule,
+            hint,
+            start,
+            end: start + self.hints[nth].len(),
+        }
     }
 
     /// The pattern of a rule, which matches at the beginning of a text. Spaces
@@ -66,5 +140,45 @@ impl Hints {
             let text = text.replace(r"\b", r"(?-u:\b)").replace(r"\s", SPACES);
             Regex::new(&format!(r"\A(?:{text})")).expect("the table is tested")
         })
+    }
+}
+
+fn folded(byte: u8, any_case: bool) -> u8 {
+    if any_case {
+        byte.to_ascii_lowercase()
+    } else {
+        byte
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        /// A hook at a prompt builds no automaton, and hides the same secrets.
+        #[test]
+        fn short_texts_have_the_same_places_without_an_automaton(
+            text in "[aAbB-]{0,60}",
+            any_case: bool,
+        ) {
+            let rules = [vec!["ab", "AB-", "b"], vec!["a", "-"], vec!["ab", "bab"]];
+            let hints = Hints::new(any_case, rules.into_iter());
+            let short: Vec<Place> = hints.places(&text).collect();
+            prop_assert!(hints.finder.get().is_none());
+            let long: Vec<Place> = hints.automaton_places(&text).collect();
+            prop_assert_eq!(short, long);
+        }
+    }
+
+    #[test]
+    fn many_short_texts_are_searched_with_an_automaton() {
+        let hints = Hints::new(false, [vec!["ab"]].into_iter());
+        for _ in 0..MAX_PLAIN_BYTES {
+            assert_eq!(hints.places("cab").count(), 1);
+        }
+        assert!(hints.finder.get().is_some());
     }
 }

@@ -1,338 +1,388 @@
-//! The table of rules and the tests that a candidate must pass. A rule never
-//! fires on a hash, an identifier or a placeholder: a warning that is usually
-//! wrong gets ignored when it is right.
+//! Where to look for secrets that have no beginning of their own: places with
+//! a form, such as addresses, command lines and files of settings. A pattern
+//! is made when its hint is first met, since hooks have milliseconds.
 
 use std::ops::Range;
 use std::sync::LazyLock;
 
+use super::assigned::{self, Kind, WORDS};
+use super::checks::{
+    entropy, is_default, is_hash, is_placeholder, is_words, looks_like_place, random,
+};
 use super::hints::{Hints, Place};
+use super::{keys, tokens};
 
-pub(super) struct Rule {
-    pub(super) name: &'static str,
+/// A place with a form of its own.
+struct Form {
+    name: &'static str,
     /// Where to look: literals in any case. The pattern starts at the literal.
     hints: &'static [&'static str],
-    /// Group 1, where there is one, is the secret.
+    /// Group 1, or the first there is, is the secret.
     pattern: &'static str,
+    /// Whether the hint may stand in the middle of a word.
+    anywhere: bool,
     check: fn(&Candidate<'_>) -> bool,
 }
 
 struct Candidate<'a> {
-    /// The word that ends where the hint begins: `public` of `public_key`.
+    /// The word that ends where the hint begins.
     name: &'a str,
-    /// From the hint to the secret, both excluded from the secret itself.
+    /// From the hint to the secret.
     before: &'a str,
     secret: &'a str,
     after: Option<char>,
 }
 
-/// Specific rules first: of two that meet, the first one gives the name.
-pub(super) const RULES: &[Rule] = &[
-    Rule {
-        name: "private-key",
-        hints: &["-----BEGIN "],
-        pattern: r"-----BEGIN (?:[A-Z0-9]{1,12} ){0,3}PRIVATE KEY(?: BLOCK)?-----(?:(?:[^-]|-[^-])+-----END (?:[A-Z0-9]{1,12} ){0,3}PRIVATE KEY(?: BLOCK)?-----|\s*(?:[A-Za-z0-9+/=]{40,}\s*)+)",
-        check: key_body,
-    },
-    Rule {
-        name: "aws-access-key",
-        hints: &["AKIA", "ASIA", "ABIA", "ACCA"],
-        pattern: r"A(?:KIA|SIA|BIA|CCA)[A-Z0-9]{16}",
-        check: not_placeholder,
-    },
-    Rule {
-        name: "github-token",
-        hints: &["ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_"],
-        pattern: r"(?:gh[pousr]_[A-Za-z0-9]{36,255}|github_pat_[A-Za-z0-9_]{22,255})",
-        check: not_placeholder,
-    },
-    Rule {
-        name: "gitlab-token",
-        hints: &["glpat-", "gldt-", "glrt-", "glptt-", "glcbt-", "glsoat-"],
-        pattern: r"gl(?:pat|dt|rt|ptt|cbt|soat)-[A-Za-z0-9_.\-]{20,255}",
-        check: random,
-    },
-    Rule {
+const FORMS: &[Form] = &[
+    Form {
         name: "slack-token",
-        hints: &["xox", "xapp-", "hooks.slack.com/"],
-        pattern: r"(?:xox[abcdeoprs][.\-][A-Za-z0-9.%\-]{10,255}|xapp-[A-Za-z0-9\-]{20,255}|hooks\.slack\.com/(?:services|workflows|triggers)/([A-Z0-9]{6,}/[A-Za-z0-9]{6,}/[A-Za-z0-9/]{16,}))",
-        check: random,
-    },
-    Rule {
-        name: "webhook",
-        hints: &["/api/webhooks/", "webhook.office.com/webhookb2/"],
-        pattern: r"(?:/api/webhooks/[0-9]{15,22}/([A-Za-z0-9_\-]{50,100})|webhook\.office\.com/webhookb2/([A-Za-z0-9@\-]{40,}/IncomingWebhook/[A-Za-z0-9/\-]{20,}))",
+        hints: &["hooks.slack.com/"],
+        pattern: r"hooks\.slack\.com/(?:services|workflows|triggers)/([A-Z0-9]{6,}/[A-Za-z0-9]{6,}/[A-Za-z0-9/]{16,})",
+        anywhere: true,
         check: not_placeholder,
     },
-    Rule {
+    Form {
+        name: "webhook",
+        hints: &[
+            "/api/webhooks/",
+            "webhook.office.com/webhookb2/",
+            "outlook.office.com/webhook/",
+            "hooks.zapier.com/hooks/catch/",
+            "/with/key/",
+            "chat.googleapis.com/v1/spaces/",
+        ],
+        pattern: r"(?i:/api/webhooks/[0-9]{15,22}/([A-Za-z0-9_\-]{50,100})|(?:webhook\.office\.com/webhookb2|outlook\.office\.com/webhook)/([A-Za-z0-9@\-]{40,}/IncomingWebhook/[A-Za-z0-9/\-]{20,})|hooks\.zapier\.com/hooks/catch/([0-9]{4,}/[A-Za-z0-9]{5,})|/with/key/([A-Za-z0-9_\-]{20,60})|chat\.googleapis\.com/v1/spaces/[A-Za-z0-9_\-]+/messages\?(key=[A-Za-z0-9_\-]{20,}&token=[A-Za-z0-9_\-%]{20,}))",
+        anywhere: true,
+        check: not_placeholder,
+    },
+    Form {
         name: "telegram-token",
         hints: &[":AA"],
-        pattern: r":(AA[A-Za-z0-9_\-]{33})",
+        pattern: r":(A[A-Za-z0-9_\-]{34})",
+        anywhere: true,
         check: of_a_bot,
     },
-    Rule {
-        name: "stripe-key",
-        hints: &["sk_live_", "rk_live_", "whsec_"],
-        pattern: r"(?:[sr]k_live_[A-Za-z0-9]{16,255}|whsec_[A-Za-z0-9+/]{24,255}={0,2})",
+    Form {
+        name: "firebase-key",
+        hints: &[":APA91b"],
+        pattern: r":(APA91b[A-Za-z0-9_\-]{100,200})",
+        anywhere: true,
         check: not_placeholder,
     },
-    Rule {
-        name: "google-key",
-        hints: &["AIza", "GOCSPX-", "ya29."],
-        pattern: r"(?:AIza[A-Za-z0-9_\-]{35}|GOCSPX-[A-Za-z0-9_\-]{28}|ya29\.[A-Za-z0-9_\-]{30,1000})",
-        check: not_placeholder,
-    },
-    Rule {
-        name: "anthropic-key",
-        hints: &["sk-ant-"],
-        pattern: r"sk-ant-[A-Za-z0-9_\-]{20,255}",
-        check: random,
-    },
-    Rule {
-        name: "openai-key",
-        hints: &["sk-"],
-        pattern: r"sk-[A-Za-z0-9_\-]{20,255}",
-        check: random,
-    },
-    Rule {
-        name: "npm-token",
-        hints: &["npm_"],
-        pattern: r"npm_[A-Za-z0-9]{36}",
-        check: random,
-    },
-    Rule {
-        name: "pypi-token",
-        hints: &["pypi-AgE"],
-        pattern: r"pypi-AgE[A-Za-z0-9_\-]{50,1000}",
-        check: not_placeholder,
-    },
-    Rule {
-        name: "jwt",
-        hints: &["eyJ"],
-        pattern: r"eyJ[A-Za-z0-9_\-]{8,}\.eyJ[A-Za-z0-9_\-]{8,}(?:\.[A-Za-z0-9_\-]*)?",
-        check: not_placeholder,
-    },
-    Rule {
-        name: "azure-key",
-        hints: &["AccountKey=", "SharedAccessKey=", "sig="],
-        pattern: r"(?:(?:Account|SharedAccess)Key=([A-Za-z0-9+/]{43,88}={0,2})|sig=([A-Za-z0-9+/%]{43,}))",
-        check: random,
-    },
-    Rule {
-        name: "sendgrid-key",
-        hints: &["SG."],
-        pattern: r"SG\.[A-Za-z0-9_\-]{16,32}\.[A-Za-z0-9_\-]{32,64}",
-        check: random,
-    },
-    Rule {
-        name: "twilio-key",
-        hints: &["SK"],
-        pattern: r"SK[0-9a-f]{32}",
-        check: not_placeholder,
-    },
-    Rule {
-        name: "service-token",
-        hints: &[
-            "hf_", "dop_v1_", "doo_v1_", "dor_v1_", "shp", "dapi", "lin_api_", "figd_",
-        ],
-        pattern: r"(?:hf_[A-Za-z0-9]{34}|do[por]_v1_[a-f0-9]{64}|shp(?:at|ca|pa|ss)_[a-fA-F0-9]{32}|dapi[a-f0-9]{32}|lin_api_[A-Za-z0-9]{40}|figd_[A-Za-z0-9_\-]{40})",
-        check: random,
-    },
-    Rule {
-        name: "provider-token",
-        hints: &[
-            "gsk_",
-            "xai-",
-            "pplx-",
-            "r8_",
-            "nvapi-",
-            "tvly-",
-            "sbp_",
-            "sb_secret_",
-            "dckr_pat_",
-            "rubygems_",
-            "PMAK-",
-            "NRAK-",
-            "ntn_",
-            "secret_",
-            "sntrys_",
-            "sntryu_",
-            "phx_",
-            "hvs.",
-            "hvb.",
-            "sq0atp-",
-            "sq0csp-",
-            "xkeysib-",
-            "tskey-",
-            "pul-",
-            "ATATT3",
-            "ATBB",
-            "bkua_",
-            "glc_",
-            "glsa_",
-            "ops_eyJ",
-            "dp.pt.",
-            "ABSK",
-            "CCIPAT_",
-            "AGE-SECRET-KEY-1",
-            "key-",
-            "cio",
-            "re_",
-            "sk_test_",
-            "fo1_",
-            "rnd_",
-            "cfut_",
-            "vcp_",
-            "LTAI",
-        ],
-        pattern: r"(?:gsk_[A-Za-z0-9]{40,60}|xai-[A-Za-z0-9]{60,90}|pplx-[A-Za-z0-9]{40,60}|r8_[A-Za-z0-9]{37}|nvapi-[A-Za-z0-9_\-]{50,80}|tvly-[A-Za-z0-9\-]{30,60}|sbp_[a-f0-9]{40}|sb_secret_[A-Za-z0-9_\-]{20,60}|dckr_pat_[A-Za-z0-9_\-]{27}|rubygems_[a-f0-9]{48}|PMAK-[a-f0-9]{24}-[a-f0-9]{34}|NRAK-[A-Z0-9]{27}|ntn_[A-Za-z0-9]{40,60}|secret_[A-Za-z0-9]{43}|sntry[su]_[A-Za-z0-9+/=_]{40,300}|phx_[A-Za-z0-9]{40,60}|hv[sb]\.[A-Za-z0-9_\-]{24,300}|sq0(?:atp|csp)-[A-Za-z0-9_\-]{22,43}|xkeysib-[a-f0-9]{64}-[A-Za-z0-9]{16}|tskey-[a-z]{2,10}-[A-Za-z0-9\-]{20,80}|pul-[a-f0-9]{40}|ATATT3[A-Za-z0-9_\-=]{80,300}|ATBB[A-Za-z0-9]{28,40}|bkua_[a-z0-9]{40}|glc_[A-Za-z0-9+/=]{32,400}|glsa_[A-Za-z0-9]{32}_[a-f0-9]{8}|ops_eyJ[A-Za-z0-9+/=_\-]{100,500}|dp\.pt\.[A-Za-z0-9]{40,50}|ABSK[A-Za-z0-9+/]{100,300}={0,2}|CCIPAT_[A-Za-z0-9]{22}_[a-f0-9]{40}|AGE-SECRET-KEY-1[A-Z0-9]{58}|key-[a-f0-9]{32}|cio[A-Za-z0-9]{32}|re_[A-Za-z0-9]{8}_[A-Za-z0-9]{24}|sk_test_[A-Za-z0-9]{24,255}|fo1_[A-Za-z0-9_\-]{43}|rnd_[A-Za-z0-9]{24,40}|cfut_[A-Za-z0-9]{40,60}|vcp_[A-Za-z0-9]{50,70}|LTAI[A-Za-z0-9]{16,24})",
-        check: random,
-    },
-    Rule {
+    Form {
         name: "terraform-token",
         hints: &[".atlasv1."],
         pattern: r"\.atlasv1\.[A-Za-z0-9_\-=]{60,100}",
-        check: random,
+        anywhere: true,
+        check: is_random,
     },
-    Rule {
-        name: "npmrc-token",
-        hints: &[":_authToken", ":_password", ":_auth"],
-        pattern: r#":_(?:authToken|password|auth)[ \t]*=[ \t]*"?([A-Za-z0-9+/=_.\-]{8,300})"#,
+    Form {
+        name: "azure-key",
+        hints: &[
+            "AccountKey=",
+            "SharedAccessKey=",
+            "SharedAccessSignature=",
+            "sig=",
+            "?code=",
+            "&code=",
+        ],
+        pattern: r"(?i:(?:(?:Account|SharedAccess)Key=([A-Za-z0-9+/]{43,88}={0,2})|sig=([A-Za-z0-9+/%]{43,}={0,2})|SharedAccessSignature=([A-Za-z0-9+/%&=\-:.]{43,})|[?&]code=([A-Za-z0-9_/\-]{40,60}={0,2})))",
+        anywhere: true,
+        check: is_random,
+    },
+    Form {
+        name: "signed-address",
+        hints: &[
+            "x-amz-signature=",
+            "x-goog-signature=",
+            "x-amz-security-token=",
+        ],
+        pattern: r"(?i:x-(?:amz|goog)-(?:signature|security-token))=([A-Za-z0-9+/%=_\-]{40,})",
+        anywhere: true,
         check: not_placeholder,
     },
-    Rule {
+    Form {
+        name: "npmrc-token",
+        hints: &[":_authToken", ":_password", ":_auth"],
+        pattern: r#"(?i:_authToken|:_authToken|:_password|:_auth)[ \t]*=[ \t]*"?([A-Za-z0-9+/=_.\-]{8,300})"#,
+        anywhere: true,
+        check: not_placeholder,
+    },
+    Form {
         name: "netrc-password",
-        hints: &["machine "],
-        pattern: r"machine\s+[A-Za-z0-9.\-]{3,100}\s+login\s+\S+\s+password\s+([^\s`]{4,})",
+        hints: &["machine ", "login "],
+        pattern: r"(?:machine\s+[A-Za-z0-9.\-]{2,100}\s+login\s+\S{1,100}\s+|login\s+\S{1,100}[ \t]*\n[ \t]*)password\s+([^\s`]{4,128})",
+        anywhere: false,
         check: default_free,
     },
-    Rule {
+    Form {
         name: "kubeconfig-key",
         hints: &["client-key-data:"],
         pattern: r#"client-key-data:[ \t]*"?([A-Za-z0-9+/]{40,}={0,2})"#,
+        anywhere: false,
         check: not_placeholder,
     },
-    Rule {
+    Form {
         name: "registry-login",
         hints: &["\"auth\"", "basic "],
-        pattern: r#"(?:"auth"\s{0,4}:\s{0,4}"([A-Za-z0-9+/]{12,300}={0,2})"|(?i:basic)[ ]+([A-Za-z0-9+/]{12,300}={0,2}))"#,
+        pattern: r#"(?:"auth"\s{0,4}:\s{0,4}"([A-Za-z0-9+/]{8,300}={0,2})"|(?i:basic)[ ]+([A-Za-z0-9+/]{8,300}={0,2}))"#,
+        anywhere: false,
         check: name_and_password,
     },
-    Rule {
+    Form {
         name: "connection-string",
         hints: &[";password=", ";pwd=", "; password=", "; pwd="],
-        pattern: r#";\s?(?i:password|pwd)\s?=\s?([^;\s"'`<>]{4,128})"#,
+        pattern: r#";\s?(?i:password|pwd)\s?=\s?([^;\s"'`]{4,128})"#,
+        anywhere: true,
         check: default_free,
     },
-    Rule {
+    Form {
         name: "connection-url",
         hints: &["://"],
-        pattern: r#"://[^\s:/@'"`<>]{0,64}:([^\s/@'"`<>]{3,128})@[A-Za-z0-9\[$]"#,
+        pattern: r#"://[^\s:/@'"`<>]{0,64}:([^\s/'"`]{3,128}?)@[A-Za-z0-9\[$_]"#,
+        anywhere: true,
         check: url_password,
     },
-    Rule {
+    Form {
+        name: "connection-url",
+        hints: &["oracle:thin:"],
+        pattern: r"(?i:oracle:thin):[^/\s]{1,64}/([^@\s/]{3,128})@",
+        anywhere: true,
+        check: default_free,
+    },
+    Form {
+        name: "pgpass-password",
+        hints: &[":5432:", ":6432:"],
+        pattern: r":[0-9]{4}:[^:\s]{1,64}:[^:\s]{1,64}:([^\s`]{4,128})",
+        anywhere: true,
+        check: default_free,
+    },
+    Form {
+        name: "login-option",
+        hints: &["curl ", "wget ", "http "],
+        pattern: r#"(?:curl|wget|http)\b(?:[^\n]|\\\n){0,300}?\s(?:-u|--user|--proxy-user|-a|--auth|--http-password|--password)[ =]?["']?(?:[^\s:"']{1,64}:)?([^\s"'`]{3,128})"#,
+        anywhere: false,
+        check: option_password,
+    },
+    Form {
+        name: "login-option",
+        hints: &[
+            "mysql",
+            "mysqldump",
+            "mysqladmin",
+            "mariadb",
+            "sshpass",
+            "docker login",
+            "podman login",
+            "helm registry login",
+            "redis-cli",
+            "mongosh ",
+            "mongo ",
+            "mongodump",
+            "ldapsearch",
+            "sqlcmd",
+            "psql ",
+            "az login",
+            "gpg ",
+            "openssl ",
+            "sqlplus ",
+            "net use",
+            "smbclient",
+            "rabbitmqctl",
+            "xfreerdp",
+            "plink ",
+            "7z ",
+            "zip ",
+            "unzip ",
+        ],
+        pattern: r#"(?i:mysql(?:dump|admin)?|mariadb(?:-dump)?|sshpass|(?:docker|podman|helm registry|az) login|redis-cli|mongo(?:sh|dump)?|ldapsearch|sqlcmd|psql|gpg|openssl|sqlplus|net use|smbclient|rabbitmqctl|xfreerdp|plink|7z|zip|unzip)\b(?:[^\n`]|\\\n){0,240}?(?:\s(?:-p|-P|-a|-w|-pw|/p:|--password[ =]|--pass[ =]|--passphrase[ =]|-pass(?:in|out)?\s+pass:|-U\s+[^\s%]{1,40}%|-x\s+-w\s+)[ ]?["']?([^\s"'`\-=|<>][^\s"'`|<>]{3,128})|\s(?:add_user|change_password)\s+\S+\s+["']?([^\s"'`]{4,128})|sqlplus\s+[^\s/]{1,40}/([^\s@]{4,64})@)"#,
+        anywhere: false,
+        check: option_password,
+    },
+    Form {
+        name: "sql-password",
+        hints: &[
+            "identified by",
+            "identified with",
+            "with password",
+            "password '",
+        ],
+        pattern: r"(?i:identified\s+(?:with\s+\S+\s+)?by(?:\s+password)?|(?:with\s+)?(?:encrypted\s+)?password)\s+'([^'\n]{4,128})'",
+        anywhere: false,
+        check: option_password,
+    },
+    Form {
         name: "bearer-token",
-        hints: &["bearer "],
-        pattern: r"(?i:bearer) +([A-Za-z0-9_.=+/~\-]{20,1000})",
-        check: random,
+        hints: &["bearer ", "authorization"],
+        pattern: r#"(?i:bearer|(?:proxy-)?authorization["']?\s{0,4}[:=]\s{0,4}["']?(?:token|apikey|api-key|key|bot|ssws|sso-key|bearer|pat|genericlogin)?)[ :=]{1,3}(?:token=)?["']?([A-Za-z0-9_.=+/~:\-]{16,1000})"#,
+        anywhere: false,
+        check: is_random,
     },
-    Rule {
-        name: "assigned-secret",
-        hints: WORDS,
-        pattern: r#"(?i:passw(?:or)?d|passphrase|pwd|secret|(?:api|access|auth|private|encryption)[_\- ]?key|token|credentials?)(?:[_\-A-Z0-9][A-Za-z0-9_\-]{0,24})?["'`]?[ \t]{0,8}(?::=|=>|=|:)[ \t]{0,8}(?:"([^"\s]{8,})"|'([^'\s]{8,})'|`([^`\s]{8,})`|([^\s"'`,;(){}\[\]<>]{8,}))"#,
-        check: assigned,
+    Form {
+        name: "web-key",
+        hints: &["\"d\"", "\"k\""],
+        pattern: r#""[dk]"\s{0,4}:\s{0,4}"([A-Za-z0-9_\-]{40,700})""#,
+        anywhere: false,
+        check: is_random,
     },
-    Rule {
-        name: "high-entropy",
-        hints: WORDS,
-        pattern: r#"(?i:passw(?:or)?d|passphrase|pwd|secret|(?:api|access|auth|private|encryption)[_\- ]?key|token|credentials?)\b[^\n‹›]{0,40}?[\s"'`=:(]([A-Za-z0-9+/_\-]{24,200}={0,2})"#,
-        check: loose_token,
+    Form {
+        name: "salt",
+        hints: &["define("],
+        pattern: r#"(?i:define\(\s{0,4}['"][A-Z_]*(?:KEY|SALT|SECRET|PASSWORD)['"]\s{0,4},\s{0,4})(?:'([^'\n]{8,200})'|"([^"\n]{8,200})")"#,
+        anywhere: false,
+        check: salted,
     },
-    Rule {
-        name: "assigned-key",
-        hints: &["_key=", "_key =", "_key:", "_key\""],
-        pattern: r#"(?i:_key)["']?[ \t]{0,4}(?:=|:)[ \t]{0,4}["']?([A-Za-z0-9+/_\-]{20,200}={0,2})"#,
-        check: key_of_a_service,
+    Form {
+        name: "session-cookie",
+        hints: &["_gitlab_session=", "connect.sid=s%3a"],
+        pattern: r"(?i:_gitlab_session=|connect\.sid=s%3a)([A-Za-z0-9%_.\-]{24,300})",
+        anywhere: true,
+        check: is_random,
+    },
+    Form {
+        name: "seed-phrase",
+        hints: &["mnemonic", "seed phrase", "recovery phrase"],
+        pattern: r#"(?i:mnemonic|(?:seed|recovery) phrase)["'`*_]{0,4}\s{0,4}(?:is|:|=)[*\s"'`]{0,8}((?:[a-z]{3,8} ){11,23}[a-z]{3,8})\b"#,
+        anywhere: false,
+        check: phrase,
+    },
+    Form {
+        name: "nuget-password",
+        hints: &["add key=\""],
+        pattern: r#"(?i:add key="(?:ClearText)?Password"\s+value=")([^"\n]{4,200})""#,
+        anywhere: false,
+        check: default_free,
+    },
+    Form {
+        name: "gem-login",
+        hints: &["contribsys"],
+        pattern: r"(?i:contribsys__com)[ =:'\x22]{1,4}([a-f0-9]{8}:[a-f0-9]{8})",
+        anywhere: true,
+        check: not_placeholder,
     },
 ];
 
-/// The rule that pieces of keys are reported under.
-const PRIVATE_KEY: usize = 0;
+/// Hints of what is looked at by hand, behind those of the forms.
+const BEGIN: usize = FORMS.len();
+const PRIVATE_LINES: usize = BEGIN + 1;
+const CENTRES: usize = BEGIN + 2;
+const WORD: usize = BEGIN + 3;
 
-/// Words after which a random string is a secret.
-const WORDS: &[&str] = &[
-    "password",
-    "passwd",
-    "passphrase",
-    "pwd",
-    "secret",
-    "api_key",
-    "api-key",
-    "api key",
-    "apikey",
-    "access_key",
-    "access-key",
-    "access key",
-    "accesskey",
-    "auth_key",
-    "auth-key",
-    "authkey",
-    "private_key",
-    "private-key",
-    "privatekey",
-    "encryption_key",
-    "encryption-key",
-    "encryptionkey",
-    "token",
-    "credential",
-];
+/// Letters in the middle of a secret, by which it is known.
+const MIDDLES: &[&str] = &["Q~", "-us", "_mmk", "|"];
 
-/// No pattern reads further than this, except for keys and tokens that are
-/// longer as a whole, which are followed to their end.
+/// No pattern reads further than this, except for those that are longer as a
+/// whole, which are followed to their end.
 const WINDOW: usize = 512;
 const LONG_WINDOW: usize = 16 * 1024;
 /// Bytes of the name before a hint that are looked at.
 const NAME: usize = 32;
 
-static HINTS: LazyLock<Hints> =
-    LazyLock::new(|| Hints::new(true, RULES.iter().map(|it| it.hints.to_vec())));
+static HINTS: LazyLock<Hints> = LazyLock::new(|| {
+    let by_hand = [
+        vec!["-----BEGIN "],
+        vec!["private-lines:"],
+        MIDDLES.to_vec(),
+        WORDS.iter().map(|(word, _)| *word).collect(),
+    ];
+    Hints::new(
+        true,
+        FORMS.iter().map(|it| it.hints.to_vec()).chain(by_hand),
+    )
+});
 
-/// Every match with the index of its rule, in no order.
-pub(super) fn matches(text: &str) -> Vec<(Range<usize>, usize)> {
-    let mut found = Vec::new();
-    // A key of many lines is not searched for others.
+/// A place with the name of its rule and how telling that is: the least wins.
+pub(super) type Found = (Range<usize>, usize, &'static str);
+
+/// Every match, in no order.
+pub(super) fn matches(text: &str) -> Vec<Found> {
+    let mut found: Vec<Found> = Vec::new();
+    tokens::matches(text, |span, rule| found.push((span, 1, rule)));
+    // A key of many lines is not searched for others, nor is a long value.
     let mut skip_to = 0;
-    for Place { rule, start, .. } in HINTS.places(text) {
-        if start < skip_to || !begins_here(text, start, rule) {
+    for Place {
+        rule,
+        hint,
+        start,
+        end,
+    } in HINTS.places(text)
+    {
+        if rule == BEGIN {
+            if let Some(span) = keys::pem(text, start) {
+                skip_to = skip_to.max(span.end);
+                found.push((span, 0, keys::RULE));
+            }
             continue;
         }
-        if let Some(span) = try_at(text, start, rule) {
-            if RULES[rule].name == "private-key" {
-                skip_to = span.end;
+        if start < skip_to {
+            continue;
+        }
+        match rule {
+            PRIVATE_LINES => {
+                found.extend(keys::putty(text, start).map(|span| (span, 0, keys::RULE)));
             }
-            found.push((span, rule));
+            CENTRES => {
+                found.extend(around(text, start, MIDDLES[hint]).map(|(span, rule)| (span, 1, rule)))
+            }
+            WORD => {
+                let kind = WORDS[hint].1;
+                let name = start - assigned::word_before(text, start).len();
+                if ends_with_placeholder(&text[..name]) {
+                    continue;
+                }
+                let mut spans = assigned::values(text, start, end, kind);
+                spans.extend(assigned::column(text, start, kind));
+                for mut span in spans {
+                    if touches_placeholder(text, &span) {
+                        continue;
+                    }
+                    if span.len() >= WINDOW {
+                        span.end = run_end(text, span.end);
+                        skip_to = skip_to.max(span.end);
+                    }
+                    found.push((span, 3 + hint, assigned_rule(kind)));
+                }
+            }
+            form => {
+                if !FORMS[form].anywhere && !begins_here(text, start) {
+                    continue;
+                }
+                if let Some(span) = try_at(text, start, form) {
+                    if span.len() >= WINDOW {
+                        skip_to = skip_to.max(span.end);
+                    }
+                    found.push((span, 2, FORMS[form].name));
+                }
+            }
         }
     }
     found
 }
 
-/// A token's prefix in the middle of a word is part of that word (`task-…`);
-/// a word such as `password` may well end a longer name (`DB_PASSWORD`).
-fn begins_here(text: &str, start: usize, rule: usize) -> bool {
-    let names = [
-        "assigned-secret",
-        "assigned-key",
-        "high-entropy",
-        "connection-url",
-        "connection-string",
-        "slack-token",
-        "webhook",
-        "telegram-token",
-        "terraform-token",
-        "npmrc-token",
-    ];
+fn assigned_rule(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Password => "password",
+        Kind::Token => "assigned-secret",
+        Kind::Key => "assigned-key",
+        Kind::Service => "service-token",
+    }
+}
+
+fn begins_here(text: &str, start: usize) -> bool {
     let before = text.as_bytes()[..start].last();
-    names.contains(&RULES[rule].name)
-        || !before.is_some_and(|&byte| byte.is_ascii_alphanumeric() || byte == b'_')
+    !before.is_some_and(|&byte| byte.is_ascii_alphanumeric() || byte == b'_')
+}
+
+/// The end of a token that is longer than what was looked at.
+fn run_end(text: &str, from: usize) -> usize {
+    let more = text[from..].bytes();
+    from + more
+        .take_while(|byte| is_token_byte(*byte) || b"-.%~".contains(byte))
+        .count()
+}
+
+fn is_token_byte(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'+' | b'/' | b'=')
 }
 
 /// How a placeholder begins; see [`super::redact`].
@@ -344,29 +394,28 @@ fn ends_with_placeholder(text: &str) -> bool {
     inside.is_some_and(|it| it.rfind(PLACEHOLDER) > it.rfind('›'))
 }
 
-fn try_at(text: &str, start: usize, rule: usize) -> Option<Range<usize>> {
-    let pattern = HINTS.pattern(rule, || RULES[rule].pattern.to_owned());
-    let long = matches!(RULES[rule].name, "private-key" | "jwt" | "kubeconfig-key");
+/// What touches a placeholder was judged as a whole before that was there.
+fn touches_placeholder(text: &str, span: &Range<usize>) -> bool {
+    let reach = text.floor_char_boundary(span.end + PLACEHOLDER.len());
+    text[span.start..reach].contains(PLACEHOLDER)
+}
+
+fn try_at(text: &str, start: usize, form: usize) -> Option<Range<usize>> {
+    let pattern = HINTS.pattern(form, || FORMS[form].pattern.to_owned());
+    let long = FORMS[form].name == "kubeconfig-key";
     let window = if long { LONG_WINDOW } else { WINDOW };
     let window = &text[start..text.floor_char_boundary(start + window)];
     let (from, to) = {
         let groups = pattern.captures(window)?;
-        let secret = groups
-            .iter()
-            .skip(1)
-            .flatten()
-            .next()
-            .or_else(|| groups.get(0))?;
+        let secret = groups.iter().skip(1).flatten().next();
+        let secret = secret.or_else(|| groups.get(0))?;
         (secret.start(), secret.end())
     };
-    let name = text[..start].bytes().rev();
-    let name = name
-        .take(NAME)
-        .take_while(|byte| byte.is_ascii_alphanumeric() || *byte == b'_');
+    let name = text[..start].bytes().rev().take(NAME);
+    let name = name.take_while(|byte| byte.is_ascii_alphanumeric() || *byte == b'_');
     let name = start - name.count();
-    // What touches a placeholder was judged as a whole before that was there.
-    let reach = text.floor_char_boundary(start + to + PLACEHOLDER.len());
-    if ends_with_placeholder(&text[..name]) || text[start + from..reach].contains(PLACEHOLDER) {
+    let span = start + from..start + to;
+    if ends_with_placeholder(&text[..name]) || touches_placeholder(text, &span) {
         return None;
     }
     let candidate = Candidate {
@@ -375,174 +424,169 @@ fn try_at(text: &str, start: usize, rule: usize) -> Option<Range<usize>> {
         secret: &window[from..to],
         after: window[to..].chars().next(),
     };
-    if !(RULES[rule].check)(&candidate) {
+    if !(FORMS[form].check)(&candidate) {
         return None;
     }
-    let more = |extra: &[u8]| {
-        let tail = text[start + to..].bytes();
-        let tail = tail.take_while(|byte| is_token_byte(*byte) || extra.contains(byte));
-        tail.count()
+    // What was cut by the window is followed to its end.
+    let end = match to == window.len() {
+        true => run_end(text, span.end),
+        false => span.end,
     };
-    let end = match (RULES[rule].name, to == window.len()) {
-        // What was cut by the window is followed to its end.
-        (_, true) => start + to + more(b"-."),
-        // These have a fixed length; a longer run is something else.
-        (
-            "aws-access-key" | "twilio-key" | "npm-token" | "service-token" | "provider-token"
-            | "telegram-token",
-            _,
-        ) if more(b"") > 0 => return None,
-        _ => start + to,
-    };
-    Some(start + from..end)
+    Some(span.start..end)
 }
 
-/// Lines of a key whose first or last line is missing: runs of lines of Base64
-/// of one length, or what stands before the last line of a key.
-pub(super) fn pieces_of_keys(text: &str) -> Vec<(Range<usize>, usize)> {
-    const LEAST: usize = 3;
-    let mut found = Vec::new();
-    let mut run: Option<(Range<usize>, usize, usize)> = None;
-    let mut public = false;
-    let mut at = 0;
-    let mut close = |run: &mut Option<(Range<usize>, usize, usize)>, must: bool, public: bool| {
-        if let Some((span, lines, _)) = run.take()
-            && (must || lines >= LEAST && !public)
-        {
-            found.push((span, PRIVATE_KEY));
-        }
+/// Secrets that are known by their middle: `abc8Q~…` of Azure, `…-us12` of
+/// Mailchimp, `…_mmk` of MaxMind, `digits|…` of Facebook.
+fn around(text: &str, at: usize, middle: &str) -> Option<(Range<usize>, &'static str)> {
+    let bytes = text.as_bytes();
+    let back = |from: usize, most: usize, part: fn(u8) -> bool| {
+        bytes[..from]
+            .iter()
+            .rev()
+            .take(most)
+            .take_while(|&&it| part(it))
+            .count()
     };
-    for line in text.split_inclusive('\n') {
-        let start = at + line.len() - line.trim_start().len();
-        let body = line.trim();
-        at += line.len();
-        let base64 = body.len() >= 16
-            && body.bytes().all(|byte| is_token_byte(byte) && byte != b'_')
-            && has(body, |c| c.is_ascii_uppercase())
-            && has(body, |c| c.is_ascii_lowercase());
-        if !base64 {
-            let last = body.starts_with("-----END ") && body.contains("PRIVATE KEY");
-            close(&mut run, last, public);
-            // What a certificate says is for everyone.
-            public = body.starts_with("-----BEGIN ") && !body.contains("PRIVATE KEY");
-            continue;
+    let ahead = |from: usize, most: usize, part: fn(u8) -> bool| {
+        bytes[from..]
+            .iter()
+            .take(most)
+            .take_while(|&&it| part(it))
+            .count()
+    };
+    let hex: fn(u8) -> bool = |it| it.is_ascii_digit() || matches!(it, b'a'..=b'f');
+    let word: fn(u8) -> bool = |it| it.is_ascii_alphanumeric();
+    let wide: fn(u8) -> bool = |it| it.is_ascii_alphanumeric() || b"_~.-".contains(&it);
+    let free = |at: usize| at == 0 || !word(bytes[at - 1]);
+    match middle {
+        "Q~" => {
+            let long = ahead(at + 2, 40, wide);
+            let is_one = at >= 4
+                && bytes[at - 1].is_ascii_digit()
+                && bytes[at - 4..at - 1].iter().all(|&it| wide(it))
+                && free(at - 4)
+                && (31..=37).contains(&long);
+            is_one.then(|| (at - 4..at + 2 + long, "azure-secret"))
         }
-        let end = start + body.len();
-        match &mut run {
-            Some((span, lines, length)) if body.len() <= *length => {
-                // A shorter line is the last.
-                let last = body.len() < *length;
-                (span.end, *lines) = (end, *lines + 1);
-                if last {
-                    *length = 0;
-                }
-            }
-            _ => {
-                close(&mut run, false, public);
-                run = matches!(body.len(), 60..=80).then_some((start..end, 1, body.len()));
-            }
+        "-us" => {
+            let long = back(at, 33, hex);
+            let digits = ahead(at + 3, 3, |it| it.is_ascii_digit());
+            let is_one = long == 32 && (1..=2).contains(&digits) && free(at - 32);
+            is_one.then(|| (at - 32..at + 3 + digits, "mailchimp-key"))
+        }
+        "_mmk" => {
+            let second = back(at, 30, word);
+            let is_one = second == 29
+                && bytes.get(at.wrapping_sub(30)) == Some(&b'_')
+                && back(at - 30, 7, word) == 6;
+            is_one.then(|| (at - 36..at + 4, "maxmind-key"))
+        }
+        _ => {
+            let id = back(at, 17, |it| it.is_ascii_digit());
+            let long = ahead(at + 1, 41, |it| {
+                it.is_ascii_alphanumeric() || b"-_".contains(&it)
+            });
+            let is_one = (15..=16).contains(&id)
+                && (27..=40).contains(&long)
+                && random(&text[at + 1..at + 1 + long]);
+            is_one.then(|| (at - id..at + 1 + long, "facebook-token"))
         }
     }
-    close(&mut run, false, public);
-    found
 }
 
-fn is_token_byte(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'+' | b'/' | b'=')
+impl Candidate<'_> {
+    /// Whether the address is one of a database, where a word may be the
+    /// password.
+    fn is_database(&self) -> bool {
+        const DATABASES: [&str; 12] = [
+            "postgres",
+            "postgresql",
+            "mysql",
+            "mariadb",
+            "mongodb",
+            "srv",
+            "redis",
+            "rediss",
+            "amqp",
+            "amqps",
+            "ftp",
+            "smtp",
+        ];
+        DATABASES.contains(&self.name)
+    }
 }
 
 fn not_placeholder(candidate: &Candidate<'_>) -> bool {
     !is_placeholder(candidate.secret)
 }
 
-/// Two mentions of a key's first and last line are no key.
-fn key_body(candidate: &Candidate<'_>) -> bool {
-    let body = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'=');
-    let lines = candidate.secret.as_bytes().split(|&byte| !body(byte));
-    lines.into_iter().any(|line| line.len() >= 32)
+fn is_random(candidate: &Candidate<'_>) -> bool {
+    random(candidate.secret) && !is_hash(candidate.secret)
 }
-
-/// Digits among letters, and no run of plain words.
-fn random(candidate: &Candidate<'_>) -> bool {
-    not_placeholder(candidate)
-        && has(candidate.secret, |c| c.is_ascii_digit())
-        && entropy(candidate.secret) >= 3.2
-        && !is_words(candidate.secret)
-}
-
-/// What documentation has for a password.
-const DEFAULTS: [&str; 16] = [
-    "password",
-    "passwd",
-    "pass",
-    "secret",
-    "postgres",
-    "root",
-    "admin",
-    "guest",
-    "user",
-    "token",
-    "test",
-    "mysql",
-    "mypassword",
-    "mysecret",
-    "p@ssw0rd",
-    "passw0rd",
-];
 
 fn url_password(candidate: &Candidate<'_>) -> bool {
-    let user = candidate.before.trim_start_matches("://");
-    let password = candidate.secret.to_ascii_lowercase();
-    not_placeholder(candidate)
-        && !DEFAULTS.contains(&password.as_str())
-        && user.trim_end_matches(':') != candidate.secret
+    let user = candidate
+        .before
+        .trim_start_matches("://")
+        .trim_end_matches(':');
+    let password = candidate.secret;
+    default_free(candidate)
+        && user != password
+        && (password.bytes().any(|it| !it.is_ascii_lowercase() && !b"-_.".contains(&it)) || candidate.is_database())
         // A port and a path: `http://host:8080/@scope`.
         && !password.bytes().all(|byte| byte.is_ascii_digit() || byte == b'/')
 }
 
-/// What follows `password=` and its like.
-fn assigned(candidate: &Candidate<'_>) -> bool {
-    let value = candidate.secret;
-    if is_placeholder(value) || is_hash(value) || names_something_else(candidate.before) {
-        return false;
-    }
-    // `token = next2(input)`, `secret: Vec<u8>`, `token::Bracket`, `&token2`.
-    let quoted = candidate.before.ends_with(['"', '\'', '`']);
-    let code = value.starts_with([':', '&', '='])
-        || value.contains("::")
-        || value.contains("->")
-        || candidate.after.is_some_and(|c| "([{<".contains(c));
-    if !quoted && code {
-        return false;
-    }
-    if looks_like_place(value) || is_words(value) {
-        return false;
-    }
-    let kinds = [
-        has(value, |c| c.is_ascii_lowercase()),
-        has(value, |c| c.is_ascii_uppercase()),
-        has(value, |c| c.is_ascii_digit()),
-        has(value, |c| {
-            !c.is_ascii_alphanumeric() && !matches!(c, '_' | '-' | '.')
-        }),
-    ];
-    let varied = kinds.iter().filter(|&&there| there).count();
-    let bits = entropy(value);
-    (varied >= 3 && bits >= 2.75) || (varied == 2 && kinds[2] && value.len() >= 16 && bits >= 3.2)
-}
-
 /// In a place where a password is expected: anything but the usual examples.
 fn default_free(candidate: &Candidate<'_>) -> bool {
-    let password = candidate.secret.to_ascii_lowercase();
-    not_placeholder(candidate) && !DEFAULTS.contains(&password.as_str())
+    !is_placeholder(candidate.secret) && !is_default(candidate.secret)
+}
+
+/// What follows an option of a command.
+fn option_password(candidate: &Candidate<'_>) -> bool {
+    let secret = candidate.secret;
+    let varied = secret
+        .bytes()
+        .any(|it| !it.is_ascii_alphabetic() && !b"-_./:,".contains(&it));
+    let lower = secret.bytes().any(|it| it.is_ascii_lowercase());
+    let varied = varied || lower && secret.bytes().skip(1).any(|it| it.is_ascii_uppercase());
+    default_free(candidate)
+        && varied
+        && !looks_like_place(secret)
+        && !secret.starts_with('-')
+        && !is_version_or_port(secret)
+        && candidate.after != Some('(')
+}
+
+/// `8080`, `3306:3306`, `1.2.3`.
+fn is_version_or_port(value: &str) -> bool {
+    value
+        .bytes()
+        .all(|it| it.is_ascii_digit() || b".:,".contains(&it))
+}
+
+fn salted(candidate: &Candidate<'_>) -> bool {
+    let secret = candidate.secret;
+    default_free(candidate) && entropy(secret) >= 2.75 && !is_words(&secret.replace(' ', "-"))
+}
+
+/// Words that do not repeat.
+fn phrase(candidate: &Candidate<'_>) -> bool {
+    let words: std::collections::BTreeSet<&str> = candidate.secret.split(' ').collect();
+    let count = candidate.secret.split(' ').count();
+    words.len() * 4 >= count * 3
+        && !["the", "and", "with", "that"]
+            .iter()
+            .any(|it| words.contains(it))
 }
 
 /// `<digits>:AA…`
 fn of_a_bot(candidate: &Candidate<'_>) -> bool {
-    let id = candidate.name;
-    (8..=12).contains(&id.len())
+    let id = candidate.name.strip_prefix("bot").unwrap_or(candidate.name);
+    (5..=16).contains(&id.len())
         && id.bytes().all(|byte| byte.is_ascii_digit())
-        && random(candidate)
+        && !candidate.after.is_some_and(|c| c.is_ascii_alphanumeric())
+        && random(candidate.secret)
 }
 
 /// Base64 of `name:password`.
@@ -570,215 +614,13 @@ fn name_and_password(candidate: &Candidate<'_>) -> bool {
         return false;
     };
     plain.split_once(':').is_some_and(|(user, password)| {
-        let password = password.to_ascii_lowercase();
         !user.is_empty()
             && password.len() >= 4
+            && !password.bytes().all(|it| it.is_ascii_lowercase())
             && plain.bytes().all(|byte| byte.is_ascii_graphic())
             && !is_placeholder(&plain)
-            && !DEFAULTS.contains(&password.as_str())
+            && !is_default(password)
             // The example of the standard: `Aladdin:open sesame`.
-            && !password.contains("sesame")
+            && !password.to_ascii_lowercase().contains("sesame")
     })
-}
-
-/// `STRIPE_KEY=…`, while keys of tables and caches are none, and public ones
-/// no secret.
-fn key_of_a_service(candidate: &Candidate<'_>) -> bool {
-    const OTHERS: [&str; 15] = [
-        "public",
-        "publishable",
-        "anon",
-        "primary",
-        "foreign",
-        "cache",
-        "sort",
-        "partition",
-        "site",
-        "object",
-        "storage",
-        "row",
-        "group",
-        "pub",
-        "idempotency",
-    ];
-    let name = candidate.name.to_ascii_lowercase();
-    let value = candidate.secret.trim_end_matches('=');
-    !OTHERS.iter().any(|other| name.contains(other))
-        && !value.bytes().all(|byte| byte.is_ascii_hexdigit())
-        && random(candidate)
-        && !is_hash(value)
-        && !looks_like_place(value)
-        && !value.starts_with("pk_")
-        && has(value, |c| c.is_ascii_lowercase())
-        && has(value, |c| c.is_ascii_uppercase())
-        && entropy(value) >= 3.8
-}
-
-/// A random string somewhere after a telling word.
-fn loose_token(candidate: &Candidate<'_>) -> bool {
-    let value = candidate.secret.trim_end_matches('=');
-    let hex = value.bytes().all(|byte| byte.is_ascii_hexdigit());
-    // Commits and sums are written in hexadecimal, so this is left to
-    // assignments.
-    !hex && random(candidate)
-        && !is_hash(value)
-        && !names_something_else(candidate.before)
-        && !looks_like_place(value)
-        && has(value, |c| c.is_ascii_lowercase())
-        && has(value, |c| c.is_ascii_uppercase())
-        && entropy(value) >= 4.0
-}
-
-/// The name before a value says that it is no secret: `password_hash`,
-/// `token commit`, `secret_file`.
-fn names_something_else(before: &str) -> bool {
-    const OTHERS: [&str; 20] = [
-        "hash",
-        "version",
-        "digest",
-        "checksum",
-        "sha1",
-        "sha256",
-        "sha512",
-        "md5",
-        "commit",
-        "revision",
-        "integrity",
-        "uuid",
-        "file",
-        "path",
-        "name",
-        "url",
-        "uri",
-        "endpoint",
-        "tokenizer",
-        "count",
-    ];
-    let before = before.to_ascii_lowercase();
-    OTHERS.iter().any(|other| before.contains(other))
-}
-
-fn is_placeholder(value: &str) -> bool {
-    const MARKS: [&str; 27] = [
-        "example",
-        "changeme",
-        "change-me",
-        "change_me",
-        "your",
-        "xxxx",
-        "placeholder",
-        "dummy",
-        "redacted",
-        "insert",
-        "replace",
-        "fake",
-        "sample",
-        "todo",
-        "****",
-        "....",
-        "…",
-        "<",
-        "${",
-        "{{",
-        "$(",
-        "%s",
-        "env.",
-        "environ",
-        "getenv",
-        "0123456789",
-        "abcdefgh",
-    ];
-    let lower = value.to_lowercase();
-    let distinct = lower
-        .chars()
-        .collect::<std::collections::BTreeSet<_>>()
-        .len();
-    // A shell variable: `$DB_PASSWORD`, `%TOKEN%`.
-    let variable = |mark: char| {
-        value.strip_prefix(mark).is_some_and(|rest| {
-            let name = rest.trim_end_matches(mark);
-            !name.is_empty()
-                && name
-                    .bytes()
-                    .all(|byte| byte.is_ascii_uppercase() || byte == b'_' || byte.is_ascii_digit())
-        })
-    };
-    distinct < 4
-        || lower.starts_with('‹')
-        || variable('$')
-        || variable('%')
-        || lower == "12345678"
-        || (lower.starts_with('[') && lower.ends_with(']'))
-        || MARKS.iter().any(|mark| lower.contains(mark))
-}
-
-/// A UUID, or a sum with its algorithm in front (`sha512-…`).
-fn is_hash(value: &str) -> bool {
-    let uuid = value.len() == 36
-        && value.bytes().enumerate().all(|(i, byte)| match i {
-            8 | 13 | 18 | 23 => byte == b'-',
-            _ => byte.is_ascii_hexdigit(),
-        });
-    let lower = value.to_ascii_lowercase();
-    uuid || ["sha1", "sha256", "sha384", "sha512", "md5", "blake3"]
-        .iter()
-        .any(|algorithm| lower.starts_with(algorithm))
-}
-
-/// A path, an address or a version.
-fn looks_like_place(value: &str) -> bool {
-    value.contains("://")
-        || value.starts_with(['/', '~', '.', '@'])
-        || value.matches('/').count() > 1
-            && value.split('/').filter(|part| !is_words(part)).count() < 2
-        || value.ends_with(".md")
-        || value.ends_with(".rs")
-        || value.ends_with(".json")
-}
-
-/// Words and numbers, joined by marks or written together: `max-tokens-2024`,
-/// `X509CertificateFlag`. A random string changes between small letters,
-/// capitals and digits every other character.
-fn is_words(value: &str) -> bool {
-    let (mut letters, mut changes) = (0, 0);
-    let mut before = None;
-    for c in value.chars() {
-        let kind = match c {
-            'a'..='z' => 0,
-            'A'..='Z' => 1,
-            '0'..='9' => 2,
-            '-' | '_' | '.' | '/' | ':' | '|' | '+' | '=' => {
-                before = None;
-                continue;
-            }
-            _ => return false,
-        };
-        letters += 1;
-        // A capital followed by small letters begins a word.
-        let same = before.is_none_or(|before| before == kind || (before, kind) == (1, 0));
-        changes += usize::from(!same);
-        before = Some(kind);
-    }
-    changes * 5 <= letters
-}
-
-fn has(value: &str, kind: impl Fn(char) -> bool) -> bool {
-    value.chars().any(kind)
-}
-
-/// Bits per byte.
-fn entropy(value: &str) -> f64 {
-    let mut counts = [0u32; 256];
-    for byte in value.bytes() {
-        counts[usize::from(byte)] += 1;
-    }
-    let total = value.len().max(1) as f64;
-    counts
-        .iter()
-        .filter(|&&count| count > 0)
-        .map(|&count| {
-            let share = f64::from(count) / total;
-            -share * share.log2()
-        })
-        .sum()
 }

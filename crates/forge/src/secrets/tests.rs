@@ -127,7 +127,7 @@ fn tokens_with_a_prefix() {
         "",
         &format!("{}{}", concat!("h", "f_"), noise(34)),
         "",
-        "service-token",
+        "huggingface-token",
     );
     check(
         concat!("Account", "Key="),
@@ -186,14 +186,14 @@ fn private_keys() {
 fn assignments() {
     let value = noise(24);
     let rule = "assigned-secret";
-    check("password=", &value, "\n", rule);
-    check("DB_PASSWORD=\"", &value, "\"", rule);
+    check("password=", &value, "\n", "password");
+    check("DB_PASSWORD=\"", &value, "\"", "password");
     check("secret: '", &value, "'", rule);
     check("api_key = ", &value, ", next", rule);
     check("\"apiKey\": \"", &value, "\",", rule);
     check("client_secret: ", &hex(32), "", rule);
     check("clientSecret => ", &value, "", rule);
-    check("Password: ", concat!("Tr0ub4dor", "&3x!"), "", rule);
+    check("Password: ", concat!("Tr0ub4dor", "&3x!"), "", "password");
 }
 
 #[test]
@@ -209,7 +209,7 @@ fn other_places() {
         "The secret for staging is ",
         &noise(40),
         " since May",
-        "high-entropy",
+        "assigned-secret",
     );
 }
 
@@ -271,13 +271,13 @@ fn places_with_a_form_of_their_own() {
         "",
         &format!("{}{}", concat!("gs", "k_"), noise(52)),
         " ",
-        "provider-token",
+        "groq-key",
     );
     check(
         "",
         &format!("{}{}", concat!("hv", "s."), noise(90)),
         " ",
-        "provider-token",
+        "vault-token",
     );
 }
 
@@ -321,6 +321,104 @@ fn a_token_inside_a_value_takes_the_whole_value() {
     let token = format!("{}{}", concat!("gh", "p_"), noise(36));
     check("token=", &token, "", "github-token");
     check("token=", &format!("{token}&Scope1"), "", "github-token");
+}
+
+/// What Markdown really holds: bold names, cells, sentences, blocks, command
+/// lines and other languages.
+#[test]
+fn passwords_as_people_write_them_down() {
+    let value = concat!("kQ7!", "xv9Rw2");
+    for (before, after) in [
+        ("**Password:** ", "\n"),
+        ("**Password**: `", "`"),
+        ("- Passwort: ", "\n"),
+        ("The admin password is ", "\n"),
+        ("Password (staging): ", "\n"),
+        ("| Password | ", " |\n"),
+        ("| User | Password |\n|---|---|\n| ann | ", " |\n"),
+        ("password: |\n  ", "\n"),
+        ("<password>", "</password>"),
+        ("deploy --password ", " --env prod"),
+        ("PGPASSWORD=", " psql -h db"),
+        ("https://host/login?user=a&password=", "&next=b"),
+    ] {
+        check(before, value, after, "password");
+    }
+    for (before, after) in [
+        ("mysql -u root -p", " shop"),
+        ("curl -u admin:", " https://api.internal/v1"),
+        ("sshpass -p ", " ssh root@host"),
+        ("docker login -u ann -p ", " registry.internal"),
+    ] {
+        check(before, value, after, "login-option");
+    }
+}
+
+/// A `<` or `{` inside a value does not make it a placeholder; a whole value
+/// such as `<password>`, `{{ x }}` or `${X}` is one.
+#[test]
+fn brackets_inside_of_a_value_hide_nothing() {
+    for value in [concat!("aB3<dE9", "{fG7hJ2"), concat!("x9}Kq<", "2mW[7z!")] {
+        check("password: ", value, "\n", "password");
+        check("password = \"", value, "\"", "password");
+    }
+    for text in [
+        "password: <password>",
+        "password: {{ db_password }}",
+        "password: {{db_password2}}",
+        "password: ${DB_PASSWORD}",
+        "password: $(pass show db/9)",
+        "password: [password1]",
+        "password=%DB_PASSWORD2%",
+    ] {
+        assert_eq!(find(text), [], "{text}");
+    }
+}
+
+#[test]
+fn a_secret_is_known_through_its_disguise_beside_another() {
+    let upper = noise(60).to_uppercase();
+    let key = format!("{}{}", concat!("AK", "IA"), &upper[..16]);
+    let other = format!("{}{}", concat!("AK", "IA"), &upper[20..36]);
+    let mark = "‹redacted: aws-access-key›";
+    for hidden in [
+        format!("{}\u{200b}{}", &key[..7], &key[7..]),
+        key.replace('A', "\\u0041"),
+        format!("{}\u{e0041}{}", &key[..9], &key[9..]),
+    ] {
+        // As many are found with the disguise as without it.
+        let text = format!("one {hidden} and {other} two");
+        assert_eq!(redact(&text), format!("one {mark} and {mark} two"));
+    }
+    let escaped = format!("use {}{}", concat!("sk", "\\_live\\_"), noise(24));
+    assert_eq!(redact(&escaped), "use ‹redacted: stripe-key›");
+}
+
+/// However long a key is, all of it goes.
+#[test]
+fn a_key_of_many_lines_goes_whole() {
+    let line = format!("{}\n", noise(64));
+    let title = format!("{} PRIVATE KEY", "PGP");
+    let key = format!(
+        "-----BEGIN {title}-----\n{}-----END {title}-----",
+        line.repeat(1_000)
+    );
+    check("before\n", &key, "\nafter", "private-key");
+}
+
+/// The work grows with the text: what begins often and never ends, and what
+/// is longer than every window. Quadratic work would not end here.
+#[test]
+fn long_runs_are_looked_at_once() {
+    let part = concat!("ey", "J");
+    let often = format!("{part}-").repeat(500_000);
+    let dotted = format!("{}.{part}", format!("{part}-").repeat(2_000)).repeat(200);
+    let assigned = "password=".repeat(200_000);
+    let opened = concat!("-----BE", "GIN ").repeat(100_000);
+    for text in [often, dotted, assigned, opened] {
+        let twice = format!("{text}{text}");
+        assert!(find(&twice).len() <= 2 * find(&text).len() + 1);
+    }
 }
 
 #[test]
@@ -371,6 +469,17 @@ fn innocents() {
         "Server=x;Password=password;",
         "/api/webhooks/123/abc",
         "key-value-store-with-a-long-name-2024",
+        "comparing [the-secret-number]: ch02-00-guessing-game.html#comparing",
+        "| `--password` | Contraseña de cifrado2 |",
+        "password: p4ssw0rd!1",
+        "csrftoken=zIPUJsAZv6pcgCBJSCj1zU6pQZbfMUAT",
+        "in login or password reset2 forms",
+        "docker run -p 8080:80 image2",
+        "mkdir -p build2/out",
+        "ssh -p 2222 host1",
+        &format!("key-{}", &hex(40)),
+        &format!("checksum = \"{}\"", hex(64)),
+        &format!("![x](data:image/png;base64,{})", noise(400)),
         &format!("commit {commit}"),
         &format!("token fix landed in {commit}"),
         &format!("secret scanning: sha256 {sum}"),
@@ -391,9 +500,10 @@ fn everything_else_is_kept() {
     let text = format!("é日本\r\npassword={value}\r\n\0🦀 secret: '{value}'\t");
     let clean = redact(&text);
     let mark = "‹redacted: assigned-secret›";
+    let password = "‹redacted: password›";
     assert_eq!(
         clean,
-        format!("é日本\r\npassword={mark}\r\n\0🦀 secret: '{mark}'\t")
+        format!("é日本\r\npassword={password}\r\n\0🦀 secret: '{mark}'\t")
     );
     assert_eq!(redact(&clean), clean);
 }
@@ -427,4 +537,14 @@ proptest::proptest! {
         let once = redact(&text);
         proptest::prop_assert_eq!(redact(&once), once.as_ref());
     }
+}
+
+#[test]
+fn the_fingerprint_of_the_rules_covers_every_file_of_them() {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/src/secrets");
+    let names = std::fs::read_dir(folder).unwrap();
+    let names = names.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let mut names: Vec<String> = names.filter(|name| name != "tests.rs").collect();
+    names.sort();
+    assert_eq!(names, SOURCES.map(|(name, _)| name));
 }

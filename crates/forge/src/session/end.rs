@@ -8,12 +8,14 @@ use crate::document::day_of;
 use jiff::civil::Date;
 use jiff::{SignedDuration, Timestamp};
 
-use super::start::closed_at;
+use super::start::{closed_at, unclean};
 use super::{Untracked, days_since, is_skipped};
 use crate::links::{self, Vault};
-use crate::mind::{Error, File, Layout, Mind, Record, Recorded, Written};
+use crate::mind::{
+    Captured, Error, File, Fullness, Layout, MAX_LINES, Mind, NewSession, Record, Recorded, Written,
+};
 use crate::routing::bulk::{Skill, last_ok};
-use crate::routing::closets::build::{Build, build};
+use crate::routing::closets::build::{Build, build_all};
 use crate::routing::hubs::{Hub, hubs_of};
 use crate::routing::manifest::{self, Manifest, Mode, New, Part, SUMMARY_FORMAT};
 use crate::upkeep::resummarize;
@@ -35,6 +37,8 @@ pub struct Ended {
     /// Hubs whose closets were refreshed, with the number of entries.
     pub hubs: Vec<(String, usize)>,
     pub manifest: bool,
+    /// Hub tables (`*-index.md`) that changed.
+    pub pages: usize,
     /// Mentions of touched files' words that became links.
     pub linked: usize,
     /// `file:line: [[link]]` of links that lead nowhere.
@@ -46,10 +50,15 @@ pub struct Ended {
     pub incomplete: Vec<String>,
 }
 
-/// A file of decisions with so many lines is nearly full, and so many days
-/// without consolidation are too many.
-const NUDGE_LINES: usize = 95;
+/// So many days without consolidation are too many.
 const NAG_DAYS: i64 = 14;
+
+/// What to do about a file of decisions that is nearly full. The last run may
+/// have been a moment ago, which is no reason to wait.
+pub(crate) const SHORTEN: &str = "memory-forge consolidate --fix --force";
+/// What to say where that would not help.
+pub(crate) const SHORTEN_BY_HAND: &str =
+    "it is not filled by old decisions, so a person has to shorten it";
 
 /// None where there is neither a manifest nor any state: nothing is written.
 pub fn end(workspace: &Workspace, ending: &Ending) -> Result<Option<Ended>, Error> {
@@ -77,7 +86,15 @@ pub fn end(workspace: &Workspace, ending: &Ending) -> Result<Option<Ended>, Erro
         Some(manifest) => keep_maps(workspace, manifest, now, &mut ended),
         None => Ok(()),
     };
-    ended.recorded = mind.record("Close the session", &ending.record, now)?;
+    let mut record = ending.record.clone();
+    if let Some(tree) = &tree
+        && says_nothing(&record)
+        && mind.layout() == Layout::Manifest
+        && unclean(tree, &mind).is_some()
+    {
+        record.session = Some(left_open(&ended.touched));
+    }
+    ended.recorded = mind.record("Close the session", &record, now)?;
     if let (Some(manifest), Some(tree)) = (&manifest, &tree) {
         list_and_check(workspace, &mind, manifest, tree, now, &mut ended)?;
     }
@@ -91,6 +108,22 @@ pub fn end(workspace: &Workspace, ending: &Ending) -> Result<Option<Ended>, Erro
         ));
     }
     Ok(Some(ended))
+}
+
+fn says_nothing(record: &Record) -> bool {
+    record.state.is_empty() && record.decisions.is_empty() && record.session.is_none()
+}
+
+/// The entry of a session that nobody closed: without it, the next start would
+/// say so again.
+fn left_open(touched: &[RelPath]) -> NewSession {
+    NewSession {
+        captured: Some(Captured {
+            reason: "the session was not closed".to_owned(),
+            files: touched.iter().map(ToString::to_string).collect(),
+        }),
+        ..NewSession::default()
+    }
 }
 
 /// Notes that were written since the last session was closed.
@@ -123,10 +156,16 @@ fn keep_maps(
             ended.linked = applied.linked;
         }
     }
+    let hubs = hubs_of(workspace, manifest);
+    let touched = |hub: &Hub| hub.members.iter().any(|it| ended.touched.contains(it));
+    let hubs: Vec<&Hub> = hubs.iter().filter(|it| touched(it)).collect();
+    let pages = resummarize::pages(workspace, &hubs)?;
+    let receipt = pages
+        .proposal
+        .apply(workspace, "Hub tables of the session", now)?;
+    pages.remember(workspace)?;
+    ended.pages = receipt.files.len();
     if manifest.mode() == Mode::Full {
-        let hubs = hubs_of(workspace, manifest);
-        let touched = |hub: &Hub| hub.members.iter().any(|it| ended.touched.contains(it));
-        let hubs: Vec<&Hub> = hubs.iter().filter(|it| touched(it)).collect();
         refresh_closets(workspace, &hubs, now, ended)?;
     }
     Ok(())
@@ -159,7 +198,7 @@ fn list_and_check(
         plan.remember(workspace)?;
         ended.manifest |= !receipt.files.is_empty();
     }
-    ended.untracked = Untracked::of(tree, manifest).at_least(3);
+    ended.untracked = Untracked::of(workspace, tree, manifest).at_least(3);
     let (archive, state) = (mind.file(File::Archive), mind.file(File::State));
     if mind.layout() == Layout::Manifest && workspace.absolute(&archive).is_file() {
         ended.manifest |= list_archive(workspace, &archive, &state, now)?;
@@ -183,8 +222,10 @@ fn refresh_closets(
         force: false,
         dry_run: false,
     };
-    for hub in hubs {
-        let report = build(workspace, hub, how, now)?;
+    let built = build_all(workspace, hubs.iter().copied(), how, now, |_| {})?;
+    ended.manifest |= built.listed > 0;
+    for (hub, report) in built.hubs {
+        let report = report?;
         if !report.changes.is_empty() {
             ended.hubs.push((hub.name.clone(), report.refreshed));
         }
@@ -248,9 +289,14 @@ fn remarks(
     ended: &mut Ended,
 ) {
     let lines = ended.recorded.decision_lines;
-    if lines >= NUDGE_LINES && mind.layout() == Layout::Manifest {
+    let advice = match mind.decisions_fullness() {
+        Fullness::Fine => None,
+        Fullness::CanBeShortened => Some(format!("run `{SHORTEN}`")),
+        Fullness::ByHand => Some(SHORTEN_BY_HAND.to_owned()),
+    };
+    if let Some(advice) = advice {
         ended.notes.push(format!(
-            "{} has {lines} lines of at most 100; run `memory-forge consolidate --fix`",
+            "{} has {lines} lines of at most {MAX_LINES}; {advice}",
             mind.file(File::Decisions)
         ));
     }
@@ -360,6 +406,9 @@ impl Ended {
                 .map(|(hub, files)| format!("{hub} ({files})"))
                 .collect();
             lines.push(format!("- Hubs: {}", hubs.join(", ")));
+        }
+        if self.pages > 0 {
+            lines.push(format!("- Hub tables: {} updated", self.pages));
         }
         if self.manifest {
             lines.push("- Manifest: updated".to_owned());

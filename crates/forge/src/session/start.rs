@@ -11,6 +11,7 @@ use crate::links::fold;
 use crate::mind::{Decision, File, Idea, Layout, Mind, Session, State, content_words, cut};
 use crate::quote;
 use crate::routing::hubs::hubs_of;
+use crate::routing::layout;
 use crate::routing::manifest::{Age, Manifest, Mode};
 use crate::workspace::{RelPath, Role, Tree, Workspace};
 
@@ -42,6 +43,8 @@ pub struct Briefing {
     pub old_version: Option<String>,
     /// Hubs without closets, and all hubs.
     pub closets: Option<(usize, usize)>,
+    /// What the manifest says of each domain: its name and its summary.
+    pub hub_map: Vec<(String, String)>,
     /// Domains that the prompt names, with what to read first.
     pub domains: Vec<(String, RelPath)>,
     pub notes: Vec<String>,
@@ -105,6 +108,12 @@ pub fn start(workspace: &Workspace, ask: &Start<'_>) -> Option<Briefing> {
         briefing.in_flight = state.active;
         briefing.blocked = state.blocked;
     }
+    if mind.layout() == Layout::Manifest {
+        for rivalry in layout::rivalries(workspace, manifest.as_ref()) {
+            let note = format!("{}; {}", rivalry.message(), rivalry.advice());
+            briefing.notes.push(note);
+        }
+    }
     if let Some(manifest) = manifest {
         look_around(&mut briefing, workspace, &mind, &manifest, ask);
     }
@@ -113,6 +122,18 @@ pub fn start(workspace: &Workspace, ask: &Start<'_>) -> Option<Briefing> {
         Err(error) => briefing.notes.push(error.to_string()),
     }
     Some(briefing)
+}
+
+/// The part of [`start`] that a briefing by hooks does not have already: what
+/// the manifest says of the domains, ideas, an old status, and all remarks. None
+/// of it where there is no manifest.
+pub fn overview(workspace: &Workspace, now: Timestamp) -> Vec<String> {
+    let has_manifest = Manifest::read(workspace).is_some_and(|it| it.mode() != Mode::Absent);
+    let briefing = match has_manifest {
+        true => start(workspace, &Start { prompt: "", now }),
+        false => None,
+    };
+    briefing.map(|it| it.overview()).unwrap_or_default()
 }
 
 /// What a file says; what is wrong with it is a remark.
@@ -213,11 +234,15 @@ fn look_around(
     manifest: &Manifest,
     ask: &Start<'_>,
 ) {
+    let row = |text: &str| quote::unasked(text).trim().to_owned();
+    briefing.hub_map = (manifest.hub_map().into_iter())
+        .map(|(entry, _)| (row(&entry.name), row(&entry.text)))
+        .collect();
     let tree = workspace.tree_with(&manifest.domains());
     if mind.layout() == Layout::Manifest {
         briefing.unclean = unclean(&tree, mind);
     }
-    briefing.untracked = Untracked::of(&tree, manifest).at_least(WORTH_A_HUB);
+    briefing.untracked = Untracked::of(workspace, &tree, manifest).at_least(WORTH_A_HUB);
     let hubs = hubs_of(workspace, manifest);
     let prompt = words_of(ask.prompt);
     for hub in hubs.iter().filter(|hub| !hub.is_memory()) {
@@ -258,7 +283,7 @@ fn words_of(text: &str) -> Vec<String> {
 
 /// The newest note that was written after the last session was closed. What
 /// upkeep rewrites, maps and closets, says nothing about a session.
-fn unclean(tree: &Tree, mind: &Mind<'_>) -> Option<RelPath> {
+pub(super) fn unclean(tree: &Tree, mind: &Mind<'_>) -> Option<RelPath> {
     let closed = closed_at(mind)?;
     let limit = (closed + UNCLEAN).as_nanosecond();
     tree.files
@@ -295,6 +320,42 @@ impl Briefing {
         lines.join("\n") + "\n"
     }
 
+    fn overview(&self) -> Vec<String> {
+        let mut lines = Vec::new();
+        let domains: Vec<String> = (self.hub_map.iter())
+            .map(|(name, summary)| match summary.is_empty() {
+                true => name.clone(),
+                false => format!("{name} ({summary})"),
+            })
+            .collect();
+        if !domains.is_empty() {
+            lines.push(format!("Domains: {}", listed(&domains)));
+        }
+        lines.extend(self.stale_line());
+        if self.ideas.0 > 0 {
+            lines.push(self.ideas_line());
+        }
+        lines.extend(self.remarks());
+        lines
+    }
+
+    fn stale_line(&self) -> Option<String> {
+        let (date, days) = self.stale.as_ref()?;
+        Some(format!("**Stale:** Last updated {date}, {days} days ago."))
+    }
+
+    fn ideas_line(&self) -> String {
+        match &self.ideas {
+            (0, _) => "**Ideas inbox:** Empty.".to_owned(),
+            (count, Some(newest)) => {
+                let newest = cut(newest, 80);
+                let ideas = if *count == 1 { "idea" } else { "ideas" };
+                format!("**Ideas inbox:** {count} {ideas}, the newest: {newest}")
+            }
+            (count, None) => format!("**Ideas inbox:** {count} ideas"),
+        }
+    }
+
     fn labels(&self) -> Vec<String> {
         let mut lines = Vec::new();
         let focus = self.focus.as_deref().or(self.next.as_deref());
@@ -311,9 +372,7 @@ impl Briefing {
             (None, None) => "Not set.".to_owned(),
         };
         lines.push(format!("**Status:** {}", cut(&status, WIDE)));
-        if let Some((date, days)) = &self.stale {
-            lines.push(format!("**Stale:** Last updated {date}, {days} days ago."));
-        }
+        lines.extend(self.stale_line());
         match &self.last_session {
             Some(last) => {
                 lines.push(format!("**Last session:** {}", cut(&last.title, WIDE)));
@@ -332,15 +391,7 @@ impl Briefing {
             lines.push("**Relevant decisions:**".to_owned());
             lines.extend(self.decisions.iter().map(|it| format!("- {it}")));
         }
-        lines.push(match &self.ideas {
-            (0, _) => "**Ideas inbox:** Empty.".to_owned(),
-            (count, Some(newest)) => {
-                let newest = cut(newest, 80);
-                let ideas = if *count == 1 { "idea" } else { "ideas" };
-                format!("**Ideas inbox:** {count} {ideas}, the newest: {newest}")
-            }
-            (count, None) => format!("**Ideas inbox:** {count} ideas"),
-        });
+        lines.push(self.ideas_line());
         lines
     }
 
@@ -369,14 +420,12 @@ impl Briefing {
         }
         if let Some(version) = &self.old_version {
             remarks.push(format!(
-                "Memex upgrade available — workspace is on {version}; run /memex:upgrade \
-                 (`memory-forge upgrade`)."
+                "Upgrade available — workspace is on {version}; run `memory-forge upgrade`."
             ));
         }
         if let Some((missing, all)) = self.closets {
             remarks.push(format!(
-                "Closets missing for {missing} of {all} hubs — run /memex:reindex to backfill. \
-                 (`memory-forge closets build`)"
+                "Closets missing for {missing} of {all} hubs — run `memory-forge closets build` to backfill."
             ));
         }
         for (name, closets) in self.domains.iter().take(2) {

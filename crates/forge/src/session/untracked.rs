@@ -1,11 +1,13 @@
 //! Content that no manifest knows: folders with notes that are in no hub, and
 //! notes that lie loose at the root.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use crate::links::fold;
+use crate::routing::layout;
 use crate::routing::manifest::Manifest;
-use crate::workspace::{RelPath, Role, Tree};
+use crate::upkeep::organise::{code_folders, is_note};
+use crate::workspace::{RelPath, Role, Tree, Workspace};
 
 /// Folders in which nothing is looked for.
 pub const SKIPPED: [&str; 13] = [
@@ -43,14 +45,18 @@ pub struct Untracked {
 }
 
 impl Untracked {
-    /// The tree must have been listed with the domains of the manifest.
-    pub fn of(tree: &Tree, manifest: &Manifest) -> Untracked {
+    /// The tree must have been listed with the domains of the manifest. Files
+    /// of the state and those that Tier 3 lists are known, wherever they are.
+    pub fn of(workspace: &Workspace, tree: &Tree, manifest: &Manifest) -> Untracked {
         let domains = manifest.domains();
-        let listed: Vec<String> = manifest
+        let state = layout::resolve_all(workspace, Some(manifest));
+        let retired = manifest.retired();
+        let listed: HashSet<String> = manifest
             .entries()
             .iter()
             .map(|it| fold(&it.target).into_owned())
             .collect();
+        let code = code_folders(tree.files.iter().map(|it| &it.path));
         let mut folders: BTreeMap<String, usize> = BTreeMap::new();
         let mut loose = Vec::new();
         for found in &tree.files {
@@ -58,17 +64,25 @@ impl Untracked {
             if found.role != Role::Untracked || !found.is_markdown() || is_skipped(&found.path) {
                 continue;
             }
+            if state.contains(&found.path) || retired.holds(path) {
+                continue;
+            }
             let Some(folder) = folder_of(path, &domains) else {
                 let stem = fold(found.path.stem());
                 let whole = fold(path.strip_suffix(".md").unwrap_or(path));
                 let known = OF_A_REPOSITORY.contains(&stem.as_ref())
-                    || listed.iter().any(|it| **it == *stem || **it == *whole);
+                    || listed.contains(stem.as_ref())
+                    || listed.contains(whole.as_ref());
                 if !known {
                     loose.push(found.path.clone());
                 }
                 continue;
             };
-            *folders.entry(folder.to_owned()).or_default() += 1;
+            // What `init` would not make a domain of is not missing as one.
+            let top = found.path.components().next().unwrap_or_default();
+            if is_note(&found.path) && !code.contains(top) {
+                *folders.entry(folder.to_owned()).or_default() += 1;
+            }
         }
         Untracked {
             folders: folders.into_iter().collect(),

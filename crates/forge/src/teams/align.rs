@@ -144,7 +144,8 @@ impl<'u, 't> Pairs<'u, 't> {
             let names = it.former.iter().chain([&it.number]);
             let candidates = names.filter_map(|name| there.get(&(it.series, *name)));
             let mut best: Option<(f64, bool, usize)> = None;
-            for &to in candidates.flatten().filter(|to| !self.taken[**to]) {
+            let candidates = candidates.flatten().filter(|to| !self.taken[**to]);
+            for &to in candidates.take(MOST_COMPARED) {
                 let Some(likeness) = likeness(unit, &self.to[to]) else {
                     continue;
                 };

@@ -9,7 +9,7 @@ use jiff::civil::Date;
 
 use super::Kind;
 use super::numbers::{self, Numbered, Renames, Series};
-use crate::document::{self, Block, BlockKind, Document};
+use crate::document::{self, Block, BlockKind, Document, short_name};
 use crate::mind;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -275,7 +275,9 @@ impl<'t> Cutter<'t> {
             What::Heading => {
                 let index = self.sections.get(&span.start).copied();
                 level = index.map_or(0, |it| self.document.sections[it].level);
-                let path = index.map(|it| self.document.heading_path(it).join("\u{1f}"));
+                // Each heading has those above it in its key.
+                let names = |it| self.document.heading_path(it).into_iter().map(short_name);
+                let path = index.map(|it| names(it).collect::<Vec<_>>().join("\u{1f}"));
                 key = path.unwrap_or_else(|| text.to_owned());
                 self.open.retain(|(it, _)| *it < level);
             }

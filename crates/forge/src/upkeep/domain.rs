@@ -1,7 +1,9 @@
 //! A new domain: a folder with its closets, and its rows in the manifest.
 
-use super::propose;
+use super::resummarize::hub_summary;
+use super::{planned_hub, propose};
 use crate::links::{self, Vault};
+use crate::routing::closets::build;
 use crate::routing::manifest::{self, Manifest, Mode, New, Part};
 use crate::workspace::{Error, Move, Proposal, RelPath, Workspace, slug};
 
@@ -58,6 +60,7 @@ pub fn is_catch_all(name: &str) -> bool {
 
 /// What adding a domain would change. A name with a slash says where it lies.
 pub fn plan(workspace: &Workspace, name: &str, files: &[RelPath]) -> Result<Plan, Error> {
+    super::refuse(&[name])?;
     let manifest = super::manifest(workspace)?;
     let told = match name.trim_end_matches('/').rsplit_once('/') {
         Some((parent, _)) => Some(RelPath::new(parent)?),
@@ -68,7 +71,20 @@ pub fn plan(workspace: &Workspace, name: &str, files: &[RelPath]) -> Result<Plan
         .rsplit('/')
         .next()
         .unwrap_or(name);
-    let slug = slug(name)?;
+    // A folder that is there keeps its name, whatever it is.
+    let exact = RelPath::new(&match &told {
+        Some(parent) => format!("{parent}/{name}"),
+        None => name.to_owned(),
+    });
+    let is_folder = |it: &RelPath| {
+        let meta = workspace.absolute(it).symlink_metadata();
+        meta.is_ok_and(|meta| meta.is_dir())
+    };
+    let exact = exact.ok().filter(is_folder);
+    let slug = match &exact {
+        Some(folder) => folder.file_name().to_owned(),
+        None => slug(name)?,
+    };
     if is_catch_all(&slug) {
         return Err(Error::Refused(format!(
             "`{slug}` would hold whatever fits nowhere else, and nothing is found there again; \
@@ -81,10 +97,14 @@ pub fn plan(workspace: &Workspace, name: &str, files: &[RelPath]) -> Result<Plan
     }
     let domains = manifest.domains();
     let last = |domain: &String| domain.rsplit('/').next().unwrap_or(domain).to_owned();
-    let there = domains.iter().find(|domain| last(domain) == slug);
-    let folder = match there {
-        Some(folder) => RelPath::new(folder)?,
-        None => match (told, of_that_name(workspace, &slug)) {
+    let there = match &exact {
+        Some(folder) => domains.iter().find(|domain| *domain == folder.as_str()),
+        None => domains.iter().find(|domain| last(domain) == slug),
+    };
+    let folder = match (there, exact) {
+        (Some(folder), _) => RelPath::new(folder)?,
+        (None, Some(folder)) => folder,
+        (None, None) => match (told, of_that_name(workspace, &slug)) {
             (Some(parent), _) => parent.join(&slug)?,
             (None, Some(folder)) => folder,
             (None, None) => {
@@ -140,8 +160,23 @@ fn register(
     };
     let hub = manifest.hub_map();
     let listed = hub.iter().any(|(_, it)| *it == Some(folder));
+    let mut summary = String::new();
     if !listed && workspace.absolute(&page).symlink_metadata().is_err() {
         plan.proposal.add(page, None, text);
+    }
+    if !listed && manifest.mode() == Mode::Full {
+        // Notes that are there are described at once: a domain whose closets
+        // are empty is the next finding.
+        let mut domains = manifest.domains();
+        domains.push(folder.to_string());
+        let hub = planned_hub(workspace, &shown, folder, &domains, &plan.proposal.moves);
+        let known = plan.proposal.clone();
+        let mut read = |path: &RelPath| known.read_after(workspace, path);
+        summary = hub_summary(&hub, &mut read).unwrap_or_default();
+        for (path, before, after) in build::preview(workspace, &hub, &mut read)? {
+            plan.proposal.files.retain(|it| it.path != path);
+            plan.proposal.add(path, before, after);
+        }
     }
     let path = manifest::path();
     // A move may have rewritten links in the manifest.
@@ -158,6 +193,7 @@ fn register(
     let new = New {
         name: title,
         target: &target,
+        text: &summary,
         ..New::default()
     };
     let edits = [now.add_domain(title, &target), now.list(Part::HubMap, &new)];

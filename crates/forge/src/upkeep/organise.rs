@@ -12,16 +12,21 @@ use std::fmt::Write as _;
 use jiff::Timestamp;
 use serde::Deserialize;
 
-use super::scaffold;
-use crate::document::{self, Edit, day_of, inert_line};
+use super::{planned_hub, scaffold};
+use crate::document::{self, Document, Edit, day_of, inert_line};
 use crate::links::{self, Vault};
-use crate::routing::manifest::{self, Manifest, New, Part};
+use crate::routing::closets::build;
+use crate::routing::hubs::{self, Hub, hubs_of};
+use crate::routing::manifest::{self, Manifest, Mode, New, Part};
 use crate::workspace::{Error, Move, Proposal, RelPath, Workspace};
 
 mod look;
 #[cfg(test)]
 mod tests;
 
+mod reference;
+
+pub(crate) use look::{code_folders, is_note};
 pub use look::{look, loose_notes};
 
 /// Where a plan is written unless told otherwise.
@@ -44,6 +49,12 @@ pub struct Plan {
     pub archive: Vec<Stale>,
     #[serde(default)]
     pub links: Vec<Lateral>,
+    /// Folders that hold whatever fits nowhere else; the moves empty them.
+    #[serde(default)]
+    pub catch_alls: Vec<String>,
+    /// What kind of reference a note is; applying skips them.
+    #[serde(default)]
+    pub references: Vec<Reference>,
     /// For a person to decide; applying skips them.
     #[serde(default)]
     pub conflicts: Vec<Conflict>,
@@ -74,6 +85,15 @@ pub struct MoveTo {
 pub struct Stale {
     pub file: String,
     pub reason: String,
+}
+
+/// A note that is looked things up in.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Reference {
+    pub file: String,
+    /// `glossary`, `contacts` or `quick reference`.
+    pub kind: String,
 }
 
 /// Words in a note that name a note of another domain.
@@ -174,11 +194,11 @@ impl Plan {
             )
         });
         list(
-            "Words that become links to notes of other domains.",
+            "Words that become links to notes of other domains. Exact names of files become\n# links in any case.",
             "links",
             rows.collect(),
         );
-        let rows = self.conflicts.iter().map(|it| {
+        let conflicts = self.conflicts.iter().map(|it| {
             let files: Vec<String> = it.files.iter().map(|it| quoted(it)).collect();
             format!(
                 "{{ files = [{}], why = {} }}",
@@ -186,10 +206,25 @@ impl Plan {
                 quoted(&it.why)
             )
         });
+        let rows = self.catch_alls.iter().map(|it| quoted(it));
+        list(
+            "Catch-all folders, in which nothing is found again. The moves above dissolve them.",
+            "catch_alls",
+            rows.collect(),
+        );
+        let rows = self.references.iter().map(|it| {
+            let (file, kind) = (quoted(&it.file), quoted(&it.kind));
+            format!("{{ file = {file}, kind = {kind} }}")
+        });
+        list(
+            "Notes to look things up in, by what they hold; nothing is done about these.",
+            "references",
+            rows.collect(),
+        );
         list(
             "For you to decide which one holds; nothing is done about these.",
             "conflicts",
-            rows.collect(),
+            conflicts.collect(),
         );
         let rows = self.unsorted.iter().map(|it| quoted(it));
         list(
@@ -215,6 +250,36 @@ pub struct Applied {
 
 /// Turns a plan into changes. Nothing is written.
 pub fn apply(workspace: &Workspace, plan: &Plan, now: Timestamp) -> Result<Applied, Error> {
+    changes(workspace, plan, now, false)
+}
+
+/// Starts a workspace: the files that every session reads, and the folders
+/// that hold notes as domains where they are. Nothing moves; the plan of
+/// [`look`] is for that.
+pub fn begin(workspace: &Workspace, about: &str, now: Timestamp) -> Result<Applied, Error> {
+    let found = look(workspace, now);
+    let stays = |folder: &str| workspace.root().join(folder).is_dir();
+    let plan = Plan {
+        version: VERSION,
+        about: about.to_owned(),
+        domains: found
+            .domains
+            .into_iter()
+            .filter(|it| stays(&it.folder))
+            .collect(),
+        ..Plan::default()
+    };
+    changes(workspace, &plan, now, true)
+}
+
+fn changes(
+    workspace: &Workspace,
+    plan: &Plan,
+    now: Timestamp,
+    begin: bool,
+) -> Result<Applied, Error> {
+    // A plan may have been edited, and by whom nobody knows.
+    super::refuse(&[&plan.render(FILE)])?;
     let mut texts = Texts::default();
     let mut applied = Applied {
         proposal: Proposal::default(),
@@ -242,29 +307,33 @@ pub fn apply(workspace: &Workspace, plan: &Plan, now: Timestamp) -> Result<Appli
         }
         applied.proposal.moves = renaming.proposal.moves;
     }
-    let after = |path: &RelPath| -> RelPath {
-        let mut moves = applied.proposal.moves.iter();
-        let moved = moves.find(|it| it.from == *path);
-        moved.map_or_else(|| path.clone(), |it| it.to.clone())
-    };
-    for step in &plan.links {
-        let from = RelPath::new(&step.file)?;
-        let to = after(&RelPath::new(&step.to)?);
+    let moves = applied.proposal.moves.clone();
+    let after = |path: &RelPath| moved(&moves, path);
+    let mut steps: BTreeMap<&str, Vec<&Lateral>> = BTreeMap::new();
+    let exact = exact_names(workspace, plan, &after);
+    for step in plan.links.iter().chain(&exact) {
+        steps.entry(&step.file).or_default().push(step);
+    }
+    for (file, steps) in steps {
+        let from = RelPath::new(file)?;
         let Some(text) = texts.of(workspace, &from, &after(&from)) else {
             let remark = format!("`{from}` cannot be read, so no link was set in it");
             applied.remarks.push(remark);
             continue;
         };
-        match linked(&text, step, &to) {
-            Some(changed) => texts.set(&after(&from), changed),
-            None => applied.remarks.push(format!(
+        let (changed, missed) = linked(&text, &steps, &after)?;
+        texts.set(&after(&from), changed);
+        applied.remarks.extend(missed.into_iter().map(|step| {
+            format!(
                 "`{from}` line {} does not say `{}` any more, so no link was set",
                 step.line,
                 inert_line(&step.text)
-            )),
-        }
+            )
+        }));
     }
-    manifest_of(workspace, plan, now, &after, &mut texts)?;
+    if begin || !plan.is_empty() {
+        manifest_of(workspace, plan, now, &moves, &mut texts)?;
+    }
     for (path, (before, after)) in texts.0 {
         applied.proposal.add(path, before, after);
     }
@@ -294,33 +363,87 @@ impl Texts {
     }
 }
 
-/// The text with the words of a step as a link, if they are there and free.
-fn linked(text: &str, step: &Lateral, to: &RelPath) -> Option<String> {
+/// Every exact name of a note in another one that will be in a domain (pass 1
+/// of turning references into links).
+fn exact_names(
+    workspace: &Workspace,
+    plan: &Plan,
+    after: &dyn Fn(&RelPath) -> RelPath,
+) -> Vec<Lateral> {
+    let in_domain = |path: &RelPath| {
+        let path = after(path);
+        plan.domains.iter().any(|it| path.starts_with(&it.folder))
+    };
+    let vault = Vault::read(workspace);
+    let notes = vault.notes().map(|(_, file, _)| file.path.clone());
+    let notes: Vec<RelPath> = notes.filter(|it| in_domain(it)).collect();
+    if notes.is_empty() {
+        return Vec::new();
+    }
+    let planned = |it: &links::Mention| {
+        let same = |step: &Lateral| step.file == it.path.as_str() && step.line == it.line;
+        plan.links
+            .iter()
+            .any(|step| same(step) && step.text == it.text)
+    };
+    links::suggest(workspace, &vault, &notes)
+        .into_iter()
+        .filter(|it| it.exact && in_domain(&it.note) && !planned(it))
+        .map(|it| Lateral {
+            file: it.path.to_string(),
+            line: it.line,
+            text: it.text,
+            to: it.note.to_string(),
+        })
+        .collect()
+}
+
+/// The text with the words of each step as a link, and the steps whose words
+/// are not there or not free.
+fn linked<'s>(
+    text: &str,
+    steps: &[&'s Lateral],
+    after: &dyn Fn(&RelPath) -> RelPath,
+) -> Result<(String, Vec<&'s Lateral>), Error> {
     let document = document::parse(text);
+    let tables = document.tables(&document.body);
+    let mut edits: Vec<Edit> = Vec::new();
+    let mut missed = Vec::new();
+    for step in steps {
+        let to = after(&RelPath::new(&step.to)?);
+        let target = to.as_str().strip_suffix(".md").unwrap_or(to.as_str());
+        let linkable =
+            manifest::link(target).starts_with("[[") && !step.text.contains(['[', ']', '|', '\n']);
+        let Some(at) = place_of(&document, step, &edits).filter(|_| linkable) else {
+            missed.push(*step);
+            continue;
+        };
+        let in_table = tables.iter().any(|table| table.span.contains(&at));
+        let bar = if in_table { "\\|" } else { "|" };
+        let link = match to.stem() == step.text {
+            true => format!("[[{}]]", step.text),
+            false => format!("[[{target}{bar}{}]]", step.text),
+        };
+        let span = at..at + step.text.len();
+        edits.push(Edit { span, text: link });
+    }
+    let changed = document::apply(text, edits).map_err(|e| Error::Refused(e.to_string()))?;
+    Ok((changed, missed))
+}
+
+/// Where the words of a step are, outside of links, code and other edits.
+fn place_of(document: &Document, step: &Lateral, edits: &[Edit]) -> Option<usize> {
     let start = *document.line_starts.get(step.line.checked_sub(1)?)?;
     let end = document.line_starts.get(step.line).copied();
-    let line = &text[start..end.unwrap_or(text.len())];
-    let free = |at: usize| {
-        let in_link = document.links.iter().any(|link| link.span.contains(&at));
-        !in_link && !document.in_code(at) && at >= document.body.start
+    let line = &document.text[start..end.unwrap_or(document.text.len())];
+    let free = |at: &usize| {
+        let in_link = document.links.iter().any(|link| link.span.contains(at));
+        let span = *at..*at + step.text.len();
+        let taken = |it: &Edit| it.span.start < span.end && span.start < it.span.end;
+        !in_link && !document.in_code(*at) && *at >= document.body.start && !edits.iter().any(taken)
     };
-    let at = line
-        .match_indices(step.text.as_str())
-        .map(|(at, _)| start + at)
-        .find(|at| free(*at))?;
-    let target = to.as_str().strip_suffix(".md").unwrap_or(to.as_str());
-    if !manifest::link(target).starts_with("[[") || step.text.contains(['[', ']', '|', '\n']) {
-        return None;
-    }
-    let table = document.tables(&document.body);
-    let in_table = table.iter().any(|table| table.span.contains(&at));
-    let bar = if in_table { "\\|" } else { "|" };
-    let link = match to.stem() == step.text {
-        true => format!("[[{}]]", step.text),
-        false => format!("[[{target}{bar}{}]]", step.text),
-    };
-    let span = at..at + step.text.len();
-    document::apply(text, vec![Edit { span, text: link }]).ok()
+    let places = line.match_indices(step.text.as_str());
+    places.map(|(at, _)| start + at).find(free)
 }
 
 /// The files of a new workspace, the closets of its domains, the manifest.
@@ -328,16 +451,14 @@ fn manifest_of(
     workspace: &Workspace,
     plan: &Plan,
     now: Timestamp,
-    after: &dyn Fn(&RelPath) -> RelPath,
+    moves: &[Move],
     texts: &mut Texts,
 ) -> Result<(), Error> {
-    if plan.is_empty() {
-        return Ok(());
-    }
+    let after = |path: &RelPath| moved(moves, path);
     let path = manifest::path();
-    let there = Manifest::load(workspace)?.is_some();
-    if !there {
-        for file in scaffold::plan(workspace, &plan.about, now)?.files {
+    let known = Manifest::load(workspace)?;
+    if known.is_none() {
+        for file in scaffold::plan_after(workspace, &plan.about, now, moves)?.files {
             texts.0.insert(file.path, (file.before, file.after));
         }
     }
@@ -354,13 +475,7 @@ fn manifest_of(
     };
     for domain in &plan.domains {
         let folder = RelPath::new(&domain.folder)?;
-        let closets = folder.join("_CLOSETS.md")?;
         let name = domain.name.trim();
-        if workspace.absolute(&closets).symlink_metadata().is_err() {
-            let name = inert_line(name);
-            let text = format!("# Closets: {name}\n\n<!-- memex-closets:1.0 -->\n");
-            texts.0.insert(closets, (None, text));
-        }
         let target = format!("{folder}/_CLOSETS");
         let new = New {
             name,
@@ -382,5 +497,60 @@ fn manifest_of(
         edit(&|it| vec![it.list(Part::Tier3, &new)])?;
     }
     texts.set(&path, text);
+    describe(workspace, plan, known.as_ref(), moves, texts)
+}
+
+/// The closets of every hub that is new or that files come to or leave, so
+/// that what was just put in order is known to its lists.
+fn describe(
+    workspace: &Workspace,
+    plan: &Plan,
+    known: Option<&Manifest>,
+    moves: &[Move],
+    texts: &mut Texts,
+) -> Result<(), Error> {
+    let mut hubs: Vec<(String, RelPath)> = Vec::new();
+    for domain in &plan.domains {
+        let name = inert_line(domain.name.trim());
+        hubs.push((name, RelPath::new(&domain.folder)?));
+    }
+    for hub in known.iter().flat_map(|it| hubs_of(workspace, it)) {
+        let inside = |path: &RelPath| path.starts_with(hub.folder.as_str());
+        let touched = moves.iter().any(|it| inside(&it.from) || inside(&it.to));
+        if touched && known.is_some_and(|it| it.mode() == Mode::Full) && !hub.is_memory() {
+            hubs.push((hub.name, hub.folder));
+        }
+    }
+    let mut domains = known.map(Manifest::domains).unwrap_or_default();
+    domains.extend(plan.domains.iter().map(|it| it.folder.clone()));
+    let mut planned: Vec<Hub> = Vec::new();
+    for (name, folder) in &hubs {
+        planned.push(planned_hub(workspace, name, folder, &domains, moves));
+    }
+    if known.is_none() {
+        let there = workspace.markdown_in("memory");
+        let paths = texts.0.keys().chain(&there);
+        let paths = paths.chain(moves.iter().map(|it| &it.to));
+        planned.extend(hubs::planned_memory(paths));
+    }
+    for hub in &planned {
+        let before = |path: &RelPath| {
+            let from = moves.iter().find(|it| it.to == *path);
+            from.map_or_else(|| path.clone(), |it| it.from.clone())
+        };
+        let closets = {
+            let mut read = |path: &RelPath| texts.of(workspace, &before(path), path);
+            build::preview(workspace, hub, &mut read)?
+        };
+        for (path, before, after) in closets {
+            texts.0.insert(path, (before, after));
+        }
+    }
     Ok(())
+}
+
+/// Where a file is after these moves.
+fn moved(moves: &[Move], path: &RelPath) -> RelPath {
+    let moved = moves.iter().find(|it| it.from == *path);
+    moved.map_or_else(|| path.clone(), |it| it.to.clone())
 }

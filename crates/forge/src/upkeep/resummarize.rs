@@ -7,7 +7,7 @@
 //! more than the name beside it is taken for empty. Losing the memory loses
 //! nothing: rows then stay as they are until `force`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::fmt::Display;
 
 use jiff::Timestamp;
@@ -17,7 +17,7 @@ use super::{Places, propose};
 use crate::document::{self, Edit, content_hash};
 use crate::routing::bulk::{Run, Skill, Status, Who};
 use crate::routing::hubs::{self, Hub};
-use crate::routing::manifest::{self, Entry, Manifest, Part, SUMMARY_FORMAT};
+use crate::routing::manifest::{self, Entry, Manifest, Part, Retired, SUMMARY_FORMAT};
 use crate::routing::summary::{LONGEST, summary};
 use crate::workspace::{Error, Proposal, Receipt, RelPath, Workspace};
 
@@ -55,7 +55,7 @@ impl Plan {
             return Ok(());
         }
         let text = serde_json::to_vec_pretty(&self.remembered).unwrap_or_default();
-        workspace.write_derived(MEMORY, &text)
+        workspace.write_marked(MEMORY, &text)
     }
 }
 
@@ -64,16 +64,7 @@ pub fn plan(workspace: &Workspace, force: bool) -> Result<Plan, Error> {
     let manifest = super::manifest(workspace)?;
     let places = Places::of(workspace);
     let known = recall(workspace);
-    let mut look = Look {
-        workspace,
-        places: &places,
-        force,
-        plan: Plan {
-            remembered: known.clone(),
-            known,
-            ..Plan::default()
-        },
-    };
+    let mut look = Look::new(workspace, &manifest, &places, known, force);
     let hubs = hubs::hubs_of(workspace, &manifest);
     for hub in &hubs {
         look.page(hub)?;
@@ -89,7 +80,8 @@ pub fn plan(workspace: &Workspace, force: bool) -> Result<Plan, Error> {
     for (entry, folder) in manifest.hub_map() {
         let hub = hubs.iter().find(|hub| Some(&hub.folder) == folder);
         let Some(hub) = hub else { continue };
-        let Some(text) = hub_summary(workspace, hub) else {
+        let mut read = |path: &RelPath| workspace.read_text(path).ok();
+        let Some(text) = hub_summary(hub, &mut read) else {
             continue;
         };
         if let Some(edit) = look.row(&path, &manifest, entry, &text, &hub.name) {
@@ -108,34 +100,102 @@ pub fn plan(workspace: &Workspace, force: bool) -> Result<Plan, Error> {
     Ok(look.plan)
 }
 
+/// Looks at the pages (`<hub>-index.md`) of these hubs alone, and not at the
+/// manifest: what a manifest without a marker gets as well.
+pub fn pages(workspace: &Workspace, hubs: &[&Hub]) -> Result<Plan, Error> {
+    let manifest = super::manifest(workspace)?;
+    let places = Places::of(workspace);
+    let known = recall(workspace);
+    let mut look = Look::new(workspace, &manifest, &places, known, false);
+    for hub in hubs {
+        look.page(hub)?;
+    }
+    Ok(look.plan)
+}
+
 struct Look<'a> {
     workspace: &'a Workspace,
     places: &'a Places,
+    retired: Retired,
     force: bool,
     plan: Plan,
 }
 
-impl Look<'_> {
-    /// The rows of a hub page.
+impl<'a> Look<'a> {
+    fn new(
+        workspace: &'a Workspace,
+        manifest: &Manifest,
+        places: &'a Places,
+        known: Memory,
+        force: bool,
+    ) -> Look<'a> {
+        Look {
+            workspace,
+            places,
+            retired: manifest.retired(),
+            force,
+            plan: Plan {
+                remembered: known.clone(),
+                known,
+                ..Plan::default()
+            },
+        }
+    }
+
+    /// The rows of a hub page: summaries of those that are there, and new ones
+    /// for documents of the hub that it does not link to.
     fn page(&mut self, hub: &Hub) -> Result<(), Error> {
         let Some(path) = &hub.index else {
             return Ok(());
         };
-        let Ok(text) = self.workspace.read_text(path) else {
+        let Ok(before) = self.workspace.read_text(path) else {
             return Ok(());
         };
-        let page = Manifest::parse_page(text);
+        let mut page = Manifest::parse_page(before.as_str());
+        let unlisted = self.unlisted(hub, path, &page);
+        if !unlisted.is_empty() && !page.has_table() {
+            page = Manifest::parse_page(page.with_table());
+        }
         let mut edits = Vec::new();
         for entry in page.entries() {
             edits.extend(self.of_file(path, &page, entry));
         }
+        for file in unlisted {
+            edits.extend(self.new_row(path, &page, file));
+        }
         self.plan.hub_pages += edits.len();
-        propose(
-            &mut self.plan.proposal,
-            path,
-            page.text(),
-            page.edited(edits),
-        )
+        if edits.is_empty() {
+            return Ok(());
+        }
+        propose(&mut self.plan.proposal, path, &before, page.edited(edits))
+    }
+
+    /// Documents of a hub that its page does not link to.
+    fn unlisted<'h>(&self, hub: &'h Hub, path: &RelPath, page: &Manifest) -> Vec<&'h RelPath> {
+        let links = page.document().links.iter();
+        let listed: HashSet<&RelPath> = links
+            .filter_map(|link| {
+                let target = link.target.trim_end_matches(".md");
+                self.places.find(target, path.as_str())
+            })
+            .collect();
+        let members = hub.members.iter();
+        members.filter(|it| !listed.contains(it)).collect()
+    }
+
+    fn new_row(&mut self, path: &RelPath, page: &Manifest, file: &RelPath) -> Option<Edit> {
+        let text = self.workspace.read_text(file).ok()?;
+        let summary = short(&summary(&document::parse(text), file.stem()));
+        let target = self.places.link(file);
+        let status = match self.retired.holds(file.as_str()) {
+            true => "Archived",
+            false => "Active",
+        };
+        let edit = page.add_file(&target, &summary, status)?;
+        let shown = document::cell_shown(&document::cell_text(&summary));
+        let key = format!("{path} {target}");
+        self.plan.remembered.rows.insert(key, content_hash(&shown));
+        Some(edit)
     }
 
     /// The edit of a row that lists a file.
@@ -224,13 +284,16 @@ fn says_nothing(summary: &str, target: &str, title: &str) -> bool {
 }
 
 /// What a hub holds, by the titles of its documents.
-fn hub_summary(workspace: &Workspace, hub: &Hub) -> Option<String> {
+pub(super) fn hub_summary(
+    hub: &Hub,
+    read: &mut dyn FnMut(&RelPath) -> Option<String>,
+) -> Option<String> {
     /// Enough to fill a summary with titles of a few letters.
     const MOST: usize = 60;
     let mut out = String::new();
     let mut named = 0;
     for path in hub.members.iter().take(MOST) {
-        let Ok(text) = workspace.read_text(path) else {
+        let Some(text) = read(path) else {
             continue;
         };
         let document = document::parse(text);
@@ -266,7 +329,7 @@ fn short(text: &str) -> String {
 }
 
 fn recall(workspace: &Workspace) -> Memory {
-    let text = std::fs::read(workspace.derived().join(MEMORY)).unwrap_or_default();
+    let text = workspace.read_marked(MEMORY).unwrap_or_default();
     serde_json::from_slice(&text).unwrap_or_default()
 }
 

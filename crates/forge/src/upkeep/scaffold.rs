@@ -7,20 +7,34 @@ use jiff::Timestamp;
 use crate::document::{day_of, inert_line};
 use crate::routing::layout::{self, StateFile};
 use crate::routing::manifest::{self, Manifest, Mode, SUMMARY_FORMAT, VERSION, link};
-use crate::workspace::{Error, Proposal, Workspace};
+use crate::workspace::{Error, Move, Proposal, Workspace};
 
 /// What a workspace still lacks. `about` answers "What are you working on?".
 /// A manifest without a marker gets one; a managed one is left alone.
 pub fn plan(workspace: &Workspace, about: &str, now: Timestamp) -> Result<Proposal, Error> {
+    plan_after(workspace, about, now, &[])
+}
+
+/// As [`plan`], for a workspace in which these files have moved.
+pub(super) fn plan_after(
+    workspace: &Workspace,
+    about: &str,
+    now: Timestamp,
+    moves: &[Move],
+) -> Result<Proposal, Error> {
+    super::refuse(&[about])?;
     let manifest = Manifest::load(workspace)?;
     let mut proposal = Proposal::default();
     let mut rows = String::new();
     for file in StateFile::ALL {
         let path = layout::resolve(workspace, manifest.as_ref(), file);
+        let moved = moves.iter().find(|it| it.from == path);
+        let path = moved.map_or(path, |it| it.to.clone());
+        let arrives = moves.iter().any(|it| it.to == path);
         let target = path.as_str().trim_end_matches(".md");
         let (summary, volatility) = described(file);
         rows += &format!("| {} | {summary} | {volatility} |\n", link(target));
-        if workspace.absolute(&path).symlink_metadata().is_err() {
+        if !arrives && workspace.absolute(&path).symlink_metadata().is_err() {
             proposal.add(
                 path,
                 None,

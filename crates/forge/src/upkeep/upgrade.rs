@@ -196,21 +196,17 @@ fn reindex(
     who: &Who,
     done: &mut Done,
 ) -> Result<(), Error> {
-    let mut archives = Vec::new();
     if plan.hubs.is_empty() {
         return Ok(());
     }
     let run = Run::begin(workspace, Skill::Reindex, now, who)?;
     let (mut refreshed, mut skipped) = (0, 0);
-    for hub in &plan.hubs {
-        let wanted = Build {
-            force: false,
-            dry_run: false,
-        };
-        let report = build::build(workspace, hub, wanted, now)?;
-        if report.new_archive {
-            archives.push(hub);
-        }
+    let wanted = Build {
+        force: false,
+        dry_run: false,
+    };
+    for (_, report) in build::build_all(workspace, &plan.hubs, wanted, now, |_| {})?.hubs {
+        let report = report?;
         done.hubs += 1;
         done.files += report.files;
         refreshed += report.refreshed;
@@ -223,7 +219,6 @@ fn reindex(
         ("refreshed", &refreshed),
         ("skipped", &skipped),
     ];
-    build::list_archives(workspace, &archives, now)?;
     run.finish(&counts, Status::Ok)
 }
 

@@ -6,10 +6,11 @@
 //! the two functions at the end, which never write and never fail.
 
 use std::fs;
-use std::io::{self, Read};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use super::path::{is_inside, is_plain_name};
+use super::regular::{self, Links};
 use super::{DERIVED, RelPath, Role, ScanProblem, Workspace, role};
 
 /// What a walk found, both sorted by path.
@@ -43,14 +44,7 @@ impl Workspace {
 /// Reads a file beyond the workspace, such as a person's own instructions.
 /// What is missing, not a regular file, or larger than `limit` is nothing.
 pub fn read_beyond(path: &Path, limit: u64) -> Option<String> {
-    let meta = fs::metadata(path).ok()?;
-    // A pipe or a device would be waited for without end.
-    if !meta.is_file() || meta.len() > limit {
-        return None;
-    }
-    let mut bytes = Vec::new();
-    let file = fs::File::open(path).ok()?;
-    file.take(limit).read_to_end(&mut bytes).ok()?;
+    let bytes = regular::read(path, Links::Follow, limit).ok()?;
     Some(String::from_utf8_lossy(&bytes).into_owned())
 }
 
@@ -185,9 +179,14 @@ impl Walk<'_> {
     }
 }
 
+/// Whether a folder of this name holds what others made or what is rebuilt.
+pub fn is_foreign(name: &str) -> bool {
+    SKIPPED.contains(&name)
+}
+
 pub(super) fn is_skipped(path: &str, name: &str) -> bool {
     // Claude Code keeps whole copies of the repository in its worktrees.
-    SKIPPED.contains(&name) || path.ends_with(".claude/worktrees")
+    is_foreign(name) || path.ends_with(".claude/worktrees")
 }
 
 fn is_loaded(path: &str) -> bool {

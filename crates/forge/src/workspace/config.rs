@@ -7,8 +7,6 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::fs;
-use std::io;
 use std::path::Path;
 
 use serde_json::Value as Json;
@@ -17,6 +15,7 @@ use toml::de::{DeTable, DeValue};
 mod keys;
 
 use super::RelPath;
+use super::regular::{self, Links, Unreadable};
 use crate::tokens::Tokenizer;
 use keys::{Fault, Given, KEYS, find, is_section, nearest, unknown};
 
@@ -446,23 +445,18 @@ impl Default for MindConfig {
 
 fn read(root: &Path, name: &str, problems: &mut Vec<ConfigProblem>) -> Option<String> {
     let path = root.join(name);
-    let refused = match fs::symlink_metadata(&path) {
-        Err(e) if e.kind() == io::ErrorKind::NotFound => return None,
-        Err(e) => format!("cannot be read: {e}"),
-        Ok(meta) if meta.is_symlink() => {
+    let refused = match regular::read_text(&path, Links::Refuse, MAX_BYTES) {
+        Ok(text) => return Some(text),
+        Err(error) if error.is_not_found() => return None,
+        Err(Unreadable::Link) => {
             "is a symlink and was not read; put the file itself there".to_string()
         }
-        Ok(meta) if !meta.is_file() => "is not a regular file and was not read".to_string(),
-        Ok(meta) if meta.len() > MAX_BYTES => {
-            format!("has more than {MAX_BYTES} bytes and was not read")
+        Err(Unreadable::NotAFile) => "is not a regular file and was not read".to_string(),
+        Err(Unreadable::TooLarge { limit, .. }) => {
+            format!("has more than {limit} bytes and was not read")
         }
-        Ok(_) => match fs::read_to_string(&path) {
-            Ok(text) => return Some(text),
-            Err(e) if e.kind() == io::ErrorKind::InvalidData => {
-                "is not UTF-8 and was not read".to_string()
-            }
-            Err(e) => format!("cannot be read: {e}"),
-        },
+        Err(Unreadable::NotUtf8 { .. }) => "is not UTF-8 and was not read".to_string(),
+        Err(Unreadable::Io(error)) => format!("cannot be read: {error}"),
     };
     problems.push(Fault::new(refused).whole_file(name, None));
     None

@@ -12,6 +12,10 @@ use std::path::{Path, PathBuf};
 use super::Error;
 use crate::fault;
 pub(super) use crate::fault::Op;
+use crate::regular::{self, Links};
+
+/// No file that is changed or journaled is larger.
+const MAX_FILE_BYTES: u64 = 256 << 20;
 
 const TEMP_PREFIX: &str = ".memory-forge-";
 const MACHINE_PREFIX: &str = ".memory-forge-machine-";
@@ -38,21 +42,29 @@ impl Disk {
         fault::step(op, path, to)
     }
 
-    /// The bytes of a file, or none when there is no file.
+    /// The bytes of a file, or none when there is no file. What is not a
+    /// regular file is an error, and so is one of more than [`MAX_FILE_BYTES`].
     pub(super) fn read(&self, path: &Path) -> io::Result<Option<Vec<u8>>> {
         self.step(Op::Read, path)?;
-        match fs::read(path) {
+        match regular::read(path, Links::Refuse, MAX_FILE_BYTES) {
             Ok(bytes) => Ok(Some(bytes)),
-            Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(None),
-            Err(e) => Err(e),
+            Err(e) if e.is_not_found() => Ok(None),
+            Err(e) => Err(e.into()),
         }
     }
 
-    /// Makes one folder, and makes sure of it. One that is there is fine.
+    /// Makes one folder, and makes sure of it. One that is there is fine; a link
+    /// to one is not.
     pub(super) fn create_dir(&self, path: &Path) -> io::Result<()> {
         self.step(Op::CreateDir, path)?;
         match fs::create_dir(path) {
-            Err(e) if e.kind() == io::ErrorKind::AlreadyExists => return Ok(()),
+            Err(e) if e.kind() == io::ErrorKind::AlreadyExists => {
+                return if fs::symlink_metadata(path)?.is_dir() {
+                    Ok(())
+                } else {
+                    Err(io::ErrorKind::NotADirectory.into())
+                };
+            }
             other => other?,
         }
         match path.parent() {
@@ -80,7 +92,7 @@ impl Disk {
     ) -> Result<(), E> {
         let dir = path.parent().unwrap_or(path);
         self.step(Op::Create, path)?;
-        let (file, temp) = temp.create(dir)?;
+        let (file, temp) = temp.create_with(dir, like.mode_to_ask_for())?;
         let placed = self
             .fill_like(file, &temp, bytes, like)
             .map_err(E::from)
@@ -275,12 +287,26 @@ pub(super) enum Like<'a> {
 }
 
 impl Like<'_> {
+    /// The permissions to make the file with; the user's umask takes its part
+    /// away.
+    fn mode_to_ask_for(self) -> u32 {
+        match self {
+            Like::Mode(_) => 0o777,
+            Like::New | Like::File(_) => 0o666,
+        }
+    }
+
     #[cfg(unix)]
     fn apply(self, file: &File) -> io::Result<()> {
         use std::os::unix::fs::{MetadataExt, PermissionsExt, fchown};
         match self {
             Like::New => Ok(()),
-            Like::Mode(mode) => file.set_permissions(fs::Permissions::from_mode(mode & 0o7777)),
+            Like::Mode(mode) => {
+                // The file was made with all permissions, so those that it has
+                // are what the user's umask leaves.
+                let allowed = file.metadata()?.permissions().mode() & 0o777;
+                file.set_permissions(fs::Permissions::from_mode(mode & allowed))
+            }
             Like::File(old) => {
                 let new = file.metadata()?;
                 if (new.uid(), new.gid()) != (old.uid(), old.gid()) {
@@ -317,6 +343,12 @@ impl Temp {
     }
 
     fn create(self, dir: &Path) -> io::Result<(File, PathBuf)> {
+        self.create_with(dir, Like::New.mode_to_ask_for())
+    }
+
+    fn create_with(self, dir: &Path, mode: u32) -> io::Result<(File, PathBuf)> {
+        #[cfg(not(unix))]
+        let _ = mode;
         let mut builder = tempfile::Builder::new();
         builder.suffix(TEMP_SUFFIX).prefix(match self {
             Temp::Change => TEMP_PREFIX,
@@ -325,8 +357,7 @@ impl Temp {
         #[cfg(unix)]
         {
             use std::os::unix::fs::PermissionsExt;
-            // What any program asks for; the user's umask takes its part away.
-            builder.permissions(fs::Permissions::from_mode(0o666));
+            builder.permissions(fs::Permissions::from_mode(mode));
         }
         // Removing it is a step like any other, not something that dropping does.
         let (file, path) = builder.disable_cleanup(true).tempfile_in(dir)?.into_parts();

@@ -5,17 +5,19 @@
 //! merge driver's two settings are all that is ever written. No text from outside is ever taken for an option.
 
 use std::io::{Read, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
-use std::sync::mpsc;
+use std::sync::{Mutex, mpsc};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 use jiff::civil::{Date, DateTime};
 
+use super::regular::{self, Links};
 use super::{Error, RelPath};
 
+mod sound;
 mod teams;
 
 pub use teams::{
@@ -172,25 +174,11 @@ pub fn blobs(root: &Path, ids: &[impl AsRef<str>]) -> Result<Vec<Vec<u8>>, Error
     }
     let mut command = command(root, &["cat-file", "--batch"]);
     command.stdin(Stdio::piped());
-    let mut child = command.spawn().map_err(not_started)?;
-    let (mut input, output) = (child.stdin.take(), child.stdout.take());
-    let mut answer = Vec::new();
-    let read = thread::scope(|scope| {
-        // Asked from another thread: git stops reading when nobody takes what
-        // it writes.
-        scope.spawn(move || {
-            if let Some(input) = &mut input {
-                let _ = input.write_all(request.as_bytes());
-            }
-        });
-        output.map_or(Ok(0), |mut output| output.read_to_end(&mut answer))
-    });
-    let status = child.wait().map_err(not_started)?;
-    read.map_err(not_started)?;
-    if !status.success() {
+    let output = ask(root, command, Some(request), Wait::Silent(ASKED))?;
+    if !output.status.success() {
         return Err(fail("git could not read from its object store".to_string()));
     }
-    split_batch(&answer, ids)
+    split_batch(&output.stdout, ids)
 }
 
 /// The commit that is checked out, if there is one.
@@ -214,15 +202,26 @@ pub fn has(root: &Path, commit: &str) -> bool {
 /// The usual repository, read without starting git: hooks have milliseconds.
 fn head_in_files(root: &Path) -> Option<String> {
     let folder = root.join(".git");
-    let head = std::fs::read_to_string(folder.join("HEAD")).ok()?;
+    let head = short_text(&folder.join("HEAD"))?;
     let commit = match head.trim().strip_prefix("ref: ") {
-        Some(name) if name.split('/').any(|part| part == "..") => return None,
-        Some(name) => std::fs::read_to_string(folder.join(name)).ok()?,
+        // An absolute name would take the place of the folder.
+        Some(name) if !name.starts_with("refs/") => return None,
+        Some(name) => short_text(&folder.join(name))?,
         None => head,
     };
     let commit = commit.trim();
-    let whole = commit.len() >= 40 && commit.bytes().all(|b| b.is_ascii_hexdigit());
-    whole.then(|| commit.to_owned())
+    is_id(commit).then(|| commit.to_owned())
+}
+
+/// Reads a file that holds a name or an id, if no link and no `..` is on the
+/// way to it: what another file holds is not for this repository to tell.
+fn short_text(path: &Path) -> Option<String> {
+    const MAX_BYTES: u64 = 4096;
+    let real = std::fs::canonicalize(path).ok()?;
+    if real != path {
+        return None;
+    }
+    regular::read_text(path, Links::Refuse, MAX_BYTES).ok()
 }
 
 /// Files that changed after a moment, committed or not, sorted: those that
@@ -238,7 +237,7 @@ pub fn changed_since(
 ) -> Result<Vec<String>, Error> {
     let filters = filters(root, wait)?;
     let names = |args: &[&str]| -> Result<Vec<String>, Error> {
-        let output = within(command_with(root, args, &filters), wait)?.unwrap_or_default();
+        let output = within(root, command_with(root, args, &filters), wait)?.unwrap_or_default();
         let names = output
             .split(|byte| *byte == 0)
             .filter(|name| !name.is_empty());
@@ -294,8 +293,14 @@ fn written_since(path: &Path, since: Timestamp) -> bool {
         .is_some_and(|at| at.as_second() >= since.as_second())
 }
 
-/// How long somebody waits who asked for it.
-const ASKED: Duration = Duration::from_secs(10);
+/// How long somebody waits who asked for it, for git's first or next word.
+const ASKED: Duration = Duration::from_secs(8);
+
+/// No answer that is used is longer.
+const MAX_ANSWER: usize = 128 << 20;
+
+/// What git says about a failure is cut here.
+const MAX_SAID: usize = 64 << 10;
 
 /// When a file was last committed; none for one that git does not know, or
 /// that was edited since.
@@ -334,7 +339,7 @@ pub fn ignored(root: &Path, path: &str) -> Ignored {
     let mut command = command(root, &["check-ignore", "--verbose", "--", path]);
     // This one takes plain names and refuses to be told so.
     command.env_remove("GIT_LITERAL_PATHSPECS");
-    let Ok(output) = command.output() else {
+    let Ok(output) = ask(root, command, None, Wait::Silent(ASKED)) else {
         return Ignored::Unknown;
     };
     match output.status.code() {
@@ -592,44 +597,149 @@ fn filters(root: &Path, wait: Duration) -> Result<Vec<String>, Error> {
 
 /// Asks something for which git may look into files of the work tree.
 fn git_on_files(root: &Path, args: &[&str], filters: &[String]) -> Result<Output, Error> {
-    command_with(root, args, filters)
-        .output()
-        .map_err(not_started)
+    let command = command_with(root, args, filters);
+    ask(root, command, None, Wait::Silent(ASKED))
 }
 
 fn git(root: &Path, args: &[&str]) -> Result<Output, Error> {
-    command(root, args).output().map_err(not_started)
+    ask(root, command(root, args), None, Wait::Silent(ASKED))
 }
 
-/// What git prints, or none where it refuses. One that takes longer than `wait`
-/// is ended: nobody would wait for it any more.
+/// What git prints, or none where it refuses or may not be asked. One that
+/// takes longer than `wait` is ended: nobody would wait for it any more.
 fn git_within(root: &Path, args: &[&str], wait: Duration) -> Result<Option<Vec<u8>>, Error> {
-    within(command(root, args), wait)
+    within(root, command(root, args), wait)
 }
 
-fn within(mut command: Command, wait: Duration) -> Result<Option<Vec<u8>>, Error> {
-    let Ok(mut child) = command.stderr(Stdio::null()).spawn() else {
+fn within(root: &Path, command: Command, wait: Duration) -> Result<Option<Vec<u8>>, Error> {
+    if sound::check(root).is_err() {
         return Ok(None);
-    };
-    let (tell, told) = mpsc::channel();
-    let output = child.stdout.take();
-    // Its end is not waited for either: a helper of git may keep the pipe.
-    thread::spawn(move || {
-        let mut bytes = Vec::new();
-        let read = output.map(|mut it| it.read_to_end(&mut bytes));
-        let _ = tell.send(read.is_some_and(|it| it.is_ok()).then_some(bytes));
-    });
-    match told.recv_timeout(wait) {
-        Ok(bytes) => {
-            let ended = child.wait().is_ok_and(|status| status.success());
-            Ok(bytes.filter(|_| ended))
-        }
-        Err(_) => {
-            let _ = child.kill();
-            let _ = child.wait();
-            Err(fail(format!("git took longer than {wait:?} to answer")))
-        }
     }
+    match ask(root, command, None, Wait::Whole(wait)) {
+        Ok(output) => Ok(output.status.success().then_some(output.stdout)),
+        Err(error) if is_late(root, wait) => Err(error),
+        Err(_) => Ok(None),
+    }
+}
+
+/// How long an answer may take.
+#[derive(Debug, Clone, Copy)]
+enum Wait {
+    /// From the question to the end of the answer.
+    Whole(Duration),
+    /// Between one piece of the answer and the next.
+    Silent(Duration),
+}
+
+/// Repositories in which git gave no answer in time. It would not the next
+/// time either, and a command that asks five things must not wait five times.
+static LATE: Mutex<Vec<Late>> = Mutex::new(Vec::new());
+
+struct Late {
+    root: PathBuf,
+    at: Instant,
+    /// Who has more time than this may ask.
+    wait: Duration,
+}
+
+/// How long it is not asked again.
+const LATE_FOR: Duration = Duration::from_secs(60);
+
+fn is_late(root: &Path, wait: Duration) -> bool {
+    let late = LATE.lock().unwrap_or_else(|it| it.into_inner());
+    late.iter()
+        .any(|it| it.root == root && it.wait >= wait && it.at.elapsed() < LATE_FOR)
+}
+
+/// Runs git and takes what it prints, within bounds of time and size.
+fn ask(
+    root: &Path,
+    mut command: Command,
+    input: Option<String>,
+    wait: Wait,
+) -> Result<Output, Error> {
+    sound::check(root)?;
+    let late = |wait: Duration| fail(format!("git took longer than {wait:?} to answer"));
+    let (Wait::Whole(patience) | Wait::Silent(patience)) = wait;
+    if is_late(root, patience) {
+        return Err(late(patience));
+    }
+    let mut child = command.spawn().map_err(not_started)?;
+    if let (Some(input), Some(mut to)) = (input, child.stdin.take()) {
+        // Asked from another thread: git stops reading when nobody takes what
+        // it writes.
+        thread::spawn(move || drop(to.write_all(input.as_bytes())));
+    }
+    let (tell, told) = mpsc::channel();
+    listen(child.stdout.take(), Stream::Out, &tell);
+    listen(child.stderr.take(), Stream::Err, &tell);
+    drop(tell);
+    let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
+    let began = Instant::now();
+    let failed = loop {
+        let left = match wait {
+            Wait::Whole(wait) => wait.saturating_sub(began.elapsed()),
+            Wait::Silent(wait) => wait,
+        };
+        match told.recv_timeout(left) {
+            Ok((Stream::Out, bytes)) if stdout.len() + bytes.len() > MAX_ANSWER => {
+                break Some(fail(format!(
+                    "git's answer has more than {MAX_ANSWER} bytes"
+                )));
+            }
+            Ok((Stream::Out, bytes)) => stdout.extend(bytes),
+            Ok((Stream::Err, bytes)) if stderr.len() < MAX_SAID => stderr.extend(bytes),
+            Ok((Stream::Err, _)) => {}
+            Err(mpsc::RecvTimeoutError::Disconnected) => break None,
+            Err(mpsc::RecvTimeoutError::Timeout) => {
+                let mut known = LATE.lock().unwrap_or_else(|it| it.into_inner());
+                known.retain(|it| it.root != root);
+                known.push(Late {
+                    root: root.to_path_buf(),
+                    at: Instant::now(),
+                    wait: patience,
+                });
+                break Some(late(patience));
+            }
+        }
+    };
+    if let Some(error) = failed {
+        let _ = child.kill();
+        let _ = child.wait();
+        return Err(error);
+    }
+    let status = child.wait().map_err(not_started)?;
+    Ok(Output {
+        status,
+        stdout,
+        stderr,
+    })
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Stream {
+    Out,
+    Err,
+}
+
+/// Hands on what comes from a pipe. Its end is not waited for: a helper of git
+/// may keep it open.
+fn listen(
+    pipe: Option<impl Read + Send + 'static>,
+    stream: Stream,
+    tell: &mpsc::Sender<(Stream, Vec<u8>)>,
+) {
+    let (Some(mut pipe), tell) = (pipe, tell.clone()) else {
+        return;
+    };
+    thread::spawn(move || {
+        let mut buffer = vec![0; 64 << 10];
+        while let Ok(count @ 1..) = pipe.read(&mut buffer) {
+            if tell.send((stream, buffer[..count].to_vec())).is_err() {
+                return;
+            }
+        }
+    });
 }
 
 fn checked(output: Output) -> Result<Vec<u8>, Error> {

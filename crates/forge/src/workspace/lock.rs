@@ -57,12 +57,9 @@ impl Lock {
             }
             _ => {}
         }
-        let file = OpenOptions::new()
-            .create(true)
-            .truncate(false)
-            .read(true)
-            .write(true)
-            .open(path)?;
+        let mut options = OpenOptions::new();
+        options.create(true).truncate(false).read(true).write(true);
+        let file = no_follow(&mut options).open(path)?;
         match file.try_lock() {
             // Somebody may have removed the whole folder between the opening
             // and the locking; the next process would lock another file.
@@ -74,6 +71,16 @@ impl Lock {
             Err(TryLockError::Error(e)) => Err(e),
         }
     }
+}
+
+/// Adds the flags with which opening neither follows a link nor waits.
+fn no_follow(options: &mut OpenOptions) -> &mut OpenOptions {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::OpenOptionsExt;
+        options.custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK);
+    }
+    options
 }
 
 /// Writes a byte and reads back which time that gave the file.

@@ -18,7 +18,7 @@ use super::{Error, LOCK_WAIT, Lock, into_text};
 pub const BACKUP_SUFFIX: &str = ".memory-forge-backup";
 
 /// No settings file is larger; one that is will not be read.
-const LIMIT: u64 = 64 * 1024 * 1024;
+pub const MAX_OUTSIDE_BYTES: u64 = 64 * 1024 * 1024;
 
 /// A file below a folder that may be written to.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -56,10 +56,10 @@ impl OutsideFile {
         self.refuse_unsafe()?;
         let path = &self.path;
         match fs::metadata(path) {
-            Ok(meta) if meta.len() > LIMIT => Err(Error::TooLarge {
+            Ok(meta) if meta.len() > MAX_OUTSIDE_BYTES => Err(Error::TooLarge {
                 path: path.clone(),
                 size: meta.len(),
-                limit: LIMIT,
+                limit: MAX_OUTSIDE_BYTES,
             }),
             _ => Disk::default()
                 .read(path)

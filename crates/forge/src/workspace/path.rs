@@ -197,6 +197,16 @@ pub fn slug(name: &str) -> Result<String, PathError> {
     Ok(slug.nfc().collect())
 }
 
+/// Quotes a path so that a shell takes it for one word.
+pub fn shell_word(path: &str) -> String {
+    let plain = |c: char| c.is_alphanumeric() || "/-_.".contains(c);
+    if path.chars().all(plain) && !path.starts_with('-') {
+        path.to_owned()
+    } else {
+        format!("'{}'", path.replace('\'', "'\\''"))
+    }
+}
+
 /// Whether a name found on disk can stand in a [`RelPath`] as it is.
 pub(super) fn is_plain_name(name: &str) -> bool {
     name.len() <= MAX_NAME

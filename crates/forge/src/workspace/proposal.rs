@@ -69,6 +69,16 @@ impl Proposal {
         Some(&file.after)
     }
 
+    /// The text that a path will have: as the proposal leaves it, else that of
+    /// the file which moves there or is there.
+    pub fn read_after(&self, workspace: &Workspace, path: &RelPath) -> Option<String> {
+        if let Some(after) = self.after(path) {
+            return Some(after.to_owned());
+        }
+        let moved = self.moves.iter().find(|it| it.to == *path);
+        workspace.read_text(moved.map_or(path, |it| &it.from)).ok()
+    }
+
     /// Carries all of it out as one change that can be undone.
     pub fn apply(
         &self,
@@ -85,6 +95,9 @@ impl Proposal {
                 };
                 change.create(to, bytes)?;
                 change.remove(from);
+                if let Some(folder) = from.parent() {
+                    change.drop_folder_if_empty(&folder);
+                }
             }
             for file in &self.files {
                 let current = change.read(&file.path)?;

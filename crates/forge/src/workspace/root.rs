@@ -69,11 +69,12 @@ pub fn discover(hints: &RootHints<'_>) -> Result<Root, Error> {
 }
 
 /// A folder with one of these at its top is a workspace.
-const MARKERS: [(&str, Kind); 5] = [
+const MARKERS: [(&str, Kind); 6] = [
     ("memory-forge.toml", Kind::File),
     (".mind", Kind::Folder),
     ("knowledge", Kind::Folder),
     ("_MANIFEST.md", Kind::File),
+    ("memory/status.md", Kind::File),
     (".agents/memory", Kind::Folder),
 ];
 

@@ -27,6 +27,8 @@ pub struct JournalEntry {
     pub files: Vec<JournalFile>,
     /// The change that this one took back.
     pub undoes: Option<String>,
+    /// Made by the program on its own, such as a list derived from other files.
+    pub automatic: bool,
     /// Whether a later entry took this one back.
     pub undone: bool,
     /// Cut off by a crash, and a file was edited before it could be rolled
@@ -75,19 +77,26 @@ pub struct Undone {
     pub files: Vec<RelPath>,
 }
 
+impl JournalEntry {
+    /// Returns `true` if an undo without an id may choose this entry: it was
+    /// requested by a person or an agent, and nothing took it back yet.
+    pub fn is_candidate_for_undo(&self) -> bool {
+        !self.automatic && !self.undone && !self.interrupted && self.undoes.is_none()
+    }
+}
+
 impl Workspace {
-    /// Takes back the change `id`, or the newest one that still stands: called
-    /// again without an id, it goes one further back. Undoing an undo by its id
-    /// redoes the change.
+    /// Takes back the change `id`, or the newest one that was requested and
+    /// still stands: called again without an id, it goes one further back.
+    /// Automatic changes of the same files since then go with it; what they
+    /// derive is derived again. Undoing an undo by its id redoes the change.
     pub fn undo(&self, id: Option<&str>, now: Timestamp) -> Result<Undone, Error> {
         let _lock = self.lock_for_writing(self.lock_wait)?;
         let journal = Journal::of(self);
         let entries = self.history()?;
         let entry = match id {
             Some(id) => entries.iter().find(|entry| same_id(&entry.id, id)),
-            None => entries
-                .iter()
-                .find(|entry| !entry.undone && !entry.interrupted && entry.undoes.is_none()),
+            None => entries.iter().find(|entry| entry.is_candidate_for_undo()),
         };
         let entry = match (entry, id) {
             (Some(entry), _) => entry,
@@ -96,12 +105,16 @@ impl Workspace {
         };
         let folder = journal.folder_of(entry);
         let record = journal.read_record(&folder)?;
+        let newer = entries.iter().take_while(|it| it.id != entry.id);
+        let mut later: Vec<&JournalEntry> = newer.filter(|it| it.automatic && !it.undone).collect();
+        later.reverse();
         let mut files = Vec::new();
         for (index, file) in record.files.iter().enumerate() {
             let (path, current, state) = journal.state_of(file)?;
             match state {
                 State::Before => continue,
                 State::After => {}
+                State::Other if journal.is_automatic_since(file, current.as_deref(), &later)? => {}
                 State::Other => {
                     return Err(Error::ChangedSince {
                         path: self.absolute(&path),
@@ -123,6 +136,7 @@ impl Workspace {
             },
             time: now,
             undoes: Some(record.id.clone()),
+            is_automatic: false,
             files,
             folders_to_drop: paths(&record.folders)?,
         };

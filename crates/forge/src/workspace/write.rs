@@ -16,6 +16,8 @@ use super::disk::{Like, Op, Placing, Temp, is_temp_name};
 use super::held::Held;
 use super::undo::Journal;
 use super::{DERIVED, Error, Lock, RelPath, Workspace, into_text};
+use crate::regular::{self, Links};
+use crate::trust::{self, Claim, Identity};
 
 /// What one [`Workspace::change`] is about to do. Reading shows what was staged.
 #[derive(Debug)]
@@ -23,6 +25,7 @@ pub struct Change<'a> {
     workspace: &'a Workspace,
     staged: BTreeMap<RelPath, Staged>,
     folders_to_drop: Vec<RelPath>,
+    is_automatic: bool,
 }
 
 /// What became of a change.
@@ -102,6 +105,12 @@ impl Change<'_> {
     pub fn drop_folder_if_empty(&mut self, path: &RelPath) {
         self.folders_to_drop.push(path.clone());
     }
+
+    /// Marks a change that the program makes on its own, such as a list that is
+    /// derived from other files: an undo without an id passes it over.
+    pub fn mark_automatic(&mut self) {
+        self.is_automatic = true;
+    }
 }
 
 impl Workspace {
@@ -129,21 +138,25 @@ impl Workspace {
             workspace: self,
             staged: BTreeMap::new(),
             folders_to_drop: Vec::new(),
+            is_automatic: false,
         };
         f(&mut change)?;
+        let is_automatic = change.is_automatic;
         let folders_to_drop = std::mem::take(&mut change.folders_to_drop);
         let files = self.differences(change.staged)?;
         self.commit(Plan {
             what: what.to_string(),
             time: now,
             undoes: None,
+            is_automatic,
             files,
             folders_to_drop,
         })
     }
 
     /// Writes a file that can be rebuilt, below `.memory-forge/`: whole or not
-    /// at all, without sync and journal. `name` may have folders in it.
+    /// at all, without sync and journal. `name` may have folders in it. Whoever
+    /// reads it must not believe it: see [`Workspace::write_marked`].
     pub fn write_derived(&self, name: &str, bytes: &[u8]) -> Result<(), Error> {
         let path = RelPath::new(DERIVED)?.join(name)?;
         if name.ends_with(".lock") || path.starts_with(".memory-forge/undo") {
@@ -152,6 +165,7 @@ impl Workspace {
             });
         }
         self.prepare_derived()?;
+        self.clear_way_to(&path)?;
         self.refuse_unsafe(&path)?;
         let target = self.absolute(&path);
         let _lock = self.lock_derived()?;
@@ -164,6 +178,87 @@ impl Workspace {
         self.disk
             .replace_unsynced(held.path(), bytes, Temp::Change)
             .map_err(io)
+    }
+
+    /// As [`Workspace::write_derived`], for a file that is believed later: a
+    /// mark beside it says that this user's program wrote it here.
+    pub fn write_marked(&self, name: &str, bytes: &[u8]) -> Result<(), Error> {
+        self.write_derived(name, bytes)?;
+        // Without a key it is not believed, as if it had not been written.
+        if let Some(mark) = self
+            .claim_derived(name, bytes)
+            .and_then(|it| it.mark().ok())
+        {
+            self.write_derived(&format!("{name}{MARK_SUFFIX}"), mark.as_bytes())?;
+        }
+        Ok(())
+    }
+
+    /// Reads a file that [`Workspace::write_marked`] wrote here, and nothing
+    /// else that lies in its place.
+    pub fn read_marked(&self, name: &str) -> Option<Vec<u8>> {
+        let path = RelPath::new(DERIVED).ok()?.join(name).ok()?;
+        let marked = RelPath::new(DERIVED)
+            .ok()?
+            .join(&format!("{name}{MARK_SUFFIX}"))
+            .ok()?;
+        self.refuse_symlinks(&path).ok()?;
+        let bytes = regular::read(&self.absolute(&path), Links::Refuse, MAX_MARKED_BYTES).ok()?;
+        let mark = regular::read(&self.absolute(&marked), Links::Refuse, MAX_MARK_BYTES).ok()?;
+        let mark = String::from_utf8(mark).ok()?;
+        let is_ours = self.claim_derived(name, &bytes)?.is_marked(&mark);
+        is_ours.then_some(bytes)
+    }
+
+    /// What a mark of a derived file says: in the folder that is there now, its
+    /// name has this content.
+    fn claim_derived<'c>(&'c self, name: &'c str, bytes: &'c [u8]) -> Option<Claim<'c>> {
+        Some(Claim {
+            root: &self.root,
+            purpose: name,
+            identity: Identity::of(&fs::symlink_metadata(self.derived()).ok()?),
+            content: bytes,
+        })
+    }
+
+    /// Moves aside what is in the way of a derived file: a link or a folder in
+    /// its place, or a link in the place of a folder above it. A repository can
+    /// bring all of these.
+    fn clear_way_to(&self, path: &RelPath) -> Result<(), Error> {
+        let mut absolute = self.root.clone();
+        let mut names = path.components().peekable();
+        while let Some(name) = names.next() {
+            absolute.push(name);
+            let is_last = names.peek().is_none();
+            let Ok(meta) = fs::symlink_metadata(&absolute) else {
+                return Ok(());
+            };
+            let fits = if is_last {
+                meta.is_file()
+            } else {
+                meta.is_dir()
+            };
+            if !fits && name != DERIVED {
+                let aside = trust::set_aside(&absolute);
+                return aside.map_err(|e| Error::io("move", &absolute, e));
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes a lock on a file in `.memory-forge/`, which is there.
+    pub(super) fn take_derived_lock(
+        &self,
+        name: &str,
+        what: &str,
+        wait: Duration,
+    ) -> Result<Lock, Error> {
+        let path = self.derived().join(name);
+        self.disk
+            .step(Op::Lock, &path)
+            .map_err(|e| Error::io("lock", &path, e))?;
+        self.clear_way_to(&RelPath::new(DERIVED)?.join(name)?)?;
+        Lock::take(&path, what, wait)
     }
 
     /// Writes a file of the machine's below `.mind/`, such as a checkpoint:
@@ -325,12 +420,9 @@ impl Workspace {
         }
         self.prepare_derived()?;
         self.refuse_unsafe(path)?;
-        let lock_path = self.derived().join("machine.lock");
-        self.disk
-            .step(Op::Lock, &lock_path)
-            .map_err(|e| Error::io("lock", &lock_path, e))?;
         let folder = path.components().next().unwrap_or_default();
-        let lock = Lock::take(&lock_path, &format!("`{folder}`"), self.lock_wait)?;
+        let lock =
+            self.take_derived_lock("machine.lock", &format!("`{folder}`"), self.lock_wait)?;
         if in_mind {
             self.sweep_machine()?;
         }
@@ -379,11 +471,7 @@ impl Workspace {
     /// derived files, the lock, and no half-done change.
     pub(super) fn lock_for_writing(&self, wait: Duration) -> Result<Lock, Error> {
         self.prepare_derived()?;
-        let path = self.derived().join("write.lock");
-        self.disk
-            .step(Op::Lock, &path)
-            .map_err(|e| Error::io("lock", &path, e))?;
-        let lock = Lock::take(&path, "The workspace", wait)?;
+        let lock = self.take_derived_lock("write.lock", "The workspace", wait)?;
         Journal::of(self).recover()?;
         Ok(lock)
     }
@@ -399,16 +487,20 @@ impl Workspace {
             Err(e) => return Err(Error::io("open", &dir, e)),
         }
         let ignore = dir.join(".gitignore");
-        if fs::symlink_metadata(&ignore).is_ok() {
+        // A repository can bring one that ignores nothing.
+        if regular::read(&ignore, Links::Refuse, IGNORE_ALL.len() as u64)
+            .is_ok_and(|it| it == IGNORE_ALL)
+        {
             return Ok(());
         }
         let _lock = self.lock_derived()?;
+        self.clear_way_to(&RelPath::new(DERIVED)?.join(".gitignore")?)?;
         self.disk
             .sweep(&dir, Temp::Change)
             .map_err(|e| Error::io("remove", &dir, e))?;
         let write = self
             .disk
-            .replace(&ignore, b"*\n", Temp::Change, Like::New, || {
+            .replace(&ignore, IGNORE_ALL, Temp::Change, Like::New, || {
                 Ok::<_, io::Error>(())
             });
         write.map_err(|e| Error::io("write", &ignore, e))
@@ -649,13 +741,18 @@ impl Workspace {
     }
 
     fn lock_derived_within(&self, wait: Duration) -> Result<Lock, Error> {
-        let path: PathBuf = self.derived().join("derived.lock");
-        self.disk
-            .step(Op::Lock, &path)
-            .map_err(|e| Error::io("lock", &path, e))?;
-        Lock::take(&path, "`.memory-forge`", wait)
+        self.take_derived_lock("derived.lock", "`.memory-forge`", wait)
     }
 }
+
+/// Keeps everything in `.memory-forge/` out of git.
+const IGNORE_ALL: &[u8] = b"*\n";
+
+/// What the name of a mark adds to the name of the file that it vouches for.
+const MARK_SUFFIX: &str = ".mark";
+const MAX_MARK_BYTES: u64 = 128;
+/// No derived file that is believed is larger.
+const MAX_MARKED_BYTES: u64 = 64 << 20;
 
 /// Locks and logs of bulk runs, whose names other tools know.
 fn is_of_bulk_run(path: &RelPath) -> bool {
@@ -675,6 +772,7 @@ pub(super) struct Plan {
     pub(super) what: String,
     pub(super) time: jiff::Timestamp,
     pub(super) undoes: Option<String>,
+    pub(super) is_automatic: bool,
     pub(super) files: Vec<Planned>,
     /// Folders to remove at the end where they are empty, outermost first.
     pub(super) folders_to_drop: Vec<RelPath>,

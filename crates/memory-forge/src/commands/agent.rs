@@ -14,6 +14,7 @@ use crate::ui::{Ui, printable};
 
 mod context;
 mod index;
+mod init;
 mod learn;
 mod recall;
 mod remember;
@@ -30,6 +31,7 @@ mod rotate;
     disable_help_subcommand = true,
     after_help = "\
 Examples:
+  memory-forge agent init
   memory-forge agent remember \"API migration\" --agent eng/builder --type project \\
       --content \"Revision 37 is deployed; 38 waits for the schema.\"
   memory-forge agent recall \"write the next migration\" --agent builder
@@ -47,6 +49,7 @@ pub(crate) struct AgentArgs {
 enum AgentCommand {
     Context(context::ContextArgs),
     Index(index::IndexArgs),
+    Init(init::InitArgs),
     Remember(remember::RememberArgs),
     Recall(recall::RecallArgs),
     Learn(learn::LearnArgs),
@@ -99,6 +102,7 @@ pub(crate) fn run(args: AgentArgs, settings: &Settings, ui: &mut Ui) -> Result<E
     match args.command {
         AgentCommand::Context(args) => context::run(&args, &workspace, settings, ui),
         AgentCommand::Index(args) => index::run(&args, &workspace, settings, ui),
+        AgentCommand::Init(args) => init::run(&args, &workspace, settings, ui),
         AgentCommand::Remember(args) => remember::run(&args, &workspace, settings, ui),
         AgentCommand::Recall(args) => recall::run(&args, &workspace, settings, ui),
         AgentCommand::Learn(args) => learn::run(&args, &workspace, settings, ui),

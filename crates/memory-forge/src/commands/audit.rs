@@ -5,8 +5,9 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use forge::audit::{self, AuditOptions, Finding, Item, Kind, Origin, Report, View};
+use forge::doctor;
 use forge::tokens::{Tokenizer, thousands};
-use forge::workspace::Workspace;
+use forge::workspace::{RelPath, Workspace};
 
 use crate::memory;
 use crate::report::{CommandError, Exit};
@@ -150,6 +151,12 @@ pub(crate) fn run(args: AuditArgs, settings: &Settings, ui: &mut Ui) -> Result<E
         return Ok(Exit::Success);
     }
     let findings = merged(&reports);
+    let all = findings.iter().map(|one| one.finding);
+    let repair = if args.json {
+        Vec::new()
+    } else {
+        repair_commands(&workspace, all)
+    };
     match (&reports[..], args.json) {
         (reports, true) => ui.json(&as_json(reports))?,
         ([report], false) => {
@@ -157,11 +164,11 @@ pub(crate) fn run(args: AuditArgs, settings: &Settings, ui: &mut Ui) -> Result<E
                 View::Plain => show_files(report, ui)?,
                 View::Client(client) => show_loads(client, report, ui)?,
             }
-            show_findings(&findings, ui)?;
+            show_findings(&findings, &repair, ui)?;
         }
         (several, false) => {
             show_clients(several, ui)?;
-            show_findings(&findings, ui)?;
+            show_findings(&findings, &repair, ui)?;
         }
     }
     keep_state(&workspace, &reports, ui);
@@ -186,7 +193,7 @@ fn keep_state(workspace: &Workspace, reports: &[Report], ui: &mut Ui) {
         return;
     };
     let text = state.to_json();
-    if let Err(error) = workspace.write_derived(audit::STATE_FILE, text.as_bytes()) {
+    if let Err(error) = workspace.write_marked(audit::STATE_FILE, text.as_bytes()) {
         ui.warn(&format!("The next audit cannot tell what is new: {error}"));
     }
 }
@@ -260,7 +267,9 @@ fn show_files(report: &Report, ui: &mut Ui) -> Result<(), CommandError> {
         ("ℹ️ ", "Autoload")
     };
     ui.line(&format!("{sign} {word} ({}):", report.tokenizer.label()))?;
-    let mut items: Vec<&Item> = report.items.iter().collect();
+    // What a skill points to waits until then.
+    let loaded = |item: &&Item| item.always > 0 || item.on_invoke.is_none();
+    let mut items: Vec<&Item> = report.items.iter().filter(loaded).collect();
     items.sort_by_key(|item| std::cmp::Reverse((item.level, item.judged)));
     let lines: Vec<String> = items.iter().map(|item| file_line(item, report)).collect();
     list(&lines, "files", ui)?;
@@ -402,7 +411,7 @@ fn show_clients(reports: &[Report], ui: &mut Ui) -> Result<(), CommandError> {
 }
 
 /// What is not said by the sizes above, then what to do.
-fn show_findings(findings: &[Merged], ui: &mut Ui) -> Result<(), CommandError> {
+fn show_findings(findings: &[Merged], repair: &[String], ui: &mut Ui) -> Result<(), CommandError> {
     let single = findings.iter().all(|one| one.everywhere);
     let (serious, notices): (Vec<&Merged>, Vec<&Merged>) = findings
         .iter()
@@ -427,7 +436,7 @@ fn show_findings(findings: &[Merged], ui: &mut Ui) -> Result<(), CommandError> {
     if serious.is_empty() {
         return ui.line("No issues found.");
     }
-    let advice = recommendations(serious.iter().map(|one| one.finding));
+    let advice = recommendations(serious.iter().map(|one| one.finding), repair);
     if advice.is_empty() {
         return Ok(());
     }
@@ -472,11 +481,28 @@ fn styled(style: anstyle::Style, text: &str) -> String {
     format!("{style}{text}{style:#}")
 }
 
+/// The commands that shorten files that are too large, where there are some.
+pub(crate) fn repair_commands<'a>(
+    workspace: &Workspace,
+    findings: impl IntoIterator<Item = &'a Finding>,
+) -> Vec<String> {
+    let is_size = |it: &&Finding| it.kind == Kind::Size && it.level > audit::Level::Notice;
+    let sizes = findings.into_iter().filter(is_size);
+    let paths: Vec<RelPath> = sizes
+        .filter_map(|finding| RelPath::new(&finding.file).ok())
+        .collect();
+    let paths: Vec<&RelPath> = paths.iter().collect();
+    doctor::fix_commands(&doctor::shortened(workspace, &paths))
+}
+
 /// Files that are named one by one; the others are counted.
 const MOST_NAMED: usize = 3;
 
 /// What to do about sizes, what saves most first.
-fn recommendations<'a>(findings: impl Iterator<Item = &'a Finding>) -> Vec<String> {
+fn recommendations<'a>(
+    findings: impl Iterator<Item = &'a Finding>,
+    repair: &[String],
+) -> Vec<String> {
     let mut sizes: Vec<&Finding> = findings.filter(|finding| is_size(finding)).collect();
     if sizes.is_empty() {
         return Vec::new();
@@ -497,11 +523,9 @@ fn recommendations<'a>(findings: impl Iterator<Item = &'a Finding>) -> Vec<Strin
         let others = files(stubs - MOST_NAMED);
         advice.push(format!("Do the same with {others} more of those above"));
     }
-    if sizes
-        .iter()
-        .any(|f| matches!(f.file.as_str(), "CLAUDE.md" | "AGENTS.md"))
-    {
-        advice.push("`memory-forge doctor --fix` does this and can be undone".to_owned());
+    if let [command, more @ ..] = repair {
+        advice.push(format!("`{command}` does this and can be undone"));
+        advice.extend(more.iter().map(|command| format!("`{command}` as well")));
     }
     advice
 }

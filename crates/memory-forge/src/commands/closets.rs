@@ -2,17 +2,22 @@
 //! step with the files, `check` only looks, `show` answers from them.
 
 use clap::{Args, Subcommand, ValueEnum};
-use forge::embed;
+use forge::corrections::Corrections;
 use forge::graph::{self, GRAPH_FILE};
+use forge::knowledge::forget;
+use forge::knowledge::maps::{self, Mapped, Only};
+use forge::quote;
+use forge::recall::closets::reasons;
+use forge::recall::{Answer, Ask, Hit, context};
 use forge::routing::bulk::{self, Run, Skill, Status, Who};
-use forge::routing::closets::ask::{self, Hit, Listed};
 use forge::routing::closets::build::{self, Build, Report};
-use forge::routing::closets::{Field, check};
+use forge::routing::closets::{Field, Listed, check};
 use forge::routing::hubs::Hub;
 use forge::workspace::Workspace;
 use serde_json::{Value, json};
 
-use crate::memory;
+use crate::commands::search::{configured_mode, thousandths};
+use crate::memory::{self, Memory};
 use crate::report::{CommandError, Exit};
 use crate::settings::Settings;
 use crate::ui::{Ui, printable, style};
@@ -204,9 +209,11 @@ fn build_all(
     let mut done: Vec<(&Hub, Report)> = Vec::new();
     let mut status = Status::Ok;
     let bar = ui.progress("Describing domains", hubs.len() as u64);
-    for (at, hub) in hubs.iter().enumerate() {
-        bar.set(at as u64, hubs.len() as u64);
-        match build::build(workspace, hub, options, settings.now) {
+    let progress = |at: usize| bar.set(at as u64, hubs.len() as u64);
+    let built = build::build_all(workspace, &hubs, options, settings.now, progress)?;
+    drop(bar);
+    for (hub, report) in built.hubs {
+        match report {
             Ok(report) => done.push((hub, report)),
             Err(error) => {
                 status = Status::Partial;
@@ -214,15 +221,8 @@ fn build_all(
             }
         }
     }
-    drop(bar);
     if !args.dry_run {
         let drawing = ui.busy("Drawing the graph");
-        let made: Vec<&Hub> = done
-            .iter()
-            .filter(|(_, report)| report.new_archive)
-            .map(|(hub, _)| *hub)
-            .collect();
-        build::list_archives(workspace, &made, settings.now)?;
         let drawn = graph::refresh(workspace, settings.now)?;
         drop(drawing);
         if drawn {
@@ -326,23 +326,22 @@ fn check_all(args: &CheckArgs, workspace: &Workspace, ui: &mut Ui) -> Result<Exi
             .iter()
             .map(|it| {
                 json!({ "kind": it.kind.name(), "file": it.file.as_str(), "line": it.line,
-                        "entry": it.entry, "message": it.message() })
+                        "entry": it.entry, "message": it.message(), "fix": it.advice() })
             })
             .collect();
         ui.json(&json!({ "version": 1, "findings": list }))?;
     } else {
         for finding in &findings {
             ui.line(&format!(
-                "{}: {}",
+                "{}: {} -- fix: {}",
                 printable(&finding.place()),
-                printable(&finding.message())
+                printable(&finding.message()),
+                finding.advice()
             ))?;
         }
         match findings.len() {
             0 => ui.note(&format!("{} hub(s), nothing to do", hubs.len())),
-            n => ui.note(&format!(
-                "{n} finding(s). `memory-forge closets build` brings entries up to date."
-            )),
+            n => ui.note(&format!("{n} finding(s)")),
         }
     }
     Ok(match findings.is_empty() {
@@ -357,100 +356,127 @@ fn show(
     settings: &Settings,
     ui: &mut Ui,
 ) -> Result<Exit, CommandError> {
-    let hubs = hubs(workspace, args.hub.as_deref())?;
-    let listed = build::listed(workspace, &hubs)?;
-    if listed.is_empty() {
+    let hub = match &args.hub {
+        Some(name) => hubs(workspace, Some(name))?.into_iter().next(),
+        None => None,
+    };
+    let today = Some(forge::document::day_of(settings.now));
+    let field = args.field.map(FieldName::field);
+    let forgotten = forget::forgotten(workspace)?;
+    let corrections = Corrections::read(workspace)?;
+    let ask = Ask {
+        question: &args.query,
+        mode: configured_mode(workspace),
+        limit: args.limit,
+        unique: false,
+        kinds: Vec::new(),
+        scopes: Vec::new(),
+        since: None,
+        today,
+        forgotten: &forgotten,
+        corrections: &corrections,
+        explain: false,
+    };
+    let memory = Memory::of(workspace.clone(), settings);
+    let (model, remarks) = memory.model_for(ask.mode);
+    ui.remarks(&remarks);
+    let only = Only {
+        field,
+        hub: hub.as_ref().map(|hub| hub.name.as_str()),
+    };
+    let Mapped {
+        listing,
+        answer,
+        unread,
+        notes,
+    } = maps::ask_closets(workspace, &ask, only, model)?;
+    unread.iter().for_each(|problem| ui.warn(problem));
+    notes.iter().for_each(|note| ui.note(note));
+    if listing.entries.is_empty() {
         ui.note("There are no closets yet. `memory-forge closets build` writes them.");
     }
-    let today = forge::document::day_of(settings.now);
-    let field = args.field.map(FieldName::field);
-    let (first, rest): (Vec<Listed>, Vec<Listed>) = listed.into_iter().partition(|it| !it.archived);
-    let answer = |listed: &[Listed]| -> Vec<Hit> {
-        let mut hits = ask::ask(
-            listed,
-            &args.query,
-            field,
-            Some(embed::builtin()),
-            Some(today),
-        );
-        hits.iter_mut()
-            .take(args.limit * 2)
-            .for_each(|hit| ask::reasons(hit, listed, &args.query, field, Some(today)));
-        hits.truncate(args.limit * 2);
-        // What only looks alike is shown where nothing says it in words.
-        if hits.iter().any(|hit| !hit.fields.is_empty()) {
-            hits.retain(|hit| !hit.fields.is_empty());
-        }
-        hits.truncate(args.limit);
-        hits
-    };
-    let mut from = &first;
-    let mut hits = answer(&first);
-    if hits.iter().all(|hit| hit.fields.is_empty()) && !rest.is_empty() {
-        let archived = answer(&rest);
-        if hits.is_empty() || archived.iter().any(|hit| !hit.fields.is_empty()) {
-            (from, hits) = (&rest, archived);
-        }
+    let answer = answer.unwrap_or_else(Answer::nothing);
+    if let Some(note) = &answer.mode_note {
+        ui.warn(&format!("Searched by full text alone: {note}"));
     }
+    let hits = answer.hits.iter().map(|hit| {
+        let listed = &listing.entries[hit.passage.chunk as usize];
+        let fields = reasons(&listed.entry, &args.query, field, today);
+        (hit, listed, fields)
+    });
     if args.json {
         let results: Vec<Value> = hits
-            .iter()
-            .map(|hit| hit_json(hit, &from[hit.at]))
+            .map(|(hit, listed, fields)| hit_json(hit, listed, &fields))
             .collect();
-        ui.json(&json!({ "version": 1, "query": args.query, "results": results }))?;
+        let mut value = json!({ "version": 1, "query": args.query, "mode": answer.mode.name(), "results": results });
+        if let Some(note) = &answer.mode_note {
+            value["modeNote"] = note.as_str().into();
+        }
+        ui.json(&value)?;
         return Ok(Exit::Success);
     }
-    for hit in &hits {
-        let it = &from[hit.at];
-        let (heading, faint) = (style::HEADING, style::FAINT);
-        let archived = if it.archived { ", archived" } else { "" };
-        ui.line(&format!(
-            "{heading}[[{}]]{heading:#}  {faint}{}{archived}, {}{faint:#}",
-            printable(&it.name),
-            printable(&it.hub),
-            printable(&it.entry.status),
-        ))?;
-        for (field, values) in &hit.fields {
-            let values: Vec<&str> = values.iter().take(4).map(String::as_str).collect();
-            ui.line(&format!(
-                "  {}: {}",
-                field.name(),
-                printable(&values.join("; "))
-            ))?;
-        }
-        if hit.fields.is_empty() {
-            let subjects: Vec<&str> = it
-                .entry
-                .subjects
-                .iter()
-                .take(6)
-                .map(String::as_str)
-                .collect();
-            ui.line(&format!(
-                "  like it by meaning: {}",
-                printable(&subjects.join(", "))
-            ))?;
-        }
+    for (hit, listed, fields) in hits {
+        show_entry(hit, listed, &fields, ui)?;
     }
-    if hits.is_empty() && !(first.is_empty() && rest.is_empty()) {
+    if answer.hits.is_empty() && !listing.entries.is_empty() {
         ui.note("Nothing in the closets answers that. `memory-forge search` looks in the text.");
     }
     Ok(Exit::Success)
 }
 
-fn hit_json(hit: &Hit, it: &Listed) -> Value {
-    let fields: serde_json::Map<String, Value> = hit
-        .fields
+fn show_entry(
+    hit: &Hit,
+    listed: &Listed,
+    fields: &[(Field, Vec<String>)],
+    ui: &mut Ui,
+) -> Result<(), CommandError> {
+    let (heading, faint) = (style::HEADING, style::FAINT);
+    let archived = if listed.archived { ", archived" } else { "" };
+    ui.line(&format!(
+        "{heading}[[{}]]{heading:#}  {faint}{}{archived}, {}{faint:#}",
+        printable(&listed.name),
+        printable(&listed.hub),
+        printable(&listed.entry.status),
+    ))?;
+    for note in context::corrections(hit) {
+        ui.line(&format!("  {}", printable(&note)))?;
+    }
+    for (field, values) in fields {
+        let values: Vec<&str> = values.iter().take(4).map(String::as_str).collect();
+        ui.line(&format!(
+            "  {}: {}",
+            field.name(),
+            printable(&values.join("; "))
+        ))?;
+    }
+    if fields.is_empty() {
+        let subjects: Vec<&str> = listed
+            .entry
+            .subjects
+            .iter()
+            .take(6)
+            .map(String::as_str)
+            .collect();
+        ui.line(&format!(
+            "  like it by meaning: {}",
+            printable(&quote::clean(&subjects.join(", ")))
+        ))?;
+    }
+    Ok(())
+}
+
+fn hit_json(hit: &Hit, listed: &Listed, fields: &[(Field, Vec<String>)]) -> Value {
+    let matched: serde_json::Map<String, Value> = fields
         .iter()
         .map(|(field, values)| (field.name().to_owned(), json!(values)))
         .collect();
     json!({
-        "entry": it.name,
-        "path": it.path,
-        "hub": it.hub,
-        "archived": it.archived,
-        "status": it.entry.status,
-        "score": hit.score,
-        "matched": fields,
+        "entry": listed.name,
+        "path": listed.path,
+        "hub": listed.hub,
+        "archived": listed.archived,
+        "status": listed.entry.status,
+        "score": thousandths(hit.score),
+        "matched": matched,
     })
 }

@@ -4,6 +4,7 @@
 use clap::Args;
 use forge::consolidate::{self, Report, Why};
 use forge::lint::Survey;
+use forge::mind::Layout;
 use forge::routing::bulk::{self, Run, Skill, Status, Who};
 use serde_json::{Value, json};
 
@@ -49,12 +50,13 @@ pub(crate) fn run(
     let reading = ui.busy("Reading notes");
     let survey = Survey::of(&workspace);
     drop(reading);
-    if survey.manifest.is_none() {
+    let has_state = survey.mind.exists() && survey.mind.layout() == Layout::Manifest;
+    if survey.manifest.is_none() && !has_state {
         return Err(CommandError::failure("There is no _MANIFEST.md here")
             .hint("`memory-forge init --workspace` starts a workspace with a manifest"));
     }
     if let Some(question) = bulk::cooldown(&workspace, Skill::Consolidate, now)
-        && !ui.confirm(&question, args.force)?
+        && !ui.confirm_or(&question, args.force, memory::FORCE)?
     {
         ui.note("Nothing was changed");
         return Ok(Exit::Success);
@@ -74,7 +76,7 @@ pub(crate) fn run(
         let receipt = proposal.apply(&workspace, "Consolidate the workspace", now)?;
         change = receipt.id;
     }
-    let done = report.condensed.pairs + report.condensed.gathered;
+    let done = report.condensed.pairs + report.condensed.gathered + report.archived;
     let compressed = if args.fix { done } else { 0 };
     run.finish(
         &[
@@ -131,6 +133,7 @@ fn report_json(report: &Report, change: Option<&str>) -> Value {
             "pairs": report.condensed.pairs,
             "clusters": report.condensed.clusters,
             "gathered": report.condensed.gathered,
+            "archived": report.archived,
         },
         "last_run": report.last_run.as_ref().map(|it| it.when.to_string()),
         "change": change,

@@ -1,11 +1,13 @@
 //! `doctor`: checks the installation and repairs what the audit found. It
 //! changes nothing without `--fix` and a yes, and every change can be undone.
 
+use std::path::PathBuf;
+
 use clap::Args;
 use forge::doctor::{self, Diagnosis, Finding, Level, Repair, Step};
 use forge::knowledge::proposal::Proposal;
 use forge::tokens::thousands;
-use forge::workspace::{JournalEntry, Workspace};
+use forge::workspace::{JournalEntry, RelPath, Workspace};
 
 use crate::memory;
 use crate::report::{CommandError, Exit};
@@ -15,8 +17,10 @@ use crate::ui::{Ui, printable, style};
 
 /// Check the workspace; with `--fix`, repair what the audit found
 ///
-/// A repair shows its diff and asks first. The text that leaves `CLAUDE.md` or
-/// `AGENTS.md` is kept word for word in `knowledge/legacy/`, and the bytes
+/// A repair shows its diff and asks first. It moves explanations and leaves
+/// rules, commands and imports where they are: from `CLAUDE.md` and `AGENTS.md`
+/// to `knowledge/legacy/`, from a `SKILL.md` to `references/` beside it. Files
+/// in parts of the project are changed only when they are named. The bytes
 /// before the change stay in the undo journal.
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -24,11 +28,17 @@ Examples:
   memory-forge doctor                    Check
   memory-forge doctor --fix --dry-run    Show the repair as a diff
   memory-forge doctor --fix              Show it, ask, repair
-  memory-forge doctor --undo             Take the latest change back")]
+  memory-forge doctor --fix packages/api/CLAUDE.md
+  memory-forge doctor --undo             Take back the latest change you asked for")]
 pub(crate) struct DoctorArgs {
     /// Repair what can be repaired
     #[arg(long)]
     pub(crate) fix: bool,
+
+    /// With `--fix`: shorten these files, also in parts of the project, instead
+    /// of those at its root
+    #[arg(value_name = "FILE", requires = "fix")]
+    pub(crate) files: Vec<PathBuf>,
 
     /// Show what would change and change nothing
     #[arg(long)]
@@ -175,7 +185,12 @@ fn fix(
     settings: &Settings,
     ui: &mut Ui,
 ) -> Result<Exit, CommandError> {
-    let repair = doctor::plan(workspace, settings.now);
+    let named: Vec<RelPath> = args
+        .files
+        .iter()
+        .map(|file| memory::path_in(workspace, settings, file))
+        .collect::<Result<_, _>>()?;
+    let repair = doctor::plan(workspace, &named, settings.now);
     for one in &repair.left_alone {
         ui.warn(&format!("`{}` is left alone: {}", one.path, one.why));
     }
@@ -259,6 +274,21 @@ fn report(steps: &[Step], ui: &mut Ui) -> Result<(), CommandError> {
                     thousands(*after)
                 ));
             }
+            Step::Skill {
+                path,
+                reference,
+                before,
+                after,
+            } => {
+                ui.line(&format!(
+                    "{good}✓{good:#} Explanations of {path} moved to {reference}"
+                ))?;
+                ui.note(&format!(
+                    "`{path}`: {} → {} tokens (o200k)",
+                    thousands(*before),
+                    thousands(*after)
+                ));
+            }
             Step::Readme { created: true } => {
                 ui.line(&format!("{good}✓{good:#} Created knowledge/README.md"))?;
             }
@@ -323,7 +353,7 @@ fn would_undo(
     let history = workspace.history()?;
     let wanted = |entry: &&JournalEntry| match id {
         Some(id) => entry.id.trim_start_matches('0') == id.trim_start_matches('0'),
-        None => !entry.undone && !entry.interrupted && entry.undoes.is_none(),
+        None => entry.is_candidate_for_undo(),
     };
     let Some(entry) = history.iter().find(wanted) else {
         let error = match id {
@@ -411,6 +441,22 @@ mod json {
     }
 
     pub(super) fn repair(repair: &Repair, change: Option<&str>) -> Value {
+        let skills: Vec<Value> = repair
+            .steps
+            .iter()
+            .filter_map(|step| match step {
+                Step::Skill {
+                    path,
+                    reference,
+                    before,
+                    after,
+                } => Some(json!({
+                    "path": path.as_str(), "reference": reference.as_str(),
+                    "tokens_before": before, "tokens_after": after, "tokenizer": "o200k",
+                })),
+                Step::Stub { .. } | Step::Readme { .. } => None,
+            })
+            .collect();
         let stubs: Vec<Value> = repair
             .steps
             .iter()
@@ -424,7 +470,7 @@ mod json {
                     "path": path.as_str(), "legacy": legacy.as_str(),
                     "tokens_before": before, "tokens_after": after, "tokenizer": "o200k",
                 })),
-                Step::Readme { .. } => None,
+                Step::Skill { .. } | Step::Readme { .. } => None,
             })
             .collect();
         let files: Vec<Value> = repair
@@ -440,7 +486,7 @@ mod json {
             .collect();
         json!({
             "version": 1, "changed": change.is_some(), "change": change,
-            "stubs": stubs, "files": files, "left_alone": left_alone,
+            "stubs": stubs, "skills": skills, "files": files, "left_alone": left_alone,
         })
     }
 }

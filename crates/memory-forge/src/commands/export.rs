@@ -158,6 +158,8 @@ fn documents(
         let value = described(&file, role, text);
         let value = serde_json::to_string(&value)
             .map_err(|error| CommandError::failure(format!("Cannot write JSON: {error}")))?;
+        // It says the same, and drives no terminal that it is printed to.
+        let value = forge::quote::hidden::escaped_json(&value);
         match (lines, std::mem::replace(&mut first, false)) {
             (true, _) => put(&format!("{value}\n"), ui)?,
             (false, true) => put(&format!("\n    {value}"), ui)?,

@@ -232,6 +232,7 @@ impl From<forget::Error> for CommandError {
         match error {
             Error::Index(error) => error.into(),
             Error::Workspace(error) => error.into(),
+            Error::Refused(refused) => refused.into(),
             Error::Missing { .. } => failure.hint("Name it from the root, as `knowledge/notes.md`"),
             Error::NotKnowledge { .. } => failure,
             Error::Protected { protect, .. } => failure.hint(format!(

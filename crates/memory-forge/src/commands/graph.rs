@@ -317,7 +317,7 @@ fn write(
     settings: &Settings,
     ui: &mut Ui,
 ) -> Result<Exit, CommandError> {
-    let text = graph::render_markdown(graph);
+    let text = graph::render_file(graph);
     let path =
         RelPath::new(GRAPH_FILE).map_err(|error| CommandError::failure(error.to_string()))?;
     let current = workspace.text_if_there(&path)?;

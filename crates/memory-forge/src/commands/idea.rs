@@ -2,6 +2,8 @@
 
 use clap::{Args, Subcommand};
 use forge::mind::{Idea, Mind, NewIdea};
+use forge::routing::layout;
+use forge::routing::manifest::Manifest;
 use serde_json::json;
 
 use crate::memory;
@@ -13,8 +15,8 @@ use crate::ui::{Ui, printable};
 ///
 /// An idea is appended as one block with its date and a suggested route; it is
 /// never sorted in, moved or dropped. The inbox is the file that the manifest
-/// names, else `scratch/ideas.md` or `ideas.md`, else a file of that name in a
-/// folder of the root; with `.mind/` alone it is `.mind/IDEAS.md`.
+/// names, else `scratch/ideas.md` or `ideas.md`, else a file of that name in any
+/// folder; with `.mind/` alone it is `.mind/IDEAS.md`.
 #[derive(Debug, Args)]
 #[command(
     arg_required_else_help = true,
@@ -77,6 +79,13 @@ pub(crate) fn run(args: IdeaArgs, settings: &Settings, ui: &mut Ui) -> Result<Ex
         route: args.route,
     };
     let kept = mind.add_idea(&new, settings.now)?;
+    let manifest = Manifest::read(&workspace);
+    for rivalry in layout::rivalries(&workspace, manifest.as_ref()) {
+        if rivalry.used == kept.path {
+            let advice = rivalry.advice();
+            ui.warn(&printable(&format!("{}; {advice}", rivalry.message())));
+        }
+    }
     let title = printable(&kept.title).into_owned();
     if kept.created {
         ui.note(&format!("Made the inbox `{}`", kept.path));

@@ -1,9 +1,10 @@
-//! `index`: brings the derived index up to date with `knowledge/`. It never
-//! changes a Markdown file.
+//! `index`: brings the derived index up to date with `knowledge/`, and the list
+//! in `knowledge/README.md` where it has one. It changes no other Markdown.
 
 use clap::Args;
 use forge::index::Counts;
 use forge::knowledge::fresh::Fresh;
+use forge::knowledge::readme;
 use forge::knowledge::refresh::Outcome;
 
 use crate::memory::{self, Memory};
@@ -15,7 +16,9 @@ use crate::ui::{Ui, printable, style};
 ///
 /// Only files whose text changed are read again. The index is a cache in
 /// `.memory-forge/`: deleting it loses nothing. A search does all this by
-/// itself; run it to see the details or to prepare a large repository.
+/// itself; run it to see the details or to prepare a large repository. Unlike
+/// a search, it also updates the list of documents between the two marks in
+/// `knowledge/README.md`, where `init` or `doctor --fix` began one.
 ///
 /// Files that agents load at every start (`CLAUDE.md`, `AGENTS.md`, `.claude/`
 /// and the like) are never indexed; `audit` looks at those.
@@ -33,6 +36,10 @@ pub(crate) struct IndexArgs {
     /// Leave vectors out; searches by meaning find these files later
     #[arg(long)]
     pub(crate) no_vectors: bool,
+
+    /// Leave the list in `knowledge/README.md` as it is
+    #[arg(long)]
+    pub(crate) no_readme: bool,
 
     /// List unchanged files however many there are
     #[arg(long)]
@@ -54,7 +61,16 @@ pub(crate) fn run(args: IndexArgs, settings: &Settings, ui: &mut Ui) -> Result<E
                 .hint("Searches are still answered, from memory"),
         );
     }
-    let files = outcomes(fresh);
+    let mut files = outcomes(fresh);
+    let (listed, remarks) = if args.no_readme {
+        (false, Vec::new())
+    } else {
+        memory.list_documents(settings.now, &mut watch)?
+    };
+    ui.remarks(&remarks);
+    if listed && let Some(readme) = files.iter_mut().find(|(path, _)| path == readme::PATH) {
+        readme.1 = Outcome::Reindexed;
+    }
     if !args.no_vectors {
         let remarks = memory.embed(None, &mut watch)?;
         ui.remarks(&remarks);
@@ -64,9 +80,15 @@ pub(crate) fn run(args: IndexArgs, settings: &Settings, ui: &mut Ui) -> Result<E
     index.settle();
     let counts = index.counts()?;
     if args.json {
-        ui.json(&json(&files, counts))?;
+        ui.json(&json(&files, counts, listed))?;
     } else {
         show(&files, args.all, ui)?;
+    }
+    if listed {
+        ui.note(&format!(
+            "Updated the list of documents in `{}`",
+            readme::PATH
+        ));
     }
     for (path, outcome) in &files {
         if let Outcome::Skipped(why) = outcome {
@@ -140,7 +162,7 @@ pub(crate) fn count(files: &[(String, Outcome)], outcome: &Outcome) -> usize {
     files.iter().filter(|(_, o)| o == outcome).count()
 }
 
-fn json(files: &[(String, Outcome)], counts: Counts) -> serde_json::Value {
+fn json(files: &[(String, Outcome)], counts: Counts, listed: bool) -> serde_json::Value {
     let changed: Vec<_> = files
         .iter()
         .filter_map(|(path, outcome)| {
@@ -158,7 +180,7 @@ fn json(files: &[(String, Outcome)], counts: Counts) -> serde_json::Value {
             Some(file)
         })
         .collect();
-    serde_json::json!({
+    let mut value = serde_json::json!({
         "version": 1,
         "files": changed,
         "summary": {
@@ -169,5 +191,9 @@ fn json(files: &[(String, Outcome)], counts: Counts) -> serde_json::Value {
             "skipped": files.iter().filter(|(_, o)| matches!(o, Outcome::Skipped(_))).count(),
         },
         "index": { "files": counts.files, "passages": counts.chunks, "embedded": counts.embedded },
-    })
+    });
+    if listed {
+        value["readmeUpdated"] = true.into();
+    }
+    value
 }

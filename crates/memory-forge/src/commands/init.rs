@@ -3,9 +3,13 @@
 
 use std::path::{Path, PathBuf};
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 use forge::knowledge::start;
-use forge::routing::manifest::{Manifest, Mode};
+use forge::knowledge::templates::Template;
+use forge::links;
+use forge::lint::{self, Survey};
+use forge::routing::manifest::{Age, Manifest, Mode, VERSION};
+use forge::session::Untracked;
 use forge::upkeep::organise::{self, Plan};
 use forge::upkeep::scaffold;
 use forge::workspace::{Proposal, RelPath, Workspace};
@@ -15,18 +19,22 @@ use super::doctor::show_diff;
 use crate::memory;
 use crate::report::{CommandError, Exit};
 use crate::settings::Settings;
+use crate::setup;
 use crate::ui::{Ui, printable};
 
 /// Prepare this directory: `knowledge/` and an ignore rule
 ///
 /// With `--workspace`, a whole workspace with `_MANIFEST.md`, the map that tells
-/// agents what there is. With `--organise`, notes that are there already are
+/// agents what there is: folders with notes become domains where they are, exact
+/// names of notes become links, and `CLAUDE.md` gets a few lines for agents. Where
+/// a workspace is there already, its health is checked. With `--organise`, notes that are there already are
 /// read and an order is proposed as a file; nothing moves before `--apply`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   memory-forge init                                 Show what would be added, ask, add it
   memory-forge init --dry-run                       Only show it
+  memory-forge init --template web-app              Add documents to fill in for such a project
   memory-forge init --workspace \"A billing engine\"  Start a workspace with a manifest
   memory-forge init --organise                      Propose an order for existing notes
   memory-forge init --apply memory-forge-plan.toml  Carry it out, after a look and a yes")]
@@ -39,7 +47,11 @@ pub(crate) struct InitArgs {
     #[arg(long, short = 'n')]
     pub(crate) dry_run: bool,
 
-    /// Start a workspace with a manifest; say what you are working on
+    /// Add documents with the questions that agents ask about such a project
+    #[arg(long, value_name = "KIND", conflicts_with_all = ["workspace", "organise", "apply"])]
+    template: Option<TemplateChoice>,
+
+    /// Start a workspace with a manifest; say what you are working on, or be asked
     #[arg(long, value_name = "ABOUT", num_args = 0..=1, conflicts_with_all = ["organise", "apply"])]
     workspace: Option<Option<String>>,
 
@@ -55,9 +67,33 @@ pub(crate) struct InitArgs {
     #[arg(long, value_name = "FILE")]
     apply: Option<PathBuf>,
 
+    /// Leave the lines for agents out of `CLAUDE.md`
+    #[arg(long)]
+    no_claude_md: bool,
+
     /// Print the plan as JSON
     #[arg(long, requires = "organise")]
     json: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum TemplateChoice {
+    /// Requests, data, permissions, deployment
+    WebApp,
+    /// Commands, output, exit codes, releases
+    Cli,
+    /// Public API, guarantees, versions
+    Library,
+}
+
+impl From<TemplateChoice> for Template {
+    fn from(choice: TemplateChoice) -> Template {
+        match choice {
+            TemplateChoice::WebApp => Template::WebApp,
+            TemplateChoice::Cli => Template::Cli,
+            TemplateChoice::Library => Template::Library,
+        }
+    }
 }
 
 pub(crate) fn run(args: InitArgs, settings: &Settings, ui: &mut Ui) -> Result<Exit, CommandError> {
@@ -69,19 +105,160 @@ pub(crate) fn run(args: InitArgs, settings: &Settings, ui: &mut Ui) -> Result<Ex
         return apply(&workspace, file, &args, settings, ui);
     }
     if let Some(about) = &args.workspace {
-        let about = match about {
-            Some(about) => about.clone(),
-            None => name_of(&workspace),
-        };
-        let proposal = scaffold::plan(&workspace, &about, settings.now)?;
-        let next = "Add subjects with `memory-forge domain add <name>`";
-        return settle(&workspace, &proposal, next, &args, settings, ui);
+        return start_workspace(&workspace, about.as_deref(), &args, settings, ui);
     }
-    let proposal = start::propose(&workspace)?;
-    let exit = settle(&workspace, &proposal, NEXT, &args, settings, ui)?;
+    let proposal = start::propose(&workspace, args.template.map(Template::from))?;
+    let exit = settle(&workspace, &proposal, NEXT, false, &args, settings, ui)?;
     mention_what_is_there(&workspace, ui);
     mention_notes(&workspace, ui);
     Ok(exit)
+}
+
+/// A folder without a manifest gets one; a manifest that is kept by hand gets
+/// a marker; one of an older version is for `upgrade`; a current one is looked
+/// at and left as it is.
+fn start_workspace(
+    workspace: &Workspace,
+    about: Option<&str>,
+    args: &InitArgs,
+    settings: &Settings,
+    ui: &mut Ui,
+) -> Result<Exit, CommandError> {
+    let manifest = Manifest::load(workspace)?;
+    let mode = manifest.as_ref().map_or(Mode::Absent, Manifest::mode);
+    match (mode, manifest.as_ref().and_then(Manifest::age)) {
+        (Mode::Full, Some(Age::Current)) => return health(workspace, settings, ui),
+        (Mode::Full, Some(age)) => {
+            let version = manifest.as_ref().and_then(Manifest::version);
+            let version = printable(version.unwrap_or_default()).into_owned();
+            return Err(match age {
+                Age::Newer => CommandError::failure(format!(
+                    "`_MANIFEST.md` is of version {version}, newer than {VERSION}"
+                ))
+                .hint("Update memory-forge"),
+                _ => CommandError::failure(format!(
+                    "`_MANIFEST.md` is of version {version}, older than {VERSION}"
+                ))
+                .hint("Run `memory-forge upgrade`; it keeps every note as it is"),
+            });
+        }
+        _ => {}
+    }
+    let adopts = mode == Mode::Compatible;
+    let (about, asked) = match about {
+        Some(about) => (about.to_owned(), false),
+        None if adopts || args.yes || args.dry_run || !ui.can_ask() => (name_of(workspace), false),
+        None => match ui.ask("What are you working on?")? {
+            Some(answer) if answer.is_empty() => (name_of(workspace), true),
+            Some(answer) => (answer, true),
+            None => {
+                ui.note("Nothing was changed");
+                return Ok(Exit::Success);
+            }
+        },
+    };
+    let mut proposal = if adopts {
+        scaffold::plan(workspace, &about, settings.now)?
+    } else {
+        let reading = ui.busy("Reading notes");
+        let applied = organise::begin(workspace, &about, settings.now)?;
+        drop(reading);
+        for remark in &applied.remarks {
+            ui.warn(&printable(remark));
+        }
+        applied.proposal
+    };
+    if !args.no_claude_md {
+        setup::propose_lines(workspace, &mut proposal)?;
+    }
+    let next = match adopts {
+        true => "`memory-forge upgrade` writes the closets and summaries that it still lacks",
+        false => "Add subjects with `memory-forge domain add <name>`",
+    };
+    // The one question is enough where nothing of the user's would change.
+    let agreed = asked && proposal.files.iter().all(|it| it.before.is_none());
+    let exit = settle(workspace, &proposal, next, agreed, args, settings, ui)?;
+    if !adopts {
+        mention_catch_alls(workspace, settings, ui);
+    }
+    Ok(exit)
+}
+
+/// What `begin` left where it was.
+fn mention_catch_alls(workspace: &Workspace, settings: &Settings, ui: &mut Ui) {
+    let plan = organise::look(workspace, settings.now);
+    let folders: Vec<String> = plan
+        .catch_alls
+        .iter()
+        .map(|it| format!("`{it}/`"))
+        .collect();
+    if !folders.is_empty() {
+        ui.note(&printable(&format!(
+            "{} hold whatever fits nowhere else, and nothing is found there again; \
+             `memory-forge init --organise` proposes where their notes belong",
+            folders.join(", ")
+        )));
+    } else if !plan.moves.is_empty() {
+        ui.note(&format!(
+            "{} notes have no domain yet; `memory-forge init --organise` proposes one for each",
+            plan.moves.len()
+        ));
+    }
+}
+
+/// A look at a workspace that is current.
+fn health(workspace: &Workspace, settings: &Settings, ui: &mut Ui) -> Result<Exit, CommandError> {
+    let reading = ui.busy("Checking");
+    let survey = Survey::of(workspace);
+    let report = lint::lint(&survey, settings.now);
+    let broken = links::check(&survey.vault).missing().count();
+    let untracked = match &survey.manifest {
+        Some(manifest) => Untracked::of(workspace, &survey.tree, manifest),
+        None => Untracked::default(),
+    };
+    drop(reading);
+    let (warnings, infos) = (report.warnings(), report.infos());
+    let untracked = untracked.folders.len() + untracked.loose.len();
+    let line = |label: &str, good: bool, said: String, next: &str| match good {
+        true => format!("{label}: {said}"),
+        false => format!("{label}: {said} -- see `{next}`"),
+    };
+    ui.line(&line(
+        "Lint",
+        warnings + infos == 0,
+        match warnings + infos {
+            0 => "all checks passed".to_owned(),
+            _ => format!("{warnings} warnings, {infos} info"),
+        },
+        "memory-forge lint",
+    ))?;
+    ui.line(&line(
+        "Wikilinks",
+        broken == 0,
+        match broken {
+            0 => "zero broken".to_owned(),
+            n => format!("{n} broken"),
+        },
+        "memory-forge links check",
+    ))?;
+    ui.line(&line(
+        "Untracked",
+        untracked == 0,
+        match untracked {
+            0 => "none".to_owned(),
+            n => format!("{n} folders and files"),
+        },
+        "memory-forge init --organise",
+    ))?;
+    let healthy = warnings + broken == 0;
+    ui.line(match healthy {
+        true => "Overall: healthy",
+        false => "Overall: needs attention",
+    })?;
+    Ok(match healthy {
+        true => Exit::Success,
+        false => Exit::Failure,
+    })
 }
 
 const NEXT: &str = "
@@ -125,6 +302,7 @@ fn settle(
     workspace: &Workspace,
     proposal: &Proposal,
     next: &str,
+    agreed: bool,
     args: &InitArgs,
     settings: &Settings,
     ui: &mut Ui,
@@ -143,7 +321,7 @@ fn settle(
         return Ok(Exit::Success);
     }
     let place = workspace.root().display();
-    if !ui.confirm(&format!("Prepare `{place}` like this?"), args.yes)? {
+    if !ui.confirm(&format!("Prepare `{place}` like this?"), args.yes || agreed)? {
         ui.note("Nothing was changed");
         return Ok(Exit::Success);
     }
@@ -211,6 +389,13 @@ fn plan(
             plan.links.len(),
             plan.conflicts.len()
         ))?;
+        let folders: Vec<String> = plan.catch_alls.iter().map(|it| format!("{it}/")).collect();
+        if !folders.is_empty() {
+            let folders = folders.join(", ");
+            ui.line(&printable(&format!(
+                "Catch-all folders to dissolve: {folders}"
+            )))?;
+        }
     }
     ui.note(&format!(
         "Look at it, change it as you like, then run `memory-forge init --apply {path}`"
@@ -227,12 +412,24 @@ fn apply(
 ) -> Result<Exit, CommandError> {
     let path = memory::path_in(workspace, settings, file)?;
     let plan = Plan::parse(&workspace.read_text(&path)?, path.as_str())?;
-    let applied = organise::apply(workspace, &plan, settings.now)?;
+    let is_new = Manifest::read(workspace).is_none();
+    let mut applied = organise::apply(workspace, &plan, settings.now)?;
     for remark in &applied.remarks {
         ui.warn(&printable(remark));
     }
-    let next = "`memory-forge closets build` describes the notes; `memory-forge doctor --undo` takes all of it back";
-    settle(workspace, &applied.proposal, next, args, settings, ui)
+    if is_new && !applied.proposal.is_empty() && !args.no_claude_md {
+        setup::propose_lines(workspace, &mut applied.proposal)?;
+    }
+    let next = "`memory-forge doctor --undo` takes all of it back";
+    settle(
+        workspace,
+        &applied.proposal,
+        next,
+        false,
+        args,
+        settings,
+        ui,
+    )
 }
 
 fn as_json(plan: &Plan) -> serde_json::Value {
@@ -243,6 +440,8 @@ fn as_json(plan: &Plan) -> serde_json::Value {
         "moves": plan.moves.iter().map(|it| json!({ "from": it.from, "to": it.to, "why": it.why })).collect::<Vec<_>>(),
         "archive": plan.archive.iter().map(|it| json!({ "file": it.file, "reason": it.reason })).collect::<Vec<_>>(),
         "links": plan.links.iter().map(|it| json!({ "file": it.file, "line": it.line, "text": it.text, "to": it.to })).collect::<Vec<_>>(),
+        "catch_alls": plan.catch_alls,
+        "references": plan.references.iter().map(|it| json!({ "file": it.file, "kind": it.kind })).collect::<Vec<_>>(),
         "conflicts": plan.conflicts.iter().map(|it| json!({ "files": it.files, "why": it.why })).collect::<Vec<_>>(),
         "unsorted": plan.unsorted,
     })

@@ -522,6 +522,7 @@ impl From<links::Error> for CommandError {
         let failure = CommandError::failure(error.to_string());
         match error {
             Error::Workspace(error) => error.into(),
+            Error::Refused(refused) => refused.into(),
             Error::Path(_) => CommandError::usage(error.to_string()),
             Error::Ambiguous { .. } => failure.hint("Give its path"),
             Error::Missing { .. } => {

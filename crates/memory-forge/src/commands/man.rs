@@ -55,6 +55,7 @@ fn one_command(program: &clap::Command, name: &str) -> Result<clap::Command, Com
     let command = find(program, name).ok_or_else(|| {
         let names: Vec<&str> = program
             .get_subcommands()
+            .filter(|command| !command.is_hide_set())
             .map(clap::Command::get_name)
             .collect();
         CommandError::usage(format!("There is no command `{name}`"))
@@ -80,7 +81,8 @@ fn find<'a>(parent: &'a clap::Command, name: &str) -> Option<&'a clap::Command> 
 }
 
 fn list(parent: &clap::Command, before: &str, pages: &mut Vec<String>) {
-    for command in parent.get_subcommands() {
+    let shown = |command: &&clap::Command| !command.is_hide_set();
+    for command in parent.get_subcommands().filter(shown) {
         let name = format!("{before}{}", command.get_name());
         pages.push(name.clone());
         list(command, &format!("{name}-"), pages);

@@ -158,11 +158,15 @@ fn show(args: ShowArgs, settings: &Settings, ui: &mut Ui) -> Result<Exit, Comman
     }
     if manifest.age() == Some(Age::Older) {
         ui.note(&format!(
-            "The format is {VERSION} now; `memory-forge upgrade --dry-run` shows what would change"
+            "The format is {VERSION} now; `memory-forge upgrade` brings it there, and `--dry-run` shows how"
         ));
     }
     Ok(Exit::Success)
 }
+
+/// What agrees to a second run of the day where no one can be asked.
+const AGAIN: &str = "Pass `--force` to run it again now, which also renews summaries that people \
+                     wrote, or `--dry-run` to see what would happen";
 
 fn refresh(args: RefreshArgs, settings: &Settings, ui: &mut Ui) -> Result<Exit, CommandError> {
     let workspace = memory::workspace(settings, ui)?;
@@ -181,7 +185,7 @@ fn refresh(args: RefreshArgs, settings: &Settings, ui: &mut Ui) -> Result<Exit, 
     let mut change = None;
     if !args.dry_run && !plan.proposal.is_empty() {
         if let Some(question) = bulk::cooldown(&workspace, Skill::Resummarize, settings.now)
-            && !ui.confirm(&question, args.force)?
+            && !ui.confirm_or(&question, args.force, AGAIN)?
         {
             ui.note("Nothing was changed");
             return Ok(Exit::Success);

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use forge::tokens::Tokenizer;
+use forge::workspace::regular;
 
 use crate::mcp::{Server, tools};
 use crate::memory;
@@ -153,10 +154,13 @@ enum From {
     MadeUp,
 }
 
+/// A longer file holds no token.
+const MAX_TOKEN_BYTES: u64 = 64 << 10;
+
 fn token(args: &McpArgs, settings: &Settings) -> Result<(String, From), CommandError> {
     let (token, from) = match (&args.token_file, &settings.mcp_token) {
         (Some(file), _) => {
-            let text = std::fs::read_to_string(file).map_err(|error| {
+            let text = regular::read_named(file, MAX_TOKEN_BYTES).map_err(|error| {
                 CommandError::failure(format!("Cannot read `{}`: {error}", file.display()))
             })?;
             (text.trim().to_owned(), From::File)

@@ -4,7 +4,7 @@ use std::io::Read;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
-use forge::knowledge::save;
+use forge::knowledge::{readme, save};
 use forge::workspace::Workspace;
 
 use super::audit::Client;
@@ -140,6 +140,9 @@ pub(crate) fn run(args: SaveArgs, settings: &Settings, ui: &mut Ui) -> Result<Ex
     } else {
         for file in files {
             ui.line(&format!("✓ Saved {file}"))?;
+        }
+        if saved.receipt.files.contains(&readme::path()) {
+            ui.note(&format!("Listed in `{}`", readme::PATH));
         }
         ui.note(became);
     }

@@ -642,6 +642,9 @@ fn json(question: &str, answer: &Answer, packing: Option<&Packing>) -> serde_jso
         "results": results,
         "more": answer.more,
     });
+    if let Some(note) = &answer.mode_note {
+        value["modeNote"] = note.as_str().into();
+    }
     if !answer.corrections.is_empty() {
         value["corrections"] = answer.corrections.iter().map(correction_json).collect();
     }

@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use clap::{Args, Subcommand};
 use forge::mind::{Mind, NewDecision, NewSession, Record, StateChange, Written};
 use forge::session::{self, Briefing, Ended, Ending, Start};
+use forge::workspace::regular::{self, Unreadable};
 use serde_json::{Value, json};
 
 use crate::memory;
@@ -161,7 +162,7 @@ fn start(args: &StartArgs, settings: &Settings, ui: &mut Ui) -> Result<Exit, Com
         (Some(briefing), false) => ui.lines(&printable(&briefing.render()))?,
         (None, true) => ui.json(&json!({ "version": 1, "found": false }))?,
         (None, false) => ui.line(
-            "There is no _MANIFEST.md and no state here. Run `memory-forge init` to set up the workspace.",
+            "There is no _MANIFEST.md and no state here. Run `memory-forge init --workspace` to set up the workspace.",
         )?,
     }
     Ok(Exit::Success)
@@ -236,6 +237,12 @@ fn end(args: EndArgs, settings: &Settings, ui: &mut Ui) -> Result<Exit, CommandE
         ui.detail("There is no _MANIFEST.md and no state here: nothing to close");
         return Ok(Exit::Success);
     };
+    if let Some(folder) = &settings.claude_plugin_data
+        && ended.incomplete.is_empty()
+    {
+        // Best effort: the log is optional, and a failure is not worth a word.
+        let _ = session::log_close(folder, &workspace, settings.now);
+    }
     match args.json {
         true => ui.json(&ended_json(&ended))?,
         false => ui.lines(&printable(&ended.render()))?,
@@ -248,16 +255,16 @@ fn end(args: EndArgs, settings: &Settings, ui: &mut Ui) -> Result<Exit, CommandE
 
 fn read(path: &std::path::Path, settings: &Settings) -> Result<String, CommandError> {
     const MOST: u64 = 1 << 20;
-    let mut text = String::new();
-    let cannot =
-        |error| CommandError::failure(format!("Cannot read `{}`: {error}", path.display()));
-    match path.as_os_str() == "-" {
-        true => std::io::stdin().lock().take(MOST).read_to_string(&mut text),
-        false => std::fs::File::open(settings.cwd()?.join(path))
-            .and_then(|file| file.take(MOST).read_to_string(&mut text)),
-    }
-    .map_err(cannot)?;
-    Ok(text)
+    let read = if path.as_os_str() == "-" {
+        let mut text = String::new();
+        let read = std::io::stdin().lock().take(MOST).read_to_string(&mut text);
+        read.map(|_| text).map_err(Unreadable::from)
+    } else {
+        regular::read_named(&settings.cwd()?.join(path), MOST)
+    };
+    read.map_err(|error| {
+        CommandError::failure(format!("Cannot read `{}`: {error}", path.display()))
+    })
 }
 
 /// What happened, from wherever it was said.
@@ -473,6 +480,7 @@ fn ended_json(ended: &Ended) -> Value {
             .map(|(name, files)| json!({ "name": name, "files": files }))
             .collect::<Vec<_>>(),
         "manifest": ended.manifest,
+        "hub_tables": ended.pages,
         "linked": ended.linked,
         "broken": ended.broken,
         "ideas": ended.ideas,

@@ -3,6 +3,7 @@
 
 use clap::Args;
 use forge::tokens::thousands;
+use forge::workspace::Workspace;
 use serde_json::json;
 
 use crate::memory;
@@ -64,9 +65,13 @@ pub(crate) struct SetupArgs {
     #[arg(long)]
     pub(crate) git: bool,
 
-    /// Install although the other scope has it already
+    /// Install although the other scope, or MemoryForge's scripts, have hooks already
     #[arg(long)]
     pub(crate) force: bool,
+
+    /// Replace the hooks and the server of MemoryForge's scripts by ours
+    #[arg(long)]
+    pub(crate) migrate: bool,
 
     /// Show what would change and change nothing
     #[arg(long, short = 'n')]
@@ -102,6 +107,7 @@ pub(crate) fn run(args: SetupArgs, settings: &Settings, ui: &mut Ui) -> Result<E
         stub: !args.no_claude_md,
         skills: args.skills,
         force: args.force,
+        migrate: args.migrate,
         absolute: args.absolute,
         git: args.git,
     };
@@ -123,7 +129,7 @@ pub(crate) fn run(args: SetupArgs, settings: &Settings, ui: &mut Ui) -> Result<E
         ui.json(&value)?;
     } else if matches!(applied, Applied::Done(_) | Applied::DryRun) {
         if !ask.clients.is_empty() {
-            costs(&ask, ui)?;
+            costs(&ask, around.workspace, ui)?;
         }
         for note in &plan.notes {
             ui.note(&format!("note: {note}"));
@@ -285,7 +291,7 @@ fn effect(before: bool, after: bool) -> &'static str {
 }
 
 /// What the installed parts cost the model.
-fn costs(ask: &Ask, ui: &mut Ui) -> Result<(), CommandError> {
+fn costs(ask: &Ask, workspace: &Workspace, ui: &mut Ui) -> Result<(), CommandError> {
     let mut events: Vec<&hooks::Event> = Vec::new();
     for &client in &ask.clients {
         for event in hooks::events_of(client, ask.hooks) {
@@ -305,7 +311,7 @@ fn costs(ask: &Ask, ui: &mut Ui) -> Result<(), CommandError> {
         ui.line(&format!(
             "  {:<17} ~{} tokens a session",
             "lines in the file",
-            setup::stub_tokens()
+            setup::lines_of(workspace, ask.scope).tokens()
         ))?;
     }
     if ask.mcp {

@@ -6,9 +6,9 @@ use forge::audit::{self, AuditOptions, View};
 use forge::index::Index;
 use forge::knowledge::refresh;
 use forge::layers::injection::{self, Given};
-use forge::mind::{BriefingAsk, Mind, Source, State};
+use forge::mind::{BriefingAsk, Mind, Source, State, duration_in_words};
 use forge::tokens::{self, Tokenizer, thousands};
-use forge::workspace::{Identity, Workspace, identity};
+use forge::workspace::{DERIVED, Identity, Workspace, git, identity};
 use serde_json::{Value, json};
 
 use crate::memory;
@@ -16,7 +16,7 @@ use crate::report::{CommandError, Exit};
 use crate::settings::Settings;
 use crate::setup::found::{self, Presence};
 use crate::setup::git::{Wiring, wiring};
-use crate::setup::{self, Client, Scope, Surroundings};
+use crate::setup::{Client, Scope, Surroundings, lines_of};
 use crate::ui::{self, Ui, printable, style};
 
 /// Show where the work stands, what it costs, what is installed
@@ -61,10 +61,14 @@ const LABEL: usize = 11;
 pub(crate) struct Status {
     state_file: String,
     state: Result<Option<State>, String>,
+    /// What is said of state files of the layout that is not in use.
+    two_layouts: Option<String>,
     /// How long ago the state was written, where it counts as stale.
     stale_seconds: Option<i64>,
     cost: Cost,
     index: Result<Option<IndexState>, String>,
+    /// Files of `.memory-forge/` that git tracks, and so others can replace.
+    tracked: usize,
     installed: Vec<(Client, Scope, Presence)>,
     others: Vec<found::Other>,
     /// The directory, where nothing in it is ours yet.
@@ -117,9 +121,11 @@ impl Status {
         Status {
             state_file: mind.file(forge::mind::File::State).to_string(),
             state,
+            two_layouts: mind.two_layouts(),
             stale_seconds: age.filter(|age| *age >= limit),
             cost: Cost::gather(around, &mind, &installed),
             index: index_state(workspace).map_err(|error| error.to_string()),
+            tracked: git::tracked_below(workspace.root(), DERIVED).unwrap_or(0),
             installed,
             others: found::others(around),
             unprepared: unprepared(workspace),
@@ -139,6 +145,9 @@ impl Status {
             screen.blank();
         }
         self.show_work(&mut screen);
+        if let Some(note) = &self.two_layouts {
+            screen.line("Ignored", note);
+        }
         screen.blank();
         self.show_cost(&mut screen);
         self.show_index(&mut screen);
@@ -151,7 +160,8 @@ impl Status {
         let state = match &self.state {
             Ok(Some(state)) => state,
             Ok(None) => {
-                screen.line("Work", "no state yet; `memory-forge mind set` begins it");
+                let begin = "no state yet; `memory-forge mind set --next '<what>'` begins it";
+                screen.line("Work", begin);
                 return;
             }
             Err(error) => {
@@ -171,7 +181,8 @@ impl Status {
             n => screen.line("Blocked", &format!("({n}) {}", state.blocked.join("; "))),
         }
         if let Some(seconds) = self.stale_seconds {
-            let note = format!("{} was last written {} ago", self.state_file, age(seconds));
+            let age = duration_in_words(seconds);
+            let note = format!("{} was last written {age} ago", self.state_file);
             screen.line("Stale", &note);
         }
     }
@@ -225,6 +236,13 @@ impl Status {
             Err(error) => error.clone(),
         };
         screen.line("Index", &text);
+        if self.tracked > 0 {
+            let note = format!(
+                "git tracks {} of `{DERIVED}/`; `git rm -r --cached {DERIVED}` ends it",
+                count(self.tracked, "file")
+            );
+            screen.line("Git", &note);
+        }
     }
 
     fn show_installed(&self, screen: &mut Screen) {
@@ -326,6 +344,7 @@ impl Status {
         json!({
             "version": 1,
             "state": state,
+            "twoLayouts": self.two_layouts,
             "tokens": {
                 "briefing": { "count": self.cost.briefing, "tokenizer": "estimate" },
                 "nudge": { "count": self.cost.nudge, "tokenizer": "estimate" },
@@ -337,6 +356,7 @@ impl Status {
                 },
             },
             "index": index,
+            "trackedDerivedFiles": self.tracked,
             "installed": installed,
             "twice": twice,
             "others": self.others,
@@ -366,6 +386,7 @@ impl Cost {
                 nonce: "00000000",
                 now,
                 events: &[],
+                overview: &[],
                 pointers: known.as_ref().map(Given::pointers),
             };
             tokens::estimate(&mind.briefing(&ask).text)
@@ -376,7 +397,7 @@ impl Cost {
             .iter()
             .any(|(.., presence)| presence.stub.is_some());
         let tokenizer: Tokenizer = workspace.config().audit.tokenizer;
-        let always = audit::run(
+        let always = audit::autoload_cost(
             workspace,
             &AuditOptions {
                 view: View::Plain,
@@ -388,9 +409,13 @@ impl Cost {
         Cost {
             briefing,
             nudge: mind.nudge(now).map_or(0, |line| tokens::estimate(&line)),
-            stub: if has_stub { setup::stub_tokens() } else { 0 },
-            always_on: always.summary.autoload_tokens,
-            always_on_files: always.summary.autoload_files,
+            stub: if has_stub {
+                lines_of(workspace, Scope::Project).tokens()
+            } else {
+                0
+            },
+            always_on: always.autoload_tokens,
+            always_on_files: always.autoload_files,
             tokenizer,
         }
     }
@@ -402,10 +427,11 @@ const BRIEFING_BYTES: usize = 9_999;
 
 /// The path of a directory that holds nothing by which a workspace is known.
 fn unprepared(workspace: &Workspace) -> Option<String> {
-    const SIGNS: [&str; 5] = [
+    const SIGNS: [&str; 6] = [
         "knowledge",
         ".mind",
         "_MANIFEST.md",
+        "memory/status.md",
         "memory-forge.toml",
         ".agents/memory",
     ];
@@ -497,13 +523,4 @@ fn count(n: usize, what: &str) -> String {
         1 => format!("1 {what}"),
         n => format!("{} {what}s", thousands(n)),
     }
-}
-
-fn age(seconds: i64) -> String {
-    let (n, unit) = match seconds {
-        s if s < 2 * 3600 => (s / 60, "minutes"),
-        s if s < 2 * 86_400 => (s / 3600, "hours"),
-        s => (s / 86_400, "days"),
-    };
-    format!("{n} {unit}")
 }

@@ -55,7 +55,7 @@ pub(crate) fn run(
     let mut done = None;
     if !args.dry_run && !steps.is_empty() {
         if let Some(question) = bulk::cooldown(&workspace, Skill::Upgrade, settings.now)
-            && !ui.confirm(&question, args.force)?
+            && !ui.confirm_or(&question, args.force, memory::FORCE_OR_LOOK)?
         {
             ui.note("Nothing was changed");
             return Ok(Exit::Success);
@@ -80,7 +80,7 @@ pub(crate) fn run(
     } else if steps.is_empty() {
         ui.line(&format!("✓ The workspace is current (version {VERSION})"))?;
     } else if args.dry_run {
-        ui.note("Nothing was changed (`--dry-run`)");
+        ui.note("Nothing was changed (`--dry-run`); `memory-forge upgrade` does it");
     } else if let Some(done) = done {
         ui.line(&format!(
             "✓ Upgraded to {VERSION}: {} summaries, {} hubs, {} files",

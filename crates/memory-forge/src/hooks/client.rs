@@ -3,6 +3,7 @@
 //! The payload tells, because a client started from another's shell inherits
 //! its environment; the environment decides only where the payload does not.
 
+use forge::quote::hidden;
 use serde_json::{Value, json};
 
 use super::event::Event;
@@ -77,6 +78,8 @@ impl Client {
         let Some(text) = context else {
             return "{}".to_owned();
         };
+        // Whatever it was made of, the agent sees what it holds.
+        let text = &*hidden::shown(text);
         // The client's own word for the event, where it said one.
         let name = payload
             .text(&["hook_event_name"])

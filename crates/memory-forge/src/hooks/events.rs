@@ -2,12 +2,15 @@
 
 use std::hash::{DefaultHasher, Hasher};
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
+use std::sync::{OnceLock, mpsc};
+use std::thread;
 use std::time::Duration;
 
 use forge::layers::injection::{self, Given};
 use forge::mind::{self, BriefingAsk, Checkpoint, MAX_BYTES, MAX_TOKENS, Mind, Source};
 use forge::quote;
+use forge::routing::manifest;
+use forge::session;
 use forge::workspace::{RootHints, Workspace, discover};
 use jiff::Timestamp;
 
@@ -16,6 +19,7 @@ use super::event::Event;
 use super::payload::Payload;
 use super::sessions;
 use crate::settings::Process;
+use crate::ui::printable;
 
 /// Does what the event asks for and gives the text for the agent, if any.
 pub(super) fn handle(
@@ -38,7 +42,15 @@ pub(super) fn handle(
         hook.note(event, what);
     }
     match hook.run(event) {
-        Ok(context) => context,
+        Ok(context) => {
+            if let (Event::SessionEnd, Some(folder)) = (event, process.claude_plugin_data())
+                && hook.mind.exists()
+            {
+                // Best effort: the log is optional, and a failure is not worth a word.
+                let _ = forge::session::log_close(folder, &workspace, now);
+            }
+            context
+        }
         Err(error) => {
             hook.note(event, &error.to_string());
             None
@@ -73,6 +85,8 @@ pub(super) fn took_too_long(event: Option<Event>, now: Timestamp) {
 /// are held by somebody who hangs.
 const LOCK_WAIT: Duration = Duration::from_millis(600);
 const LOCK_WAIT_AT_END: Duration = Duration::from_millis(200);
+/// How long the look around a workspace may take at a start.
+const OVERVIEW_WAIT: Duration = Duration::from_millis(1_000);
 
 fn open(payload: &Payload, process: &Process, root: Option<&str>) -> Option<Workspace> {
     let flag = root.map(Path::new);
@@ -142,6 +156,8 @@ impl Hook<'_> {
                 self.note(Event::SessionStart, &error.to_string());
             }
         }
+        // A second layout hides what was written to it, so it is never passed over.
+        events.extend(self.mind.two_layouts());
         // Both sides are told as they stand; only people can decide.
         events.extend(self.mind.unmerged().iter().map(|(path, line)| {
             format!("{path}:{line} has an unfinished git merge in it; ask which side holds")
@@ -150,9 +166,31 @@ impl Hook<'_> {
         let known = injection::for_session(self.mind.workspace());
         let ask = BriefingAsk {
             pointers: known.as_ref().map(Given::pointers),
+            overview: &self.overview(),
             ..self.ask(source, &events)
         };
         Ok(Some(self.mind.briefing(&ask).text))
+    }
+
+    /// What `session start` knows of a workspace with a manifest. It walks the
+    /// whole tree, so it runs beside the hook and is given up when it takes too
+    /// long: the rest of the briefing must not wait for it.
+    fn overview(&self) -> Vec<String> {
+        let root = self.mind.workspace().root().to_owned();
+        if !root.join(manifest::FILE).is_file() {
+            return Vec::new();
+        }
+        let (send, receive) = mpsc::channel();
+        let now = self.now;
+        let started = thread::Builder::new().spawn(move || {
+            if let Ok(workspace) = Workspace::open(&root) {
+                let _ = send.send(session::overview(&workspace, now));
+            }
+        });
+        let found = started.ok().map(|_| receive.recv_timeout(OVERVIEW_WAIT));
+        found.and_then(Result::ok).unwrap_or_else(|| {
+            vec!["Not looked at for lack of time; `memory-forge session start` shows it".to_owned()]
+        })
     }
 
     fn prompt(&self) -> Option<String> {
@@ -164,6 +202,10 @@ impl Hook<'_> {
             return Ok(None);
         }
         self.mind.touch(self.now)?;
+        // Clients do not always tell that a session ends, so each turn does.
+        if let Err(error) = self.mind.checkpoint_if_changed("stop", self.now) {
+            self.note(Event::Stop, &error.to_string());
+        }
         if self.payload.flag("stop_hook_active") {
             return Ok(None);
         }
@@ -183,7 +225,16 @@ impl Hook<'_> {
     fn session_end(&self) -> Result<Option<String>, mind::Error> {
         if self.mind.exists() {
             let reason = self.payload.text(&["reason"]).unwrap_or("unknown");
+            let stale = self.mind.stale_for(self.now);
             sessions::end(&self.mind, reason, self.now)?;
+            if let Some(age) = stale {
+                let path = self.mind.file(mind::File::State);
+                let path = printable(path.as_str());
+                super::warn(&format!(
+                    "[Memory] WARNING: {path} was last updated {age} ago.\n\
+                     [Memory] The next session starts from it; `memory-forge mind set` updates it."
+                ));
+            }
         }
         Ok(None)
     }
@@ -216,9 +267,10 @@ impl Hook<'_> {
         let said = said.unwrap_or_default();
         self.mind.agent_reported(kind, id, said, self.now)?;
         let text = format!(
-            "[Memory] Agent completed: {} ({}). Check task status and update .mind/PROGRESS.md if work was completed.",
+            "[Memory] Agent completed: {} ({}). Check task status and update {} if work was completed.",
             forge::document::inert_line(kind),
-            forge::document::inert_line(id)
+            forge::document::inert_line(id),
+            self.mind.file(mind::File::Progress),
         );
         let quiet =
             self.client.goes_on_when_told_at_a_stop() || self.payload.flag("stop_hook_active");
@@ -246,6 +298,7 @@ impl Hook<'_> {
             nonce: &self.nonce,
             now: self.now,
             events,
+            overview: &[],
             pointers: None,
         }
     }

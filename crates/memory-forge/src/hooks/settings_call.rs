@@ -2,8 +2,9 @@
 //! hooks run besides those of the settings, and the model would be told twice;
 //! so the plugin's call steps back. Reads a few small files and never fails.
 
-use std::fs;
 use std::path::{Path, PathBuf};
+
+use forge::workspace::regular::{self, Links};
 
 use super::client::Client;
 use super::payload::Payload;
@@ -96,9 +97,5 @@ fn up_to_repository(folder: &Path) -> Vec<PathBuf> {
 }
 
 fn small_text(path: &Path) -> Option<String> {
-    let about = fs::metadata(path).ok()?;
-    if !about.is_file() || about.len() > MOST_BYTES {
-        return None;
-    }
-    fs::read_to_string(path).ok()
+    regular::read_text(path, Links::Follow, MOST_BYTES).ok()
 }

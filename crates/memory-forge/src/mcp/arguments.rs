@@ -4,7 +4,8 @@
 use rmcp::model::JsonObject;
 use serde_json::Value;
 
-use super::tools::{Field, Kind, Spec, UNLISTED};
+use super::tools::{ALIASES, Field, Kind, Spec, UNLISTED};
+use crate::memory::nearest;
 
 /// A call's arguments as JSON.
 const MOST: usize = 51_200;
@@ -20,8 +21,9 @@ pub(crate) struct Arguments {
 }
 
 impl Arguments {
-    /// What is wrong is told in the caller's words. Fields that a tool does
-    /// not know are left alone.
+    /// Checks sizes, names, required fields and kinds, in this order. A field
+    /// that the tool does not know is refused: a misspelt name would otherwise
+    /// be ignored, and the caller would believe that it was heeded.
     pub(crate) fn check(spec: &Spec, mut given: JsonObject) -> Result<Arguments, String> {
         let size = serde_json::to_string(&given).map_or(usize::MAX, |text| text.len());
         if size > MOST {
@@ -29,11 +31,15 @@ impl Arguments {
                 "Input too large ({size} bytes, max {MOST}). Reduce input size."
             ));
         }
+        rename_aliases(spec, &mut given)?;
         for (name, value) in &given {
             let kind = known(spec, name).map(|field| field.kind);
             if kind != Some(Kind::Document) {
                 check_size(name, value)?;
             }
+        }
+        if let Some(name) = given.keys().find(|name| known(spec, name).is_none()) {
+            return Err(unknown(spec, name));
         }
         given.retain(|_, value| !value.is_null());
         let missing: Vec<&str> = spec
@@ -97,6 +103,37 @@ impl Arguments {
             }
         }
         texts
+    }
+}
+
+/// Gives fields of older servers the names that they have here.
+fn rename_aliases(spec: &Spec, given: &mut JsonObject) -> Result<(), String> {
+    let of_tool = ALIASES.iter().filter(|(tool, ..)| *tool == spec.name);
+    for (_, alias, name) in of_tool {
+        let Some(value) = given.remove(*alias) else {
+            continue;
+        };
+        if given.get(*name).is_some_and(|it| !it.is_null()) {
+            return Err(format!(
+                "Fields \"{alias}\" and \"{name}\" mean the same; give one of them"
+            ));
+        }
+        given.insert((*name).to_owned(), value);
+    }
+    Ok(())
+}
+
+/// Says that a tool has no such field, and which one was most likely meant.
+fn unknown(spec: &Spec, name: &str) -> String {
+    let fields = || spec.fields.iter().map(|field| field.name);
+    let refused = format!("Unknown field \"{}\" for {}", shown(name), spec.name);
+    match nearest(name, fields()) {
+        Some(meant) => format!("{refused}. Did you mean \"{meant}\"?"),
+        None if spec.fields.is_empty() => format!("{refused}, which takes no fields"),
+        None => {
+            let all: Vec<&str> = fields().collect();
+            format!("{refused}. It takes {}", all.join(", "))
+        }
     }
 }
 
@@ -243,7 +280,7 @@ mod tests {
 
     #[test]
     fn numbers_lists_and_words_are_read_with_patience() {
-        let given = json!({ "query": "q", "limit": 4.0, "source_type": "claude-md", "other": {} });
+        let given = json!({ "query": "q", "limit": 4.0, "source_type": "claude-md" });
         let arguments = checked("search_knowledge", given).expect("all of it is understood");
         assert_eq!(arguments.count("limit"), Some(4));
         let given = json!({ "summary": "s", "completed": "one" });
@@ -261,6 +298,60 @@ mod tests {
         check(
             json!({ "query": "q", "scope": "moon" }),
             "Field \"scope\" must be one of knowledge, state, closets, agents, archive, all",
+        );
+    }
+
+    /// D32: "unknown or misspelt arguments are refused with the nearest name,
+    /// never ignored".
+    #[test]
+    fn d32_unknown_fields_are_refused_with_the_nearest_name() {
+        let check = |tool: &str, given, expect: &str| assert_eq!(refused(tool, given), expect);
+        check(
+            "search_knowledge",
+            json!({ "query": "q", "limits": 3 }),
+            "Unknown field \"limits\" for search_knowledge. Did you mean \"limit\"?",
+        );
+        check(
+            "memory_update_state",
+            json!({ "active_wrok": ["a"] }),
+            "Unknown field \"active_wrok\" for memory_update_state. Did you mean \"active_work\"?",
+        );
+        check(
+            "memory_search",
+            json!({ "query": "q", "zzz": null }),
+            "Unknown field \"zzz\" for memory_search. It takes query, max_tokens",
+        );
+        check(
+            "knowledge_stats",
+            json!({ "verbose": true }),
+            "Unknown field \"verbose\" for knowledge_stats, which takes no fields",
+        );
+        // A misspelt required field is named before it is missed.
+        check(
+            "memory_save_decision",
+            json!({ "titel": "t", "decision": "d" }),
+            "Unknown field \"titel\" for memory_save_decision. Did you mean \"title\"?",
+        );
+    }
+
+    #[test]
+    fn next_is_accepted_for_next_action() {
+        let given = json!({ "next": "N" });
+        let arguments = checked("memory_update_state", given).expect("it is understood");
+        assert_eq!(arguments.text("next_action"), Some("N"));
+        let given = json!({ "summary": "s", "next_action": "N" });
+        let arguments = checked("memory_save_session", given).expect("it is understood");
+        assert_eq!(arguments.text("next"), Some("N"));
+        assert_eq!(
+            refused(
+                "memory_update_state",
+                json!({ "next": "a", "next_action": "b" })
+            ),
+            "Fields \"next\" and \"next_action\" mean the same; give one of them"
+        );
+        assert_eq!(
+            refused("memory_update_state", json!({ "next": 3 })),
+            "Field \"next_action\" must be a string"
         );
     }
 }

@@ -114,6 +114,7 @@ fn briefing(workspace: &Workspace, now: Timestamp, nonce: &str) -> String {
         nonce,
         now,
         events: &[],
+        overview: &forge::session::overview(workspace, now),
         pointers: known.as_ref().map(Given::pointers),
     };
     Mind::open(workspace).briefing(&ask).text

@@ -69,17 +69,40 @@ impl Reply {
         self
     }
 
+    /// The answer as it is sent: what names and texts hide is written out here,
+    /// for every tool.
     pub(crate) fn result(self) -> CallToolResult {
-        let mut content = vec![ContentBlock::text(self.text)];
-        content.extend(self.diff.map(ContentBlock::text));
+        let mut content = vec![ContentBlock::text(shown(self.text))];
+        content.extend(self.diff.map(|it| ContentBlock::text(shown(it))));
         let mut result = CallToolResult::success(content);
-        result.structured_content = Some(self.data);
+        result.structured_content = Some(shown_data(self.data));
         result
     }
 }
 
 pub(crate) fn failure(text: String) -> CallToolResult {
-    CallToolResult::error(vec![ContentBlock::text(text)])
+    CallToolResult::error(vec![ContentBlock::text(shown(text))])
+}
+
+/// Text with what it hides written out.
+pub(crate) fn shown(text: String) -> String {
+    match quote::hidden::shown(&text) {
+        std::borrow::Cow::Borrowed(_) => text,
+        std::borrow::Cow::Owned(shown) => shown,
+    }
+}
+
+/// Every text of a value in that way.
+fn shown_data(value: Value) -> Value {
+    match value {
+        Value::String(text) => shown(text).into(),
+        Value::Array(all) => all.into_iter().map(shown_data).collect(),
+        Value::Object(map) => map
+            .into_iter()
+            .map(|(name, value)| (shown(name), shown_data(value)))
+            .collect(),
+        other => other,
+    }
 }
 
 /// A file before and after a call.

@@ -79,7 +79,7 @@ pub(super) fn all(workspace: &Workspace) -> Vec<Resource> {
             all.push(resource(uri, &path, found.len()));
         }
     }
-    for found in workspace.scan().files {
+    for found in forge::routing::scan(workspace).files {
         if let Some(uri) = address(&found.path)
             && may_be_read(found.role)
             && leads_to_memory(workspace, &found.path)
@@ -134,13 +134,13 @@ pub(super) fn read(workspace: &Workspace, uri: &str) -> Result<ResourceContents,
         Ok(text) => forge::quote::clean(&text).into_owned(),
         Err(error) if error.is_not_found() => return Err(missing()),
         Err(error) => {
-            let told = format!("Cannot read `{path}`: {}", error.reason());
+            let told = one_line(&format!("Cannot read `{path}`: {}", error.reason()));
             return Err(ErrorData::internal_error(told, Some(json!({ "uri": uri }))));
         }
     };
     let (shown, left_out) = fitted(&text, Budget::Bytes(MOST_BYTES), |part, left| match left {
         0 => part.to_owned(),
-        left => format!("{part}\n[… {left} more lines of {path} left out]\n"),
+        left => format!("{part}\n[… {left} more lines left out]\n"),
     });
     let contents = ResourceContents::text(shown, uri).with_mime_type(MARKDOWN);
     if left_out == 0 {
@@ -158,7 +158,15 @@ pub(super) fn complete(workspace: &Workspace, template: &str, value: &str) -> Co
     };
     let mut values: Vec<String> = all(workspace)
         .iter()
-        .filter_map(|resource| decoded(resource.uri.strip_prefix(prefix)?))
+        .filter_map(|resource| {
+            let encoded = resource.uri.strip_prefix(prefix)?;
+            let plain = decoded(encoded)?;
+            // As part of an address a name hides nothing, and leads to its file.
+            match one_line(&plain) == plain {
+                true => Some(plain),
+                false => Some(encoded.to_owned()),
+            }
+        })
         .filter(|rest| rest.starts_with(value))
         .collect();
     let total = values.len();

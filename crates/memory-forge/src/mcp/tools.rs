@@ -278,6 +278,13 @@ pub(crate) const UNLISTED: [(&str, Field); 1] = [(
     field("completed", Kind::Flag, "The same as action complete"),
 )];
 
+/// Names that callers use for a field, with the tool and the field's own name.
+/// The command line has `--next` for both tools.
+pub(crate) const ALIASES: [(&str, &str, &str); 2] = [
+    ("memory_update_state", "next", "next_action"),
+    ("memory_save_session", "next_action", "next"),
+];
+
 pub(crate) fn find(name: &str) -> Option<&'static Spec> {
     ALL.iter().find(|spec| spec.name == name)
 }

@@ -116,6 +116,48 @@ pub(crate) fn calls_us(text: &str, event: &str) -> bool {
     })
 }
 
+/// What the predecessor's scripts have in a file: the events that run them, and
+/// its server.
+pub(crate) fn predecessors(text: &str) -> Vec<String> {
+    let value = json::read(text).unwrap_or_default();
+    let mut names: Vec<String> = find_predecessors(&value)
+        .into_iter()
+        .filter_map(|found| found.item.name.or(found.item.path.last().cloned()))
+        .collect();
+    names.dedup();
+    names
+}
+
+/// The file without the entries of the predecessor.
+pub(crate) fn without_predecessors(text: &str) -> Result<String, Broken> {
+    let mut left = text.to_owned();
+    // From the last to the first, so that positions stay true.
+    for found in find_predecessors(&json::read(text)?).iter().rev() {
+        left = found.remove(&left)?;
+    }
+    Ok(left)
+}
+
+fn find_predecessors(value: &Value) -> Vec<Found> {
+    let mut found = find_hooks(value, hooks::is_predecessors);
+    let server = value.get(SERVER_KEYS[0]).and_then(|all| all.get("memory"));
+    let words = server.map(server_words).unwrap_or_default().join(" ");
+    let words = words.replace('\\', "/").to_lowercase();
+    // The name is common; the program tells whose it is.
+    if words.contains("memory-mcp/") || words.contains("memoryforge") {
+        found.push(Found {
+            item: Item {
+                path: vec![SERVER_KEYS[0].to_owned()],
+                name: Some("memory".to_owned()),
+                value: server.cloned().unwrap_or_default(),
+            },
+            index: 0,
+            inner: None,
+        });
+    }
+    found
+}
+
 /// The programs that our entries in a file call.
 pub(crate) fn programs(text: &str) -> Vec<String> {
     let Ok(value) = json::read(text) else {
@@ -173,7 +215,10 @@ impl Found {
     }
 }
 
-fn find(value: &Value) -> Vec<Found> {
+/// The hooks whose commands are of a kind. A group that has nothing else is
+/// found as a whole.
+fn find_hooks(value: &Value, is_meant: impl Fn(&str) -> bool) -> Vec<Found> {
+    let is_meant = |handler: &Value| command_of(handler).is_some_and(&is_meant);
     let mut found = Vec::new();
     let events = value.get("hooks").and_then(Value::as_object);
     for (event, groups) in events.into_iter().flatten() {
@@ -184,14 +229,14 @@ fn find(value: &Value) -> Vec<Found> {
                 value: group.clone(),
             };
             let handlers = group.get("hooks").and_then(Value::as_array);
-            let ours = |list: &[Value]| list.iter().all(is_our_handler) && !list.is_empty();
-            if is_our_handler(group) || handlers.is_some_and(|list| ours(list)) {
+            let all = |list: &[Value]| list.iter().all(is_meant) && !list.is_empty();
+            if is_meant(group) || handlers.is_some_and(|list| all(list)) {
                 let inner = None;
                 found.push(Found { item, index, inner });
                 continue;
             }
             for (inner, handler) in handlers.into_iter().flatten().enumerate() {
-                if is_our_handler(handler) {
+                if is_meant(handler) {
                     found.push(Found {
                         item: item.clone(),
                         index,
@@ -201,6 +246,12 @@ fn find(value: &Value) -> Vec<Found> {
             }
         }
     }
+    found
+}
+
+/// Everything of ours.
+fn find(value: &Value) -> Vec<Found> {
+    let mut found = find_hooks(value, hooks::is_ours);
     for key in SERVER_KEYS {
         let server = value.get(key).and_then(|servers| servers.get(SERVER));
         if let Some(server) = server.filter(|server| is_our_server(server)) {
@@ -216,10 +267,6 @@ fn find(value: &Value) -> Vec<Found> {
         }
     }
     found
-}
-
-fn is_our_handler(handler: &Value) -> bool {
-    command_of(handler).is_some_and(hooks::is_ours)
 }
 
 fn command_of(handler: &Value) -> Option<&str> {

@@ -2,9 +2,10 @@
 //! tools that remember. It only looks, and what it cannot read it takes as not
 //! there.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
+use forge::workspace::regular::{self, Links};
+use forge::workspace::{MAX_OUTSIDE_BYTES, RelPath};
 use serde_json::Value;
 
 use super::hooks::{EVENTS, name_in};
@@ -222,6 +223,8 @@ pub(crate) fn others(around: &Surroundings<'_>) -> Vec<Other> {
     };
     const BESIDE: &str = "works beside us; both brief the model at the start, so you pay twice";
     const FILES: &str = "only files; they stay as they are";
+    const PREDECESSOR: &str = "its hooks and ours would both brief; `memory-forge setup --migrate` \
+                               replaces its entries and keeps `.mind/`";
     let marks: [(&str, &str, &str); 9] = [
         (".claude-mem", "claude-mem", BESIDE),
         (".claude-memory", "claude-mem", BESIDE),
@@ -231,11 +234,7 @@ pub(crate) fn others(around: &Surroundings<'_>) -> Vec<Other> {
         ("TOON.md", "super-claude-kit", BESIDE),
         (".claude/cognitive", "claude-cognitive", BESIDE),
         ("memory-bank", "memory-bank", FILES),
-        (
-            ".memoryforge-version",
-            "MemoryForge scripts",
-            "its hooks and ours would both brief; remove its entries first",
-        ),
+        (".memoryforge-version", "MemoryForge scripts", PREDECESSOR),
     ];
     for (path, system, text) in marks {
         if root.join(path).exists() {
@@ -243,7 +242,10 @@ pub(crate) fn others(around: &Surroundings<'_>) -> Vec<Other> {
         }
     }
     for name in ["CLAUDE.md", "AGENTS.md"] {
-        let text = fs::read_to_string(root.join(name)).unwrap_or_default();
+        let text = RelPath::new(name).ok().map(Place::Project);
+        let text = text
+            .and_then(|place| peek(around, &place))
+            .unwrap_or_default();
         if text.contains("# The Mind Protocol") {
             let evidence = format!("{name}: The Mind Protocol");
             note(
@@ -266,9 +268,7 @@ pub(crate) fn others(around: &Surroundings<'_>) -> Vec<Other> {
                 for (system, word) in mentions(&text) {
                     let evidence = format!("{}: {word}", around.shown(&place));
                     let text = match system {
-                        "MemoryForge scripts" => {
-                            "its hooks and ours would both brief; remove its entries first"
-                        }
+                        "MemoryForge scripts" => PREDECESSOR,
                         _ => BESIDE,
                     };
                     note(system, evidence, text);
@@ -337,15 +337,25 @@ fn strings(value: &Value, words: &mut Vec<String>) {
 /// Whether a file speaks of us at all. One that does not is none of our
 /// business, be it broken or behind a link.
 pub(super) fn names_us(around: &Surroundings<'_>, place: &Place) -> bool {
-    let bytes = fs::read(around.absolute(place)).unwrap_or_default();
+    let bytes = look(around, place).unwrap_or_default();
     bytes.windows(NAME.len()).any(|part| part == NAME)
 }
 
 const NAME: &[u8] = b"memory-forge";
 
-/// A file's text for looking at only: links are followed, and what cannot be
-/// read is not there.
-fn peek(around: &Surroundings<'_>, place: &Place) -> Option<String> {
-    let path: &Path = &around.absolute(place);
-    fs::read_to_string(path).ok()
+/// A file's text for looking at only: what cannot be read is not there.
+pub(super) fn peek(around: &Surroundings<'_>, place: &Place) -> Option<String> {
+    String::from_utf8(look(around, place)?).ok()
 }
+
+/// The bytes of a file for looking at only. Links in the home are a person's
+/// own arrangement and are followed; those of a project stay inside it.
+fn look(around: &Surroundings<'_>, place: &Place) -> Option<Vec<u8>> {
+    match place {
+        Place::Project(path) => around.workspace.read_at_most(path, MAX_PROJECT_BYTES).ok(),
+        Place::User(file) => regular::read(&file.path, Links::Follow, MAX_OUTSIDE_BYTES).ok(),
+    }
+}
+
+/// A project's settings and instructions are shorter.
+const MAX_PROJECT_BYTES: u64 = 1 << 20;

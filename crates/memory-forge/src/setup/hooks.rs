@@ -177,6 +177,26 @@ pub(crate) fn command(client: Client, program: &Program) -> String {
     }
 }
 
+/// The hook scripts of MemoryForge, the predecessor of this program.
+const SCRIPTS: [&str; 8] = [
+    "session-start",
+    "user-prompt-context",
+    "stop-checkpoint",
+    "pre-compact",
+    "session-end",
+    "subagent-start",
+    "subagent-stop",
+    "task-completed",
+];
+
+/// Whether a command runs one of those scripts, by a relative path or, where
+/// they were installed for all projects, by an absolute one.
+pub(crate) fn is_predecessors(command: &str) -> bool {
+    let command = command.replace('\\', "/");
+    let runs = |name: &str, end: &str| command.contains(&format!("scripts/hooks/{name}.{end}"));
+    (SCRIPTS.iter()).any(|name| runs(name, "js") || runs(name, "sh"))
+}
+
 /// Whether a command is one that `setup` writes, in any of its forms. One
 /// that does more than that is somebody's own.
 pub(crate) fn is_ours(command: &str) -> bool {

@@ -29,8 +29,10 @@ pub(crate) struct Ask {
     pub(crate) stub: bool,
     /// The skills and agents of the plugin, for those who do without it.
     pub(crate) skills: bool,
-    /// Install although the other scope has it.
+    /// Install although the other scope, or the predecessor, has it.
     pub(crate) force: bool,
+    /// Take the predecessor's entries out first.
+    pub(crate) migrate: bool,
     /// Name the running program by its path.
     pub(crate) absolute: bool,
     /// Have git merge memory files entry by entry.
@@ -77,6 +79,9 @@ pub(crate) fn install(around: &Surroundings<'_>, ask: &Ask) -> Result<Plan, Comm
     clients.dedup();
     for &client in &clients {
         let elsewhere = found::presence(around, client, ask.scope.other());
+        if ask.migrate {
+            remove_predecessors(&mut draft, client)?;
+        }
         install_hooks(&mut draft, &mut plan, ask, client, &program, &elsewhere)?;
         if ask.mcp {
             install_server(&mut draft, &mut plan, ask.scope, client, &program)?;
@@ -221,6 +226,35 @@ fn program(around: &Surroundings<'_>, ask: &Ask, plan: &mut Plan) -> Result<Prog
         })
 }
 
+/// The files of a client in both scopes that the predecessor has entries in,
+/// with what they are. Its hooks fire from either.
+fn predecessors(around: &Surroundings<'_>, client: Client) -> Vec<(Place, Vec<String>)> {
+    let mut all: Vec<(Place, Vec<String>)> = Vec::new();
+    for scope in Scope::ALL {
+        let files = [
+            around.hooks_file(client, scope),
+            around.server_file(client, scope),
+        ];
+        for place in files.into_iter().flatten() {
+            let text = found::peek(around, &place).unwrap_or_default();
+            let entries = entries::predecessors(&text);
+            if !entries.is_empty() && all.iter().all(|(known, _)| *known != place) {
+                all.push((place, entries));
+            }
+        }
+    }
+    all
+}
+
+fn remove_predecessors(draft: &mut Draft<'_>, client: Client) -> Result<(), CommandError> {
+    for (place, _) in predecessors(draft.around, client) {
+        draft.edit(&place, |file| {
+            file.now.map(entries::without_predecessors).transpose()
+        })?;
+    }
+    Ok(())
+}
+
 fn install_hooks(
     draft: &mut Draft<'_>,
     plan: &mut Plan,
@@ -239,6 +273,20 @@ fn install_hooks(
             client.title(),
             ask.scope.other().name(),
             elsewhere.hooks_file,
+        ));
+        return Ok(());
+    }
+    let theirs = match ask.migrate || ask.force {
+        true => Vec::new(),
+        false => predecessors(draft.around, client),
+    };
+    if let [(place, events), ..] = &theirs[..] {
+        plan.warnings.push(format!(
+            "MemoryForge's scripts run in {} (`{}`: {}); a second set of hooks would brief twice \
+             and was left out. `--migrate` replaces theirs, `--force` installs beside them",
+            client.title(),
+            draft.around.shown(place),
+            events.join(", "),
         ));
         return Ok(());
     }
@@ -421,13 +469,21 @@ fn install_stub(
         ));
         return Ok(());
     };
+    if is_in_claudes_folder(&place) {
+        plan.notes.push(format!(
+            "{} finds the lines about memory in `{IN_CLAUDES_FOLDER}` already",
+            client.title()
+        ));
+        return Ok(());
+    }
     let creates_agents = draft.text(&place)?.is_none()
         && matches!(&place, Place::Project(path) if path.as_str() == "AGENTS.md");
     if creates_agents && client != Client::Claude && draft.has("CLAUDE.md")? {
         plan.notes
             .push("OpenCode reads `AGENTS.md` instead of `CLAUDE.md` once there is one".to_owned());
     }
-    draft.edit(&place, |file| stub::with(file.now).map(Some))
+    let lines = super::lines_of(draft.around.workspace, ask.scope);
+    draft.edit(&place, |file| stub::with(file.now, lines).map(Some))
 }
 
 /// The one file that gets the lines for a client, so that clients which read
@@ -455,14 +511,15 @@ fn stub_place(
             return Ok(Some(place.clone()));
         }
     }
-    if let Some(first) = read.into_iter().next() {
+    if let Some(first) = read.into_iter().find(|place| !is_in_claudes_folder(place)) {
         return Ok(Some(first));
     }
     if scope == Scope::User {
         return Ok(stub_files(around, client, scope)?.into_iter().next());
     }
+    let own = draft.has("CLAUDE.local.md")? || draft.has(IN_CLAUDES_FOLDER)?;
     let name = match client {
-        Client::Claude if draft.has("CLAUDE.local.md")? => "CLAUDE.md",
+        Client::Claude if own || is_below_claudes_own(around) => "CLAUDE.md",
         Client::Gemini => "GEMINI.md",
         _ => "AGENTS.md",
     };
@@ -527,13 +584,13 @@ pub(super) fn stub_files_read(
         // import it.
         (Client::Claude, Scope::Project) => {
             let mut own = Vec::new();
-            for name in ["CLAUDE.md", ".claude/CLAUDE.md", "CLAUDE.local.md"] {
+            for name in CLAUDES_OWN {
                 own.extend(project(name)?);
             }
             if own.iter().any(|text| imports_agents(text)) {
                 // Others read that one too, so it comes first.
                 there.sort_by_key(|place| !is_agents(place));
-            } else if !own.is_empty() {
+            } else if !own.is_empty() || is_below_claudes_own(around) {
                 there.retain(|place| !is_agents(place));
             }
         }
@@ -553,6 +610,33 @@ pub(super) fn stub_files_read(
 fn is_agents(place: &Place) -> bool {
     matches!(place, Place::Project(path) if path.as_str() == "AGENTS.md")
 }
+
+/// Files of Claude Code's own. One of them in the project, or in a folder above
+/// it, and it reads no `AGENTS.md`.
+const CLAUDES_OWN: [&str; 3] = ["CLAUDE.md", IN_CLAUDES_FOLDER, "CLAUDE.local.md"];
+
+/// Read by Claude Code, and kept by people or other tools: no lines are put
+/// into it.
+const IN_CLAUDES_FOLDER: &str = ".claude/CLAUDE.md";
+
+fn is_in_claudes_folder(place: &Place) -> bool {
+    matches!(place, Place::Project(path) if path.as_str() == IN_CLAUDES_FOLDER)
+}
+
+/// Whether a folder above the project has such a file. What a person has in
+/// `~/.claude` does not count, for Claude Code either.
+fn is_below_claudes_own(around: &Surroundings<'_>) -> bool {
+    let home = around.settings.home.as_deref();
+    let above = around.workspace.root().ancestors().skip(1);
+    above.take(MAX_FOLDERS_ABOVE).any(|folder| {
+        CLAUDES_OWN.iter().any(|name| {
+            let is_a_persons = *name == IN_CLAUDES_FOLDER && Some(folder) == home;
+            !is_a_persons && folder.join(name).is_file()
+        })
+    })
+}
+
+const MAX_FOLDERS_ABOVE: usize = 64;
 
 fn imports_agents(text: &str) -> bool {
     document::parse(text).links.iter().any(|link| {
@@ -779,13 +863,9 @@ fn record(
                 .map(Some))
         }
         Place::Project(path) => {
-            let file = OutsideFile {
-                base: around.workspace.root().to_owned(),
-                path: around.workspace.derived().join(record_name(path)),
-            };
-            // Derived files may be gone or damaged; we then know nothing.
-            let text = file.read_text().ok().flatten();
-            let value: Option<Value> = text.and_then(|text| serde_json::from_str(&text).ok());
+            // Derived files may be gone, damaged or foreign; we then know nothing.
+            let bytes = around.workspace.read_marked(&record_name(path));
+            let value: Option<Value> = bytes.and_then(|it| serde_json::from_slice(&it).ok());
             Ok(value.and_then(|value| match &value["before"] {
                 Value::Null => Some(None),
                 Value::String(text) => Some(Some(text.clone())),
@@ -839,7 +919,7 @@ impl Plan {
             let is_json = path.as_str().ends_with(".json") || path.as_str().ends_with(".jsonc");
             if file.first && !self.removes && is_json {
                 let record = json!({"path": path.as_str(), "before": file.before}).to_string();
-                workspace.write_derived(&record_name(path), record.as_bytes())?;
+                workspace.write_marked(&record_name(path), record.as_bytes())?;
             }
         }
         let receipt = workspace.change(&self.what, now, |change| {

@@ -69,20 +69,31 @@ pub(crate) const SKILLS: [Source; 18] = [
 
 pub(crate) const AGENTS: [Source; 3] = [agent!("mind"), agent!("orchestrator"), agent!("builder")];
 
-/// What the skill `memory-forge` points to.
-pub(crate) const REFERENCES: [(&str, &str); 3] = [
-    (
-        "agents.md",
-        plugin!("skills/memory-forge/references/agents.md"),
-    ),
-    (
-        "monorepo.md",
-        plugin!("skills/memory-forge/references/monorepo.md"),
-    ),
-    (
-        "workspace.md",
-        plugin!("skills/memory-forge/references/workspace.md"),
-    ),
+/// A file that a skill points to.
+pub(crate) struct Reference {
+    pub(crate) skill: &'static str,
+    pub(crate) name: &'static str,
+    pub(crate) text: &'static str,
+}
+
+macro_rules! reference {
+    ($skill:literal, $name:literal) => {
+        Reference {
+            skill: $skill,
+            name: $name,
+            text: plugin!(concat!("skills/", $skill, "/references/", $name)),
+        }
+    };
+}
+
+/// What is too long for the core of a skill.
+pub(crate) const REFERENCES: [Reference; 6] = [
+    reference!("memory-forge", "agents.md"),
+    reference!("memory-forge", "monorepo.md"),
+    reference!("memory-forge", "workspace.md"),
+    reference!("session-end", "closets-format.md"),
+    reference!("session-end", "gotchas.md"),
+    reference!("session-end", "summary-rules.md"),
 ];
 
 /// How Codex is told that people alone start a skill.
@@ -132,9 +143,9 @@ pub(crate) fn files(client: Client, scope: Scope) -> Vec<SkillFile> {
             }
         }
     }
-    for (name, text) in REFERENCES {
-        let name = format!("skills/memory-forge/references/{name}");
-        add(name, marked(text, Comment::Html));
+    for it in &REFERENCES {
+        let name = format!("skills/{}/references/{}", own_name(it.skill), it.name);
+        add(name, marked(it.text, Comment::Html));
     }
     // Others have agents too, and other words for tools.
     if matches!(client, Client::Claude | Client::Copilot) {

@@ -12,16 +12,42 @@ const BEGIN: &str = "<!-- memory-forge:begin -->";
 const END: &str = "<!-- memory-forge:end -->";
 
 /// At most six lines, because every session of every client pays for them.
-pub(crate) const TEXT: &str = "\
+const TEXT: &str = "\
 ## Memory
 - Where the work stands: `memory-forge mind show`. Read it before you plan.
 - Before you ask or assume: `memory-forge search \"<question>\"`; what is known lies in `knowledge/`.
 - When it happens, note it: `memory-forge mind set`, `mind decide`, `mind task`.
 - Lasting facts go to `knowledge/<topic>.md` with `memory-forge save`, not into this file.";
 
-/// What the lines cost in each session, by estimate.
-pub(crate) fn tokens() -> usize {
-    tokens::estimate(TEXT)
+/// The lines for a workspace with a manifest, whose sessions have a start and
+/// an end, and whose notes link to one another.
+const WORKSPACE_TEXT: &str = "\
+## Memory
+- First action of every session: `memory-forge session start`. `_MANIFEST.md` lists what to read when.
+- Before you ask or assume: `memory-forge search \"<question>\"`.
+- When it happens, note it: `memory-forge session update`. Lasting facts: `memory-forge save`.
+- Last action of every session: `memory-forge session end --title \"<about>\" --did \"<sentence>\"`.
+- Write every reference to a file as a wikilink: `[[filename]]`.";
+
+/// Which lines a file gets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Lines {
+    Usual,
+    Workspace,
+}
+
+impl Lines {
+    fn text(self) -> &'static str {
+        match self {
+            Lines::Usual => TEXT,
+            Lines::Workspace => WORKSPACE_TEXT,
+        }
+    }
+
+    /// What the lines cost in each session, by estimate.
+    pub(crate) fn tokens(self) -> usize {
+        tokens::estimate(self.text())
+    }
 }
 
 pub(crate) fn is_in(text: &str) -> bool {
@@ -29,18 +55,18 @@ pub(crate) fn is_in(text: &str) -> bool {
 }
 
 /// The text with our lines in it, at the end unless they are there already.
-pub(crate) fn with(current: Option<&str>) -> Result<String, Broken> {
+pub(crate) fn with(current: Option<&str>, which: Lines) -> Result<String, Broken> {
     let Some(text) = current else {
-        return Ok(format!("{}\n", lines("\n")));
+        return Ok(format!("{}\n", lines(which, "\n")));
     };
     if let Some(span) = block(text)? {
-        let ours = lines(newline_of(&text[span.clone()]));
+        let ours = lines(which, newline_of(&text[span.clone()]));
         let mut text = text.to_owned();
         text.replace_range(span, &ours);
         return Ok(text);
     }
     let newline = newline_of(text);
-    let ours = lines(newline);
+    let ours = lines(which, newline);
     let with = appended(text, &ours, newline);
     if block(&with)?.is_none() {
         // Shown, not meant: the next run would not find them and add them again.
@@ -62,8 +88,8 @@ pub(crate) fn without(text: &str) -> Result<Option<String>, Broken> {
     Ok(cut_out(text, span))
 }
 
-fn lines(newline: &str) -> String {
-    let all = format!("{BEGIN}\n{TEXT}\n{END}");
+fn lines(which: Lines, newline: &str) -> String {
+    let all = format!("{BEGIN}\n{}\n{END}", which.text());
     all.replace('\n', newline)
 }
 
@@ -97,15 +123,17 @@ mod tests {
     #[test]
     fn an_open_code_block_does_not_swallow_them() {
         let text = "# A\n\n```\nlet x = 1;\n";
-        let broken = with(Some(text)).expect_err("they would be code");
+        let broken = with(Some(text), Lines::Usual).expect_err("they would be code");
         assert_eq!(broken.line, 3);
-        assert!(with(Some(&format!("{text}```\n"))).is_ok());
+        assert!(with(Some(&format!("{text}```\n")), Lines::Usual).is_ok());
     }
 
     #[test]
     fn the_lines_are_few_and_cheap() {
-        assert!(TEXT.lines().count() <= 6);
-        assert!(tokens() <= 150, "{}", tokens());
+        for which in [Lines::Usual, Lines::Workspace] {
+            assert!(which.text().lines().count() <= 6);
+            assert!(which.tokens() <= 150, "{}", which.tokens());
+        }
     }
 
     #[test]
@@ -122,33 +150,38 @@ mod tests {
             "\u{feff}# A\n",
             "```\n<!-- memory-forge:begin -->\n```\n",
         ] {
-            let with_it = with(Some(text)).expect("nothing is broken");
+            let with_it = with(Some(text), Lines::Usual).expect("nothing is broken");
             assert!(is_in(&with_it), "{with_it:?}");
-            assert_eq!(with(Some(&with_it)), Ok(with_it.clone()), "twice is once");
+            assert_eq!(
+                with(Some(&with_it), Lines::Usual),
+                Ok(with_it.clone()),
+                "twice is once"
+            );
             assert_eq!(without(&with_it), Ok(Some(text.to_owned())));
         }
-        assert_eq!(without(&with(None).expect("new")), Ok(None));
+        assert_eq!(without(&with(None, Lines::Usual).expect("new")), Ok(None));
     }
 
     #[test]
     fn text_that_was_written_around_it_stays() {
-        let text = with(Some("# A\n")).expect("nothing is broken");
+        let text = with(Some("# A\n"), Lines::Usual).expect("nothing is broken");
         let edited = format!("{text}\nMore.\n");
         assert_eq!(without(&edited), Ok(Some("# A\n\nMore.\n".to_owned())));
-        let fresh = format!("Above.\n{}", with(None).expect("new"));
+        let fresh = format!("Above.\n{}", with(None, Lines::Usual).expect("new"));
         assert_eq!(without(&fresh), Ok(Some("Above.\n".to_owned())));
     }
 
     #[test]
     fn older_lines_are_replaced_where_they_are() {
         let text = format!("a\n\n{BEGIN}\nold\n{END}\n\nb\n");
-        let new = with(Some(&text)).expect("nothing is broken");
-        assert_eq!(new, format!("a\n\n{}\n\nb\n", lines("\n")));
+        let new = with(Some(&text), Lines::Usual).expect("nothing is broken");
+        assert_eq!(new, format!("a\n\n{}\n\nb\n", lines(Lines::Usual, "\n")));
     }
 
     #[test]
     fn a_block_that_is_not_closed_is_refused() {
-        let broken = with(Some("a\n<!-- memory-forge:begin -->\nb\n")).expect_err("refused");
+        let broken =
+            with(Some("a\n<!-- memory-forge:begin -->\nb\n"), Lines::Usual).expect_err("refused");
         assert_eq!(broken.line, 2);
     }
 }

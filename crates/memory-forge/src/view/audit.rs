@@ -24,7 +24,7 @@ pub(super) fn audit(visit: &Visit, _: &Given) -> Result<Told, Refused> {
             findings.truncate(MOST);
         }
     }
-    let repaired = doctor::plan(&visit.workspace, visit.now);
+    let repaired = doctor::plan(&visit.workspace, &[], visit.now);
     let files = repaired.proposal.files.iter();
     value["repairable"] = files.map(|file| file.path.as_str()).collect();
     value["leftOut"] = left_out.into();
@@ -34,7 +34,7 @@ pub(super) fn audit(visit: &Visit, _: &Given) -> Result<Told, Refused> {
 }
 
 pub(super) fn plan(visit: &Visit, _: &Given) -> Result<Told, Refused> {
-    let repair = doctor::plan(&visit.workspace, visit.now);
+    let repair = doctor::plan(&visit.workspace, &[], visit.now);
     let files: Vec<Value> = repair
         .proposal
         .files
@@ -60,7 +60,7 @@ pub(super) fn plan(visit: &Visit, _: &Given) -> Result<Told, Refused> {
 }
 
 pub(super) fn repair(visit: &Visit, given: &Given) -> Result<Told, Refused> {
-    let repair = doctor::plan(&visit.workspace, visit.now);
+    let repair = doctor::plan(&visit.workspace, &[], visit.now);
     if repair.proposal.is_empty() {
         return Err(Refused::new(404, "There is nothing to repair"));
     }

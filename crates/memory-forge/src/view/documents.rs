@@ -4,6 +4,7 @@
 
 use std::sync::Arc;
 
+use forge::corrections;
 use forge::document::{self, Document, html};
 use forge::quote;
 use forge::secrets;
@@ -168,11 +169,8 @@ pub(super) fn save(visit: &Visit, given: &Given) -> Result<Told, Refused> {
     let path = given.path()?;
     let (base, typed) = (given.text("base")?, given.text("source")?);
     read(visit, &path)?;
-    let rules: Vec<&str> = secrets::find(typed).iter().map(|it| it.rule).collect();
-    if let Some(rule) = rules.first() {
-        let why = format!(
-            "The text looks as if it held a secret ({rule}); nothing was written. Name the place where it is kept instead"
-        );
+    if let Err(refused) = corrections::refuse_secrets(&[typed]) {
+        let why = format!("{refused}. Name the place where it is kept instead");
         return Err(Refused::new(422, why));
     }
     let what = format!("Edit `{path}` in the browser");

@@ -239,6 +239,112 @@ fn no_door_lets_a_secret_into_a_file() {
     }
 }
 
+/// "Nothing writes around the check": reasons, names and texts of every command
+/// that writes, and a secret with a character in it that nobody sees.
+#[test]
+fn no_reason_name_or_disguise_gets_around_the_check() {
+    let token = format!("{}{CORE}abcd", concat!("gh", "p_"));
+    let masked = format!("{}\u{200b}{}", &token[..9], &token[9..]);
+    for secret in [&token, &masked] {
+        let ws = ws(STATE);
+        ws.write("ops/_index.md", "# Ops\n");
+        ws.write("ops/host.md", "# Host\n\nMoved.\n");
+        ws.write(
+            "_MANIFEST.md",
+            "# Manifest\n\n## Hub Map\n\n| Domain | Hub | Summary |\n|---|---|---|\n| Ops | [[ops/_CLOSETS]] | x |\n",
+        );
+        ws.run(&["index"]).ok();
+        let said = format!("because of {secret} it is");
+        let doors: Vec<Vec<&str>> = vec![
+            vec!["forget", "knowledge/a.md", "--reason", &said, "--yes"],
+            vec!["archive", "ops/host.md", "--reason", &said],
+            vec!["domain", "add", secret, "--yes"],
+            vec!["save", "context", "notes", "--content", &said],
+            vec!["idea", &said],
+            vec!["mind", "set", "--next", &said],
+            vec!["mind", "decide", "Keys", "--decision", &said],
+            vec!["mind", "task", "add", &said],
+            vec!["mind", "log", &said],
+            vec!["session", "end", "--title", "T", "--did", &said],
+            vec!["agent", "remember", "deploy", "--content", &said],
+            vec!["agent", "learn", &said, "--squad", "eng"],
+            vec!["forget", "--fact", &said, "--instead", "something else"],
+        ];
+        for door in doors {
+            let output = ws.run(&door);
+            assert_ne!(
+                output.status,
+                Some(0),
+                "`{}`: {output}",
+                door[..2].join(" ")
+            );
+            assert_clean(&ws, &door[..2].join(" "), &[]);
+        }
+        let fresh = crate::harness::ws("//- notes.md\n# Notes\n");
+        let output = fresh.run(&["init", "--workspace", &said, "--yes"]);
+        assert_ne!(output.status, Some(0), "init --workspace: {output}");
+        assert_clean(&fresh, "init --workspace", &[]);
+        let answers = mcp(
+            &ws,
+            &[
+                call(
+                    "save_knowledge",
+                    json!({ "type": "context", "name": "n", "content": said }),
+                ),
+                call("memory_update_state", json!({ "next_action": said })),
+                call(
+                    "memory_save_decision",
+                    json!({ "title": "t", "decision": said }),
+                ),
+                call("memory_save_progress", json!({ "task": said })),
+                call("correct_knowledge", json!({ "fact": said, "reason": said })),
+                call("memory_save_session", json!({ "summary": said })),
+            ],
+        );
+        let refused = answers.matches("looks as if it held a secret").count();
+        assert_eq!(refused, 6, "{answers}");
+        assert_clean(&ws, "mcp", &[]);
+    }
+}
+
+/// "A secret longer than a passage is redacted whole": it is looked for in the
+/// document, not in the passage.
+#[test]
+fn a_secret_longer_than_a_passage_is_told_nowhere() {
+    let ws = ws("//- CLAUDE.md\n# Rules\n");
+    let long = CORE.repeat(200);
+    let lines: String = (0..400).map(|_| format!("{}\n", &long[..64])).collect();
+    ws.write(
+        "knowledge/zephyr.md",
+        format!(
+            "# Zephyr host\n\nzephyr token: {long}\n\nclient-key-{}: {long}\n\n```\n-----BEGIN RSA {k}-----\n{lines}-----END RSA {k}-----\n```\n\nzephyr end.\n",
+            "data",
+            k = "PRIVATE KEY"
+        ),
+    );
+    for arguments in [
+        &["search", "zephyr", "--json", "-n", "50"][..],
+        &["search", "zephyr", "--context", "-n", "50"],
+        &["search", CORE, "--context", "-n", "50"],
+    ] {
+        let output = ws.run(arguments);
+        let told = output.stdout.replace(CORE, "asked");
+        let told = if arguments[1] == CORE {
+            told
+        } else {
+            output.stdout.clone()
+        };
+        assert_silent(&arguments.join(" "), &told);
+    }
+    let lines = ws.run(&["search", "zephyr end", "--json"]).stdout;
+    let answer: Value = serde_json::from_str(&lines).expect("JSON");
+    let last = &answer["results"][0]["lines"][1];
+    assert!(
+        last.as_u64() >= Some(400),
+        "places stay what they are: {answer:#}"
+    );
+}
+
 #[test]
 fn hooks_keep_no_secret_and_no_payload() {
     let ws = ws(STATE);
@@ -509,4 +615,45 @@ fn ordinary_documentation_is_not_taken_for_a_leak() {
             .collect();
         assert!(found.len() <= most, "{archive}: {found:#?}");
     }
+}
+
+/// "Nothing writes around the check": names become folders, files and links,
+/// and are shown wherever those are.
+#[test]
+fn names_with_a_secret_are_refused() {
+    let token = format!("{}{CORE}abcd", concat!("gh", "p_"));
+    let ws = ws("//- knowledge/a.md\n# A\n\nSee [[b]].\n//- knowledge/b.md\n# B\n");
+    ws.write(".agents/memory/eng/lead/state.md", "# State\n");
+    let squad = format!("eng/{token}");
+    let before = ws.tree_of_sources();
+    let attempts: [&[&str]; 6] = [
+        &["links", "rename", "knowledge/b.md", &token, "--yes"],
+        &[
+            "links",
+            "rename",
+            "knowledge/b.md",
+            &format!("{token}/"),
+            "--yes",
+        ],
+        &[
+            "agent",
+            "remember",
+            "T",
+            "--agent",
+            &squad,
+            "--content",
+            "Text",
+        ],
+        &["agent", "learn", "Text", "--tags", &token],
+        &["sources", "add", &token, "."],
+        &["domain", "add", &token],
+    ];
+    for attempt in attempts {
+        let output = ws.run(attempt);
+        assert!(output.status != Some(0), "{attempt:?} is taken: {output}");
+        assert!(output.stderr.contains("secret"), "{attempt:?}: {output}");
+        assert_silent(&attempt.join(" ").replace(CORE, "…"), &output.stderr);
+        assert_clean(&ws, attempt[0], &[]);
+    }
+    assert_eq!(ws.tree_of_sources(), before);
 }

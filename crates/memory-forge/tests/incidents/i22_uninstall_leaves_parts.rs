@@ -206,6 +206,7 @@ fn installs_on_top_of_installs_leave_as_one() {
             command
                 .env_clear()
                 .env("HOME", ws.home())
+                .env("XDG_STATE_HOME", ws.state_home())
                 .env("PATH", "/usr/bin:/bin");
             command.current_dir(ws.root()).args(&line);
             quiet(&mut command, "setup").ok();
@@ -269,6 +270,7 @@ fn what_is_uninstalled_runs_no_more() {
         .current_dir(ws.root())
         .env("PATH", "/usr/bin:/bin")
         .env("HOME", ws.home())
+        .env("XDG_STATE_HOME", ws.state_home())
         .output()
         .expect("git runs");
     let told = String::from_utf8_lossy(&merge.stderr).into_owned();

@@ -67,7 +67,7 @@ fn a_memory_is_saved_pointed_to_found_and_recalled() {
     let text = recalled.ok();
     assert!(
         text.contains(
-            "### API migration\n_Source: .agents/memory/eng/builder/api-migration.md_\n<data "
+            ">\n### API migration\n_Source: .agents/memory/eng/builder/api-migration.md_\n"
         ),
         "{text}"
     );

@@ -296,14 +296,19 @@ fn a_file_that_vanishes_or_turns_into_a_folder_while_it_is_read() {
         let ws = ws("//- knowledge/a.md\n# A\n//- knowledge/b.md\n# B\n//- knowledge/c.md\n# C\n");
         let workspace = Workspace::open(ws.root()).expect("it is there");
         let mut index = Index::in_memory().expect("memory");
-        let report = refresh::build(&workspace, &workspace.scan(), &mut index, &mut |done, _| {
-            if done == 1 {
-                ws.remove("knowledge/b.md");
-                if folder {
-                    std::fs::create_dir(ws.path("knowledge/b.md")).expect("ours");
+        let report = refresh::build(
+            &workspace,
+            &forge::routing::scan(&workspace),
+            &mut index,
+            &mut |done, _| {
+                if done == 1 {
+                    ws.remove("knowledge/b.md");
+                    if folder {
+                        std::fs::create_dir(ws.path("knowledge/b.md")).expect("ours");
+                    }
                 }
-            }
-        });
+            },
+        );
         let report = report.expect("the others are fine");
         let of = |path: &str| {
             report
@@ -461,6 +466,9 @@ fn as_nobody(ws: &TestWorkspace, arguments: &[&str]) -> Option<Output> {
     let above = ws.root().parent().expect("it is below the temporary one");
     let open = std::fs::Permissions::from_mode(0o755);
     std::fs::set_permissions(above, open).expect("ours");
+    // And the user has a place for the key of marks.
+    let shared = std::fs::Permissions::from_mode(0o777);
+    std::fs::set_permissions(ws.state_home(), shared).expect("ours");
     let output = match command.output() {
         Ok(output) => output,
         Err(error) => {
@@ -795,15 +803,16 @@ fn a_file_where_the_derived_folder_should_be() {
 fn a_folder_where_the_index_should_be() {
     let ws = good();
     ws.write(".memory-forge/index.db/mine", "mine\n");
-    for _ in 0..2 {
-        answered_from_memory(&ws.run(&["search", "quokka"]));
-        let output = ws.run(&["index"]);
-        not_kept(&output);
-        assert!(output.stderr.contains(".memory-forge/index.db"), "{output}");
-    }
-    let output = ws.run(&["stats"]);
-    assert!(output.fails(1).contains("index.db"), "{output}");
-    assert_eq!(ws.read(".memory-forge/index.db/mine"), "mine\n");
+    let output = ws.run(&["search", "quokka"]);
+    assert!(output.ok().contains("knowledge/good.md:1"), "{output}");
+    assert!(output.stderr.contains("moved aside"), "{output}");
+    the_rest_works(&ws);
+    let tree = ws.tree();
+    let kept = tree.lines().find(|line| line.contains("/mine"));
+    assert!(
+        kept.is_some_and(|line| line.contains("/foreign-")),
+        "{tree}"
+    );
 }
 
 #[test]

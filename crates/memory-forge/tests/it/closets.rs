@@ -2,7 +2,8 @@
 
 use testkit::TestWorkspace;
 
-use crate::harness::{json, ws};
+use crate::harness::{answer, found, json, paths, ws};
+use crate::mcp_client::Client;
 
 const MANIFEST: &str = "//- _MANIFEST.md
 # Context Routing
@@ -143,4 +144,135 @@ fn a_dry_run_shows_the_change_and_makes_none() {
     assert!(!ws.exists("legal/_CLOSETS.md") && !ws.exists("memory/.reindex-runs.log"));
     let said = ws.run(&["closets", "build", "--hub", "nope"]);
     assert!(said.fails(2).contains("There is no hub `nope`"), "{said}");
+}
+
+/// Forty notes, of which ten go to the archive of the closets.
+fn forty() -> TestWorkspace {
+    let ws = ws("
+        //- knowledge/coffee.md
+        ---
+        date: 2026-01-05
+        ---
+        # Breakfast
+
+        I am allergic to coffee. I cannot drink it.
+    ");
+    for at in 0..39 {
+        ws.write(
+            &format!("knowledge/n{at:02}.md"),
+            format!("# Cup {at}\n\nI bought cup number {at} for the office kitchen.\n"),
+        );
+    }
+    ws.run(&["closets", "build"]).ok();
+    ws
+}
+
+/// The files that `closets show` names, best first.
+fn shown(ws: &TestWorkspace, question: &str, n: &str) -> Vec<String> {
+    let answer = json(&ws.run(&["closets", "show", question, "-n", n, "--json"]));
+    paths(&answer)
+}
+
+/// "One ranking for both, archived entries included where they are better."
+#[test]
+fn show_search_and_the_tool_rank_alike_and_archived_entries_too() {
+    let ws = forty();
+    let archive = ws.read("knowledge/_CLOSETS-archive.md");
+    let archived: Vec<usize> = (0..39)
+        .filter(|at| archive.contains(&format!("## [[n{at:02}]]")))
+        .collect();
+    assert!(archived.len() >= 9, "{archive}");
+    let question = format!("where is cup number {}?", archived[0]);
+    let by_show = shown(&ws, &question, "5");
+    let flags = ["--scope", "closets", "--unique", "-n", "5"];
+    assert_eq!(by_show, found(&ws, &question, &flags));
+    assert_eq!(by_show, found(&ws, &question, &flags[..2]));
+    assert_eq!(by_show[0], format!("knowledge/n{:02}.md", archived[0]));
+    let mut client = Client::legacy(&ws, &[]);
+    let result = client.call(
+        "search_knowledge",
+        serde_json::json!({ "query": question, "scope": "closets", "limit": 5 }),
+    );
+    assert_eq!(by_show, paths(&result["structuredContent"]), "{result}");
+}
+
+/// "`--unique` returns as many different files as were asked for, and never a
+/// closets file itself."
+#[test]
+fn unique_names_as_many_files_as_were_asked_for() {
+    let ws = forty();
+    ws.write(
+        "knowledge/_CLOSETS.md",
+        ws.read("knowledge/_CLOSETS.md")
+            + "\n## [[gone]]\n- subjects: office kitchen cup\n\n## Notes\nA cup by hand.\n",
+    );
+    for n in [7, 35] {
+        let flags = ["--scope", "closets", "--unique", "-n", &n.to_string()];
+        let mut files = found(&ws, "cup for the office kitchen", &flags);
+        files.sort();
+        files.dedup();
+        assert_eq!(files.len(), n, "{files:?}");
+        for file in files {
+            assert!(ws.exists(&file) && !file.contains("_CLOSETS"), "{file}");
+        }
+    }
+    // What only a closets file says is found where files may repeat.
+    let by_hand = found(&ws, "\"cup by hand\"", &["--scope", "closets"]);
+    assert_eq!(by_hand, ["knowledge/_CLOSETS.md"]);
+}
+
+/// "Vectors for entries": no word of the question is in the entry.
+#[test]
+fn entries_are_found_by_meaning() {
+    let ws = forty();
+    let question = "which beverage makes me ill";
+    let flags = ["--scope", "closets", "--mode", "vector"];
+    let said = answer(&ws, question, &flags);
+    assert_eq!(said["mode"], "vector");
+    assert_eq!(paths(&said)[0], "knowledge/coffee.md");
+    assert_eq!(shown(&ws, question, "5")[0], "knowledge/coffee.md");
+}
+
+/// "A warning where a mode is not available."
+#[test]
+fn a_mode_that_is_not_available_is_a_warning() {
+    let ws = forty().env("MEMORY_FORGE_MODEL", "/nowhere/model.bin");
+    let search = ["search", "coffee", "--scope", "closets", "--mode", "vector"];
+    for arguments in [&search[..], &["closets", "show", "coffee"]] {
+        let said = ws.run(arguments);
+        assert!(said.ok().contains("coffee"), "{said}");
+        assert!(
+            said.stderr.contains("searching by full text"),
+            "{arguments:?}: {said}"
+        );
+        let said = json(&ws.run(&[arguments, &["--json"]].concat()));
+        assert_eq!(said["mode"], "text", "{said}");
+        assert!(said["modeNote"].is_string(), "{said}");
+    }
+}
+
+/// "Front matter alone is never a hit", in any scope.
+#[test]
+fn front_matter_alone_is_never_a_hit() {
+    let body = "The heron waits in the shallow water.\n\n".repeat(80);
+    let ws = ws("");
+    ws.write(
+        "knowledge/long.md",
+        format!("---\ndescription: zanzibar\n---\n# Herons\n\n{body}\n"),
+    );
+    ws.write(
+        "knowledge/empty.md",
+        "---\ndescription: zanzibar madagascar\n---\n",
+    );
+    ws.write("memory/status.md", "---\nphase: zanzibar\n---\n");
+    for scope in ["knowledge", "state", "closets", "all"] {
+        let said = answer(&ws, "zanzibar", &["--scope", scope, "-n", "20"]);
+        for hit in said["results"].as_array().expect("a list") {
+            let text = hit["text"].as_str().expect("text");
+            assert!(text.contains("heron"), "{scope}: {hit}");
+        }
+    }
+    let mut paths = found(&ws, "zanzibar", &[]);
+    paths.dedup();
+    assert_eq!(paths, ["knowledge/long.md"]);
 }

@@ -50,7 +50,7 @@ fn the_report_has_its_headings_and_merges_nothing() {
     assert_eq!(
         output.ok(),
         "\
-Memex Consolidate Report
+Consolidate Report
 
 DEDUP
   garden/tomato.md, garden/tomatos.md (names 1 letter apart)
@@ -95,6 +95,10 @@ fn a_second_run_of_the_day_wants_a_yes_and_changes_nothing() {
         refused.fails(2).contains("ran less than a day ago"),
         "{refused}"
     );
+    // What the message names exists and ends the question.
+    let advice = "hint: Pass `--force` to run it again now\n";
+    assert!(refused.stderr.ends_with(advice), "{refused}");
+    assert!(!refused.stderr.contains("--yes"), "{refused}");
     let decisions = ws.read("memory/decisions.md");
     let graph = ws.read("memory/.graph.md");
     let again = ws.run(&["consolidate", "--fix", "--force"]);

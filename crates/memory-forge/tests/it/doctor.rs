@@ -37,8 +37,8 @@ fn a_check_of_a_new_project_says_what_it_looked_at() {
     ✓ knowledge: Every file is readable text (2 read)
     ✓ front matter: All of it is valid (0 of 2 files have it)
     ✓ secrets: None found (2 files read)
-    ✓ index: 2 files and 2 passages, 2 of them with a vector; all pages read, all files compared
-    ✓ search: A question made from `knowledge/README.md` found its passage, by words and by meaning
+    ✓ index: 2 files and 1 passages, 1 of them with a vector; all pages read, all files compared
+    ✓ search: A question made from `knowledge/a.md` found its passage, by words and by meaning
     ✓ readme: Lists every document (1)
     ✓ forgotten: Nothing is forgotten
     ✓ autoload: There is no `CLAUDE.md` or `AGENTS.md`
@@ -185,6 +185,52 @@ fn an_edit_since_the_repair_is_not_overwritten_by_undo() {
     ");
 }
 
+/// "`doctor --undo` takes back the last thing that a person asked for; derived
+/// lists come again by themselves."
+#[test]
+fn undo_passes_over_the_list_that_index_wrote() {
+    let ws = overgrown();
+    let before = ws.read("CLAUDE.md");
+    ws.run(&["doctor", "--fix", "--yes"]);
+    ws.write("knowledge/new.md", "# New\n\nFresh words.\n");
+    ws.run(&["index"]).ok();
+    assert!(ws.read("knowledge/README.md").contains("(new.md)"));
+    let output = ws.run(&["doctor", "--undo", "--dry-run"]);
+    assert!(output.ok().contains("Repair by `doctor --fix`"), "{output}");
+    let output = ws.run(&["doctor", "--undo"]);
+    assert!(output.ok().contains("Restored CLAUDE.md"), "{output}");
+    assert_eq!(ws.read("CLAUDE.md"), before);
+    assert!(ws.exists("knowledge/new.md"));
+    ws.run(&["index"]).ok();
+}
+
+/// D26: "Nested files are touched only when named."
+#[test]
+fn a_nested_file_is_repaired_by_its_name_from_any_folder() {
+    let ws = overgrown();
+    let nested = ws.read("CLAUDE.md");
+    ws.write("packages/api/CLAUDE.md", &nested);
+    ws.run(&["doctor", "--fix", "--yes"]);
+    assert_eq!(ws.read("packages/api/CLAUDE.md"), nested);
+    let output = ws.run(&["doctor"]);
+    let command = "`memory-forge doctor --fix packages/api/CLAUDE.md`";
+    assert!(output.stdout.contains(command), "{output}");
+    ws.git_init();
+    let ws = ws.cwd("packages/api");
+    let output = ws.run(&["doctor", "--fix", "CLAUDE.md", "--yes"]);
+    let ws = ws.cwd("");
+    assert!(
+        output
+            .stdout
+            .contains("Stub generated in packages/api/CLAUDE.md"),
+        "{output}"
+    );
+    let output = ws.run(&["doctor", "packages/api/CLAUDE.md"]);
+    assert_eq!(output.status, Some(2), "a name is for a repair: {output}");
+    let output = ws.run(&["doctor", "--fix", "knowledge/README.md", "--yes"]);
+    assert!(output.stderr.contains("is left alone"), "{output}");
+}
+
 #[test]
 fn nothing_to_undo_is_said() {
     let output = ws("").run(&["doctor", "--undo"]);
@@ -247,4 +293,77 @@ fn what_must_stay_and_is_too_much_is_left_alone() {
         ws.read("CLAUDE.md").len(),
         "<!-- memory-forge:keep -->\n".len() + 600 * 11
     );
+}
+
+/// Seed 000: "Apply opt-in corrections based on audit". What `audit` says that
+/// `doctor --fix` does ends the finding, for a `SKILL.md` too, and leaves no
+/// new one behind.
+#[test]
+fn what_audit_promises_doctor_does() {
+    let ws = overgrown();
+    let history = "The gateway was replaced because the old one lost payments. ".repeat(80);
+    let skill = ".claude/skills/pay/SKILL.md";
+    let text = format!(
+        "---\nname: pay\ndescription: Takes payments\n---\n\n# Pay\n\nNever charge twice.\n\n## History\n\n{history}\n"
+    );
+    ws.write(skill, &text);
+    ws.write("AGENTS.md", format!("# Agents\n\nUse npm.\n\n{history}\n"));
+    let before = ws.tree_of_sources();
+    let audit = ws.run(&["audit"]);
+    assert!(
+        audit
+            .ok()
+            .contains("doctor --fix` does this and can be undone"),
+        "{audit}"
+    );
+    let fixed = ws.run(&["doctor", "--fix", "--yes"]);
+    let moved = "✓ Explanations of .claude/skills/pay/SKILL.md moved to .claude/skills/pay/references/details.md\n";
+    assert!(fixed.stdout.contains(moved), "{fixed}");
+    assert!(ws.read(skill).contains("Never charge twice."));
+    assert!(
+        ws.read(".claude/skills/pay/references/details.md")
+            .contains(history.trim_end())
+    );
+    let audit = ws.run(&["audit", "--ci", "warning"]);
+    assert!(audit.ok().contains("No issues found."), "{audit}");
+    assert!(
+        !audit.stdout.contains("repeats"),
+        "two stubs are no duplication: {audit}"
+    );
+    ws.run(&["doctor", "--undo"]).ok();
+    assert_eq!(ws.tree_of_sources(), before);
+}
+
+/// Rules are not moved, so `audit` does not say that `doctor --fix` would.
+#[test]
+fn audit_promises_nothing_that_doctor_does_not_do() {
+    let ws = ws("");
+    let rules = "- Never call the provider twice with one key.\n".repeat(60);
+    ws.write(
+        ".claude/skills/pay/SKILL.md",
+        format!("---\nname: pay\ndescription: Pays\n---\n\n{rules}"),
+    );
+    let audit = ws.run(&["audit"]);
+    assert!(
+        audit.ok().contains("CRITICAL") && !audit.stdout.contains("doctor --fix"),
+        "{audit}"
+    );
+    let check = ws.run(&["doctor"]);
+    assert!(
+        check.stdout.contains("A person has to shorten it"),
+        "{check}"
+    );
+}
+
+/// D27: "neither removes the other; `uninstall` removes its own only".
+#[test]
+fn d27_setup_and_doctor_leave_each_others_lines_alone() {
+    let ws = overgrown();
+    ws.run(&["doctor", "--fix", "--yes"]).ok();
+    let stub = ws.read("CLAUDE.md");
+    ws.run(&["setup", "claude", "--yes"]).ok();
+    let both = ws.read("CLAUDE.md");
+    assert!(both.contains("memory-forge:begin") && both.contains("memory-forge:stub:begin"));
+    ws.run(&["uninstall", "claude", "--yes"]).ok();
+    assert_eq!(ws.read("CLAUDE.md"), stub);
 }

@@ -130,7 +130,7 @@ fn exports_are_whole_and_the_same_every_time() {
         ("dot", "digraph memory {", "}\n"),
         ("graphml", "<?xml", "</graphml>\n"),
         ("svg", "<svg ", "</svg>\n"),
-        ("markdown", "# Memex", "\n"),
+        ("markdown", "# Typed-Edge Graph", "\n"),
         ("json", "{", "}\n"),
     ] {
         let output = ws.run(&["graph", "export", "--format", format]);
@@ -284,4 +284,39 @@ fn a_password_in_a_file_is_refused_and_none_goes_where_a_repository_says() {
     assert_eq!(output.status, Some(2), "{output}");
     assert!(output.stderr.contains("MEMORY_FORGE_GRAPH_URL"), "{output}");
     assert!(!output.stderr.contains("hunter2"), "{output}");
+}
+
+/// "Blocked items of STATE.md are in `graph ask blocked`."
+#[test]
+fn blocked_items_of_the_state_are_blocked_work() {
+    let ws = ws("
+        //- .mind/STATE.md
+        # Project State
+
+        ## Blocked Items
+        - The release waits for signing keys
+        - Ship the app
+        //- .mind/PROGRESS.md
+        # Progress Tracker
+
+        ### In Progress
+        - [ ] Ship the app
+        - [ ] Write the manual
+
+        ### Completed
+        - [x] Buy a domain (completed 2026-02-01)
+    ");
+    let said = ws.run(&["graph", "ask", "blocked"]);
+    let text = said.ok();
+    assert!(
+        text.contains("The release waits for signing keys"),
+        "{said}"
+    );
+    assert_eq!(text.matches("Ship the app").count(), 1, "{said}");
+    assert!(
+        !text.contains("manual") && !text.contains("domain"),
+        "{said}"
+    );
+    let active = ws.run(&["graph", "ask", "active"]);
+    assert!(!active.stdout.contains("Ship the app"), "{active}");
 }

@@ -402,12 +402,216 @@ fn a_session_is_told_the_same_words_twice_and_another_one_others() {
     assert_ne!(told("one"), told("two"));
 }
 
-/// At a random address the loader would have to correct every pointer in every
-/// constant table, which is a quarter of a hook's time.
-#[cfg(all(target_os = "linux", target_env = "gnu"))]
+const IN_MEMORY: &str = "
+    //- _MANIFEST.md
+    # Context Routing
+    <!-- memex-managed:2.1.3 -->
+    //- memory/status.md
+    # Status
+
+    **Phase:** Spring
+
+    ## Next Priorities
+    1. Dig
+";
+
+/// "A hook names `.mind/PROGRESS.md` also where state is in `memory/`; creating
+/// it switches the layout and hides the state."
 #[test]
-fn the_program_is_linked_at_a_fixed_address() {
-    let binary = std::fs::read(env!("CARGO_BIN_EXE_memory-forge")).expect("it was built");
-    const EXECUTABLE: [u8; 2] = [2, 0];
-    assert_eq!(binary[16..18], EXECUTABLE);
+fn hooks_name_the_files_that_hold_the_state() {
+    let ws = ws(IN_MEMORY);
+    let stop = r#"{"hook_event_name":"SubagentStop","agent_type":"b","agent_id":"1"}"#;
+    let answer = hook(&ws, stop);
+    let text = context(&answer);
+    assert!(text.contains("memory/status.md"), "{text}");
+    assert!(!text.contains(".mind/"), "{text}");
+    // An agent that made the other file all the same hides nothing.
+    ws.write(".mind/PROGRESS.md", "# Progress Tracker\n");
+    let start = hook(&ws, r#"{"hook_event_name":"SessionStart"}"#);
+    let text = context(&start);
+    assert!(text.contains("Spring"), "{text}");
+    let said = "The state is in `memory/status.md`; `.mind/PROGRESS.md` also exists";
+    assert!(text.contains(said), "{text}");
+    let doctor = ws.run(&["doctor"]);
+    assert!(doctor.stdout.contains(said), "{doctor}");
+    let status = ws.run(&["status", "--json"]);
+    assert!(status.ok().contains(said), "{status}");
+}
+
+fn set_modified(ws: &TestWorkspace, path: &str, moment: &str) {
+    let moment: jiff::Timestamp = moment.parse().expect("a moment");
+    let file = std::fs::File::options().write(true).open(ws.path(path));
+    let file = file.expect("the file is there");
+    file.set_modified(moment.into())
+        .expect("its time can be set");
+}
+
+/// A client's name, what it sends at a prompt, and its environment.
+type Prompt = (
+    &'static str,
+    &'static str,
+    &'static [(&'static str, &'static str)],
+);
+
+/// A prompt as each client that takes context with it announces one.
+const PROMPTS: [Prompt; 5] = [
+    (
+        "claude",
+        r#"{"hook_event_name":"UserPromptSubmit","session_id":"a","transcript_path":"t"}"#,
+        &[("CLAUDECODE", "1")],
+    ),
+    (
+        "codex",
+        r#"{"hook_event_name":"UserPromptSubmit","turn_id":"1","prompt":"x"}"#,
+        &[],
+    ),
+    (
+        "gemini",
+        r#"{"hook_event_name":"BeforeAgent","prompt":"x"}"#,
+        &[],
+    ),
+    (
+        "copilot",
+        r#"{"hook_event_name":"UserPromptSubmit","session_id":"a","timestamp":"2030","prompt":"x"}"#,
+        &[],
+    ),
+    (
+        "another",
+        r#"{"hook_event_name":"UserPromptSubmit","prompt":"x"}"#,
+        &[],
+    ),
+];
+
+/// "State older than 30 minutes: the reminder reaches the agent in every client.
+/// Where a client takes no context at Stop (Claude Code), it comes with the next
+/// prompt or start; SessionEnd warns on stderr."
+#[test]
+fn old_state_is_told_with_the_next_prompt_in_every_client() {
+    let ws = ws(STATE).now("2030-01-01T01:00:00Z");
+    set_modified(&ws, ".mind/STATE.md", "2030-01-01T00:00:00Z");
+    let prompt = |(name, input, env): Prompt| {
+        let answer = ws.feed(input, env, &["hook"]).ok().to_owned();
+        assert!(answer.contains("Finish login"), "{name}: {answer}");
+        answer
+    };
+    let overdue = ".mind/STATE.md was last updated 60 minutes ago";
+    for client in PROMPTS {
+        // Nobody worked yet: it is old because nobody was there.
+        assert!(!prompt(client).contains(overdue), "{}", client.0);
+    }
+    let stop = r#"{"hook_event_name":"Stop"}"#;
+    ws.feed(stop, &[("CLAUDECODE", "1")], &["hook"]).ok();
+    for client in PROMPTS {
+        let answer = prompt(client);
+        assert!(answer.contains(overdue), "{}: {answer}", client.0);
+        let answer: Value = serde_json::from_str(&answer).expect("JSON");
+        let specific = &answer["hookSpecificOutput"]["additionalContext"];
+        let text = specific.as_str().or(answer["additionalContext"].as_str());
+        let text = text.unwrap_or_else(|| panic!("no context in {answer}"));
+        assert!(text.chars().count() <= 200, "{text}");
+    }
+    let start = hook(&ws, r#"{"hook_event_name":"SessionStart"}"#);
+    let said = "The state was last written 60 minutes ago.";
+    assert!(context(&start).contains(said), "{start}");
+    let end = ws.feed(
+        r#"{"hook_event_name":"SessionEnd","reason":"exit"}"#,
+        &[],
+        &["hook"],
+    );
+    assert_eq!(json(&end), serde_json::json!({}));
+    let warned = "[Memory] WARNING: .mind/STATE.md was last updated 60 minutes ago.\n";
+    assert!(end.stderr.starts_with(warned), "{end}");
+    // Written down, it is told no more.
+    set_modified(&ws, ".mind/STATE.md", "2030-01-01T00:59:00Z");
+    for client in PROMPTS {
+        assert!(!prompt(client).contains("last updated"), "{}", client.0);
+    }
+    let end = ws.feed(
+        r#"{"hook_event_name":"SessionEnd","reason":"exit"}"#,
+        &[],
+        &["hook"],
+    );
+    assert_eq!(end.stderr, "", "{end}");
+}
+
+/// D11: "checkpoint at Stop and PreCompact".
+#[test]
+fn a_stop_keeps_a_checkpoint_where_something_changed() {
+    let ws = ws(STATE);
+    let stop = r#"{"hook_event_name":"Stop","stop_hook_active":false}"#;
+    hook(&ws, stop);
+    let first = ws.read(".mind/checkpoints/latest.md");
+    assert!(first.contains("## Trigger: stop"), "{first}");
+    assert!(first.contains("Login half done"), "{first}");
+    hook(&ws, stop);
+    assert_eq!(ws.read(".mind/checkpoints/latest.md"), first);
+    let state = ws.read(".mind/STATE.md");
+    ws.write(".mind/STATE.md", state.replace("half done", "done"));
+    hook(&ws, r#"{"hook_event_name":"Stop","stop_hook_active":true}"#);
+    let second = ws.read(".mind/checkpoints/latest.md");
+    assert!(second.contains("Login done"), "{second}");
+}
+
+/// "The SessionStart hook's briefing has, in a workspace, what `session start`
+/// has: the manifest's summary, ideas, staleness, untracked files; capped."
+#[test]
+fn a_start_in_a_workspace_is_told_what_session_start_tells() {
+    let ws = ws("
+        //- _MANIFEST.md
+        # Context Routing
+        <!-- memex-managed:2.1.3 -->
+
+        ## Hub Map
+        | Domain | Hub | Summary |
+        |---|---|---|
+        | Garden | [[garden/_CLOSETS]] | Beds and seeds |
+        //- memory/status.md
+        # Status
+
+        Last updated: 2026-02-10
+
+        **Phase:** Spring
+
+        ## Blocked
+        - Waiting for the water meter
+        //- garden/beds.md
+        # Beds
+        //- scratch/ideas.md
+        # Ideas
+
+        ### A pond - 2026-02-01
+        Dig one.
+        //- letters/a.md
+        # A
+        //- letters/b.md
+        # B
+        //- letters/c.md
+        # C
+        //- loose.md
+        # Loose
+    ");
+    let parts = [
+        "**Stale:** Last updated 2026-02-10, 19 days ago.",
+        "**Ideas inbox:** 1 idea, the newest: A pond",
+        "Untracked content detected: letters/ (3 files); loose.md",
+        "Stale blockers: Waiting for the water meter",
+    ];
+    let own = ws.run(&["session", "start"]).ok().to_owned();
+    let answer = hook(&ws, r#"{"hook_event_name":"SessionStart"}"#);
+    let text = context(&answer);
+    for part in parts {
+        assert!(own.contains(part), "{part}: {own}");
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    assert!(text.contains("--- WORKSPACE ---"), "{text}");
+    assert!(text.contains("Domains: Garden (Beds and seeds)"), "{text}");
+    assert!(!text.contains("Start session"), "{text}");
+    // However much there is, the caps hold.
+    for n in 0..300 {
+        ws.write(&format!("folder{n:03}/{}.md", "x".repeat(60)), "# X\n");
+        ws.write(&format!("loose{n:03}{}.md", "y".repeat(60)), "# Y\n");
+    }
+    let answer = hook(&ws, r#"{"hook_event_name":"SessionStart"}"#);
+    let text = context(&answer);
+    assert!(text.len() < 10_000 && text.contains("Spring"), "{text}");
 }

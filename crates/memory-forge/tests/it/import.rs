@@ -655,7 +655,7 @@ fn secrets() -> Vec<(&'static str, String, String)> {
         ),
         ("twilio-key", format!("{}{}", concat!("S", "K"), hex(32))),
         (
-            "service-token",
+            "huggingface-token",
             format!("{}{}", concat!("h", "f_"), mixed(34)),
         ),
     ];
@@ -683,13 +683,13 @@ fn secrets() -> Vec<(&'static str, String, String)> {
             "",
         ),
         (
-            "assigned-secret",
+            "password",
             concat!("DB_PASS", "WORD="),
             format!("{}!q", mixed(12)),
             "",
         ),
         (
-            "high-entropy",
+            "assigned-secret",
             concat!("the api k", "ey is now "),
             mixed(40),
             " as of today",

@@ -205,7 +205,7 @@ fn a_context_is_assembled_with_a_manifest() {
     assert_eq!(json(&["--prompt"])["text"], prompt.ok());
     let before = ws.tree();
     ws.remove(".agents/company.md");
-    for more in [&[][..], &["--json"], &["--prompt"], &["--prompt", "--json"]] {
+    for more in [&[][..], &["--json"]] {
         let output = ws.run(&[&asked[..], more].concat());
         assert!(
             output
@@ -214,8 +214,16 @@ fn a_context_is_assembled_with_a_manifest() {
             "{output}"
         );
     }
-    let prompt = ws.run(&[&asked[..], &["--prompt"]].concat());
-    assert_eq!(prompt.stdout, "", "{prompt}");
+    let short = ws.run(&[&asked[..], &["--prompt"]].concat());
+    let there = prompt
+        .ok()
+        .replace("## L1 Company\n\n# Company\nWe sell shovels.\n\n", "");
+    assert_eq!(short.ok(), there, "{short}");
+    assert!(
+        short.stderr.contains("Left out: required layer L1 company"),
+        "{short}"
+    );
+    assert_eq!(json(&["--prompt"])["text"], short.ok());
     ws.write(".agents/company.md", "# Company\nWe sell shovels.\n");
     assert_eq!(ws.tree(), before);
     ws.write(".agents/context-policy.yml", "roles:\n  worker: [1\n");
@@ -236,6 +244,57 @@ fn a_context_is_assembled_with_a_manifest() {
         "king",
     ])
     .fails(2);
+}
+
+/// Seed 002: "If MEMORY.md exists, inject it into context"; "If MEMORY.md
+/// doesn't exist, fall back to state.md". Nothing else has to be there.
+#[test]
+fn a_prompt_has_what_exists_and_leaves_out_what_does_not() {
+    let ws = ws("
+        //- .agents/memory/eng/builder/MEMORY.md
+        - [Api](api.md) — revision 37
+        //- .agents/memory/eng/builder/state.md
+        The old state.
+    ");
+    let asked = ["agent", "context", "--agent", "eng/builder", "--prompt"];
+    let prompt = ws.run(&asked);
+    assert!(
+        prompt.ok().contains("- [Api](api.md) — revision 37"),
+        "{prompt}"
+    );
+    assert!(!prompt.stdout.contains("The old state."), "{prompt}");
+    ws.remove(".agents/memory/eng/builder/MEMORY.md");
+    let prompt = ws.run(&asked);
+    assert!(prompt.ok().contains("The old state."), "{prompt}");
+    ws.remove(".agents/memory/eng/builder/state.md");
+    assert_eq!(ws.run(&asked).ok(), "");
+}
+
+/// Seed 002: ".agents/SYSTEM.md — document MEMORY.md as index pattern"; "SYSTEM.md
+/// instructions teach agents the two-step save pattern".
+#[test]
+fn the_two_step_save_is_written_once_and_on_request() {
+    let ws = ws("//- .agents/memory/eng/builder/MEMORY.md\n- [Api](api.md) — x\n");
+    let before = ws.tree();
+    ws.run(&["agent", "context", "--agent", "eng/builder", "--prompt"])
+        .ok();
+    let shown = ws.run(&["agent", "init", "--dry-run"]);
+    assert!(shown.ok().contains("+## Save in two steps"), "{shown}");
+    assert_eq!(ws.tree(), before, "nothing is written unasked");
+    assert_eq!(
+        ws.run(&["agent", "init"]).ok(),
+        "✓ Created .agents/SYSTEM.md\n"
+    );
+    let prompt = ws.run(&["agent", "context", "--agent", "eng/builder", "--prompt"]);
+    let text = prompt.ok();
+    assert!(text.starts_with("# CONTEXT\n\n## L0 System\n"), "{prompt}");
+    assert!(
+        text.find("Save in two steps") < text.find("- [Api](api.md)"),
+        "{prompt}"
+    );
+    ws.write(".agents/SYSTEM.md", "mine\n");
+    ws.run(&["agent", "init"]).ok();
+    assert_eq!(ws.read(".agents/SYSTEM.md"), "mine\n");
 }
 
 #[test]

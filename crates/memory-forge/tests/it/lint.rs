@@ -3,7 +3,7 @@
 use crate::harness::ws;
 use testkit::TestWorkspace;
 
-const CLEAN: &str = "
+pub(crate) const CLEAN: &str = "
     //- _MANIFEST.md
     # Context Routing
     <!-- memex-managed:2.1.3 -->
@@ -56,7 +56,7 @@ fn a_clean_workspace_passes() {
     assert_eq!(
         ws.run(&["lint"]).ok(),
         "\
-Memex Health Report
+Workspace Health Report
 
 STATUS FRESHNESS: PASS
 DECISION CONSISTENCY: PASS
@@ -113,6 +113,15 @@ fn broken() -> TestWorkspace {
 #[test]
 fn each_check_finds_what_it_is_for() {
     let ws = broken();
+    // A domain without notes needs its closets; one without a folder is a row
+    // that leads nowhere.
+    ws.write("attic/boxes.txt", "12\n");
+    let shed = "| Shed | [[shed/_CLOSETS]] | Tools |\n";
+    let attic = format!("{shed}| Attic | [[attic/_CLOSETS]] | Boxes |\n");
+    ws.write(
+        "_MANIFEST.md",
+        ws.read("_MANIFEST.md").replace(shed, &attic),
+    );
     let output = ws.run(&["lint"]);
     output.fails(1);
     let text = &output.stdout;
@@ -123,7 +132,7 @@ fn each_check_finds_what_it_is_for() {
         "  [INFO] garden/_CLOSETS.md:5 lists [[gone]], which is not there -- fix: ",
         "ORPHAN FOLDERS: 1 issues\n  [WARN] kitchen/ has 1 Markdown file and is not in the Hub Map -- fix: run `memory-forge domain add kitchen`",
         "STALE BLOCKERS: 1 issues\n  [WARN] \"Water meter\" is blocked since 2026-02-10",
-        "CLOSETS COVERAGE: 1 issues\n  [WARN] Shed has no shed/_CLOSETS.md -- fix: ",
+        "CLOSETS COVERAGE: 1 issues\n  [WARN] Attic has no attic/_CLOSETS.md -- fix: ",
         "TYPED-EDGE GRAPH: 1 issues\n  [WARN] ",
         "SUMMARY FORMAT VERSION: 1 issues\n  [WARN] summaries have format 1, and 2 is current",
         "  [WARN] Tier 1 lists [[contacts]], which is not there",

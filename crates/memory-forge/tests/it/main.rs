@@ -2,6 +2,7 @@
 //! shows that the parts are wired together; the parts' own behaviour is tested
 //! where they live, which is faster and says more when it fails.
 
+mod advice;
 mod agent;
 mod audit;
 mod bad_input;
@@ -10,6 +11,8 @@ mod config;
 mod corrections;
 mod consolidate;
 mod crash;
+#[cfg(unix)]
+mod derived;
 mod doctor;
 mod domain;
 mod export;
@@ -49,3 +52,4 @@ mod supply;
 mod terminal;
 mod tidy;
 mod upgrade;
+mod workspace_promises;

@@ -200,6 +200,10 @@ fn a_second_run_of_the_day_is_asked_about() {
             .contains("Resummarize ran less than a day ago"),
         "{output}"
     );
+    assert!(output.stderr.contains("`--force`"), "{output}");
+    assert!(output.stderr.contains("`--dry-run`"), "{output}");
+    assert!(!output.stderr.contains("--yes"), "{output}");
+    ws.run(&["manifest", "refresh", "--dry-run"]).ok();
     ws.run(&["manifest", "refresh", "--force"]).ok();
 }
 

@@ -79,6 +79,9 @@ fn the_replies_of_older_servers() {
     let method = client.ask("foo", json!({}));
     assert_eq!(method["error"]["code"], -32601);
     assert_eq!(method["error"]["message"], "Method not found: foo");
+    // A known method with parameters that cannot be read is another error.
+    let nameless = client.ask("tools/call", json!({ "arguments": {} }));
+    assert_eq!(nameless["error"]["code"], -32602, "{nameless}");
 
     assert_eq!(
         ws.read(".mind/STATE.md"),
@@ -99,6 +102,36 @@ fn the_replies_of_older_servers() {
         ws.read(".mind/SESSION-LOG.md")
             .contains("- **Completed:** x, y")
     );
+}
+
+/// "`initialize` without params gives −32602", and the connection goes on.
+#[test]
+fn initialize_without_params_is_an_error_and_not_the_end() {
+    let ws = ws("");
+    let mut client = Client::start(&ws, &[]);
+    let answer = client.ask("initialize", json!({}));
+    assert_eq!(answer["error"]["code"], -32602, "{answer}");
+    assert_eq!(
+        client.initialize("2025-06-18")["protocolVersion"],
+        "2025-06-18"
+    );
+}
+
+/// D32: "unknown or misspelt arguments are refused with the nearest name,
+/// never ignored", while `next` is accepted for `next_action`.
+#[test]
+fn d32_misspelt_arguments_are_refused_and_next_is_understood() {
+    let ws = ws("");
+    let mut client = Client::legacy(&ws, &[]);
+    let refused = client.refused("memory_update_state", json!({ "phaze": "P1" }));
+    assert_eq!(
+        refused,
+        "Unknown field \"phaze\" for memory_update_state. Did you mean \"phase\"?"
+    );
+    assert!(!ws.exists(".mind"), "nothing was written");
+    client.text("memory_update_state", json!({ "next": "Ship it" }));
+    let state = ws.read(".mind/STATE.md");
+    assert!(state.contains("## Next Action\nShip it\n"), "{state}");
 }
 
 #[test]
@@ -279,15 +312,9 @@ fn tools_are_listed_in_one_order_and_all_can_be_called() {
         "{again}"
     );
     let stats = client.text("knowledge_stats", json!({}));
-    assert!(
-        stats.starts_with("Files:        1 (1 knowledge)"),
-        "{stats}"
-    );
+    assert!(stats.contains("\nFiles:        1 (1 knowledge)"), "{stats}");
     let audit = client.text("audit_knowledge", json!({}));
-    assert!(
-        audit.starts_with(&format!("Audit for: {root}\n")),
-        "{audit}"
-    );
+    assert!(audit.contains(&format!("\nAudit for: {root}\n")), "{audit}");
     assert!(audit.contains("Knowledge files: 1"), "{audit}");
 }
 

@@ -1,5 +1,6 @@
 //! `mind`, as a person or an agent calls it.
 
+use proptest::prelude::*;
 use testkit::TestWorkspace;
 
 use crate::harness::ws;
@@ -247,4 +248,179 @@ fn a_workspace_with_a_manifest_keeps_its_files() {
         "# Decisions\n\n**2026-03-01** - Q: D\n"
     );
     assert!(!ws.exists(".mind"));
+}
+
+/// "What a person or an agent appended to a state file survives every command."
+#[test]
+fn what_was_appended_by_hand_stays() {
+    let ws = ws("");
+    let file = ".mind/STATE.md";
+    ok(&ws, &["set", "--phase", "P1", "--next", "N1"]);
+    let line = "- IMPORTANT never deploy on a Friday";
+    ws.write(file, format!("{}{line}\n", ws.read(file)));
+    ok(&ws, &["set", "--next", "N2"]);
+    let state = ws.read(file);
+    let end = format!("## Last Updated\n2026-03-01\n{line}\n");
+    assert!(state.ends_with(&end), "{state}");
+    // Below a value it stays there, and the value is the tool's.
+    ws.write(file, state.replace("N2\n", "N2\n- Ask Petunia first\n"));
+    ok(&ws, &["set", "--next", "N3"]);
+    let state = ws.read(file);
+    assert!(
+        state.contains("## Next Action\nN3\n- Ask Petunia first\n"),
+        "{state}"
+    );
+    assert!(ok(&ws, &["show"]).contains("Next     N3\n"));
+    // As a part of the value it gives way, and is still found.
+    ws.write(
+        file,
+        state.replace("N3\n", "N3\nbefore the flamingos arrive\n"),
+    );
+    ok(&ws, &["set", "--next", "N4"]);
+    let state = ws.read(file);
+    assert!(!state.contains("flamingos"), "{state}");
+    let archive = ws.read(".mind/STATE-archive.md");
+    assert!(
+        archive.contains("\n> before the flamingos arrive\n"),
+        "{archive}"
+    );
+    let found = ws.run(&["search", "--scope", "all", "flamingos arrive"]);
+    assert!(
+        found.ok().contains("before the flamingos arrive"),
+        "{found}"
+    );
+    // The same again changes nothing.
+    let before = ws.tree_of_sources();
+    ok(&ws, &["set", "--next", "N4"]);
+    assert_eq!(ws.tree_of_sources(), before);
+}
+
+#[test]
+fn what_was_appended_to_a_status_file_stays() {
+    let ws = ws("
+        //- _MANIFEST.md
+        # Context Routing
+        //- memory/status.md
+        # Status
+
+        Last updated: 2026-02-01, reviewed by Petunia
+
+        **Phase:** One
+
+        ## In Progress
+        - Order the seeds
+
+        ## Next Priorities
+        1. Dig
+    ");
+    let line = "Never water at noon.";
+    let file = "memory/status.md";
+    ws.write(file, format!("{}\n{line}\n", ws.read(file)));
+    ws.run(&[
+        "session",
+        "update",
+        "--in-progress",
+        "Sow",
+        "--next",
+        "Plant",
+    ])
+    .ok();
+    let status = ws.read(file);
+    assert!(
+        status.contains("Last updated: 2026-03-01, reviewed by Petunia\n"),
+        "{status}"
+    );
+    for text in ["Order the seeds", line] {
+        let found = ws.run(&["search", "--scope", "all", text]);
+        assert!(found.ok().contains(text), "{found}");
+    }
+}
+
+/// Every command that writes state files, in either layout.
+const WRITERS: [&[&str]; 14] = [
+    &[
+        "mind", "set", "--phase", "P", "--status", "S", "--next", "N",
+    ],
+    &["mind", "set", "--active", "A", "--blocked", ""],
+    &["mind", "task", "add", "A task"],
+    &["mind", "task", "done", "Order"],
+    &["mind", "decide", "T", "--decision", "Water at night"],
+    &["mind", "log", "What was done"],
+    &["mind", "compress"],
+    &["mind", "checkpoint"],
+    &["idea", "A pond"],
+    &[
+        "session",
+        "update",
+        "--in-progress",
+        "Sow",
+        "--next",
+        "Plant",
+    ],
+    &[
+        "session", "end", "--title", "Day", "--did", "Dug.", "--next", "Sow",
+    ],
+    &["lint", "--fix", "--yes"],
+    &["consolidate", "--fix", "--yes"],
+    &["doctor", "--fix", "--yes"],
+];
+
+/// Files that people write into, in both layouts.
+const BY_PEOPLE: [[&str; 4]; 2] = [
+    [
+        ".mind/STATE.md",
+        ".mind/PROGRESS.md",
+        ".mind/DECISIONS.md",
+        ".mind/SESSION-LOG.md",
+    ],
+    [
+        "memory/status.md",
+        "memory/decisions.md",
+        "memory/session-log.md",
+        "scratch/ideas.md",
+    ],
+];
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(10))]
+
+    /// "Any line added anywhere in any state file by hand survives any sequence
+    /// of commands and stays findable."
+    #[test]
+    fn a_line_by_hand_is_found_after_any_commands(
+        layout in 0usize..2,
+        file in 0usize..4,
+        place in 0usize..30,
+        form in prop::sample::select(vec!["{}", "- {}", "> {}", "[{}]", "{}:", "**2026-01-01** - {}"]),
+        commands in prop::collection::vec(0usize..WRITERS.len(), 1..6),
+    ) {
+        let fixture = match layout {
+            0 => "//- .mind/STATE.md\n# Project State\n",
+            _ => {
+                "//- _MANIFEST.md\n# Context Routing\n<!-- memex-managed:2.1.3 -->\n\
+                 //- memory/status.md\n# Status\n\n## In Progress\n- Order the seeds\n"
+            }
+        };
+        let ws = ws(fixture);
+        for writer in [0, 1, 2, 4, 5, 8, 10] {
+            ws.run(WRITERS[writer]);
+        }
+        let path = BY_PEOPLE[layout][file];
+        let line = form.replace("{}", "Zebrafinch seven nests");
+        let text = ws.read(path);
+        let mut lines: Vec<&str> = text.lines().collect();
+        // Front matter has fields and no lines; what breaks it is not shown.
+        let fields = text.split("\n---\n").next().filter(|_| text.starts_with("---\n"));
+        let above = fields.map_or(0, |it| it.lines().count() + 1);
+        lines.insert((above + place).min(lines.len()), &line);
+        ws.write(path, lines.join("\n") + "\n");
+        for writer in &commands {
+            ws.run(WRITERS[*writer]);
+        }
+        let found = ws.run(&["search", "--scope", "all", "Zebrafinch seven nests"]);
+        prop_assert!(
+            found.ok().contains("Zebrafinch seven nests"),
+            "{line:?} in {path} after {commands:?}: {found}"
+        );
+    }
 }

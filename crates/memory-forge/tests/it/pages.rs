@@ -302,7 +302,7 @@ impl Scene {
             .iter()
             .any(|it| command.starts_with(&format!("memory-forge {it}")))
         {
-            self.shell("memory-forge index --quiet > /dev/null");
+            self.shell("memory-forge index --quiet --no-readme > /dev/null");
         }
         self.shell(command)
     }

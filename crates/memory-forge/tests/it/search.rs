@@ -886,3 +886,28 @@ fn a_file_counts_with_the_best_of_its_passages() {
         "{answer:#}"
     );
 }
+
+/// "A search prints '`knowledge/` has no document yet' above real hits when only
+/// knowledge/README.md exists; the placeholder knowledge/README.md must never be
+/// an answer."
+#[test]
+fn a_readme_alone_is_an_answer_only_with_words_of_its_own() {
+    let ws = ws("");
+    ws.run(&["init", "--yes"]).ok();
+    for question in ["what this project knows", "knowledge", "topic file grep"] {
+        let output = ws.run(&["search", question]);
+        assert!(!output.ok().contains("README.md"), "{output}");
+        assert!(output.stderr.contains("no document yet"), "{output}");
+    }
+    let own = ws.read("knowledge/README.md") + "\nBegin with the tides of the harbour.\n";
+    ws.write("knowledge/README.md", own);
+    let output = ws.run(&["search", "tides of the harbour"]);
+    assert!(output.ok().contains("knowledge/README.md"), "{output}");
+    assert!(!output.stderr.contains("no document yet"), "{output}");
+    // Hits elsewhere need no word about `knowledge/` either.
+    ws.remove("knowledge/README.md");
+    ws.run(&["mind", "set", "--next", "Measure the tides"]).ok();
+    let output = ws.run(&["search", "--scope", "all", "tides"]);
+    assert!(output.ok().contains("Measure the tides"), "{output}");
+    assert!(!output.stderr.contains("no Markdown"), "{output}");
+}

@@ -157,8 +157,8 @@ fn everything_that_can_be_wrong_fits_into_twenty_lines() {
         "Warning: the last session was not closed: garden/beans.md",
         "Stale blockers: Water meter (since 2026-02-10)\n",
         "Untracked content detected: kitchen/ (3 files); loose.md\n",
-        "Memex upgrade available — workspace is on v1; run /memex:upgrade",
-        "Closets missing for 1 of 1 hubs — run /memex:reindex to backfill.",
+        "Upgrade available — workspace is on v1; run `memory-forge upgrade`.",
+        "Closets missing for 1 of 1 hubs — run `memory-forge closets build` to backfill.",
         "2 more remarks",
     ] {
         assert!(text.contains(expect), "{expect}\n{text}");
@@ -459,4 +459,61 @@ fn a_superseded_decision_ranks_below_and_says_what_replaced_it() {
         old["standing"], "Superseded by memory/decisions.md:5",
         "{answer}"
     );
+}
+
+/// "`session end` leaves a closets archive unlisted for ever": the archive that
+/// it makes is in Tier 3, also one that an earlier run left out.
+#[test]
+fn an_archive_of_closets_that_session_end_makes_is_listed() {
+    let ws = ws(WORKSPACE);
+    for at in 0..35 {
+        let text = format!("I sowed bed {at}.\n");
+        ws.write(&format!("garden/bed{at:02}.md"), text);
+    }
+    let end = ["session", "end", "--title", "Sown", "--did", "Sowed."];
+    let touched = ["--touched", "garden/bed01.md"];
+    ws.run(&[&end[..], &touched[..]].concat()).ok();
+    assert!(ws.exists("garden/_CLOSETS-archive.md"));
+    let listed = ws.read("_MANIFEST.md");
+    assert!(listed.contains("[[garden/_CLOSETS-archive]]"), "{listed}");
+    // Ending twice is ending once.
+    ws.run(&[&end[..], &touched[..]].concat()).ok();
+    assert_eq!(ws.read("_MANIFEST.md"), listed);
+    let row = |line: &&str| !line.contains("_CLOSETS-archive");
+    let without: Vec<&str> = listed.lines().filter(row).collect();
+    ws.write("_MANIFEST.md", without.join("\n") + "\n");
+    ws.run(&["closets", "build"]).ok();
+    let healed = ws.read("_MANIFEST.md");
+    assert!(healed.contains("[[garden/_CLOSETS-archive]]"), "{healed}");
+}
+
+/// Seed 003: "`session-closes.log`. Appended by session-end to track clean
+/// closes"; "Skills that write to it skip silently if the variable isn't set."
+#[test]
+fn a_clean_close_is_logged_where_the_client_keeps_the_plugins_data() {
+    let ws = workspace();
+    let folder = ws.home().join("plugin-data");
+    let data = folder.to_string_lossy().into_owned();
+    let environment = [("CLAUDE_PLUGIN_DATA", data.as_str())];
+    let log = || std::fs::read_to_string(folder.join("session-closes.log")).unwrap_or_default();
+    ws.run(&END).ok();
+    assert!(!folder.exists(), "without the variable nothing is written");
+    ws.feed("", &environment, &END).ok();
+    let name = ws.root().canonicalize().unwrap();
+    let name = name.file_name().unwrap().to_string_lossy().into_owned();
+    let line = format!("2026-03-01T09:00:00Z  {name}  clean\n");
+    assert_eq!(log(), line);
+    // The client's own event tells of the same close.
+    let event = r#"{"hook_event_name":"SessionEnd","session_id":"s","reason":"exit"}"#;
+    ws.feed(event, &environment, &["hook"]).ok();
+    assert_eq!(log(), line);
+    let later = [environment[0], ("MEMORY_FORGE_NOW", "2026-03-01T18:00:00Z")];
+    ws.feed(event, &later, &["hook"]).ok();
+    assert_eq!(
+        log(),
+        format!("{line}2026-03-01T18:00:00Z  {name}  clean\n")
+    );
+    // A folder that cannot be had is no reason to fail.
+    let nowhere = [("CLAUDE_PLUGIN_DATA", "/dev/null/x")];
+    ws.feed("", &nowhere, &END).ok();
 }

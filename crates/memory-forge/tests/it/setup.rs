@@ -513,6 +513,138 @@ fn one_file_with_the_lines_suffices_where_clients_share_it() {
     );
 }
 
+/// "The stub lands in a file that the client reads, also below a parent's
+/// CLAUDE.md; `.claude/CLAUDE.md` is not edited."
+#[test]
+fn the_lines_are_where_claude_code_reads_them() {
+    const LINES: &str = "memory-forge:begin";
+    // Below one of its own files Claude Code reads no `AGENTS.md`.
+    for name in ["CLAUDE.md", "CLAUDE.local.md", ".claude/CLAUDE.md"] {
+        let ws = ws("//- AGENTS.md\nx\n");
+        let above = ws.root().parent().expect("a folder above").join(name);
+        fs::create_dir_all(above.parent().expect("a folder")).expect("made");
+        fs::write(&above, "Above.\n").expect("written");
+        ws.run(&["setup", "claude", "--yes", "--hooks", "none"])
+            .ok();
+        assert!(ws.read("CLAUDE.md").contains(LINES), "{name}");
+        assert_eq!(ws.read("AGENTS.md"), "x\n", "{name}");
+        let status = ws.run(&["status"]);
+        assert!(status.ok().contains("CLAUDE.md"), "{status}");
+        ws.run(&["uninstall", "claude", "--yes"]).ok();
+        assert!(!ws.exists("CLAUDE.md"), "{name}");
+        assert_eq!(fs::read_to_string(&above).expect("read"), "Above.\n");
+    }
+    let within = ws("//- .claude/CLAUDE.md\nMine.\n");
+    within.run(&["setup", "claude", "--yes"]).ok();
+    assert_eq!(within.read(".claude/CLAUDE.md"), "Mine.\n");
+    assert!(within.read("CLAUDE.md").contains(LINES));
+    assert!(!within.exists("AGENTS.md"));
+    // What a person has in their home does not hide `AGENTS.md`.
+    let ws = ws("");
+    fs::create_dir_all(ws.home().join(".claude")).expect("made");
+    fs::write(ws.home().join(".claude/CLAUDE.md"), "Me.\n").expect("written");
+    ws.run(&["setup", "claude", "--yes"]).ok();
+    assert!(ws.read("AGENTS.md").contains(LINES));
+}
+
+/// What the installer of the scripts wrote, beside a hook of somebody's own.
+const PREDECESSOR: &str = r#"
+    //- .claude/settings.json
+    {
+      "hooks": {
+        "SessionStart": [
+          {
+            "matcher": "startup|resume|compact|clear",
+            "hooks": [{ "type": "command", "command": "node scripts/hooks/session-start.js", "timeout": 15 }]
+          }
+        ],
+        "PreCompact": [
+          {
+            "hooks": [
+              { "type": "command", "command": "./mine.sh" },
+              { "type": "command", "command": "node scripts/hooks/pre-compact.js", "timeout": 10 }
+            ]
+          }
+        ],
+        "SessionEnd": [
+          { "hooks": [{ "type": "command", "command": "bash \"$CLAUDE_PROJECT_DIR/scripts/hooks/session-end.sh\"" }] }
+        ]
+      }
+    }
+    //- .mcp.json
+    {
+      "mcpServers": {
+        "memory": { "command": "node", "args": ["scripts/memory-mcp/server.js"] },
+        "other": { "command": "other" }
+      }
+    }
+    //- .mind/STATE.md
+    # Project State
+"#;
+
+/// "Moving from the predecessor's hooks: skip, migrate, force, all three
+/// entries."
+#[test]
+fn hooks_of_the_predecessor_are_skipped_migrated_or_joined() {
+    const SCRIPTS: [&str; 3] = ["session-start.js", "pre-compact.js", "session-end.sh"];
+    let setup = |more: &[&str]| {
+        let ws = ws(PREDECESSOR);
+        let said = ws.run(&[&["setup", "claude", "--yes"], more].concat());
+        said.ok();
+        (said, ws.read(".claude/settings.json"), ws)
+    };
+    let (said, settings, _) = setup(&[]);
+    let warned = "(`.claude/settings.json`: SessionStart, PreCompact, SessionEnd)";
+    assert!(said.stderr.contains(warned), "{said}");
+    assert!(
+        said.stderr.contains("`--migrate` replaces theirs"),
+        "{said}"
+    );
+    assert!(SCRIPTS.iter().all(|it| settings.contains(it)), "{settings}");
+    assert!(!settings.contains("memory-forge hook"), "{settings}");
+
+    let (_, settings, ws) = setup(&["--migrate"]);
+    assert!(
+        !SCRIPTS.iter().any(|it| settings.contains(it)),
+        "{settings}"
+    );
+    assert!(settings.contains("./mine.sh"), "{settings}");
+    assert!(settings.contains("memory-forge hook"), "{settings}");
+    let servers = ws.read(".mcp.json");
+    assert!(!servers.contains("memory-mcp"), "{servers}");
+    assert!(servers.contains("\"other\""), "{servers}");
+    assert!(servers.contains("\"memory-forge\""), "{servers}");
+    assert_eq!(ws.read(".mind/STATE.md"), "# Project State\n");
+    let again = ws.run(&["setup", "claude", "--yes", "--migrate"]);
+    assert!(again.ok().contains("Nothing to change"), "{again}");
+    ws.run(&["doctor", "--undo"]).ok();
+    assert!(
+        ws.read(".claude/settings.json")
+            .contains("session-start.js")
+    );
+
+    let (_, settings, _) = setup(&["--force"]);
+    assert!(SCRIPTS.iter().all(|it| settings.contains(it)), "{settings}");
+    assert!(settings.contains("memory-forge hook"), "{settings}");
+}
+
+/// Hooks that the predecessor installed for all projects fire here too.
+#[test]
+fn hooks_of_the_predecessor_in_the_home_count() {
+    let ws = ws("");
+    let home = ws.home().join(".claude/settings.json");
+    fs::create_dir_all(home.parent().expect("a folder")).expect("made");
+    let theirs = r#"{"hooks": {"SessionStart": [{"hooks": [{"type": "command", "command": "node \"/home/a/.claude/memoryforge/scripts/hooks/session-start.js\""}]}]}}"#;
+    fs::write(&home, theirs).expect("written");
+    let said = ws.run(&["setup", "claude", "--yes"]);
+    assert!(said.stderr.contains("~/.claude/settings.json"), "{said}");
+    assert!(!ws.exists(".claude/settings.json"));
+    ws.run(&["setup", "claude", "--yes", "--migrate"]).ok();
+    assert!(ws.exists(".claude/settings.json"));
+    let left = fs::read_to_string(&home).expect("read");
+    assert!(!left.contains("session-start.js"), "{left}");
+}
+
 #[test]
 fn lines_stay_for_clients_that_still_read_them() {
     let ws = ws("");

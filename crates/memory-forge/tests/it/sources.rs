@@ -191,11 +191,11 @@ fn passages_for_a_prompt_are_fenced_and_fit_the_budget() {
         "sources",
         "--context",
         "--budget",
-        "200",
+        "300",
     ]);
     assert!(output.ok().contains("<data "), "{output}");
     assert!(
-        output.stderr.contains("of 200 tokens (o200k) used"),
+        output.stderr.contains("of 300 tokens (o200k) used"),
         "{output}"
     );
 }

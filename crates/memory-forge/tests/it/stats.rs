@@ -143,3 +143,29 @@ fn a_preview_takes_paths_from_where_it_is_called() {
         );
     }
 }
+
+/// The earlier knowledge tool had `memory`, `list`, `clear` and `preload`: each
+/// answers with what does its work here, and none of them writes a file.
+#[test]
+fn commands_of_an_earlier_tool_answer() {
+    let ws = crate::harness::ws("//- knowledge/a.md\n# A\n\nText.\n//- CLAUDE.md\nx\n");
+    assert_eq!(ws.run(&["clear"]).ok(), "No index found.\n");
+    assert_eq!(ws.run(&["list"]).ok(), "knowledge/a.md\n");
+    assert!(!ws.exists(".memory-forge"), "looking creates nothing");
+    ws.run(&["index"]).ok();
+    let before = ws.tree_of_sources();
+    assert_eq!(ws.run(&["memory"]).ok(), ws.run(&["stats"]).ok());
+    assert_eq!(ws.run(&["list", "--discover"]).ok(), "knowledge/a.md\n");
+    let cleared = ws.run(&["clear"]);
+    assert!(
+        cleared
+            .ok()
+            .contains("`memory-forge index --force` rebuilds it"),
+        "{cleared}"
+    );
+    let preloaded = ws.run(&["preload"]);
+    assert!(preloaded.ok().contains("is ready"), "{preloaded}");
+    assert_eq!(ws.tree_of_sources(), before);
+    let help = ws.run(&["--help"]);
+    assert!(!help.ok().contains("preload"), "they are not advertised");
+}

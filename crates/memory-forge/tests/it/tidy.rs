@@ -44,20 +44,50 @@ const WRITES: [&str; 9] = [
     "fs::create_dir",
     "fs::set_permissions",
 ];
-const WRITERS: [&str; 4] = [
+const WRITERS: [&str; 6] = [
     "workspace/disk.rs",
+    // Makes the key, and moves foreign files aside.
+    "src/trust.rs",
     "workspace/lock.rs",
     "index/store.rs",
-    // Opens folders, and writes nothing.
+    // These open folders and files, and write nothing.
     "workspace/held.rs",
+    "src/regular.rs",
+];
+
+/// Every read of a file has a limit and takes regular files only.
+const READS: [&str; 6] = [
+    "fs::read(",
+    "fs::read_to_string",
+    "File::open",
+    "File::options",
+    "OpenOptions",
+    "Connection::open",
+];
+const READERS: [(&str, &str); 7] = [
+    ("src/regular.rs", "the one door"),
+    (
+        "workspace/disk.rs",
+        "writes, and opens folders to sync them",
+    ),
+    ("workspace/lock.rs", "locks"),
+    ("workspace/held.rs", "opens folders"),
+    ("index/store.rs", "the index"),
+    (
+        "import/claude_mem.rs",
+        "a database, after a look at the file",
+    ),
+    (
+        "src/reference.rs",
+        "pages of the source tree, for `cargo xtask`",
+    ),
 ];
 
 /// Where a promise that the compiler cannot check is made, and why it must be.
-const UNSAFE: [(&str, &str); 6] = [
+const UNSAFE: [(&str, &str); 5] = [
     ("crates/forge/src/embed/kernels.rs", "vector instructions"),
     ("crates/forge/src/index/vectors.rs", "vector instructions"),
     ("crates/serve/src/ends.rs", "the signal of a parent's death"),
-    ("xtask/src/bench/closets.rs", "the CPU time of this process"),
     ("xtask/src/bench/mcp.rs", "the CPU time of another process"),
     (
         "xtask/src/bench/speed/process.rs",
@@ -91,6 +121,68 @@ fn the_binary_prints_through_its_ui() {
     let sources = rust_files("crates/memory-forge/src");
     let broken = lines_with(&sources, &["println!", "eprintln!", " print!("]);
     assert_none(&broken, "a closed pipe makes these panic; use Ui");
+}
+
+/// Where standard output and standard error are reached, and what keeps text
+/// that is not ours from driving a terminal there.
+const STREAMS: [(&str, &str); 5] = [
+    ("src/ui.rs", "everything passes `safe`"),
+    ("src/report.rs", "errors pass `ui::safe`, the rest is ours"),
+    ("src/hooks.rs", "one JSON object, for a program"),
+    ("src/settings.rs", "asks whether they are terminals"),
+    ("src/faults.rs", "only builds for tests have it"),
+];
+
+#[test]
+fn text_reaches_a_terminal_through_one_function() {
+    let words = [
+        "io::stdout",
+        "io::stderr",
+        "stdout()",
+        "stderr()",
+        "/dev/tty",
+    ];
+    let mut sources = rust_files("crates/memory-forge/src");
+    sources.retain(|source| !STREAMS.iter().any(|(path, _)| source.path.ends_with(path)));
+    let mut broken = lines_with(&sources, &words);
+    // A question about an error of the parser, not a stream.
+    broken.retain(|line| !line.contains("use_stderr()"));
+    assert_none(&broken, "results and remarks are printed through Ui");
+    let ui = rust_files("crates/memory-forge/src");
+    let ui = ui.iter().find(|it| it.path.ends_with("src/ui.rs"));
+    let ui = ui.map(|it| it.text.as_str()).unwrap_or_default();
+    let written: Vec<&str> = shipped_lines(ui)
+        .map(|(_, line)| line)
+        .filter(|line| {
+            line.contains("write_all(") || line.contains("write!(") || line.contains("writeln!(")
+        })
+        .collect();
+    let unsafe_ones: Vec<&&str> = written
+        .iter()
+        .filter(|line| !line.contains("safe(") && !line.contains("unwrap_or(&text)"))
+        .collect();
+    assert!(
+        written.len() >= 3 && unsafe_ones.is_empty(),
+        "a way out of Ui passes `safe`: {unsafe_ones:?}"
+    );
+}
+
+/// The titles of two files that another tool writes and reads as well.
+const OTHER_BRAND: [&str; 2] = [
+    "crates/forge/src/federation/registry.rs",
+    "crates/forge/src/graph/markdown.rs",
+];
+
+/// D33: "one name. Files and markers that other tools read keep their names;
+/// nothing that we print says Memex."
+#[test]
+fn nothing_that_is_printed_has_another_brand() {
+    let mut sources = all_sources();
+    sources.retain(|source| !OTHER_BRAND.contains(&source.path.as_str()));
+    assert_none(
+        &lines_with(&sources, &["Memex"]),
+        "our name is Memory Forge",
+    );
 }
 
 #[test]
@@ -166,6 +258,24 @@ fn files_are_written_behind_one_door() {
         &broken,
         "changes go through Workspace::change or write_derived",
     );
+}
+
+/// A pipe, a link to a device or a file without end in a clone must not hang
+/// the program or fill its memory.
+#[test]
+fn files_are_read_behind_one_door() {
+    let mut sources = library();
+    sources.extend(rust_files("crates/memory-forge/src"));
+    sources.extend(rust_files("crates/engines/src"));
+    for (path, why) in READERS {
+        let there = sources.iter().find(|source| source.path.ends_with(path));
+        let uses = there.is_some_and(|it| READS.iter().any(|word| it.text.contains(word)));
+        assert!(uses, "{path} no longer needs it for {why}: take it out");
+    }
+    let known = |source: &Source| READERS.iter().any(|(path, _)| source.path.ends_with(path));
+    sources.retain(|source| !known(source));
+    let broken = lines_with(&sources, &READS);
+    assert_none(&broken, "files are read through Workspace::read or regular");
 }
 
 #[test]

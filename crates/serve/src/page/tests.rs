@@ -230,3 +230,55 @@ fn every_answer_forbids_what_a_page_must_not_do() {
         }
     });
 }
+
+/// Connections that say nothing do not keep a person waiting: the oldest of
+/// them are closed, as many as room is needed for, and no request waits until
+/// their headers are overdue.
+#[test]
+fn silent_connections_make_room_for_a_request() {
+    const SILENT: usize = 200;
+    with_page(|address| {
+        let silent: Vec<std::net::TcpStream> = (0..SILENT)
+            .map(|_| std::net::TcpStream::connect(address).expect("it listens"))
+            .collect();
+        let (head, body) = ask(address, "GET / HTTP/1.1\r\nHost: 127.0.0.1", b"");
+        assert!(head.contains(" 200 "), "{head}");
+        assert!(body.ends_with("page"), "{body}");
+        let is_open = |mut stream: &std::net::TcpStream| {
+            stream.set_nonblocking(true).expect("it is a socket");
+            let read = stream.read(&mut [0; 1]);
+            read.is_err_and(|error| error.kind() == std::io::ErrorKind::WouldBlock)
+        };
+        // Had the request waited for overdue headers, the first 128 were closed.
+        let open = silent[..128].iter().filter(|it| is_open(it)).count();
+        assert!(
+            open >= 128 - (SILENT + 1 - 128),
+            "only {open} were left open"
+        );
+        assert!(silent[128..].iter().all(is_open));
+    });
+}
+
+/// A connection that is waiting for its next request is closed only when all
+/// that never asked are gone.
+#[test]
+fn a_connection_that_asked_outlives_silent_ones() {
+    with_page(|address| {
+        let mut kept = std::net::TcpStream::connect(address).expect("it listens");
+        let request = b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n";
+        let mut answer = vec![0; 4096];
+        let mut ask_again = || {
+            kept.write_all(request).expect("it is open");
+            let read = kept.read(&mut answer).expect("it is open");
+            String::from_utf8_lossy(&answer[..read]).into_owned()
+        };
+        assert!(ask_again().starts_with("HTTP/1.1 200"));
+        let silent: Vec<std::net::TcpStream> = (0..300)
+            .map(|_| std::net::TcpStream::connect(address).expect("it listens"))
+            .collect();
+        let (head, _) = ask(address, "GET / HTTP/1.1\r\nHost: 127.0.0.1", b"");
+        assert!(head.contains(" 200 "), "{head}");
+        assert!(ask_again().starts_with("HTTP/1.1 200"));
+        drop(silent);
+    });
+}

@@ -119,6 +119,19 @@ fn both_eras_are_answered() {
     assert_eq!(answers[1]["result"]["resultType"], "complete");
 }
 
+/// The protocol: a known method whose parameters are missing is −32602, and
+/// −32601 is for methods that do not exist.
+#[test]
+fn initialize_without_params_is_refused_as_invalid_and_may_be_repeated() {
+    let bare = r#"{"jsonrpc":"2.0","id":7,"method":"initialize"}"#;
+    let empty = r#"{"jsonrpc":"2.0","id":8,"method":"initialize","params":{}}"#;
+    let unknown = r#"{"jsonrpc":"2.0","id":9,"method":"initialise"}"#;
+    check(
+        &[bare, empty, unknown, INITIALIZE, INITIALIZED],
+        &["0: ok", "7: -32602", "8: -32602", "9: -32601"],
+    );
+}
+
 #[test]
 fn a_probe_before_the_handshake_is_answered_and_life_goes_on() {
     let unknown = r#"{"jsonrpc":"2.0","id":1,"method":"no/such"}"#;

@@ -79,9 +79,9 @@ impl Arena {
         command
             .stdout(File::create(&out)?)
             .stderr(File::create(&err)?);
-        let (sample, success) =
+        let (sample, status) =
             wait(command).with_context(|| format!("Cannot run {}", program.display()))?;
-        if !success {
+        if status != Some(0) {
             let stderr = std::fs::read_to_string(&err).unwrap_or_default();
             let line = stderr.lines().next().unwrap_or("it said nothing");
             bail!("{}", line.strip_prefix("error: ").unwrap_or(line));
@@ -90,10 +90,10 @@ impl Arena {
     }
 }
 
-/// Starts a program and waits for its end; the second value is whether it left
-/// with 0.
+/// Starts a program and waits for its end; the second value is its exit code,
+/// none where a signal ended it.
 #[cfg(unix)]
-pub(crate) fn wait(mut command: Command) -> Result<(Sample, bool)> {
+pub(crate) fn wait(mut command: Command) -> Result<(Sample, Option<i32>)> {
     use std::time::Instant;
 
     let start = Instant::now();
@@ -126,13 +126,11 @@ pub(crate) fn wait(mut command: Command) -> Result<(Sample, bool)> {
         cpu: time(usage.ru_utime) + time(usage.ru_stime),
         max_rss: usage.ru_maxrss.unsigned_abs() * unit,
     };
-    Ok((
-        sample,
-        libc::WIFEXITED(status) && libc::WEXITSTATUS(status) == 0,
-    ))
+    let code = libc::WIFEXITED(status).then(|| libc::WEXITSTATUS(status));
+    Ok((sample, code))
 }
 
 #[cfg(not(unix))]
-pub(crate) fn wait(_: Command) -> Result<(Sample, bool)> {
+pub(crate) fn wait(_: Command) -> Result<(Sample, Option<i32>)> {
     bail!("this benchmark needs wait4, which only Unix has")
 }

@@ -61,12 +61,12 @@ fn a_healthy_workspace_is_looked_at_in_full() {
     assert_eq!(
         findings(&ws, "index"),
         [
-            "index ok 2 files and 2 passages, 0 of them with a vector; all pages read, all files compared"
+            "index ok 2 files and 1 passages, 0 of them with a vector; all pages read, all files compared"
         ]
     );
     assert_eq!(
         findings(&ws, "search"),
-        ["search ok A question made from `knowledge/README.md` found its passage, by words"]
+        ["search ok A question made from `knowledge/a.md` found its passage, by words"]
     );
     let checks: Vec<&str> = diagnose(&workspace)
         .findings
@@ -152,7 +152,9 @@ fn an_index_is_read_and_compared_and_not_believed() {
     ws.write(".memory-forge/index.db", "not a database");
     assert_eq!(
         findings(&ws, "index"),
-        ["index problem `.memory-forge/index.db` is not an index that this version can use"]
+        [
+            "index problem `.memory-forge/index.db` is not used: this version of the program did not make it here"
+        ]
     );
     assert_eq!(
         findings(&ws, "search"),

@@ -9,8 +9,13 @@ fn now() -> Timestamp {
 
 /// Repairs and gives what was left alone.
 fn repair(ws: &TestWorkspace) -> Vec<String> {
+    repair_named(ws, &[])
+}
+
+fn repair_named(ws: &TestWorkspace, named: &[&str]) -> Vec<String> {
     let workspace = Workspace::open(ws.root()).unwrap();
-    let repair = plan(&workspace, now());
+    let named: Vec<RelPath> = named.iter().map(|it| RelPath::new(it).unwrap()).collect();
+    let repair = plan(&workspace, &named, now());
     repair.proposal.apply(&workspace, "Repair", now()).unwrap();
     let left = repair.left_alone.into_iter();
     left.map(|one| format!("{}: {}", one.path, one.why))
@@ -21,13 +26,23 @@ fn prose(words: usize) -> String {
     "some words about the project that fill it up. ".repeat(words / 9)
 }
 
+/// D26: "Nested files are touched only when named."
 #[test]
-fn nested_files_go_to_files_of_their_own() {
+fn nested_files_are_touched_only_when_named() {
     let ws = TestWorkspace::empty();
+    let nested = format!("# A\n\n{}", prose(900));
     ws.write("CLAUDE.md", format!("# Root\n\n{}", prose(900)));
-    ws.write("packages/a/AGENTS.md", format!("# A\n\n{}", prose(900)));
+    ws.write("packages/a/AGENTS.md", &nested);
     ws.write("small/CLAUDE.md", "# Small\n");
+    ws.write("notes/plan.md", "# Plan\n");
     assert_eq!(repair(&ws), Vec::<String>::new());
+    assert_eq!(ws.read("packages/a/AGENTS.md"), nested);
+    assert!(!ws.exists("knowledge/legacy/packages-a-AGENTS.md"));
+    let left = repair_named(&ws, &["packages/a/AGENTS.md", "notes/plan.md"]);
+    assert!(
+        left.len() == 1 && left[0].starts_with("notes/plan.md: "),
+        "{left:?}"
+    );
     assert!(
         ws.read("CLAUDE.md")
             .contains("`knowledge/legacy/CLAUDE.md`")
@@ -79,10 +94,12 @@ fn what_it_is_unsure_of_stays() {
     ws.write("c/AGENTS.md", format!("# C\n\n{}", prose(900)));
     ws.write("knowledge/legacy/c-AGENTS.md", b"\xff");
     let before = ws.tree_of_sources();
-    let left = repair(&ws);
+    let left = repair_named(&ws, &["a/CLAUDE.md", "b/AGENTS.md", "c/AGENTS.md"]);
     assert_eq!(left.len(), 3, "{left:#?}");
     assert!(
-        left[0].starts_with("a/CLAUDE.md: What must stay (imports, commands, marked lines) has"),
+        left[0].starts_with(
+            "a/CLAUDE.md: What must stay (rules, imports, commands, marked lines) has"
+        ),
         "{left:#?}"
     );
     assert!(
@@ -106,7 +123,7 @@ fn a_symlink_is_not_written_through() {
     ws.write("docs/rules.md", prose(900));
     symlink("../docs/rules.md", ws.path("docs/AGENTS.md")).unwrap();
     assert_eq!(
-        repair(&ws),
+        repair_named(&ws, &["AGENTS.md", "docs/AGENTS.md"]),
         ["docs/AGENTS.md: It is a symlink to `docs/rules.md`, and links are never written through"]
     );
     assert!(ws.path("CLAUDE.md").is_symlink());
@@ -117,12 +134,71 @@ fn a_symlink_is_not_written_through() {
     assert_eq!(ws.read("docs/rules.md"), prose(900));
 }
 
+/// Seed 000: "`SKILL.md` (each) | > 300 tokens | > 600 tokens", and what
+/// `audit` says that `doctor --fix` does, it does.
+#[test]
+fn an_overgrown_skill_moves_its_explanations_to_references() {
+    let ws = TestWorkspace::empty();
+    let skill = ".claude/skills/pay/SKILL.md";
+    let text = format!(
+        "---\nname: pay\ndescription: Pay.\n---\n\n# Pay\n\nNever pay twice.\n\n## Why\n\n{}\n",
+        prose(900)
+    );
+    ws.write(skill, &text);
+    let nested = "packages/a/.claude/skills/pay/SKILL.md";
+    ws.write(nested, &text);
+    let before = ws.tree_of_sources();
+    assert_eq!(repair(&ws), Vec::<String>::new());
+    let core = ws.read(skill);
+    assert!(Tokenizer::O200k.count(&core) <= 300, "{core}");
+    assert!(core.contains("Never pay twice.") && core.contains("`references/details.md`"));
+    let details = ws.read(".claude/skills/pay/references/details.md");
+    assert_eq!(details, format!("# Pay\n\n## Why\n\n{}\n", prose(900)));
+    assert_eq!(ws.read(nested), text, "nested files are left alone");
+    // Twice is once.
+    let repaired = ws.tree_of_sources();
+    repair(&ws);
+    assert_eq!(ws.tree_of_sources(), repaired);
+    // Undo gives every byte back.
+    let workspace = Workspace::open(ws.root()).unwrap();
+    workspace.undo(None, now()).unwrap();
+    assert_eq!(ws.tree_of_sources(), before);
+    repair(&ws);
+    assert_eq!(ws.tree_of_sources(), repaired);
+    // What grew again is added to what is there.
+    ws.write(skill, format!("{core}\n## More\n\n{}\n", prose(900)));
+    repair(&ws);
+    assert_eq!(ws.read(skill), core);
+    let both = ws.read(".claude/skills/pay/references/details.md");
+    assert!(
+        both.starts_with(&details) && both.contains("## More"),
+        "{both}"
+    );
+}
+
+#[test]
+fn a_skill_of_rules_alone_is_left_alone() {
+    let ws = TestWorkspace::empty();
+    let rules = "- Never call the provider twice with one key.\n".repeat(60);
+    ws.write(
+        ".opencode/skill/pay/SKILL.md",
+        format!("---\nname: pay\n---\n\n{rules}"),
+    );
+    let before = ws.tree_of_sources();
+    let left = repair(&ws);
+    assert!(
+        left[0].starts_with(".opencode/skill/pay/SKILL.md: "),
+        "{left:?}"
+    );
+    assert_eq!(ws.tree_of_sources(), before);
+}
+
 #[test]
 fn a_file_that_changes_after_the_diff_stops_all_of_it() {
     let ws = TestWorkspace::empty();
     ws.write("CLAUDE.md", format!("# T\n\n{}", prose(900)));
     let workspace = Workspace::open(ws.root()).unwrap();
-    let shown = plan(&workspace, now());
+    let shown = plan(&workspace, &[], now());
     ws.write("CLAUDE.md", format!("# T\n\nedited\n\n{}", prose(900)));
     let before = ws.tree_of_sources();
     let refused = shown
@@ -195,7 +271,7 @@ proptest! {
         let ws = TestWorkspace::empty();
         ws.write("CLAUDE.md", &claude);
         if let Some(text) = &agents {
-            ws.write("packages/a/AGENTS.md", text);
+            ws.write("AGENTS.md", text);
         }
         if let Some(text) = &existing {
             ws.write("knowledge/legacy/CLAUDE.md", text);
@@ -205,18 +281,18 @@ proptest! {
         }
         let before = ws.tree_of_sources();
         let workspace = Workspace::open(ws.root()).unwrap();
-        let first = plan(&workspace, now());
+        let first = plan(&workspace, &[], now());
         let receipt = first.proposal.apply(&workspace, "Repair", now()).unwrap();
 
         for step in &first.steps {
-            let Step::Stub { path, legacy, after, .. } = step else { continue };
+            let Step::Stub { path, legacy, before, after } = step else { continue };
             let original = if path.as_str() == "CLAUDE.md" { Some(&claude) } else { agents.as_ref() };
             let original = original.unwrap();
             let body = original.strip_prefix('\u{feff}').unwrap_or(original);
             prop_assert!(ws.read(legacy.as_str()).contains(body), "all of it is kept");
             let stub = ws.read(path.as_str());
             prop_assert_eq!(stub.starts_with('\u{feff}'), original.starts_with('\u{feff}'));
-            prop_assert!(*after < STUB_TOKENS);
+            prop_assert!(after < before);
             prop_assert_eq!(Tokenizer::O200k.count(&stub), *after);
             prop_assert!(stub.contains(legacy.as_str()));
             // What its author marked is still there, and so is what is imported.
@@ -235,7 +311,7 @@ proptest! {
         }
 
         let repaired = ws.tree_of_sources();
-        let again = plan(&workspace, "2026-04-02T09:00:00Z".parse().unwrap());
+        let again = plan(&workspace, &[], "2026-04-02T09:00:00Z".parse().unwrap());
         prop_assert!(again.proposal.is_empty(), "twice is once: {:?}", again.steps);
         prop_assert_eq!(ws.tree_of_sources(), repaired);
 

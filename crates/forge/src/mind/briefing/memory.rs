@@ -1,6 +1,8 @@
 //! What the files say, each read once, and what of it goes into a briefing
 //! first. Nothing here knows how a briefing looks.
 
+use jiff::Timestamp;
+
 use super::frame::Frame;
 use super::pack::{Fit, Pack, Room, Slot};
 use super::{BriefingAsk, Source, clean};
@@ -24,6 +26,8 @@ pub(super) struct Memory {
     pub(super) layout: Layout,
     pub(super) state_path: String,
     pub(super) state: Result<Option<State>, String>,
+    /// When the state was last written.
+    pub(super) written: Option<Timestamp>,
     /// The whole file, to compare with and never to show.
     state_text: String,
     /// What a person keeps for themselves beside it, with its path.
@@ -31,9 +35,11 @@ pub(super) struct Memory {
     pub(super) progress_text: Result<Option<String>, String>,
     pub(super) work: Vec<WorkLine>,
     pub(super) decisions: Vec<Decision>,
-    pub(super) decisions_text: Result<Option<usize>, String>,
+    /// Why the decisions cannot be read.
+    pub(super) decisions_error: Option<String>,
     pub(super) sessions: Vec<Session>,
-    pub(super) sessions_text: Result<Option<usize>, String>,
+    /// Why the session log cannot be read.
+    pub(super) sessions_error: Option<String>,
     pub(super) most_decisions: usize,
     pub(super) most_lines: usize,
     /// Characters of everything that the long form would show.
@@ -84,8 +90,6 @@ impl Memory {
             Ok(Some(text)) => sessions::recent(text, mind.files.layout),
             _ => Vec::new(),
         };
-        let length =
-            |text: Result<Option<String>, String>| text.map(|text| text.map(|it| it.len()));
         Memory {
             layout: mind.files.layout,
             state_path: mind.file(File::State).to_string(),
@@ -93,14 +97,15 @@ impl Memory {
                 Ok(text) => Ok(text.as_deref().map(state::glance)),
                 Err(error) => Err(error.clone()),
             },
+            written: mind.modified(File::State),
             state_text: state_text.ok().flatten().unwrap_or_default(),
             private,
             progress_text,
             work,
             decisions,
-            decisions_text: length(decisions_text),
+            decisions_error: decisions_text.err(),
             sessions,
-            sessions_text: length(sessions_text),
+            sessions_error: sessions_text.err(),
             most_decisions: config.briefing_decisions,
             most_lines: config.briefing_progress_lines,
             size,
@@ -156,7 +161,7 @@ impl Memory {
             }
         }
         if let Some(lines) = self.changed_since_checkpoint(ask) {
-            let fit = pack.add_within(Slot::Checkpoint, 0, &clean(&lines), all.share(20));
+            let fit = pack.add_within(Slot::Checkpoint, 0, &clean(&lines), all.share(30));
             if fit != Fit::Whole {
                 left_out.push("a part of .mind/checkpoints/latest.md".to_owned());
             }
@@ -171,9 +176,19 @@ impl Memory {
         if let Some(pointers) = ask.pointers {
             let left = pack.lines(Slot::Pointers, pointers.text, all.share(POINTERS));
             if left > 0 {
-                let path = values::cut(&values::plain(pointers.path), 60);
+                let path = quote::outside(pointers.path);
                 left_out.push(format!("{left} line(s) of {path}"));
             }
+        }
+        let mut remarks = 0;
+        for (index, remark) in ask.overview.iter().enumerate() {
+            let remark = clean(&values::cut(&values::plain(&quote::unasked(remark)), 300));
+            if index >= MOST_EVENTS || pack.add(Slot::Overview, index, &remark) == Fit::Out {
+                remarks += 1;
+            }
+        }
+        if remarks > 0 {
+            left_out.push(format!("{remarks} line(s) on the workspace"));
         }
         let mut events = 0;
         for (index, event) in ask.events.iter().enumerate() {
@@ -199,7 +214,8 @@ impl Memory {
             left_out.push(format!("{skipped} line(s) of progress"));
         }
         if cut_state {
-            left_out.push(format!("a part of {}", self.state_path));
+            let path = quote::outside(self.state_path.as_str());
+            left_out.push(format!("a part of {path}"));
         }
     }
 
@@ -289,6 +305,12 @@ impl Memory {
             return None;
         }
         let text = self.checkpoint.as_deref()?;
+        if !checkpoint::has_known_form(text) {
+            return Some(format!(
+                "`.mind/checkpoints/latest.md` has a form of its own, and is given as it is:\n{}",
+                quote::unasked(text).trim()
+            ));
+        }
         let progress = self.progress_text.as_ref().ok().and_then(Option::as_deref);
         let (made, lines) =
             checkpoint::differences(text, &self.state_text, progress.unwrap_or_default());

@@ -55,6 +55,8 @@ pub(super) enum Slot {
     State,
     Checkpoint,
     Events,
+    /// What is to be known of a workspace with a manifest.
+    Overview,
     Progress,
     Blocked,
     Decisions,

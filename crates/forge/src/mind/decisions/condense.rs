@@ -31,14 +31,19 @@ impl Condensed {
 
 /// Decisions of a week that are worth a heading.
 const CLUSTER: usize = 3;
+/// Decisions of a week that each of them is compared with: those that follow
+/// it. No person takes more in a week, and a file may have any number.
+const MAX_COMPARED: usize = 64;
 
 /// The text with what can be gathered gathered. Doing it again finds nothing.
 pub(crate) fn condensed(path: &impl ToString, text: String) -> Result<(String, Condensed), Error> {
     let mut done = Condensed::default();
     let mut after = text.clone();
-    // What was joined may leave something else to join: until nothing is left.
-    loop {
-        let (joined, pairs) = pairs(path, &after)?;
+    let mut kept = HashSet::new();
+    // What was joined may leave something else to join: until nothing is left,
+    // or nearly so.
+    for _ in 0..supersede::MAX_ROUNDS {
+        let (joined, pairs) = pairs(path, &after, &mut kept)?;
         let (gathered, weeks, count) = clusters(path, &joined)?;
         after = gathered;
         done.pairs += pairs;
@@ -48,18 +53,21 @@ pub(crate) fn condensed(path: &impl ToString, text: String) -> Result<(String, C
             break;
         }
     }
-    let before = facts(&text);
-    let whole = before.iter().all(|fact| after.contains(fact.as_str()));
-    match whole {
+    kept.extend(facts(&after));
+    match facts(&text).is_subset(&kept) {
         true => Ok((after, done)),
-        false => Err(Error::Unsafe {
-            path: path.to_string(),
-            why: "a decision would not be found in its own words",
-        }),
+        false => Err(lost_words(path)),
     }
 }
 
-fn facts(text: &str) -> Vec<String> {
+fn lost_words(path: &impl ToString) -> Error {
+    Error::Unsafe {
+        path: path.to_string(),
+        why: "a decision would not be found in its own words",
+    }
+}
+
+fn facts(text: &str) -> HashSet<String> {
     let document = document::parse(text.to_owned());
     let lines = read(&document).into_iter();
     lines
@@ -96,14 +104,19 @@ fn plain_lines(document: &Document, all: &[Decision]) -> HashSet<usize> {
     (0..all.len()).filter(|at| alone(&all[*at])).collect()
 }
 
-/// `**new** - fact; replaces old (was date)` in place of both.
-fn pairs(path: &impl ToString, text: &str) -> Result<(String, usize), Error> {
+/// `**new** - fact; replaces old (was date)` in place of both. The facts that
+/// were joined, and of which the new line was found, are added to `kept`.
+fn pairs(
+    path: &impl ToString,
+    text: &str,
+    kept: &mut HashSet<String>,
+) -> Result<(String, usize), Error> {
     let document = document::parse(text.to_owned());
     let all = read(&document);
     let plain = plain_lines(&document, &all);
     let mut busy = HashSet::new();
     let mut edits = Vec::new();
-    let mut count = 0;
+    let mut joined = Vec::new();
     for found in supersede::find(&all) {
         let (older, newer) = (&all[found.older], &all[found.newer]);
         let both = [found.older, found.newer];
@@ -121,16 +134,24 @@ fn pairs(path: &impl ToString, text: &str) -> Result<(String, usize), Error> {
             continue;
         }
         busy.extend(both);
-        count += 1;
         let line = document.str(&newer.span);
         let end = newer.span.start + line.trim_end().len();
+        let words = format!("; replaces {old} (was {day})");
+        joined.push(format!("{}{words}", line.trim()));
         edits.push(Edit {
             span: end..end,
-            text: format!("; replaces {old} (was {day})"),
+            text: words,
         });
         edits.push(document.take_out(with_gap(&document, older)));
+        kept.insert(old.to_owned());
+        kept.extend(fact(&newer.text).map(str::to_owned));
     }
-    Ok((apply(path, text, edits)?, count))
+    let after = apply(path, text, edits)?;
+    let lines: HashSet<&str> = after.lines().map(str::trim).collect();
+    match joined.iter().all(|it| lines.contains(it.as_str())) {
+        true => Ok((after, joined.len())),
+        false => Err(lost_words(path)),
+    }
 }
 
 /// An entry with the blank line behind it, where one stands before it as well.
@@ -164,18 +185,21 @@ fn clusters(path: &impl ToString, text: &str) -> Result<(String, usize, usize), 
         .collect();
     let mut edits = Vec::new();
     let (mut clusters, mut gathered) = (0, 0);
-    for mut left in weeks.into_values() {
-        while let Some(&first) = left.first() {
-            let alike = |at: &usize| overlap(&words[&first], &words[at]);
-            let (group, rest): (Vec<usize>, Vec<usize>) = left.iter().partition(|at| alike(at));
-            left = match group.len() >= CLUSTER {
-                true => rest,
-                false => left[1..].to_vec(),
-            };
+    for week in weeks.into_values() {
+        let mut taken = HashSet::new();
+        for (place, first) in week.iter().enumerate() {
+            if taken.contains(first) {
+                continue;
+            }
+            let near = week[place..].iter().take(MAX_COMPARED).copied();
+            let group: Vec<usize> = near
+                .filter(|at| !taken.contains(at) && overlap(&words[first], &words[at]))
+                .collect();
             if group.len() >= CLUSTER {
                 clusters += 1;
                 gathered += group.len();
                 gather(&document, &all, &group, &words, &mut edits);
+                taken.extend(group);
             }
         }
     }

@@ -62,6 +62,13 @@ const COMMON: [&str; 63] = [
 /// Words on either side of the trigger that are looked at.
 const REACH: usize = 6;
 
+/// Things that one decision may end, earlier decisions that each of them is
+/// compared with, the latest first, and words by which two are compared. Every
+/// decision could otherwise be compared with every other, word by word.
+const MAX_OBJECTS: usize = 8;
+const MAX_CANDIDATES: usize = 64;
+const MAX_WORDS: usize = 128;
+
 impl Mind<'_> {
     /// Decisions that a later one replaces in so many words, and that are not
     /// marked as such.
@@ -132,6 +139,9 @@ impl Mind<'_> {
     }
 }
 
+/// A file is read so often in one run; what is left, the next run finds.
+pub(super) const MAX_ROUNDS: usize = 16;
+
 /// The text with every unmarked supersession marked, and how many there were.
 /// A mark can show another one, so it goes on until there is none; each round
 /// leaves fewer decisions unmarked.
@@ -141,14 +151,15 @@ pub(crate) fn annotated(
     today: Date,
 ) -> Result<(String, usize), Error> {
     let mut total = 0;
-    loop {
+    for _ in 0..MAX_ROUNDS {
         let (after, count) = one_round(path, text, today)?;
-        if count == 0 {
-            return Ok((after, total));
-        }
         total += count;
         text = after;
+        if count == 0 {
+            break;
+        }
     }
+    Ok((text, total))
 }
 
 fn one_round(path: &impl ToString, text: String, today: Date) -> Result<(String, usize), Error> {
@@ -185,6 +196,7 @@ fn successors(all: &[Decision]) -> Vec<Option<usize>> {
         by[found.older].get_or_insert(found.newer);
     }
     let by_id: HashMap<&str, usize> = ids(all);
+    let by_day = days(all);
     for (at, decision) in all.iter().enumerate() {
         if by[at].is_some() || !decision.superseded {
             continue;
@@ -195,10 +207,11 @@ fn successors(all: &[Decision]) -> Vec<Option<usize>> {
             .filter(|other| *other != at);
         // One decision of that day is the one that is meant; of several, none.
         let dated = || {
-            let day = decision.superseded_on?;
-            let mut same = (at + 1..all.len()).filter(|&it| all[it].date == Some(day));
-            let first = same.next()?;
-            same.next().is_none().then_some(first)
+            let same = by_day.get(&decision.superseded_on?)?;
+            match same[same.partition_point(|it| *it <= at)..] {
+                [only] => Some(only),
+                _ => None,
+            }
         };
         by[at] = named.or_else(dated);
     }
@@ -239,14 +252,13 @@ pub(super) fn find(all: &[Decision]) -> Vec<Found> {
         }
     }
     let by_id = ids(all);
+    let by_day = days(all);
     let mut found: Vec<Found> = Vec::new();
+    let mut known: HashSet<(usize, usize)> = HashSet::new();
     for (newer, own) in words.iter().enumerate() {
         for object in &own.objects {
             let mut add = |older: usize| {
-                let known = found
-                    .iter()
-                    .any(|it| (it.older, it.newer) == (older, newer));
-                if !known {
+                if known.insert((older, newer)) {
                     found.push(Found {
                         older,
                         newer,
@@ -264,16 +276,15 @@ pub(super) fn find(all: &[Decision]) -> Vec<Found> {
             }
             let day = first_date(&object.text);
             let candidates: HashSet<usize> = match day {
-                Some(day) => (0..newer).filter(|&it| all[it].date == Some(day)).collect(),
+                Some(day) => before(by_day.get(&day), newer).collect(),
                 None => object
                     .terms
                     .iter()
                     .filter_map(|term| with.get(term.as_str()))
                     // A word of every other decision tells nothing.
                     .filter(|places| places.len() <= (all.len() / 4).max(3))
-                    .flatten()
-                    .copied()
-                    .filter(|&older| older < newer && !is_later(&all[older], &all[newer]))
+                    .flat_map(|places| before(Some(places), newer))
+                    .filter(|&older| !is_later(&all[older], &all[newer]))
                     .collect(),
             };
             if let ([only], Some(_)) = (&Vec::from_iter(&candidates)[..], day) {
@@ -293,6 +304,25 @@ pub(super) fn find(all: &[Decision]) -> Vec<Found> {
         }
     }
     found
+}
+
+/// The decisions of each day, in their order.
+fn days(all: &[Decision]) -> HashMap<Date, Vec<usize>> {
+    let mut days: HashMap<Date, Vec<usize>> = HashMap::new();
+    for (at, decision) in all.iter().enumerate() {
+        if let Some(day) = decision.date {
+            days.entry(day).or_default().push(at);
+        }
+    }
+    days
+}
+
+/// The latest of some places that come before one, not more than
+/// [`MAX_CANDIDATES`].
+fn before(places: Option<&Vec<usize>>, newer: usize) -> impl Iterator<Item = usize> {
+    let places = places.map_or(&[][..], Vec::as_slice);
+    let earlier = &places[..places.partition_point(|it| *it < newer)];
+    earlier.iter().rev().take(MAX_CANDIDATES).copied()
 }
 
 /// How surely `older` is what `object` names; none when it is not sure.
@@ -366,17 +396,19 @@ impl Words {
         } else {
             text
         };
-        for word in WORDS {
+        'words: for word in WORDS {
             for (at, _) in searched.match_indices(word) {
+                if objects.len() == MAX_OBJECTS {
+                    break 'words;
+                }
                 let end = at + word.len();
                 let whole = !searched[..at].ends_with(char::is_alphanumeric)
                     && !searched[end..].starts_with(char::is_alphanumeric);
                 if !whole {
                     continue;
                 }
-                let after: Vec<&Token> = tokens
+                let after: Vec<&Token> = tokens[tokens.partition_point(|it| it.start < end)..]
                     .iter()
-                    .skip_while(|it| it.start < end)
                     .take(REACH)
                     .take_while({
                         let mut last = end;
@@ -390,10 +422,9 @@ impl Words {
                     .collect();
                 let passive = matches!(word, "no longer" | "dropped");
                 let before: Vec<&Token> = match passive {
-                    true => tokens
+                    true => tokens[..tokens.partition_point(|it| it.end <= at)]
                         .iter()
                         .rev()
-                        .skip_while(|it| it.end > at)
                         .take(REACH)
                         .take_while({
                             let mut last = at;
@@ -428,6 +459,7 @@ impl Words {
             .into_iter()
             .map(|it| it.term)
             .filter(|it| is_content(it))
+            .take(MAX_WORDS)
             .collect();
         let kept = all.difference(&ended).cloned().collect();
         Words {
@@ -554,11 +586,14 @@ fn status_of_block(document: &Document, older: &Decision, newer: &Decision, day:
         (Some(id), Form::Block) => format!("Superseded by {id}"),
         _ => format!("Superseded {day}"),
     };
-    let section = document
+    let place = document
         .sections
-        .iter()
-        .find(|it| it.span == older.span)
-        .expect("a block is a section of the document it was read from");
+        .partition_point(|it| it.heading.start < older.span.start || it.level == 0);
+    let section = &document.sections[place];
+    debug_assert_eq!(
+        section.span, older.span,
+        "a block is a section of the document it was read from"
+    );
     let mut at = section.own.start;
     let mut behind = None;
     for line in document.str(&section.own).split_inclusive('\n') {
@@ -597,13 +632,6 @@ fn status_of_block(document: &Document, older: &Decision, newer: &Decision, day:
             span: end..end,
             text: format!("{nl}{mark}**Status:** {by}"),
         },
-        None => document.append_to_section(
-            document
-                .sections
-                .iter()
-                .position(|it| it.span == older.span)
-                .expect("found above"),
-            &format!("- **Status:** {by}"),
-        ),
+        None => document.append_to_section(place, &format!("- **Status:** {by}")),
     }
 }

@@ -494,7 +494,7 @@ fn m30_the_nudge_has_every_blocker_without_bullets() {
         .write(".mind/STATE.md", STATE.replace("- keys\n", &many));
     let nudge = it.mind().nudge(now()).unwrap();
     assert!(
-        nudge.chars().count() <= 200 && nudge.contains("(40) blocker number 0;"),
+        nudge.chars().count() <= 200 && nudge.contains("(40) \"blocker number 0;"),
         "{nudge}"
     );
 }

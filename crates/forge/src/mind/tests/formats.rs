@@ -208,6 +208,65 @@ fn a_manifest_says_where_its_files_are() {
     // State in `.mind/` is used where there is some.
     let both = Fixture::new("//- _MANIFEST.md\n# C\n//- .mind/STATE.md\n# S\n");
     assert_eq!(both.mind().layout(), Layout::Mind);
+    assert_eq!(both.mind().two_layouts(), None);
+}
+
+/// "One resolution of the layout; when both exist `doctor` reports it and
+/// nothing switches silently."
+#[test]
+fn files_of_the_other_layout_never_hide_the_state() {
+    let it = Fixture::new("//- _MANIFEST.md\n# C\n//- memory/status.md\n**Phase:** One\n");
+    for stray in ["PROGRESS", "DECISIONS", "SESSION-LOG", "STATE"] {
+        it.files.write(&format!(".mind/{stray}.md"), "# Stray\n");
+        assert_eq!(it.mind().layout(), Layout::Manifest, "{stray}");
+        let phase = it.mind().state().unwrap().and_then(|it| it.phase);
+        assert_eq!(phase.as_deref(), Some("One"), "{stray}");
+        let said = it.mind().two_layouts().unwrap();
+        assert!(
+            said.contains("The state is in `memory/status.md`"),
+            "{said}"
+        );
+        assert!(said.contains(&format!("`.mind/{stray}.md`")), "{said}");
+    }
+    let it = Fixture::new("//- _MANIFEST.md\n# C\n//- .mind/STATE.md\n# S\n");
+    it.files.write("memory/session-log.md", "# Log\n");
+    it.files.write("memory/decisions.md", "# Decisions\n");
+    assert_eq!(it.mind().layout(), Layout::Mind);
+    let said = it.mind().two_layouts().unwrap();
+    assert!(said.contains("The state is in `.mind/STATE.md`"), "{said}");
+    // A file that has only the name is nobody's state.
+    let it =
+        Fixture::new("//- _MANIFEST.md\n# C\n//- .mind/STATE.md\n# S\n//- docs/status.md\nx\n");
+    assert_eq!(it.mind().layout(), Layout::Mind);
+    assert_eq!(it.mind().two_layouts(), None);
+    // A status file alone is a workspace, and no stray file ends that.
+    let it = Fixture::new("//- memory/status.md\n# S\n//- .mind/PROGRESS.md\n# P\n");
+    assert_eq!(it.mind().layout(), Layout::Manifest);
+    assert!(it.mind().two_layouts().is_some());
+    // Without a manifest `memory/` belongs to somebody else.
+    let it = Fixture::new("//- memory/decisions.md\n# D\n//- .mind/PROGRESS.md\n# P\n");
+    assert_eq!(it.mind().two_layouts(), None);
+}
+
+#[test]
+fn a_full_archive_of_the_state_is_followed_by_another() {
+    let it = Fixture::new("//- .mind/STATE.md\n# S\n\n## Next Action\nOne\n");
+    it.files
+        .write(".mind/STATE-archive.md", "> old\n".repeat(30_000));
+    let full = it.read(".mind/STATE-archive.md");
+    for next in ["Two", "Three"] {
+        let change = StateChange {
+            next: Some(next.to_owned()),
+            ..StateChange::default()
+        };
+        it.mind().set(&change, now()).unwrap();
+    }
+    assert_eq!(it.read(".mind/STATE-archive.md"), full);
+    let second = it.read(".mind/STATE-2-archive.md");
+    assert!(
+        second.contains("> One\n") && second.contains("> Two\n"),
+        "{second}"
+    );
 }
 
 #[test]

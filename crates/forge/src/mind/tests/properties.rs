@@ -41,6 +41,129 @@ fn keeps_lines(before: &str, after: &str) -> Result<(), TestCaseError> {
     Ok(())
 }
 
+/// What a person wrote, in words that no command writes.
+const BY_HAND: &str = "Zebrafinch seven";
+
+/// A line with those words, in a form that may mean something to a reader.
+fn line_by_hand() -> impl Strategy<Value = String> {
+    let forms = [
+        "{}",
+        "- {}",
+        "1. {}",
+        "> {}",
+        "[{}]",
+        "{}:",
+        "    {}",
+        "```{}",
+        "<!-- {} -->",
+        "| {} |",
+        "- [ ] {}",
+        "- [x] {} (completed 2025-01-01)",
+        "## {}",
+        "## Session 9 — 2025-01-01 {}",
+        "**Phase:** {}",
+        "2026-01-01 {}",
+        "Last updated: 2026-01-01 {}",
+    ];
+    prop::sample::select(forms.to_vec()).prop_map(|form| form.replace("{}", BY_HAND))
+}
+
+/// One of the commands that write state files. One that refuses is fine: it
+/// changes nothing then.
+fn command(mind: &Mind<'_>, which: usize, round: usize) {
+    let value = format!("value {which} of round {round}");
+    let list = Some(vec![value.clone(), "another".to_owned()]);
+    let at = days_later(20 * round as i64);
+    let set = |change: StateChange| drop(mind.set(&change, at));
+    let new = StateChange::default;
+    match which {
+        0 => set(StateChange {
+            phase: Some(value),
+            ..new()
+        }),
+        1 => set(StateChange {
+            status: Some(value),
+            ..new()
+        }),
+        2 => set(StateChange {
+            active: list,
+            ..new()
+        }),
+        3 => set(StateChange {
+            blocked: Some(Vec::new()),
+            ..new()
+        }),
+        4 => set(StateChange {
+            next: Some(value),
+            ..new()
+        }),
+        5 => drop(mind.task_add(&value, "In Progress", at)),
+        6 => drop(mind.task_done("first task", at)),
+        7 => drop(mind.decide(&decision(&value, &value), at)),
+        8 => drop(mind.log(&session(&value), at)),
+        9 => drop(mind.compress(false, at)),
+        10 => drop(mind.checkpoint("manual", at)),
+        _ => {
+            let state = StateChange {
+                priorities: list,
+                blocked: Some(vec![value.clone()]),
+                ..new()
+            };
+            let record = Record {
+                state,
+                decisions: vec![decision(&value, &value)],
+                session: Some(session(&value)),
+                annotate: true,
+                ..Record::default()
+            };
+            drop(mind.record("Close the session", &record, at));
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(96))]
+
+    /// "Any line added anywhere in any state file by hand survives any sequence
+    /// of commands and stays findable."
+    #[test]
+    fn a_line_by_hand_survives_every_command(
+        in_memory in any::<bool>(),
+        file in 0usize..4,
+        place in 0usize..40,
+        line in line_by_hand(),
+        before in prop::collection::vec(0usize..12, 0..4),
+        after in prop::collection::vec(0usize..12, 1..7),
+    ) {
+        let config = "//- memory-forge.toml\n[mind]\nkeep_sessions = 1\nkeep_decisions = 1\n";
+        let manifest = match in_memory {
+            true => "//- _MANIFEST.md\n# Context Routing\n",
+            false => "",
+        };
+        let it = Fixture::new(&format!("{config}{manifest}"));
+        let mind = it.mind();
+        mind.task_add("first task", "In Progress", now()).unwrap();
+        for (round, which) in [0, 1, 2, 4, 5, 7, 8].into_iter().chain(before).enumerate() {
+            command(&mind, which, round);
+        }
+        let files = [File::State, File::Progress, File::Decisions, File::SessionLog];
+        let path = mind.file(files[file]);
+        let text = it.read(path.as_str());
+        let mut lines: Vec<&str> = text.lines().collect();
+        lines.insert(place.min(lines.len()), &line);
+        it.files.write(path.as_str(), lines.join("\n") + "\n");
+        for (round, which) in after.into_iter().enumerate() {
+            command(&mind, which, 20 + round);
+            let all = Mind::all_files(&it.workspace);
+            let holds = |path: &RelPath| it.read(path.as_str()).contains(BY_HAND);
+            prop_assert!(
+                all.iter().filter(|it| !it.starts_with(".mind/checkpoints")).any(holds),
+                "{line:?} in {path} did not survive command {which}"
+            );
+        }
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 

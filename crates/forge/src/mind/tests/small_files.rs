@@ -202,6 +202,11 @@ fn health_names_what_is_wrong() {
     assert_eq!(severity, Some(Severity::Warning));
     assert!(told.contains("more than 24 hours ago"), "{told}");
     it.files.write(".mind/DECISIONS.md", "x".repeat(50_001));
+    assert!(worst(&it, made).1.contains("a person has to shorten it"));
+    let decision = |n: usize| format!("## DEC-{n:03}: Choice {n}\n\n{}\n\n", "y".repeat(3000));
+    let many: String = (1..=20).map(decision).collect();
+    it.files
+        .write(".mind/DECISIONS.md", format!("# Decisions\n\n{many}"));
     assert!(worst(&it, made).1.contains("mind compress"));
     it.files.write(".mind/PROGRESS.md", b"\xff");
     assert_eq!(worst(&it, made).0, Some(Severity::Error));

@@ -192,3 +192,28 @@ proptest! {
         }
     }
 }
+
+/// A file of decisions may be as long as somebody makes it: neither the check
+/// that no word is lost nor the comparison of decisions reads it again for
+/// each of them.
+#[test]
+fn very_many_decisions_are_gathered_and_marked() {
+    const MANY: usize = 8_000;
+    let today = "2026-03-01".parse().unwrap();
+    let one_day: String = (0..MANY)
+        .map(|i| {
+            format!(
+                "**2026-01-02** - Take way{i} of thing{}, replaces way{} of 2026-01-02\n",
+                i / 2,
+                i / 3
+            )
+        })
+        .collect();
+    let (after, done) = crate::mind::condensed(&"d.md", one_day.clone()).unwrap();
+    assert!(done.pairs > 0, "{done:?}");
+    let left = crate::mind::decisions::read(&document::parse(after));
+    assert_eq!(left.len() + done.pairs, MANY);
+    let (marked, count) = annotated(&"d.md", one_day, today).unwrap();
+    assert!(count > 0);
+    assert_eq!(marked.matches("(superseded 2026-01-02)").count(), count);
+}

@@ -8,7 +8,6 @@ use std::time::UNIX_EPOCH;
 use jiff::Timestamp;
 use jiff::civil::Date;
 
-use super::ask::Listed;
 use super::file::{Block, File, Stamp, source_hash};
 use super::merge::merge;
 use super::{Context, Entry, Field, MANY_ARCHIVED, PRIMARY, RECENT, extract};
@@ -31,8 +30,6 @@ pub struct Report {
     pub demoted: usize,
     /// Entries in the archive afterwards.
     pub archived: usize,
-    /// Set when the archive was made, so that the manifest can list it.
-    pub new_archive: bool,
     /// What a person should know.
     pub remarks: Vec<String>,
     /// Files that change, with their text before and after.
@@ -55,8 +52,11 @@ pub fn archive_link(hub: &Hub) -> String {
 }
 
 fn link_to(path: &RelPath) -> String {
-    let path = path.as_str();
-    path.strip_suffix(".md").unwrap_or(path).to_owned()
+    link_of(path.as_str()).to_owned()
+}
+
+fn link_of(path: &str) -> &str {
+    path.strip_suffix(".md").unwrap_or(path)
 }
 
 /// A document of a hub.
@@ -79,13 +79,15 @@ pub fn hubs(workspace: &Workspace) -> Result<Vec<Hub>, Error> {
     if !known.is_empty() || !workspace.absolute(&folder).is_dir() {
         return Ok(known);
     }
-    let members = workspace
-        .scan()
+    let members: Vec<RelPath> = crate::routing::scan(workspace)
         .files
         .into_iter()
         .filter(|found| found.role == Role::Knowledge && found.path.starts_with("knowledge"))
         .map(|found| found.path)
         .collect();
+    if members.is_empty() {
+        return Ok(known);
+    }
     Ok(vec![Hub {
         name: "knowledge".to_owned(),
         folder,
@@ -94,53 +96,67 @@ pub fn hubs(workspace: &Workspace) -> Result<Vec<Hub>, Error> {
     }])
 }
 
-/// Every entry of these hubs as it stands in their files.
-pub fn listed(workspace: &Workspace, hubs: &[Hub]) -> Result<Vec<Listed>, Error> {
-    let mut listed = Vec::new();
-    for hub in hubs {
-        let by_name: HashMap<String, &RelPath> = names(hub)
-            .into_iter()
-            .map(|name| name.to_lowercase())
-            .zip(&hub.members)
-            .collect();
-        for (archived, path) in [(false, hub.closets()), (true, hub.closets_archive())] {
-            let text = match workspace.read_text(&path) {
-                Ok(text) => text,
-                Err(error) if error.is_not_found() => continue,
-                Err(error) => return Err(error),
-            };
-            listed.extend(File::parse(text).entries().map(|block| {
-                Listed {
-                    name: block.name.clone(),
-                    path: by_name
-                        .get(&block.name.to_lowercase())
-                        .map(|path| path.as_str().to_owned()),
-                    hub: hub.name.clone(),
-                    archived,
-                    entry: block.entry.clone(),
-                }
-            }));
-        }
-    }
-    Ok(listed)
+/// What [`build_all`] did.
+#[derive(Debug)]
+pub struct Built<'h> {
+    pub hubs: Vec<(&'h Hub, Result<Report, Error>)>,
+    /// Archives that the manifest lists from now on.
+    pub listed: usize,
 }
 
-/// Lists new archives in the manifest's Tier 3, where there is a manifest.
-pub fn list_archives(workspace: &Workspace, made: &[&Hub], now: Timestamp) -> Result<(), Error> {
+/// Builds the closets of several hubs and lists their archives in the manifest.
+/// A hub that fails does not stop the others. `progress` gets the number of
+/// hubs that are done.
+pub fn build_all<'h>(
+    workspace: &Workspace,
+    hubs: impl IntoIterator<Item = &'h Hub>,
+    how: Build,
+    now: Timestamp,
+    mut progress: impl FnMut(usize),
+) -> Result<Built<'h>, Error> {
+    let mut built: Vec<(&Hub, Result<Report, Error>)> = Vec::new();
+    for hub in hubs {
+        progress(built.len());
+        built.push((hub, build(workspace, hub, how, now)));
+    }
+    let done: Vec<&Hub> = (built.iter())
+        .filter(|(_, report)| report.is_ok() && !how.dry_run)
+        .map(|(hub, _)| *hub)
+        .collect();
+    Ok(Built {
+        listed: list_archives(workspace, &done, now)?,
+        hubs: built,
+    })
+}
+
+/// Lists the archives of these hubs in the manifest's Tier 3, where there is a
+/// manifest. Looks at the files and not at what was made just now, so that an
+/// archive that an interrupted run left unlisted is listed by the next one.
+fn list_archives(workspace: &Workspace, hubs: &[&Hub], now: Timestamp) -> Result<usize, Error> {
     let path = manifest::path();
-    if made.is_empty() || !workspace.absolute(&path).is_file() {
-        return Ok(());
+    let unlisted = |manifest: &Manifest, hub: &Hub| {
+        let link = archive_link(hub);
+        // The name that another tool gave it leads nowhere, but lists it.
+        let old = format!("{}-CLOSETS-archive", hub.folder.file_name());
+        let mut entries = manifest.part(Part::Tier3);
+        workspace.absolute(&hub.closets_archive()).is_file()
+            && !entries.any(|it| it.target == old || link_of(&it.target) == link)
+    };
+    let Some(manifest) = Manifest::read(workspace) else {
+        return Ok(0);
+    };
+    if !hubs.iter().any(|hub| unlisted(&manifest, hub)) {
+        return Ok(0);
     }
     let today = day_of(now).to_string();
+    let mut listed = 0;
     workspace.change("closets archives in the manifest", now, |change| {
-        for hub in made {
+        for hub in hubs {
             let Some(text) = change.read_text(&path)? else {
                 return Ok(());
             };
             let manifest = Manifest::parse(text);
-            // The name that another tool gave it leads nowhere, but lists it.
-            let old = format!("{}-CLOSETS-archive", hub.folder.file_name());
-            if manifest.part(Part::Tier3).any(|entry| entry.target == old) {
+            if !unlisted(&manifest, hub) {
                 continue;
             }
             let new = New {
@@ -153,11 +169,12 @@ pub fn list_archives(workspace: &Workspace, made: &[&Hub], now: Timestamp) -> Re
                 && let Ok(text) = manifest.edited(vec![edit])
             {
                 change.write(&path, text);
+                listed += 1;
             }
         }
         Ok(())
     })?;
-    Ok(())
+    Ok(listed)
 }
 
 /// How entries and documents of a hub stand to one another.
@@ -285,6 +302,49 @@ pub fn build(
     Ok(report)
 }
 
+/// The closets of a hub as a build would leave them, from texts that may not
+/// be on disk yet: path, text before and text after. Nothing is written.
+pub fn preview(
+    workspace: &Workspace,
+    hub: &Hub,
+    read: &mut dyn FnMut(&RelPath) -> Option<String>,
+) -> Result<Vec<(RelPath, Option<String>, String)>, Error> {
+    let corrections = Corrections::read(workspace)?;
+    let mut members = Vec::new();
+    for (path, name) in hub.members.iter().zip(names(hub)) {
+        let Some(text) = read(path) else { continue };
+        let hash = source_hash(&text);
+        let document = document::parse(text);
+        members.push(Member {
+            date: own_date(&document, path.stem()),
+            fresh: Some(fresh(path, &name, &document)),
+            mtime_ns: mtime(workspace, path),
+            path: path.clone(),
+            name,
+            hash,
+        });
+    }
+    let primary = workspace.text_if_there(&hub.closets())?;
+    let archive = workspace.text_if_there(&hub.closets_archive())?;
+    let there = [primary.is_some(), archive.is_some()];
+    let mut report = Report::default();
+    weave(
+        workspace,
+        hub,
+        &corrections,
+        &mut members,
+        primary,
+        archive,
+        false,
+        &mut report,
+    )?;
+    let changes = report.changes.into_iter().map(|(path, before, after)| {
+        let was_there = there[usize::from(path != hub.closets())];
+        (path, was_there.then_some(before), after)
+    });
+    Ok(changes.collect())
+}
+
 /// Reads the members and extracts what is not in step with its stamp.
 fn survey(
     workspace: &Workspace,
@@ -353,19 +413,23 @@ fn mtime(workspace: &Workspace, path: &RelPath) -> i64 {
 /// What entries are called: the stem, with as many folders before it as it
 /// takes to tell files apart.
 pub fn names(hub: &Hub) -> Vec<String> {
+    names_of(&hub.members)
+}
+
+pub(super) fn names_of(members: &[RelPath]) -> Vec<String> {
     let mut count: HashMap<String, usize> = HashMap::new();
     let tail = |path: &RelPath, parts: usize| -> String {
         let link = link_to(path);
         let all: Vec<&str> = link.split('/').collect();
         all[all.len().saturating_sub(parts)..].join("/")
     };
-    for path in &hub.members {
+    for path in members {
         let depth = path.components().count();
         for parts in 1..=depth {
             *count.entry(tail(path, parts).to_lowercase()).or_default() += 1;
         }
     }
-    hub.members
+    members
         .iter()
         .map(|path| {
             let depth = path.components().count();
@@ -542,7 +606,8 @@ fn weave(
     primary.set_recent(&recent);
     if report.archived > MANY_ARCHIVED {
         report.remarks.push(format!(
-            "`{}` holds {} entries; `memory-forge consolidate` finds what can be merged",
+            "`{}` holds {} entries; a person decides which notes to merge, and \
+             `memory-forge consolidate` names those that may be the same",
             hub.closets_archive(),
             report.archived
         ));
@@ -562,12 +627,10 @@ fn weave(
                 .push((path, before.unwrap_or_default(), after));
         }
     };
-    if primary_text.is_some() || !members.is_empty() {
-        change(hub.closets(), primary_text, primary.render());
-    }
+    // An empty hub gets its file too: without it every check asks for one.
+    change(hub.closets(), primary_text, primary.render());
     if paginated {
         archive.mark(true);
-        report.new_archive = archive_text.is_none();
         change(hub.closets_archive(), archive_text, archive.render());
     }
     Ok(())

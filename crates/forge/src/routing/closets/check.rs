@@ -26,6 +26,18 @@ pub enum Kind {
 }
 
 impl Kind {
+    pub const ALL: [Kind; 9] = [
+        Kind::NoFile,
+        Kind::NoMarker,
+        Kind::Missing,
+        Kind::Stale,
+        Kind::Unstamped,
+        Kind::Orphan,
+        Kind::Twice,
+        Kind::TooLong,
+        Kind::Unreadable,
+    ];
+
     pub fn name(self) -> &'static str {
         match self {
             Kind::NoFile => "no-file",
@@ -50,6 +62,8 @@ pub struct Finding {
     /// The entry or document that it is about.
     pub entry: String,
     detail: String,
+    /// Whether somebody changed the entry after it was made.
+    refined: bool,
 }
 
 impl Finding {
@@ -81,6 +95,23 @@ impl Finding {
     }
 }
 
+impl Finding {
+    /// What to do about it. A build keeps what a person or an agent wrote, so
+    /// that some of it is for them.
+    pub fn advice(&self) -> &'static str {
+        const BUILD: &str = "run `memory-forge closets build`";
+        match self.kind {
+            Kind::NoFile | Kind::NoMarker | Kind::Missing | Kind::Stale | Kind::Unstamped => BUILD,
+            Kind::Orphan | Kind::Twice if !self.refined => BUILD,
+            Kind::Orphan | Kind::Twice => {
+                "it was edited by hand; delete the entry, or correct its name"
+            }
+            Kind::TooLong => "it was edited by hand; shorten it",
+            Kind::Unreadable => "make it readable text",
+        }
+    }
+}
+
 /// Everything about a hub's closets that `build` or a person should mend.
 pub fn check(workspace: &Workspace, hub: &Hub) -> Result<Vec<Finding>, Error> {
     let mut findings = Vec::new();
@@ -91,6 +122,7 @@ pub fn check(workspace: &Workspace, hub: &Hub) -> Result<Vec<Finding>, Error> {
             line,
             entry: entry.to_owned(),
             detail,
+            refined: false,
         });
     };
     let mut files = Vec::new();
@@ -104,7 +136,7 @@ pub fn check(workspace: &Workspace, hub: &Hub) -> Result<Vec<Finding>, Error> {
     let has_primary = files
         .first()
         .is_some_and(|(path, _)| *path == hub.closets());
-    if !has_primary && !hub.members.is_empty() {
+    if !has_primary {
         add(Kind::NoFile, &hub.closets(), None, &hub.name, String::new());
         return Ok(findings);
     }
@@ -146,6 +178,13 @@ pub fn check(workspace: &Workspace, hub: &Hub) -> Result<Vec<Finding>, Error> {
             path.as_str(),
             String::new(),
         );
+    }
+    for finding in &mut findings {
+        let mut blocks = files.iter().filter(|(path, _)| *path == finding.file);
+        finding.refined = blocks.any(|(_, file)| {
+            let mut entries = file.entries();
+            entries.any(|it| Some(it.line) == finding.line && it.is_refined())
+        });
     }
     Ok(findings)
 }

@@ -245,6 +245,7 @@ impl Pool {
             return;
         }
         let mut tells: Vec<(usize, f32)> = Vec::new();
+        let mut known: HashSet<usize> = HashSet::new();
         let mut words: Vec<(std::ops::Range<usize>, String)> = Vec::new();
         self.terms
             .each_with_place(&text, |span, term| words.push((span, term.to_owned())));
@@ -264,7 +265,7 @@ impl Pool {
                 }
             };
             self.counts[id] += 1;
-            if !tells.iter().any(|told| told.0 == id) {
+            if known.insert(id) {
                 tells.push((id, weight + if capital { 0.15 } else { 0.0 }));
             }
         }

@@ -137,6 +137,23 @@ impl Block {
         self.text.chars().count() + 1
     }
 
+    /// Its first and last line in the file.
+    pub fn lines(&self) -> (usize, usize) {
+        let further = self.text.matches('\n').count();
+        (self.line, self.line + further)
+    }
+
+    /// The lines that are not a field.
+    pub fn notes(&self) -> String {
+        self.others.join("\n")
+    }
+
+    /// The text without the comment about its origin, which answers nothing.
+    pub fn without_stamp(&self) -> String {
+        let lines = self.text.lines().filter(|line| Stamp::read(line).is_none());
+        lines.collect::<Vec<_>>().join("\n")
+    }
+
     fn read(document: &Document, span: &Range<usize>, name: &str) -> Block {
         let text = document.str(span).trim_end();
         let mut block = Block {
@@ -322,6 +339,31 @@ impl File {
             Part::Entry(block) => Some(block),
             _ => None,
         })
+    }
+
+    /// The text outside of entries, each line where it is in the file; none
+    /// where there is nothing but title, marker and the list of what was
+    /// archived last.
+    pub fn others(&self) -> Option<String> {
+        let mut out = String::new();
+        let mut at = 0;
+        let empty = |text: &str| text.replace(|c| !matches!(c, '\n' | '\r'), "");
+        for part in &self.parts {
+            let Some(found) = self.text[at..].find(part.text()) else {
+                continue;
+            };
+            out += &empty(&self.text[at..at + found]);
+            at += found + part.text().len();
+            match part {
+                Part::Entry(_) | Part::Recent(_) => out += &empty(part.text()),
+                Part::Head(text) | Part::Other(text) => out += text,
+            }
+        }
+        let written = |line: &str| {
+            let line = line.trim();
+            !line.is_empty() && !line.starts_with('#') && !line.starts_with("<!-- memex-closets")
+        };
+        out.lines().any(written).then_some(out)
     }
 
     /// The version that the marker names, `1.0` or `1.1`.

@@ -34,6 +34,9 @@ pub(super) fn sentences(document: &Document) -> Vec<Sentence> {
         };
         let mut pending = String::new();
         for line in document.str(&block.span).lines() {
+            if is_link_definition(line) {
+                continue;
+            }
             let (spoken, line) = match chat.then(|| turn(line)).flatten() {
                 Some((spoken, rest)) => (Some(spoken), rest),
                 None => (None, line),
@@ -69,6 +72,20 @@ fn push(out: &mut Vec<Sentence>, pending: &mut String, voice: Voice, place: Plac
             });
         }
     }
+}
+
+/// Whether a line says where a link leads, `[label]: address "title"`, which
+/// is not prose. A footnote is.
+fn is_link_definition(line: &str) -> bool {
+    let inner = line.trim().strip_prefix('[');
+    let Some((label, target)) = inner.and_then(|inner| inner.split_once("]:")) else {
+        return false;
+    };
+    let mut parts = target.trim().splitn(2, char::is_whitespace);
+    let address = parts.next().is_some_and(|address| !address.is_empty());
+    let title = parts.next().map(str::trim_start);
+    let titled = title.is_none_or(|title| title.starts_with(['"', '\'', '(']));
+    !label.starts_with(['^', '[']) && address && titled
 }
 
 /// Whether two parties take turns and one of them is an assistant.
@@ -127,8 +144,7 @@ pub(super) fn plain(text: &str) -> String {
             }
             '[' if bytes.get(next) == Some(&b'[') => {
                 // A link by name, shown as its alias.
-                let end = text[next + 1..].find("]]").map(|end| next + 1 + end);
-                match end.filter(|end| end - next < 200) {
+                match find_within(text, next + 1, "]]", MAX_NAME_BYTES) {
                     Some(end) => {
                         let inner = &text[next + 1..end];
                         let label = inner.rsplit('|').next().unwrap_or(inner);
@@ -140,8 +156,8 @@ pub(super) fn plain(text: &str) -> String {
                 }
             }
             ']' if bytes.get(next) == Some(&b'(') => {
-                let end = text[next..].find(')').map(|end| next + end + 1);
-                at = end.filter(|end| end - next < 500).unwrap_or(next + 1);
+                let end = find_within(text, next, ")", MAX_ADDRESS_BYTES);
+                at = end.map_or(next + 1, |end| end + 1);
             }
             '[' | ']' | '|' => {
                 at = next;
@@ -160,6 +176,19 @@ pub(super) fn plain(text: &str) -> String {
         }
     }
     out
+}
+
+/// The longest name between double brackets, and the longest address of a link,
+/// that are read as such.
+const MAX_NAME_BYTES: usize = 200;
+const MAX_ADDRESS_BYTES: usize = 500;
+
+/// Where `mark` stands within so many bytes from a place. To look further would
+/// read the rest of the text again at every bracket that is never closed.
+fn find_within(text: &str, from: usize, mark: &str, max_bytes: usize) -> Option<usize> {
+    let end = text.len().min(from + max_bytes);
+    let found = memchr::memmem::find(&text.as_bytes()[from..end], mark.as_bytes());
+    found.map(|at| from + at)
 }
 
 fn word_space(out: &mut String, space: &mut bool) {
@@ -248,17 +277,18 @@ pub(super) fn clauses(sentence: &str) -> Vec<&str> {
         ", because ",
     ];
     let mut out = Vec::new();
-    let mut rest = sentence;
-    loop {
-        let cut = CUTS
-            .iter()
-            .filter_map(|cut| rest.find(cut).map(|at| (at, cut.len())))
-            .min();
-        let Some((at, length)) = cut else { break };
-        out.push(rest[..at].trim());
-        rest = &rest[at + length..];
+    let (mut start, mut at) = (0, 0);
+    // One pass: to look for each cut in turn would read the rest of the
+    // sentence for every cut that it does not have.
+    while let Some(next) = sentence[at..].find([';', ',', ' ']).map(|it| at + it) {
+        let cut = CUTS.iter().find(|cut| sentence[next..].starts_with(**cut));
+        at = next + cut.map_or(1, |cut| cut.len());
+        if cut.is_some() {
+            out.push(sentence[start..next].trim());
+            start = at;
+        }
     }
-    out.push(rest.trim());
+    out.push(sentence[start..].trim());
     out.retain(|clause| !clause.is_empty());
     out
 }
@@ -308,5 +338,36 @@ mod tests {
             "a b c f snake_case g"
         );
         assert_eq!(plain("![x](y) [[z"), "x z");
+    }
+
+    /// Each of these took time by the square of its length: a bracket that is
+    /// never closed had the rest of the text read for it.
+    #[test]
+    fn brackets_that_are_never_closed_are_read_once() {
+        const MANY: usize = 2_000_000;
+        for unit in ["[", "[[", "](", "![", "[a"] {
+            let text = unit.repeat(MANY);
+            assert!(plain(&text).len() <= text.len());
+        }
+        assert_eq!(clauses(&", and a".repeat(MANY)).len(), MANY);
+        assert_eq!(find_within("[[abc]]", 2, "]]", 5), Some(5));
+        assert_eq!(find_within("[[abc]]", 2, "]]", 4), None);
+    }
+
+    #[test]
+    fn a_long_sentence_is_cut_at_its_clauses() {
+        let found = clauses("It rained, so we left; nobody — not one - stayed, which was sad");
+        assert_eq!(
+            found,
+            [
+                "It rained",
+                "we left",
+                "nobody",
+                "not one",
+                "stayed",
+                "was sad"
+            ]
+        );
+        assert_eq!(clauses("one, and"), ["one, and"]);
     }
 }

@@ -1,9 +1,7 @@
 use jiff::Timestamp;
-use jiff::civil::Date;
 use proptest::prelude::*;
 use testkit::TestWorkspace;
 
-use super::ask::{Listed, ask, reasons};
 use super::build::{Build, archive_link, build, names};
 use super::check::{Kind, check};
 use super::file::{Block, File, Stamp};
@@ -242,7 +240,7 @@ fn pagination_keeps_thirty_and_promotes_what_is_touched() {
     }
     let (workspace, hub) = hub(&ws, "a");
     let report = build(&workspace, &hub, BUILD, now()).expect("it builds");
-    assert_eq!((report.archived, report.new_archive), (6, true));
+    assert_eq!(report.archived, 6);
     let primary = File::parse(ws.read("a/_CLOSETS.md"));
     let archive = File::parse(ws.read("a/_CLOSETS-archive.md"));
     assert_eq!(primary.entries().count(), PRIMARY);
@@ -308,6 +306,20 @@ fn w1_the_link_to_an_archive_names_the_file() {
 }
 
 #[test]
+fn addresses_of_links_are_no_facts() {
+    let entry = entry_of(
+        "# Tea\n\nI drink green tea at home. [A chapter][tea] says why.\n\n\
+         [tea]: ch10-03-tea.html#green\n[cups]: <cups.html> \"Cups\"\n",
+    );
+    let lines = entry.lines().join("\n");
+    assert!(lines.contains("green tea"), "{lines}");
+    assert!(
+        !lines.contains("ch10-03") && !lines.contains("cups"),
+        "{lines}"
+    );
+}
+
+#[test]
 fn names_are_as_long_as_needed() {
     let ws = TestWorkspace::empty();
     let (_, mut hub) = hub(&ws, "a");
@@ -365,52 +377,6 @@ fn entries_of_missing_files_go_unless_someone_edited_them() {
     let report = build(&workspace, &one, BUILD, now()).expect("it builds");
     assert_eq!(report.remarks.len(), 1);
     assert_eq!(ws.read("a/_CLOSETS.md"), text);
-}
-
-fn listed(name: &str, text: &str) -> Listed {
-    Listed {
-        name: name.to_owned(),
-        path: None,
-        hub: "a".to_owned(),
-        archived: false,
-        entry: entry_of(text),
-    }
-}
-
-#[test]
-fn a_question_is_answered_by_field() {
-    let all = [
-        listed(
-            "a",
-            "---\ndate: 2026-01-05\n---\nI am allergic to coffee.\n",
-        ),
-        listed(
-            "b",
-            "---\ndate: 2026-03-05\n---\nWe switched from Jira to Linear.\n",
-        ),
-        listed(
-            "c",
-            "---\ndate: 2025-06-05\n---\nDinner with my friend Mike about boats.\n",
-        ),
-    ];
-    let today = Date::new(2026, 3, 20).ok();
-    let best = |question: &str| {
-        let mut hits = ask(&all, question, None, None, today);
-        let hit = hits.first_mut().expect("something is found");
-        reasons(hit, &all, question, None, today);
-        (all[hit.at].name.clone(), hit.fields.first().map(|it| it.0))
-    };
-    assert_eq!(
-        best("what about Mike?"),
-        ("c".to_owned(), Some(Field::People))
-    );
-    assert_eq!(best("when did I switch to Linear?").0, "b");
-    assert_eq!(best("what am I allergic to").0, "a");
-    assert_eq!(
-        best("what happened this month"),
-        ("b".to_owned(), Some(Field::Dates))
-    );
-    assert_eq!(best("in January"), ("a".to_owned(), Some(Field::Dates)));
 }
 
 /// Text that tries to be something else.

@@ -108,7 +108,8 @@ pub(super) fn weight(word: &str) -> f32 {
     ((rank.max(1.0).ln() - 4.5) / 5.75).clamp(0.1, 1.0)
 }
 
-pub(super) fn is_empty_word(word: &str) -> bool {
+/// Whether a word in lower case says nothing about the matter.
+pub(crate) fn is_empty_word(word: &str) -> bool {
     LEXICON.flat.get(word) == Some(&0.0)
 }
 

@@ -116,6 +116,43 @@ impl Manifest {
         self.read_again(self.document.add_row(&sheet.table, &cells), listed)
     }
 
+    /// A hub page with an empty table at its end, for a page that has none.
+    pub fn with_table(&self) -> String {
+        let newline = self.document.newline();
+        let text = self.text().trim_end();
+        let table = format!("| File | Purpose | Status |{newline}|---|---|---|{newline}");
+        match text.is_empty() {
+            true => table,
+            false => format!("{text}{newline}{newline}{table}"),
+        }
+    }
+
+    /// Adds a row for a file to the first table of a hub page; none where the
+    /// page has no table.
+    pub fn add_file(&self, target: &str, text: &str, status: &str) -> Option<Edit> {
+        let sheet = self.sheets.first()?;
+        let mut cells = vec![String::new(); sheet.table.header.cells.len()];
+        let header = sheet.table.header.cells.iter();
+        let titled = |it: &crate::document::Cell| {
+            let title = self.document.str(&it.text);
+            title
+                .trim_matches(['*', '`'])
+                .eq_ignore_ascii_case("Status")
+        };
+        let columns = [
+            (header.clone().position(titled), cell_text(status)),
+            (sheet.columns.text, cell_text(text)),
+            (sheet.columns.target, link(target)),
+        ];
+        for (column, value) in columns {
+            if let Some(cell) = column.and_then(|column| cells.get_mut(column)) {
+                *cell = value;
+            }
+        }
+        let cells: Vec<&str> = cells.iter().map(String::as_str).collect();
+        Some(self.document.add_row(&sheet.table, &cells))
+    }
+
     /// Takes a row out. What stands in a line or a list is left to people.
     pub fn unlist(&self, entry: &Entry) -> Option<Edit> {
         Some(self.document.remove_row(self.row(entry)?))

@@ -476,3 +476,26 @@ fn a_summary_is_never_written_over_the_link() {
     assert!(after.contains("| [[a]] | new |"), "{after}");
     assert_eq!(manifest.set_text(second, "new"), None);
 }
+
+/// Every file is compared with every domain, so a Hub Map has a limit, and what
+/// is beyond it is counted.
+#[test]
+fn a_hub_map_has_a_limit() {
+    let rows: String = (0..MAX_HUBS + 7)
+        .map(|i| format!("| D{i} | [[d{i}/_CLOSETS]] | Things |\n"))
+        .collect();
+    let text = format!("## Hub Map\n\n| Domain | Hub | Summary |\n|---|---|---|\n{rows}");
+    let manifest = Manifest::parse(text);
+    assert_eq!(manifest.domains().len(), MAX_HUBS);
+    assert_eq!(manifest.hubs_left_out(), 7);
+}
+
+/// Comments that are never closed before the next begins are read once.
+#[test]
+fn a_marker_is_found_behind_comments_that_stay_open() {
+    let text = format!(
+        "{}-->\n<!-- memex-managed:2.1.3 -->\n",
+        "<!-- a ".repeat(200_000)
+    );
+    assert_eq!(Manifest::parse(text).version(), Some("2.1.3"));
+}

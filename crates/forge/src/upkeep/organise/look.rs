@@ -5,9 +5,11 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use jiff::{Timestamp, ToSpan};
 
-use super::{Conflict, Domain, Lateral, MoveTo, Plan, Stale, VERSION};
+use super::reference::{self, Kind};
+use super::{Conflict, Domain, Lateral, MoveTo, Plan, Reference, Stale, VERSION};
 use crate::document::{self, Document, content_hash, day_of, own_date};
 use crate::links::{self, Vault};
+use crate::routing::layout::{self, StateFile};
 use crate::routing::manifest::Manifest;
 use crate::upkeep::domain::is_catch_all;
 use crate::workspace::{RelPath, Role, Workspace, slug};
@@ -34,6 +36,7 @@ struct Note {
     /// Words of its name, title and headings.
     strong: HashSet<String>,
     stale: Option<String>,
+    reference: Option<Kind>,
 }
 
 /// How many notes lie around in no order, by their paths alone.
@@ -57,12 +60,15 @@ pub fn look(workspace: &Workspace, now: Timestamp) -> Plan {
         .filter(|it| matches!(it.role, Role::Untracked | Role::Knowledge))
         .map(|it| &it.path)
         .filter(|path| is_note(path) && !path.starts_with("knowledge"));
+    // Files of the state are found by their names, wherever they are.
+    let state = layout::resolve_all(workspace, manifest.as_ref());
     let paths: Vec<&RelPath> = paths
         .filter(|path| {
             path.components()
                 .next()
                 .is_none_or(|top| !code.contains(top))
         })
+        .filter(|path| !state.contains(path) || in_catch_all(path))
         .collect();
     let folders = domains_of(&paths, &known);
     let mut notes: Vec<Note> = paths
@@ -80,8 +86,10 @@ pub fn look(workspace: &Workspace, now: Timestamp) -> Plan {
         .iter()
         .filter_map(|note| Some((note.path.clone(), note.domain.clone()?)))
         .collect();
+    place_references(workspace, manifest.as_ref(), &notes, &mut home, &mut plan);
     sort_loose(&notes, &folders, &vault, &mut home, &mut plan);
     group_rest(&notes, &mut home, &mut plan);
+    dissolve(&notes, &mut home, &mut plan);
     for note in &notes {
         if let Some(reason) = &note.stale
             && !manifest
@@ -103,8 +111,73 @@ pub fn look(workspace: &Workspace, now: Timestamp) -> Plan {
     plan
 }
 
+/// A folder above the file that holds whatever fits nowhere else. Inside of a
+/// domain such a folder is the domain's own affair.
+fn catch_all_of(path: &RelPath) -> Option<String> {
+    let folders: Vec<&str> = path.components().collect();
+    let (_, folders) = folders.split_last()?;
+    let at = folders.iter().position(|it| is_catch_all(it))?;
+    Some(folders[..=at].join("/"))
+}
+
+fn in_catch_all(path: &RelPath) -> bool {
+    catch_all_of(path).is_some()
+}
+
+/// Says which notes are a glossary, contacts or a quick reference, and moves
+/// the one glossary and the one list of contacts of the workspace to their
+/// usual places, unless they belong to a domain.
+fn place_references(
+    workspace: &Workspace,
+    manifest: Option<&Manifest>,
+    notes: &[Note],
+    home: &mut BTreeMap<RelPath, String>,
+    plan: &mut Plan,
+) {
+    for note in notes {
+        let Some(kind) = note.reference else { continue };
+        plan.references.push(Reference {
+            file: note.path.to_string(),
+            kind: kind.name().to_owned(),
+        });
+        let Some(place) = kind.place().filter(|_| note.domain.is_none()) else {
+            continue;
+        };
+        let same = |it: &&Note| it.domain.is_none() && it.reference == Some(kind);
+        let alone = notes.iter().filter(same).count() == 1;
+        let glossary = layout::resolve(workspace, manifest, StateFile::Glossary);
+        let other = kind == Kind::Glossary
+            && glossary != note.path
+            && workspace.absolute(&glossary).is_file();
+        if alone && !other && !workspace.root().join(place).exists() {
+            home.insert(note.path.clone(), "memory".to_owned());
+            plan.moves.push(MoveTo {
+                from: note.path.to_string(),
+                to: place.to_owned(),
+                why: format!("it is the {} of the workspace", kind.name()),
+            });
+        }
+    }
+}
+
+/// Empties the catch-all folders: what fits no domain waits in `scratch/`.
+fn dissolve(notes: &[Note], home: &mut BTreeMap<RelPath, String>, plan: &mut Plan) {
+    for note in notes.iter().filter(|it| it.domain.is_none()) {
+        let Some(folder) = catch_all_of(&note.path) else {
+            continue;
+        };
+        if !home.contains_key(&note.path) {
+            let why = format!("{folder}/ is a catch-all, and no domain was found for it");
+            put(note, "scratch", why, home, plan);
+        }
+        if !plan.catch_alls.contains(&folder) {
+            plan.catch_alls.push(folder);
+        }
+    }
+}
+
 /// What belongs to a project and not to its memory, wherever it lies.
-fn is_note(path: &RelPath) -> bool {
+pub(crate) fn is_note(path: &RelPath) -> bool {
     const PROJECT: [&str; 17] = [
         "architecture",
         "authors",
@@ -141,7 +214,7 @@ fn is_note(path: &RelPath) -> bool {
 }
 
 /// Folders at the top that hold code rather than notes.
-fn code_folders<'a>(all: impl Iterator<Item = &'a RelPath>) -> HashSet<&'a str> {
+pub(crate) fn code_folders<'a>(all: impl Iterator<Item = &'a RelPath>) -> HashSet<&'a str> {
     let mut counts: HashMap<&str, (usize, usize)> = HashMap::new();
     for path in all {
         let Some((top, _)) = path.as_str().split_once('/') else {
@@ -212,6 +285,7 @@ fn read(workspace: &Workspace, path: &RelPath, folders: &[String], now: Timestam
     Some(Note {
         domain: folders.iter().find(|it| path.starts_with(it)).cloned(),
         stale: stale(&document, path, now),
+        reference: reference::kind(&document, path.stem()),
         path: path.clone(),
         title,
         hash,
@@ -283,7 +357,9 @@ fn sort_loose(
         centres.push((folder, sum));
     }
     let links = links_between(vault);
-    for note in notes.iter().filter(|it| it.domain.is_none()) {
+    let homeless = |it: &&Note| it.domain.is_none() && !home.contains_key(&it.path);
+    let homeless: Vec<&Note> = notes.iter().filter(homeless).collect();
+    for note in homeless {
         let mut scores: Vec<(f32, &str, Vec<&str>)> = centres
             .iter()
             .map(|(folder, centre)| {
@@ -378,6 +454,7 @@ fn list_domains(
     for note in notes {
         if let Some(folder) = home.get(&note.path)
             && !known.contains(folder)
+            && !["memory", "scratch"].contains(&folder.as_str())
         {
             titles.entry(folder).or_default().push(&note.title);
         }
@@ -545,7 +622,8 @@ fn links_between(vault: &Vault) -> HashMap<&str, Vec<&str>> {
     links
 }
 
-/// Notes of other domains that a note names without a link.
+/// Notes of other domains that a note speaks of by their titles or in another
+/// spelling (pass 2). Exact names become links without being proposed.
 fn laterals(
     workspace: &Workspace,
     vault: &Vault,
@@ -559,9 +637,9 @@ fn laterals(
     let mut seen = HashSet::new();
     links::suggest(workspace, vault, &only)
         .into_iter()
-        .filter(|it| it.exact && it.text.chars().count() > 3)
+        .filter(|it| !it.exact && it.text.chars().count() > 3)
         .filter(|it| match (home.get(&it.path), home.get(&it.note)) {
-            (Some(a), Some(b)) => a != b,
+            (Some(a), Some(b)) => a != b && b != "memory" && b != "scratch",
             _ => false,
         })
         .filter(|it| seen.insert((it.path.clone(), it.note.clone())))

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use super::{Error, checked, command, fail, git, is_id, line};
+use super::{ASKED, Error, Wait, ask, checked, command, fail, git, is_id, line};
 
 /// The merge driver as a clone knows it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -59,13 +59,8 @@ pub fn clear_driver(root: &Path) -> Result<(), Error> {
 /// conflict.
 pub fn merge_by_lines(cwd: &Path, ours: &Path, base: &Path, theirs: &Path) -> Result<bool, Error> {
     let mut command = command(cwd, &["merge-file", "-q", "-L", "ours", "-L", "base", "-L"]);
-    let output = command
-        .arg("theirs")
-        .arg(ours)
-        .arg(base)
-        .arg(theirs)
-        .output();
-    let output = output.map_err(super::not_started)?;
+    command.arg("theirs").arg(ours).arg(base).arg(theirs);
+    let output = ask(cwd, command, None, Wait::Silent(ASKED))?;
     match output.status.code() {
         Some(0) => Ok(true),
         // So many conflicts.

@@ -256,3 +256,147 @@ fn ignored_says_by_which_file() {
     ws.git(&["add", "--force", ".memory-forge/.gitignore"]);
     assert_eq!(tracked_below(ws.root(), ".memory-forge").unwrap(), 1);
 }
+
+/// What a repository names is read only where it lies inside the repository:
+/// a name may be absolute, and any file may be a link.
+#[cfg(unix)]
+#[test]
+fn a_head_that_leads_out_of_the_repository_is_not_read() {
+    use std::os::unix::fs::symlink;
+    let dir = tempfile::tempdir().unwrap();
+    let base = fs::canonicalize(dir.path()).unwrap();
+    let (root, id) = (base.join("ws"), "a".repeat(40));
+    let git = root.join(".git");
+    fs::create_dir_all(git.join("refs/heads")).unwrap();
+    let outside = base.join("outside");
+    fs::create_dir(&outside).unwrap();
+    fs::write(outside.join("key"), &id).unwrap();
+    let head = |text: &str| {
+        let _ = fs::remove_file(git.join("HEAD"));
+        fs::write(git.join("HEAD"), text).unwrap();
+        head_in_files(&root)
+    };
+    assert_eq!(head(&id).as_ref(), Some(&id));
+    fs::write(git.join("refs/heads/main"), &id).unwrap();
+    assert_eq!(head("ref: refs/heads/main\n").as_ref(), Some(&id));
+
+    let key = outside.join("key");
+    assert_eq!(head(&format!("ref: {}", key.display())), None);
+    assert_eq!(head("ref: /dev/zero\n"), None);
+    assert_eq!(head("ref: refs/../../../outside/key"), None);
+    symlink(&key, git.join("refs/heads/link")).unwrap();
+    assert_eq!(head("ref: refs/heads/link"), None);
+    symlink(&outside, git.join("refs/elsewhere")).unwrap();
+    assert_eq!(head("ref: refs/elsewhere/key"), None);
+    fs::remove_file(git.join("HEAD")).unwrap();
+    symlink(&key, git.join("HEAD")).unwrap();
+    assert_eq!(head_in_files(&root), None);
+    // A key in hexadecimal digits is no commit, however long.
+    assert_eq!(head(&"b".repeat(48)), None);
+}
+
+/// A folder that came as an archive may say that its repository is another
+/// one: what a person committed elsewhere is not shown here.
+#[cfg(unix)]
+#[test]
+fn a_repository_elsewhere_is_asked_only_if_it_names_this_folder() {
+    use std::os::unix::fs::symlink;
+    let elsewhere = repository();
+    let other = fs::canonicalize(elsewhere.dir.path()).unwrap();
+    let dir = tempfile::tempdir().unwrap();
+    let here = fs::canonicalize(dir.path()).unwrap();
+    let entry = here.join(".git");
+    let refused = |why: &str| {
+        let error = tree_at(&here, "HEAD").expect_err(why).to_string();
+        assert!(error.contains("git was not asked"), "{why}: {error}");
+        assert_eq!(head(&here), None, "{why}");
+        assert!(log(&here, None, 3).is_err(), "{why}");
+        assert!(set_driver(&here, "x").is_err(), "{why}");
+    };
+    fs::write(&entry, format!("gitdir: {}/.git\n", other.display())).unwrap();
+    refused("a file that names a repository");
+    fs::remove_file(&entry).unwrap();
+    symlink(other.join(".git"), &entry).unwrap();
+    refused("a link to a repository");
+    fs::remove_file(&entry).unwrap();
+    fs::create_dir(&entry).unwrap();
+    for name in ["objects", "refs"] {
+        symlink(other.join(".git").join(name), entry.join(name)).unwrap();
+    }
+    fs::write(entry.join("HEAD"), "ref: refs/heads/main\n").unwrap();
+    refused("a repository with the objects of another");
+    for name in ["objects", "refs"] {
+        fs::remove_file(entry.join(name)).unwrap();
+        fs::create_dir(entry.join(name)).unwrap();
+    }
+    let common = format!("{}/.git\n", other.display());
+    fs::write(entry.join("commondir"), common).unwrap();
+    refused("a repository that shares another");
+    fs::remove_dir_all(&entry).unwrap();
+
+    // Worktrees and submodules are named by their repository.
+    let worktree = here.join("worktree");
+    let path = worktree.to_str().unwrap();
+    run(&other, "", &["worktree", "add", "-q", "--detach", path]);
+    let rev = tree_at(&worktree, "HEAD").unwrap();
+    assert_eq!(rev.commit, elsewhere.commits[2]);
+    let module = here.join("module");
+    let path = module.to_str().unwrap();
+    let folder = other.join(".git/modules/m");
+    fs::create_dir_all(folder.parent().unwrap()).unwrap();
+    let separate = format!("--separate-git-dir={}", folder.display());
+    run(&other, "", &["init", "-q", &separate, path]);
+    let mut config = fs::read_to_string(folder.join("config")).unwrap();
+    config.push_str(&format!("[core]\n\tworktree = {path}\n"));
+    fs::write(folder.join("config"), config).unwrap();
+    assert!(log(&module, None, 3).unwrap().is_empty());
+}
+
+/// What git would wait for, or write through, is seen before it is asked.
+#[cfg(unix)]
+#[test]
+fn a_repository_with_pipes_in_it_is_not_asked() {
+    for name in [
+        ".git/HEAD",
+        ".git/config",
+        ".git/index",
+        ".gitignore",
+        ".git/refs/heads/main",
+    ] {
+        let repository = repository();
+        let root = fs::canonicalize(repository.dir.path()).unwrap();
+        let path = root.join(name);
+        let _ = fs::remove_file(&path);
+        let made = Command::new("mkfifo").arg(&path).status();
+        assert!(made.is_ok_and(|it| it.success()), "mkfifo is in coreutils");
+        let error = tree_at(&root, "HEAD").expect_err(name).to_string();
+        assert!(error.contains("is not a regular file"), "{name}: {error}");
+    }
+}
+
+/// Whoever asks five things of a git that does not answer waits once.
+#[cfg(unix)]
+#[test]
+fn a_git_that_gives_no_answer_is_asked_once() {
+    let repository = repository();
+    let root = repository.dir.path();
+    let wait = Duration::from_millis(50);
+    let pipe = root.join("pipe");
+    let made = Command::new("mkfifo").arg(&pipe).status();
+    assert!(made.is_ok_and(|it| it.success()), "mkfifo is in coreutils");
+    let hanging = || {
+        // It waits for its input, which whoever reads it keeps open.
+        let input = fs::File::options().read(true).write(true).open(&pipe);
+        let mut command = command(root, &["cat-file", "--batch"]);
+        command.stdin(input.unwrap());
+        command
+    };
+    let error = ask(root, hanging(), None, Wait::Silent(wait)).unwrap_err();
+    assert!(error.to_string().contains("took longer"), "{error}");
+    assert!(is_late(root, wait));
+    // What would answer is not even started.
+    let quick = || command(root, &["rev-parse", "HEAD"]);
+    assert!(ask(root, quick(), None, Wait::Whole(wait)).is_err());
+    // Who has more time may try.
+    assert!(ask(root, quick(), None, Wait::Silent(ASKED)).is_ok());
+}

@@ -1,8 +1,8 @@
 //! The journal's entries on disk: written before files change, rolled back
 //! when a change did not come to its end.
 //!
-//! What an entry says is checked like any text from outside, because it lies
-//! in a folder that anybody may write to.
+//! An entry lies in a folder of the repository, which others may write to. It
+//! is carried out only with a mark that this user's program made here.
 
 use std::fs;
 use std::io;
@@ -11,11 +11,13 @@ use std::path::{Path, PathBuf};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::super::disk::{Disk, Temp};
+use super::super::disk::{Disk, Op, Temp};
 use super::super::held::Held;
 use super::super::write::{Plan, Planned};
 use super::super::{DERIVED, Error, RelPath, Workspace};
 use super::{Effect, JournalEntry, JournalFile};
+use crate::regular::{self, Links, Unreadable};
+use crate::trust::{self, Claim, Identity};
 
 /// The entries on disk.
 pub(in crate::workspace) struct Journal<'a> {
@@ -29,6 +31,9 @@ pub(in crate::workspace) struct Journal<'a> {
 pub(in crate::workspace) struct Pending {
     pub(in crate::workspace) id: String,
     folder: PathBuf,
+    /// Whether it can be proved later who wrote it. Without that, keeping the
+    /// entry is of no use.
+    is_marked: bool,
 }
 
 impl<'a> Journal<'a> {
@@ -47,7 +52,7 @@ impl<'a> Journal<'a> {
         folders: &[RelPath],
     ) -> Result<Pending, Error> {
         self.workspace.create_dir(&self.dir)?;
-        let newest = self.folders()?.iter().map(|f| f.number).max().unwrap_or(0);
+        let newest = self.newest_number()?;
         let id = format!("{:04}", newest + 1);
         let folder = self.dir.join(format!("{id}{PENDING}"));
         let record = Record {
@@ -56,6 +61,7 @@ impl<'a> Journal<'a> {
             what: plan.what.clone(),
             time: plan.time,
             undoes: plan.undoes.clone(),
+            automatic: plan.is_automatic,
             folders: folders.iter().map(RelPath::to_string).collect(),
             files: plan.files.iter().map(|file| self.describe(file)).collect(),
         };
@@ -65,11 +71,18 @@ impl<'a> Journal<'a> {
             // would throw this away as well.
             let _ = self.disk.remove_tree(&folder);
         }
-        written.map(|()| Pending { id, folder })
+        written.map(|is_marked| Pending {
+            id,
+            folder,
+            is_marked,
+        })
     }
 
     /// From here on the change stands.
     pub(in crate::workspace) fn finish(&self, pending: &Pending) -> Result<(), Error> {
+        if !pending.is_marked {
+            return self.discard(&pending.folder);
+        }
         let done = self.dir.join(&pending.id);
         let rename = self.disk.rename(&pending.folder, &done);
         rename.map_err(|e| Error::io("write", &done, e))?;
@@ -88,17 +101,45 @@ impl<'a> Journal<'a> {
             let rename = self.disk.rename(&done, &pending.folder);
             rename.map_err(|e| Error::io("write", &done, e))?;
         }
-        self.roll_back(&pending.folder, applied)
+        // No mark is asked for: this process wrote the entry and still holds
+        // the lock.
+        let path = pending.folder.join(ENTRY);
+        let read = self.disk.read(&path);
+        let json = read.map_err(|e| Error::io("read", &path, e))?;
+        let record = self.parse_record(&pending.folder, &json.unwrap_or_default())?;
+        self.roll_back(&pending.folder, &record, applied)
     }
 
-    /// Rolls back whatever a crash left half done.
+    /// Returns the highest number of our entries, 0 without any. Foreign ones
+    /// above it are moved aside, because they would decide the next number.
+    fn newest_number(&self) -> Result<u64, Error> {
+        let mut folders = self.folders()?;
+        folders.sort_by_key(|folder| folder.number);
+        while let Some(newest) = folders.pop() {
+            if self.read_marked(&newest.path)?.is_some() {
+                return Ok(newest.number);
+            }
+            self.set_aside(&newest.path)?;
+        }
+        Ok(0)
+    }
+
+    /// Rolls back whatever a crash left half done. Entries that were not made
+    /// here are moved aside: what they ask for is somebody else's wish.
     pub(in crate::workspace) fn recover(&self) -> Result<(), Error> {
         let mut folders = self.folders()?;
         folders.sort_by_key(|folder| std::cmp::Reverse(folder.number));
         for folder in folders {
             match folder.state {
-                PENDING if folder.path.join(ENTRY).exists() => {
-                    self.roll_back(&folder.path, usize::MAX)?;
+                PENDING | DROPPED if !folder.is_dir => self.set_aside(&folder.path)?,
+                PENDING if fs::symlink_metadata(folder.path.join(ENTRY)).is_ok() => {
+                    match self.read_marked(&folder.path)? {
+                        Some(json) => {
+                            let record = self.parse_record(&folder.path, &json)?;
+                            self.roll_back(&folder.path, &record, usize::MAX)?;
+                        }
+                        None => self.set_aside(&folder.path)?,
+                    }
                 }
                 // Without `entry.json` it never came to touching a file.
                 PENDING | DROPPED => self.remove_tree(&folder.path)?,
@@ -118,8 +159,7 @@ impl<'a> Journal<'a> {
         Ok(())
     }
 
-    fn roll_back(&self, folder: &Path, applied: usize) -> Result<(), Error> {
-        let record = self.read_record(folder)?;
+    fn roll_back(&self, folder: &Path, record: &Record, applied: usize) -> Result<(), Error> {
         for file in &record.files {
             let path = RelPath::new(&file.path)?;
             if let Ok(held) = Held::open(self.workspace.root(), &path) {
@@ -174,7 +214,8 @@ impl<'a> Journal<'a> {
         self.remove_tree(&dropped)
     }
 
-    fn write_entry(&self, folder: &Path, record: &Record, plan: &Plan) -> Result<(), Error> {
+    /// Writes the entry and returns whether it has a mark.
+    fn write_entry(&self, folder: &Path, record: &Record, plan: &Plan) -> Result<bool, Error> {
         self.workspace.create_dir(folder)?;
         for (index, file) in plan.files.iter().enumerate() {
             if let Some(bytes) = &file.before {
@@ -191,12 +232,20 @@ impl<'a> Journal<'a> {
         json.push(b'\n');
         let new = folder.join("entry.json.new");
         let io = |e| Error::io("write", &entry, e);
+        // Without a key the change is made all the same; it can then neither be
+        // rolled back nor undone, because nothing proves who wrote the entry.
+        let mark = self.claim(folder, &json)?.mark().ok();
+        if let Some(mark) = &mark {
+            let write = self.disk.write_new(&folder.join(MARK), mark.as_bytes());
+            write.map_err(io)?;
+        }
         self.disk.write_new(&new, &json).map_err(io)?;
         // The bytes before must have their names before the entry has its own:
         // an entry that is there is complete.
         self.sync(folder)?;
         self.disk.rename(&new, &entry).map_err(io)?;
-        self.sync(folder)
+        self.sync(folder)?;
+        Ok(mark.is_some())
     }
 
     fn describe(&self, file: &Planned) -> FileRecord {
@@ -243,6 +292,25 @@ impl<'a> Journal<'a> {
         Ok((path, current, state))
     }
 
+    /// Returns `true` if a file differs from what a change left only by these
+    /// automatic changes, oldest first: each began where the one before ended.
+    pub(super) fn is_automatic_since(
+        &self,
+        file: &FileRecord,
+        current: Option<&[u8]>,
+        later: &[&JournalEntry],
+    ) -> Result<bool, Error> {
+        let mut left = file.after.clone();
+        for entry in later {
+            let record = self.read_record(&self.folder_of(entry))?;
+            let same = |it: &&FileRecord| it.path == file.path && it.before == left;
+            if let Some(next) = record.files.iter().find(same) {
+                left.clone_from(&next.after);
+            }
+        }
+        Ok(current.map(hash) == left)
+    }
+
     pub(super) fn bytes_before(
         &self,
         folder: &Path,
@@ -266,20 +334,66 @@ impl<'a> Journal<'a> {
         }
     }
 
-    pub(super) fn read_record(&self, folder: &Path) -> Result<Record, Error> {
+    /// Reads the bytes of `entry.json` if this user's program wrote them on
+    /// this machine, into this very folder. Fails only where the system does:
+    /// an entry that cannot be read now is not foreign for that.
+    fn read_marked(&self, folder: &Path) -> Result<Option<Vec<u8>>, Error> {
         let path = folder.join(ENTRY);
+        let io = |e| Error::io("read", &path, e);
+        self.disk.step(Op::Read, &path).map_err(io)?;
+        let read = |name: &str, limit: u64| match regular::read(
+            &folder.join(name),
+            Links::Refuse,
+            limit,
+        ) {
+            Ok(bytes) => Ok(Some(bytes)),
+            Err(Unreadable::Io(e)) if e.kind() != io::ErrorKind::NotFound => Err(e),
+            Err(_) => Ok(None),
+        };
+        let (Some(json), Some(mark)) = (
+            read(ENTRY, MAX_ENTRY_BYTES).map_err(io)?,
+            read(MARK, MAX_MARK_BYTES).map_err(io)?,
+        ) else {
+            return Ok(None);
+        };
+        let claim = self.claim(folder, &json)?;
+        let is_ours = claim.is_marked(&String::from_utf8_lossy(&mark));
+        Ok(is_ours.then_some(json))
+    }
+
+    /// What the mark of an entry says. The folder's identity is part of it, so
+    /// that a copy of an old entry is not carried out again.
+    pub(super) fn claim<'c>(&'c self, folder: &Path, json: &'c [u8]) -> Result<Claim<'c>, Error> {
+        let meta = fs::symlink_metadata(folder).map_err(|e| Error::io("read", folder, e))?;
+        Ok(Claim {
+            root: self.workspace.root(),
+            purpose: "undo",
+            identity: Identity::of(&meta),
+            content: json,
+        })
+    }
+
+    fn set_aside(&self, path: &Path) -> Result<(), Error> {
+        trust::set_aside(path).map_err(|e| Error::io("move", path, e))
+    }
+
+    pub(super) fn read_record(&self, folder: &Path) -> Result<Record, Error> {
+        match self.read_marked(folder)? {
+            Some(json) => self.parse_record(folder, &json),
+            None => Err(Error::Journal {
+                path: folder.to_path_buf(),
+                message: "it was not made by you on this machine".to_owned(),
+            }),
+        }
+    }
+
+    fn parse_record(&self, folder: &Path, json: &[u8]) -> Result<Record, Error> {
         let broken = |message: String| Error::Journal {
             path: folder.to_path_buf(),
             message,
         };
-        let bytes = self
-            .disk
-            .read(&path)
-            .map_err(|e| Error::io("read", &path, e))?;
-        let bytes = bytes.ok_or_else(|| broken(format!("`{ENTRY}` is missing")))?;
-        let record: Record = serde_json::from_slice(&bytes).map_err(|e| broken(e.to_string()))?;
-        // The journal lies in a folder that others may write to, so what it
-        // says is checked like any text from outside.
+        let record: Record = serde_json::from_slice(json).map_err(|e| broken(e.to_string()))?;
+        // The mark says who wrote it; that it makes sense is checked as well.
         let name = folder.file_name().unwrap_or_default().to_string_lossy();
         if record.format != 1 {
             return Err(broken(format!("its format {} is unknown", record.format)));
@@ -317,27 +431,31 @@ impl<'a> Journal<'a> {
                     path: self.dir.clone(),
                 });
             }
+            Ok(meta) if !meta.is_dir() => {
+                return Err(Error::NotADirectory {
+                    path: self.dir.clone(),
+                });
+            }
             Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
             other => other.map_err(io)?,
         };
         let mut folders = Vec::new();
         for entry in fs::read_dir(&self.dir).map_err(io)? {
             let entry = entry.map_err(io)?;
-            if !entry.file_type().map_err(io)?.is_dir() {
-                continue;
-            }
             let name = entry.file_name();
             let Some(name) = name.to_str() else { continue };
             let (number, state) = name.split_at(name.find('.').unwrap_or(name.len()));
             let Some(state) = STATES.into_iter().find(|known| *known == state) else {
                 continue;
             };
+            // Links and files are listed too: they are in the way of an entry
+            // of the same name, and none of them has a mark.
             if let Ok(number) = number.parse() {
-                let path = entry.path();
                 folders.push(Folder {
                     number,
                     state,
-                    path,
+                    is_dir: entry.file_type().map_err(io)?.is_dir(),
+                    path: entry.path(),
                 });
             }
         }
@@ -361,6 +479,10 @@ impl<'a> Journal<'a> {
 const KEEP: usize = 50;
 
 const ENTRY: &str = "entry.json";
+/// Proof beside `entry.json` of who wrote it; see [`crate::trust`].
+const MARK: &str = "entry.mark";
+const MAX_MARK_BYTES: u64 = 128;
+const MAX_ENTRY_BYTES: u64 = 64 << 20;
 pub(super) const PENDING: &str = ".pending";
 pub(super) const INTERRUPTED: &str = ".interrupted";
 pub(super) const DROPPED: &str = ".dropped";
@@ -369,6 +491,7 @@ const STATES: [&str; 4] = ["", PENDING, INTERRUPTED, DROPPED];
 pub(super) struct Folder {
     pub(super) number: u64,
     pub(super) state: &'static str,
+    pub(super) is_dir: bool,
     pub(super) path: PathBuf,
 }
 
@@ -387,6 +510,9 @@ pub(super) struct Record {
     pub(super) time: Timestamp,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) undoes: Option<String>,
+    /// Made by the program on its own, not at a person's request.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(super) automatic: bool,
     /// The folders that the change made, outermost first.
     pub(super) folders: Vec<String>,
     pub(super) files: Vec<FileRecord>,
@@ -422,6 +548,7 @@ impl Record {
             what: self.what,
             time: self.time,
             undoes: self.undoes,
+            automatic: self.automatic,
             undone,
             interrupted,
         })
@@ -444,7 +571,7 @@ fn hash(bytes: &[u8]) -> String {
 #[cfg(unix)]
 fn mode(meta: &fs::Metadata) -> Option<u32> {
     use std::os::unix::fs::PermissionsExt;
-    Some(meta.permissions().mode() & 0o7777)
+    Some(meta.permissions().mode() & 0o777)
 }
 
 #[cfg(not(unix))]

@@ -69,6 +69,52 @@ fn undo_without_an_id_goes_back_step_by_step() {
     ));
 }
 
+/// A file that the program writes on its own.
+fn derive(workspace: &Workspace, path: &str, text: &str) -> String {
+    let path = RelPath::new(path).unwrap();
+    let receipt = workspace.change("Derive", at(60), |change| {
+        change.mark_automatic();
+        change.write(&path, text);
+        Ok(())
+    });
+    receipt.unwrap().id.unwrap()
+}
+
+/// "`doctor --undo` takes back the last thing that a person asked for; derived
+/// lists come again by themselves."
+#[test]
+fn undo_without_an_id_passes_over_automatic_changes() {
+    let (dir, workspace) = workspace();
+    put(&workspace, "a.md", "two\n");
+    derive(&workspace, "list.md", "- a\n");
+    let undone = workspace.undo(None, at(120)).unwrap();
+    assert_eq!(undone.undid, "0001");
+    assert_eq!(get(&dir, "a.md").unwrap(), "one\n");
+    assert_eq!(get(&dir, "list.md").unwrap(), "- a\n");
+    // By its id it can be taken back like any other.
+    workspace.undo(Some("2"), at(180)).unwrap();
+    assert_eq!(get(&dir, "list.md"), None);
+    let nothing = workspace.undo(None, at(240));
+    assert!(matches!(nothing, Err(Error::NothingToUndo)), "{nothing:?}");
+}
+
+#[test]
+fn automatic_changes_of_a_file_go_with_the_change_before_them() {
+    let (dir, workspace) = workspace();
+    put(&workspace, "a.md", "two\n");
+    derive(&workspace, "a.md", "two\n- listed\n");
+    derive(&workspace, "a.md", "two\n- listed\n- more\n");
+    workspace.undo(None, at(120)).unwrap();
+    assert_eq!(get(&dir, "a.md").unwrap(), "one\n");
+    // An edit by hand is never part of that.
+    put(&workspace, "a.md", "two\n");
+    derive(&workspace, "a.md", "two\n- listed\n");
+    fs::write(dir.path().join("a.md"), "two\n- listed\nmine\n").unwrap();
+    let refused = workspace.undo(None, at(180));
+    assert!(matches!(refused, Err(Error::ChangedSince { .. })));
+    assert_eq!(get(&dir, "a.md").unwrap(), "two\n- listed\nmine\n");
+}
+
 #[test]
 fn undo_removes_what_was_created_with_its_empty_folders() {
     let (dir, workspace) = workspace();
@@ -230,15 +276,21 @@ fn a_forged_journal_reaches_nothing_it_should_not() {
         );
         fs::write(forged.join("entry.json"), entry).unwrap();
         fs::write(forged.join("0.before"), "evil").unwrap();
-        let change = workspace.change("Nothing", at(0), |_| Ok(()));
-        assert!(change.is_err(), "{path}");
-        assert!(!dir.path().join("../evil").exists() && !dir.path().join(".git/config").exists());
+        // Even with a mark, as a program with a fault could write it.
+        for is_marked in [true, false] {
+            let journal = Journal::of(&workspace);
+            if is_marked {
+                let json = fs::read(forged.join("entry.json")).unwrap();
+                let mark = journal.claim(&forged, &json).unwrap().mark().unwrap();
+                fs::write(forged.join("entry.mark"), mark).unwrap();
+            } else {
+                fs::remove_file(forged.join("entry.mark")).unwrap();
+            }
+            let change = workspace.change("Nothing", at(0), |_| Ok(()));
+            assert_eq!(change.is_err(), is_marked, "{path}");
+            assert!(!dir.path().join("../evil").exists());
+            assert!(!dir.path().join(".git/config").exists());
+        }
+        assert!(!forged.exists(), "it was moved aside");
     }
-    let forged = dir
-        .path()
-        .join(".memory-forge/undo/0007.pending/entry.json");
-    let entry = r#"{"format":1,"id":"../../x","what":"x","time":"1970-01-01T00:00:00Z","folders":[],"files":[]}"#;
-    fs::write(forged, entry).unwrap();
-    let error = workspace.change("Nothing", at(0), |_| Ok(())).unwrap_err();
-    assert!(error.to_string().contains("it calls itself"), "{error}");
 }

@@ -16,11 +16,12 @@ use crate::ui::{Ui, printable};
 ///
 /// Layers L0 to L6 come from files under `.agents/`: system, company, goals,
 /// agent, memory, feedback, supporting. The role decides which of them and how
-/// many characters; `.agents/context-policy.yml` changes both. A required layer
-/// that is missing is an error, and the exit code is 1.
+/// many characters; `.agents/context-policy.yml` changes both.
 ///
-/// Without `--prompt` the manifest is shown: what went in, what was cut, what
-/// is missing. With it, the text itself.
+/// With `--prompt` the text itself is printed: what exists goes in, what does
+/// not is left out and named on standard error. Without it the manifest is
+/// shown: what went in, what was cut, what is missing; a required layer that is
+/// missing is then an error, and the exit code is 1.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -90,22 +91,22 @@ pub(super) fn run(
     let failures = manifest.failures();
     if args.json {
         let mut value = manifest_json(manifest);
-        if args.prompt && failures.is_empty() {
+        if args.prompt {
             value["text"] = context.text.as_str().into();
         }
         ui.json(&value)?;
     } else if !args.prompt {
         ui.print(&printable(&manifest.text()))?;
-    } else if failures.is_empty() {
+    } else {
         ui.print(&context.text)?;
     }
-    if failures.is_empty() {
-        return Ok(Exit::Success);
-    }
     for failure in &failures {
-        ui.warn(&format!("FAIL LOUD: {}", printable(failure)));
+        let failure = printable(failure);
+        let what = if args.prompt { "Left out" } else { "FAIL LOUD" };
+        ui.warn(&format!("{what}: {failure}"));
     }
-    Ok(Exit::Failure)
+    let failed = !args.prompt && !failures.is_empty();
+    Ok(if failed { Exit::Failure } else { Exit::Success })
 }
 
 impl ContextArgs {

@@ -76,13 +76,7 @@ pub(super) fn run(
     let wanted = |entry: &forge::index::Entry| recall::is_of(&home, entry);
     let asked = memory.ask_of(&ask, &wanted, settings.now, &mut ui.watch());
     let (mut answer, remarks) = asked?;
-    // An empty `knowledge/` is no matter of an agent's own memory.
-    ui.remarks(
-        &remarks
-            .into_iter()
-            .filter(|it| it.text() != crate::memory::NO_KNOWLEDGE)
-            .collect::<Vec<_>>(),
-    );
+    ui.remarks(&remarks);
     let recalled = recall::recalled(workspace, &home, &task, &mut answer, settings.now);
     let budget = args.budget as usize;
     let tokenizer = Tokenizer::O200k;

@@ -4,6 +4,7 @@ use forge::layers::injection::{self, Given};
 use forge::mind::{
     Compression, Decision, Health, Layout, Mind, Progress, Session, Severity, Source, State,
 };
+use forge::workspace::{RelPath, Workspace};
 use serde_json::{Value, json};
 
 use super::{HealthArgs, ShowArgs, What};
@@ -26,6 +27,7 @@ pub(super) fn show(
             nonce: &settings.nonce(),
             now: settings.now,
             events: &[],
+            overview: &forge::session::overview(mind.workspace(), settings.now),
             pointers: known.as_ref().map(Given::pointers),
         });
         return match args.json {
@@ -329,7 +331,7 @@ fn health_json(mind: &Mind<'_>, health: &Health) -> Value {
     let root = mind.workspace().root();
     let exists = |path: &str| json!({ "exists": root.join(path).is_file() });
     json!({
-        "version": version_json(root),
+        "version": version_json(mind.workspace()),
         "mindDir": {
             "exists": health.folder_exists, "path": root.join(forge::mind::FOLDER),
             "totalStateSize": health.total_state_bytes,
@@ -355,9 +357,12 @@ fn health_json(mind: &Mind<'_>, health: &Health) -> Value {
 }
 
 /// The program's version and that of whatever was installed by its predecessor.
-fn version_json(root: &std::path::Path) -> Value {
+fn version_json(workspace: &Workspace) -> Value {
+    const MAX_BYTES: u64 = 256;
     let current = env!("CARGO_PKG_VERSION");
-    let installed = std::fs::read_to_string(root.join(".memoryforge-version")).ok();
+    let installed = RelPath::new(".memoryforge-version").ok();
+    let installed = installed.and_then(|path| workspace.read_at_most(&path, MAX_BYTES).ok());
+    let installed = installed.and_then(|bytes| String::from_utf8(bytes).ok());
     let installed = installed.map(|text| text.trim().to_owned());
     json!({
         "current": current,

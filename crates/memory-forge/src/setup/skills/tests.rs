@@ -33,8 +33,8 @@ fn pages() -> Vec<(String, String)> {
     let mut pages: Vec<(String, String)> = embedded
         .map(|source| (source.name.to_owned(), source.text.to_owned()))
         .collect();
-    for (name, text) in REFERENCES {
-        pages.push((name.to_owned(), text.to_owned()));
+    for it in &REFERENCES {
+        pages.push((it.name.to_owned(), it.text.to_owned()));
     }
     for name in ["README.md", "../docs/plugin.md"] {
         pages.push((name.to_owned(), read(&folder().join(name))));
@@ -153,9 +153,17 @@ fn what_is_compiled_in_is_what_lies_in_the_folder() {
     assert_eq!(names(&folder().join("skills")), expect);
     let expect: BTreeSet<String> = AGENTS.iter().map(|a| format!("{}.md", a.name)).collect();
     assert_eq!(names(&folder().join("agents")), expect);
-    let references = folder().join("skills/memory-forge/references");
-    let expect: BTreeSet<String> = REFERENCES.iter().map(|(n, _)| (*n).to_owned()).collect();
-    assert_eq!(names(&references), expect);
+    for skill in &SKILLS {
+        let references = folder().join(format!("skills/{}/references", skill.name));
+        let of_skill = REFERENCES.iter().filter(|it| it.skill == skill.name);
+        let expect: BTreeSet<String> = of_skill.map(|it| it.name.to_owned()).collect();
+        let there = if references.exists() {
+            names(&references)
+        } else {
+            BTreeSet::new()
+        };
+        assert_eq!(there, expect, "{}", skill.name);
+    }
 }
 
 #[test]
@@ -172,13 +180,57 @@ fn skills_follow_their_policy_and_stay_short() {
         if explicit {
             assert_eq!(read(&yaml), CODEX_POLICY);
         }
-        let tokens = Tokenizer::O200k.count(body);
+        assert!(!body.is_empty(), "{name}");
+        // D16: "<300 tokens each at the core", counted as our own audit does.
+        let tokens = Tokenizer::O200k.count(skill.text);
         assert!(tokens < 300, "{name}: {tokens} tokens");
     }
     for agent in &AGENTS {
         let (_, body) = parts(agent, "name: ");
         let tokens = Tokenizer::O200k.count(body);
         assert!(tokens < 400, "{}: {tokens} tokens", agent.name);
+    }
+}
+
+/// Seed 003: "Skills with known failure modes include a `## Gotchas` section at
+/// the bottom of SKILL.md", and "Summary-writing rules (8 retrieval-tuned
+/// rules)".
+#[test]
+fn skills_with_known_failure_modes_have_gotchas_and_the_rules_are_there_in_full() {
+    for name in [
+        "archive",
+        "consolidate",
+        "cross-search",
+        "init",
+        "lint",
+        "reindex",
+        "resummarize",
+        "session-end",
+        "session-start",
+        "upgrade",
+        "wikilinks",
+    ] {
+        let skill = SKILLS.iter().find(|skill| skill.name == name);
+        let text = skill.map(|skill| skill.text).unwrap_or_default();
+        let (_, gotchas) = text.rsplit_once("\n## ").unwrap_or_default();
+        assert!(gotchas.starts_with("Gotchas\n"), "{name}: {text}");
+    }
+    let reference = |name: &str| {
+        let found = REFERENCES.iter().find(|it| it.name == name);
+        found.map(|it| it.text).unwrap_or_default()
+    };
+    assert!(reference("gotchas.md").contains("\n## Gotchas\n"));
+    let rules = reference("summary-rules.md");
+    for number in 1..=8 {
+        assert!(rules.contains(&format!("\n{number}. **")), "rule {number}");
+    }
+    // What a skill points to beside itself is there.
+    for skill in &SKILLS {
+        for code in code(skill.text) {
+            if let Some(name) = code.strip_prefix("references/").filter(|it| !it.is_empty()) {
+                assert!(!reference(name).is_empty(), "{}: `{code}`", skill.name);
+            }
+        }
     }
 }
 
@@ -200,9 +252,9 @@ fn the_gemini_extension_is_made_from_the_plugin() {
             ),
         });
     }
-    for (name, text) in REFERENCES {
-        let name = format!("skills/memory-forge/references/{name}");
-        files.push((name, text.to_owned()));
+    for it in &REFERENCES {
+        let name = format!("skills/{}/references/{}", it.skill, it.name);
+        files.push((name, it.text.to_owned()));
     }
     let extension = folder().join("gemini");
     let bless = std::env::var_os("MEMORY_FORGE_BLESS").is_some();

@@ -1,0 +1,154 @@
+//! The mark beside an index file: proof that this user's program made the
+//! database and its log on this machine (see [`crate::trust`]).
+//!
+//! SQLite believes four files: the database, its log (`-wal`), a rollback
+//! journal (`-journal`) and shared memory (`-shm`). The mark vouches for the
+//! first two. A rollback journal exists only while an index is being created,
+//! so one beside a finished index is foreign. Shared memory is rebuilt from the
+//! log by the first process that opens the database.
+
+use std::fs::Metadata;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use crate::regular::{self, Links};
+use crate::trust::{Claim, Identity, NoKey};
+
+/// What stands at the path of an index.
+pub(super) enum Origin {
+    Absent,
+    /// Made here. `log_is_missing` where another program removed the log.
+    Ours {
+        token: String,
+        log_is_missing: bool,
+    },
+    /// Not to be opened, and why.
+    Foreign(&'static str),
+}
+
+/// Looks at the files of an index without opening any of them but the mark.
+pub(super) fn origin(path: &Path) -> io::Result<Origin> {
+    let Some(database) = look(path)? else {
+        return Ok(Origin::Absent);
+    };
+    if !database.is_file() {
+        return Ok(Origin::Foreign("it was not a regular file"));
+    }
+    if look(&beside(path, "-journal"))?.is_some() {
+        return Ok(Origin::Foreign("its creation was cut off"));
+    }
+    if look(&beside(path, "-shm"))?.is_some_and(|shm| !shm.is_file()) {
+        return Ok(Origin::Foreign("its shared memory was not a regular file"));
+    }
+    let Some(mark) = Mark::read(path) else {
+        return Ok(Origin::Foreign(NOT_MADE_HERE));
+    };
+    if !mark.vouches_for(path, "index", &database, &mark.database) {
+        return Ok(Origin::Foreign(NOT_MADE_HERE));
+    }
+    let log = look(&beside(path, "-wal"))?;
+    let log_is_missing = log.is_none();
+    if let Some(log) = log
+        && !(log.is_file() && mark.vouches_for(path, "index log", &log, &mark.log))
+    {
+        return Ok(Origin::Foreign("its log was not made here"));
+    }
+    Ok(Origin::Ours {
+        token: mark.token,
+        log_is_missing,
+    })
+}
+
+const NOT_MADE_HERE: &str = "it was not made by you on this machine";
+
+/// Marks the database and its log as made here. `token` is also inside of the
+/// database, so that other bytes written into the same file fail as well.
+pub(super) fn write(path: &Path, token: &str) -> Result<(), Failure> {
+    let mut text = token.to_owned();
+    for (suffix, purpose) in [("", "index"), ("-wal", "index log")] {
+        let meta = beside(path, suffix).symlink_metadata()?;
+        let mark = claim(path, purpose, &meta, token).mark()?;
+        text.push(' ');
+        text.push_str(&mark);
+    }
+    text.push('\n');
+    Ok(replace(&beside(path, ".mark"), text.as_bytes())?)
+}
+
+/// Why a mark could not be made.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum Failure {
+    #[error(transparent)]
+    Key(#[from] NoKey),
+    #[error(transparent)]
+    Io(#[from] io::Error),
+}
+
+/// Replaces a small file beside an index. A temporary file takes its place by
+/// a rename, so that a link that stands there is replaced and never followed.
+pub(super) fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let folder = path.parent().unwrap_or(path);
+    let mut temp = tempfile::Builder::new()
+        .prefix(".memory-forge-")
+        .suffix(".tmp")
+        .tempfile_in(folder)?;
+    temp.write_all(bytes)?;
+    temp.persist(path).map_err(|failed| failed.error)?;
+    Ok(())
+}
+
+/// A file beside an index, named by what follows the index's own name.
+pub(super) fn beside(path: &Path, suffix: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(suffix);
+    name.into()
+}
+
+struct Mark {
+    token: String,
+    database: String,
+    log: String,
+}
+
+/// A token and two hashes, all in hexadecimal digits.
+const MAX_MARK_BYTES: u64 = 256;
+
+impl Mark {
+    fn read(path: &Path) -> Option<Mark> {
+        let bytes = regular::read(&beside(path, ".mark"), Links::Refuse, MAX_MARK_BYTES).ok()?;
+        let text = String::from_utf8(bytes).ok()?;
+        let mut words = text.split_whitespace().map(str::to_owned);
+        Some(Mark {
+            token: words.next()?,
+            database: words.next()?,
+            log: words.next()?,
+        })
+    }
+
+    fn vouches_for(&self, path: &Path, purpose: &str, meta: &Metadata, mark: &str) -> bool {
+        claim(path, purpose, meta, &self.token).is_marked(mark)
+    }
+}
+
+fn claim<'a>(path: &'a Path, purpose: &'a str, meta: &Metadata, token: &'a str) -> Claim<'a> {
+    Claim {
+        root: workspace_of(path),
+        purpose,
+        identity: Identity::of(meta),
+        content: token.as_bytes(),
+    }
+}
+
+/// Returns the workspace of an index: the folder of derived files lies directly
+/// in it.
+pub(super) fn workspace_of(path: &Path) -> &Path {
+    path.parent().and_then(Path::parent).unwrap_or(path)
+}
+
+fn look(path: &Path) -> io::Result<Option<Metadata>> {
+    match path.symlink_metadata() {
+        Ok(meta) => Ok(Some(meta)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error),
+    }
+}

@@ -1,0 +1,518 @@
+//! Closets as a source of passages: an entry is one passage and stands for the
+//! file that it describes. Every question to closets is ranked here, whoever
+//! asks it. Only entries are read, never the files.
+
+use std::cell::RefCell;
+use std::collections::{HashMap, HashSet};
+
+use jiff::civil::Date;
+
+use super::source::{Candidates, Source, Wanted, literals};
+use super::{Answer, Ask, Mode, Question};
+use crate::document::when;
+use crate::embed::Embedder;
+use crate::index::terms::{Terms, fold};
+use crate::index::{Error, Kind, Passage, Passages, Standing, TermMatch, TextHits, Words};
+use crate::quote;
+use crate::routing::closets::{Entry, Field, Listed, is_empty_word};
+use crate::tokens;
+
+/// The scope of entries in an answer.
+pub const SCOPE: &str = "closets";
+
+/// How much a word counts in each field, in the order of [`Field::ALL`].
+const WEIGHTS: [f32; 6] = [1.0, 1.2, 1.0, 1.0, 0.4, 0.2];
+const K1: f32 = 1.2;
+const B: f32 = 0.3;
+/// The text score of an entry that has a date of the question and no word.
+const ON_DATE_ALONE: f32 = 0.001;
+/// What vectors can add where the best text match counts as 1. Entries are
+/// short and say what matters, so that a near one counts whatever its distance.
+const VECTOR_WEIGHT: f32 = 1.4;
+/// How many entries are compared by vectors: the best by words. Each one costs
+/// about ten milliseconds.
+pub const MAX_EMBEDDED: usize = 60;
+
+/// Ranks entries for a question. Where `field` is given, only that field of
+/// each entry is looked at. The `chunk` of a hit is the place of its entry in
+/// `listed`. With [`Ask::unique`], entries of files that do not exist are left
+/// out.
+pub fn ask(
+    listed: &[Listed],
+    embedder: Option<&dyn Embedder>,
+    field: Option<Field>,
+    ask: &Ask,
+) -> Result<Answer, Error> {
+    let mut files: HashMap<&str, u32> = HashMap::new();
+    let owners = listed.iter().map(|it| {
+        let next = files.len() as u32;
+        let path = it.path.as_deref().unwrap_or(&it.text);
+        *files.entry(path).or_insert(next)
+    });
+    let entries = Entries {
+        owners: owners.collect(),
+        listed,
+        field,
+        embedder,
+        today: ask.today,
+        words: RefCell::default(),
+        dates: RefCell::default(),
+    };
+    super::ask_of(&entries, embedder, ask)
+}
+
+/// Which fields of an entry answer a question, best first, with the values
+/// that do.
+pub fn reasons(
+    entry: &Entry,
+    question: &str,
+    only: Option<Field>,
+    today: Option<Date>,
+) -> Vec<(Field, Vec<String>)> {
+    let mut terms = Terms::default();
+    let wanted = content(&mut terms, question);
+    let whens = when::find(question, today);
+    let mut found: Vec<(usize, Field, Vec<String>)> = Vec::new();
+    for field in fields(only) {
+        let mut values = Vec::new();
+        for value in entry.values(field) {
+            let of_value = terms.of(value);
+            let mut shared = wanted.iter().filter(|w| of_value.contains(w)).count();
+            if field == Field::Dates && date_fits(value, &whens) {
+                shared += 1;
+            }
+            if shared > 0 {
+                values.push((shared, quote::clean(value).into_owned()));
+            }
+        }
+        values.sort_by_key(|value| std::cmp::Reverse(value.0));
+        if let Some((most, _)) = values.first() {
+            found.push((*most, field, values.into_iter().map(|it| it.1).collect()));
+        }
+    }
+    // Of two fields that match equally well, the one that explains more.
+    let rank = |field: Field| match field {
+        Field::People => 0,
+        Field::Decisions => 1,
+        Field::Claims => 2,
+        Field::Dates => 3,
+        Field::Subjects | Field::Status => 4,
+    };
+    found.sort_by_key(|it| (std::cmp::Reverse(it.0), rank(it.1)));
+    found.into_iter().map(|it| (it.1, it.2)).collect()
+}
+
+/// The pieces of an entry that get a vector each: every fact alone, and
+/// subjects and people in groups that the model can read whole.
+pub fn pieces(entry: &Entry, only: Option<Field>) -> Vec<String> {
+    const GROUP: usize = 240;
+    let mut out = Vec::new();
+    let wants = |field: Field| only.is_none_or(|only| only == field);
+    for field in [Field::Claims, Field::Decisions] {
+        if wants(field) {
+            out.extend(entry.values(field).iter().cloned());
+        }
+    }
+    for field in [Field::Subjects, Field::People] {
+        if !wants(field) {
+            continue;
+        }
+        let mut group = String::new();
+        for value in entry.values(field) {
+            if group.len() + value.len() > GROUP && !group.is_empty() {
+                out.push(std::mem::take(&mut group));
+            }
+            if !group.is_empty() {
+                group.push_str(", ");
+            }
+            group.push_str(value);
+        }
+        if !group.is_empty() {
+            out.push(group);
+        }
+    }
+    out
+}
+
+struct Entries<'a> {
+    listed: &'a [Listed],
+    /// The number of the file of each entry.
+    owners: Vec<u32>,
+    field: Option<Field>,
+    embedder: Option<&'a dyn Embedder>,
+    today: Option<Date>,
+    /// Kept from the question for [`Source::explain`].
+    words: RefCell<TextScores>,
+    /// The times that the question names.
+    dates: RefCell<Vec<when::When>>,
+}
+
+impl Source for Entries<'_> {
+    fn counts(&self) -> Result<Passages, Error> {
+        let embedded = match self.embedder {
+            Some(_) => self.listed.len(),
+            None => 0,
+        };
+        Ok(Passages {
+            chunks: self.listed.len(),
+            embedded,
+        })
+    }
+
+    fn has_model(&self, _: &str, _: usize) -> Result<bool, Error> {
+        Ok(self.embedder.is_some())
+    }
+
+    fn candidates(&self, ask: &Ask, wanted: &Wanted) -> Result<Candidates, Error> {
+        let question = wanted.question;
+        let (allowed, undated) = self.allowed(ask);
+        let words = TextScores::of(self.listed, question, self.field);
+        let mut by_text: Vec<(u32, f32)> = allowed
+            .iter()
+            .map(|at| (*at, words.total(*at as usize)))
+            .collect();
+        sort(&mut by_text);
+        let mut found = Candidates {
+            undated,
+            ..Candidates::default()
+        };
+        if let (Some(query), Some(embedder)) = (wanted.query, self.embedder) {
+            // An entry without a word of the question may still be near it,
+            // and where there are few entries each of them is compared.
+            let near: Vec<u32> = by_text.iter().take(MAX_EMBEDDED).map(|it| it.0).collect();
+            let query: Vec<f32> = query.values().collect();
+            found.vector = self.vector_hits(&near, &query, embedder);
+        }
+        self.dates.replace(when::find(&question.plain, self.today));
+        if wanted.mode != Mode::Vector {
+            // "What happened in March?" has no other word than its time.
+            for (at, score) in by_text.iter_mut().filter(|it| it.1 == 0.0) {
+                if self.is_dated(*at as usize) {
+                    *score = ON_DATE_ALONE;
+                }
+            }
+            by_text.retain(|it| it.1 > 0.0);
+            found.text = TextHits {
+                hits: by_text,
+                holding: words.holding(),
+                ideal: words.ideal(),
+                files: HashMap::new(),
+            };
+        }
+        for string in literals(question, &found.text, wanted.mode) {
+            let string = fold(&string);
+            let holds = |at: &&u32| fold(&self.text(**at as usize)).contains(&string);
+            found.literal.extend(allowed.iter().filter(holds));
+        }
+        self.words.replace(words);
+        Ok(found)
+    }
+
+    fn file(&self, chunk: u32) -> Option<u32> {
+        self.owners.get(chunk as usize).copied()
+    }
+
+    fn passages(&self, chunks: &[u32]) -> Result<Vec<Passage>, Error> {
+        let known = chunks
+            .iter()
+            .filter(|at| (**at as usize) < self.listed.len());
+        Ok(known.map(|at| self.passage(*at)).collect())
+    }
+
+    fn replaced(&self, _: &HashSet<&str>) -> Result<HashMap<String, String>, Error> {
+        Ok(HashMap::new())
+    }
+
+    fn opening(&self, _: &Ask, _: &str) -> Result<Option<Passage>, Error> {
+        Ok(None)
+    }
+
+    fn nearest(&self) -> Option<f32> {
+        Some(VECTOR_WEIGHT)
+    }
+
+    fn explain(&self, _: &Words, chunk: u32) -> Result<Vec<TermMatch>, Error> {
+        let in_title = |term: &String| {
+            let name = &self.listed[chunk as usize].name;
+            Terms::default().of(&words_of_name(name)).contains(term)
+        };
+        Ok(self.words.borrow().explain(chunk as usize, in_title))
+    }
+}
+
+impl Entries<'_> {
+    /// The entries that may answer, and how many were left out because they
+    /// have no date.
+    fn allowed(&self, ask: &Ask) -> (Vec<u32>, usize) {
+        let mut undated = 0;
+        let mut allowed = Vec::new();
+        for (at, it) in self.listed.iter().enumerate() {
+            let path = it.path.as_ref();
+            let forgotten = path.is_some_and(|path| ask.forgotten.contains(path));
+            if forgotten || ask.unique && path.is_none() {
+                continue;
+            }
+            let ends = || {
+                it.entry
+                    .dates
+                    .iter()
+                    .filter_map(|date| when::read(day(date)))
+            };
+            match ask.since {
+                Some(_) if ends().next().is_none() => undated += 1,
+                Some(since) if ends().all(|(_, to)| to < since) => {}
+                _ => allowed.push(at as u32),
+            }
+        }
+        (allowed, undated)
+    }
+
+    /// Whether an entry has a date that the question names.
+    fn is_dated(&self, at: usize) -> bool {
+        let whens = self.dates.borrow();
+        let mut dates = self.listed[at].entry.dates.iter();
+        self.field.is_none_or(|field| field == Field::Dates)
+            && dates.any(|date| date_fits(date, &whens))
+    }
+
+    /// The text of an entry that may be looked at.
+    fn text(&self, at: usize) -> String {
+        let it = &self.listed[at];
+        match self.field {
+            Some(field) => it.entry.written(field),
+            None => it.text.clone(),
+        }
+    }
+
+    /// Nearest first: half of it is how near the whole entry is, half how near
+    /// its best piece.
+    fn vector_hits(&self, near: &[u32], query: &[f32], embedder: &dyn Embedder) -> Vec<(u32, f32)> {
+        let (listed, field) = (self.listed, self.field);
+        let one = |at: &u32| {
+            let pieces = pieces(&listed[*at as usize].entry, field);
+            let vectors = pieces.iter().map(|piece| embedder.embed(piece));
+            (*at, likeness(query, vectors))
+        };
+        let threads = std::thread::available_parallelism().map_or(1, |n| n.get().min(8));
+        let share = near.len().div_ceil(threads).max(1);
+        let mut hits: Vec<(u32, f32)> = std::thread::scope(|scope| {
+            let parts = near.chunks(share);
+            let workers: Vec<_> = parts
+                .map(|part| scope.spawn(move || part.iter().map(one).collect::<Vec<_>>()))
+                .collect();
+            let done = workers.into_iter();
+            done.flat_map(|worker| worker.join().unwrap_or_default())
+                .collect()
+        });
+        sort(&mut hits);
+        hits
+    }
+
+    fn passage(&self, chunk: u32) -> Passage {
+        let it = &self.listed[chunk as usize];
+        let text = self.text(chunk as usize);
+        let (path, lines) = match &it.path {
+            Some(path) => (path, (1, 1)),
+            None => (&it.closets, it.lines),
+        };
+        let whens = self.dates.borrow();
+        let fitting = it.entry.dates.iter().find(|date| date_fits(date, &whens));
+        let date = fitting.or(it.entry.dates.first());
+        Passage {
+            chunk,
+            file: self.owners[chunk as usize],
+            path: path.clone(),
+            title: it.name.clone(),
+            scope: SCOPE.to_owned(),
+            kind: Kind::Knowledge,
+            date: date.map(|date| day(date).to_owned()),
+            importance: 5,
+            standing: match it.entry.status.to_lowercase().as_str() {
+                "superseded" | "deprecated" | "obsolete" => Standing::Deprecated,
+                _ => Standing::Current,
+            },
+            ordinal: chunk as usize,
+            headings: vec![format!("Closets: {}", it.hub), format!("[[{}]]", it.name)],
+            lines,
+            tokens: tokens::estimate(&text),
+            text,
+        }
+    }
+}
+
+fn likeness(query: &[f32], vectors: impl Iterator<Item = Vec<f32>>) -> f32 {
+    let dot = |a: &[f32], b: &[f32]| -> f32 { a.iter().zip(b).map(|(a, b)| a * b).sum() };
+    let mut whole = vec![0f32; query.len()];
+    let mut best = 0f32;
+    for vector in vectors {
+        best = best.max(dot(query, &vector));
+        whole.iter_mut().zip(&vector).for_each(|(w, v)| *w += v);
+    }
+    let length = dot(&whole, &whole).sqrt();
+    let whole = if length > 0.0 {
+        dot(query, &whole) / length
+    } else {
+        0.0
+    };
+    (whole + best) / 2.0
+}
+
+/// How well each entry matches the words of a question.
+#[derive(Default)]
+struct TextScores {
+    terms: Vec<String>,
+    idf: Vec<f32>,
+    holding: Vec<usize>,
+    /// By entry and term: how often it occurs, weighted by field.
+    counts: Vec<f32>,
+    /// By entry: what BM25 adds to a count for the entry's length.
+    norms: Vec<f32>,
+}
+
+impl TextScores {
+    fn of(listed: &[Listed], question: &Question, only: Option<Field>) -> TextScores {
+        let mut splitter = Terms::default();
+        let mut terms = content(&mut splitter, &question.plain);
+        let places: HashMap<String, usize> = terms.iter().cloned().zip(0..).collect();
+        let prefixes: Vec<String> = question.prefixes.iter().map(|it| fold(&it.0)).collect();
+        let whole_terms = terms.len();
+        terms.extend(prefixes.iter().map(|prefix| format!("{prefix}*")));
+        let mut counts = vec![0f32; listed.len() * terms.len()];
+        let mut lengths = vec![0f32; listed.len()];
+        for (row, it) in listed.iter().enumerate() {
+            let counts = &mut counts[row * terms.len()..(row + 1) * terms.len()];
+            let mut count = |text: &str, weight: f32| {
+                splitter.each_with_place(text, |place, term| {
+                    lengths[row] += 1.0;
+                    if let Some(at) = places.get(term) {
+                        counts[*at] += weight;
+                    }
+                    if prefixes.is_empty() {
+                        return;
+                    }
+                    let word = fold(&text[place]);
+                    let begins = |prefix: &String| word.starts_with(prefix.as_str());
+                    for at in (0..prefixes.len()).filter(|at| begins(&prefixes[*at])) {
+                        counts[whole_terms + at] += weight;
+                    }
+                });
+            };
+            for field in fields(only) {
+                for value in it.entry.values(field) {
+                    count(value, WEIGHTS[field as usize]);
+                }
+            }
+            if only.is_none() {
+                count(&words_of_name(&it.name), 1.0);
+                count(&it.notes, 1.0);
+            }
+        }
+        let n = listed.len() as f32;
+        let mean = (lengths.iter().sum::<f32>() / n.max(1.0)).max(1.0);
+        let holding: Vec<usize> = (0..terms.len())
+            .map(|at| {
+                let column = counts.iter().skip(at).step_by(terms.len());
+                column.filter(|count| **count > 0.0).count()
+            })
+            .collect();
+        let idf = holding.iter().map(|holding| {
+            let holding = *holding as f32;
+            (1.0 + (n - holding + 0.5) / (holding + 0.5)).ln()
+        });
+        TextScores {
+            idf: idf.collect(),
+            norms: lengths
+                .iter()
+                .map(|length| K1 * (1.0 - B + B * length / mean))
+                .collect(),
+            holding,
+            counts,
+            terms,
+        }
+    }
+
+    fn count(&self, row: usize, at: usize) -> f32 {
+        self.counts[row * self.terms.len() + at]
+    }
+
+    fn score(&self, row: usize, at: usize) -> f32 {
+        let count = self.count(row, at);
+        self.idf[at] * count * (K1 + 1.0) / (count + self.norms[row])
+    }
+
+    fn total(&self, row: usize) -> f32 {
+        (0..self.terms.len()).map(|at| self.score(row, at)).sum()
+    }
+
+    /// What an entry of average length would score that has every known term.
+    fn ideal(&self) -> f32 {
+        let known = self.idf.iter().zip(&self.holding);
+        let known = known.filter(|(_, holding)| **holding > 0);
+        known.map(|(idf, _)| idf).sum()
+    }
+
+    fn holding(&self) -> Vec<(String, usize)> {
+        let terms = self.terms.iter().cloned();
+        terms.zip(self.holding.iter().copied()).collect()
+    }
+
+    fn explain(&self, row: usize, in_title: impl Fn(&String) -> bool) -> Vec<TermMatch> {
+        let found = (0..self.terms.len()).filter(|at| self.count(row, *at) > 0.0);
+        found
+            .map(|at| TermMatch {
+                term: self.terms[at].clone(),
+                idf: self.idf[at],
+                body: self.count(row, at).ceil() as u32,
+                in_headings: false,
+                in_title: in_title(&self.terms[at]),
+                score: self.score(row, at),
+            })
+            .collect()
+    }
+}
+
+fn fields(only: Option<Field>) -> impl Iterator<Item = Field> {
+    let wanted = move |field: &Field| only.is_none_or(|only| only == *field);
+    Field::ALL.into_iter().filter(wanted)
+}
+
+/// The terms of a question without those that say nothing, unless there are
+/// no others.
+fn content(terms: &mut Terms, question: &str) -> Vec<String> {
+    let mut all: Vec<(String, bool)> = Vec::new();
+    terms.each_with_place(question, |span, term| {
+        let word = question[span].to_lowercase();
+        let entry = (term.to_owned(), is_empty_word(&word));
+        if !all.contains(&entry) {
+            all.push(entry);
+        }
+    });
+    if all.iter().any(|it| !it.1) {
+        all.retain(|it| !it.1);
+    }
+    let mut seen = HashSet::new();
+    all.retain(|it| seen.insert(it.0.clone()));
+    all.into_iter().map(|it| it.0).collect()
+}
+
+fn words_of_name(name: &str) -> String {
+    name.replace(['-', '_', '/'], " ")
+}
+
+/// The date of a value such as `2026-03-12 ("last Thursday")`.
+fn day(value: &str) -> &str {
+    value.split(" (").next().unwrap_or(value)
+}
+
+fn date_fits(value: &str, whens: &[when::When]) -> bool {
+    when::read(day(value))
+        .is_some_and(|(from, to)| whens.iter().any(|when| when.overlaps(from, to)))
+}
+
+/// Best first; equals in the order of the closets.
+fn sort(hits: &mut [(u32, f32)]) {
+    hits.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
+}
+
+#[cfg(test)]
+mod tests;

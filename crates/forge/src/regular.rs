@@ -1,0 +1,208 @@
+//! Regular files, opened without waiting and read up to a limit.
+//!
+//! A repository may hold anything under any name: a pipe that nobody writes
+//! to, a link to `/dev/zero`, a file of any size. Whatever is read on its
+//! behalf is opened here. This module decides nothing about which paths are
+//! allowed, and it never writes.
+
+use std::fs::{self, File, Metadata};
+use std::io::{self, Read};
+use std::path::Path;
+
+/// What becomes of a symlink in the place of the file. Links in the folders
+/// above it are followed either way; a caller that minds them checks them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Links {
+    Follow,
+    Refuse,
+}
+
+/// Why a file was not read.
+#[derive(Debug, thiserror::Error)]
+pub enum Unreadable {
+    #[error("it is a symlink")]
+    Link,
+    #[error("it is not a regular file")]
+    NotAFile,
+    #[error("it has {size} bytes, more than {limit}")]
+    TooLarge { size: u64, limit: u64 },
+    #[error("line {line} is not UTF-8")]
+    NotUtf8 { line: usize },
+    #[error(transparent)]
+    Io(#[from] io::Error),
+}
+
+impl Unreadable {
+    /// Whether there is no file at that path.
+    pub fn is_not_found(&self) -> bool {
+        matches!(self, Unreadable::Io(error) if error.kind() == io::ErrorKind::NotFound)
+    }
+}
+
+impl From<Unreadable> for io::Error {
+    fn from(error: Unreadable) -> io::Error {
+        match error {
+            Unreadable::Io(error) => error,
+            other => io::Error::other(other.to_string()),
+        }
+    }
+}
+
+/// Opens a regular file for reading. Nothing else is ever waited for or read
+/// from, not even where it takes the file's place at this moment.
+pub fn open(path: &Path, links: Links) -> Result<File, Unreadable> {
+    // A look before opening: to open a device can have effects of its own.
+    let named = match links {
+        Links::Follow => fs::metadata(path)?,
+        Links::Refuse => fs::symlink_metadata(path)?,
+    };
+    check(&named)?;
+    let mut options = File::options();
+    options.read(true);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::OpenOptionsExt;
+        // Opening a pipe waits for a writer unless it is asked not to.
+        let refuse = match links {
+            Links::Follow => 0,
+            Links::Refuse => libc::O_NOFOLLOW,
+        };
+        options.custom_flags(libc::O_NONBLOCK | libc::O_NOCTTY | refuse);
+    }
+    let file = options.open(path).map_err(refused)?;
+    check(&file.metadata()?)?;
+    Ok(file)
+}
+
+/// Reads a regular file that has at most `limit` bytes.
+pub fn read(path: &Path, links: Links, limit: u64) -> Result<Vec<u8>, Unreadable> {
+    read_open(open(path, links)?, limit)
+}
+
+/// Reads a text of at most `limit` bytes from wherever a person points at on
+/// the command line. That may be a pipe, as a shell makes one of `<(…)`.
+pub fn read_named(path: &Path, limit: u64) -> Result<String, Unreadable> {
+    text(read_open(File::open(path)?, limit)?)
+}
+
+/// Reads an open file that has at most `limit` bytes.
+pub fn read_open(file: File, limit: u64) -> Result<Vec<u8>, Unreadable> {
+    let size = file.metadata()?.len();
+    if size > limit {
+        return Err(Unreadable::TooLarge { size, limit });
+    }
+    let mut bytes = Vec::with_capacity(size as usize);
+    // It may grow after it was measured, and some files claim to have no bytes.
+    file.take(limit.saturating_add(1)).read_to_end(&mut bytes)?;
+    let size = bytes.len() as u64;
+    match size > limit {
+        true => Err(Unreadable::TooLarge { size, limit }),
+        false => Ok(bytes),
+    }
+}
+
+/// Reads a regular file of UTF-8 text, byte order mark and line ends included.
+pub fn read_text(path: &Path, links: Links, limit: u64) -> Result<String, Unreadable> {
+    text(read(path, links, limit)?)
+}
+
+/// Turns bytes into text, or names the line at which they are none.
+pub fn text(bytes: Vec<u8>) -> Result<String, Unreadable> {
+    String::from_utf8(bytes).map_err(|error| {
+        let good = &error.as_bytes()[..error.utf8_error().valid_up_to()];
+        Unreadable::NotUtf8 {
+            line: 1 + memchr::memchr_iter(b'\n', good).count(),
+        }
+    })
+}
+
+fn check(meta: &Metadata) -> Result<(), Unreadable> {
+    if meta.is_symlink() {
+        return Err(Unreadable::Link);
+    }
+    if meta.is_file() {
+        Ok(())
+    } else {
+        Err(Unreadable::NotAFile)
+    }
+}
+
+/// Tells a link that took the file's place from other failures.
+fn refused(error: io::Error) -> Unreadable {
+    #[cfg(unix)]
+    match error.raw_os_error() {
+        Some(libc::ELOOP) => return Unreadable::Link,
+        // A socket, or a device without a driver.
+        Some(libc::ENXIO) => return Unreadable::NotAFile,
+        _ => {}
+    }
+    Unreadable::Io(error)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[cfg(unix)]
+    fn pipe(path: &Path) {
+        let made = std::process::Command::new("mkfifo").arg(path).status();
+        assert!(made.is_ok_and(|it| it.success()), "mkfifo is in coreutils");
+    }
+
+    #[test]
+    fn a_file_is_read_up_to_its_limit_and_not_beyond() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a");
+        fs::write(&path, "12345").unwrap();
+        assert_eq!(read(&path, Links::Refuse, 5).unwrap(), b"12345");
+        let error = read(&path, Links::Refuse, 4).unwrap_err();
+        assert!(matches!(error, Unreadable::TooLarge { size: 5, limit: 4 }));
+        let missing = read(&folder.path().join("b"), Links::Refuse, 4).unwrap_err();
+        assert!(missing.is_not_found());
+        fs::write(&path, b"a\nb\n\xff").unwrap();
+        let error = read_text(&path, Links::Refuse, 9).unwrap_err();
+        assert!(matches!(error, Unreadable::NotUtf8 { line: 3 }));
+    }
+
+    /// Files of the kernel say that they are empty, and are not.
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_file_that_claims_no_size_is_held_to_the_limit() {
+        let error = read(Path::new("/proc/self/maps"), Links::Refuse, 100).unwrap_err();
+        assert!(matches!(error, Unreadable::TooLarge { limit: 100, .. }));
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn only_regular_files_are_opened() {
+        use std::os::unix::fs::symlink;
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        pipe(&at("pipe"));
+        let _socket = std::os::unix::net::UnixListener::bind(at("socket")).unwrap();
+        fs::create_dir(at("folder")).unwrap();
+        for name in ["pipe", "socket", "folder", "/dev/zero", "/dev/tty"] {
+            for links in [Links::Follow, Links::Refuse] {
+                let Err(error) = open(&folder.path().join(name), links) else {
+                    panic!("{name} was opened");
+                };
+                // A terminal device exists only where a system has terminals.
+                let known = matches!(error, Unreadable::NotAFile) || error.is_not_found();
+                assert!(known, "{name}: {error}");
+            }
+        }
+        for target in ["pipe", "folder", "/dev/zero"] {
+            let link = at(&format!("to-{}", target.trim_start_matches("/dev/")));
+            symlink(target, &link).unwrap();
+            let followed = open(&link, Links::Follow).unwrap_err();
+            assert!(matches!(followed, Unreadable::NotAFile), "{target}");
+            let refused = open(&link, Links::Refuse).unwrap_err();
+            assert!(matches!(refused, Unreadable::Link), "{target}");
+        }
+        fs::write(at("file"), "a").unwrap();
+        symlink("file", at("link")).unwrap();
+        assert!(open(&at("link"), Links::Follow).is_ok());
+        let refused = open(&at("link"), Links::Refuse).unwrap_err();
+        assert!(matches!(refused, Unreadable::Link));
+    }
+}

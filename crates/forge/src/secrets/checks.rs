@@ -1,0 +1,352 @@
+//! What a candidate must pass. A rule never fires on a hash, an identifier or
+//! a placeholder: a warning that is usually wrong gets ignored when it is
+//! right.
+
+/// What documentation has for a password.
+const DEFAULTS: [&str; 34] = [
+    "password",
+    "passwd",
+    "pass",
+    "secret",
+    "postgres",
+    "root",
+    "admin",
+    "guest",
+    "user",
+    "token",
+    "test",
+    "mysql",
+    "mypassword",
+    "mysecret",
+    "p@ssw0rd",
+    "passw0rd",
+    "password1",
+    "password123",
+    "pass123",
+    "test123",
+    "test1234",
+    "admin123",
+    "secret123",
+    "user123",
+    "hunter2",
+    "foobar",
+    "abc123",
+    "123456",
+    "12345678",
+    "123456789",
+    "1234567890",
+    "qwerty",
+    "letmein",
+    "s3cret",
+];
+
+/// Whether it is a password that documentation uses for everything.
+pub(super) fn is_default(value: &str) -> bool {
+    let lower = value.to_ascii_lowercase();
+    // However it is spelled: `P4ssw0rd!`, `pa$$word1`.
+    let plain: String = lower
+        .chars()
+        .map(|c| match c {
+            '0' => 'o',
+            '1' => 'i',
+            '3' => 'e',
+            '4' | '@' => 'a',
+            '5' | '$' => 's',
+            other => other,
+        })
+        .collect();
+    DEFAULTS.contains(&lower.as_str())
+        || ["password", "passwd", "passwort"]
+            .iter()
+            .any(|word| plain.contains(word))
+}
+
+/// Digits among letters, and no run of plain words.
+pub(super) fn random(value: &str) -> bool {
+    !is_placeholder(value)
+        && has(value, |c| c.is_ascii_digit())
+        && entropy(value) >= 3.2
+        && !is_words(value)
+}
+
+/// How many kinds of characters there are: small letters, capitals, digits,
+/// and signs that do not join words.
+pub(super) fn variety(value: &str) -> usize {
+    let kinds = [
+        has(value, |c| c.is_ascii_lowercase()),
+        has(value, |c| c.is_ascii_uppercase()),
+        has(value, |c| c.is_ascii_digit()),
+        has(value, |c| {
+            !c.is_alphanumeric() && !matches!(c, '_' | '-' | '.')
+        }),
+    ];
+    kinds.iter().filter(|&&there| there).count()
+}
+
+/// Something that stands where a secret will be: `<password>`, `${TOKEN}`,
+/// `your-key-here`. Brackets inside of a value make none of it.
+pub(super) fn is_placeholder(value: &str) -> bool {
+    const MARKS: [&str; 24] = [
+        "example",
+        "changeme",
+        "change-me",
+        "change_me",
+        "changethis",
+        "your",
+        "xxxx",
+        "placeholder",
+        "dummy",
+        "insecure",
+        "redacted",
+        "insert",
+        "replace",
+        "fake",
+        "sample",
+        "todo",
+        "****",
+        "....",
+        "…",
+        "env.",
+        "environ",
+        "getenv",
+        "0123456789",
+        "abcdefgh",
+    ];
+    let lower = value.to_lowercase();
+    let mut seen = [false; 256];
+    lower
+        .bytes()
+        .for_each(|byte| seen[usize::from(byte)] = true);
+    let distinct = seen.iter().filter(|&&it| it).count();
+    distinct < 4
+        || lower.starts_with('‹')
+        || lower == "12345678"
+        || is_variable(value)
+        || stands_for_something(value)
+        || MARKS.iter().any(|mark| is_written(value, mark))
+}
+
+/// Whether a word stands in it as people write it: chance makes `yOuR`.
+fn is_written(value: &str, word: &str) -> bool {
+    let upper = word.to_ascii_uppercase();
+    value.contains(word)
+        || value.contains(&upper)
+        || word.len() > 1
+            && value.contains(&format!(
+                "{}{}",
+                &upper[..upper.ceil_char_boundary(1)],
+                &word[word.ceil_char_boundary(1)..]
+            ))
+}
+
+/// A shell variable: `$DB_PASSWORD`, `%TOKEN%`, `$1`.
+fn is_variable(value: &str) -> bool {
+    let named = |mark: char| {
+        value.strip_prefix(mark).is_some_and(|rest| {
+            let name = rest.trim_end_matches(mark);
+            let part =
+                |byte: u8| byte.is_ascii_uppercase() || byte == b'_' || byte.is_ascii_digit();
+            !name.is_empty() && name.bytes().all(part)
+        })
+    };
+    let dollar = value.strip_prefix('$').is_some_and(|name| {
+        !name.is_empty()
+            && is_words(name)
+            && name
+                .bytes()
+                .all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+    });
+    named('$') || named('%') || dollar
+}
+
+/// Whether what is left without `${…}`, `{{…}}`, `$(…)`, `<a name>` and
+/// `[a name]` is too little for a secret.
+fn stands_for_something(value: &str) -> bool {
+    const PAIRS: [(&str, &str); 8] = [
+        ("${", "}"),
+        ("{{", "}}"),
+        ("$(", ")"),
+        ("#{", "}"),
+        ("<%", "%>"),
+        ("<", ">"),
+        ("[", "]"),
+        ("{", "}"),
+    ];
+    let name = |text: &str| {
+        let text = text.trim();
+        text.len() >= 2
+            && is_words(text.replace(' ', "-").as_str())
+            && has(text, |c| c.is_ascii_alphabetic())
+    };
+    // Cut off, as at the quotes inside of `{{name("a")}}`.
+    let begins = |open: &str| value.starts_with(open);
+    if ["{{", "${", "$(", "<%", "#{"].into_iter().any(begins) {
+        return true;
+    }
+    let mut left = value.to_owned();
+    for (open, close) in PAIRS {
+        while let Some(at) = left.find(open) {
+            let inside = at + open.len();
+            let Some(end) = left[inside..].find(close) else {
+                break;
+            };
+            let only_names = open.len() == 1;
+            if only_names && !name(&left[inside..inside + end]) {
+                break;
+            }
+            left.replace_range(at..inside + end + close.len(), "");
+        }
+    }
+    left.len() < value.len() && left.trim().len() < 8
+}
+
+/// The name before a value says that it is no secret: `password_hash`,
+/// `token commit`, `secret_file`.
+pub(super) fn names_something_else(before: &str) -> bool {
+    const OTHERS: [&str; 26] = [
+        "hash",
+        "version",
+        "digest",
+        "checksum",
+        "sha1",
+        "sha256",
+        "sha512",
+        "md5",
+        "commit",
+        "revision",
+        "integrity",
+        "uuid",
+        "file",
+        "path",
+        "name",
+        "url",
+        "uri",
+        "endpoint",
+        "tokenizer",
+        "count",
+        "type",
+        "public",
+        "length",
+        "expire",
+        "policy",
+        "field",
+    ];
+    let before = before.to_ascii_lowercase();
+    OTHERS.iter().any(|other| before.contains(other))
+}
+
+pub(super) fn is_uuid(value: &str) -> bool {
+    value.len() == 36
+        && value.bytes().enumerate().all(|(i, byte)| match i {
+            8 | 13 | 18 | 23 => byte == b'-',
+            _ => byte.is_ascii_hexdigit(),
+        })
+}
+
+/// A UUID, or a sum with its algorithm in front (`sha512-…`).
+pub(super) fn is_hash(value: &str) -> bool {
+    let lower = value.to_ascii_lowercase();
+    let named = [
+        "sha1", "sha256", "sha384", "sha512", "md5", "blake3", "$2a$", "$2b$", "$2y$", "$argon2",
+        "$6$", "$5$", "$apr1$", "$pbkdf2", "{ssha}",
+    ];
+    is_uuid(value) || named.iter().any(|algorithm| lower.starts_with(algorithm))
+}
+
+/// A path, an address or a version.
+pub(super) fn looks_like_place(value: &str) -> bool {
+    value.contains("://")
+        || value.starts_with(['/', '~', '.', '@', '#'])
+        || value.matches('/').count() > 1
+            && value.split('/').filter(|part| !is_words(part)).count() < 2
+        || value.contains(".html")
+        || [
+            ".md", ".rs", ".json", ".js", ".ts", ".py", ".html", ".yaml", ".yml", ".toml",
+        ]
+        .iter()
+        .any(|end| value.ends_with(end))
+}
+
+/// `next_token2(input)`, `Vec<u8>`, `token::Bracket`, `&token2`, `map[key]`.
+pub(super) fn looks_like_code(value: &str) -> bool {
+    let name = value
+        .bytes()
+        .take_while(|&byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.'))
+        .count();
+    let closes =
+        |close: char| value.ends_with(close) || value[name..].contains(&format!("{close}."));
+    let called = name > 0
+        && is_words(&value[..name])
+        && match value.as_bytes().get(name) {
+            Some(b'(') => true,
+            Some(b'[') => closes(']'),
+            Some(b'<') => closes('>'),
+            Some(b'{') => closes('}'),
+            _ => false,
+        };
+    called
+        || value.starts_with([':', '&', '=', '(', '\\'])
+        || value.contains("::")
+        || value.contains("->")
+        || value.contains("=>")
+        || value.ends_with(");")
+        || value.ends_with("};")
+}
+
+/// Words and numbers, joined by marks or written together: `max-tokens-2024`,
+/// `X509CertificateFlag`. A random string changes between small letters,
+/// capitals and digits every other character.
+pub(super) fn is_words(value: &str) -> bool {
+    changes(value).is_some_and(|(changes, letters)| changes * 5 <= letters)
+}
+
+/// As [`is_words`], where something else says already that it may be a secret.
+pub(super) fn is_name(value: &str) -> bool {
+    changes(value).is_some_and(|(changes, letters)| changes * 8 <= letters)
+}
+
+/// How often the kind of letter changes within words, and how many letters
+/// there are; none where there are signs that no name has.
+fn changes(value: &str) -> Option<(usize, usize)> {
+    let (mut letters, mut changes) = (0, 0);
+    let mut before = None;
+    for c in value.chars() {
+        let kind = match c {
+            'a'..='z' => 0,
+            'A'..='Z' => 1,
+            '0'..='9' => 2,
+            '-' | '_' | '.' | '/' | ':' | '|' | '+' | '=' => {
+                before = None;
+                continue;
+            }
+            _ => return None,
+        };
+        letters += 1;
+        // A capital followed by small letters begins a word.
+        let same = before.is_none_or(|before| before == kind || (before, kind) == (1, 0));
+        changes += usize::from(!same);
+        before = Some(kind);
+    }
+    Some((changes, letters))
+}
+
+pub(super) fn has(value: &str, kind: impl Fn(char) -> bool) -> bool {
+    value.chars().any(kind)
+}
+
+/// Bits per byte.
+pub(super) fn entropy(value: &str) -> f64 {
+    let mut counts = [0u32; 256];
+    for byte in value.bytes() {
+        counts[usize::from(byte)] += 1;
+    }
+    let total = value.len().max(1) as f64;
+    counts
+        .iter()
+        .filter(|&&count| count > 0)
+        .map(|&count| {
+            let share = f64::from(count) / total;
+            -share * share.log2()
+        })
+        .sum()
+}

@@ -1,0 +1,135 @@
+//! The log of sessions that were closed, in the folder that a client gives its
+//! plugin. It is no part of a workspace and never needed: what cannot be
+//! written is left out, and a missing log is an empty one.
+
+use std::path::Path;
+
+use jiff::{SignedDuration, Timestamp};
+
+use crate::workspace::{self, Backup, OutsideChange, OutsideFile, Workspace, change_outside};
+
+/// The name that other tools read it under.
+pub const FILE: &str = "session-closes.log";
+
+/// Older lines go.
+const MAX_LINES: usize = 1_000;
+
+/// A command and the client's own event may both tell of one close.
+const SAME_CLOSE: SignedDuration = SignedDuration::from_mins(5);
+
+/// Another session may write at the same moment.
+const TRIES: usize = 3;
+
+/// Adds a line for a workspace whose session was closed cleanly.
+pub fn log_close(
+    folder: &Path,
+    workspace: &Workspace,
+    now: Timestamp,
+) -> Result<(), workspace::Error> {
+    let mut tries = 0;
+    loop {
+        tries += 1;
+        match append(folder, workspace, now) {
+            Err(workspace::Error::ChangedSince { .. }) if tries < TRIES => {}
+            done => return done,
+        }
+    }
+}
+
+fn append(folder: &Path, workspace: &Workspace, now: Timestamp) -> Result<(), workspace::Error> {
+    let file = OutsideFile {
+        base: folder.to_owned(),
+        path: folder.join(FILE),
+    };
+    let before = file.read()?;
+    let text = String::from_utf8_lossy(before.as_deref().unwrap_or_default()).into_owned();
+    let name = name_of(workspace);
+    let mut lines: Vec<&str> = text.lines().collect();
+    let last = lines.iter().rev().find_map(|line| closed_at(line, &name));
+    let again = |last: Timestamp| now.duration_since(last).abs() < SAME_CLOSE;
+    if last.is_some_and(again) {
+        return Ok(());
+    }
+    let line = format!("{}  {name}  clean", now.strftime("%Y-%m-%dT%H:%M:%SZ"));
+    lines.push(&line);
+    let first = lines.len().saturating_sub(MAX_LINES);
+    let after = lines[first..].join("\n") + "\n";
+    let change = OutsideChange {
+        file,
+        before,
+        after: Some(after.into_bytes()),
+        backup: Backup::Leave,
+    };
+    change_outside(&[change], &[])
+}
+
+/// When a line says that this workspace was closed.
+fn closed_at(line: &str, name: &str) -> Option<Timestamp> {
+    let (when, rest) = line.split_once("  ")?;
+    let (whose, _) = rest.rsplit_once("  ")?;
+    (whose == name).then(|| when.parse().ok()).flatten()
+}
+
+/// The name of the folder as a field of one line; two spaces part the fields.
+fn name_of(workspace: &Workspace) -> String {
+    let name = workspace.root().file_name().unwrap_or_default();
+    let name = name.to_string_lossy();
+    let words: Vec<&str> = name
+        .split(|c: char| c.is_whitespace() || c.is_control())
+        .filter(|word| !word.is_empty())
+        .collect();
+    words.join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use testkit::TestWorkspace;
+
+    fn at(text: &str) -> Timestamp {
+        text.parse().unwrap()
+    }
+
+    /// Seed 003: "`session-closes.log`. Appended by session-end to track clean
+    /// closes", with the line of the contract: `TS  <basename>  clean`.
+    #[test]
+    fn each_clean_close_is_a_line() {
+        let ws = TestWorkspace::empty();
+        let root = ws.path("my  shop");
+        std::fs::create_dir(&root).unwrap();
+        let workspace = Workspace::open(&root).unwrap();
+        let folder = ws.path("data/plugin");
+        let log = |when| log_close(&folder, &workspace, at(when)).unwrap();
+        log("2026-03-01T09:00:00Z");
+        log("2026-03-01T09:01:00Z");
+        log("2026-03-01T17:00:00Z");
+        assert_eq!(
+            ws.read("data/plugin/session-closes.log"),
+            "2026-03-01T09:00:00Z  my shop  clean\n2026-03-01T17:00:00Z  my shop  clean\n"
+        );
+    }
+
+    #[test]
+    fn the_log_stays_short_and_what_is_odd_stays_in_it() {
+        let ws = TestWorkspace::empty();
+        let workspace = Workspace::open(ws.root()).unwrap();
+        let folder = ws.path("data");
+        let old = "garbage\n".repeat(1_500);
+        ws.write("data/session-closes.log", &old);
+        log_close(&folder, &workspace, at("2026-03-01T09:00:00Z")).unwrap();
+        let text = ws.read("data/session-closes.log");
+        assert_eq!(text.lines().count(), MAX_LINES);
+        assert!(text.ends_with("  clean\n"), "{text}");
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn a_link_is_not_written_through() {
+        let ws = TestWorkspace::files("//- mine.txt\nmine\n//- data/x\n\n");
+        let workspace = Workspace::open(ws.root()).unwrap();
+        std::os::unix::fs::symlink("../mine.txt", ws.path("data/session-closes.log")).unwrap();
+        let folder = ws.path("data");
+        assert!(log_close(&folder, &workspace, at("2026-03-01T09:00:00Z")).is_err());
+        assert_eq!(ws.read("mine.txt"), "mine\n");
+    }
+}

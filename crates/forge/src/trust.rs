@@ -1,0 +1,314 @@
+//! Tells files that this user's program made on this machine from files that a
+//! clone, a pull or an archive brought.
+//!
+//! `.memory-forge/` lies in the repository, so whoever writes the repository
+//! can put anything there. What the program believes in that folder therefore
+//! carries a mark: a hash under a key that never enters a repository, over what
+//! the file is for and which file it is (inode and time of birth). A repository
+//! cannot know the key, and cannot choose the inode and birth time that a
+//! checkout gives to a file.
+//!
+//! This module never decides what happens to a file without a valid mark.
+
+use std::fs::{self, Metadata};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, OnceLock, RwLock};
+
+use crate::regular::{self, Links};
+
+const KEY_BYTES: usize = 32;
+const KEY_FILE: &str = "key";
+
+/// Folders that may hold the key, in the order in which they are tried.
+static KEY_FOLDERS: RwLock<Vec<KeyFolder>> = RwLock::new(Vec::new());
+
+/// What was moved aside and not yet reported.
+static NOTICES: Mutex<Vec<String>> = Mutex::new(Vec::new());
+
+/// How the names of files begin that were moved aside.
+pub const FOREIGN: &str = "foreign-";
+
+/// A folder of the user's that may hold the key, read once per process.
+struct KeyFolder {
+    path: PathBuf,
+    /// The path without links, as far as it exists.
+    real: OnceLock<PathBuf>,
+    key: OnceLock<Key>,
+}
+
+#[derive(Clone, Copy)]
+struct Key([u8; KEY_BYTES]);
+
+/// No folder of the user's can keep a key, so nothing can be marked.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "no folder of yours can keep the key that marks files as made here, so files of `.memory-forge/` are not used"
+)]
+pub struct NoKey;
+
+/// Adds folders that may hold the key, the preferred one first. A process that
+/// never calls this has a key of its own, which ends with it.
+pub fn add_key_folders(folders: impl IntoIterator<Item = PathBuf>) {
+    let Ok(mut known) = KEY_FOLDERS.write() else {
+        return;
+    };
+    for path in folders {
+        if !known.iter().any(|folder| folder.path == path) {
+            known.push(KeyFolder {
+                path,
+                real: OnceLock::new(),
+                key: OnceLock::new(),
+            });
+        }
+    }
+}
+
+/// Which file this is, independent of its name and content. An attacker who
+/// replaces the file gets another identity: archives and checkouts cannot set
+/// the time of birth. The device is left out because some file systems are
+/// given a new number at every mount.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Identity {
+    inode: u64,
+    born_ns: u128,
+}
+
+impl Identity {
+    pub fn of(meta: &Metadata) -> Identity {
+        #[cfg(unix)]
+        let inode = std::os::unix::fs::MetadataExt::ino(meta);
+        #[cfg(not(unix))]
+        let inode = 0;
+        let born = meta.created().ok();
+        let since = born.and_then(|it| it.duration_since(std::time::UNIX_EPOCH).ok());
+        Identity {
+            inode,
+            born_ns: since.map_or(0, |it| it.as_nanos()),
+        }
+    }
+
+    fn bytes(self) -> [u8; 24] {
+        let mut bytes = [0; 24];
+        bytes[..8].copy_from_slice(&self.inode.to_le_bytes());
+        bytes[8..].copy_from_slice(&self.born_ns.to_le_bytes());
+        bytes
+    }
+}
+
+/// What a mark vouches for.
+#[derive(Debug, Clone, Copy)]
+pub struct Claim<'a> {
+    /// The workspace: a key inside of it is never used.
+    pub root: &'a Path,
+    /// The kind of file, so that a mark cannot serve for another kind.
+    pub purpose: &'a str,
+    pub identity: Identity,
+    pub content: &'a [u8],
+}
+
+impl Claim<'_> {
+    /// Returns the mark under the preferred key, which is made where none
+    /// exists yet.
+    pub fn mark(&self) -> Result<String, NoKey> {
+        let key = preferred_key(self.root)?;
+        Ok(self.mark_under(&key).to_hex().to_string())
+    }
+
+    /// Returns `true` if the mark was made for this claim under a key of this
+    /// user.
+    pub fn is_marked(&self, mark: &str) -> bool {
+        // Hashes compare in constant time.
+        let Ok(mark) = blake3::Hash::from_hex(mark.trim_ascii()) else {
+            return false;
+        };
+        let Ok(folders) = KEY_FOLDERS.read() else {
+            return false;
+        };
+        if folders.is_empty() {
+            return process_key().is_ok_and(|key| self.mark_under(key) == mark);
+        }
+        folders
+            .iter()
+            .filter(|folder| !folder.is_inside(self.root))
+            .filter_map(|folder| folder.key(Missing::Accept))
+            .any(|key| self.mark_under(&key) == mark)
+    }
+
+    fn mark_under(&self, key: &Key) -> blake3::Hash {
+        let mut hasher = blake3::Hasher::new_keyed(&key.0);
+        // Lengths before the parts, so that no two claims hash the same bytes.
+        for part in [
+            self.purpose.as_bytes(),
+            &self.identity.bytes(),
+            self.content,
+        ] {
+            hasher.update(&(part.len() as u64).to_le_bytes());
+            hasher.update(part);
+        }
+        hasher.finalize()
+    }
+}
+
+/// Fails if nothing in this workspace can be marked.
+pub fn ensure_key(root: &Path) -> Result<(), NoKey> {
+    preferred_key(root).map(drop)
+}
+
+/// Returns the first key that exists or can be made, in a folder outside of the
+/// workspace: a repository that is somebody's home could bring its own.
+fn preferred_key(root: &Path) -> Result<Key, NoKey> {
+    let folders = KEY_FOLDERS.read().map_err(|_| NoKey)?;
+    if folders.is_empty() {
+        return process_key().copied();
+    }
+    let mut usable = folders.iter().filter(|folder| !folder.is_inside(root));
+    usable
+        .find_map(|folder| folder.key(Missing::Create))
+        .ok_or(NoKey)
+}
+
+/// Returns random bytes as hexadecimal digits, for values that nobody may guess.
+pub fn random_token() -> Result<String, NoKey> {
+    let Key(bytes) = random_key().ok_or(NoKey)?;
+    Ok(blake3::hash(&bytes).to_hex()[..32].to_owned())
+}
+
+/// Moves something out of the way of a file of ours, to a free name beside it.
+/// It was not made by this program, so it is kept.
+pub(crate) fn set_aside(path: &Path) -> io::Result<()> {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    // A random name, because a counted one could be taken on purpose.
+    let token = random_token().map_err(io::Error::other)?;
+    let aside = format!("{FOREIGN}{}-{name}", &token[..8]);
+    fs::rename(path, path.with_file_name(&aside))?;
+    if let Ok(mut notices) = NOTICES.lock() {
+        notices.push(format!(
+            "`{}` was not made by you on this machine; it was moved aside to `{aside}`",
+            path.display()
+        ));
+    }
+    Ok(())
+}
+
+/// Takes the sentences about files that were moved aside since the last call.
+pub fn take_notices() -> Vec<String> {
+    let notices = NOTICES.lock();
+    notices.map_or_else(|_| Vec::new(), |mut notices| std::mem::take(&mut notices))
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Missing {
+    Create,
+    Accept,
+}
+
+impl KeyFolder {
+    /// Returns `true` if whoever writes the workspace could write the key.
+    fn is_inside(&self, root: &Path) -> bool {
+        let real = self.real.get_or_init(|| {
+            let mut above = self.path.ancestors();
+            above
+                .find_map(|folder| {
+                    let rest = self.path.strip_prefix(folder).ok()?;
+                    Some(folder.canonicalize().ok()?.join(rest))
+                })
+                .unwrap_or_else(|| self.path.clone())
+        });
+        real.starts_with(root)
+    }
+
+    fn key(&self, missing: Missing) -> Option<Key> {
+        if let Some(key) = self.key.get() {
+            return Some(*key);
+        }
+        let mut found = read_key(&self.path);
+        if found.is_none() && missing == Missing::Create {
+            found = create_key(&self.path);
+        }
+        found.inspect(|key| {
+            let _ = self.key.set(*key);
+        })
+    }
+}
+
+/// The key of a process without folders, such as a test of the library.
+fn process_key() -> Result<&'static Key, NoKey> {
+    static KEY: OnceLock<Option<Key>> = OnceLock::new();
+    KEY.get_or_init(random_key).as_ref().ok_or(NoKey)
+}
+
+fn random_key() -> Option<Key> {
+    let mut bytes = [0; KEY_BYTES];
+    getrandom::fill(&mut bytes).ok()?;
+    Some(Key(bytes))
+}
+
+/// Reads the key of a folder. One that others can read or change is not secret
+/// and is not used.
+fn read_key(folder: &Path) -> Option<Key> {
+    if !is_private(&folder.symlink_metadata().ok()?, 0o022) {
+        return None;
+    }
+    let file = regular::open(&folder.join(KEY_FILE), Links::Refuse).ok()?;
+    if !is_private(&file.metadata().ok()?, 0o077) {
+        return None;
+    }
+    let bytes = regular::read_open(file, KEY_BYTES as u64).ok()?;
+    Some(Key(bytes.try_into().ok()?))
+}
+
+/// Makes the key of a folder. Of several processes that try at once one wins,
+/// and all return its key.
+fn create_key(folder: &Path) -> Option<Key> {
+    let mut builder = fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(folder).ok()?;
+    if !is_private(&folder.symlink_metadata().ok()?, 0o022) {
+        return None;
+    }
+    let path = folder.join(KEY_FILE);
+    if new_key_file(folder)?.persist_noclobber(&path).is_err() && read_key(folder).is_none() {
+        // A key that is damaged or that others could read is of no use.
+        new_key_file(folder)?.persist(&path).ok()?;
+    }
+    read_key(folder)
+}
+
+/// Writes a random key to a temporary file, which its owner alone can read.
+fn new_key_file(folder: &Path) -> Option<tempfile::NamedTempFile> {
+    let Key(bytes) = random_key()?;
+    let mut new = tempfile::Builder::new()
+        .prefix(".key-")
+        .tempfile_in(folder)
+        .ok()?;
+    new.write_all(&bytes).ok()?;
+    new.as_file().sync_all().ok()?;
+    Some(new)
+}
+
+/// Returns the number by which the system knows the user, 0 where it has none.
+pub fn user_number() -> u32 {
+    #[cfg(unix)]
+    return rustix::process::geteuid().as_raw();
+    #[cfg(not(unix))]
+    0
+}
+
+/// Returns `true` if this user owns it and it has none of the `forbidden`
+/// permissions.
+#[cfg(unix)]
+fn is_private(meta: &Metadata, forbidden: u32) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    !meta.is_symlink() && meta.uid() == user_number() && meta.mode() & forbidden == 0
+}
+
+#[cfg(not(unix))]
+fn is_private(meta: &Metadata, _forbidden: u32) -> bool {
+    !meta.is_symlink()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,103 @@
+use super::*;
+
+fn claim<'a>(root: &'a Path, file: &Path, content: &'a [u8]) -> Claim<'a> {
+    Claim {
+        root,
+        purpose: "test",
+        identity: Identity::of(&file.symlink_metadata().unwrap()),
+        content,
+    }
+}
+
+#[test]
+fn a_mark_holds_for_the_same_file_and_content_alone() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("a");
+    fs::write(&file, "x").unwrap();
+    let mark = claim(dir.path(), &file, b"x").mark().unwrap();
+    assert!(claim(dir.path(), &file, b"x").is_marked(&mark));
+    assert!(!claim(dir.path(), &file, b"y").is_marked(&mark));
+    let other = Claim {
+        purpose: "other",
+        ..claim(dir.path(), &file, b"x")
+    };
+    assert!(!other.is_marked(&mark));
+    for broken in ["", "00", &mark[1..], &"0".repeat(64)] {
+        assert!(
+            !claim(dir.path(), &file, b"x").is_marked(broken),
+            "{broken}"
+        );
+    }
+}
+
+/// What a checkout and `cp` do: the name is the same, the file is another.
+#[test]
+fn a_file_that_was_replaced_or_copied_is_another() {
+    let dir = tempfile::tempdir().unwrap();
+    let (file, copy) = (dir.path().join("a"), dir.path().join("b"));
+    fs::write(&file, "x").unwrap();
+    let before = Identity::of(&file.symlink_metadata().unwrap());
+    fs::copy(&file, &copy).unwrap();
+    assert_ne!(Identity::of(&copy.symlink_metadata().unwrap()), before);
+    fs::remove_file(&file).unwrap();
+    fs::write(&file, "x").unwrap();
+    // The inode may be given out again; the time of birth is not.
+    assert_ne!(Identity::of(&file.symlink_metadata().unwrap()), before);
+}
+
+#[test]
+fn a_renamed_or_edited_file_stays_itself() {
+    let dir = tempfile::tempdir().unwrap();
+    let (file, moved) = (dir.path().join("a"), dir.path().join("b"));
+    fs::write(&file, "x").unwrap();
+    let before = Identity::of(&file.symlink_metadata().unwrap());
+    fs::write(&file, "more").unwrap();
+    fs::rename(&file, &moved).unwrap();
+    assert_eq!(Identity::of(&moved.symlink_metadata().unwrap()), before);
+}
+
+#[test]
+fn a_key_is_made_once_and_private() {
+    let dir = tempfile::tempdir().unwrap();
+    let folder = dir.path().join("state/memory-forge");
+    assert!(read_key(&folder).is_none());
+    let key = create_key(&folder).unwrap();
+    assert_eq!(create_key(&folder).unwrap().0, key.0);
+    assert_eq!(read_key(&folder).unwrap().0, key.0);
+    assert_eq!(fs::read_dir(&folder).unwrap().count(), 1, "no leftovers");
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        let mode = |path: &Path| path.metadata().unwrap().permissions().mode() & 0o777;
+        assert_eq!(mode(&folder), 0o700);
+        assert_eq!(mode(&folder.join(KEY_FILE)), 0o600);
+    }
+}
+
+/// A key that others can read marks nothing, and is replaced.
+#[cfg(unix)]
+#[test]
+fn a_key_that_others_can_read_is_replaced() {
+    use std::os::unix::fs::PermissionsExt;
+    let dir = tempfile::tempdir().unwrap();
+    let folder = dir.path().join("memory-forge");
+    let key = create_key(&folder).unwrap();
+    let file = folder.join(KEY_FILE);
+    fs::set_permissions(&file, fs::Permissions::from_mode(0o644)).unwrap();
+    assert!(read_key(&folder).is_none());
+    assert_ne!(create_key(&folder).unwrap().0, key.0);
+}
+
+/// A home that is a repository could bring a key along.
+#[test]
+fn a_key_inside_of_the_workspace_is_not_used() {
+    let dir = tempfile::tempdir().unwrap();
+    let root = dir.path().canonicalize().unwrap();
+    let folder = KeyFolder {
+        path: root.join(".local/state/memory-forge"),
+        real: OnceLock::new(),
+        key: OnceLock::new(),
+    };
+    assert!(folder.is_inside(&root));
+    assert!(!folder.is_inside(&root.join("project")));
+}

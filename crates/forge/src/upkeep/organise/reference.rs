@@ -1,0 +1,194 @@
+//! Notes that are not read but looked things up in: a glossary, contacts, or a
+//! quick reference. What a note holds decides; its name only where that leaves
+//! the question open.
+
+use crate::document::Document;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    Glossary,
+    Contacts,
+    QuickReference,
+}
+
+impl Kind {
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Kind::Glossary => "glossary",
+            Kind::Contacts => "contacts",
+            Kind::QuickReference => "quick reference",
+        }
+    }
+
+    /// Where the one of a workspace is kept; a quick reference stays with its
+    /// subject.
+    pub(super) fn place(self) -> Option<&'static str> {
+        match self {
+            Kind::Glossary => Some("memory/glossary.md"),
+            Kind::Contacts => Some("memory/contacts.md"),
+            Kind::QuickReference => None,
+        }
+    }
+}
+
+/// Fewer entries make no list.
+const FEWEST: usize = 3;
+
+/// What kind of reference a note is; none for one that is read.
+pub(super) fn kind(document: &Document, stem: &str) -> Option<Kind> {
+    let body = document.str(&document.body);
+    let lines: Vec<&str> = body
+        .lines()
+        .map(str::trim)
+        .filter(|it| !it.is_empty() && !it.starts_with('#') && !is_rule(it))
+        .collect();
+    let total = lines.len();
+    let share = |count: usize| count >= FEWEST && count * 2 >= total;
+    let reachable = lines.iter().filter(|it| is_reachable(it)).count();
+    let in_code = |it: &&&str| starts_with_code(it);
+    let fenced: usize = document
+        .code
+        .iter()
+        .map(|code| document.str(&code.span).lines().count())
+        .sum();
+    let commands = fenced + lines.iter().filter(in_code).count();
+    let defined = lines.iter().filter(|it| is_definition(it)).count();
+    if share(reachable) {
+        return Some(Kind::Contacts);
+    }
+    if share(commands) {
+        return Some(Kind::QuickReference);
+    }
+    if share(defined) {
+        return Some(Kind::Glossary);
+    }
+    // A list that has only been started says what it is by its name.
+    let named = format!("{stem} {}", document.title().unwrap_or_default()).to_lowercase();
+    let says = |words: &[&str]| words.iter().any(|word| named.contains(word));
+    if total > FEWEST {
+        None
+    } else if says(&["glossary", "glossar", "terminology", "acronyms"]) {
+        Some(Kind::Glossary)
+    } else if says(&["contacts", "address book", "phone list", "kontakte"]) {
+        Some(Kind::Contacts)
+    } else if says(&[
+        "cheat sheet",
+        "cheatsheet",
+        "cheat-sheet",
+        "quick reference",
+        "quickref",
+    ]) {
+        Some(Kind::QuickReference)
+    } else {
+        None
+    }
+}
+
+fn is_rule(line: &str) -> bool {
+    line.bytes().all(|it| b"|:- *_".contains(&it))
+}
+
+/// The words of an entry without the mark of a list or a table.
+fn words(line: &str) -> &str {
+    line.trim_start_matches(['-', '*', '+', '|', ' '])
+}
+
+/// Whether a line says how to reach somebody: an address or a number.
+fn is_reachable(line: &str) -> bool {
+    let mail = line.split_whitespace().any(|word| {
+        let word = word.trim_matches(|c: char| !c.is_alphanumeric());
+        let parts = word.split_once('@');
+        parts.is_some_and(|(name, host)| !name.is_empty() && host.contains('.'))
+    });
+    mail || has_phone(line)
+}
+
+/// Seven digits and more in a row, with what people put between them.
+fn has_phone(line: &str) -> bool {
+    let mut digits = 0;
+    let mut plus = false;
+    for c in line.chars() {
+        match c {
+            '0'..='9' => digits += 1,
+            '+' if digits == 0 => plus = true,
+            ' ' | '-' | '/' | '(' | ')' | '.' if digits > 0 || plus => {}
+            _ => {
+                if digits >= 9 || plus && digits >= 7 {
+                    return true;
+                }
+                (digits, plus) = (0, false);
+            }
+        }
+    }
+    digits >= 9 || plus && digits >= 7
+}
+
+/// Whether an entry begins with something to type.
+fn starts_with_code(line: &str) -> bool {
+    let words = words(line).trim_start_matches("**");
+    words.starts_with('`') && !words.starts_with("```")
+}
+
+/// `**Term**: meaning`, `Term - meaning`, or a row of a table whose first cell
+/// is a word or two.
+fn is_definition(line: &str) -> bool {
+    const LONGEST_TERM: usize = 40;
+    let row = line.starts_with('|');
+    let words = words(line);
+    let (term, meaning) = match row {
+        true => match words.split_once('|') {
+            Some((term, rest)) => (term, rest.trim_matches(['|', ' '])),
+            None => return false,
+        },
+        false => {
+            let ends = [": ", " - ", " – ", " — "].iter();
+            let ends = ends.filter_map(|mark| words.split_once(mark));
+            match ends.min_by_key(|(term, _)| term.len()) {
+                Some(parts) => parts,
+                None => return false,
+            }
+        }
+    };
+    let term = term.trim_matches(['*', ' ', ':', '_']);
+    let short = !term.is_empty() && term.chars().count() <= LONGEST_TERM;
+    let date = term.starts_with(|c: char| c.is_ascii_digit());
+    short && !date && term.split_whitespace().count() <= 4 && !meaning.trim().is_empty()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::document::parse;
+
+    fn of(text: &str, stem: &str) -> Option<&'static str> {
+        kind(&parse(text), stem).map(Kind::name)
+    }
+
+    #[test]
+    fn content_tells_references_apart_whatever_their_name() {
+        let glossary = "# Words\n\n| Term | Meaning |\n|---|---|\n| Proof | The last rise |\n| Crumb | The inside |\n| Levain | The starter |\n";
+        let contacts = "# Words\n\n- **Maria** - maria@mill.example\n- **Otto** - +49 30 1234567\n- **Ada** - ada@dairy.example, bookkeeping\n";
+        let quick = "# Words\n\n- `make bake` starts the oven\n- `make cool` stops it\n- `make log` shows the day\n";
+        let fenced = "# Words\n\nThe usual:\n\n```sh\nmake bake\nmake cool\nmake log\n```\n";
+        for stem in ["words", "glossary", "contacts"] {
+            assert_eq!(of(glossary, stem), Some("glossary"), "{stem}");
+            assert_eq!(of(contacts, stem), Some("contacts"), "{stem}");
+            assert_eq!(of(quick, stem), Some("quick reference"), "{stem}");
+            assert_eq!(of(fenced, stem), Some("quick reference"), "{stem}");
+        }
+        let lines = "# Words\n\n**Proof**: the last rise\n\n**Crumb**: the inside\n\n**Levain**: the starter\n";
+        assert_eq!(of(lines, "words"), Some("glossary"));
+    }
+
+    #[test]
+    fn what_is_read_is_no_reference() {
+        let prose = "# Rent\n\nThe landlord raises the rent. We said no, and wrote to him.\nHe answered: the contract says so.\n\nCall him on Monday.\nAsk for the contract.\nThe city knows.\nNobody else does.\n";
+        assert_eq!(of(prose, "rent"), None);
+        assert_eq!(
+            of(prose, "glossary-of-rent"),
+            None,
+            "its content says otherwise"
+        );
+        assert_eq!(of("# Glossary\n", "glossary"), Some("glossary"));
+    }
+}

@@ -1,0 +1,50 @@
+//! `agent init`: writes how agents remember, once.
+
+use clap::Args;
+use forge::agents::system;
+use forge::workspace::Workspace;
+
+use crate::commands::doctor::show_diff;
+use crate::report::{CommandError, Exit};
+use crate::settings::Settings;
+use crate::ui::Ui;
+
+/// Write `.agents/SYSTEM.md`, which teaches agents to save in two steps
+///
+/// Agents write a memory to a file of its own and then add a line to
+/// `MEMORY.md`; this file says so. `agent context` puts it first. A file that
+/// is there stays as it is.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  memory-forge agent init
+  memory-forge agent init --dry-run    Show the text")]
+pub(crate) struct InitArgs {
+    /// Show what would be written and change nothing
+    #[arg(long)]
+    dry_run: bool,
+}
+
+pub(super) fn run(
+    args: &InitArgs,
+    workspace: &Workspace,
+    settings: &Settings,
+    ui: &mut Ui,
+) -> Result<Exit, CommandError> {
+    let proposal = system::propose(workspace);
+    if proposal.is_empty() {
+        ui.line(&format!("✓ {} is there and stays as it is", system::FILE))?;
+        return Ok(Exit::Success);
+    }
+    if args.dry_run {
+        show_diff(&proposal, ui)?;
+        ui.note("Nothing was changed (`--dry-run`)");
+        return Ok(Exit::Success);
+    }
+    proposal.apply(workspace, "Write how agents remember", settings.now)?;
+    ui.line(&format!("✓ Created {}", system::FILE))?;
+    ui.note(
+        "`memory-forge agent context --agent <squad>/<agent> --prompt` puts it before an agent",
+    );
+    Ok(Exit::Success)
+}
