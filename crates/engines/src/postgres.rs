@@ -9,19 +9,23 @@ use std::fmt;
 use tokio::runtime::{Builder, Runtime};
 use tokio_postgres::Client;
 use tokio_postgres::error::SqlState;
+use tokio_postgres::types::Type;
 
+mod admin;
+mod check;
 mod connect;
 mod passfile;
 mod pull;
 mod push;
 mod schema;
 mod search;
-mod vector;
 
+pub use admin::{Access, EVERYONE, Listed, Member, Tenant};
+pub use check::{Finding, Severity};
 pub use connect::{Environment, Target};
 pub use pull::Pulled;
 pub use push::{Push, Pushed, Unread};
-pub use schema::{Initialised, Member};
+pub use schema::{Initialised, Upgraded};
 pub use search::{Search, Within};
 
 /// What went wrong, and what can be done about it.
@@ -51,7 +55,7 @@ impl Error {
 
     /// `unused` is why the user's file of passwords was not used.
     fn connect(shown: &str, error: tokio_postgres::Error, unused: Option<&str>) -> Error {
-        let mut told = told(&error);
+        let mut told = message(&error);
         let has_none = told.contains("password missing");
         if has_none {
             told = "it asks for a password, and there is none".to_owned();
@@ -96,7 +100,7 @@ impl From<tokio_postgres::Error> for Error {
             )
         } else if code == Some(&SqlState::INSUFFICIENT_PRIVILEGE) {
             Some(
-                "Ask whoever runs the server for `memory-forge engine init --member` with your login and team",
+                "Ask whoever administers the shared index for `memory-forge engine member add` with your login and team",
             )
         } else if code == Some(&SqlState::UNDEFINED_TABLE)
             || code == Some(&SqlState::INVALID_SCHEMA_NAME)
@@ -108,7 +112,7 @@ impl From<tokio_postgres::Error> for Error {
             None
         };
         Error {
-            what: format!("The shared index answered: {}", told(&error)),
+            what: format!("The shared index answered: {}", message(&error)),
             hint: hint.map(str::to_owned),
             usage: false,
         }
@@ -116,7 +120,7 @@ impl From<tokio_postgres::Error> for Error {
 }
 
 /// What the server said, or why nothing was heard of it.
-fn told(error: &tokio_postgres::Error) -> String {
+fn message(error: &tokio_postgres::Error) -> String {
     match error.as_db_error() {
         Some(said) => said.message().to_owned(),
         None => match std::error::Error::source(error) {
@@ -157,10 +161,6 @@ pub struct Status {
     pub replica: bool,
     pub schema: u32,
     pub model: String,
-    /// Whether it has an index of its own that ranks words, and whether that is
-    /// used.
-    pub bm25: bool,
-    pub ranks: bool,
     pub teams: Vec<String>,
     pub workspaces: Vec<Shared>,
 }
@@ -179,12 +179,9 @@ impl Engine {
         })
     }
 
-    /// Begins a transaction that sees the rows of this tenant.
+    /// Begins a transaction.
     async fn begin(&self, how: &str) -> Result<(), Error> {
-        self.client.batch_execute(&format!("begin {how}")).await?;
-        let set = "select set_config('mf.tenant', $1, true)";
-        self.client.query(set, &[&self.tenant]).await?;
-        Ok(())
+        Ok(self.client.batch_execute(&format!("begin {how}")).await?)
     }
 
     async fn end(&self, how: &str) -> Result<(), Error> {
@@ -216,20 +213,17 @@ impl Engine {
     /// What is there, as far as the caller may see it.
     pub fn status(&self) -> Result<Status, Error> {
         self.within(READ, async |client| {
-            let known = schema::check(client).await?;
-            let row = client
-                .query_one(
-                    "select current_setting('server_version'), session_user::text, pg_is_in_recovery(),
-                     array(select t from mf.teams() as t order by t)",
-                    &[],
-                )
-                .await?;
+            let known = schema::check(client, &self.tenant, schema::Purpose::Read).await?;
+            let sql = "select current_setting('server_version'), session_user::text, pg_is_in_recovery()";
+            let about = client.query_typed(sql, &[]).await?;
+            let row = about.first().ok_or_else(|| {
+                Error::failure("The server answers nothing", "Run it again")
+            })?;
             let rows = client
-                .query(
-                    "select name, team, generation, commit_id, to_char(pushed_at at time zone 'utc',
-                     'YYYY-MM-DD\"T\"HH24:MI:SS\"Z\"'), pushed_by, documents, chunks, embedded
-                     from mf.workspace order by name",
-                    &[],
+                .query_typed(
+                    "select name, team, generation, commit_id, pushed_at, pushed_by, documents, chunks,
+                     embedded from mf.workspaces($1, null)",
+                    &[(&self.tenant, Type::TEXT)],
                 )
                 .await?;
             let workspaces = rows.iter().map(|row| Shared {
@@ -249,9 +243,7 @@ impl Engine {
                 replica: row.get(2),
                 schema: known.version,
                 model: known.model,
-                bm25: known.bm25,
-                ranks: known.ranks,
-                teams: row.get(3),
+                teams: known.teams,
                 workspaces: workspaces.collect(),
             })
         })

@@ -398,6 +398,12 @@ pub static SCENARIOS: &[Scenario] = &[
         ..PLAIN
     },
     Scenario {
+        name: "init · template",
+        files: "//- src/main.rs\nfn main() {}\n",
+        run: &["init", "--template", "cli", "--yes"],
+        ..PLAIN
+    },
+    Scenario {
         name: "init · workspace",
         run: &["init", "--workspace", "A billing engine", "--yes"],
         ..PLAIN
@@ -421,6 +427,18 @@ pub static SCENARIOS: &[Scenario] = &[
         make: Some(|ws| ws.write("knowledge/late.md", "# Late\n\nSeeds came late.\n")),
         run: &["index"],
         only_derived: true,
+        ..PLAIN
+    },
+    Scenario {
+        name: "index · list",
+        files: MIND,
+        make: Some(|ws| {
+            let marks = "<!-- memory-forge:index:begin -->\n<!-- memory-forge:index:end -->\n";
+            ws.write("knowledge/README.md", format!("Mine.\n\n{marks}"));
+        }),
+        run: &["index"],
+        // A list that cannot be written is a warning: the index is what was asked for.
+        only_stops: true,
         ..PLAIN
     },
     Scenario {
@@ -608,6 +626,12 @@ pub static SCENARIOS: &[Scenario] = &[
         name: "idea",
         files: OFFICE,
         run: &["idea", "Send a photo of the well"],
+        ..PLAIN
+    },
+    Scenario {
+        name: "agent init",
+        files: AGENT,
+        run: &["agent", "init"],
         ..PLAIN
     },
     Scenario {
@@ -987,6 +1011,23 @@ pub static READERS: &[(&str, &[&str])] = &[
     ("graph drop", &["graph", "drop", "--yes"]),
     ("graph cypher", &["graph", "cypher", "RETURN 1"]),
     ("engine init", &["engine", "init"]),
+    ("engine upgrade", &["engine", "upgrade", "--yes"]),
+    ("engine check", &["engine", "check"]),
+    ("engine member list", &["engine", "member", "list"]),
+    ("engine member add", &["engine", "member", "add", "ann"]),
+    (
+        "engine member renew",
+        &["engine", "member", "renew", "--yes"],
+    ),
+    (
+        "engine member remove",
+        &["engine", "member", "remove", "ann", "--yes"],
+    ),
+    ("engine tenant list", &["engine", "tenant", "list"]),
+    (
+        "engine tenant drop",
+        &["engine", "tenant", "drop", "acme", "--yes"],
+    ),
     ("engine push", &["engine", "push"]),
     ("engine search", &["engine", "search", "seeds"]),
     ("engine status", &["engine", "status"]),

@@ -11,9 +11,7 @@ use tempfile::TempDir;
 /// What is started, by its name in `scripts/engines.sh`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Version {
-    /// 15, with pgvector alone.
     Fifteen,
-    /// 18, with an index that ranks words.
     Eighteen,
 }
 
@@ -29,13 +27,6 @@ impl Version {
         match self {
             Version::Fifteen => "usr/lib/postgresql/15/bin",
             Version::Eighteen => "pgserver/pginstall/bin",
-        }
-    }
-
-    fn options(self) -> &'static str {
-        match self {
-            Version::Fifteen => "",
-            Version::Eighteen => "-c shared_preload_libraries=pg_textsearch",
         }
     }
 }
@@ -129,10 +120,9 @@ impl Postgres {
 
     fn run(&self) -> bool {
         let options = format!(
-            "-h 127.0.0.1 -p {} -k {} -c fsync=off -c max_connections=60 {} {}",
+            "-h 127.0.0.1 -p {} -k {} -c fsync=off -c max_connections=60 {}",
             self.port,
             self.folder.path().display(),
-            self.version.options(),
             self.settings
         );
         let log = self.folder.path().join("log");
@@ -256,6 +246,66 @@ impl Postgres {
             true => Ok(text(&output.stdout)),
             false => Err(text(&output.stderr)),
         }
+    }
+
+    /// Runs one of the server's own programs against it, such as `pg_dump`, and
+    /// returns what it prints.
+    pub fn program(&self, name: &str, login: &str, arguments: &[&str]) -> Result<String, String> {
+        let output = self
+            .command(name)
+            .args(["-h", "127.0.0.1", "-p", &self.port.to_string(), "-U", login])
+            .args(arguments)
+            .output()
+            .expect("it runs");
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        if output.status.success() {
+            Ok(text(&output.stdout))
+        } else {
+            Err(text(&output.stderr))
+        }
+    }
+
+    /// Starts a session of psql that prints `held` when it has what it wants, and
+    /// keeps it until it is killed.
+    pub fn holding(&self, login: &str, database: &str, script: &str) -> std::process::Child {
+        use std::io::{BufRead, BufReader, Write};
+        let mut session = self
+            .command("psql")
+            .args(["-h", "127.0.0.1", "-p", &self.port.to_string()])
+            .args(["-U", login, "-d", database, "-X", "-q", "-A", "-t"])
+            .stdin(std::process::Stdio::piped())
+            .stdout(std::process::Stdio::piped())
+            .spawn()
+            .expect("psql runs");
+        let mut input = session.stdin.take().expect("it is piped");
+        input.write_all(script.as_bytes()).expect("psql reads");
+        drop(input);
+        let output = BufReader::new(session.stdout.take().expect("it is piped"));
+        let mut lines = output.lines().map_while(Result::ok);
+        assert!(lines.any(|it| it == "held"), "the session holds nothing");
+        session
+    }
+
+    /// Everything that a session of psql prints, rows, notices and errors alike;
+    /// it goes on after an error.
+    pub fn session(&self, login: &str, database: &str, script: &str) -> String {
+        use std::io::Write;
+        let mut session = self
+            .command("psql")
+            .args(["-h", "127.0.0.1", "-p", &self.port.to_string()])
+            .args(["-U", login, "-d", database, "-X", "-q", "-A", "-t"])
+            .stdin(std::process::Stdio::piped())
+            .stdout(std::process::Stdio::piped())
+            .stderr(std::process::Stdio::piped())
+            .spawn()
+            .expect("psql runs");
+        let mut input = session.stdin.take().expect("it is piped");
+        let script = script.to_owned();
+        let writer = std::thread::spawn(move || input.write_all(script.as_bytes()));
+        let output = session.wait_with_output().expect("psql ends");
+        writer.join().expect("it writes").expect("psql reads");
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+        format!("{}\n---\n{}", text(&output.stdout), text(&output.stderr))
     }
 
     fn data(&self) -> String {

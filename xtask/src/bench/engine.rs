@@ -6,7 +6,7 @@ use std::collections::HashSet;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
-use engines::postgres::{Engine, Environment, Member, Push, Target, Within};
+use engines::postgres::{Access, Engine, Environment, Member, Push, Target, Within};
 use forge::corrections::Corrections;
 use forge::embed::{self, Embedder};
 use forge::knowledge::fresh::{self, Opening};
@@ -23,6 +23,8 @@ mod scale;
 
 const TENANT: &str = "bench";
 const LOGIN: &str = "bencher";
+/// The team that has almost everything.
+const TEAM: &str = "large";
 
 struct Options {
     version: Version,
@@ -76,30 +78,32 @@ pub(crate) fn run(rest: &[&str]) -> Result<()> {
     let made = server.sql("postgres", "postgres", "create database bench");
     made.map_err(anyhow::Error::msg)?;
     let admin = connect(&server, "postgres")?;
-    let member = Member {
-        login: LOGIN.to_owned(),
-        team: "all".to_owned(),
-        writes: true,
-    };
-    admin.init(model.id(), model.dimensions(), &[member])?;
+    let of_large = member(LOGIN, TEAM);
+    admin.init(model.id(), model.dimensions(), &[of_large])?;
     let status = admin.status()?;
-    println!(
-        "PostgreSQL {}, BM25 index: {}, model {}",
-        status.server, status.bm25, status.model
-    );
+    println!("PostgreSQL {}, model {}", status.server, status.model);
     match *what {
         "parity" => parity(&server, &options, model),
         _ => scale::run(server, &options, model),
     }
 }
 
-fn connect(server: &Postgres, login: &str) -> Result<Engine> {
-    connect_to(&server.url(login, "bench"))
+fn member(login: &str, team: &str) -> Member {
+    Member {
+        login: login.to_owned(),
+        team: team.to_owned(),
+        access: Access::Write,
+        is_group: false,
+    }
 }
 
-fn connect_to(url: &str) -> Result<Engine> {
+fn connect(server: &Postgres, login: &str) -> Result<Engine> {
+    connect_to(&server.url(login, "bench"), TENANT)
+}
+
+fn connect_to(url: &str, tenant: &str) -> Result<Engine> {
     let target = Target::read(url, &Environment::default())?;
-    Ok(Engine::open(&target, TENANT)?)
+    Ok(Engine::open(&target, tenant)?)
 }
 
 fn asking<'a>(
@@ -183,7 +187,7 @@ fn parity(server: &Postgres, options: &Options, model: &dyn Embedder) -> Result<
                 there.push(Scores::of(&theirs, &question.gold).frac5);
             }
             drop(search);
-            engine.drop_workspace(&name)?;
+            engine.drop_workspace(&name, TEAM)?;
             eprint!("\r{set}: {} of {taken} groups ", at + 1);
         }
         eprintln!();
@@ -219,18 +223,18 @@ fn push_workspace(
     let id = Some(model.id());
     let (items, _) = publish::list(workspace, &fresh.index, &fresh.catalogue, include, id)?;
     engine.push(
-        &pushing(name, &items),
+        &pushing(name, TEAM, &items),
         &mut |item| publish::read(workspace, &fresh.index, item, Some(model)).map_err(Into::into),
         &mut |_, _| {},
     )?;
     Ok(())
 }
 
-fn pushing<'a>(name: &'a str, items: &'a [Item]) -> Push<'a> {
+fn pushing<'a>(name: &'a str, team: &'a str, items: &'a [Item]) -> Push<'a> {
     Push {
         workspace: name,
         identity: "",
-        team: "all",
+        team,
         commit: None,
         items,
         edges: &[],

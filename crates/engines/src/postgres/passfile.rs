@@ -5,6 +5,11 @@
 use std::fs;
 use std::path::Path;
 
+use forge::workspace::regular::{self, Links};
+
+/// No list of passwords is longer.
+const MAX_BYTES: u64 = 1 << 20;
+
 /// Whose password is looked for.
 pub(super) struct Wanted<'a> {
     pub host: &'a str,
@@ -30,7 +35,7 @@ pub(super) fn look_up(path: &Path, wanted: &Wanted) -> Result<Option<String>, St
             return unusable("others may read it; `chmod 600` changes that");
         }
     }
-    match fs::read_to_string(path) {
+    match regular::read_text(path, Links::Follow, MAX_BYTES) {
         Ok(text) => Ok(text.lines().find_map(|line| of_line(line, wanted))),
         Err(error) => unusable(&error.to_string()),
     }

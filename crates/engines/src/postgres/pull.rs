@@ -1,6 +1,10 @@
 //! Another workspace's documents, as they were pushed.
 
-use super::{Engine, Error, READ, schema};
+use tokio_postgres::Client;
+use tokio_postgres::types::Type;
+
+use super::schema::{self, Purpose};
+use super::{Engine, Error, READ};
 
 /// A workspace as it came back.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -12,34 +16,52 @@ pub struct Pulled {
     pub documents: Vec<(String, String)>,
 }
 
+/// Finds the one workspace of a name, or of `team/name`.
+pub(super) async fn find(
+    client: &Client,
+    tenant: &str,
+    name: &str,
+) -> Result<tokio_postgres::Row, Error> {
+    let sql = "select id, name, team, generation, commit_id from mf.workspaces($1, $2)";
+    let mut rows = client
+        .query_typed(sql, &[(&tenant, Type::TEXT), (&name, Type::TEXT)])
+        .await?;
+    match rows.len() {
+        0 => Err(Error::usage(
+            format!("There is no workspace `{name}` that you may see"),
+            "`memory-forge engine status` lists those that you may",
+        )),
+        1 => Ok(rows.remove(0)),
+        _ => {
+            let both = |row: &tokio_postgres::Row| {
+                format!("`{}/{}`", row.get::<_, &str>(2), row.get::<_, &str>(1))
+            };
+            let all: Vec<String> = rows.iter().map(both).collect();
+            Err(Error::usage(
+                format!("More than one team has a workspace `{name}`"),
+                format!("Name one of them: {}", all.join(", ")),
+            ))
+        }
+    }
+}
+
 impl Engine {
+    /// Returns the documents of a workspace that the caller may see.
     pub fn pull(&self, workspace: &str) -> Result<Pulled, Error> {
         self.within(READ, async |client| {
-            schema::check(client).await?;
-            let row = client
-                .query_opt(
-                    "select id, generation, commit_id from mf.workspace where name = $1",
-                    &[&workspace],
-                )
-                .await?
-                .ok_or_else(|| {
-                    Error::usage(
-                        format!("There is no workspace `{workspace}` that you may see"),
-                        "`memory-forge engine status` lists those that you may",
-                    )
-                })?;
+            schema::check(client, &self.tenant, Purpose::Read).await?;
+            let row = find(client, &self.tenant, workspace).await?;
             let id: i64 = row.get(0);
             let rows = client
-                .query(
-                    "select path, text from mf.document where workspace = $1
-                     order by path collate \"C\"",
-                    &[&id],
+                .query_typed(
+                    "select path, body from mf.pull($1, $2)",
+                    &[(&self.tenant, Type::TEXT), (&id, Type::INT8)],
                 )
                 .await?;
             Ok(Pulled {
-                workspace: workspace.to_owned(),
-                generation: row.get(1),
-                commit: row.get(2),
+                workspace: row.get(1),
+                generation: row.get(3),
+                commit: row.get(4),
                 documents: rows.iter().map(|row| (row.get(0), row.get(1))).collect(),
             })
         })

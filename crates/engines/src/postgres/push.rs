@@ -6,11 +6,12 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use forge::index::{Holding, Kind, Standing};
 use forge::publish::{Edge, Item, Published};
-use postgres_types::ToSql;
-use tokio_postgres::{Client, Statement};
+use tokio_postgres::Client;
+use tokio_postgres::error::SqlState;
+use tokio_postgres::types::Type;
 
-use super::vector::HalfVec;
-use super::{Engine, Error, schema};
+use super::schema::{self, Purpose};
+use super::{Engine, Error, READ};
 
 /// What is pushed, and in whose name.
 pub struct Push<'a> {
@@ -42,22 +43,11 @@ pub struct Pushed {
 /// Why a document could not be read.
 pub type Unread = Box<dyn std::error::Error + Send + Sync>;
 
-/// Passages that are sent together.
+/// Passages that are sent together, and documents.
 const BATCH: usize = 100;
-
-/// Passages that wait for the end of a push to be ranked.
-const MOST_RANKED: usize = 200_000;
 
 /// Terms that are counted before they are sent.
 const MOST_COUNTED: usize = 100_000;
-
-/// Others who push the same workspace wait here, until the transaction ends.
-pub(super) async fn lock(client: &Client, tenant: &str, workspace: &str) -> Result<(), Error> {
-    let name = format!("mf:{tenant}/{workspace}");
-    let lock = "select pg_advisory_xact_lock(hashtextextended($1, 0))";
-    client.query(lock, &[&name]).await?;
-    Ok(())
-}
 
 /// The number of a term. Two terms that share one are mistaken for each other,
 /// which one word in some ten thousand questions is.
@@ -67,17 +57,12 @@ pub(super) fn number(term: &str) -> i32 {
     i32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]])
 }
 
-/// The number as a word of plain letters, which no parser takes apart.
-pub(super) fn word(number: i32) -> String {
-    let nibble = |at: i32| char::from(b'a' + ((number >> (4 * at)) & 15) as u8);
-    (0..8).map(nibble).collect()
-}
-
 impl Engine {
     /// The model of the vectors there.
     pub fn model(&self) -> Result<String, Error> {
-        self.within(super::READ, async |client| {
-            Ok(schema::check(client).await?.model)
+        self.within(READ, async |client| {
+            let known = schema::check(client, &self.tenant, Purpose::Write).await?;
+            Ok(known.model)
         })
     }
 
@@ -89,11 +74,30 @@ impl Engine {
         progress: &mut dyn FnMut(usize, usize),
     ) -> Result<Pushed, Error> {
         self.within("", async |client| {
-            let known = schema::check(client).await?;
-            lock(client, &self.tenant, push.workspace).await?;
-            let mut work = Work::begin(client, &self.tenant, push, known.bm25).await?;
-            let done = work.run(push, read, progress).await?;
-            Ok(done)
+            schema::check(client, &self.tenant, Purpose::Write).await?;
+            let mut work = Work::begin(client, &self.tenant, push).await?;
+            work.run(push, read, progress).await
+        })
+    }
+
+    /// Takes a workspace out of the index; false where there is none.
+    pub fn drop_workspace(&self, name: &str, team: &str) -> Result<bool, Error> {
+        self.within("", async |client| {
+            schema::check(client, &self.tenant, Purpose::Write).await?;
+            let sql = "select id, team from mf.workspaces($1, $2)";
+            let found = client
+                .query_typed(sql, &[(&self.tenant, Type::TEXT), (&name, Type::TEXT)])
+                .await?;
+            let of_team = found.iter().find(|row| row.get::<_, &str>(1) == team);
+            let Some(row) = of_team.or(found.first()) else {
+                return Ok(false);
+            };
+            let id: i64 = row.get(0);
+            let sql = "select mf.drop_workspace($1, $2)";
+            client
+                .query_typed(sql, &[(&self.tenant, Type::TEXT), (&id, Type::INT8)])
+                .await?;
+            Ok(true)
         })
     }
 }
@@ -102,97 +106,102 @@ impl Engine {
 struct Work<'a> {
     client: &'a Client,
     tenant: &'a str,
-    team: &'a str,
-    bm25: bool,
     workspace: i64,
     generation: i64,
     commit: Option<String>,
     edges_hash: String,
+    /// The next number for a document or a passage of this workspace.
+    next_id: i32,
     holding: Holding,
+    documents: Documents,
+    passages: Passages,
     /// Passages that hold a term and are not counted there yet. A row for each
     /// term and document would leave as many dead ones behind.
     counted: BTreeMap<i32, (String, i64)>,
     /// Documents, passages, passages with a vector and terms that came and went.
     change: [i64; 4],
-    /// Passages for the index that ranks, with their scopes and words.
-    ranked: Vec<(i64, String, String)>,
-    /// The statement for a whole batch.
-    insert: Option<Statement>,
 }
 
-/// A passage ready to be sent.
-struct Row {
-    id: i64,
-    doc: i64,
-    ordinal: i32,
-    first_line: i32,
-    last_line: i32,
-    tokens: i32,
-    length: i32,
-    scope: String,
-    skill: bool,
-    date: Option<String>,
-    headings: String,
-    text: String,
+/// Documents ready to be sent, column by column.
+#[derive(Default)]
+struct Documents {
+    ids: Vec<i32>,
+    paths: Vec<String>,
+    hashes: Vec<String>,
+    scopes: Vec<String>,
+    skills: Vec<bool>,
+    titles: Vec<String>,
+    names: Vec<String>,
+    dates: Vec<Option<String>>,
+    importances: Vec<i16>,
+    deprecated: Vec<bool>,
+    superseded_by: Vec<Option<String>>,
+    replaced_by: Vec<Option<String>>,
+    fields: Vec<String>,
+    texts: Vec<String>,
+}
+
+/// Passages ready to be sent, column by column; lists of lists are flat.
+#[derive(Default)]
+struct Passages {
+    ids: Vec<i32>,
+    docs: Vec<i32>,
+    ordinals: Vec<i32>,
+    first_lines: Vec<i32>,
+    last_lines: Vec<i32>,
+    tokens: Vec<i32>,
+    lengths: Vec<i32>,
+    scopes: Vec<String>,
+    skills: Vec<bool>,
+    dates: Vec<Option<String>>,
+    headings: Vec<String>,
+    texts: Vec<String>,
+    /// How many terms each passage has.
+    sizes: Vec<i32>,
     terms: Vec<i32>,
     freqs: Vec<i16>,
-    vec: Option<HalfVec>,
+    /// Whether it has a vector.
+    vectored: Vec<bool>,
+    vectors: Vec<f32>,
 }
-
-const COLUMNS: &str = "tenant, team, workspace, id, doc, ordinal, first_line, last_line, tokens, \
-     length, scope, skill, date, headings, text, terms, freqs, vec";
-const WIDTH: usize = 18;
 
 impl<'a> Work<'a> {
     async fn begin(
         client: &'a Client,
         tenant: &'a str,
         push: &Push<'a>,
-        bm25: bool,
     ) -> Result<Work<'a>, Error> {
-        let taken = || {
-            Error::usage(
-                format!(
-                    "You may not push `{}` for the team `{}` of `{tenant}`",
-                    push.workspace, push.team
-                ),
-                "Another team may have a workspace of this name (set `engine.workspace`), or you are no member of the team: ask for `memory-forge engine init --member login:team`",
-            )
-        };
-        client
-            .execute(
-                "insert into mf.workspace (tenant, team, name, identity) values ($1, $2, $3, $4)
-                 on conflict do nothing",
-                &[&tenant, &push.team, &push.workspace, &push.identity],
+        let rows = client
+            .query_typed(
+                "select id, generation, commit_id, edges_hash, identity, next_id
+                 from mf.begin_push($1, $2, $3, $4)",
+                &[
+                    (&tenant, Type::TEXT),
+                    (&push.team, Type::TEXT),
+                    (&push.workspace, Type::TEXT),
+                    (&push.identity, Type::TEXT),
+                ],
             )
             .await
             .map_err(|error| match error.code() {
-                Some(&tokio_postgres::error::SqlState::INSUFFICIENT_PRIVILEGE) => taken(),
+                Some(&SqlState::INSUFFICIENT_PRIVILEGE) => may_not_push(tenant, push),
                 _ => error.into(),
             })?;
-        let row = client
-            .query_opt(
-                "select id, generation, commit_id, edges_hash, team, identity from mf.workspace
-                 where name = $1",
-                &[&push.workspace],
-            )
-            .await?
-            .ok_or_else(taken)?;
-        let (team, identity): (String, String) = (row.get(4), row.get(5));
-        let mut work = Work {
+        let row = rows.first().ok_or_else(|| may_not_push(tenant, push))?;
+        let identity: String = row.get(4);
+        let work = Work {
             client,
             tenant,
-            team: push.team,
-            bm25,
             workspace: row.get(0),
             generation: row.get(1),
             commit: row.get(2),
             edges_hash: row.get(3),
+            next_id: row.get(5),
             holding: Holding::default(),
+            documents: Documents::default(),
+            passages: Passages::default(),
             counted: BTreeMap::new(),
             change: [0; 4],
-            ranked: Vec::new(),
-            insert: None,
         };
         if !identity.is_empty()
             && !push.identity.is_empty()
@@ -215,33 +224,12 @@ impl<'a> Work<'a> {
             return Err(Error::failure(
                 format!(
                     "The shared index has commit {}, which this checkout does not know",
-                    &there[..there.len().min(12)]
+                    there.chars().take(12).collect::<String>()
                 ),
                 "`git pull` first, or `--force` to put this state in its place",
             ));
         }
-        if team != push.team {
-            work.hand_over().await?;
-        }
         Ok(work)
-    }
-
-    /// Another team's from now on: its rows go, and come again under the new
-    /// one's name.
-    async fn hand_over(&mut self) -> Result<(), Error> {
-        for table in schema::TABLES {
-            let delete = format!("delete from mf.{table} where workspace = $1");
-            self.client.execute(&delete, &[&self.workspace]).await?;
-        }
-        self.client
-            .execute(
-                "update mf.workspace set team = $2, documents = 0, chunks = 0, embedded = 0,
-                 terms = 0, edges_hash = '' where id = $1",
-                &[&self.workspace, &self.team],
-            )
-            .await?;
-        self.edges_hash.clear();
-        Ok(())
     }
 
     async fn run(
@@ -252,12 +240,12 @@ impl<'a> Work<'a> {
     ) -> Result<Pushed, Error> {
         let rows = self
             .client
-            .query(
-                "select path, hash, id from mf.document where workspace = $1",
-                &[&self.workspace],
+            .query_typed(
+                "select path, hash, id from mf.held($1, $2)",
+                &[(&self.tenant, Type::TEXT), (&self.workspace, Type::INT8)],
             )
             .await?;
-        let mut there: HashMap<String, (String, i64)> = rows
+        let mut there: HashMap<String, (String, i32)> = rows
             .iter()
             .map(|row| (row.get(0), (row.get(1), row.get(2))))
             .collect();
@@ -277,7 +265,6 @@ impl<'a> Work<'a> {
         done.removed = there.len();
         old.extend(there.into_values().map(|(_, id)| id));
         self.remove(&old).await?;
-        let mut rows: Vec<Row> = Vec::new();
         for (at, (item, known)) in wanted.iter().enumerate() {
             progress(at, wanted.len());
             let published = read(item).map_err(|error| {
@@ -290,127 +277,99 @@ impl<'a> Work<'a> {
                 done.removed += usize::from(*known);
                 continue;
             };
-            match known {
-                true => done.changed += 1,
-                false => done.added += 1,
+            if *known {
+                done.changed += 1;
+            } else {
+                done.added += 1;
             }
             done.chunks += published.put.chunks.len();
             done.secrets += published.secrets;
-            self.document(published, &mut rows).await?;
-            while rows.len() >= BATCH {
-                let rest = rows.split_off(BATCH);
-                self.chunks(std::mem::replace(&mut rows, rest)).await?;
+            self.document(published);
+            if self.passages.ids.len() >= BATCH || self.documents.ids.len() >= BATCH {
+                self.send().await?;
+            }
+            if self.counted.len() > MOST_COUNTED {
+                self.terms().await?;
             }
         }
-        self.chunks(rows).await?;
+        self.send().await?;
         self.terms().await?;
         let edges_changed = self.edges(push.edges).await?;
-        self.rank().await?;
         let commit_changed = push.commit.is_some() && push.commit != self.commit.as_deref();
         let changed = done.added + done.changed + done.removed > 0;
         if changed || edges_changed || commit_changed || self.generation == 0 {
-            self.generation += 1;
-            let [documents, chunks, embedded, terms] = self.change;
-            self.client
-                .execute(
-                    "update mf.workspace set generation = $2, commit_id = coalesce($3, commit_id),
-                     documents = documents + $4, chunks = chunks + $5, embedded = embedded + $6,
-                     terms = terms + $7, identity = $8, pushed_at = now(), pushed_by = session_user
-                     where id = $1",
-                    &[
-                        &self.workspace,
-                        &self.generation,
-                        &push.commit,
-                        &documents,
-                        &chunks,
-                        &embedded,
-                        &terms,
-                        &push.identity,
-                    ],
-                )
-                .await?;
+            self.generation = self.end(push).await?;
         }
         done.generation = self.generation;
         Ok(done)
     }
 
-    /// Takes documents out, and what they added to the counts of terms.
-    async fn remove(&mut self, documents: &[i64]) -> Result<(), Error> {
-        if documents.is_empty() {
-            return Ok(());
-        }
-        let row = self
+    async fn end(&self, push: &Push<'_>) -> Result<i64, Error> {
+        let [documents, chunks, embedded, terms] = &self.change;
+        let rows = self
             .client
-            .query_one(
-                "with gone as (
-                     delete from mf.chunk where workspace = $1 and doc = any ($2)
-                     returning id, terms, length, vec is not null as embedded
-                 ), unranked as (
-                     delete from mf.ranked r using gone where r.workspace = $1 and r.id = gone.id
-                 ), less as (
-                     update mf.term as t set n = t.n - x.n
-                     from (select h, count(*) as n from gone, unnest(gone.terms) as h group by h) as x
-                     where t.workspace = $1 and t.h = x.h
-                 ), documents as (
-                     delete from mf.document where workspace = $1 and id = any ($2) returning 1
-                 )
-                 select (select count(*) from documents), count(*), count(*) filter (where embedded),
-                     coalesce(sum(length), 0)::bigint from gone",
-                &[&self.workspace, &documents],
-            )
-            .await?;
-        for (at, change) in self.change.iter_mut().enumerate() {
-            *change -= row.get::<_, i64>(at);
-        }
-        let unused = "delete from mf.term where workspace = $1 and n <= 0";
-        self.client.execute(unused, &[&self.workspace]).await?;
-        Ok(())
-    }
-
-    async fn document(&mut self, it: Published, rows: &mut Vec<Row>) -> Result<(), Error> {
-        let count = it.put.chunks.len() as i64;
-        let ids = "select nextval('mf.ids') from generate_series(0, $1::bigint)";
-        let ids = self.client.query(ids, &[&count]).await?;
-        let mut ids = ids.iter().map(|row| row.get::<_, i64>(0));
-        let doc = ids.next().expect("one more than there are passages");
-        let put = it.put;
-        let skill = put.kind == Kind::Skill;
-        let (deprecated, superseded_by) = match &put.standing {
-            Standing::Current => (false, None),
-            Standing::Deprecated => (true, None),
-            Standing::SupersededBy(by) => (true, Some(by.as_str())),
-        };
-        self.client
-            .execute(
-                "insert into mf.document (tenant, team, workspace, id, path, hash, scope, skill, title,
-                 names, date, importance, deprecated, superseded_by, replaced_by, fields, text)
-                 values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15,
-                 ($16::text)::jsonb, $17)",
+            .query_typed(
+                "select mf.end_push($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)",
                 &[
-                    &self.tenant,
-                    &self.team,
-                    &self.workspace,
-                    &doc,
-                    &it.path.as_str(),
-                    &it.hash,
-                    &put.scope,
-                    &skill,
-                    &put.title,
-                    &put.names,
-                    &put.date,
-                    &(put.importance as i16),
-                    &deprecated,
-                    &superseded_by,
-                    &it.replaced_by,
-                    &it.fields,
-                    &it.text,
+                    (&self.tenant, Type::TEXT),
+                    (&self.workspace, Type::INT8),
+                    (&push.commit, Type::TEXT),
+                    (&push.identity, Type::TEXT),
+                    (&self.edges_hash, Type::TEXT),
+                    (documents, Type::INT8),
+                    (chunks, Type::INT8),
+                    (embedded, Type::INT8),
+                    (terms, Type::INT8),
+                    (&self.next_id, Type::INT4),
                 ],
             )
             .await?;
+        Ok(rows.first().map_or(self.generation, |row| row.get(0)))
+    }
+
+    /// Takes documents out, and what they added to the counts of terms.
+    async fn remove(&mut self, documents: &[i32]) -> Result<(), Error> {
+        if documents.is_empty() {
+            return Ok(());
+        }
+        let rows = self
+            .client
+            .query_typed(
+                "select documents, chunks, embedded, terms from mf.remove_documents($1, $2, $3)",
+                &[
+                    (&self.tenant, Type::TEXT),
+                    (&self.workspace, Type::INT8),
+                    (&documents, Type::INT4_ARRAY),
+                ],
+            )
+            .await?;
+        if let Some(row) = rows.first() {
+            for (at, change) in self.change.iter_mut().enumerate() {
+                *change -= row.get::<_, i64>(at);
+            }
+        }
+        Ok(())
+    }
+
+    fn number_next(&mut self) -> i32 {
+        let id = self.next_id;
+        self.next_id += 1;
+        id
+    }
+
+    /// Adds a document and its passages to what is sent next.
+    fn document(&mut self, it: Published) {
+        let doc = self.number_next();
+        let put = it.put;
+        let is_skill = put.kind == Kind::Skill;
+        let (deprecated, superseded_by) = match put.standing {
+            Standing::Current => (false, None),
+            Standing::Deprecated => (true, None),
+            Standing::SupersededBy(by) => (true, Some(by)),
+        };
         self.change[0] += 1;
         let names = format!("{} {}", put.title, put.names);
-        let chunks = put.chunks.into_iter().zip(it.vectors).zip(ids);
-        for (ordinal, ((chunk, vector), id)) in chunks.enumerate() {
+        for (ordinal, (chunk, vector)) in put.chunks.into_iter().zip(it.vectors).enumerate() {
             let headings = chunk.headings.join("\n");
             let (held, length) = self.holding.of(&names, &headings, &chunk.text);
             // Two terms of one number are one.
@@ -423,62 +382,101 @@ impl<'a> Work<'a> {
                     self.counted.entry(h).or_insert((term, 0)).1 += 1;
                 }
             }
-            if self.bm25 {
-                let repeat = |(h, n): (&i32, &i64)| vec![word(*h); *n as usize].join(" ");
-                let words = freqs.iter().map(repeat).collect::<Vec<_>>().join(" ");
-                self.ranked.push((id, put.scope.clone(), words));
-            }
             self.change[1] += 1;
             self.change[2] += i64::from(vector.is_some());
             self.change[3] += i64::from(length);
-            rows.push(Row {
-                id,
-                doc,
-                ordinal: ordinal as i32,
-                first_line: chunk.lines.0 as i32,
-                last_line: chunk.lines.1 as i32,
-                tokens: chunk.tokens as i32,
-                length: i32::from(length),
-                scope: put.scope.clone(),
-                skill,
-                date: put.date.clone(),
-                headings,
-                text: chunk.text,
-                terms: freqs.keys().copied().collect(),
-                freqs: freqs
-                    .values()
-                    .map(|n| (*n).min(i16::MAX as i64) as i16)
-                    .collect(),
-                vec: vector.as_ref().map(HalfVec::of),
-            });
+            let id = self.number_next();
+            let to = &mut self.passages;
+            to.ids.push(id);
+            to.docs.push(doc);
+            to.ordinals.push(ordinal as i32);
+            to.first_lines.push(chunk.lines.0 as i32);
+            to.last_lines.push(chunk.lines.1 as i32);
+            to.tokens.push(chunk.tokens as i32);
+            to.lengths.push(i32::from(length));
+            to.scopes.push(put.scope.clone());
+            to.skills.push(is_skill);
+            to.dates.push(put.date.clone());
+            to.headings.push(headings);
+            to.texts.push(chunk.text);
+            to.sizes.push(freqs.len() as i32);
+            to.terms.extend(freqs.keys());
+            let most = i64::from(i16::MAX);
+            to.freqs
+                .extend(freqs.values().map(|n| (*n).min(most) as i16));
+            to.vectored.push(vector.is_some());
+            to.vectors.extend(vector.iter().flat_map(|it| it.values()));
         }
-        if self.ranked.len() > MOST_RANKED {
-            self.rank().await?;
-        }
-        match self.counted.len() > MOST_COUNTED {
-            true => self.terms().await,
-            false => Ok(()),
-        }
+        let to = &mut self.documents;
+        to.ids.push(doc);
+        to.paths.push(it.path.to_string());
+        to.hashes.push(it.hash);
+        to.scopes.push(put.scope);
+        to.skills.push(is_skill);
+        to.titles.push(put.title);
+        to.names.push(put.names);
+        to.dates.push(put.date);
+        to.importances.push(put.importance as i16);
+        to.deprecated.push(deprecated);
+        to.superseded_by.push(superseded_by);
+        to.replaced_by.push(it.replaced_by);
+        to.fields.push(it.fields);
+        to.texts.push(it.text);
     }
 
-    /// Hands passages to the index that ranks. Others wait from here on, those
-    /// who ask too, until the push has ended: so it comes last.
-    async fn rank(&mut self) -> Result<(), Error> {
-        for some in std::mem::take(&mut self.ranked).chunks(10_000) {
-            let ids: Vec<i64> = some.iter().map(|it| it.0).collect();
-            let scopes: Vec<&str> = some.iter().map(|it| it.1.as_str()).collect();
-            let words: Vec<&str> = some.iter().map(|it| it.2.as_str()).collect();
+    /// Sends the documents and passages that wait.
+    async fn send(&mut self) -> Result<(), Error> {
+        let it = std::mem::take(&mut self.documents);
+        if !it.ids.is_empty() {
             self.client
-                .execute(
-                    "insert into mf.ranked (tenant, team, workspace, id, scope, words)
-                     select $1, $2, $3, q.* from unnest($4::bigint[], $5::text[], $6::text[]) as q",
+                .query_typed(
+                    "select mf.add_documents($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)",
                     &[
-                        &self.tenant,
-                        &self.team,
-                        &self.workspace,
-                        &ids,
-                        &scopes,
-                        &words,
+                        (&self.tenant, Type::TEXT),
+                        (&self.workspace, Type::INT8),
+                        (&it.ids, Type::INT4_ARRAY),
+                        (&it.paths, Type::TEXT_ARRAY),
+                        (&it.hashes, Type::TEXT_ARRAY),
+                        (&it.scopes, Type::TEXT_ARRAY),
+                        (&it.skills, Type::BOOL_ARRAY),
+                        (&it.titles, Type::TEXT_ARRAY),
+                        (&it.names, Type::TEXT_ARRAY),
+                        (&it.dates, Type::TEXT_ARRAY),
+                        (&it.importances, Type::INT2_ARRAY),
+                        (&it.deprecated, Type::BOOL_ARRAY),
+                        (&it.superseded_by, Type::TEXT_ARRAY),
+                        (&it.replaced_by, Type::TEXT_ARRAY),
+                        (&it.fields, Type::TEXT_ARRAY),
+                        (&it.texts, Type::TEXT_ARRAY),
+                    ],
+                )
+                .await?;
+        }
+        let it = std::mem::take(&mut self.passages);
+        if !it.ids.is_empty() {
+            self.client
+                .query_typed(
+                    "select mf.add_passages($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19)",
+                    &[
+                        (&self.tenant, Type::TEXT),
+                        (&self.workspace, Type::INT8),
+                        (&it.ids, Type::INT4_ARRAY),
+                        (&it.docs, Type::INT4_ARRAY),
+                        (&it.ordinals, Type::INT4_ARRAY),
+                        (&it.first_lines, Type::INT4_ARRAY),
+                        (&it.last_lines, Type::INT4_ARRAY),
+                        (&it.tokens, Type::INT4_ARRAY),
+                        (&it.lengths, Type::INT4_ARRAY),
+                        (&it.scopes, Type::TEXT_ARRAY),
+                        (&it.skills, Type::BOOL_ARRAY),
+                        (&it.dates, Type::TEXT_ARRAY),
+                        (&it.headings, Type::TEXT_ARRAY),
+                        (&it.texts, Type::TEXT_ARRAY),
+                        (&it.sizes, Type::INT4_ARRAY),
+                        (&it.terms, Type::INT4_ARRAY),
+                        (&it.freqs, Type::INT2_ARRAY),
+                        (&it.vectored, Type::BOOL_ARRAY),
+                        (&it.vectors, Type::FLOAT4_ARRAY),
                     ],
                 )
                 .await?;
@@ -493,56 +491,17 @@ impl<'a> Work<'a> {
         let ns: Vec<i64> = counted.values().map(|it| it.1).collect();
         let terms: Vec<&str> = counted.values().map(|it| it.0.as_str()).collect();
         self.client
-            .execute(
-                "insert into mf.term as t (tenant, team, workspace, h, n, term)
-                 select $1, $2, $3, q.h, q.n, q.term
-                 from unnest($4::integer[], $5::bigint[], $6::text[]) as q(h, n, term)
-                 on conflict (tenant, workspace, h) do update set n = t.n + excluded.n",
-                &[&self.tenant, &self.team, &self.workspace, &hs, &ns, &terms],
+            .query_typed(
+                "select mf.add_terms($1, $2, $3, $4, $5)",
+                &[
+                    (&self.tenant, Type::TEXT),
+                    (&self.workspace, Type::INT8),
+                    (&hs, Type::INT4_ARRAY),
+                    (&ns, Type::INT8_ARRAY),
+                    (&terms, Type::TEXT_ARRAY),
+                ],
             )
             .await?;
-        Ok(())
-    }
-
-    async fn chunks(&mut self, rows: Vec<Row>) -> Result<(), Error> {
-        if rows.is_empty() {
-            return Ok(());
-        }
-        let statement = match &self.insert {
-            Some(statement) if rows.len() == BATCH => statement.clone(),
-            _ => {
-                let statement = self.client.prepare(&insert(rows.len())).await?;
-                if rows.len() == BATCH {
-                    self.insert = Some(statement.clone());
-                }
-                statement
-            }
-        };
-        let mut values: Vec<&(dyn ToSql + Sync)> = Vec::with_capacity(rows.len() * WIDTH);
-        for row in &rows {
-            let all: [&(dyn ToSql + Sync); WIDTH] = [
-                &self.tenant,
-                &self.team,
-                &self.workspace,
-                &row.id,
-                &row.doc,
-                &row.ordinal,
-                &row.first_line,
-                &row.last_line,
-                &row.tokens,
-                &row.length,
-                &row.scope,
-                &row.skill,
-                &row.date,
-                &row.headings,
-                &row.text,
-                &row.terms,
-                &row.freqs,
-                &row.vec,
-            ];
-            values.extend(all);
-        }
-        self.client.execute(&statement, &values).await?;
         Ok(())
     }
 
@@ -556,51 +515,49 @@ impl<'a> Work<'a> {
         if hash == self.edges_hash {
             return Ok(false);
         }
-        let delete = "delete from mf.edge where workspace = $1";
-        self.client.execute(delete, &[&self.workspace]).await?;
+        let of = [
+            (&self.tenant as _, Type::TEXT),
+            (&self.workspace as _, Type::INT8),
+        ];
+        self.client
+            .query_typed("select mf.clear_edges($1, $2)", &of)
+            .await?;
         for some in edges.chunks(10_000) {
             let from: Vec<&str> = some.iter().map(|it| it.from.as_str()).collect();
             let kind: Vec<&str> = some.iter().map(|it| it.kind).collect();
             let to: Vec<&str> = some.iter().map(|it| it.to.as_str()).collect();
             self.client
-                .execute(
-                    "insert into mf.edge (tenant, team, workspace, source, kind, target)
-                     select $1, $2, $3, q.* from unnest($4::text[], $5::text[], $6::text[]) as q
-                     on conflict do nothing",
-                    &[&self.tenant, &self.team, &self.workspace, &from, &kind, &to],
+                .query_typed(
+                    "select mf.add_edges($1, $2, $3, $4, $5)",
+                    &[
+                        (&self.tenant, Type::TEXT),
+                        (&self.workspace, Type::INT8),
+                        (&from, Type::TEXT_ARRAY),
+                        (&kind, Type::TEXT_ARRAY),
+                        (&to, Type::TEXT_ARRAY),
+                    ],
                 )
                 .await?;
         }
-        let note = "update mf.workspace set edges_hash = $2 where id = $1";
-        self.client.execute(note, &[&self.workspace, &hash]).await?;
         self.edges_hash = hash;
         Ok(true)
     }
 }
 
-fn insert(rows: usize) -> String {
-    let row = |at: usize| {
-        let numbers: Vec<String> = (1..=WIDTH)
-            .map(|n| format!("${}", at * WIDTH + n))
-            .collect();
-        format!("({})", numbers.join(", "))
+fn may_not_push(tenant: &str, push: &Push) -> Error {
+    let who = if push.team == super::EVERYONE {
+        "Everybody reads the team `all`, and only its own members write it".to_owned()
+    } else {
+        format!("You are no member of `{}` who may write", push.team)
     };
-    let rows: Vec<String> = (0..rows).map(row).collect();
-    format!(
-        "insert into mf.chunk ({COLUMNS}) values {}",
-        rows.join(", ")
+    Error::usage(
+        format!(
+            "You may not push `{}` for the team `{}` of `{tenant}`",
+            push.workspace, push.team
+        ),
+        format!(
+            "{who}: ask for `memory-forge engine member add LOGIN --team {}`",
+            push.team
+        ),
     )
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn numbers_are_words_of_letters() {
-        assert_eq!(word(0), "aaaaaaaa");
-        assert_eq!(word(-1), "pppppppp");
-        let words: HashSet<String> = (0..10_000).map(|n| word(number(&n.to_string()))).collect();
-        assert_eq!(words.len(), 10_000);
-    }
 }

@@ -1,104 +1,82 @@
-//! What `engine init` makes of an empty database, and the check that what is
-//! there is what this version knows.
+//! The tables and functions of the shared index: making them, bringing them
+//! forward from an older format, and checking that this version knows them.
 
 use tokio_postgres::Client;
+use tokio_postgres::types::Type;
 
+use super::admin::{self, Member};
 use super::{Engine, Error};
 
-/// Goes up when tables change. What is older is made anew and pushed again.
-pub(super) const VERSION: u32 = 2;
+/// The format that this version writes. It goes up when tables change, with a
+/// step in [`upgrade`] that brings the one before forward in place.
+pub(super) const VERSION: u32 = 3;
 
-/// The tables with rows of workspaces.
-pub(super) const TABLES: [&str; 5] = ["document", "chunk", "ranked", "term", "edge"];
+/// The oldest format whose programs can still read this one.
+const READS: u32 = 3;
 
-const SCHEMA: &str = include_str!("schema.sql");
+const TABLES: &str = include_str!("schema.sql");
+const FUNCTIONS: &str = include_str!("functions.sql");
+const FROM_TWO: &str = include_str!("from_two.sql");
 
-/// Fills in what the schema and the question have in common.
-pub(super) fn filled(sql: &str) -> String {
-    sql.replace("%K1%", &forge::index::K1.to_string())
-        .replace("%B%", &forge::index::B.to_string())
-        .replace("%MOST_READ%", &forge::index::MOST_READ.to_string())
-}
+/// What every function has that runs as the owner. Settings of the caller that
+/// would print plans, or change them, do not reach inside.
+const SAFE: &str = "security definer set search_path = pg_catalog, pg_temp \
+    set client_min_messages = warning set debug_print_parse = off \
+    set debug_print_rewritten = off set debug_print_plan = off \
+    set enable_partition_pruning = on set plan_cache_mode = force_custom_plan \
+    set max_parallel_workers_per_gather = 0 set jit = off";
 
-/// Who may see what of a tenant.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Member {
-    pub login: String,
-    pub team: String,
-    pub writes: bool,
-}
-
-impl Member {
-    /// `login`, `login:team` or `login:team:read`.
-    pub fn read(text: &str) -> Result<Member, Error> {
-        let wrong = || {
-            Error::usage(
-                format!("`{text}` is no member"),
-                "Write `login`, `login:team` or `login:team:read`",
-            )
-        };
-        let mut parts = text.split(':');
-        let login = parts.next().filter(|it| !it.is_empty()).ok_or_else(wrong)?;
-        let team = parts.next().unwrap_or("all");
-        let writes = match parts.next() {
-            None | Some("write") => true,
-            Some("read") => false,
-            Some(_) => return Err(wrong()),
-        };
-        if parts.next().is_some() || team.is_empty() {
-            return Err(wrong());
-        }
-        Ok(Member {
-            login: login.to_owned(),
-            team: team.to_owned(),
-            writes,
-        })
-    }
-}
+/// What a search has beside that. Every table is read by an index, also before
+/// its statistics are gathered, and the nearest come first although rows of
+/// other workspaces are left out on the way.
+const SEEKS: &str = "set enable_seqscan = off set work_mem = '64MB' \
+    set hnsw.iterative_scan = strict_order set hnsw.ef_search = 400 \
+    set hnsw.max_scan_tuples = 40000";
 
 /// What `init` did.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Initialised {
     pub created: bool,
-    /// The version that was thrown away, whose workspaces must be pushed again.
-    pub replaced: Option<u32>,
-    pub bm25: bool,
     /// Logins that did not exist and have no password yet.
     pub new_logins: Vec<String>,
     pub notes: Vec<String>,
 }
 
-/// What the server says of itself.
+/// What `upgrade` did.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Upgraded {
+    pub from: u32,
+    pub to: u32,
+    pub workspaces: u64,
+    pub notes: Vec<String>,
+}
+
+/// What the server says of itself, and of the caller.
+#[derive(Debug, Default)]
 pub(super) struct Known {
     pub(super) version: u32,
+    /// The oldest format whose programs may read here.
+    reads: u32,
     pub(super) model: String,
-    /// There is an index that ranks words, which pushes fill.
-    pub(super) bm25: bool,
-    /// It has all of them.
-    pub(super) ranks: bool,
-    /// When the server started, and whether it only reads.
-    started: String,
-    replica: bool,
+    pub(super) teams: Vec<String>,
 }
 
-/// Since 1.2 a restart and a replica keep what pg_textsearch's index holds;
-/// before, it is empty or short after either, without a word, until it is made
-/// anew (timescale/pg_textsearch, 345 and 350).
-const KEEPS_ITS_ROWS: [u32; 2] = [1, 2];
-
-fn numbers(version: &str) -> Vec<u32> {
-    version.split('.').map_while(|it| it.parse().ok()).collect()
+/// What somebody is about to do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Purpose {
+    Read,
+    Write,
 }
 
-/// Refuses a schema that this version does not know.
-pub(super) async fn check(client: &Client) -> Result<Known, Error> {
-    let known = read(client).await?.ok_or_else(|| {
+/// Refuses a format that this version does not know.
+pub(super) async fn check(client: &Client, tenant: &str, purpose: Purpose) -> Result<Known, Error> {
+    let known = read(client, tenant).await?.ok_or_else(|| {
         Error::failure(
             "The shared index is not there yet",
             "`memory-forge engine init` prepares the server, once",
         )
     })?;
-    if known.version > VERSION {
+    if known.version > VERSION && (known.reads > VERSION || purpose == Purpose::Write) {
         return Err(Error::failure(
             format!(
                 "The shared index was made by a newer version (format {}, this one knows {VERSION})",
@@ -113,63 +91,41 @@ pub(super) async fn check(client: &Client) -> Result<Known, Error> {
                 "The shared index was made by an older version (format {}, this one writes {VERSION})",
                 known.version
             ),
-            "`memory-forge engine init` makes it anew; then push each workspace again",
+            "`memory-forge engine upgrade` brings it forward, by whoever administers the server",
         ));
     }
     Ok(known)
 }
 
-async fn read(client: &Client) -> Result<Option<Known>, Error> {
-    let there = "select to_regclass('mf.meta') is not null";
-    if !client.query_one(there, &[]).await?.get::<_, bool>(0) {
-        return Ok(None);
-    }
-    let rows = client
-        .query(
-            "select key, value from mf.meta
-             union all select '@started', extract(epoch from pg_postmaster_start_time())::text
-             union all select '@replica', 'yes' where pg_is_in_recovery()
-             union all select '@pg_textsearch', extversion from pg_extension where extname = 'pg_textsearch'",
-            &[],
-        )
-        .await?;
-    let value = |key: &str| {
-        let row = rows.iter().find(|row| row.get::<_, &str>(0) == key);
-        row.map_or_else(String::new, |row| row.get(1))
+async fn read(client: &Client, tenant: &str) -> Result<Option<Known>, Error> {
+    let there =
+        "select to_regprocedure('mf.about(text)') is not null, to_regclass('mf.meta') is not null";
+    let row = client.query_typed(there, &[]).await?;
+    let [row] = &row[..] else { return Ok(None) };
+    let sql = match (row.get(0), row.get(1)) {
+        (true, _) => "select key, value from mf.about($1)",
+        // Before format 3 everybody could read this table.
+        (false, true) => "select key, value from mf.meta where $1 = $1",
+        (false, false) => return Ok(None),
     };
-    let bm25 = value("bm25") == "yes";
-    let started = value("@started");
-    let replica = value("@replica") == "yes";
-    let safe = numbers(&value("@pg_textsearch")) >= KEEPS_ITS_ROWS.to_vec();
-    Ok(Some(Known {
-        version: value("schema").parse().unwrap_or(0),
-        model: value("model"),
-        bm25,
-        ranks: bm25 && (safe || !replica && value("words") == started),
-        started,
-        replica,
-    }))
+    let mut known = Known::default();
+    for row in client.query_typed(sql, &[(&tenant, Type::TEXT)]).await? {
+        let value: String = row.get(1);
+        match row.get(0) {
+            "schema" => known.version = value.parse().unwrap_or(0),
+            "reads" => known.reads = value.parse().unwrap_or(u32::MAX),
+            "model" => known.model = value,
+            "team" => known.teams.push(value),
+            _ => {}
+        }
+    }
+    known.teams.sort();
+    Ok(Some(known))
 }
 
-const ROLES: &str = "
-do $$
-declare
-    name text;
-begin
-    foreach name in array array['mf_owner', 'mf_reader', 'mf_writer', 'mf_seeker'] loop
-        begin
-            execute format('create role %I nologin nosuperuser nocreatedb nocreaterole noreplication nobypassrls', name);
-        exception when duplicate_object or unique_violation then null;
-        end;
-    end loop;
-    grant mf_reader to mf_writer;
-    if not (select rolsuper from pg_roles where rolname = current_user) then
-        execute format('grant mf_owner, mf_seeker to %I', current_user);
-    end if;
-end $$";
-
 impl Engine {
-    /// Prepares the server, the tenant and its members. What is there stays.
+    /// Prepares the server, the tenant and its members. Nothing that is there is
+    /// dropped or changed.
     pub fn init(
         &self,
         model: &str,
@@ -178,29 +134,14 @@ impl Engine {
     ) -> Result<Initialised, Error> {
         let tenant = self.tenant.clone();
         self.within("", async |client| {
-            // One at a time, from whatever machine.
-            client
-                .batch_execute("select pg_advisory_xact_lock(hashtextextended('mf:init', 0))")
-                .await?;
             let mut done = Initialised::default();
-            let before = read(client).await?;
-            if let Some(known) = &before {
-                if known.version > VERSION {
-                    check(client).await?;
+            match read(client, &tenant).await? {
+                None => {
+                    create(client, model, dimensions).await?;
+                    done.created = true;
                 }
-                if known.version < VERSION {
-                    client.batch_execute("drop schema mf cascade").await?;
-                    done.replaced = Some(known.version);
-                }
-            }
-            match before.filter(|_| done.replaced.is_none()) {
-                None => create(client, model, dimensions, &mut done).await?,
-                Some(known) => {
-                    done.bm25 = known.bm25;
-                    if known.bm25 && !known.ranks && !known.replica {
-                        rank_anew(client, &known.started).await?;
-                        done.notes.push("The server has restarted, so its index of words was made anew".to_owned());
-                    }
+                Some(_) => {
+                    let known = check(client, &tenant, Purpose::Write).await?;
                     if known.model != format!("{model}/{dimensions}") {
                         done.notes.push(format!(
                             "The vectors there are of the model `{}`; workspaces with another are found by their words",
@@ -209,11 +150,72 @@ impl Engine {
                     }
                 }
             }
-            partitions(client, &tenant).await?;
+            admin::as_owner(client).await?;
+            admin::tenant(client, &tenant).await?;
+            client.batch_execute("reset role").await?;
             for member in members {
-                add_member(client, &tenant, member, &mut done).await?;
+                admin::add(client, &tenant, member, &mut done).await?;
             }
+            done.notes.extend(harden(client).await?);
             Ok(done)
+        })
+    }
+
+    /// Brings an index of an older format forward in place. In one transaction:
+    /// until it has ended, others see the format before.
+    pub fn upgrade(&self) -> Result<Upgraded, Error> {
+        let tenant = self.tenant.clone();
+        self.within("", async |client| {
+            let nothing = || {
+                Error::failure(
+                    "The shared index is not there yet",
+                    "`memory-forge engine init` prepares the server, once",
+                )
+            };
+            let known = read(client, &tenant).await?.ok_or_else(nothing)?;
+            let mut done = Upgraded {
+                from: known.version,
+                to: VERSION,
+                ..Upgraded::default()
+            };
+            match known.version {
+                2 => from_two(client, &known.model, &mut done).await?,
+                VERSION => {
+                    // The same tables; the functions may be of another build.
+                    let vector = vector_schema(client).await?;
+                    let dimensions = dimensions_of(&known.model)?;
+                    admin::as_owner(client).await?;
+                    client
+                        .batch_execute(&filled(FUNCTIONS, &vector, dimensions))
+                        .await?;
+                    client.batch_execute("reset role").await?;
+                }
+                newer if newer > VERSION => {
+                    check(client, &tenant, Purpose::Write).await?;
+                }
+                old => {
+                    return Err(Error::failure(
+                        format!("Format {old} cannot be brought forward"),
+                        "`memory-forge engine drop --everything` takes it away; then `engine init`, and push each workspace again",
+                    ));
+                }
+            }
+            done.notes.extend(harden(client).await?);
+            Ok(done)
+        })
+    }
+
+    /// The tenants there, whom dropping everything would concern.
+    pub fn everyone_there(&self) -> Result<Vec<String>, Error> {
+        self.within("", async |client| {
+            if read(client, &self.tenant).await?.is_none() {
+                return Ok(Vec::new());
+            }
+            admin::as_owner(client).await?;
+            let rows = client
+                .query_typed("select name from mf.tenant order by name", &[])
+                .await?;
+            Ok(rows.iter().map(|row| row.get(0)).collect())
         })
     }
 
@@ -226,186 +228,231 @@ impl Engine {
             Ok(())
         })
     }
-
-    /// Takes one workspace out of the index; false where there is none.
-    pub fn drop_workspace(&self, name: &str) -> Result<bool, Error> {
-        self.within("", async |client| {
-            check(client).await?;
-            super::push::lock(client, &self.tenant, name).await?;
-            let found = "delete from mf.workspace where name = $1 returning id";
-            let Some(row) = client.query_opt(found, &[&name]).await? else {
-                return Ok(false);
-            };
-            let id: i64 = row.get(0);
-            for table in TABLES {
-                let delete = format!("delete from mf.{table} where workspace = $1");
-                client.execute(&delete, &[&id]).await?;
-            }
-            Ok(true)
-        })
-    }
 }
 
-async fn create(
-    client: &Client,
-    model: &str,
-    dimensions: usize,
-    done: &mut Initialised,
-) -> Result<(), Error> {
-    let found = client
-        .query_opt(
-            "select default_version from pg_available_extensions where name = 'vector'",
-            &[],
+/// Fills in what the tables and functions leave open.
+fn filled(sql: &str, vector: &str, dimensions: usize) -> String {
+    sql.replace("%SAFE%", SAFE)
+        .replace("%SEEKS%", SEEKS)
+        .replace("%VECTOR%", &identifier(vector))
+        .replace("%DIMENSIONS%", &dimensions.to_string())
+        .replace("%K1%", &forge::index::K1.to_string())
+        .replace("%B%", &forge::index::B.to_string())
+        .replace("%MOST_READ%", &forge::index::MOST_READ.to_string())
+}
+
+async fn create(client: &Client, model: &str, dimensions: usize) -> Result<(), Error> {
+    extension(client).await?;
+    let vector = vector_schema(client).await?;
+    admin::make_schema(client, &vector).await?;
+    admin::as_owner(client).await?;
+    let tables = filled(TABLES, &vector, dimensions);
+    let functions = filled(FUNCTIONS, &vector, dimensions);
+    client
+        .batch_execute(&format!("{tables} {functions}"))
+        .await?;
+    note(client, &format!("{model}/{dimensions}")).await?;
+    client.batch_execute("reset role").await?;
+    Ok(())
+}
+
+async fn note(client: &Client, model: &str) -> Result<(), Error> {
+    let sql =
+        "insert into mf.meta (key, value) values ('schema', $1), ('reads', $2), ('model', $3)";
+    client
+        .execute_typed(
+            sql,
+            &[
+                (&VERSION.to_string(), Type::TEXT),
+                (&READS.to_string(), Type::TEXT),
+                (&model, Type::TEXT),
+            ],
         )
         .await?;
-    let version: String = found.map_or_else(String::new, |row| row.get(0));
-    if numbers(&version) < vec![0, 8] {
+    Ok(())
+}
+
+fn numbers(version: &str) -> Vec<u32> {
+    version.split('.').map_while(|it| it.parse().ok()).collect()
+}
+
+async fn extension(client: &Client) -> Result<(), Error> {
+    let sql = "select coalesce(installed_version, default_version), installed_version is not null
+         from pg_available_extensions where name = 'vector'";
+    let found = client.query_typed(sql, &[]).await?;
+    let version: String = found.first().map_or_else(String::new, |row| row.get(0));
+    if !is_new_enough(&version) {
         return Err(Error::failure(
             match version.as_str() {
                 "" => "The server has no pgvector".to_owned(),
                 old => format!("The server has pgvector {old}, and 0.8 is needed"),
             },
-            "Install pgvector 0.8 or later on the server, or ask your provider for it",
+            "Install pgvector 0.8 or later on the server (and `alter extension vector update` where an older one is in use), or ask your provider for it",
         ));
     }
     client
         .batch_execute("create extension if not exists vector")
+        .await
+        .map_err(|error| match error.code() {
+            Some(&tokio_postgres::error::SqlState::INSUFFICIENT_PRIVILEGE) => Error::failure(
+                format!("pgvector cannot be set up: {}", super::message(&error)),
+                "A superuser runs `create extension vector` in this database, once; then run `engine init` again",
+            ),
+            _ => error.into(),
+        })
+}
+
+pub(super) fn is_new_enough(pgvector: &str) -> bool {
+    numbers(pgvector) >= vec![0, 8]
+}
+
+/// The schema that pgvector's types and operators are in.
+async fn vector_schema(client: &Client) -> Result<String, Error> {
+    let sql =
+        "select n.nspname::text from pg_extension e join pg_namespace n on n.oid = e.extnamespace
+         where e.extname = 'vector'";
+    let rows = client.query_typed(sql, &[]).await?;
+    let row = rows.first().ok_or_else(|| {
+        Error::failure(
+            "This database has no pgvector",
+            "`create extension vector` by a superuser",
+        )
+    })?;
+    let schema: String = row.get(0);
+    // Its settings are known once its library is loaded.
+    let load = format!("select '[1]'::{}.halfvec", identifier(&schema));
+    client.batch_execute(&load).await?;
+    Ok(schema)
+}
+
+fn dimensions_of(model: &str) -> Result<usize, Error> {
+    let number = model.rsplit_once('/').and_then(|(_, it)| it.parse().ok());
+    number.ok_or_else(|| {
+        Error::failure(
+            format!("The model there, `{model}`, has no number of dimensions"),
+            "`memory-forge engine drop --everything`, then `engine init`",
+        )
+    })
+}
+
+/// Format 2 had a table for each tenant, rights on the tables, and rows that
+/// were bound to nothing: what does not fit its workspace stays behind.
+async fn from_two(client: &Client, model: &str, done: &mut Upgraded) -> Result<(), Error> {
+    let dimensions = dimensions_of(model)?;
+    let vector = vector_schema(client).await?;
+    client
+        .batch_execute("alter schema mf rename to mf_format_2")
         .await?;
-    let found = client
-        .query_opt(
-            "select 1 from pg_available_extensions where name = 'pg_textsearch'
-             and current_setting('shared_preload_libraries') like '%pg_textsearch%'",
-            &[],
+    admin::make_schema(client, &vector).await?;
+    admin::as_owner(client).await?;
+    let tables = filled(TABLES, &vector, dimensions);
+    let functions = filled(FUNCTIONS, &vector, dimensions);
+    client
+        .batch_execute(&format!("{tables} {functions}"))
+        .await?;
+    note(client, model).await?;
+    client
+        .batch_execute(
+            "alter table mf_format_2.workspace no force row level security;
+             alter table mf_format_2.document no force row level security;
+             alter table mf_format_2.chunk no force row level security;
+             alter table mf_format_2.term no force row level security;
+             alter table mf_format_2.edge no force row level security;
+             insert into mf.tenant (name) select name from mf_format_2.tenant;
+             insert into mf.team (tenant, name)
+             select t.id, x.team from mf.tenant t join (
+                 select tenant, team from mf_format_2.member
+                 union select tenant, team from mf_format_2.workspace
+                 union select name, 'all' from mf_format_2.tenant) as x on x.tenant = t.name",
         )
         .await?;
-    done.bm25 = found.is_some();
-    if done.bm25 {
-        client
-            .batch_execute("create extension if not exists pg_textsearch")
-            .await?;
-    }
-    client.batch_execute(ROLES).await?;
-    let schema = filled(SCHEMA).replace("%DIMENSIONS%", &dimensions.to_string());
-    let (k1, b) = (forge::index::K1, forge::index::B);
-    let ranked = match done.bm25 {
-        true => format!(
-            "create index ranked_words on mf.ranked using bm25 (words)
-             with (text_config = 'simple', k1 = {k1}, b = {b});"
-        ),
-        false => String::new(),
+    admin::missing_partitions(client).await?;
+    client
+        .batch_execute(&filled(FROM_TWO, &vector, dimensions))
+        .await?;
+    let rows = client
+        .query_typed("select count(*) from mf.workspace", &[])
+        .await?;
+    done.workspaces = rows.first().map_or(0, |row| row.get::<_, i64>(0) as u64);
+    client.batch_execute("reset role").await?;
+    client
+        .batch_execute("drop schema mf_format_2 cascade")
+        .await?;
+    done.notes.push(
+        "`all` is now written by those alone who are its members: `engine member add LOGIN --team all`".to_owned(),
+    );
+    Ok(())
+}
+
+/// Keeps statistics and other people's logins from those who may not see the
+/// rows behind them. PostgreSQL shows both to every login, and only a superuser
+/// can change that, in one database at a time; so it is done where this database
+/// has nothing else.
+async fn harden(client: &Client) -> Result<Option<String>, Error> {
+    let sql = "select current_setting('is_superuser') = 'on',
+         exists (select from pg_class c join pg_namespace n on n.oid = c.relnamespace
+             where c.relkind in ('r', 'p') and n.nspname not in ('mf', 'pg_catalog', 'information_schema')
+               and n.nspname !~ '^pg_' and not exists (
+                   select from pg_depend d where d.objid = c.oid and d.deptype = 'e')),
+         has_function_privilege('public', 'pg_catalog.pg_stat_get_live_tuples(oid)', 'execute')";
+    let rows = client.query_typed(sql, &[]).await?;
+    let Some(row) = rows.first() else {
+        return Ok(None);
     };
-    client
-        .batch_execute(&format!(
-            "create schema mf authorization mf_owner; set local role mf_owner;
-             {schema} {ranked}
-             grant create on schema mf to mf_seeker; reset role;
-             alter function mf.scored owner to mf_seeker;
-             revoke create on schema mf from mf_seeker;"
-        ))
-        .await?;
-    let note =
-        "insert into mf.meta (key, value) values ('schema', $1), ('model', $2), ('bm25', $3),
-        ('words', extract(epoch from pg_postmaster_start_time())::text)";
-    let model = format!("{model}/{dimensions}");
-    let bm25 = if done.bm25 { "yes" } else { "no" };
-    client.batch_execute("set local role mf_owner").await?;
-    client
-        .execute(note, &[&VERSION.to_string(), &model, &bm25])
-        .await?;
-    client.batch_execute("reset role").await?;
-    done.created = true;
-    Ok(())
-}
-
-/// Makes the index that ranks words anew, for every tenant.
-async fn rank_anew(client: &Client, started: &str) -> Result<(), Error> {
-    client.batch_execute("set local role mf_owner").await?;
-    let parts = "select inhrelid::regclass::text from pg_inherits where inhparent = 'mf.ranked_words'::regclass";
-    for row in client.query(parts, &[]).await? {
-        let index: &str = row.get(0);
-        client
-            .batch_execute(&format!("reindex index {index}"))
-            .await?;
+    let (is_superuser, is_shared, is_open): (bool, bool, bool) =
+        (row.get(0), row.get(1), row.get(2));
+    if !is_open {
+        return Ok(None);
     }
-    client
-        .execute(
-            "insert into mf.meta (key, value) values ('words', $1)
-             on conflict (key) do update set value = excluded.value",
-            &[&started],
-        )
-        .await?;
-    client.batch_execute("reset role").await?;
-    Ok(())
-}
-
-/// The rows of each tenant lie in tables of their own.
-async fn partitions(client: &Client, tenant: &str) -> Result<(), Error> {
-    let digest = blake3::hash(tenant.as_bytes()).to_hex();
-    client.batch_execute("set local role mf_owner").await?;
-    client
-        .execute(
-            "insert into mf.tenant (name) values ($1) on conflict do nothing",
-            &[&tenant],
-        )
-        .await?;
-    for table in TABLES {
-        let make = format!(
-            "create table if not exists mf.{table}_{} partition of mf.{table} for values in ({})",
-            &digest[..16],
-            literal(tenant)
-        );
-        client.batch_execute(&make).await?;
+    if !is_superuser || is_shared {
+        let why = if is_shared {
+            "other tables are in this database"
+        } else {
+            "only a superuser can change that"
+        };
+        return Ok(Some(format!(
+            "PostgreSQL shows sizes of tables and names of logins to everyone who connects here ({why}); give the index a database of its own, prepared by a superuser, where that matters"
+        )));
     }
-    client.batch_execute("reset role").await?;
-    Ok(())
+    client.batch_execute(HARDEN).await?;
+    Ok(None)
 }
 
-async fn add_member(
-    client: &Client,
-    tenant: &str,
-    member: &Member,
-    done: &mut Initialised,
-) -> Result<(), Error> {
-    let there = "select rolsuper or rolbypassrls from pg_roles where rolname = $1";
-    let login = identifier(&member.login);
-    match client.query_opt(there, &[&member.login]).await? {
-        Some(row) if row.get(0) => done.notes.push(format!(
-            "`{}` is above all policies and sees every tenant; use another login for daily work",
-            member.login
-        )),
-        Some(_) => {}
-        None => {
-            // Without a password: whoever runs the server gives it one.
-            client
-                .batch_execute(&format!("create role {login} login"))
-                .await?;
-            done.new_logins.push(member.login.clone());
-        }
-    }
-    let role = if member.writes {
-        "mf_writer"
-    } else {
-        "mf_reader"
-    };
-    client
-        .batch_execute(&format!("grant {role} to {login}; set local role mf_owner"))
-        .await?;
-    client
-        .execute(
-            "insert into mf.member (tenant, team, login, writes) values ($1, $2, $3, $4)
-             on conflict (tenant, team, login) do update set writes = excluded.writes",
-            &[&tenant, &member.team, &member.login, &member.writes],
-        )
-        .await?;
-    client.batch_execute("reset role").await?;
-    Ok(())
-}
+const HARDEN: &str = "
+do $$
+declare
+    it record;
+    columns text;
+begin
+    for it in
+        select p.oid::regprocedure::text as name from pg_proc p
+        where p.pronamespace = 'pg_catalog'::regnamespace
+          and (p.proname ~ '^pg_stat_get_' or p.proname in ('pg_relation_size', 'pg_table_size',
+               'pg_indexes_size', 'pg_total_relation_size', 'pg_relation_filenode', 'pg_get_userbyid'))
+    loop
+        execute format('revoke execute on function %s from public', it.name);
+        execute format('grant execute on function %s to pg_monitor', it.name);
+    end loop;
+    for it in
+        select c.oid::regclass::text as name from pg_class c
+        where c.relnamespace = 'pg_catalog'::regnamespace and c.relkind = 'v'
+          and (c.relname ~ '^pg_stat' or c.relname in ('pg_roles', 'pg_user', 'pg_group', 'pg_locks'))
+          and c.relname <> 'pg_stats'
+    loop
+        execute format('revoke select on %s from public', it.name);
+        execute format('grant select on %s to pg_monitor', it.name);
+    end loop;
+    revoke select on pg_catalog.pg_auth_members from public;
+    select string_agg(quote_ident(attname), ', ') into columns from pg_attribute
+    where attrelid = 'pg_catalog.pg_class'::regclass and not attisdropped
+      and attname not in ('reltuples', 'relpages', 'relallvisible', 'relallfrozen');
+    revoke select on pg_catalog.pg_class from public;
+    grant select on pg_catalog.pg_class to pg_monitor;
+    execute format('grant select (%s) on pg_catalog.pg_class to public', columns);
+    execute format('grant select on pg_catalog.pg_roles to %s', (select nspowner::regrole from pg_namespace where nspname = 'mf'));
+end $$";
 
-fn literal(text: &str) -> String {
-    format!("'{}'", text.replace('\'', "''"))
-}
-
-fn identifier(text: &str) -> String {
+pub(super) fn identifier(text: &str) -> String {
     format!("\"{}\"", text.replace('"', "\"\""))
 }
 
@@ -414,26 +461,25 @@ mod tests {
     use super::*;
 
     #[test]
-    fn members_are_written_in_three_ways() {
-        let check = |text: &str, expect: Option<(&str, &str, bool)>| {
-            let got = Member::read(text).ok();
-            let got = got
-                .as_ref()
-                .map(|it| (it.login.as_str(), it.team.as_str(), it.writes));
-            assert_eq!(got, expect, "{text}");
-        };
-        check("ann", Some(("ann", "all", true)));
-        check("ann:pay", Some(("ann", "pay", true)));
-        check("ann:pay:read", Some(("ann", "pay", false)));
-        check("ann:pay:own", None);
-        check(":pay", None);
-        check("ann:", None);
-        check("a:b:read:c", None);
+    fn names_cannot_leave_their_quotes() {
+        assert_eq!(identifier("a\"; drop"), "\"a\"\"; drop\"");
     }
 
     #[test]
-    fn names_cannot_leave_their_quotes() {
-        assert_eq!(literal("a'; drop"), "'a''; drop'");
-        assert_eq!(identifier("a\"; drop"), "\"a\"\"; drop\"");
+    fn nothing_is_left_open_in_what_is_sent() {
+        for sql in [TABLES, FUNCTIONS, FROM_TWO] {
+            let sent = filled(sql, "public", 256);
+            let open = sent.split('%').skip(1).step_by(2);
+            let names = open.filter(|it| {
+                it.len() > 1 && it.chars().all(|c| c.is_ascii_uppercase() || c == '_')
+            });
+            assert_eq!(names.count(), 0);
+        }
+    }
+
+    #[test]
+    fn versions_are_compared_by_their_numbers() {
+        assert!(is_new_enough("0.8.0") && is_new_enough("0.10") && is_new_enough("1.0"));
+        assert!(!is_new_enough("0.7.4") && !is_new_enough(""));
     }
 }

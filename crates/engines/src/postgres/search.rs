@@ -1,7 +1,7 @@
 //! A question to the shared index. Candidates of both sides come by one
 //! statement; ranking them is `recall`'s, as for any other source.
 
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
 
 use forge::index::terms::fold;
@@ -11,27 +11,21 @@ use forge::index::{
 };
 use forge::recall::{Ask, Candidates, MOST_LITERAL, Mode, Source, Wanted, literals};
 use tokio_postgres::Row;
+use tokio_postgres::types::{ToSql, Type};
 
-use super::push::{number, word};
-use super::vector::HalfVec;
-use super::{Engine, Error, READ, schema};
+use super::push::number;
+use super::schema::{self, Purpose};
+use super::{Engine, Error, READ, pull};
 
-const SQL: &str = include_str!("search.sql");
-
-/// Passages that rare words may bring as candidates. With an index that ranks,
-/// common words bring theirs by it.
+/// Passages that rare words may bring as candidates.
 const CANDIDATES: f64 = 20_000.0;
-const CANDIDATES_BESIDE_BM25: f64 = 1_500.0;
-/// What the ranking index brings, and how many passages it may read for that.
-const RANKED: usize = 500;
-const MOST_READ_RANKED: f64 = 40_000.0;
 /// Up to this many vectors are all compared; above, the index is asked.
-const EXACT: usize = 20_000;
+const EXACT: i64 = 20_000;
 /// Above this many passages a string that no word leads to is not looked for
 /// in every text.
 const MOST_SCANNED: usize = 50_000;
 /// Words that a prefix stands for, at most.
-const MOST_EXPANSIONS: i64 = 200;
+const MOST_EXPANSIONS: i32 = 200;
 
 /// Which workspaces are asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,44 +40,52 @@ pub struct Search<'a> {
     engine: &'a Engine,
     counts: Passages,
     model: String,
-    /// Whether an index that ranks words is asked.
-    ranks: Cell<bool>,
     /// The one workspace that is asked.
     only: Option<i64>,
+    /// Names of workspaces that two teams have, so that the team is told too.
+    doubles: Vec<String>,
     seen: RefCell<Seen>,
 }
+
+/// A passage's or a document's number there: its workspace's, and its own.
+type Key = (i64, i32);
 
 /// Numbers there are longer than ours, so passages and documents get short
 /// ones in the order in which they are met.
 #[derive(Default)]
 struct Seen {
     chunks: Vec<Chunk>,
-    by_chunk: HashMap<i64, u32>,
-    by_doc: HashMap<i64, u32>,
+    by_chunk: HashMap<Key, u32>,
+    by_doc: HashMap<Key, u32>,
     texts: HashMap<u32, String>,
     replaced: HashMap<String, String>,
+    names: HashMap<u32, String>,
     weights: Vec<f32>,
     average: f32,
 }
 
 struct Chunk {
-    id: i64,
+    key: Key,
     doc: u32,
     length: u16,
 }
 
 impl Seen {
-    fn doc(&mut self, id: i64) -> u32 {
+    fn doc(&mut self, key: Key) -> u32 {
         let next = self.by_doc.len() as u32;
-        *self.by_doc.entry(id).or_insert(next)
+        *self.by_doc.entry(key).or_insert(next)
     }
 
-    fn chunk(&mut self, id: i64, doc: i64) -> u32 {
-        let doc = self.doc(doc);
+    fn chunk(&mut self, (workspace, id): Key, doc: i32) -> u32 {
+        let doc = self.doc((workspace, doc));
         let next = self.chunks.len() as u32;
-        let chunk = *self.by_chunk.entry(id).or_insert(next);
+        let chunk = *self.by_chunk.entry((workspace, id)).or_insert(next);
         if chunk == next {
-            self.chunks.push(Chunk { id, doc, length: 0 });
+            self.chunks.push(Chunk {
+                key: (workspace, id),
+                doc,
+                length: 0,
+            });
         }
         chunk
     }
@@ -94,55 +96,46 @@ fn elsewhere(error: Error) -> index::Error {
 }
 
 impl Engine {
-    async fn begin_asking(&self) -> Result<(), Error> {
-        self.begin(READ).await?;
-        // Nearest first although rows of others are left out on the way. Every
-        // table is read by an index, also before its statistics are gathered,
-        // which those who push may not do.
-        let settings =
-            "set local hnsw.iterative_scan = strict_order; set local hnsw.ef_search = 400;
-             set local hnsw.max_scan_tuples = 40000; set local work_mem = '64MB'; set local jit = off;
-             set local enable_seqscan = off";
-        Ok(self.client.batch_execute(settings).await?)
-    }
-
     /// Begins to ask. While it is held, all questions see one state.
     pub fn search(&self, within: Within) -> Result<Search<'_>, Error> {
         self.runtime.block_on(async {
-            self.begin_asking().await?;
-            let known = schema::check(&self.client).await?;
-            let name = match within {
-                Within::Everything => None,
-                Within::Workspace(name) => Some(name),
-            };
-            let row = self
-                .client
-                .query_one(
-                    "select coalesce(sum(chunks), 0)::bigint, coalesce(sum(embedded), 0)::bigint,
-                     max(id), count(*) from mf.workspace where $1::text is null or name = $1",
-                    &[&name],
-                )
-                .await?;
-            if let Some(name) = name
-                && row.get::<_, i64>(3) == 0
-            {
+            self.begin(READ).await?;
+            let begun = self.begin_asking(within).await;
+            if begun.is_err() {
                 let _ = self.end("rollback").await;
-                return Err(Error::usage(
-                    format!("There is no workspace `{name}` that you may see"),
-                    "`memory-forge engine status` lists those that you may",
-                ));
             }
-            Ok(Search {
-                engine: self,
-                counts: Passages {
-                    chunks: row.get::<_, i64>(0) as usize,
-                    embedded: row.get::<_, i64>(1) as usize,
-                },
-                model: known.model,
-                ranks: Cell::new(known.ranks),
-                only: name.and_then(|_| row.get(2)),
-                seen: RefCell::default(),
-            })
+            begun
+        })
+    }
+
+    async fn begin_asking(&self, within: Within<'_>) -> Result<Search<'_>, Error> {
+        let known = schema::check(&self.client, &self.tenant, Purpose::Read).await?;
+        let only: Option<i64> = match within {
+            Within::Everything => None,
+            Within::Workspace(name) => {
+                let row = pull::find(&self.client, &self.tenant, name).await?;
+                Some(row.get(0))
+            }
+        };
+        let sql = "select chunks, embedded, doubles from mf.overview($1, $2)";
+        let rows = self
+            .client
+            .query_typed(sql, &[(&self.tenant, Type::TEXT), (&only, Type::INT8)])
+            .await?;
+        let count = |at: usize| {
+            let row = rows.first();
+            row.map_or(0, |row| row.get::<_, i64>(at) as usize)
+        };
+        Ok(Search {
+            engine: self,
+            counts: Passages {
+                chunks: count(0),
+                embedded: count(1),
+            },
+            model: known.model,
+            only,
+            doubles: rows.first().map_or_else(Vec::new, |row| row.get(2)),
+            seen: RefCell::default(),
         })
     }
 }
@@ -153,15 +146,25 @@ impl Drop for Search<'_> {
     }
 }
 
-/// What may answer, as the statements take it.
+/// A value and its type, since statements are not prepared by name: a pool of
+/// connections between here and the server may give each to somebody else.
+type Value<'a> = (&'a (dyn ToSql + Sync), Type);
+
+/// What may answer, as the functions take it.
 struct Filter {
     scopes: Option<Vec<String>>,
     skills: Option<Vec<bool>>,
     since: Option<String>,
-    workspaces: Option<Vec<i64>>,
 }
 
 impl Search<'_> {
+    /// Asks one of the functions there; the tenant is their first argument.
+    async fn call(&self, sql: &str, more: &[Value<'_>]) -> Result<Vec<Row>, Error> {
+        let mut values: Vec<Value> = vec![(&self.engine.tenant, Type::TEXT)];
+        values.extend(more.iter().map(|(value, kind)| (*value, kind.clone())));
+        Ok(self.engine.client.query_typed(sql, &values).await?)
+    }
+
     fn filter(&self, ask: &Ask) -> Filter {
         let scopes = ask.scopes.iter().map(|it| (*it).to_owned()).collect();
         let skills = ask.kinds.iter().map(|it| *it == Kind::Skill).collect();
@@ -169,7 +172,6 @@ impl Search<'_> {
             scopes: (!ask.scopes.is_empty()).then_some(scopes),
             skills: (!ask.kinds.is_empty()).then_some(skills),
             since: ask.since.map(|it| it.to_string()),
-            workspaces: self.only.map(|it| vec![it]),
         }
     }
 
@@ -186,12 +188,13 @@ impl Search<'_> {
             let folded = fold(&prefix.0);
             let end = format!("{folded}{}", char::MAX);
             let rows = self
-                .engine
-                .client
-                .query(
-                    "select distinct term from mf.term
-                     where term collate \"C\" >= $1 and term collate \"C\" < $2 limit $3",
-                    &[&folded, &end, &MOST_EXPANSIONS],
+                .call(
+                    "select term from mf.beginning($1, $2, $3, $4)",
+                    &[
+                        (&folded, Type::TEXT),
+                        (&end, Type::TEXT),
+                        (&MOST_EXPANSIONS, Type::INT4),
+                    ],
                 )
                 .await?;
             let mut terms: HashSet<String> = rows.iter().map(|row| row.get(0)).collect();
@@ -211,114 +214,38 @@ impl Search<'_> {
         Ok((hs, gs, ws))
     }
 
-    /// Candidates of both sides. An index that ranks and has lost something, or
-    /// cannot be read, is passed over: it is faster, and nothing else.
+    /// Candidates of both sides, by one statement.
     async fn both_sides(&self, ask: &Ask<'_>, wanted: &Wanted<'_>) -> Result<Candidates, Error> {
-        if self.ranks.get() {
-            match self.asked(ask, wanted).await {
-                Ok(Some(found)) => return Ok(found),
-                Ok(None) => {}
-                Err(error) if self.engine.client.is_closed() => return Err(error),
-                Err(_) => {
-                    self.engine.end("rollback").await?;
-                    self.engine.begin_asking().await?;
-                }
-            }
-            self.ranks.set(false);
-        }
-        Ok(self.asked(ask, wanted).await?.unwrap_or_default())
-    }
-
-    /// The one statement; `None` where the ranking index brings less than the
-    /// counts of the question's words say there is.
-    async fn asked(&self, ask: &Ask<'_>, wanted: &Wanted<'_>) -> Result<Option<Candidates>, Error> {
         let words = wanted.question.words();
         let (hs, gs, ws) = match wanted.mode {
             Mode::Vector => Default::default(),
             _ => self.numbers(&words).await?,
         };
         let filter = self.filter(ask);
-        let most_candidates = match self.ranks.get() {
-            true => CANDIDATES_BESIDE_BM25,
-            false => CANDIDATES,
-        };
-        let (counted, counts) = self.counts_of(&hs, &filter).await?;
-        let (ranked, most_ranked) = match self.ranks.get() {
-            true => worth_ranking(&counted, &counts),
-            false => Default::default(),
-        };
-        let also = match ranked.is_empty() {
-            // Letters and spaces alone, so it may stand in the statement.
-            false => format!(
-                "select r.id from mf.ranked r where (select more from chosen)
-                 and ($6::text[] is null or r.scope = any ($6)) and ($10::bigint[] is null or r.workspace = any ($10))
-                 order by r.words <@> to_bm25query('{}', 'mf.ranked_words') limit {RANKED}",
-                ranked.join(" ")
-            ),
-            true => "select null::bigint as id where false".to_owned(),
-        };
-        // Whatever is added to the distance keeps the index out of it.
-        let nearest = match self.counts.embedded > EXACT {
-            true => "c.vec <#> $9::halfvec",
-            false => "(c.vec <#> $9::halfvec) + 0",
-        };
-        let sql = schema::filled(SQL)
-            .replace("%ALSO%", &also)
-            .replace("%RANKS%", if self.ranks.get() { "true" } else { "false" })
-            .replace("%NEAREST%", nearest);
-        let vector = wanted.query.map(|it: &Packed| HalfVec::of(it));
+        let query: Option<Vec<f32>> = wanted.query.map(|it: &Packed| it.values().collect());
         let (text_pool, vector_pool) = (wanted.text_pool as i64, wanted.vector_pool as i64);
         let rows = self
-            .engine
-            .client
-            .query(
-                &sql,
+            .call(
+                "select side, workspace, id, doc, score, extra, body
+                 from mf.search($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)",
                 &[
-                    &hs,
-                    &gs,
-                    &ws,
-                    &most_candidates,
-                    &text_pool,
-                    &filter.scopes,
-                    &filter.skills,
-                    &filter.since,
-                    &vector,
-                    &filter.workspaces,
-                    &vector_pool,
-                    &ask.unique,
-                    &counted,
-                    &counts,
+                    (&self.only, Type::INT8),
+                    (&hs, Type::INT4_ARRAY),
+                    (&gs, Type::INT4_ARRAY),
+                    (&ws, Type::FLOAT4_ARRAY),
+                    (&CANDIDATES, Type::FLOAT8),
+                    (&text_pool, Type::INT8),
+                    (&filter.scopes, Type::TEXT_ARRAY),
+                    (&filter.skills, Type::BOOL_ARRAY),
+                    (&filter.since, Type::TEXT),
+                    (&query, Type::FLOAT4_ARRAY),
+                    (&vector_pool, Type::INT8),
+                    (&ask.unique, Type::BOOL),
+                    (&EXACT, Type::INT8),
                 ],
             )
             .await?;
-        let brought = rows.iter().find(|row| row.get::<_, &str>(0) == "a");
-        let is_short = brought.is_some_and(|row| {
-            let (found, needed): (i64, f64) = (row.get(1), row.get(3));
-            // Rows that are being pushed count among its best, and are not seen.
-            needed > 0.0 && (found as f64) < most_ranked.min(RANKED as f64) / 2.0
-        });
-        if is_short {
-            return Ok(None);
-        }
-        Ok(Some(self.read(&rows, &words)))
-    }
-
-    /// Terms that are there, the rarest first, and how many passages hold each.
-    async fn counts_of(&self, hs: &[i32], filter: &Filter) -> Result<(Vec<i32>, Vec<f64>), Error> {
-        if hs.is_empty() {
-            return Ok(Default::default());
-        }
-        let rows = self
-            .engine
-            .client
-            .query(
-                "select h, sum(n)::float8 from mf.term where h = any ($1)
-                 and ($2::bigint[] is null or workspace = any ($2)) group by h order by 2, 1",
-                &[&hs, &filter.workspaces],
-            )
-            .await?;
-        let count = |row: &Row| (row.get::<_, i32>(0), row.get::<_, f64>(1));
-        Ok(rows.iter().map(count).unzip())
+        Ok(self.read(&rows, &words))
     }
 
     /// The rows of the one statement as candidates.
@@ -328,31 +255,31 @@ impl Search<'_> {
         let (mut passages, mut holding) = (0, HashMap::new());
         for row in rows {
             let side: &str = row.get(0);
-            let (id, doc): (i64, i64) = (row.get(1), row.get(2));
-            let (score, extra): (f64, f64) = (row.get(3), row.get(4));
+            let key: Key = (row.get(1), row.get(2));
+            let doc: i32 = row.get(3);
+            let (score, extra): (f64, f64) = (row.get(4), row.get(5));
             match side {
                 "n" => {
                     passages = score as usize;
                     seen.average = extra as f32;
                 }
-                "a" => {}
                 "d" => {
-                    holding.insert(id as usize, score as usize);
+                    holding.insert(key.1 as usize, score as usize);
                 }
                 "t" => {
-                    let chunk = seen.chunk(id, doc);
+                    let chunk = seen.chunk(key, doc);
                     seen.chunks[chunk as usize].length = extra as u16;
-                    if let Some(text) = row.get(5) {
+                    if let Some(text) = row.get(6) {
                         seen.texts.insert(chunk, text);
                     }
                     found.text.hits.push((chunk, score as f32));
                 }
                 "v" => {
-                    let chunk = seen.chunk(id, doc);
+                    let chunk = seen.chunk(key, doc);
                     found.vector.push((chunk, score as f32));
                 }
                 _ => {
-                    let doc = seen.doc(doc);
+                    let doc = seen.doc((key.0, doc));
                     found.text.files.insert(doc, score as f32);
                 }
             }
@@ -388,22 +315,22 @@ impl Search<'_> {
         let filter = self.filter(ask);
         let most = MOST_LITERAL as i64;
         let rows = self
-            .engine
-            .client
-            .query(
-                "select c.id, c.doc from mf.chunk c join mf.document d on d.id = c.doc
-                 where (position($1::text in lower(c.text)) > 0 or position($1 in lower(regexp_replace(
-                     normalize(c.text, NFKD), '[\\u0300-\\u036f]', '', 'g'))) > 0)
-                   and ($2::text[] is null or c.scope = any ($2)) and ($3::boolean[] is null or c.skill = any ($3))
-                   and ($4::text is null or c.date >= $4) and ($5::bigint[] is null or c.workspace = any ($5))
-                 order by d.path, c.id limit $6",
-                &[&needle, &filter.scopes, &filter.skills, &filter.since, &filter.workspaces, &most],
+            .call(
+                "select workspace, id, doc from mf.literal($1, $2, $3, $4, $5, $6, $7)",
+                &[
+                    (&self.only, Type::INT8),
+                    (&needle, Type::TEXT),
+                    (&filter.scopes, Type::TEXT_ARRAY),
+                    (&filter.skills, Type::BOOL_ARRAY),
+                    (&filter.since, Type::TEXT),
+                    (&most, Type::INT8),
+                ],
             )
             .await?;
         let mut seen = self.seen.borrow_mut();
         Ok(rows
             .iter()
-            .map(|row| seen.chunk(row.get(0), row.get(1)))
+            .map(|row| seen.chunk((row.get(0), row.get(1)), row.get(2)))
             .collect())
     }
 
@@ -412,93 +339,91 @@ impl Search<'_> {
             return Ok(0);
         }
         let filter = self.filter(ask);
-        let row = self
-            .engine
-            .client
-            .query_one(
-                "select count(*) from mf.document where date is null
-                 and ($1::text[] is null or scope = any ($1)) and ($2::boolean[] is null or skill = any ($2))
-                 and ($3::bigint[] is null or workspace = any ($3))",
-                &[&filter.scopes, &filter.skills, &filter.workspaces],
+        let rows = self
+            .call(
+                "select mf.undated($1, $2, $3, $4)",
+                &[
+                    (&self.only, Type::INT8),
+                    (&filter.scopes, Type::TEXT_ARRAY),
+                    (&filter.skills, Type::BOOL_ARRAY),
+                ],
             )
             .await?;
-        Ok(row.get::<_, i64>(0) as usize)
+        Ok(rows.first().map_or(0, |row| row.get::<_, i64>(0) as usize))
     }
 
+    /// Reads passages by their numbers, or the first ones of documents by paths.
     async fn fetch(
         &self,
-        condition: &str,
-        value: &(dyn postgres_types::ToSql + Sync),
+        workspaces: &[i64],
+        ids: &[i32],
+        paths: Option<&[&str]>,
     ) -> Result<Vec<Passage>, Error> {
-        let sql = format!(
-            "select c.id, c.doc, w.name, d.path, d.title, c.scope, c.skill, c.date, d.importance,
-             d.deprecated, d.superseded_by, d.replaced_by, c.ordinal, c.headings, c.first_line,
-             c.last_line, c.tokens, c.text, c.length
-             from mf.chunk c join mf.document d on d.id = c.doc join mf.workspace w on w.id = c.workspace
-             where {condition}"
-        );
-        let rows = self.engine.client.query(&sql, &[value]).await?;
+        let rows = self
+            .call(
+                "select workspace, id, doc, name, team, path, title, names, scope, skill, date,
+                 importance, deprecated, superseded_by, replaced_by, ordinal, headings, first_line,
+                 last_line, tokens, body, length from mf.passages($1, $2, $3, $4)",
+                &[
+                    (&workspaces, Type::INT8_ARRAY),
+                    (&ids, Type::INT4_ARRAY),
+                    (&paths, Type::TEXT_ARRAY),
+                ],
+            )
+            .await?;
         let mut seen = self.seen.borrow_mut();
-        Ok(rows.iter().map(|row| passage(row, &mut seen)).collect())
+        let passage = |row| passage(row, &self.doubles, &mut seen);
+        Ok(rows.iter().map(passage).collect())
     }
 }
 
-/// The words that the ranking index is asked about, and how many passages hold
-/// the most common of them. Its time grows with what it reads, and what stands in
-/// every third passage tells little: the rarest of the question's words bring the
-/// passages, and all of them score.
-fn worth_ranking(hs: &[i32], counts: &[f64]) -> (Vec<String>, f64) {
-    let (mut words, mut most, mut read) = (Vec::new(), 0.0, 0.0);
-    for (h, count) in hs.iter().zip(counts) {
-        read += count;
-        if !words.is_empty() && read > MOST_READ_RANKED {
-            break;
-        }
-        words.push(word(*h));
-        most = *count;
+/// A document of the organisation is named by its workspace and its path, and
+/// by its team where two teams have a workspace of that name.
+fn place(team: Option<&str>, workspace: &str, path: &str) -> String {
+    match team {
+        Some(team) => format!("{team}/{workspace}:{path}"),
+        None => format!("{workspace}:{path}"),
     }
-    (words, most)
 }
 
-/// A document of the organisation is named by its workspace and its path.
-fn place(workspace: &str, path: &str) -> String {
-    format!("{workspace}:{path}")
-}
-
-fn passage(row: &Row, seen: &mut Seen) -> Passage {
-    let chunk = seen.chunk(row.get(0), row.get(1));
-    seen.chunks[chunk as usize].length = row.get::<_, i32>(18) as u16;
-    let workspace: &str = row.get(2);
-    let path = place(workspace, row.get(3));
-    if let Some(by) = row.get::<_, Option<&str>>(11) {
-        seen.replaced.insert(path.clone(), place(workspace, by));
+fn passage(row: &Row, doubles: &[String], seen: &mut Seen) -> Passage {
+    let chunk = seen.chunk((row.get(0), row.get(1)), row.get(2));
+    seen.chunks[chunk as usize].length = row.get::<_, i32>(21) as u16;
+    seen.names.insert(chunk, row.get(7));
+    let workspace: &str = row.get(3);
+    let is_double = doubles.iter().any(|it| it == workspace);
+    let team = is_double.then(|| row.get::<_, &str>(4));
+    let path = place(team, workspace, row.get(5));
+    if let Some(by) = row.get::<_, Option<&str>>(14) {
+        let by = place(team, workspace, by);
+        seen.replaced.insert(path.clone(), by);
     }
-    let headings: &str = row.get(13);
+    let headings: &str = row.get(16);
     Passage {
         chunk,
         file: seen.chunks[chunk as usize].doc,
         path,
-        title: row.get(4),
-        scope: row.get(5),
-        kind: match row.get(6) {
+        title: row.get(6),
+        scope: row.get(8),
+        kind: match row.get(9) {
             true => Kind::Skill,
             false => Kind::Knowledge,
         },
-        date: row.get(7),
-        importance: i64::from(row.get::<_, i16>(8)),
-        standing: match (row.get::<_, bool>(9), row.get::<_, Option<String>>(10)) {
+        date: row.get(10),
+        importance: i64::from(row.get::<_, i16>(11)),
+        standing: match (row.get::<_, bool>(12), row.get::<_, Option<String>>(13)) {
             (_, Some(by)) => Standing::SupersededBy(by),
             (true, None) => Standing::Deprecated,
             _ => Standing::Current,
         },
-        ordinal: row.get::<_, i32>(12) as usize,
+        ordinal: row.get::<_, i32>(15) as usize,
         headings: headings.lines().map(str::to_owned).collect(),
         lines: (
-            row.get::<_, i32>(14) as usize,
-            row.get::<_, i32>(15) as usize,
+            row.get::<_, i32>(17) as usize,
+            row.get::<_, i32>(18) as usize,
         ),
-        tokens: row.get::<_, i32>(16) as usize,
-        text: row.get(17),
+        tokens: row.get::<_, i32>(19) as usize,
+        text: row.get(20),
     }
 }
 
@@ -551,15 +476,15 @@ impl Source for Search<'_> {
     }
 
     fn passages(&self, chunks: &[u32]) -> Result<Vec<Passage>, index::Error> {
-        let ids: Vec<i64> = {
+        let (workspaces, ids): (Vec<i64>, Vec<i32>) = {
             let seen = self.seen.borrow();
             let known = chunks.iter().filter_map(|it| seen.chunks.get(*it as usize));
-            known.map(|it| it.id).collect()
+            known.map(|it| it.key).unzip()
         };
         let found = self
             .engine
             .runtime
-            .block_on(self.fetch("c.id = any ($1)", &ids));
+            .block_on(self.fetch(&workspaces, &ids, None));
         let found = found.map_err(elsewhere)?;
         let mut by_chunk: HashMap<u32, Passage> =
             found.into_iter().map(|it| (it.chunk, it)).collect();
@@ -575,9 +500,10 @@ impl Source for Search<'_> {
         let Some((workspace, path)) = path.split_once(':') else {
             return Ok(None);
         };
-        let named = vec![workspace.to_owned(), path.to_owned()];
-        let condition = "w.name = ($1::text[])[1] and d.path = ($1::text[])[2] and c.ordinal = 0";
-        let found = self.engine.runtime.block_on(self.fetch(condition, &named));
+        let found = self.engine.runtime.block_on(async {
+            let row = pull::find(&self.engine.client, &self.engine.tenant, workspace).await?;
+            self.fetch(&[row.get(0)], &[], Some(&[path])).await
+        });
         let fits = |it: &Passage| {
             (ask.scopes.is_empty() || ask.scopes.contains(&it.scope.as_str()))
                 && (ask.kinds.is_empty() || ask.kinds.contains(&it.kind))
@@ -595,15 +521,9 @@ impl Source for Search<'_> {
             return Ok(Vec::new());
         };
         let seen = self.seen.borrow();
-        let id = seen.chunks[chunk as usize].id;
         let length = seen.chunks[chunk as usize].length;
-        let names = self.engine.runtime.block_on(async {
-            let sql =
-                "select d.names from mf.document d join mf.chunk c on c.doc = d.id where c.id = $1";
-            let row = self.engine.client.query_opt(sql, &[&id]).await?;
-            Ok(row.map_or_else(String::new, |row| row.get::<_, String>(0)))
-        });
-        let names = format!("{} {}", passage.title, names.map_err(elsewhere)?);
+        let names = seen.names.get(&chunk).map_or("", String::as_str);
+        let names = format!("{} {names}", passage.title);
         let headings = passage.headings.join("\n");
         let (held, _) = Holding::default().of(&names, &headings, &passage.text);
         let mut matches: Vec<TermMatch> = Vec::new();

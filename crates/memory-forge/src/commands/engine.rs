@@ -3,19 +3,24 @@
 //! again at any time.
 
 use clap::{Args, Subcommand};
-use engines::postgres::{Engine, Member, Push, Status, Target, Within};
+use engines::postgres::{Engine, Member, Push, Status};
 use forge::publish::{self, Include};
-use forge::recall::{self, Answer, Ask};
 use forge::workspace::{Workspace, git, identity, slug};
 use serde_json::json;
 
+mod admin;
+
 use super::search::{self, Scope, SearchArgs};
-use crate::memory::{self, Memory, Remark};
+use crate::memory::{self, Memory};
 use crate::model;
 use crate::report::{CommandError, Exit};
-use crate::servers;
 use crate::settings::Settings;
 use crate::ui::{Ui, printable};
+
+mod ask;
+
+use ask::engine;
+pub(crate) use ask::{answer, answer_if_configured};
 
 /// Share one index between many workspaces, on PostgreSQL
 ///
@@ -26,6 +31,10 @@ use crate::ui::{Ui, printable};
 #[command(after_help = "\
 Examples:
   memory-forge engine init --tenant acme --member ann:payments   Prepare the server, once
+  memory-forge engine member add bob --team payments --read      Let somebody in
+  memory-forge engine tenant list                                Who shares the server
+  memory-forge engine check                                      Audit the installation
+  memory-forge engine upgrade                                    Move an older format forward
   memory-forge engine push                                       Publish this workspace
   memory-forge engine search retry policy                        Ask the organisation
   memory-forge engine pull billing                               Read another workspace
@@ -47,9 +56,34 @@ pub(crate) enum EngineCommand {
     /// Run by whoever administers the server. Logins that do not exist are made
     /// without a password. Running it again changes nothing that is there.
     Init {
-        /// `login`, `login:team` or `login:team:read`; may be repeated
+        /// `login`, `login:team`, `login:team:read` or
+        /// `login:team:push=workspace`; may be repeated
         #[arg(long, value_name = "MEMBER")]
         member: Vec<String>,
+        /// Print the result as JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Bring an index of an older format forward, in place
+    ///
+    /// Run by whoever administers the server. Nothing is lost: it is one
+    /// transaction, and until its end others see the format before.
+    Upgrade {
+        /// Do not ask
+        #[arg(long, short)]
+        yes: bool,
+    },
+    /// List, add and remove those who may see and push
+    #[command(subcommand)]
+    Member(admin::MemberCommand),
+    /// List and drop organisations
+    #[command(subcommand)]
+    Tenant(admin::TenantCommand),
+    /// Look for rights that are too wide, missing indexes and old versions
+    ///
+    /// Run by whoever administers the server. Exits with 1 where something is
+    /// to be done.
+    Check {
         /// Print the result as JSON
         #[arg(long)]
         json: bool,
@@ -139,63 +173,11 @@ pub(crate) fn run(
         EngineCommand::Drop { everything, yes } => {
             drop_it(&workspace, &open(ui)?, everything, yes, ui)
         }
+        EngineCommand::Upgrade { yes } => admin::upgrade(&open(ui)?, yes, ui),
+        EngineCommand::Member(command) => admin::member(command, &open(ui)?, &tenant, ui),
+        EngineCommand::Tenant(command) => admin::tenant(command, &open(ui)?, ui),
+        EngineCommand::Check { json } => admin::check(&open(ui)?, json, ui),
         EngineCommand::Search(_) => unreachable!("answered above"),
-    }
-}
-
-/// Answers a question from the shared index. Without a `ui` nobody is asked
-/// whether to connect.
-pub(crate) fn answer(
-    workspace: &Workspace,
-    ask: &Ask,
-    settings: &Settings,
-    mut ui: Option<&mut Ui>,
-) -> Result<(Answer, Vec<Remark>), CommandError> {
-    let mut remarks = Vec::new();
-    let tenant = tenant(workspace, None)?;
-    let replica = &workspace.config().engine.replica;
-    // A replica has what the primary has, a moment later.
-    let engine = match replica.is_empty() || settings.engine.url.is_some() {
-        true => engine(workspace, settings, &tenant, ui)?,
-        false => {
-            let target = target(replica, settings, ui.as_deref_mut())?;
-            match Engine::open(&target, &tenant) {
-                Ok(engine) => engine,
-                Err(error) => {
-                    remarks.push(Remark::Warning(format!("{error}; asking the primary")));
-                    self::engine(workspace, settings, &tenant, ui)?
-                }
-            }
-        }
-    };
-    let embedder = match model::of(workspace, settings.model.as_deref()) {
-        Ok(model) => Some(model),
-        Err(why) => {
-            remarks.push(Remark::Warning(format!("{why}; searching by full text")));
-            None
-        }
-    };
-    let search = engine.search(Within::Everything)?;
-    Ok((recall::ask_of(&search, embedder, ask)?, remarks))
-}
-
-/// The same where the settings alone ask for it: without the server, the
-/// workspace's own index has to do, and the remark says so.
-pub(crate) fn answer_if_configured(
-    workspace: &Workspace,
-    ask: &Ask,
-    settings: &Settings,
-    ui: Option<&mut Ui>,
-) -> (Option<Answer>, Vec<Remark>) {
-    if workspace.config().search.engine != "server" {
-        return (None, Vec::new());
-    }
-    match answer(workspace, ask, settings, ui) {
-        Ok((answer, remarks)) => (Some(answer), remarks),
-        Err(error) => {
-            let why = format!("{error}; this workspace alone was searched");
-            (None, vec![Remark::Warning(why)])
-        }
     }
 }
 
@@ -210,25 +192,6 @@ fn tenant(workspace: &Workspace, flag: Option<&str>) -> Result<String, CommandEr
             .hint("Set `engine.tenant` in `memory-forge.toml` to the name of your organisation")),
         false => Ok(config.engine.tenant),
     }
-}
-
-fn engine(
-    workspace: &Workspace,
-    settings: &Settings,
-    tenant: &str,
-    ui: Option<&mut Ui>,
-) -> Result<Engine, CommandError> {
-    let target = target(&workspace.config().engine.url, settings, ui)?;
-    Ok(Engine::open(&target, tenant)?)
-}
-
-/// A server that may be connected to.
-fn target(url: &str, settings: &Settings, ui: Option<&mut Ui>) -> Result<Target, CommandError> {
-    let target = Target::read(url, &settings.engine)?;
-    if !target.is_users_own {
-        servers::agreed(&target.address, "MEMORY_FORGE_ENGINE_URL", settings, ui)?;
-    }
-    Ok(target)
 }
 
 /// What the workspace is called there.
@@ -260,33 +223,16 @@ fn init(
     let done = engine.init(model.id(), model.dimensions(), &members?)?;
     if json {
         ui.json(&json!({
-            "version": 1, "created": done.created, "replaced": done.replaced, "bm25": done.bm25,
-            "newLogins": done.new_logins, "notes": done.notes,
+            "version": 1, "created": done.created, "newLogins": done.new_logins, "notes": done.notes,
         }))?;
         return Ok(Exit::Success);
     }
-    ui.line(&match (done.replaced, done.created) {
-        (Some(old), _) => format!(
-            "✓ Made anew at {} (format {old} was thrown away)",
-            engine.shown
-        ),
-        (None, true) => format!("✓ Prepared {}", engine.shown),
-        (None, false) => format!("✓ {} is prepared", engine.shown),
+    ui.line(&if done.created {
+        format!("✓ Prepared {}", engine.shown)
+    } else {
+        format!("✓ {} is prepared", engine.shown)
     })?;
-    if done.replaced.is_some() {
-        ui.note("`memory-forge engine push` in each workspace fills it again");
-    }
-    if !done.bm25 {
-        ui.note("The server has no pg_textsearch; large indexes are ranked faster with it");
-    }
-    for login in &done.new_logins {
-        ui.note(&format!(
-            "The login `{}` is new and has no password: `\\password {}` in psql gives it one",
-            printable(login),
-            printable(login)
-        ));
-    }
-    done.notes.iter().for_each(|note| ui.note(&printable(note)));
+    admin::remark(&done, ui);
     Ok(Exit::Success)
 }
 
@@ -423,6 +369,7 @@ fn pull(
 ) -> Result<Exit, CommandError> {
     let pulled = engine.pull(name)?;
     let commit = pulled.commit.as_deref();
+    let name = &name.replace('/', "-");
     let landed = publish::land(workspace, name, commit, &pulled.documents, settings.now)?;
     let paths = |all: &[forge::workspace::RelPath]| -> Vec<String> {
         all.iter().map(ToString::to_string).collect()
@@ -482,22 +429,11 @@ fn status(engine: &Engine, tenant: &str, json: bool, ui: &mut Ui) -> Result<Exit
         "Teams       {}",
         printable(&status.teams.join(", "))
     ))?;
-    let ranked = match (status.bm25, status.ranks) {
-        (_, true) => "by pg_textsearch",
-        (true, false) => "without pg_textsearch",
-        (false, false) => "by rare words",
-    };
     ui.line(&format!(
-        "Format      {}, model {}, candidates {ranked}",
+        "Format      {}, model {}",
         status.schema,
         printable(&status.model)
     ))?;
-    if status.bm25 && !status.ranks {
-        ui.note(match status.replica {
-            true => "On a replica, pg_textsearch before 1.2 has not all passages, so it is not asked",
-            false => "The server has restarted, and pg_textsearch before 1.2 forgets passages then, so it is not asked; `memory-forge engine init` makes its index anew",
-        });
-    }
     if status.teams.is_empty() {
         ui.note("You are no member of this tenant, so nothing is shown");
     }
@@ -542,8 +478,7 @@ fn status_json(engine: &Engine, tenant: &str, status: &Status) -> serde_json::Va
     json!({
         "version": 1, "server": engine.shown, "postgres": status.server, "login": status.login,
         "tenant": tenant, "replica": status.replica, "format": status.schema,
-        "model": status.model, "bm25": status.bm25, "ranks": status.ranks, "teams": status.teams,
-        "workspaces": workspaces,
+        "model": status.model, "teams": status.teams, "workspaces": workspaces,
     })
 }
 
@@ -554,23 +489,41 @@ fn drop_it(
     yes: bool,
     ui: &mut Ui,
 ) -> Result<Exit, CommandError> {
+    if everything {
+        return drop_everything(engine, yes, ui);
+    }
     let name = name(workspace)?;
-    let question = match everything {
-        true => format!("Drop everything at {}, of all organisations?", engine.shown),
-        false => format!("Take `{name}` out of {}?", engine.shown),
-    };
+    let question = format!("Take `{name}` out of {}?", engine.shown);
     if !ui.confirm(&question, yes)? {
         ui.note("Nothing was changed");
         return Ok(Exit::Success);
     }
-    if everything {
-        engine.drop_all()?;
-        ui.line(&format!("✓ Dropped everything at {}", engine.shown))?;
-    } else if engine.drop_workspace(&name)? {
+    if engine.drop_workspace(&name, &workspace.config().engine.team)? {
         ui.line(&format!("✓ Took `{name}` out"))?;
         ui.note("`memory-forge engine push` puts it back");
     } else {
         ui.line(&format!("`{name}` is not there"))?;
     }
+    Ok(Exit::Success)
+}
+
+/// Names every organisation that would be gone before it asks.
+fn drop_everything(engine: &Engine, yes: bool, ui: &mut Ui) -> Result<Exit, CommandError> {
+    let tenants = engine.everyone_there()?;
+    let whose = if tenants.is_empty() {
+        "no organisation's".to_owned()
+    } else {
+        printable(&tenants.join(", ")).into_owned()
+    };
+    let question = format!("Drop everything at {} ({whose})?", engine.shown);
+    if !ui.confirm(&question, yes)? {
+        ui.note("Nothing was changed");
+        return Ok(Exit::Success);
+    }
+    engine.drop_all()?;
+    ui.line(&format!(
+        "✓ Dropped everything at {} ({whose})",
+        engine.shown
+    ))?;
     Ok(Exit::Success)
 }

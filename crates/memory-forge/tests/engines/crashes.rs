@@ -5,7 +5,7 @@ use std::process::{Child, Stdio};
 use std::time::Duration;
 
 use testkit::TestWorkspace;
-use testkit::postgres::{Postgres, Version};
+use testkit::postgres::Version;
 
 use crate::organisation::{Organisation, found, json, push};
 use crate::story::sums_agree;
@@ -209,90 +209,6 @@ fn a_pull_that_ends_anywhere_is_before_or_after() {
         assert_eq!(pulled(&ws), after, "stop:{k}");
     }
     assert!(sides[0] > 0 && sides[1] > 0, "{sides:?}");
-}
-
-/// pg_textsearch before 1.2 forgets what was pushed when the server restarts,
-/// and on a replica: its index then finds nothing, and says nothing.
-#[test]
-fn an_index_of_words_that_forgot_is_not_asked() {
-    let Some(org) = Organisation::alone(Version::Eighteen) else {
-        return;
-    };
-    org.init("acme", &["ann"]).ok();
-    // By words alone: so many passages take long to embed.
-    let ws = org
-        .workspace("ann", "acme", "w", "all", "")
-        .env("MEMORY_FORGE_MODEL", "/nonexistent");
-    for file in 0..200 {
-        let mut text = format!("# Note {file}\n");
-        for part in 0..10 {
-            let strong =
-                "walrus heron otter ".repeat(if part == 0 && file < 10 { 14 - file } else { 0 });
-            let filler = (0..60).map(|at| format!("w{} ", (file * 7 + part * 3 + at) % 900));
-            let filler: String = filler.collect();
-            text += &format!(
-                "\n## Part {part}\n\nThe walrus, the heron and the otter. {strong}{filler}\n"
-            );
-        }
-        ws.write(&format!("knowledge/n{file:03}.md"), text);
-    }
-    assert!(push(&ws)["passages"].as_u64() > Some(1_900));
-    let ranked = |ws: &TestWorkspace| {
-        let status = json(&ws.run(&["engine", "status", "--json"]));
-        status["ranks"].as_bool().expect("a flag")
-    };
-    let ask = |ws: &TestWorkspace| found(ws, "walrus heron otter", &["--unique"]);
-    let by_index = |server: &Postgres| {
-        let word = "select (string_to_array(words, ' '))[1] from mf.ranked limit 1";
-        let word = server.sql("postgres", &org.database, word).expect("a word");
-        let sql = format!(
-            "select count(*) from (select id from mf.ranked
-             order by words <@> to_bm25query('{word}', 'mf.ranked_words') limit 5) as x"
-        );
-        server
-            .sql("postgres", &org.database, &sql)
-            .expect("an answer")
-    };
-    let expect = ask(&ws);
-    assert!(ranked(&ws) && expect.len() == 5, "{expect:?}");
-    assert_ne!(by_index(&org.server), "0");
-
-    let replica = org.server.replica();
-    let primary = ws.read("memory-forge.toml");
-    let copy = replica.url(&org.login("ann"), &org.database);
-    ws.write("memory-forge.toml", primary.replace(&org.url("ann"), &copy));
-    assert_eq!(
-        by_index(&replica),
-        "0",
-        "it keeps its rows: is it a new version?"
-    );
-    assert!(!ranked(&ws));
-    assert_eq!(ask(&ws), expect);
-    ws.write("memory-forge.toml", primary);
-
-    org.server.restart();
-    assert_eq!(by_index(&org.server), "0");
-    assert!(!ranked(&ws));
-    assert_eq!(ask(&ws), expect);
-
-    // Even trusted, an index that brings too little is passed over.
-    let trusted = "update mf.meta set value = extract(epoch from pg_postmaster_start_time())::text where key = 'words'";
-    org.sql("postgres", None, trusted).expect("a superuser may");
-    assert!(ranked(&ws));
-    assert_eq!(ask(&ws), expect);
-    org.sql(
-        "postgres",
-        None,
-        "update mf.meta set value = '' where key = 'words'",
-    )
-    .expect("a superuser may");
-
-    let again = org.init("acme", &[]);
-    assert!(again.stderr.contains("made anew"), "{again}");
-    assert_ne!(by_index(&org.server), "0");
-    assert!(ranked(&ws));
-    assert_eq!(ask(&ws), expect);
-    assert!(!org.init("acme", &[]).stderr.contains("made anew"));
 }
 
 on_both!(

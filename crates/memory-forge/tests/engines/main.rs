@@ -1,6 +1,6 @@
 //! The shared index on real servers, which `scripts/engines.sh` fetches: the
-//! same suite on PostgreSQL 15 with pgvector and on 18 with an index that ranks
-//! words. Where a server cannot be had, its tests count as skipped.
+//! same suite on PostgreSQL 15 and on 18, both with pgvector. Where a server
+//! cannot be had, its tests count as skipped.
 
 #![cfg(unix)]
 
@@ -24,6 +24,8 @@ macro_rules! on_both {
     };
 }
 
+mod administration;
+mod beyond;
 mod crashes;
 mod isolation;
 mod organisation;

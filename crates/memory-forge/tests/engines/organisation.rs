@@ -87,20 +87,18 @@ impl Organisation {
         ws
     }
 
-    /// Raw SQL as somebody, within a tenant.
-    pub(crate) fn sql(&self, who: &str, tenant: Option<&str>, sql: &str) -> Result<String, String> {
+    /// Runs SQL as somebody.
+    pub(crate) fn sql(&self, who: &str, sql: &str) -> Result<String, String> {
         let login = match who {
             "postgres" => who.to_owned(),
             who => self.login(who),
         };
-        let set = tenant.map_or_else(String::new, |it| format!("set mf.tenant = '{it}'; "));
-        self.server
-            .sql(&login, &self.database, &format!("{set}{sql}"))
+        self.server.sql(&login, &self.database, sql)
     }
 
-    /// A number that the superuser sees, above all policies.
+    /// A number that the superuser sees, above all rights.
     pub(crate) fn count(&self, sql: &str) -> i64 {
-        let told = self.sql("postgres", None, sql).expect(sql);
+        let told = self.sql("postgres", sql).expect(sql);
         told.parse().unwrap_or_else(|_| panic!("{sql}: {told}"))
     }
 }

@@ -54,7 +54,7 @@ fn a_server_elsewhere_proves_its_name_and_asks_for_a_password() {
     org.server
         .require_tls(&made("server.pem"), &made("server.key"));
     let given = format!("alter role {ann} password 'a:b c'");
-    org.sql("postgres", None, &given).expect("a password");
+    org.sql("postgres", &given).expect("a password");
 
     let ws = org.workspace("ann", "acme", "w", "all", "");
     let ws = ws.env("USER", &ann);

@@ -23,7 +23,7 @@ use testkit::postgres::Postgres;
 
 use crate::bench::mcp::at;
 
-use super::{LOGIN, Options, asking, connect, connect_to, pushing};
+use super::{LOGIN, Options, TEAM, TENANT, asking, connect, connect_to, member, pushing};
 
 /// Passages of one workspace, and how many push and ask at once.
 const A_WORKSPACE: usize = 1000;
@@ -32,6 +32,8 @@ const AT_ONCE: usize = 10;
 const A_DOCUMENT: usize = 5;
 /// Passages whose vectors the model makes; others get one of these with noise.
 const REAL: usize = 300;
+/// Workspaces of a small team.
+const SMALL: usize = 2;
 /// Questions for each figure.
 const QUESTIONS: usize = 300;
 
@@ -133,22 +135,60 @@ pub(super) fn run(primary: Postgres, options: &Options, model: &dyn Embedder) ->
     sql("analyze")?;
     println!("size: {}", sql(
         "select string_agg(name || ' ' || pg_size_pretty(bytes), ', ' order by bytes desc) from (
-            select c.relname as name, sum(pg_total_relation_size(i.inhrelid)) as bytes
-            from pg_inherits i join pg_class c on c.oid = i.inhparent
-            where c.relkind = 'p' group by 1) as x",
+            select split_part(c.relname, '_', 1) as name, sum(pg_total_relation_size(c.oid)) as bytes
+            from pg_class c join pg_namespace n on n.oid = c.relnamespace
+            where n.nspname = 'mf' and c.relkind = 'r' group by 1) as x",
     )?);
     println!("indexes of passages: {}", sql(
         "select string_agg(c.relname || ' ' || pg_size_pretty(pg_relation_size(c.oid)), ', ') from pg_index i
          join pg_class c on c.oid = i.indexrelid join pg_class t on t.oid = i.indrelid
-         where (t.relname like 'chunk\\_%' or t.relname like 'ranked\\_%') and t.relkind = 'r'",
+         where t.relname like 'chunk\\_%' and t.relkind = 'r' and pg_relation_size(c.oid) > 1000000",
     )?);
 
     let url = server.url(LOGIN, "bench");
     ask_in_all_ways(&url, &questions, model)?;
+    small_teams(&server, &contents, &questions, model)?;
     if options.keep {
         println!("left running: {url}");
         std::mem::forget(server);
     }
+    Ok(())
+}
+
+/// What a member of a small team waits beside everything that others have, and
+/// in a tenant of that size: the cost is to follow what one may see.
+fn small_teams(
+    server: &Postgres,
+    contents: &Contents,
+    questions: &[String],
+    model: &dyn Embedder,
+) -> Result<()> {
+    let admin = server.url("postgres", "bench");
+    for (tenant, login) in [(TENANT, "beside"), ("little", "alone")] {
+        let admin = connect_to(&admin, tenant)?;
+        admin.init(model.id(), model.dimensions(), &[member(login, "small")])?;
+        let engine = connect_to(&server.url(login, "bench"), tenant)?;
+        for at in 0..SMALL {
+            fill(&engine, at, "small", contents)?;
+        }
+    }
+    server
+        .sql("postgres", "bench", "analyze")
+        .map_err(anyhow::Error::msg)?;
+    // In turn, so that both meet the same machine.
+    let mut times = [Vec::new(), Vec::new()];
+    for some in questions.chunks(30) {
+        for (at, (tenant, login)) in [(TENANT, "beside"), ("little", "alone")].iter().enumerate() {
+            let url = server.url(login, "bench");
+            times[at].extend(ask_all((&url, tenant), some, Mode::Hybrid, 1, model, None)?);
+        }
+    }
+    let [mut beside, mut alone] = times;
+    let ratio = at(&mut beside, 50) / at(&mut alone, 50);
+    let seen = SMALL * A_WORKSPACE;
+    report(&format!("search, who sees {seen} of all, hybrid"), beside);
+    report(&format!("search, in a tenant of {seen}, hybrid"), alone);
+    println!("a small team waits {ratio:.2} times as long as a tenant of its size");
     Ok(())
 }
 
@@ -167,11 +207,11 @@ pub(super) fn ask(options: &Options, model: &dyn Embedder) -> Result<()> {
 
 fn ask_in_all_ways(url: &str, questions: &[String], model: &dyn Embedder) -> Result<()> {
     for mode in [Mode::Text, Mode::Vector, Mode::Hybrid] {
-        let times = ask_all(url, questions, mode, 1, model, None)?;
+        let times = ask_all((url, TENANT), questions, mode, 1, model, None)?;
         report(&format!("search, one at a time, {}", mode.name()), times);
     }
     let begin = Instant::now();
-    let times = ask_all(url, questions, Mode::Hybrid, AT_ONCE, model, None)?;
+    let times = ask_all((url, TENANT), questions, Mode::Hybrid, AT_ONCE, model, None)?;
     let rate = times.len() as f64 / begin.elapsed().as_secs_f64();
     report(
         &format!("search, {AT_ONCE} at once, hybrid, {rate:.0} a second"),
@@ -204,7 +244,7 @@ fn push(
             if at >= workspaces.end {
                 return Ok(());
             }
-            let pushed = fill(&engine, at, contents)?;
+            let pushed = fill(&engine, at, TEAM, contents)?;
             new.fetch_add(usize::from(pushed.added > 0), Ordering::Relaxed);
             let done = done.fetch_add(1, Ordering::Relaxed) + 1;
             if done.is_multiple_of(20) {
@@ -245,7 +285,14 @@ fn take_over(
         });
         let ask = move |server: &Postgres| {
             let url = server.url(LOGIN, "bench");
-            ask_all(&url, questions, Mode::Hybrid, half, model, Some(dead))
+            ask_all(
+                (&url, TENANT),
+                questions,
+                Mode::Hybrid,
+                half,
+                model,
+                Some(dead),
+            )
         };
         let beside = scope.spawn(move || ask(primary));
         let of_replica = ask(&replica)?;
@@ -326,7 +373,7 @@ fn together(count: usize, work: impl Fn() -> Result<()> + Sync) -> Result<()> {
     })
 }
 
-fn fill(engine: &Engine, at: usize, contents: &Contents) -> Result<Pushed> {
+fn fill(engine: &Engine, at: usize, team: &str, contents: &Contents) -> Result<Pushed> {
     let Contents { paragraphs, real } = contents;
     let mut dice = Dice(1 + at as u64 * 7919);
     let items: Vec<Item> = (0..A_WORKSPACE / A_DOCUMENT)
@@ -338,7 +385,7 @@ fn fill(engine: &Engine, at: usize, contents: &Contents) -> Result<Pushed> {
         })
         .collect();
     let pushed = engine.push(
-        &pushing(&format!("w{at}"), &items),
+        &pushing(&format!("w{at}"), team, &items),
         &mut |item| {
             let mut text = format!("# Note {}\n", item.path.stem());
             for part in 0..A_DOCUMENT {
@@ -346,7 +393,7 @@ fn fill(engine: &Engine, at: usize, contents: &Contents) -> Result<Pushed> {
                 text += &format!("\n## Part {part}\n\n{}\n", paragraph.replace('#', ""));
             }
             let sizes = forge::index::Sizes { most: 500, aim: 1 };
-            let (_, mut put) = describe::of_text(&item.path, Role::Knowledge, text.clone(), sizes);
+            let (_, mut put) = describe::of_text(&item.path, Role::Knowledge, &text, sizes);
             put.chunks = parts(&text, &put.title);
             let vectors = put
                 .chunks
@@ -395,7 +442,7 @@ fn noisy(vector: &[f32], dice: &mut Dice) -> Packed {
 /// Milliseconds of every question, asked on connections that stay open; with
 /// `until` they are asked over and over until it is set.
 fn ask_all(
-    url: &str,
+    (url, tenant): (&str, &str),
     questions: &[String],
     mode: Mode,
     at_once: usize,
@@ -405,7 +452,7 @@ fn ask_all(
     let next = AtomicUsize::new(0);
     let times: Mutex<Vec<f64>> = Mutex::new(Vec::new());
     together(at_once, || {
-        let engine = connect_to(url)?;
+        let engine = connect_to(url, tenant)?;
         let (forgotten, corrections) = (HashSet::new(), Corrections::default());
         loop {
             let at = next.fetch_add(1, Ordering::Relaxed);

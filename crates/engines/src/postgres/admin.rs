@@ -1,0 +1,496 @@
+//! Who may see and change what: tenants, their teams, and members. By whoever
+//! administers the server; nobody else has a right on these tables.
+
+use tokio_postgres::Client;
+use tokio_postgres::error::SqlState;
+use tokio_postgres::types::Type;
+
+use super::schema::{self, Initialised, Purpose, identifier};
+use super::{Engine, Error};
+
+/// The team that everybody in a tenant reads.
+pub const EVERYONE: &str = "all";
+
+/// What a member of a team may do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Access {
+    Read,
+    Write,
+    /// Push one workspace, and read nothing: for a job in CI.
+    Push(String),
+}
+
+/// A login, or a role that stands for many, in a team.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Member {
+    pub login: String,
+    pub team: String,
+    pub access: Access,
+    /// Whoever the server counts as a member of this role is meant.
+    pub is_group: bool,
+}
+
+impl Member {
+    /// Reads `login`, `login:team`, `login:team:read` or `login:team:push=workspace`.
+    pub fn read(text: &str) -> Result<Member, Error> {
+        let wrong = || {
+            Error::usage(
+                format!("`{text}` is no member"),
+                "Write `login`, `login:team`, `login:team:read` or `login:team:push=workspace`",
+            )
+        };
+        let mut parts = text.split(':');
+        let login = parts.next().filter(|it| !it.is_empty()).ok_or_else(wrong)?;
+        let team = parts.next().unwrap_or(EVERYONE);
+        let access = match parts.next() {
+            None | Some("write") => Access::Write,
+            Some("read") => Access::Read,
+            Some(push) => match push.strip_prefix("push=") {
+                Some(workspace) if !workspace.is_empty() => Access::Push(workspace.to_owned()),
+                _ => return Err(wrong()),
+            },
+        };
+        if parts.next().is_some() || team.is_empty() {
+            return Err(wrong());
+        }
+        Ok(Member {
+            login: login.to_owned(),
+            team: team.to_owned(),
+            access,
+            is_group: false,
+        })
+    }
+}
+
+/// A member as the server lists it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Listed {
+    pub member: Member,
+    /// The role is gone, or it is another one of that name: it has no rights.
+    pub is_gone: bool,
+    pub added_at: String,
+    pub added_by: String,
+}
+
+/// A tenant as the server lists it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Tenant {
+    pub name: String,
+    pub teams: Vec<String>,
+    pub members: u64,
+    pub workspaces: u64,
+    pub passages: u64,
+}
+
+/// Acts as the owner of the tables until `reset role` or the transaction's end.
+pub(super) async fn as_owner(client: &Client) -> Result<(), Error> {
+    let sql = "select nspowner::regrole::text from pg_namespace where nspname = 'mf'";
+    let rows = client.query_typed(sql, &[]).await?;
+    let owner: String = rows.first().map_or_else(String::new, |row| row.get(0));
+    client
+        .batch_execute(&format!("set local role {owner}"))
+        .await
+        .map_err(|error| not_admin(error, &owner))
+}
+
+fn not_admin(error: tokio_postgres::Error, owner: &str) -> Error {
+    match error.code() {
+        Some(&SqlState::INSUFFICIENT_PRIVILEGE) => Error::failure(
+            "This login does not administer the shared index",
+            format!(
+                "Use a superuser, or the login that ran `engine init`; `grant {owner} to …` makes another one an administrator"
+            ),
+        ),
+        _ => error.into(),
+    }
+}
+
+/// Makes the schema, owned by a role that nobody logs in as where this login may
+/// make roles, and otherwise by this login.
+pub(super) async fn make_schema(client: &Client, vector: &str) -> Result<(), Error> {
+    client
+        .batch_execute(OWNER)
+        .await
+        .map_err(|error| not_admin(error, "mf_owner"))?;
+    let sql = "select rolsuper or rolcreaterole from pg_roles where rolname = current_user";
+    let rows = client.query_typed(sql, &[]).await?;
+    let has_owner = rows.first().is_some_and(|row| row.get(0));
+    let make = if has_owner {
+        "create schema mf authorization mf_owner"
+    } else {
+        "create schema mf"
+    };
+    let made = client.batch_execute(make).await;
+    made.map_err(|error| match error.code() {
+        Some(&(SqlState::DUPLICATE_SCHEMA | SqlState::UNIQUE_VIOLATION)) => Error::failure(
+            "Somebody else is preparing this server at the moment",
+            "Run it again: it adds what is missing",
+        ),
+        Some(&SqlState::INSUFFICIENT_PRIVILEGE) => Error::failure(
+            format!("The shared index cannot be made: {}", super::message(&error)),
+            "Run `engine init` as the database's owner, or `grant create on database … to` this login",
+        ),
+        _ => error.into(),
+    })?;
+    let sql =
+        "select has_schema_privilege(nspowner, $1, 'usage') from pg_namespace where nspname = 'mf'";
+    let rows = client.query_typed(sql, &[(&vector, Type::TEXT)]).await?;
+    if has_owner && !rows.first().is_some_and(|row| row.get(0)) {
+        let grant = format!("grant usage on schema {} to mf_owner", identifier(vector));
+        client.batch_execute(&grant).await?;
+    }
+    Ok(())
+}
+
+const OWNER: &str = "
+do $$
+declare
+    me record;
+begin
+    select * into me from pg_roles where rolname = current_user;
+    if not (me.rolsuper or me.rolcreaterole) then
+        return;
+    end if;
+    begin
+        create role mf_owner nologin nosuperuser nocreatedb nocreaterole noreplication nobypassrls;
+    exception when duplicate_object or unique_violation then null;
+    end;
+    if not me.rolsuper then
+        -- To act as the owner, without reading everything in daily work where
+        -- the server can tell these apart.
+        if current_setting('server_version_num')::integer >= 160000 then
+            execute format('grant mf_owner to %I with inherit false, set true', current_user);
+        elsif not pg_has_role(current_user, 'mf_owner', 'member') then
+            execute format('grant mf_owner to %I', current_user);
+        end if;
+    end if;
+end $$";
+
+/// Lets one administrator at a time change tenants and teams. Members cannot
+/// hold this lock: they have no right on the table.
+pub(super) async fn one_at_a_time(client: &Client) -> Result<(), Error> {
+    let lock = "lock table mf.meta in share row exclusive mode";
+    Ok(client.batch_execute(lock).await?)
+}
+
+/// Makes a tenant with the team that everybody in it reads.
+pub(super) async fn tenant(client: &Client, name: &str) -> Result<(), Error> {
+    one_at_a_time(client).await?;
+    let sql = "insert into mf.tenant (name) values ($1) on conflict do nothing";
+    client.execute_typed(sql, &[(&name, Type::TEXT)]).await?;
+    team(client, name, EVERYONE).await
+}
+
+async fn team(client: &Client, tenant: &str, name: &str) -> Result<(), Error> {
+    let sql = "insert into mf.team (tenant, name) select id, $2 from mf.tenant where name = $1
+         on conflict do nothing";
+    client
+        .execute_typed(sql, &[(&tenant, Type::TEXT), (&name, Type::TEXT)])
+        .await?;
+    missing_partitions(client).await
+}
+
+/// Each team's passages lie in a table of their own.
+pub(super) async fn missing_partitions(client: &Client) -> Result<(), Error> {
+    let sql = "select id from mf.team where to_regclass('mf.chunk_' || to_hex(id)) is null";
+    for row in client.query_typed(sql, &[]).await? {
+        let id: i64 = row.get(0);
+        client
+            .batch_execute(&format!(
+                "create table mf.chunk_{id:x} partition of mf.chunk for values in ({id});
+                 alter table mf.chunk_{id:x} enable row level security"
+            ))
+            .await?;
+    }
+    Ok(())
+}
+
+/// Adds a member, and its login where there is none.
+pub(super) async fn add(
+    client: &Client,
+    tenant: &str,
+    member: &Member,
+    done: &mut Initialised,
+) -> Result<(), Error> {
+    let there = "select rolsuper or rolbypassrls from pg_roles where rolname = $1";
+    let login = (
+        &member.login as &(dyn postgres_types::ToSql + Sync),
+        Type::TEXT,
+    );
+    // The owner may read the roles also where they are kept from others.
+    as_owner(client).await?;
+    let found = client.query_typed(there, &[login]).await?;
+    client.batch_execute("reset role").await?;
+    match found.first() {
+        Some(row) if row.get(0) => done.notes.push(format!(
+            "`{}` is above all rights and can read every tenant; use another login for daily work",
+            member.login
+        )),
+        Some(_) => {}
+        None if member.is_group => {
+            return Err(Error::usage(
+                format!("The server has no role `{}`", member.login),
+                "A group is a role that the server, or what keeps its roles in step with a directory, has already",
+            ));
+        }
+        None => {
+            // Without a password: whoever runs the server gives it one.
+            let make = format!("create role {} login", identifier(&member.login));
+            client
+                .batch_execute(&make)
+                .await
+                .map_err(|error| match error.code() {
+                    Some(&SqlState::INSUFFICIENT_PRIVILEGE) => Error::failure(
+                        format!(
+                            "There is no login `{}`, and this one may not make it",
+                            member.login
+                        ),
+                        "Whoever runs the server makes the login; then add it again",
+                    ),
+                    _ => error.into(),
+                })?;
+            done.new_logins.push(member.login.clone());
+        }
+    }
+    as_owner(client).await?;
+    one_at_a_time(client).await?;
+    team(client, tenant, &member.team).await?;
+    let only = match &member.access {
+        Access::Push(workspace) => workspace.as_str(),
+        _ => "",
+    };
+    let writes = member.access != Access::Read;
+    client
+        .execute_typed(
+            "insert into mf.member (tenant, team, role, name, is_group, writes, pushes)
+             select t.id, g.id, r.oid, r.rolname, $4, $5, $6
+             from mf.tenant t join mf.team g on g.tenant = t.id and g.name = $2, pg_catalog.pg_roles r
+             where t.name = $1 and r.rolname = $3
+             on conflict (tenant, team, role, pushes) do update
+             set writes = excluded.writes, is_group = excluded.is_group, name = excluded.name",
+            &[
+                (&tenant, Type::TEXT),
+                (&member.team, Type::TEXT),
+                (&member.login, Type::TEXT),
+                (&member.is_group, Type::BOOL),
+                (&writes, Type::BOOL),
+                (&only, Type::TEXT),
+            ],
+        )
+        .await?;
+    client.batch_execute("reset role").await?;
+    Ok(())
+}
+
+impl Engine {
+    /// Adds a member; the tenant must be there.
+    pub fn add_member(&self, member: &Member) -> Result<Initialised, Error> {
+        self.within("", async |client| {
+            schema::check(client, &self.tenant, Purpose::Write).await?;
+            self.known_tenant(client).await?;
+            let mut done = Initialised::default();
+            add(client, &self.tenant, member, &mut done).await?;
+            Ok(done)
+        })
+    }
+
+    async fn known_tenant(&self, client: &Client) -> Result<(), Error> {
+        as_owner(client).await?;
+        let sql = "select 1 from mf.tenant where name = $1";
+        let found = client
+            .query_typed(sql, &[(&self.tenant, Type::TEXT)])
+            .await?;
+        client.batch_execute("reset role").await?;
+        if found.is_empty() {
+            return Err(Error::usage(
+                format!("There is no tenant `{}`", self.tenant),
+                "`memory-forge engine init --tenant NAME` makes it; `engine tenant list` shows those that are there",
+            ));
+        }
+        Ok(())
+    }
+
+    /// Lists the members of the tenant.
+    pub fn members(&self) -> Result<Vec<Listed>, Error> {
+        self.within("", async |client| {
+            schema::check(client, &self.tenant, Purpose::Write).await?;
+            self.known_tenant(client).await?;
+            as_owner(client).await?;
+            let rows = client
+                .query_typed(
+                    "select m.name, g.name, m.writes, m.pushes, m.is_group, r.oid is null,
+                     to_char(m.added_at at time zone 'utc', 'YYYY-MM-DD'), m.added_by
+                     from mf.member m join mf.tenant t on t.id = m.tenant
+                     join mf.team g on g.tenant = m.tenant and g.id = m.team
+                     left join pg_catalog.pg_roles r on r.oid = m.role and r.rolname = m.name
+                     where t.name = $1 order by g.name, m.name, m.pushes",
+                    &[(&self.tenant, Type::TEXT)],
+                )
+                .await?;
+            Ok(rows
+                .iter()
+                .map(|row| {
+                    let only: String = row.get(3);
+                    let access = match (row.get::<_, bool>(2), only.is_empty()) {
+                        (_, false) => Access::Push(only),
+                        (true, true) => Access::Write,
+                        (false, true) => Access::Read,
+                    };
+                    Listed {
+                        member: Member {
+                            login: row.get(0),
+                            team: row.get(1),
+                            access,
+                            is_group: row.get(4),
+                        },
+                        is_gone: row.get(5),
+                        added_at: row.get(6),
+                        added_by: row.get(7),
+                    }
+                })
+                .collect())
+        })
+    }
+
+    /// Takes every right in the tenant from a login, or those in one team, and
+    /// the login itself where `drop_login` is set. Returns how many there were.
+    pub fn remove_member(
+        &self,
+        login: &str,
+        team: Option<&str>,
+        drop_login: bool,
+    ) -> Result<u64, Error> {
+        self.within("", async |client| {
+            schema::check(client, &self.tenant, Purpose::Write).await?;
+            self.known_tenant(client).await?;
+            as_owner(client).await?;
+            let removed = client
+                .execute_typed(
+                    "delete from mf.member m using mf.tenant t, mf.team g
+                     where t.name = $1 and m.tenant = t.id and g.tenant = t.id and g.id = m.team
+                       and m.name = $2 and ($3::text is null or g.name = $3)",
+                    &[
+                        (&self.tenant, Type::TEXT),
+                        (&login, Type::TEXT),
+                        (&team, Type::TEXT),
+                    ],
+                )
+                .await?;
+            client.batch_execute("reset role").await?;
+            if drop_login {
+                client
+                    .batch_execute(&format!("drop role {}", identifier(login)))
+                    .await
+                    .map_err(|error| {
+                        Error::failure(
+                            format!(
+                                "The login `{login}` cannot be dropped: {}; nothing was changed",
+                                super::message(&error)
+                            ),
+                            "Remove the member without `--drop-login`: that alone takes every right here",
+                        )
+                    })?;
+            }
+            Ok(removed)
+        })
+    }
+
+    /// Binds members to the roles that have their names now, after a backup was
+    /// restored on another server. Returns their names.
+    pub fn renew_members(&self, is_rehearsal: bool) -> Result<Vec<String>, Error> {
+        self.within("", async |client| {
+            schema::check(client, &self.tenant, Purpose::Write).await?;
+            self.known_tenant(client).await?;
+            as_owner(client).await?;
+            let sql = if is_rehearsal {
+                "select m.name from mf.member m join mf.tenant t on t.id = m.tenant and t.name = $1
+                 join pg_catalog.pg_roles r on r.rolname = m.name and r.oid <> m.role"
+            } else {
+                "update mf.member m set role = r.oid from mf.tenant t, pg_catalog.pg_roles r
+                 where t.id = m.tenant and t.name = $1 and r.rolname = m.name and r.oid <> m.role
+                 returning m.name"
+            };
+            let rows = client
+                .query_typed(sql, &[(&self.tenant, Type::TEXT)])
+                .await?;
+            let mut names: Vec<String> = rows.iter().map(|row| row.get(0)).collect();
+            names.sort();
+            names.dedup();
+            Ok(names)
+        })
+    }
+
+    /// Lists all tenants of the server.
+    pub fn tenants(&self) -> Result<Vec<Tenant>, Error> {
+        self.within("", async |client| {
+            schema::check(client, &self.tenant, Purpose::Write).await?;
+            as_owner(client).await?;
+            let rows = client
+                .query_typed(
+                    "select t.name, array(select g.name from mf.team g where g.tenant = t.id order by g.name),
+                     (select count(distinct m.role) from mf.member m where m.tenant = t.id),
+                     (select count(*) from mf.workspace w where w.tenant = t.id),
+                     (select coalesce(sum(w.chunks), 0)::bigint from mf.workspace w where w.tenant = t.id)
+                     from mf.tenant t order by t.name",
+                    &[],
+                )
+                .await?;
+            let count = |row: &tokio_postgres::Row, at: usize| row.get::<_, i64>(at) as u64;
+            Ok(rows
+                .iter()
+                .map(|row| Tenant {
+                    name: row.get(0),
+                    teams: row.get(1),
+                    members: count(row, 2),
+                    workspaces: count(row, 3),
+                    passages: count(row, 4),
+                })
+                .collect())
+        })
+    }
+
+    /// Takes a tenant away with its teams, members and workspaces; false where
+    /// there is none.
+    pub fn drop_tenant(&self, name: &str) -> Result<bool, Error> {
+        self.within("", async |client| {
+            schema::check(client, &self.tenant, Purpose::Write).await?;
+            as_owner(client).await?;
+            let sql =
+                "select g.id from mf.team g join mf.tenant t on t.id = g.tenant where t.name = $1";
+            for row in client.query_typed(sql, &[(&name, Type::TEXT)]).await? {
+                let id: i64 = row.get(0);
+                client
+                    .batch_execute(&format!("drop table if exists mf.chunk_{id:x}"))
+                    .await?;
+            }
+            let sql = "delete from mf.tenant where name = $1";
+            Ok(client.execute_typed(sql, &[(&name, Type::TEXT)]).await? > 0)
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn members_are_written_in_four_ways() {
+        let check = |text: &str, expect: Option<(&str, &str, Access)>| {
+            let got = Member::read(text).ok();
+            let got = got
+                .as_ref()
+                .map(|it| (it.login.as_str(), it.team.as_str(), it.access.clone()));
+            assert_eq!(got, expect, "{text}");
+        };
+        check("ann", Some(("ann", "all", Access::Write)));
+        check("ann:pay", Some(("ann", "pay", Access::Write)));
+        check("ann:pay:read", Some(("ann", "pay", Access::Read)));
+        let push = Access::Push("billing".to_owned());
+        check("ci:pay:push=billing", Some(("ci", "pay", push)));
+        check("ann:pay:own", None);
+        check("ann:pay:push=", None);
+        check(":pay", None);
+        check("ann:", None);
+        check("a:b:read:c", None);
+    }
+}

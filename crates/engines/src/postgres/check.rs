@@ -1,0 +1,225 @@
+//! Whether an installation is as `engine init` leaves it: rights, roles,
+//! indexes, versions, replicas.
+
+use tokio_postgres::error::SqlState;
+
+use super::schema::{self, Purpose};
+use super::{Engine, Error, admin};
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Severity {
+    /// Something is to be done.
+    Problem,
+    /// Something to know.
+    Note,
+}
+
+/// One thing that was found, and what to do about it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Finding {
+    pub severity: Severity,
+    pub what: String,
+    pub advice: String,
+}
+
+/// A question whose every row is a finding: what, advice. A row says `null`
+/// where there is nothing to say.
+struct Check {
+    severity: Severity,
+    sql: &'static str,
+}
+
+const CHECKS: &[Check] = &[
+    // Rights that are too wide.
+    Check {
+        severity: Severity::Problem,
+        sql: "select 'Somebody has a right on the table ' || c.oid::regclass || ': '
+                 || string_agg(distinct coalesce(nullif(a.grantee, 0)::regrole::text, 'public') || ' ' || a.privilege_type, ', '),
+                 'revoke all on table ' || c.oid::regclass || ' from '
+                 || string_agg(distinct coalesce(nullif(a.grantee, 0)::regrole::text, 'public'), ', ')
+             from pg_class c join pg_namespace n on n.oid = c.relnamespace and n.nspname = 'mf',
+                 lateral aclexplode(c.relacl) a
+             where c.relkind in ('r', 'p') and a.grantee <> n.nspowner group by c.oid",
+    },
+    Check {
+        severity: Severity::Problem,
+        sql: "select 'Somebody has a right on columns of ' || c.oid::regclass,
+                 'revoke all on ' || c.oid::regclass || ' from '
+                 || string_agg(distinct coalesce(nullif(x.grantee, 0)::regrole::text, 'public'), ', ')
+             from pg_attribute a join pg_class c on c.oid = a.attrelid
+             join pg_namespace n on n.oid = c.relnamespace and n.nspname = 'mf',
+                 lateral aclexplode(a.attacl) x
+             where x.grantee <> n.nspowner group by c.oid",
+    },
+    Check {
+        severity: Severity::Problem,
+        sql: "select coalesce(nullif(a.grantee, 0)::regrole::text, 'public') || ' may create objects in the schema mf',
+                 'revoke create on schema mf from ' || coalesce(nullif(a.grantee, 0)::regrole::text, 'public')
+             from pg_namespace n, lateral aclexplode(n.nspacl) a
+             where n.nspname = 'mf' and a.privilege_type = 'CREATE' and a.grantee <> n.nspowner",
+    },
+    Check {
+        severity: Severity::Problem,
+        sql: "select 'The function ' || p.oid::regprocedure || ' is not one of this version''s doors, or is open to others',
+                 'memory-forge engine upgrade, or drop function ' || p.oid::regprocedure
+             from pg_proc p join pg_namespace n on n.oid = p.pronamespace and n.nspname = 'mf'
+             where p.proowner <> n.nspowner
+                or (p.prosecdef and not coalesce('search_path=pg_catalog, pg_temp' = any (p.proconfig), false))
+                or (not p.prosecdef and exists (
+                    select from aclexplode(coalesce(p.proacl, acldefault('f', p.proowner))) a where a.grantee <> n.nspowner))",
+    },
+    Check {
+        severity: Severity::Problem,
+        sql: "select 'Rows of ' || c.oid::regclass || ' are not hidden from a right that is granted by mistake',
+                 'alter table ' || c.oid::regclass || ' enable row level security'
+             from pg_class c join pg_namespace n on n.oid = c.relnamespace and n.nspname = 'mf'
+             where c.relkind in ('r', 'p') and not c.relrowsecurity",
+    },
+    // The owner.
+    Check {
+        severity: Severity::Problem,
+        sql: "select 'The owner of the tables, ' || r.rolname || ', ' || concat_ws(' and ',
+                 case when r.rolsuper then 'is a superuser, whose functions everybody runs' end,
+                 case when r.rolbypassrls then 'is above all policies' end),
+                 'alter schema mf owner to a role without rights, and its tables and functions'
+             from pg_roles r join pg_namespace n on n.nspowner = r.oid and n.nspname = 'mf'
+             where r.rolsuper or r.rolbypassrls",
+    },
+    Check {
+        severity: Severity::Problem,
+        sql: "select 'The login ' || r.rolname || ' reads every tenant: it inherits the rights of the owner, ' || o.rolname,
+                 'revoke ' || quote_ident(o.rolname) || ' from ' || quote_ident(r.rolname)
+                 || '; or, to keep it as an administrator, alter role ' || quote_ident(r.rolname) || ' noinherit (PostgreSQL 16: grant … with inherit false)'
+             from pg_namespace n join pg_roles o on o.oid = n.nspowner and n.nspname = 'mf'
+             join pg_roles r on r.oid <> o.oid and not r.rolsuper and pg_has_role(r.oid, o.oid, 'usage')
+             where not r.rolname like 'pg\\_%'",
+    },
+    Check {
+        severity: Severity::Note,
+        sql: "select 'The owner of the tables, ' || r.rolname || ', can log in, so this login reads every tenant',
+                 'Use it for administration alone; with a login that may create roles, engine init makes an owner that cannot'
+             from pg_roles r join pg_namespace n on n.nspowner = r.oid and n.nspname = 'mf' where r.rolcanlogin and not r.rolsuper",
+    },
+    // Members.
+    Check {
+        severity: Severity::Problem,
+        sql: "select 'The member ' || m.name || ' of ' || t.name || ' is above all rights: a superuser, or with bypassrls',
+                 'Use another login for daily work, and remove this one: memory-forge engine member remove ' || m.name
+             from mf.member m join mf.tenant t on t.id = m.tenant
+             join pg_roles r on r.oid = m.role and r.rolname = m.name where r.rolsuper or r.rolbypassrls group by m.name, t.name",
+    },
+    Check {
+        severity: Severity::Problem,
+        sql: "select 'The role of the member ' || m.name || ' of ' || t.name || ' is gone, or another one has its name: it has no rights',
+                 'memory-forge engine member remove ' || m.name || ' --tenant ' || t.name || '; after a restored backup, engine member renew'
+             from mf.member m join mf.tenant t on t.id = m.tenant
+             where not exists (select from pg_roles r where r.oid = m.role and r.rolname = m.name)
+             group by m.name, t.name",
+    },
+    // Tables and indexes.
+    Check {
+        severity: Severity::Problem,
+        sql: "select 'The team ' || g.name || ' of ' || t.name || ' has no table for its passages',
+                 'memory-forge engine member add LOGIN --team ' || g.name || ' makes it'
+             from mf.team g join mf.tenant t on t.id = g.tenant
+             where to_regclass('mf.chunk_' || to_hex(g.id)) is null",
+    },
+    Check {
+        severity: Severity::Problem,
+        sql: "select 'The index ' || w.name || ' is missing or not valid' || coalesce(' on ' || p.inhrelid::regclass, ''),
+                 'memory-forge engine drop --everything and init make it new; or reindex, as a backup was restored'
+             from unnest(array['chunk_terms', 'chunk_vec', 'chunk_doc', 'chunk_pkey']) as w(name)
+             left join pg_class parent on parent.relname = w.name and parent.relnamespace = (select oid from pg_namespace where nspname = 'mf')
+             left join pg_inherits p on p.inhparent = (select c.oid from pg_class c join pg_namespace n on n.oid = c.relnamespace
+                 where n.nspname = 'mf' and c.relname = 'chunk')
+             where parent.oid is null or (p.inhrelid is not null and not exists (
+                 select from pg_inherits i join pg_index x on x.indexrelid = i.inhrelid
+                 where i.inhparent = parent.oid and x.indrelid = p.inhrelid and x.indisvalid))",
+    },
+    Check {
+        severity: Severity::Problem,
+        sql: "select 'The index ' || w.name || ' is missing or not valid',
+                 'create it again as in the schema of this version, or drop and push again'
+             from unnest(array['term_pkey', 'term_workspace', 'term_term', 'document_pkey', 'workspace_pkey']) as w(name)
+             where not exists (select from pg_class c join pg_index x on x.indexrelid = c.oid
+                 join pg_namespace n on n.oid = c.relnamespace
+                 where n.nspname = 'mf' and c.relname = w.name and x.indisvalid)",
+    },
+    // Versions.
+    Check {
+        severity: Severity::Problem,
+        sql: "select 'pgvector is ' || e.extversion || ', and the server has ' || a.default_version,
+                 'alter extension vector update'
+             from pg_extension e join pg_available_extensions a on a.name = e.extname
+             where e.extname = 'vector' and string_to_array(regexp_replace(e.extversion, '[^0-9.].*', ''), '.')::integer[]
+                 < string_to_array('0.8', '.')::integer[]",
+    },
+    Check {
+        severity: Severity::Note,
+        sql: "select 'Everyone who connects to this database can read the sizes of its tables and the names of logins',
+                 'PostgreSQL shows them to all. In a database of its own, engine init as a superuser takes that away'
+             where has_function_privilege('public', 'pg_catalog.pg_stat_get_live_tuples(oid)', 'execute')",
+    },
+    // Replicas.
+    Check {
+        severity: Severity::Problem,
+        sql: "select 'The replica ' || coalesce(nullif(application_name, ''), client_addr::text, pid::text) || ' is '
+                 || extract(epoch from replay_lag)::integer || ' s behind', 'Look at its load and its network'
+             from pg_stat_replication where replay_lag > interval '60 seconds'",
+    },
+    Check {
+        severity: Severity::Problem,
+        sql: "select 'This replica is ' || extract(epoch from now() - pg_last_xact_replay_timestamp())::integer || ' s behind',
+                 'Look at its load, its network and its primary'
+             where pg_is_in_recovery() and pg_last_wal_receive_lsn() <> pg_last_wal_replay_lsn()
+               and now() - pg_last_xact_replay_timestamp() > interval '60 seconds'",
+    },
+];
+
+impl Engine {
+    /// Audits the installation. It needs an administrator's login.
+    pub fn check(&self) -> Result<Vec<Finding>, Error> {
+        self.within("", async |client| {
+            schema::check(client, &self.tenant, Purpose::Read).await?;
+            let sql = "select current_setting('is_superuser') = 'on'";
+            let rows = client.query_typed(sql, &[]).await?;
+            let is_superuser = rows.first().is_some_and(|row| row.get(0));
+            if !is_superuser {
+                admin::as_owner(client).await?;
+            }
+            let mut found = Vec::new();
+            let mut unseen = 0;
+            for check in CHECKS {
+                client.batch_execute("savepoint one").await?;
+                match client.query_typed(check.sql, &[]).await {
+                    Ok(rows) => found.extend(rows.iter().filter_map(|row| finding(check, row))),
+                    Err(error) if error.code() == Some(&SqlState::INSUFFICIENT_PRIVILEGE) => {
+                        client.batch_execute("rollback to savepoint one").await?;
+                        unseen += 1;
+                    }
+                    Err(error) => return Err(error.into()),
+                }
+            }
+            if unseen > 0 {
+                found.push(Finding {
+                    severity: Severity::Note,
+                    what: format!(
+                        "{unseen} of {} checks need a superuser or pg_monitor and were left out",
+                        CHECKS.len()
+                    ),
+                    advice: "Run `memory-forge engine check` as a superuser once".to_owned(),
+                });
+            }
+            found.sort_by_key(|it| it.severity == Severity::Note);
+            Ok(found)
+        })
+    }
+}
+
+fn finding(check: &Check, row: &tokio_postgres::Row) -> Option<Finding> {
+    Some(Finding {
+        severity: check.severity,
+        what: row.get::<_, Option<String>>(0)?,
+        advice: row.get(1),
+    })
+}

@@ -1,0 +1,378 @@
+//! What administers the shared index: members, organisations, formats, and a
+//! check of the installation.
+
+use clap::Subcommand;
+use engines::postgres::{Access, EVERYONE, Engine, Initialised, Listed, Member, Severity};
+use serde_json::json;
+
+use crate::report::{CommandError, Exit};
+use crate::ui::{Ui, printable};
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum MemberCommand {
+    /// List who may see and push what
+    List {
+        /// Print the result as JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Let a login in, or a role that the server has for a group
+    Add {
+        /// The login, which is made without a password where there is none
+        login: String,
+        /// The team; everybody in the organisation reads `all`
+        #[arg(long, default_value = EVERYONE)]
+        team: String,
+        /// It may read, and not push
+        #[arg(long, conflicts_with = "workspace")]
+        read: bool,
+        /// It may push this workspace, and read nothing: for a job in CI
+        #[arg(long, value_name = "NAME")]
+        workspace: Option<String>,
+        /// It is a role of the server (of LDAP or an identity provider): whoever
+        /// is a member of it there is let in
+        #[arg(long)]
+        group: bool,
+        /// Print the result as JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// After a restored backup: let those in whose logins have the same names
+    ///
+    /// A member is a login by its number, so that somebody new of the same name
+    /// inherits nothing. On another server the numbers are others.
+    Renew {
+        /// Do not ask
+        #[arg(long, short)]
+        yes: bool,
+    },
+    /// Take every right in the organisation from a login, or those in one team
+    Remove {
+        /// The login, or the role of a group
+        login: String,
+        /// Only this team's
+        #[arg(long)]
+        team: Option<String>,
+        /// Drop the login as well
+        #[arg(long)]
+        drop_login: bool,
+        /// Do not ask
+        #[arg(long, short)]
+        yes: bool,
+    },
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum TenantCommand {
+    /// List the organisations with their teams
+    List {
+        /// Print the result as JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Drop an organisation with its members and all that it pushed
+    Drop {
+        /// The organisation's name
+        name: String,
+        /// Do not ask
+        #[arg(long, short)]
+        yes: bool,
+    },
+}
+
+/// Says what was done on the way to a new member.
+pub(super) fn remark(done: &Initialised, ui: &mut Ui) {
+    for login in &done.new_logins {
+        let login = printable(login);
+        ui.note(&format!(
+            "The login `{login}` is new and has no password: `\\password {login}` in psql gives it one"
+        ));
+    }
+    done.notes.iter().for_each(|note| ui.note(&printable(note)));
+}
+
+pub(super) fn member(
+    command: MemberCommand,
+    engine: &Engine,
+    tenant: &str,
+    ui: &mut Ui,
+) -> Result<Exit, CommandError> {
+    match command {
+        MemberCommand::List { json } => list_members(&engine.members()?, json, ui),
+        MemberCommand::Add {
+            login,
+            team,
+            read,
+            workspace,
+            group,
+            json,
+        } => {
+            let access = match workspace {
+                Some(workspace) => Access::Push(workspace),
+                None if read => Access::Read,
+                None => Access::Write,
+            };
+            let member = Member {
+                login,
+                team,
+                access,
+                is_group: group,
+            };
+            let done = engine.add_member(&member)?;
+            if json {
+                ui.json(&json!({
+                    "version": 1, "newLogins": done.new_logins, "notes": done.notes,
+                }))?;
+                return Ok(Exit::Success);
+            }
+            ui.line(&format!(
+                "✓ `{}` may {} in the team `{}` of `{}`",
+                printable(&member.login),
+                rights(&member.access),
+                printable(&member.team),
+                printable(tenant)
+            ))?;
+            remark(&done, ui);
+            Ok(Exit::Success)
+        }
+        MemberCommand::Renew { yes } => {
+            let names = engine.renew_members(true)?;
+            if names.is_empty() {
+                ui.line("Every member whose login is there has its rights")?;
+                return Ok(Exit::Success);
+            }
+            let shown = names.join(", ");
+            let question = format!(
+                "Give the logins {} the rights that members of these names had?",
+                printable(&shown)
+            );
+            if !ui.confirm(&question, yes)? {
+                ui.note("Nothing was changed");
+                return Ok(Exit::Success);
+            }
+            let done = engine.renew_members(false)?;
+            ui.line(&format!("✓ Renewed {}", printable(&done.join(", "))))?;
+            Ok(Exit::Success)
+        }
+        MemberCommand::Remove {
+            login,
+            team,
+            drop_login,
+            yes,
+        } => {
+            let what = match &team {
+                Some(team) => format!(
+                    "in the team `{}` of `{}`",
+                    printable(team),
+                    printable(tenant)
+                ),
+                None => format!("in `{}`", printable(tenant)),
+            };
+            let login_too = if drop_login {
+                ", and drop the login"
+            } else {
+                ""
+            };
+            let question = format!(
+                "Take all rights {what} from `{}`{login_too}?",
+                printable(&login)
+            );
+            if !ui.confirm(&question, yes)? {
+                ui.note("Nothing was changed");
+                return Ok(Exit::Success);
+            }
+            let removed = engine.remove_member(&login, team.as_deref(), drop_login)?;
+            if removed == 0 && !drop_login {
+                ui.line(&format!("`{}` had no rights {what}", printable(&login)))?;
+                return Ok(Exit::Success);
+            }
+            ui.line(&format!(
+                "✓ `{}` has no rights {what} any more",
+                printable(&login)
+            ))?;
+            Ok(Exit::Success)
+        }
+    }
+}
+
+fn rights(access: &Access) -> String {
+    match access {
+        Access::Read => "read".to_owned(),
+        Access::Write => "read and push".to_owned(),
+        Access::Push(workspace) => format!("push `{}`", printable(workspace)),
+    }
+}
+
+/// Members that are listed to people.
+const MAX_LISTED: usize = 500;
+
+fn list_members(all: &[Listed], json: bool, ui: &mut Ui) -> Result<Exit, CommandError> {
+    if json {
+        let members: Vec<_> = all
+            .iter()
+            .map(|it| {
+                let (access, workspace) = match &it.member.access {
+                    Access::Read => ("read", None),
+                    Access::Write => ("write", None),
+                    Access::Push(workspace) => ("push", Some(workspace)),
+                };
+                json!({
+                    "login": it.member.login, "team": it.member.team, "access": access,
+                    "workspace": workspace, "group": it.member.is_group, "gone": it.is_gone,
+                    "addedAt": it.added_at, "addedBy": it.added_by,
+                })
+            })
+            .collect();
+        ui.json(&json!({ "version": 1, "members": members }))?;
+        return Ok(Exit::Success);
+    }
+    for it in all.iter().take(MAX_LISTED) {
+        let group = if it.member.is_group { " (a group)" } else { "" };
+        let gone = if it.is_gone {
+            "; the role is gone or another, so it has no rights"
+        } else {
+            ""
+        };
+        ui.line(&format!(
+            "{}{group}  team {}: may {} (since {}, by {}{gone})",
+            printable(&it.member.login),
+            printable(&it.member.team),
+            rights(&it.member.access),
+            it.added_at,
+            printable(&it.added_by)
+        ))?;
+    }
+    if all.len() > MAX_LISTED {
+        ui.line(&format!(
+            "… and {} more; `--json` lists all",
+            all.len() - MAX_LISTED
+        ))?;
+    }
+    if all.is_empty() {
+        ui.note("There is no member yet: `memory-forge engine member add LOGIN --team TEAM`");
+    }
+    Ok(Exit::Success)
+}
+
+pub(super) fn tenant(
+    command: TenantCommand,
+    engine: &Engine,
+    ui: &mut Ui,
+) -> Result<Exit, CommandError> {
+    match command {
+        TenantCommand::List { json } => {
+            let all = engine.tenants()?;
+            if json {
+                let tenants: Vec<_> = all
+                    .iter()
+                    .map(|it| {
+                        json!({
+                            "name": it.name, "teams": it.teams, "members": it.members,
+                            "workspaces": it.workspaces, "passages": it.passages,
+                        })
+                    })
+                    .collect();
+                ui.json(&json!({ "version": 1, "tenants": tenants }))?;
+                return Ok(Exit::Success);
+            }
+            for it in all.iter().take(MAX_LISTED) {
+                ui.line(&format!(
+                    "{}  teams {}; members: {}, workspaces: {}, passages: {}",
+                    printable(&it.name),
+                    printable(&it.teams.join(", ")),
+                    it.members,
+                    it.workspaces,
+                    it.passages
+                ))?;
+            }
+            if all.len() > MAX_LISTED {
+                ui.line(&format!(
+                    "… and {} more; `--json` lists all",
+                    all.len() - MAX_LISTED
+                ))?;
+            }
+            Ok(Exit::Success)
+        }
+        TenantCommand::Drop { name, yes } => {
+            let question = format!(
+                "Drop `{}` at {}, with its members and all that it pushed?",
+                printable(&name),
+                engine.shown
+            );
+            if !ui.confirm(&question, yes)? {
+                ui.note("Nothing was changed");
+                return Ok(Exit::Success);
+            }
+            if engine.drop_tenant(&name)? {
+                ui.line(&format!("✓ Dropped `{}`", printable(&name)))?;
+                Ok(Exit::Success)
+            } else {
+                Err(CommandError::failure(format!(
+                    "There is no organisation `{}`",
+                    printable(&name)
+                ))
+                .hint("`memory-forge engine tenant list` shows those that are there"))
+            }
+        }
+    }
+}
+
+pub(super) fn upgrade(engine: &Engine, yes: bool, ui: &mut Ui) -> Result<Exit, CommandError> {
+    let tenants = engine.everyone_there()?.join(", ");
+    let tenants = printable(&tenants);
+    let question = format!(
+        "Bring the index at {} forward, for {tenants}? Older programs will have to be updated",
+        engine.shown
+    );
+    if !ui.confirm(&question, yes)? {
+        ui.note("Nothing was changed");
+        return Ok(Exit::Success);
+    }
+    let done = engine.upgrade()?;
+    if done.from == done.to {
+        ui.line(&format!(
+            "✓ {} has format {} already; its functions are this version's",
+            engine.shown, done.to
+        ))?;
+    } else {
+        ui.line(&format!(
+            "✓ Brought {} from format {} to {}; workspaces: {}",
+            engine.shown, done.from, done.to, done.workspaces
+        ))?;
+    }
+    done.notes.iter().for_each(|note| ui.note(&printable(note)));
+    Ok(Exit::Success)
+}
+
+pub(super) fn check(engine: &Engine, json: bool, ui: &mut Ui) -> Result<Exit, CommandError> {
+    let found = engine.check()?;
+    let is_bad = found.iter().any(|it| it.severity == Severity::Problem);
+    if json {
+        let findings: Vec<_> = found
+            .iter()
+            .map(|it| {
+                json!({
+                    "severity": match it.severity { Severity::Problem => "problem", Severity::Note => "note" },
+                    "what": it.what, "advice": it.advice,
+                })
+            })
+            .collect();
+        ui.json(&json!({ "version": 1, "ok": !is_bad, "findings": findings }))?;
+    } else {
+        for it in &found {
+            let mark = match it.severity {
+                Severity::Problem => "✗",
+                Severity::Note => "·",
+            };
+            ui.line(&format!("{mark} {}", printable(&it.what)))?;
+            ui.line(&format!("    {}", printable(&it.advice)))?;
+        }
+        if !is_bad {
+            ui.line(&format!(
+                "✓ Nothing is wrong with the index at {}",
+                engine.shown
+            ))?;
+        }
+    }
+    Ok(if is_bad { Exit::Failure } else { Exit::Success })
+}
