@@ -1,4 +1,4 @@
-"""Computes what `crates/forge/src/embed/tests.rs` holds the runtime against.
+"""Computes what `crates/forge-embed/src/tests.rs` holds the runtime against.
 
     python reference.py MODEL.bin reference.json tokens.json [STUDENTS DOCUMENTS QUESTIONS]
 

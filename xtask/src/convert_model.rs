@@ -35,7 +35,7 @@ const RUN: usize = 16;
 /// The file inside the binary. Whoever replaces it also brings its card,
 /// `training/reference.py` and the model's id up to date; tests ask for all.
 pub(crate) fn builtin() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../crates/forge/src/embed/forge-3-6x384.bin")
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../crates/forge-embed/model/forge-3-6x384.bin")
 }
 
 pub(crate) fn run(from: &Path, to: &Path) -> Result<()> {

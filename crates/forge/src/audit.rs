@@ -8,7 +8,7 @@ use std::path::Path;
 
 use jiff::Timestamp;
 
-use crate::tokens::{Tokenizer, thousands};
+use crate::tokens::{Tokenizer, count_tokens, thousands};
 use crate::workspace::Workspace;
 
 mod claude;
@@ -168,14 +168,14 @@ impl<'a> Shared<'a> {
 
     fn item(&self, load: &Load) -> Item {
         let shown = self.options.tokenizer;
-        let always = shown.count(&load.text);
+        let always = count_tokens(shown, &load.text);
         let judged = match shown == self.judge {
             true => always,
-            false => self.judge.count(&load.text),
+            false => count_tokens(self.judge, &load.text),
         };
         let whole = match load.text == load.source.document.text {
             true => always,
-            false => shown.count(&load.source.document.text),
+            false => count_tokens(shown, &load.source.document.text),
         };
         let config = &self.workspace.config().audit;
         let limits = (load.origin == Origin::Project).then_some(match load.is_instructions {
@@ -192,7 +192,7 @@ impl<'a> Shared<'a> {
             part: load.part.clone(),
             always,
             whole,
-            on_invoke: load.invoke.as_ref().map(|text| shown.count(text)),
+            on_invoke: load.invoke.as_ref().map(|text| count_tokens(shown, text)),
             nested: load.nested,
             judged,
             limits,

@@ -4,19 +4,17 @@
 //! current directory, or the clock: whoever calls it passes those in.
 //! Modules in reading order; each may use only those above it.
 
-pub mod fault;
-pub mod regular;
-pub mod trust;
-pub mod document;
-pub mod tokens;
-pub mod secrets;
-pub mod quote;
-pub mod embed;
+pub use forge_embed as embed;
+pub use forge_store::{fault, index, regular, trust, workspace};
+pub use forge_text::{document, quote, secrets};
+/// Tokenizers, estimates and exact counts.
+pub mod tokens {
+    pub use forge_text::tokens::*;
+    pub use forge_tokens::count_tokens;
+}
 
-pub mod workspace;
 pub mod corrections;
 pub mod links;
-pub mod index;
 
 pub mod routing;
 

@@ -22,6 +22,8 @@ mod dates;
 mod fuse;
 pub mod pack;
 mod question;
+#[cfg(test)]
+mod ranking_tests;
 pub mod snippet;
 mod source;
 mod standing;

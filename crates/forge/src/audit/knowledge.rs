@@ -13,7 +13,7 @@ use crate::index::Index;
 use crate::knowledge::refresh::differences;
 use crate::mind::Mind;
 use crate::routing;
-use crate::tokens::{Tokenizer, thousands};
+use crate::tokens::{Tokenizer, count_tokens, thousands};
 use crate::workspace::{Found, RelPath, Role, Scan, Workspace};
 
 /// Where `doctor` keeps what it took out of files that agents load.
@@ -189,7 +189,7 @@ fn read(
         findings.extend(file.findings);
         for (which, place, line) in file.repeated {
             let load = loaded[which];
-            let tokens = judge.count(repeats::text_of(&load.source.document, place));
+            let tokens = count_tokens(judge, repeats::text_of(&load.source.document, place));
             let message = format!(
                 "{}:{} repeats {} tokens ({}) of {}:{line}",
                 load.source.shown,

@@ -24,7 +24,7 @@ use super::claude::tools_of;
 use super::loads::{cut, without_comments};
 use super::skills::{Skill, claude_line, first_paragraph};
 use crate::document::{self, Document};
-use crate::tokens::Tokenizer;
+use crate::tokens::{Tokenizer, count_tokens};
 use crate::workspace::{list_beyond, read_beyond};
 
 /// No manifest, skill or agent is this long.
@@ -187,8 +187,8 @@ impl Plugin {
             bill.costs.push(Cost {
                 component,
                 name: name.to_owned(),
-                always: tokenizer.count(always),
-                on_invoke: invoke.map(|text| tokenizer.count(text)),
+                always: count_tokens(tokenizer, always),
+                on_invoke: invoke.map(|text| count_tokens(tokenizer, text)),
                 explicit,
             });
         };
@@ -560,10 +560,10 @@ mod tests {
         let line = "- tide:read: Reads tide tables.\n";
         let read = claude.costs.iter().find(|cost| cost.name == "read");
         let read = read.expect("it is listed");
-        assert_eq!(read.always, Tokenizer::O200k.count(line));
+        assert_eq!(read.always, count_tokens(Tokenizer::O200k, line));
         assert_eq!(
             read.on_invoke,
-            Some(Tokenizer::O200k.count("Body of it.\n"))
+            Some(count_tokens(Tokenizer::O200k, "Body of it.\n"))
         );
         let unknown = plugin
             .bill(Client::Claude, Tokenizer::O200k, &|_| None)

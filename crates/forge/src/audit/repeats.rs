@@ -9,7 +9,7 @@ use super::loads::{Load, SPECIAL, owner};
 use super::source::Place;
 use super::{Client, Finding, Kind, Level, Origin, View, copilot};
 use crate::document::Document;
-use crate::tokens::{Tokenizer, estimate, thousands};
+use crate::tokens::{Tokenizer, count_tokens, estimate, thousands};
 use crate::workspace::RelPath;
 
 /// Shorter repetitions are chance or custom.
@@ -239,7 +239,7 @@ pub(super) fn across(loads: &[Load], view: View, judge: Tokenizer, findings: &mu
             line: place.0,
             other_line: holders[0].1,
         });
-        group.tokens += judge.count(text_of(&files[first].source.document, place));
+        group.tokens += count_tokens(judge, text_of(&files[first].source.document, place));
     }
     for ((first, others), group) in groups {
         findings.push(finding(&files, first, &others, &group, view, judge));

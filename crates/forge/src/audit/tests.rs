@@ -5,7 +5,7 @@ use super::*;
 /// A text of exactly this many `o200k` tokens.
 fn text_of(tokens: usize) -> String {
     let text = "word ".repeat(tokens.saturating_sub(1)) + if tokens > 0 { "word" } else { "" };
-    assert_eq!(Tokenizer::O200k.count(&text), tokens);
+    assert_eq!(count_tokens(Tokenizer::O200k, &text), tokens);
     text
 }
 
@@ -465,7 +465,7 @@ fn automatic_memory_is_cut() {
     };
     check("- line\n".repeat(200), true);
     let cut = check("- line\n".repeat(201), false);
-    assert_eq!(cut, Tokenizer::O200k.count(&"- line\n".repeat(200)));
+    assert_eq!(cut, count_tokens(Tokenizer::O200k, &"- line\n".repeat(200)));
     check("é".repeat(24_999) + "\n", true);
     assert_eq!(
         check("é".repeat(25_000) + "\n", false),
@@ -501,10 +501,10 @@ fn descriptions_are_cut() {
     let always = |client| audit_as(&ws, View::Client(client)).items[0].always;
     assert_eq!(
         always(Client::Claude),
-        Tokenizer::O200k.count(&format!("- a: {}…\n", &long[..1535]))
+        count_tokens(Tokenizer::O200k, &format!("- a: {}…\n", &long[..1535]))
     );
     let line = format!("- a: {}… (file: .codex/skills/a/SKILL.md)\n", &long[..1023]);
-    assert_eq!(always(Client::Codex), Tokenizer::O200k.count(&line));
+    assert_eq!(always(Client::Codex), count_tokens(Tokenizer::O200k, &line));
     let expect = "has a description of 1,999 characters; clients take 1,024";
     let found = messages(&audit(&ws), Kind::Skill);
     assert!(

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use jiff::Timestamp;
 
-use crate::tokens::Tokenizer;
+use crate::tokens::{Tokenizer, count_tokens};
 use crate::workspace::{Error, RelPath, Role, Workspace, git, role};
 
 /// One commit.
@@ -62,7 +62,7 @@ pub fn trend(
                         None => {
                             let bytes = git::blobs(root, &[&blob])?.pop().unwrap_or_default();
                             let bytes = &bytes[..bytes.len().min(LONGEST)];
-                            let tokens = tokenizer.count(&String::from_utf8_lossy(bytes));
+                            let tokens = count_tokens(tokenizer, &String::from_utf8_lossy(bytes));
                             counted.insert(blob, tokens);
                             tokens
                         }

@@ -18,7 +18,7 @@ use crate::routing::manifest::Manifest;
 use crate::routing::{self, layout};
 use crate::secrets;
 use crate::teams::{self, private};
-use crate::tokens::{Tokenizer, thousands};
+use crate::tokens::{Tokenizer, count_tokens, thousands};
 use crate::workspace::git::{self, Driver, Ignored};
 use crate::workspace::{
     Autoload, AutoloadFile, DERIVED, Error, Found, RelPath, Scan, Unfinished, Workspace, shell_word,
@@ -517,7 +517,7 @@ fn autoload(workspace: &Workspace, loaded: &Autoload, out: &mut Findings) {
             }
         };
         counted += 1;
-        let tokens = Tokenizer::O200k.count(&text);
+        let tokens = count_tokens(Tokenizer::O200k, &text);
         let when = match file.path.parent().filter(|_| is_nested(&file.path)) {
             Some(folder) => format!("loaded by work in `{folder}/`"),
             None => "loaded at every start".to_owned(),
@@ -545,7 +545,7 @@ fn autoload(workspace: &Workspace, loaded: &Autoload, out: &mut Findings) {
         let Ok(text) = workspace.read_text(&file.path) else {
             continue;
         };
-        let tokens = Tokenizer::O200k.count(&text);
+        let tokens = count_tokens(Tokenizer::O200k, &text);
         if tokens > limits.skill_warn {
             // A skill is read when it is used, not at every start.
             let size = format!(

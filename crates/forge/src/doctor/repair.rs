@@ -13,7 +13,7 @@ use super::legacy;
 use super::stub::{STUB_TOKENS, SkillParts, Verdict, split_skill, stub};
 use crate::knowledge::proposal::Proposal;
 use crate::knowledge::readme;
-use crate::tokens::{Tokenizer, thousands};
+use crate::tokens::{Tokenizer, count_tokens, thousands};
 use crate::workspace::{Autoload, AutoloadFile, RelPath, Workspace};
 
 /// What would be done, and what would not.
@@ -133,7 +133,7 @@ fn cut_down_skill(
     let path = &file.path;
     let limit = workspace.config().audit.skill_warn;
     let text = workspace.read_text(path).map_err(|e| e.to_string())?;
-    let before = Tokenizer::O200k.count(&text);
+    let before = count_tokens(Tokenizer::O200k, &text);
     if before <= limit {
         return Ok(());
     }
@@ -199,7 +199,7 @@ fn cut_down(
     let path = &file.path;
     let limit = workspace.config().audit.file_warn;
     let text = workspace.read_text(path).map_err(|e| e.to_string())?;
-    let before = Tokenizer::O200k.count(&text);
+    let before = count_tokens(Tokenizer::O200k, &text);
     if before <= limit {
         return Ok(());
     }

@@ -9,7 +9,7 @@ use std::ops::Range;
 
 use crate::document::{self, BlockKind, Code, Document, Edit, LinkKind};
 use crate::knowledge::readme::sentence_end;
-use crate::tokens::Tokenizer;
+use crate::tokens::{Tokenizer, count_tokens};
 use crate::workspace::RelPath;
 
 /// A stub stays below this many tokens of `o200k`, whatever is configured.
@@ -95,7 +95,7 @@ fn shorten(
         if stays.lines.iter().all(|stays| *stays) || text.len() >= document.text.len() {
             continue;
         }
-        let tokens = Tokenizer::O200k.count(&text);
+        let tokens = count_tokens(Tokenizer::O200k, &text);
         if tokens < limit {
             return Ok((stays, text, tokens));
         }
@@ -106,7 +106,7 @@ fn shorten(
     let Some((stays, text, tokens)) = least else {
         return Err(Verdict::NothingToMove);
     };
-    let before = Tokenizer::O200k.count(&document.text);
+    let before = count_tokens(Tokenizer::O200k, &document.text);
     if before.saturating_sub(tokens) < LEAST_SAVED {
         return Err(Verdict::TooMuchMustStay { tokens });
     }

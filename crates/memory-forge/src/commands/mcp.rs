@@ -5,7 +5,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use forge::tokens::Tokenizer;
+use forge::tokens::{Tokenizer, count_tokens};
 use forge::workspace::regular;
 
 use crate::mcp::{Server, tools};
@@ -109,7 +109,7 @@ fn list(listed: &[&'static tools::Spec], json: bool, ui: &mut Ui) -> Result<Exit
 /// Tokens of what is sent.
 fn cost(sent: &impl serde::Serialize) -> usize {
     let text = serde_json::to_string(sent).expect("tools are plain data");
-    Tokenizer::O200k.count(&text)
+    count_tokens(Tokenizer::O200k, &text)
 }
 
 /// A token shorter than this could be guessed.

@@ -7,7 +7,7 @@ use forge::index::Standing;
 use forge::knowledge::forget;
 use forge::recall::pack::{self, Packing};
 use forge::recall::{self, Answer, Ask, Hit, context, snippet};
-use forge::tokens::Tokenizer;
+use forge::tokens::{Tokenizer, count_tokens};
 use forge::workspace::{SearchMode, Workspace};
 use jiff::civil::Date;
 
@@ -337,9 +337,12 @@ fn fit(args: &SearchArgs, answer: &Answer, budget: usize, nonce: &str) -> Packin
     let tokenizer = Tokenizer::O200k;
     pack::fit(&answer.hits, budget, &|pieces, left_out| {
         if args.context {
-            return tokenizer.count(&context::render(answer, pieces, left_out, nonce));
+            return count_tokens(tokenizer, &context::render(answer, pieces, left_out, nonce));
         }
-        pieces.iter().map(|p| tokenizer.count(&p.text)).sum()
+        pieces
+            .iter()
+            .map(|p| count_tokens(tokenizer, &p.text))
+            .sum()
     })
 }
 

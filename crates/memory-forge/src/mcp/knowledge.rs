@@ -10,7 +10,7 @@ use forge::knowledge::refresh::Outcome;
 use forge::knowledge::{forget, save};
 use forge::recall::pack::{self, Packing, Piece};
 use forge::recall::{Answer, Ask, context};
-use forge::tokens::{Tokenizer, thousands};
+use forge::tokens::{Tokenizer, count_tokens, thousands};
 use forge::workspace::RelPath;
 use serde_json::{Value, json};
 
@@ -136,7 +136,7 @@ fn packed(
         let text = budget.cost(&reply.text);
         match budget {
             Budget::Bytes(_) => text,
-            Budget::Tokens(_) => text.max(Tokenizer::O200k.count(&reply.data.to_string())),
+            Budget::Tokens(_) => text.max(count_tokens(Tokenizer::O200k, &reply.data.to_string())),
         }
     });
     let told = reply(&packing.pieces, &packing.left_out, remarks);

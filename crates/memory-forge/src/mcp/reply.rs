@@ -3,7 +3,7 @@
 //! text of files stands between marks that it cannot contain.
 
 use forge::quote;
-use forge::tokens::Tokenizer;
+use forge::tokens::{Tokenizer, count_tokens};
 use rmcp::model::{CallToolResult, ContentBlock};
 use serde_json::{Value, json};
 
@@ -152,7 +152,7 @@ impl Budget {
                 match sent.len() <= limit {
                     // A token has at least a byte: no vocabulary is needed.
                     true => sent.len(),
-                    false => Tokenizer::O200k.count(&sent) + DATA_TOKENS,
+                    false => count_tokens(Tokenizer::O200k, &sent) + DATA_TOKENS,
                 }
             }
         }
@@ -247,7 +247,7 @@ mod tests {
             let (shown, left) = fitted(&text, Budget::Tokens(limit), |part, left| {
                 format!("{}[{left}]", fenced(part, "n"))
             });
-            assert!(Tokenizer::O200k.count(&shown) <= limit, "{limit}");
+            assert!(count_tokens(Tokenizer::O200k, &shown) <= limit, "{limit}");
             assert!(left > 0);
         }
     }

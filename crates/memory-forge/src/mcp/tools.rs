@@ -409,7 +409,7 @@ impl Answers {
 
 #[cfg(test)]
 mod tests {
-    use forge::tokens::Tokenizer;
+    use forge::tokens::{Tokenizer, count_tokens};
 
     use super::*;
 
@@ -425,7 +425,7 @@ mod tests {
 
     #[test]
     fn the_usual_listing_costs_less_than_1200_tokens() {
-        let cost = Tokenizer::O200k.count(&listing(&[]));
+        let cost = count_tokens(Tokenizer::O200k, &listing(&[]));
         assert!(cost < 1_200, "{cost} tokens (o200k):\n{}", listing(&[]));
     }
 

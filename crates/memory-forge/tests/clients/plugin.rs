@@ -4,7 +4,7 @@
 
 use std::path::PathBuf;
 
-use forge::tokens::Tokenizer;
+use forge::tokens::{Tokenizer, count_tokens};
 use serde_json::{Value, json};
 
 use crate::claude::claude;
@@ -138,8 +138,11 @@ fn sent(text: &str, start: &str) -> usize {
     let lines: Vec<String> = lines.map(|line| format!("{line}\n")).collect();
     // Names of tools are counted together, the other lines one by one.
     match start.starts_with('-') {
-        true => lines.iter().map(|line| Tokenizer::O200k.count(line)).sum(),
-        false => Tokenizer::O200k.count(&lines.concat()),
+        true => lines
+            .iter()
+            .map(|line| count_tokens(Tokenizer::O200k, line))
+            .sum(),
+        false => count_tokens(Tokenizer::O200k, &lines.concat()),
     }
 }
 

@@ -10,6 +10,7 @@ use serde_json::Value;
 use testkit::TestWorkspace;
 
 use crate::harness::ws;
+use crate::house::{Kind, LAYERS};
 use crate::lint::CLEAN;
 
 /// How a finding ends.
@@ -1167,8 +1168,11 @@ fn every_check_of_the_registries_has_a_row() {
 fn every_command_that_is_named_exists() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let mut lines = BTreeSet::new();
-    for folder in ["crates/forge/src", "crates/memory-forge/src"] {
-        collect(&root.join(folder), &mut lines);
+    for layer in LAYERS.iter().filter(|it| it.kind != Kind::Tool) {
+        collect(
+            &root.join("crates").join(layer.name).join("src"),
+            &mut lines,
+        );
     }
     assert!(lines.len() > 40, "{lines:?}");
     let ws = ws("");

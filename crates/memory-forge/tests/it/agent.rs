@@ -4,6 +4,8 @@ use std::process::Stdio;
 
 use testkit::TestWorkspace;
 
+use forge::tokens::count_tokens;
+
 use crate::harness::{found, json, ws};
 
 const AT: &str = ".agents/memory/eng/builder";
@@ -156,7 +158,7 @@ fn recall_keeps_its_budget_and_names_what_it_left_out() {
                 &budget.to_string(),
             ],
         );
-        let used = forge::tokens::Tokenizer::O200k.count(output.ok());
+        let used = count_tokens(forge::tokens::Tokenizer::O200k, output.ok());
         assert!(used <= budget, "{used} > {budget}: {output}");
         assert!(
             output

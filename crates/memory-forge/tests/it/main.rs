@@ -21,6 +21,7 @@ mod frame;
 mod graph;
 mod harness;
 mod hooks;
+mod house;
 mod idea;
 mod import;
 mod index;

@@ -20,7 +20,7 @@ const NOTES: &str = "
 
 /// The built-in model, which is also a file.
 fn model() -> Vec<u8> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../forge/src/embed");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../forge-embed/model");
     let file = std::fs::read_dir(folder)
         .expect("the sources are here")
         .flatten()

@@ -3,7 +3,7 @@
 
 use std::process::Stdio;
 
-use forge::tokens::Tokenizer;
+use forge::tokens::{Tokenizer, count_tokens};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngSeed, TestRunner};
 use serde_json::json;
@@ -294,7 +294,7 @@ fn a_budget_is_never_exceeded() {
         );
     }
     ws.run(&["index", "--no-vectors"]).ok();
-    let count = |text: &str| Tokenizer::O200k.count(text);
+    let count = |text: &str| count_tokens(Tokenizer::O200k, text);
     let config = Config {
         cases: 12,
         rng_seed: RngSeed::Fixed(7),

@@ -5,6 +5,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use crate::house::{Kind, LAYERS};
+
 /// The library neither talks to a terminal nor looks at its surroundings.
 const ABSENT_FROM_THE_LIBRARY: [&str; 12] = [
     "println!",
@@ -85,8 +87,11 @@ const READERS: [(&str, &str); 7] = [
 
 /// Where a promise that the compiler cannot check is made, and why it must be.
 const UNSAFE: [(&str, &str); 5] = [
-    ("crates/forge/src/embed/kernels.rs", "vector instructions"),
-    ("crates/forge/src/index/vectors.rs", "vector instructions"),
+    ("crates/forge-embed/src/kernels.rs", "vector instructions"),
+    (
+        "crates/forge-store/src/index/vectors.rs",
+        "vector instructions",
+    ),
     ("crates/serve/src/ends.rs", "the signal of a parent's death"),
     ("xtask/src/bench/mcp.rs", "the CPU time of another process"),
     (
@@ -96,7 +101,7 @@ const UNSAFE: [(&str, &str); 5] = [
 ];
 
 /// The compiled-in model is the one thing that is large by nature.
-const MAY_BE_LARGE: [&str; 1] = ["crates/forge/src/embed/"];
+const MAY_BE_LARGE: [&str; 1] = ["crates/forge-embed/model/"];
 const LARGE: u64 = 1_000_000;
 
 #[test]
@@ -321,13 +326,13 @@ fn no_file_is_large() {
     assert_none(&broken, "large data does not belong into the repository");
 }
 
-struct Source {
+pub(crate) struct Source {
     /// Relative to the repository's root, with `/`.
-    path: String,
-    text: String,
+    pub(crate) path: String,
+    pub(crate) text: String,
 }
 
-fn root() -> PathBuf {
+pub(crate) fn root() -> PathBuf {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     here.ancestors()
         .nth(2)
@@ -336,7 +341,10 @@ fn root() -> PathBuf {
 }
 
 fn library() -> Vec<Source> {
-    rust_files("crates/forge/src")
+    let libraries = LAYERS.iter().filter(|it| it.kind == Kind::Library);
+    libraries
+        .flat_map(|it| rust_files(&format!("crates/{}/src", it.name)))
+        .collect()
 }
 
 fn all_sources() -> Vec<Source> {
@@ -345,7 +353,7 @@ fn all_sources() -> Vec<Source> {
     sources
 }
 
-fn rust_files(under: &str) -> Vec<Source> {
+pub(crate) fn rust_files(under: &str) -> Vec<Source> {
     let mut files = Vec::new();
     collect(&root().join(under), &mut files);
     assert!(!files.is_empty(), "no source under {under}");
@@ -427,7 +435,7 @@ fn lines_with(sources: &[Source], words: &[&str]) -> Vec<String> {
 
 /// The lines up to the test module, which by custom is the last item of a
 /// file, with their numbers.
-fn shipped_lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
+pub(crate) fn shipped_lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let lines: Vec<&str> = text.lines().collect();
     let tests = lines.windows(2).position(|pair| {
         pair[0].trim() == "#[cfg(test)]"
@@ -439,7 +447,7 @@ fn shipped_lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
 }
 
 #[track_caller]
-fn assert_none(broken: &[String], why: &str) {
+pub(crate) fn assert_none(broken: &[String], why: &str) {
     assert!(broken.is_empty(), "{why}:\n  {}\n", broken.join("\n  "));
 }
 

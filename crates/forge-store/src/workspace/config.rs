@@ -16,7 +16,7 @@ mod keys;
 
 use super::RelPath;
 use super::regular::{self, Links, Unreadable};
-use crate::tokens::Tokenizer;
+use forge_text::tokens::Tokenizer;
 use keys::{Fault, Given, KEYS, find, is_section, nearest, unknown};
 
 const FILE: &str = "memory-forge.toml";

@@ -12,7 +12,7 @@ use super::postings::bm25;
 use super::query::{self, Slots, TermMatch, TextHits, Words};
 use super::store::Index;
 use super::terms::{Starts, Terms};
-use crate::document::{Voice, turn};
+use forge_text::document::{Voice, turn};
 
 /// How many of the best passages are read.
 const READ: usize = 64;

@@ -1,6 +1,6 @@
 //! Runs `spec/document.md`. The format is explained at the top of that file.
 
-use forge::document::{self, Document, LinkKind};
+use forge_text::document::{self, Document, LinkKind};
 use testkit::spec;
 
 #[test]

@@ -1,7 +1,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::document::parse;
+use forge_text::document::parse;
 
 fn cut(text: &str, most: usize) -> Vec<Chunk> {
     chunks(&parse(text), Sizes::up_to(most))

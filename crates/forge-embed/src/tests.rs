@@ -20,7 +20,7 @@ struct Reference {
 }
 
 fn references() -> Vec<Reference> {
-    serde_json::from_str(include_str!("reference.json")).unwrap()
+    serde_json::from_str(include_str!("../model/reference.json")).unwrap()
 }
 
 fn cosine(a: &[f32], b: &[f32]) -> f64 {
@@ -36,7 +36,8 @@ fn cosine(a: &[f32], b: &[f32]) -> f64 {
 #[test]
 fn token_ids_equal_the_reference() {
     let model = Encoder::builtin();
-    let tricky: Vec<Reference> = serde_json::from_str(include_str!("tokens.json")).unwrap();
+    let tricky: Vec<Reference> =
+        serde_json::from_str(include_str!("../model/tokens.json")).unwrap();
     for Reference { text, ids, .. } in references().into_iter().chain(tricky) {
         assert_eq!(model.tokens(&text), ids, "{text:?}");
     }
@@ -63,12 +64,12 @@ fn vectors_equal_the_reference() {
 #[test]
 fn the_card_is_that_of_the_file() {
     use sha2::{Digest, Sha256};
-    let file = include_bytes!("forge-3-6x384.bin");
+    let file = include_bytes!("../model/forge-3-6x384.bin");
     let sum: String = Sha256::digest(file)
         .iter()
         .map(|byte| format!("{byte:02x}"))
         .collect();
-    let card = include_str!("MODEL.md");
+    let card = include_str!("../model/MODEL.md");
     for fact in [&sum, &file.len().to_string(), builtin().id()] {
         assert!(card.contains(&format!("`{fact}`")), "the card lacks {fact}");
     }
@@ -164,7 +165,7 @@ fn text_beyond_the_window_changes_nothing() {
 }
 
 fn file() -> Vec<u8> {
-    include_bytes!("forge-3-6x384.bin").to_vec()
+    include_bytes!("../model/forge-3-6x384.bin").to_vec()
 }
 
 /// Where a section lies in the file.

@@ -45,7 +45,7 @@ pub fn commoner_words(word: &str) -> Option<usize> {
     encoder().word_rank(word)
 }
 
-/// The encoder inside the binary. `embed/MODEL.md` tells how it was made.
+/// The encoder inside the binary. `model/MODEL.md` tells how it was made.
 ///
 /// It reads the first 254 tokens of a text (some 180 words) and ignores the
 /// rest, so longer texts are for the caller to cut. The same text gives the

@@ -22,7 +22,7 @@ const TOGETHER: usize = 48;
 #[repr(C, align(64))]
 struct Aligned<Bytes: ?Sized>(Bytes);
 
-static MODEL: &Aligned<[u8]> = &Aligned(*include_bytes!("forge-3-6x384.bin"));
+static MODEL: &Aligned<[u8]> = &Aligned(*include_bytes!("../model/forge-3-6x384.bin"));
 
 /// Positions that every tower knows.
 const POSITIONS: usize = MAX_TOKENS;

@@ -4,8 +4,8 @@
 
 use std::ops::Range;
 
-use crate::document::{BlockKind, Document, MAX_NAME_BYTES, NAME_CUT, short_name};
-use crate::tokens;
+use forge_text::document::{BlockKind, Document, MAX_NAME_BYTES, NAME_CUT, short_name};
+use forge_text::tokens;
 
 /// Raised whenever [`chunks`] cuts the same document in another way, so that
 /// indexes from before are filled again. A test notices when it should be.

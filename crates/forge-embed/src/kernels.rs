@@ -265,7 +265,7 @@ mod x86 {
     use std::arch::x86_64::*;
 
     use super::Tile;
-    use crate::embed::maths::{
+    use crate::maths::{
         self, Attended, BLOCK, BLOCK_BYTES, Columns, GROUP, Linear, MOST_KEYS, PairRows, QUERIES,
         Rounded,
     };
@@ -464,7 +464,7 @@ mod arm {
     use std::arch::aarch64::*;
 
     use super::Tile;
-    use crate::embed::maths::{
+    use crate::maths::{
         self, Attended, BLOCK, BLOCK_BYTES, Columns, GROUP, Linear, MOST_KEYS, PairRows, QUERIES,
         Rounded,
     };

@@ -43,7 +43,7 @@ pub use unmerged::unmerged;
 pub const MAX_NAME_BYTES: usize = 512;
 
 /// Stands where a name was cut.
-pub(crate) const NAME_CUT: &str = "…";
+pub const NAME_CUT: &str = "…";
 
 /// Cuts a name to [`MAX_NAME_BYTES`], at a character and with a mark.
 pub fn short_name(text: &str) -> String {

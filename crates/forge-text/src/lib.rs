@@ -1,0 +1,11 @@
+//! Text, and nothing but text: Markdown documents, credentials in them, and
+//! quoting for agents and terminals.
+//!
+//! Every function here is pure. This crate never opens a file, never reads the
+//! clock or the environment, and never prints. Modules in reading order; each
+//! may use only those above it.
+
+pub mod document;
+pub mod tokens;
+pub mod secrets;
+pub mod quote;

@@ -1,0 +1,313 @@
+//! The layers of ARCHITECTURE.md, as far as the compiler does not hold them:
+//! which crate may use which, in which order modules are read, and counts that
+//! may only fall.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use crate::tidy::{Source, assert_none, root, rust_files, shipped_lines};
+
+pub(crate) struct Layer {
+    pub(crate) name: &'static str,
+    /// Crates of this repository that it may depend on.
+    uses: &'static [&'static str],
+    pub(crate) kind: Kind,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+pub(crate) enum Kind {
+    /// Gets time, environment and terminal as arguments.
+    Library,
+    /// Talks to people, agents or servers.
+    Door,
+    /// Tests and tools.
+    Tool,
+}
+
+const EVERYTHING_BELOW: &[&str] = &[
+    "forge",
+    "forge-embed",
+    "forge-store",
+    "forge-text",
+    "forge-tokens",
+];
+
+pub(crate) const LAYERS: [Layer; 11] = [
+    layer("forge-embed", &[], Kind::Library),
+    layer("forge-text", &[], Kind::Library),
+    layer("forge-tokens", &["forge-text"], Kind::Library),
+    layer("forge-store", &["forge-text", "forge-embed"], Kind::Library),
+    layer(
+        "forge",
+        &["forge-text", "forge-embed", "forge-tokens", "forge-store"],
+        Kind::Library,
+    ),
+    layer("engines", EVERYTHING_BELOW, Kind::Door),
+    layer("serve", &[], Kind::Door),
+    layer("memory-forge", &["forge", "engines", "serve"], Kind::Door),
+    layer("testkit", &[], Kind::Tool),
+    layer("soak", &["forge", "testkit"], Kind::Tool),
+    layer("fuzzing", EVERYTHING_BELOW, Kind::Tool),
+];
+
+const fn layer(name: &'static str, uses: &'static [&'static str], kind: Kind) -> Layer {
+    Layer { name, uses, kind }
+}
+
+#[test]
+fn a_crate_uses_the_crates_below_it_and_none_above() {
+    let listed: BTreeSet<&str> = LAYERS.iter().map(|it| it.name).collect();
+    let folders = std::fs::read_dir(root().join("crates")).expect("crates can be listed");
+    let mut broken = Vec::new();
+    for folder in folders {
+        let name = folder.expect("an entry").file_name();
+        let name = name.to_string_lossy().into_owned();
+        let Some(layer) = LAYERS.iter().find(|it| it.name == name) else {
+            broken.push(format!("crates/{name} is not in `LAYERS`"));
+            continue;
+        };
+        for used in normal_dependencies(&name) {
+            if listed.contains(used.as_str()) && !layer.uses.contains(&used.as_str()) {
+                broken.push(format!("crates/{name}/Cargo.toml: `{used}`"));
+            }
+        }
+    }
+    assert_none(&broken, "dependencies point down; see ARCHITECTURE.md");
+}
+
+/// Names under `[dependencies]` and its kin, without those of tests.
+fn normal_dependencies(name: &str) -> Vec<String> {
+    let path = root().join("crates").join(name).join("Cargo.toml");
+    let text = std::fs::read_to_string(&path).unwrap_or_else(|e| panic!("{path:?}: {e}"));
+    let mut is_inside = false;
+    let mut found = Vec::new();
+    for line in text.lines() {
+        if line.starts_with('[') {
+            is_inside = line.ends_with("dependencies]") && !line.contains("dev-");
+        } else if is_inside && let Some((name, _)) = line.split_once(['.', ' ', '=']) {
+            found.push(name.to_owned());
+        }
+    }
+    found
+}
+
+/// `lib.rs` lists modules in reading order, and each uses those above it.
+#[test]
+fn modules_use_only_those_above_them() {
+    let mut broken = Vec::new();
+    for layer in LAYERS.iter().filter(|it| it.kind == Kind::Library) {
+        let folder = format!("crates/{}/src", layer.name);
+        let sources = rust_files(&folder);
+        let lib = sources.iter().find(|it| it.path.ends_with("src/lib.rs"));
+        let lib = lib.expect("a library has a lib.rs");
+        let order: Vec<&str> = shipped_lines(&lib.text)
+            .filter_map(|(_, line)| line.trim().strip_prefix("pub mod ")?.strip_suffix(';'))
+            .collect();
+        for source in &sources {
+            let inside = source.path.strip_prefix(&folder).unwrap_or_default();
+            let module = inside.trim_start_matches('/').split(['/', '.']).next();
+            let Some(at) = order.iter().position(|it| Some(*it) == module) else {
+                continue;
+            };
+            if is_test(source) {
+                continue;
+            }
+            for (number, line) in shipped_lines(&source.text) {
+                let code = line.split("//").next().unwrap_or(line);
+                for (start, _) in code.match_indices("crate::") {
+                    let rest = &code[start + "crate::".len()..];
+                    let end = rest.find(|c: char| !c.is_ascii_lowercase() && c != '_');
+                    let used = &rest[..end.unwrap_or(rest.len())];
+                    if order.iter().position(|it| *it == used) > Some(at) {
+                        let path = &source.path;
+                        broken.push(format!("{path}:{number}: `{used}` comes later"));
+                    }
+                }
+            }
+        }
+    }
+    assert_none(&broken, "the order of lib.rs is the order of reading");
+}
+
+/// Found cases are replayed by the path of their source: a module that moves
+/// without its file would lose them silently.
+#[test]
+fn regression_files_lie_beside_their_sources() {
+    let mut broken = Vec::new();
+    for layer in &LAYERS {
+        let folder = root().join("crates").join(layer.name);
+        let mut open = vec![folder.join("proptest-regressions")];
+        while let Some(here) = open.pop() {
+            for entry in std::fs::read_dir(&here).into_iter().flatten().flatten() {
+                let path = entry.path();
+                if path.is_dir() {
+                    open.push(path);
+                    continue;
+                }
+                let below = path.strip_prefix(folder.join("proptest-regressions"));
+                let below = below.expect("it was found below").with_extension("rs");
+                if !folder.join("src").join(&below).is_file() {
+                    broken.push(path.display().to_string());
+                }
+            }
+        }
+    }
+    assert_none(&broken, "no source of this path replays these cases");
+}
+
+/// Doors that import another one, each to be ended by a use case. The list may
+/// only get shorter.
+const DOOR_TO_DOOR: [(&str, &str); 5] = [
+    ("crates/memory-forge/src/mcp/knowledge.rs", "commands"),
+    ("crates/memory-forge/src/view/audit.rs", "commands"),
+    ("crates/memory-forge/src/view/fleet.rs", "commands"),
+    ("crates/memory-forge/src/view/overview.rs", "commands"),
+    ("crates/memory-forge/src/view/search.rs", "commands"),
+];
+
+#[test]
+fn no_door_imports_another() {
+    let mut found = BTreeSet::new();
+    for source in rust_files("crates/memory-forge/src") {
+        let Some(door) = ["mcp", "view", "hooks"].into_iter().find(|door| {
+            let inside = source.path.trim_start_matches("crates/memory-forge/src/");
+            inside.starts_with(&format!("{door}/")) || inside == format!("{door}.rs")
+        }) else {
+            continue;
+        };
+        for (_, line) in shipped_lines(&source.text) {
+            for other in ["commands", "mcp", "view", "hooks"] {
+                if other != door && line.contains(&format!("crate::{other}")) {
+                    found.insert((source.path.clone(), other));
+                }
+            }
+        }
+    }
+    let known: BTreeSet<(String, &str)> = DOOR_TO_DOOR
+        .iter()
+        .map(|(path, other)| ((*path).to_owned(), *other))
+        .collect();
+    assert_eq!(
+        found, known,
+        "a door calls a use case, never another door; take ended ones off the list"
+    );
+}
+
+/// Counts that may only fall: whoever lowers one writes the new number here.
+const DOOR_IMPORTS: usize = 314;
+const ONE_WORD_TYPES: usize = 703;
+const PARTICIPLE_TYPES: usize = 108;
+
+#[test]
+fn doors_name_fewer_and_fewer_items_of_the_library() {
+    let mut named = BTreeSet::new();
+    for source in rust_files("crates/memory-forge/src") {
+        if is_test(&source) {
+            continue;
+        }
+        let code: String = shipped_lines(&source.text)
+            .map(|(_, line)| line.split("//").next().unwrap_or(line))
+            .flat_map(|line| [line, "\n"])
+            .collect();
+        for (start, _) in code.match_indices("forge::") {
+            if code[..start].ends_with(|c: char| c.is_alphanumeric() || c == '_') {
+                continue;
+            }
+            expand(&code[start + "forge::".len()..], "", &mut named);
+        }
+    }
+    assert_eq!(named.len(), DOOR_IMPORTS, "items of `forge` named by doors");
+}
+
+/// Adds every path of a `use` tree, or the one path of an expression.
+fn expand(tree: &str, prefix: &str, found: &mut BTreeSet<String>) -> usize {
+    let end = tree
+        .find(|c: char| !c.is_alphanumeric() && c != '_' && c != ':')
+        .unwrap_or(tree.len());
+    let path = format!("{prefix}{}", &tree[..end]);
+    if path.ends_with("::") && tree[end..].starts_with('{') {
+        let mut at = end + 1;
+        loop {
+            at += tree[at..].len() - tree[at..].trim_start_matches([' ', '\n', ',']).len();
+            if at >= tree.len() || tree[at..].starts_with('}') {
+                return at + 1;
+            }
+            let used = expand(&tree[at..], &path, found);
+            if used == 0 {
+                return at;
+            }
+            at += used;
+        }
+    }
+    if !path.is_empty() {
+        found.insert(path.trim_end_matches("::").to_owned());
+    }
+    end
+}
+
+#[test]
+fn fewer_and_fewer_types_have_names_of_one_word() {
+    let names = type_names();
+    let is_one_word = |name: &str| name.chars().filter(|c| c.is_uppercase()).count() == 1;
+    let one_word: usize = names
+        .iter()
+        .filter(|(name, _)| is_one_word(name))
+        .map(|(_, count)| count)
+        .sum();
+    let participles: usize = names
+        .iter()
+        .filter(|(name, _)| is_one_word(name) && is_participle(name))
+        .map(|(_, count)| count)
+        .sum();
+    assert_eq!(
+        (one_word, participles),
+        (ONE_WORD_TYPES, PARTICIPLE_TYPES),
+        "types of one word, and participles among them"
+    );
+}
+
+fn is_participle(name: &str) -> bool {
+    const IRREGULAR: [&str; 13] = [
+        "Told", "Given", "Made", "Kept", "Left", "Found", "Held", "Taken", "Known", "Shown",
+        "Said", "Written", "Drawn",
+    ];
+    IRREGULAR.contains(&name)
+        || (name.ends_with("ed") && !["Embed", "Feed", "Seed"].contains(&name))
+}
+
+/// Every type that ships, with how many of that name there are.
+fn type_names() -> BTreeMap<String, usize> {
+    let mut names = BTreeMap::new();
+    let shipped = LAYERS.iter().filter(|it| it.kind != Kind::Tool);
+    for source in shipped.flat_map(|it| rust_files(&format!("crates/{}/src", it.name))) {
+        if is_test(&source) {
+            continue;
+        }
+        for (_, line) in shipped_lines(&source.text) {
+            let mut words = line
+                .split_whitespace()
+                .skip_while(|it| it.starts_with("pub"));
+            let is_type = matches!(words.next(), Some("struct" | "enum" | "trait"));
+            if let (true, Some(name)) = (is_type, words.next()) {
+                let end = name.find(|c: char| !c.is_alphanumeric());
+                let name = &name[..end.unwrap_or(name.len())];
+                *names.entry(name.to_owned()).or_insert(0) += 1;
+            }
+        }
+    }
+    names
+}
+
+fn is_test(source: &Source) -> bool {
+    let path = Path::new(&source.path);
+    let name = path.file_stem().unwrap_or_default().to_string_lossy();
+    name == "tests" || name.ends_with("_tests") || source.path.contains("/tests/")
+}
+
+#[test]
+fn trees_of_imports_are_read_whole() {
+    let mut found = BTreeSet::new();
+    expand("a::{self, B, c::{D, e}};", "", &mut found);
+    let expected = ["a::self", "a::B", "a::c::D", "a::c::e"];
+    assert_eq!(found, expected.map(str::to_owned).into());
+}
