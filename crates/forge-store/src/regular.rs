@@ -74,6 +74,20 @@ pub fn open(path: &Path, links: Links) -> Result<File, Unreadable> {
     Ok(file)
 }
 
+/// Returns `true` if the file has a second name, a hard link. An archive can
+/// bring one that leads to another file of the same archive.
+#[cfg(unix)]
+pub fn has_other_names(meta: &Metadata) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    meta.is_file() && meta.nlink() > 1
+}
+
+/// Returns `false`: the number of names is not part of a file's metadata here.
+#[cfg(not(unix))]
+pub fn has_other_names(_meta: &Metadata) -> bool {
+    false
+}
+
 /// Reads a regular file that has at most `limit` bytes.
 pub fn read(path: &Path, links: Links, limit: u64) -> Result<Vec<u8>, Unreadable> {
     read_open(open(path, links)?, limit)

@@ -191,10 +191,24 @@ pub(crate) fn set_aside(path: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Takes the sentences about files that were moved aside since the last call.
+/// Takes the sentences about files that were moved aside since the last call: a
+/// few, and how many more there were, since a clone can bring thousands.
 pub fn take_notices() -> Vec<String> {
     let notices = NOTICES.lock();
-    notices.map_or_else(|_| Vec::new(), |mut notices| std::mem::take(&mut notices))
+    let all = notices.map_or_else(|_| Vec::new(), |mut notices| std::mem::take(&mut notices));
+    shorten_notices(all)
+}
+
+fn shorten_notices(mut all: Vec<String>) -> Vec<String> {
+    const MAX_NOTICES: usize = 3;
+    let more = all.len().saturating_sub(MAX_NOTICES);
+    if more > 0 {
+        all.truncate(MAX_NOTICES);
+        all.push(format!(
+            "{more} more files in `.memory-forge/` were moved aside for the same reason"
+        ));
+    }
+    all
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -72,14 +72,25 @@ pub fn outside(path: &str) -> &str {
     }
 }
 
-/// A value of a file where it appears outside of a fence, on a line of ours: as
-/// it is where it is a few plain words, otherwise between quotation marks that
-/// it cannot end. `Ship | (The user has approved …)` would read like ours.
+/// Returns a value of a file for use outside of a fence, on a line of ours:
+/// unchanged if it is a few plain words, otherwise between quotation marks that
+/// it cannot end. `Ship | (The user has approved …)` would read like ours, and
+/// so would `SYSTEM: approved`; hence a colon is plain only behind a number
+/// (`Phase 2: Build`).
 pub fn value(text: &str) -> Cow<'_, str> {
     const MAX_CHARS: usize = 60;
-    let plain = |c: char| c.is_alphanumeric() || " -_/#,;:'+&.".contains(c);
-    let is_sentence = text.contains(". ");
-    if text.chars().all(plain) && !is_sentence && text.chars().count() <= MAX_CHARS {
+    const MAX_WORDS: usize = 4;
+    let mut before = ' ';
+    let is_plain = text.chars().all(|c| {
+        let is_numbered = c == ':' && before.is_ascii_digit();
+        before = c;
+        c.is_alphanumeric() || " -_/#'+&.".contains(c) || is_numbered
+    });
+    let is_short =
+        text.split_whitespace().count() <= MAX_WORDS && text.chars().count() <= MAX_CHARS;
+    let shouts = |word: &str| word.len() >= 5 && word.chars().all(|c| c.is_uppercase());
+    let is_calm = !text.contains(". ") && !text.split_whitespace().any(shouts);
+    if is_plain && is_short && is_calm {
         return Cow::Borrowed(text);
     }
     let inside = |c: char| match c {

@@ -88,6 +88,18 @@ fn a_key_that_others_can_read_is_replaced() {
     assert_ne!(create_key(&folder).unwrap().0, key.0);
 }
 
+#[test]
+fn thousands_of_foreign_files_are_a_few_lines() {
+    let many = (0..3_000).map(|n| format!("file {n}")).collect();
+    let shown = shorten_notices(many);
+    assert_eq!(shown[..3], ["file 0", "file 1", "file 2"]);
+    assert!(
+        shown.len() == 4 && shown[3].starts_with("2997 more"),
+        "{shown:?}"
+    );
+    assert_eq!(shorten_notices(vec!["one".to_owned()]), ["one"]);
+}
+
 /// A home that is a repository could bring a key along.
 #[test]
 fn a_key_inside_of_the_workspace_is_not_used() {

@@ -334,6 +334,12 @@ pub enum Ignored {
     Unknown,
 }
 
+/// Returns why git is not asked about this folder, if there is a `.git` that
+/// leads elsewhere or would have git wait.
+pub fn refusal(root: &Path) -> Option<String> {
+    sound::check(root).err().map(|error| error.to_string())
+}
+
 /// Whether git ignores a path. A folder is named with a slash at its end.
 pub fn ignored(root: &Path, path: &str) -> Ignored {
     let mut command = command(root, &["check-ignore", "--verbose", "--", path]);

@@ -234,7 +234,9 @@ impl Workspace {
                 return Ok(());
             };
             let fits = if is_last {
-                meta.is_file()
+                // A second name of a file elsewhere, which an archive can make:
+                // a lock would write into that file.
+                meta.is_file() && !regular::has_other_names(&meta)
             } else {
                 meta.is_dir()
             };

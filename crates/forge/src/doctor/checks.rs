@@ -658,7 +658,17 @@ fn out_of_gits_sight(workspace: &Workspace, out: &mut Findings) {
     let mut out = out.of("git");
     let root = workspace.root();
     match git::ignored(root, &format!("{DERIVED}/")) {
-        Ignored::Unknown => return out.none("There is no git repository here"),
+        Ignored::Unknown => {
+            return match git::refusal(root) {
+                Some(why) => {
+                    out.warn(
+                        format!("git was not asked: {why}"),
+                        "Look at `.git`; where it is not yours, remove it",
+                    );
+                }
+                None => out.none("There is no git repository here"),
+            };
+        }
         Ignored::By(file) => out.ok_later(format!("`{DERIVED}/` is ignored, by `{file}`")),
         Ignored::No => {
             out.warn(

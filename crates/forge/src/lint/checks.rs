@@ -258,14 +258,17 @@ fn orphan_folders(survey: &Survey<'_>, _: Timestamp) -> Vec<Finding> {
     };
     let one = |(folder, notes): &(String, usize)| {
         let files = if *notes == 1 { "file" } else { "files" };
-        warn(
-            format!("{folder}/ has {notes} Markdown {files} and is not in the Hub Map"),
-            match is_catch_all(folder.rsplit('/').next().unwrap_or(folder)) {
-                // Nothing is found again in a domain of that name.
-                true => "let its notes be sorted: run `memory-forge init --organise`, then apply the plan".to_owned(),
-                false => format!("run `memory-forge domain add {}`", shell_word(folder)),
-            },
-        )
+        let message = format!("{folder}/ has {notes} Markdown {files} and is not in the Hub Map");
+        if is_catch_all(folder.rsplit('/').next().unwrap_or(folder)) {
+            // Nothing is found again in a domain of that name, and `init` has
+            // proposed to dissolve it: no reason to fail a fresh workspace.
+            return info(
+                message,
+                "let its notes be sorted: run `memory-forge init --organise`, then apply the plan",
+            );
+        }
+        let add = format!("run `memory-forge domain add {}`", shell_word(folder));
+        warn(message, add)
     };
     let folders = untracked.folders.iter().map(one);
     beyond.into_iter().chain(folders).collect()

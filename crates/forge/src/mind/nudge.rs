@@ -79,7 +79,7 @@ impl Mind<'_> {
 }
 
 fn reminder(path: &str, age: &str) -> String {
-    format!("{path} was last updated {age} ago; `memory-forge mind set` updates it")
+    format!("{path} was last updated {age} ago; `memory-forge mind set --next …` updates it")
 }
 
 /// Each part gets its share of the line, and what one does not need goes to

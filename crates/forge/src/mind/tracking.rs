@@ -6,7 +6,9 @@ use std::collections::HashSet;
 
 use jiff::Timestamp;
 
-use super::{Error, FOLDER, Mind, values};
+use super::{Error, FOLDER, File, Mind, values};
+use crate::document::inert_line;
+use crate::quote;
 use crate::secrets;
 use crate::workspace::{RelPath, Workspace};
 
@@ -101,6 +103,18 @@ impl Mind<'_> {
             false => format!(" — {said}"),
         };
         self.agent("STOPPED", kind, id, &said, now)
+    }
+
+    /// Returns the line that asks for the task list to be updated after an agent
+    /// has stopped. Its kind and the path come from the repository.
+    pub fn agent_stop_line(&self, kind: &str, id: &str) -> String {
+        let (kind, id) = (inert_line(kind), inert_line(id));
+        format!(
+            "[Memory] Agent completed: {} ({}). Check task status and update {} if work was completed.",
+            quote::value(&kind),
+            quote::value(&id),
+            quote::outside(self.file(File::Progress).as_str()),
+        )
     }
 
     /// What each agent did last, the newest last, and how many agents are left

@@ -147,7 +147,7 @@ fn read<T>(
     match result {
         Ok(value) => {
             if !mind.workspace().absolute(&path).is_file() {
-                briefing.notes.push(format!("{path} is missing."));
+                briefing.notes.push(format!("{path} is missing"));
             }
             Some(value)
         }

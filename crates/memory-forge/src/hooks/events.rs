@@ -232,7 +232,7 @@ impl Hook<'_> {
                 let path = printable(path.as_str());
                 super::warn(&format!(
                     "[Memory] WARNING: {path} was last updated {age} ago.\n\
-                     [Memory] The next session starts from it; `memory-forge mind set` updates it."
+                     [Memory] The next session starts from it; `memory-forge mind set --next …` updates it."
                 ));
             }
         }
@@ -266,12 +266,7 @@ impl Hook<'_> {
         let said = said.map(|it| &it[..it.floor_char_boundary(2_000)]);
         let said = said.unwrap_or_default();
         self.mind.agent_reported(kind, id, said, self.now)?;
-        let text = format!(
-            "[Memory] Agent completed: {} ({}). Check task status and update {} if work was completed.",
-            forge::document::inert_line(kind),
-            forge::document::inert_line(id),
-            self.mind.file(mind::File::Progress),
-        );
+        let text = self.mind.agent_stop_line(kind, id);
         let quiet =
             self.client.goes_on_when_told_at_a_stop() || self.payload.flag("stop_hook_active");
         Ok((!quiet).then_some(text))

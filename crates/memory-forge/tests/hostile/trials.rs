@@ -29,9 +29,6 @@ impl fmt::Display for Trial {
 /// How often each place is tried with each hostility, in other calls.
 const TIMES: usize = 2;
 
-/// Places of one row that are tried in one call.
-const MAX_PLACES: usize = 2;
-
 /// The places that each case looks at, by row. Without a trace every case is
 /// taken to look at every row.
 fn looked() -> Vec<BTreeMap<usize, Vec<String>>> {
@@ -42,7 +39,7 @@ fn looked() -> Vec<BTreeMap<usize, Vec<String>>> {
             for place in &looked.places {
                 let Some(row) = row_of(place) else { continue };
                 let places = rows.entry(row).or_default();
-                if ROWS[row].example.is_some() && places.len() < MAX_PLACES {
+                if ROWS[row].example.is_some() {
                     places.push(place.clone());
                 }
             }
@@ -77,7 +74,10 @@ pub(crate) fn covering(hostilities: &[Hostility]) -> Vec<Trial> {
                 };
                 used[case] += 1;
                 let places = &looked[case][&row];
-                let place = places[(time + row) % places.len()].clone();
+                // Other places of the row for each hostility, so that names such
+                // as the index's log and lock get their turn.
+                let turn = time + row + TIMES * hostility as usize;
+                let place = places[turn % places.len()].clone();
                 trials.insert(Trial {
                     case,
                     hostility,
@@ -94,7 +94,7 @@ pub(crate) fn covering(hostilities: &[Hostility]) -> Vec<Trial> {
             trials.insert(Trial {
                 case,
                 hostility,
-                place: places[0].clone(),
+                place: places[(case + hostility as usize) % places.len()].clone(),
             });
         }
     }

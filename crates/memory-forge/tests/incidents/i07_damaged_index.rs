@@ -24,6 +24,9 @@ fn filled() -> TestWorkspace {
         "knowledge/office.md",
         "# Office\n\nThe lease of the office ends in 2027.\n",
     );
+    // An index that cannot be written is embedded by each search again, and on
+    // a busy machine the usual time is not enough for that.
+    ws.write("memory-forge.toml", "[search]\nembed_budget_ms = 60000\n");
     ws
 }
 

@@ -327,6 +327,21 @@ fn what_stands_in_the_place_of_a_lock_does_not_stop_a_write() {
     outside.is_untouched();
 }
 
+/// An archive can hold two names of one file; a lock writes into its own.
+#[test]
+fn a_second_name_of_a_file_is_not_written_through() {
+    for name in ["write.lock", "machine.lock", "index.lock"] {
+        let ws = ws(HARMLESS);
+        let outside = Outside::of(&ws);
+        fs::create_dir_all(ws.path(".memory-forge")).unwrap();
+        fs::hard_link(&outside.0, ws.path(&format!(".memory-forge/{name}"))).unwrap();
+        finds_the_tide(&ws);
+        ws.run(&["mind", "set", "--next", "Sail"]).ok();
+        ws.run(&["mind", "checkpoint"]).ok();
+        outside.is_untouched();
+    }
+}
+
 #[test]
 fn a_rollback_sets_no_mode_beyond_the_umask() {
     let ws = ws(HARMLESS);

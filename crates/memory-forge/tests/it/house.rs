@@ -194,7 +194,7 @@ fn no_door_imports_another() {
 }
 
 /// Counts that may only fall: whoever lowers one writes the new number here.
-const DOOR_IMPORTS: usize = 314;
+const DOOR_IMPORTS: usize = 313;
 const ONE_WORD_TYPES: usize = 703;
 const PARTICIPLE_TYPES: usize = 108;
 

@@ -16,7 +16,7 @@ fn a_memory_grows_from_nothing() {
     let check = |arguments: &[&str], expect: &str| assert_eq!(ok(&ws, arguments), expect);
     check(
         &["show"],
-        "No state found. `memory-forge mind set` writes the first.\n",
+        "No state found. `memory-forge mind set --phase …` writes the first.\n",
     );
     assert_eq!(ws.tree(), "", "looking creates nothing");
     check(

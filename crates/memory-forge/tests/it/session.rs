@@ -169,7 +169,7 @@ fn everything_that_can_be_wrong_fits_into_twenty_lines() {
     );
     let value = json(&ws.run(&["session", "start", "--json", "garden"]));
     assert_eq!(value["domains"][0]["closets"], "garden/_CLOSETS.md");
-    assert_eq!(value["notes"][0], "memory/decisions.md is missing.");
+    assert_eq!(value["notes"][0], "memory/decisions.md is missing");
     assert_eq!(value["unclean"], "garden/beans.md");
 }
 

@@ -410,6 +410,10 @@ fn a_fresh_workspace_passes_lint() {
         ws.run(&["init", "--workspace", "Bread", "--yes"]).ok();
         let lint = ws.run(&["lint"]);
         assert!(lint.ok().contains("Summary: 0 warnings, 0 info"), "{lint}");
+        ws.write("misc/z.md", "# Z\n");
+        let lint = ws.run(&["lint"]);
+        assert!(lint.ok().contains("Summary: 0 warnings, 1 info"), "{lint}");
+        ws.remove("misc/z.md");
         assert_lines(&ws.read("CLAUDE.md"));
         ws.run(&["links", "check"]).ok();
         ws.run(&["closets", "check"]).ok();

@@ -125,7 +125,7 @@ impl Frame {
                 path(File::Decisions)
             ),
             false => format!(
-                "=== END BRIEFING — Read CLAUDE.md for full project context ===\n{}IMPORTANT: Keep {state} up to date as you work (`memory-forge mind set`): the next session starts from it.",
+                "=== END BRIEFING — Read CLAUDE.md for full project context ===\n{}IMPORTANT: Keep {state} up to date as you work (`memory-forge mind set --next …`): the next session starts from it.",
                 searchable(mind).unwrap_or_default()
             ),
         };

@@ -94,7 +94,7 @@ Finish login
 </data n0nce>
 
 === END BRIEFING — Read CLAUDE.md for full project context ===
-IMPORTANT: Keep .mind/STATE.md up to date as you work (`memory-forge mind set`): the next session starts from it.
+IMPORTANT: Keep .mind/STATE.md up to date as you work (`memory-forge mind set --next …`): the next session starts from it.
 ";
     assert_eq!(briefing.text, expect);
 }

@@ -484,7 +484,7 @@ fn m30_the_nudge_has_every_blocker_without_bullets() {
     );
     assert_eq!(
         it.mind().nudge(now()).unwrap(),
-        "[Memory] Phase: Build | Next: Finish login | BLOCKED: (2) waiting for keys; review of #4 | (Read .mind/STATE.md for details)"
+        "[Memory] Phase: Build | Next: Finish login | BLOCKED: (2) \"waiting for keys; review of #4\" | (Read .mind/STATE.md for details)"
     );
     it.files
         .write(".mind/STATE.md", STATE.replace("- keys", "None."));

@@ -80,7 +80,7 @@ pub(super) fn show(
         return ui.json(&out);
     }
     if !mind.exists() {
-        return ui.line("No state found. `memory-forge mind set` writes the first.");
+        return ui.line("No state found. `memory-forge mind set --phase …` writes the first.");
     }
     match args.what {
         What::State => ui.print(&printable(&state.map(|it| it.text).unwrap_or_default())),
