@@ -56,7 +56,7 @@ GRID = {
 
 ENGLISH = re.search(
     r'const ENGLISH: &str = "\\\n(.*?)";',
-    (Path(__file__).parent.parent / "crates/forge/src/recall/common.rs").read_text(),
+    (Path(__file__).parent.parent / "crates/forge-memory/src/recall/common.rs").read_text(),
     re.S,
 )[1].replace("\\\n", " ")
 

@@ -5,6 +5,9 @@
 //! Modules in reading order; each may use only those above it.
 
 pub use forge_embed as embed;
+pub use forge_memory::{
+    agents, corrections, graph, knowledge, layers, links, mind, publish, recall, routing, teams,
+};
 pub use forge_store::{fault, index, regular, trust, workspace};
 pub use forge_text::{document, quote, secrets};
 /// Tokenizers, estimates and exact counts.
@@ -13,20 +16,7 @@ pub mod tokens {
     pub use forge_tokens::count_tokens;
 }
 
-pub mod corrections;
-pub mod links;
-
-pub mod routing;
-
-pub mod mind;
-pub mod teams;
-pub mod recall;
-pub mod knowledge;
-pub mod agents;
-pub mod layers;
 pub mod federation;
-pub mod graph;
-pub mod publish;
 pub mod upkeep;
 pub mod session;
 pub mod lint;

@@ -27,19 +27,31 @@ pub(crate) enum Kind {
 const EVERYTHING_BELOW: &[&str] = &[
     "forge",
     "forge-embed",
+    "forge-memory",
     "forge-store",
     "forge-text",
     "forge-tokens",
 ];
 
-pub(crate) const LAYERS: [Layer; 11] = [
+pub(crate) const LAYERS: [Layer; 12] = [
     layer("forge-embed", &[], Kind::Library),
     layer("forge-text", &[], Kind::Library),
     layer("forge-tokens", &["forge-text"], Kind::Library),
     layer("forge-store", &["forge-text", "forge-embed"], Kind::Library),
     layer(
+        "forge-memory",
+        &["forge-text", "forge-embed", "forge-store"],
+        Kind::Library,
+    ),
+    layer(
         "forge",
-        &["forge-text", "forge-embed", "forge-tokens", "forge-store"],
+        &[
+            "forge-text",
+            "forge-embed",
+            "forge-tokens",
+            "forge-store",
+            "forge-memory",
+        ],
         Kind::Library,
     ),
     layer("engines", EVERYTHING_BELOW, Kind::Door),

@@ -175,7 +175,7 @@ fn text_reaches_a_terminal_through_one_function() {
 /// The titles of two files that another tool writes and reads as well.
 const OTHER_BRAND: [&str; 2] = [
     "crates/forge/src/federation/registry.rs",
-    "crates/forge/src/graph/markdown.rs",
+    "crates/forge-memory/src/graph/markdown.rs",
 ];
 
 /// D33: "one name. Files and markers that other tools read keep their names;

@@ -36,7 +36,7 @@ const CLUSTER: usize = 3;
 const MAX_COMPARED: usize = 64;
 
 /// The text with what can be gathered gathered. Doing it again finds nothing.
-pub(crate) fn condensed(path: &impl ToString, text: String) -> Result<(String, Condensed), Error> {
+pub fn condensed(path: &impl ToString, text: String) -> Result<(String, Condensed), Error> {
     let mut done = Condensed::default();
     let mut after = text.clone();
     let mut kept = HashSet::new();

@@ -14,8 +14,8 @@ use crate::workspace::RelPath;
 
 /// Lines from which the file is nearly full, and how many it may have. A file
 /// is shortened to fewer, so that the next decision does not fill it again.
-pub(crate) const NEARLY_FULL: usize = 95;
-pub(crate) const MAX_LINES: usize = 100;
+pub const NEARLY_FULL: usize = 95;
+pub const MAX_LINES: usize = 100;
 const SHORTENED: usize = 75;
 /// Entries that stay whatever their length.
 const KEPT_ENTRIES: usize = 10;
@@ -23,7 +23,7 @@ const KEPT_ENTRIES: usize = 10;
 const TITLE: &str = "Decisions - Archive";
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Shortened {
+pub struct Shortened {
     pub text: String,
     pub archive: RelPath,
     /// The text of the archive before and after.
@@ -61,14 +61,14 @@ impl Mind<'_> {
 }
 
 /// The archive of a file of decisions: `decisions-archive.md` beside it.
-pub(crate) fn archive_of(path: &RelPath) -> Option<RelPath> {
+pub fn archive_of(path: &RelPath) -> Option<RelPath> {
     let stem = path.as_str().strip_suffix(".md")?;
     RelPath::new(&format!("{stem}-archive.md")).ok()
 }
 
 /// The file without its oldest entries; none where it is not nearly full, or
 /// where moving entries would not bring it below that.
-pub(crate) fn shortened(
+pub fn shortened(
     path: &RelPath,
     text: &str,
     archive: Option<String>,

@@ -26,7 +26,7 @@ mod work;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use export::escaped;
+pub use export::escaped;
 pub use export::{dot, graphml};
 pub use markdown::{PATH as GRAPH_FILE, refresh, render_file, render_markdown};
 pub use pull::{Pulled, pull_state};

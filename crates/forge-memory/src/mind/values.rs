@@ -196,7 +196,7 @@ pub(super) fn milliseconds(now: Timestamp) -> String {
 }
 
 /// The first ISO date of a text.
-pub(crate) fn first_date(text: &str) -> Option<Date> {
+pub fn first_date(text: &str) -> Option<Date> {
     text[first_date_span(text)?].parse().ok()
 }
 

@@ -2,9 +2,9 @@
 
 use std::fmt::Write;
 
-use forge::graph;
-use forge::links::{self, Trouble, Vault};
-use forge::workspace::{RelPath, Workspace};
+use forge_memory::graph;
+use forge_memory::links::{self, Trouble, Vault};
+use forge_store::workspace::{RelPath, Workspace};
 use testkit::TestWorkspace;
 use testkit::spec::{Case, cases};
 

@@ -357,7 +357,7 @@ fn first_sentence(document: &Document) -> String {
 }
 
 /// Where the first sentence of a text ends.
-pub(crate) fn sentence_end(text: &str) -> usize {
+pub fn sentence_end(text: &str) -> usize {
     for (at, c) in text.char_indices() {
         let end = at + c.len_utf8();
         let ends = match c {

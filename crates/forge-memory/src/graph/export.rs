@@ -122,7 +122,7 @@ fn quoted(text: &str) -> String {
 }
 
 /// Text for XML: what XML cannot hold at all becomes a space.
-pub(crate) fn escaped(text: &str) -> String {
+pub fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for char in text.chars() {
         match char {

@@ -145,7 +145,7 @@ pub(super) const MAX_ROUNDS: usize = 16;
 /// The text with every unmarked supersession marked, and how many there were.
 /// A mark can show another one, so it goes on until there is none; each round
 /// leaves fewer decisions unmarked.
-pub(crate) fn annotated(
+pub fn annotated(
     path: &impl ToString,
     mut text: String,
     today: Date,
@@ -479,7 +479,7 @@ fn rest_of_clause(text: &str, from: usize, at_least: usize) -> String {
 }
 
 /// The words of a text that say what it is about.
-pub(crate) fn content_words(text: &str) -> HashSet<String> {
+pub fn content_words(text: &str) -> HashSet<String> {
     let terms = tokens(text).into_iter().map(|it| it.term);
     terms.filter(|it| is_content(it)).collect()
 }

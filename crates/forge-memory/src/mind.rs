@@ -294,7 +294,7 @@ impl From<workspace::PathError> for Error {
 }
 
 /// At most so many characters, cut between words.
-pub(crate) fn cut(text: &str, most: usize) -> String {
+pub fn cut(text: &str, most: usize) -> String {
     values::cut(text, most)
 }
 
@@ -308,13 +308,14 @@ pub fn list_items(text: &str) -> Vec<String> {
 }
 
 pub use decisions::condense::Condensed;
-pub(crate) use decisions::condense::condensed;
-pub use decisions::shorten::Fullness;
-pub(crate) use decisions::shorten::{MAX_LINES, NEARLY_FULL, archive_of, shortened};
-pub(crate) use decisions::supersede::{annotated, content_words};
+pub use decisions::condense::condensed;
+pub use decisions::shorten::{Fullness, Shortened};
+pub use decisions::shorten::{MAX_LINES, NEARLY_FULL, archive_of, shortened};
+pub use decisions::supersede::{annotated, content_words};
 pub(crate) use decisions::{blocks as decision_blocks, id_at_start, lines as decision_lines};
 pub(crate) use sessions::{in_order as session_blocks, number_of as session_number};
-pub(crate) use values::{end_of_text, first_date, is_unset, labelled, marker, plain};
+pub use values::first_date;
+pub(crate) use values::{end_of_text, is_unset, labelled, marker, plain};
 
 fn modified(path: &Path) -> Option<Timestamp> {
     let time = std::fs::metadata(path).ok()?.modified().ok()?;

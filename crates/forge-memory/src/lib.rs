@@ -1,0 +1,24 @@
+//! What a memory means: knowledge, state, agents' memory, links, the map of a
+//! workspace, and how a question finds its passages.
+//!
+//! Files, index and git are reached through `forge-store` alone. This crate
+//! never prints and never reads the environment, the home or current directory,
+//! or the clock: the caller passes those in. It loads no vocabulary, since hooks
+//! use it at every prompt. Modules in reading order; each may use only those
+//! above it.
+
+use forge_embed as embed;
+use forge_store::{index, workspace};
+use forge_text::{document, quote, secrets, tokens};
+
+pub mod corrections;
+pub mod links;
+pub mod routing;
+pub mod mind;
+pub mod teams;
+pub mod recall;
+pub mod knowledge;
+pub mod agents;
+pub mod layers;
+pub mod graph;
+pub mod publish;
