@@ -147,19 +147,25 @@ struct Item {
 /// Every task once. Blockers of the state file are tasks too; one that the
 /// progress file has as well is that task, and blocked unless it is done.
 fn items(tasks: &[TaskEntry], blocked: &[String]) -> Vec<Item> {
-    let mut waiting: Vec<(String, Fields)> = (blocked.iter())
-        .map(|text| Fields::read(text))
-        .map(|fields| (fold(&fields.text).into_owned(), fields))
-        .collect();
+    let mut waiting: Vec<Option<Fields>> = Vec::with_capacity(blocked.len());
+    let mut by_name: HashMap<String, Vec<usize>> = HashMap::new();
+    for (nth, text) in blocked.iter().enumerate() {
+        let fields = Fields::read(text);
+        let name = fold(&fields.text).into_owned();
+        by_name.entry(name).or_default().push(nth);
+        waiting.push(Some(fields));
+    }
     let mut items: Vec<Item> = Vec::new();
     for task in tasks {
         let fields = Fields::read(&task.text);
-        let name = fold(&fields.text).into_owned();
-        let known = waiting.len();
-        waiting.retain(|(other, _)| *other != name);
+        // A blocker is one task, the first of its name.
+        let blockers = by_name.remove(fold(&fields.text).as_ref());
+        for &nth in blockers.iter().flatten() {
+            waiting[nth] = None;
+        }
         let status = match (task.done, task.bucket) {
             (true, _) | (_, Bucket::Completed) => "done",
-            _ if waiting.len() < known => "blocked",
+            _ if blockers.is_some() => "blocked",
             (_, Bucket::InProgress) => "in_progress",
             (_, Bucket::Blocked) => "blocked",
             _ => "pending",
@@ -171,7 +177,7 @@ fn items(tasks: &[TaskEntry], blocked: &[String]) -> Vec<Item> {
             completed,
         });
     }
-    items.extend(waiting.into_iter().map(|(_, fields)| Item {
+    items.extend(waiting.into_iter().flatten().map(|fields| Item {
         fields,
         status: "blocked",
         completed: None,
