@@ -384,7 +384,7 @@ fn secrets_that_once_passed() {
         ("openssl rsa -passin pass:", " -in f", "login-option"),
         ("net use z: \\\\h\\s /user:bob ", "", "login-option"),
         ("net use z: \\\\h\\s ", " /user:bob", "login-option"),
-        ("snowsql -a x -u y -p ", " -d z", "login-option"),
+        ("snowsql -a acme -u ann -p ", " -d z", "login-option"),
         ("7z a -p", " archive2.7z", "login-option"),
         ("<input type=\"password\" value=\"", "\">", "password"),
         (
@@ -595,6 +595,7 @@ fn innocents() {
         "requirepass foobared",
         "dotnet user-secrets set \"Movies:ServiceApiKey\" \"12345\"",
         "<input type=\"password\" value=\"\" name=\"p1\">",
+        "<input type=\"password\" value=\"Some value9\" readonly />",
         "htpasswd -c /etc/nginx/users2 ann",
         "net use z: \\\\host\\share /persistent:yes",
         &format!("key-{}", &hex(40)),
