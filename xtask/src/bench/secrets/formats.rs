@@ -1,9 +1,9 @@
 //! Formats of secrets, as facts that services and secret scanners publish.
 //! `{w36}` is made by chance: `d` digits, `h` hexadecimal, `l` small letters
 //! and digits, `u` capitals and digits, `w` letters and digits, `t` these with
-//! `_` and `-`, `b` Base64, `c` Base58, `p` a password with signs, `uuid` a UUID, `B` and
-//! `E` the first and the last line of a private key. What stands between `«`
-//! and `»` is the secret. No line holds one.
+//! `_` and `-`, `b` Base64, `c` Base58, `p` a password with signs, `uuid` a
+//! UUID, `B` and `E` the first and the last line of a private key. What stands
+//! between `«` and `»` is the secret. No line holds one.
 
 /// A token on its own, which may stand anywhere in a text.
 #[rustfmt::skip]
