@@ -5,6 +5,7 @@
 //! clock or the environment, and never prints. Modules in reading order; each
 //! may use only those above it.
 
+mod work;
 pub mod document;
 pub mod tokens;
 pub mod secrets;

@@ -87,6 +87,17 @@ fn found(text: &str, find: impl Fn(&str) -> Vec<rules::Found>) -> Vec<Secret> {
     merged(all)
 }
 
+/// What tokens begin with. Measurements repeat each of them: whatever a
+/// scanner looks for is what makes it work.
+pub fn beginnings() -> impl Iterator<Item = &'static str> {
+    tokens::prefixes()
+}
+
+/// Words and marks by which a secret is looked for; see [`beginnings`].
+pub fn telling_words() -> impl Iterator<Item = &'static str> {
+    rules::hints()
+}
+
 /// Each place once, under the most telling name.
 fn merged(mut found: Vec<rules::Found>) -> Vec<Secret> {
     found.sort_by_key(|(span, rank, _)| (span.start, *rank));

@@ -158,6 +158,8 @@ fn made(class: &str, chance: &mut Chance) -> Option<String> {
         b'u' => format!("{UPPER}{DIGITS}"),
         b'w' => format!("{LOWER}{UPPER}{DIGITS}"),
         b't' => format!("{LOWER}{UPPER}{DIGITS}_-"),
+        // Without the four that look alike.
+        b'c' => format!("{LOWER}{UPPER}{DIGITS}").replace(['0', 'O', 'I', 'l'], ""),
         b'b' => format!("{LOWER}{UPPER}{DIGITS}+/"),
         b'p' => format!("{LOWER}{UPPER}{DIGITS}!$%^+#"),
         _ => return None,

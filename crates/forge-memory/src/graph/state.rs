@@ -147,19 +147,14 @@ struct Item {
 /// Every task once. Blockers of the state file are tasks too; one that the
 /// progress file has as well is that task, and blocked unless it is done.
 fn items(tasks: &[TaskEntry], blocked: &[String]) -> Vec<Item> {
-    let mut waiting: Vec<(String, Fields)> = (blocked.iter())
-        .map(|text| Fields::read(text))
-        .map(|fields| (fold(&fields.text).into_owned(), fields))
-        .collect();
+    let mut waiting = Waiting::read(blocked);
     let mut items: Vec<Item> = Vec::new();
     for task in tasks {
         let fields = Fields::read(&task.text);
-        let name = fold(&fields.text).into_owned();
-        let known = waiting.len();
-        waiting.retain(|(other, _)| *other != name);
+        let is_blocked = waiting.take(&fields.text);
         let status = match (task.done, task.bucket) {
             (true, _) | (_, Bucket::Completed) => "done",
-            _ if waiting.len() < known => "blocked",
+            _ if is_blocked => "blocked",
             (_, Bucket::InProgress) => "in_progress",
             (_, Bucket::Blocked) => "blocked",
             _ => "pending",
@@ -171,12 +166,47 @@ fn items(tasks: &[TaskEntry], blocked: &[String]) -> Vec<Item> {
             completed,
         });
     }
-    items.extend(waiting.into_iter().map(|(_, fields)| Item {
+    items.extend(waiting.left().map(|fields| Item {
         fields,
         status: "blocked",
         completed: None,
     }));
     items
+}
+
+/// Blockers of the state file that no task has taken yet. They are found by
+/// their name, since there may be as many of them as tasks.
+#[derive(Default)]
+struct Waiting {
+    blockers: Vec<Option<Fields>>,
+    by_name: HashMap<String, Vec<usize>>,
+}
+
+impl Waiting {
+    fn read(blocked: &[String]) -> Waiting {
+        let mut waiting = Waiting::default();
+        for (nth, text) in blocked.iter().enumerate() {
+            let fields = Fields::read(text);
+            let name = fold(&fields.text).into_owned();
+            waiting.by_name.entry(name).or_default().push(nth);
+            waiting.blockers.push(Some(fields));
+        }
+        waiting
+    }
+
+    /// Whether a task of this name is blocked; the first one takes the name.
+    fn take(&mut self, name: &str) -> bool {
+        let places = self.by_name.remove(fold(name).as_ref());
+        for &nth in places.iter().flatten() {
+            self.blockers[nth] = None;
+        }
+        places.is_some()
+    }
+
+    /// What no task has, in the order of the file.
+    fn left(self) -> impl Iterator<Item = Fields> {
+        self.blockers.into_iter().flatten()
+    }
 }
 
 impl Item {
@@ -215,4 +245,20 @@ fn successor(text: &str) -> Option<&str> {
         .split(|c: char| !(c.is_ascii_alphanumeric() || c == '-'))
         .next()?;
     word.starts_with("DEC-").then_some(word)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_blocker_belongs_to_the_first_task_of_its_name() {
+        let blocked = ["Paint", "Dig", "paint", "Saw"].map(str::to_owned);
+        let mut waiting = Waiting::read(&blocked);
+        assert!(waiting.take("PAINT"));
+        assert!(!waiting.take("paint"), "it is taken");
+        assert!(!waiting.take("Weed"));
+        let left: Vec<String> = waiting.left().map(|it| it.text).collect();
+        assert_eq!(left, ["Dig", "Saw"]);
+    }
 }

@@ -3,8 +3,10 @@
 //! What scripts and emoji need is left alone.
 
 use std::borrow::Cow;
+use std::collections::HashSet;
 
 pub use crate::secrets::is_unseen;
+use crate::work::looked_at;
 
 /// The text with every such character written out as `‹U+202E›`, and how many
 /// there were.
@@ -98,15 +100,24 @@ pub fn shown_json(json: &str) -> Cow<'_, str> {
 /// JSON in which hidden characters are escapes, so that it says the same and
 /// can be printed.
 pub fn escaped_json(json: &str) -> Cow<'_, str> {
-    let mut places = Vec::new();
-    each(json, |_, c, _, _| places.push(c));
-    places.extend(json.chars().filter(|c| *c == '\u{feff}'));
-    if places.is_empty() {
+    // A set: each character of the text is looked up, and as many as the text
+    // has may be hidden.
+    let mut hidden = HashSet::new();
+    let mut count = 0;
+    each(json, |_, c, _, _| {
+        hidden.insert(c);
+        count += 1;
+    });
+    if json.contains('\u{feff}') {
+        hidden.insert('\u{feff}');
+    }
+    if hidden.is_empty() {
         return Cow::Borrowed(json);
     }
-    let mut out = String::with_capacity(json.len() + 8 * places.len());
+    let mut out = String::with_capacity(json.len() + 8 * count);
     for c in json.chars() {
-        if !c.is_ascii() && places.contains(&c) {
+        looked_at(1);
+        if !c.is_ascii() && hidden.contains(&c) {
             let mut units = [0; 2];
             for unit in c.encode_utf16(&mut units) {
                 out.push_str(&format!("\\u{unit:04x}"));
@@ -284,6 +295,19 @@ pub fn name(c: char) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn escaping_json_grows_with_the_text() {
+        // As many hidden characters of other kinds as there is text.
+        let text = |count: u32| {
+            let kinds = (0..count).map(|nth| 0xe0000 + nth % 0x1000);
+            let hidden = kinds.filter_map(char::from_u32).map(|c| format!("é{c}"));
+            format!("{{\"a\": \"{}\"}}", hidden.collect::<String>())
+        };
+        let work = |count| crate::work::counted(|| escaped_json(&text(count)).len());
+        let (once, twice) = (work(2_000), work(4_000));
+        assert!(twice * 10 <= once * 23, "{once}, {twice}");
+    }
 
     #[test]
     fn hidden_text_is_found() {

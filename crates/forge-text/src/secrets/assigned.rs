@@ -4,6 +4,8 @@
 
 use std::ops::Range;
 
+use crate::work::looked_at;
+
 use super::checks::{
     entropy, has, is_default, is_hash, is_name, is_placeholder, is_uuid, is_words, looks_like_code,
     looks_like_place, names_something_else, random, variety,
@@ -160,7 +162,10 @@ fn name_end(text: &str, end: usize, kind: Kind) -> Option<usize> {
         return Some(end - 1);
     }
     let mut at = end;
-    let plural = kind == Kind::Token && text[..end].to_ascii_lowercase().ends_with("credential");
+    // Only the last letters: the text before may be long, and names are many.
+    let word = &bytes[end.saturating_sub("credential".len())..end];
+    looked_at(word.len());
+    let plural = kind == Kind::Token && word.eq_ignore_ascii_case(b"credential");
     if plural && bytes.get(at) == Some(&b's') {
         at += 1;
     }
@@ -306,6 +311,9 @@ fn joint(
 /// The value at a place, without what is around it, and whether it is quoted.
 fn value_at_place(text: &str, at: usize, name: usize) -> Option<(Range<usize>, bool)> {
     let rest = &text[at..];
+    if let Some(value) = escaped_value(rest) {
+        return Some((at + value.start..at + value.end, true));
+    }
     let first = rest.chars().next()?;
     if matches!(first, '"' | '\'' | '`') {
         let inner = &rest[1..];
@@ -373,6 +381,22 @@ fn value_at_place(text: &str, at: usize, name: usize) -> Option<(Range<usize>, b
         value = less;
     }
     (!value.is_empty()).then(|| (start..start + value.len(), false))
+}
+
+/// The value of JSON inside of JSON: `\"…\"`, however deep.
+fn escaped_value(rest: &str) -> Option<Range<usize>> {
+    let slashes = rest.bytes().take(8).take_while(|it| *it == b'\\').count();
+    let quote = rest[slashes..].chars().next()?;
+    if slashes == 0 || !matches!(quote, '"' | '\'') {
+        return None;
+    }
+    let start = slashes + 1;
+    let near = &rest[start..rest.floor_char_boundary(start + MAX_VALUE)];
+    let end = near.find(|c: char| c == quote || c.is_whitespace());
+    let end = end.unwrap_or(near.len());
+    let is_closed = end == near.len() || near[end..].starts_with(quote);
+    let value = near[..end].trim_end_matches('\\');
+    (is_closed && !value.is_empty()).then(|| start..start + value.len())
 }
 
 /// A candidate with all that is known about it.
@@ -494,6 +518,10 @@ impl Judged<'_> {
             "idempotency",
         ];
         let left = self.left.to_ascii_lowercase();
+        if value.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+            return self.is_hex_key(value, &left)
+                && !OTHERS.iter().any(|other| left.contains(other));
+        }
         let value = value
             .strip_prefix("base64:")
             .unwrap_or(value)
@@ -504,13 +532,27 @@ impl Judged<'_> {
                 .bytes()
                 .all(|it| it.is_ascii_alphanumeric() || b"+/_-".contains(&it))
             && !OTHERS.iter().any(|other| left.contains(other))
-            && !value.bytes().all(|byte| byte.is_ascii_hexdigit())
             && random(value)
             && !is_hash(value)
             && !value.starts_with("pk_")
             && has(value, |c| c.is_ascii_lowercase())
             && has(value, |c| c.is_ascii_uppercase())
             && entropy(value) >= 3.8
+    }
+
+    /// `DD_APP_KEY=` and as many hexadecimal digits as keys have. Sums and
+    /// commits look the same, so only where it is a variable that names none.
+    fn is_hex_key(&self, value: &str, left: &str) -> bool {
+        const SUMS: [&str; 9] = [
+            "gpg", "pgp", "sha", "md5", "hash", "sum", "commit", "digest", "finger",
+        ];
+        self.is_variable()
+            && [32, 40, 64].contains(&value.len())
+            && !SUMS.iter().any(|sum| left.contains(sum))
+            && has(value, |c| c.is_ascii_digit())
+            && has(value, |c| c.is_ascii_lowercase())
+            && !has(value, |c| c.is_ascii_uppercase())
+            && entropy(value) >= 3.0
     }
 
     fn is_of_service(&self, value: &str) -> bool {
@@ -611,8 +653,22 @@ fn is_loose(value: &str, name: &str) -> bool {
         && entropy(value) >= 3.8
 }
 
-/// Cells below a telling head of a table.
-pub(super) fn column(text: &str, start: usize, kind: Kind) -> Vec<Range<usize>> {
+/// A table whose rows were read. A row can be a head again, so that each would
+/// otherwise be read from every head above it.
+#[derive(Default)]
+pub(super) struct Table {
+    /// Where the last line with a bar ends.
+    end: usize,
+    /// The columns that were read, each for one kind of secret.
+    columns: Vec<(usize, Kind)>,
+}
+
+/// No table has so many telling columns; what pretends to is not read as often
+/// as it wants.
+const MAX_COLUMNS: usize = 16;
+
+/// Cells below a telling head of a table. Heads come in the order of the text.
+pub(super) fn column(text: &str, start: usize, kind: Kind, table: &mut Table) -> Vec<Range<usize>> {
     let mut found = Vec::new();
     if !matches!(kind, Kind::Password | Kind::Token) {
         return found;
@@ -632,8 +688,19 @@ pub(super) fn column(text: &str, start: usize, kind: Kind) -> Vec<Range<usize>> 
         return found;
     };
     let nth = text[line_start..start].matches('|').count();
-    let mut rows = text[line_start..].split_inclusive('\n');
-    let mut at = line_start + rows.next().map_or(0, str::len);
+    let name = cell(head, nth).map_or("", |it| &head[it]);
+    if names_something_else(name) {
+        return found;
+    }
+    if line_start >= table.end {
+        *table = Table::default();
+    }
+    let is_read = table.columns.contains(&(nth, kind));
+    if is_read || table.columns.len() >= MAX_COLUMNS {
+        return found;
+    }
+    let mut at = line_start + head.len() + 1;
+    let mut rows = text[at..].split_inclusive('\n');
     let Some(rule) = rows.next() else {
         return found;
     };
@@ -641,8 +708,8 @@ pub(super) fn column(text: &str, start: usize, kind: Kind) -> Vec<Range<usize>> 
         return found;
     }
     at += rule.len();
-    let name = cell(head, nth).map_or("", |it| &head[it]);
     for row in rows {
+        looked_at(row.len());
         if !row.contains('|') {
             break;
         }
@@ -672,6 +739,8 @@ pub(super) fn column(text: &str, start: usize, kind: Kind) -> Vec<Range<usize>> 
         }
         at += row.len();
     }
+    table.end = at;
+    table.columns.push((nth, kind));
     found
 }
 

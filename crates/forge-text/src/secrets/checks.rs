@@ -86,7 +86,7 @@ pub(super) fn variety(value: &str) -> usize {
 /// Something that stands where a secret will be: `<password>`, `${TOKEN}`,
 /// `your-key-here`. Brackets inside of a value make none of it.
 pub(super) fn is_placeholder(value: &str) -> bool {
-    const MARKS: [&str; 24] = [
+    const MARKS: [&str; 26] = [
         "example",
         "changeme",
         "change-me",
@@ -96,6 +96,9 @@ pub(super) fn is_placeholder(value: &str) -> bool {
         "xxxx",
         "placeholder",
         "dummy",
+        // `Min8Chars!Required` says what a password must be.
+        "required",
+        "characters",
         "insecure",
         "redacted",
         "insert",

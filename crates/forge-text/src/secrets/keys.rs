@@ -3,6 +3,8 @@
 
 use std::ops::Range;
 
+use crate::work::looked_at;
+
 use super::checks::has;
 
 pub(super) const RULE: &str = "private-key";
@@ -57,20 +59,29 @@ fn is_base64(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'=')
 }
 
-/// The private lines of a PuTTY key, at `Private-Lines: `.
-pub(super) fn putty(text: &str, at: usize) -> Option<Range<usize>> {
-    let rest = &text[at..];
-    let head = rest.find('\n')? + 1;
+/// The private lines of a PuTTY key, at `Private-Lines: `, and where they end,
+/// key or not: no other can begin before.
+pub(super) fn putty(text: &str, at: usize) -> (Option<Range<usize>>, usize) {
+    let line = line_at(text, at);
+    looked_at(line.len());
+    let head = at + line.len();
+    let rest = text[head..].trim_start_matches('\r');
+    if !rest.starts_with('\n') {
+        return (None, at);
+    }
+    let head = text.len() - rest.len() + 1;
     let mut end = head;
-    for line in rest[head..].split_inclusive('\n') {
+    for line in text[head..].split_inclusive('\n') {
+        looked_at(line.len());
         let word = line.trim();
         if word.is_empty() || !word.bytes().all(is_base64) {
             break;
         }
         end += line.len();
     }
-    let body = rest[head..end].trim_end();
-    has_body(body).then(|| at + head..at + head + body.len())
+    let body = text[head..end].trim_end();
+    let span = has_body(body).then(|| head..head + body.len());
+    (span, end)
 }
 
 /// Lines of a key whose first or last line is missing: runs of lines of Base64

@@ -5,9 +5,10 @@
 use std::ops::Range;
 use std::sync::LazyLock;
 
-use super::assigned::{self, Kind, WORDS};
+use super::assigned::{self, Kind, Table, WORDS};
 use super::checks::{
-    entropy, is_default, is_hash, is_placeholder, is_words, looks_like_place, random,
+    entropy, is_default, is_hash, is_placeholder, is_words, looks_like_code, looks_like_place,
+    random, variety,
 };
 use super::hints::{Hints, Place};
 use super::{keys, tokens};
@@ -184,9 +185,7 @@ const FORMS: &[Form] = &[
             "psql ",
             "az login",
             "gpg ",
-            "openssl ",
             "sqlplus ",
-            "net use",
             "smbclient",
             "rabbitmqctl",
             "xfreerdp",
@@ -195,8 +194,67 @@ const FORMS: &[Form] = &[
             "zip ",
             "unzip ",
         ],
-        pattern: r#"(?i:mysql(?:dump|admin)?|mariadb(?:-dump)?|sshpass|(?:docker|podman|helm registry|az) login|redis-cli|mongo(?:sh|dump)?|ldapsearch|sqlcmd|psql|gpg|openssl|sqlplus|net use|smbclient|rabbitmqctl|xfreerdp|plink|7z|zip|unzip)\b(?:[^\n`]|\\\n){0,240}?(?:\s(?:-p|-P|-a|-w|-pw|/p:|--password[ =]|--pass[ =]|--passphrase[ =]|-pass(?:in|out)?\s+pass:|-U\s+[^\s%]{1,40}%|-x\s+-w\s+)[ ]?["']?([^\s"'`\-=|<>][^\s"'`|<>]{3,128})|\s(?:add_user|change_password)\s+\S+\s+["']?([^\s"'`]{4,128})|sqlplus\s+[^\s/]{1,40}/([^\s@]{4,64})@)"#,
+        pattern: r#"(?i:mysql(?:dump|admin)?|mariadb(?:-dump)?|sshpass|(?:docker|podman|helm registry|az) login|redis-cli|mongo(?:sh|dump)?|ldapsearch|sqlcmd|psql|gpg|sqlplus|smbclient|rabbitmqctl|xfreerdp|plink|7z|zip|unzip)\b(?:[^\n`]|\\\n){0,240}?(?:\s(?:-p|-P|-a[ ]|-w|-pw|/p:|--password[ =]|--pass[ =]|--passphrase[ =]|-U\s+[^\s%]{1,40}%|-x\s+-w\s+)[ ]?["']?([^\s"'`\-=|<>][^\s"'`|<>]{3,128})|\s(?:add_user|change_password)\s+\S+\s+["']?([^\s"'`]{4,128})|sqlplus\s+[^\s/]{1,40}/([^\s@]{4,64})@)"#,
         anywhere: false,
+        check: option_password,
+    },
+    Form {
+        name: "login-option",
+        hints: &["openssl "],
+        pattern: r#"(?i:openssl)\b(?:[^\n`]|\\\n){0,240}?\s(?:-k[ ]+|-pass(?:in|out)?\s+pass:)["']?([^\s"'`\-|<>][^\s"'`|<>]{3,128})"#,
+        anywhere: false,
+        check: option_password,
+    },
+    Form {
+        name: "login-option",
+        hints: &["snowsql "],
+        // Its `-a` is an account.
+        pattern: r#"snowsql\b(?:[^\n`]|\\\n){0,240}?\s(?:-p|--password)[ =]["']?([^\s"'`\-|<>][^\s"'`|<>]{3,128})"#,
+        anywhere: false,
+        check: option_password,
+    },
+    Form {
+        name: "login-option",
+        hints: &["net use "],
+        pattern: r#"(?i:net use)[ \t]+(?:\S{1,2}[ \t]+)?\\{1,4}[^\s\\]\S{0,150}[ \t]+(?:["']?([^\s"'`/][^\s"'`]{3,128})["']?[ \t]+(?i:/user:)|(?:/\S{1,40}[ \t]+){0,3}?(?i:/user:)\S{1,80}[ \t]+["']?([^\s"'`/][^\s"'`]{3,128}))"#,
+        anywhere: false,
+        check: option_password,
+    },
+    Form {
+        name: "login-option",
+        hints: &["htpasswd "],
+        // The options, of which one has a `b`, then the file and the user, or
+        // the user alone.
+        pattern: r#"htpasswd[ \t]+(?:-[A-Za-z]{1,6}[ \t]+(?:[0-9]{1,2}[ \t]+)?){0,3}?-[A-Za-z]{0,5}b[A-Za-z]{0,5}[ \t]+(?:-[A-Za-z]{1,6}[ \t]+)?(?:[0-9]{1,2}[ \t]+)?(?:[^\s"'`\-|<>‹]\S{0,100}[ \t]+){1,2}["']?([^\s"'`|<>‹]{4,128})"#,
+        anywhere: false,
+        check: option_password,
+    },
+    Form {
+        name: "login-option",
+        hints: &["user-secrets set"],
+        pattern: r#"user-secrets[ ]set[ \t]+(?:--\S{1,20}[ \t]+\S{1,80}[ \t]+)?["']?[^\s"']{1,100}["']?[ \t]+["']?([^\s"'`\-][^\s"'`]{3,200})"#,
+        anywhere: false,
+        check: option_password,
+    },
+    Form {
+        name: "password",
+        hints: &["requirepass", "masterauth"],
+        pattern: r#"(?i:requirepass|masterauth)(?:[ \t]+|=)["']?([^\s"'`]{6,128})"#,
+        anywhere: false,
+        check: option_password,
+    },
+    Form {
+        name: "password",
+        hints: &["login", "credentials", "creds", "zugang"],
+        pattern: r#"(?i:login|credentials|creds|zugang(?:sdaten)?)[*_`"']{0,4}[ \t]{0,4}[:=][*_`"' \t]{0,6}[^\s/:`|]{1,64}`?[ \t]{0,2}/[ \t]{0,2}`?([^\s`|]{6,128})"#,
+        anywhere: false,
+        check: written_down,
+    },
+    Form {
+        name: "password",
+        hints: &["<input "],
+        pattern: r#"(?i:<input)\s(?:[^<>]{0,200}?(?i:type=["']?password\b)[^<>]{0,200}?\s(?i:value)=["']([^"'\s]{4,128})["']|[^<>]{0,200}?(?i:value)=["']([^"'\s]{4,128})["'][^<>]{0,200}?\s(?i:type=["']?password\b))"#,
+        anywhere: true,
         check: option_password,
     },
     Form {
@@ -269,7 +327,7 @@ const CENTRES: usize = BEGIN + 2;
 const WORD: usize = BEGIN + 3;
 
 /// Letters in the middle of a secret, by which it is known.
-const MIDDLES: &[&str] = &["Q~", "-us", "_mmk", "|"];
+const MIDDLES: &[&str] = &["Q~", "-us", "_mmk", "NRAL", "|"];
 
 /// No pattern reads further than this, except for those that are longer as a
 /// whole, which are followed to their end.
@@ -291,6 +349,12 @@ static HINTS: LazyLock<Hints> = LazyLock::new(|| {
     )
 });
 
+/// Every hint, and every word before a secret.
+pub(super) fn hints() -> impl Iterator<Item = &'static str> {
+    let forms = FORMS.iter().flat_map(|it| it.hints.iter().copied());
+    forms.chain(WORDS.iter().map(|(word, _)| *word))
+}
+
 /// A place with the name of its rule and how telling that is: the least wins.
 pub(super) type Found = (Range<usize>, usize, &'static str);
 
@@ -300,6 +364,8 @@ pub(super) fn matches(text: &str) -> Vec<Found> {
     tokens::matches(text, |span, rule| found.push((span, 1, rule)));
     // A key of many lines is not searched for others, nor is a long value.
     let mut skip_to = 0;
+    let mut lines_end = 0;
+    let mut table = Table::default();
     for Place {
         rule,
         hint,
@@ -318,8 +384,12 @@ pub(super) fn matches(text: &str) -> Vec<Found> {
             continue;
         }
         match rule {
+            // One line can name the lines below it often.
+            PRIVATE_LINES if start < lines_end => {}
             PRIVATE_LINES => {
-                found.extend(keys::putty(text, start).map(|span| (span, 0, keys::RULE)));
+                let (span, end) = keys::putty(text, start);
+                lines_end = end;
+                found.extend(span.map(|span| (span, 0, keys::RULE)));
             }
             CENTRES => {
                 found.extend(around(text, start, MIDDLES[hint]).map(|(span, rule)| (span, 1, rule)))
@@ -331,7 +401,7 @@ pub(super) fn matches(text: &str) -> Vec<Found> {
                     continue;
                 }
                 let mut spans = assigned::values(text, start, end, kind);
-                spans.extend(assigned::column(text, start, kind));
+                spans.extend(assigned::column(text, start, kind, &mut table));
                 for mut span in spans {
                     if touches_placeholder(text, &span) {
                         continue;
@@ -436,7 +506,7 @@ fn try_at(text: &str, start: usize, form: usize) -> Option<Range<usize>> {
 }
 
 /// Secrets that are known by their middle: `abc8Q~…` of Azure, `…-us12` of
-/// Mailchimp, `…_mmk` of MaxMind, `digits|…` of Facebook.
+/// Mailchimp, `…_mmk` of MaxMind, `…NRAL` of New Relic, `digits|…` of Facebook.
 fn around(text: &str, at: usize, middle: &str) -> Option<(Range<usize>, &'static str)> {
     let bytes = text.as_bytes();
     let back = |from: usize, most: usize, part: fn(u8) -> bool| {
@@ -480,6 +550,15 @@ fn around(text: &str, at: usize, middle: &str) -> Option<(Range<usize>, &'static
                 && bytes.get(at.wrapping_sub(30)) == Some(&b'_')
                 && back(at - 30, 7, word) == 6;
             is_one.then(|| (at - 36..at + 4, "maxmind-key"))
+        }
+        "NRAL" => {
+            let part: fn(u8) -> bool = |it| it.is_ascii_digit() || it.is_ascii_lowercase();
+            let is_one = text[at..].starts_with("NRAL")
+                && back(at, 37, part) == 36
+                && free(at - 36)
+                && !bytes.get(at + 4).is_some_and(|&it| word(it) || it == b'_')
+                && random(&text[at - 36..at]);
+            is_one.then(|| (at - 36..at + 4, "newrelic-key"))
         }
         _ => {
             let id = back(at, 17, |it| it.is_ascii_digit());
@@ -542,9 +621,24 @@ fn default_free(candidate: &Candidate<'_>) -> bool {
     !is_placeholder(candidate.secret) && !is_default(candidate.secret)
 }
 
+/// Behind a name and a slash: only what nobody writes but as a password.
+fn written_down(candidate: &Candidate<'_>) -> bool {
+    let secret = candidate.secret;
+    option_password(candidate)
+        && variety(secret) >= 3
+        && entropy(secret) >= 2.75
+        && !is_words(secret)
+        && !looks_like_code(secret)
+}
+
 /// What follows an option of a command.
 fn option_password(candidate: &Candidate<'_>) -> bool {
     let secret = candidate.secret;
+    // `7z a -p archive.7z` asks for the password; what has one has no space.
+    let is_asked = candidate.before.starts_with("7z") && candidate.before.ends_with("-p ");
+    if is_asked {
+        return false;
+    }
     let varied = secret
         .bytes()
         .any(|it| !it.is_ascii_alphabetic() && !b"-_./:,".contains(&it));

@@ -12,6 +12,10 @@ fn hex(length: usize) -> String {
     noise_of("3f9a1c7e5b2d8046", length)
 }
 
+fn base58(length: usize) -> String {
+    noise_of("A7kQz3Rv9LmX2bTc8WnY5dHf4GsJ6pEu1oViBqKyNtDxC", length)
+}
+
 fn noise_of(alphabet: &str, length: usize) -> String {
     let letters: Vec<char> = alphabet.chars().collect();
     (0..length)
@@ -354,6 +358,110 @@ fn passwords_as_people_write_them_down() {
     }
 }
 
+/// What a second look from outside still found in the index.
+#[test]
+fn secrets_that_once_passed() {
+    let value = concat!("kQ7!", "xv9Rw2");
+    for (before, after, rule) in [
+        ("{\\\"password\\\": \\\"", "\\\"}", "password"),
+        (
+            "{\\\\\\\"password\\\\\\\":\\\\\\\"",
+            "\\\\\\\", ",
+            "password",
+        ),
+        (
+            "dotnet user-secrets set \"Db:Password\" \"",
+            "\"",
+            "login-option",
+        ),
+        ("Login: admin / ", "\n", "password"),
+        ("**Login:** `admin` / `", "`", "password"),
+        ("requirepass ", "\n", "password"),
+        ("htpasswd -b f bob ", "\n", "login-option"),
+        ("htpasswd -nbB bob ", " | tee f", "login-option"),
+        ("openssl enc -aes-256-cbc -k ", " -in f", "login-option"),
+        ("openssl enc -k ", "", "login-option"),
+        ("openssl rsa -passin pass:", " -in f", "login-option"),
+        ("net use z: \\\\h\\s /user:bob ", "", "login-option"),
+        ("net use z: \\\\h\\s ", " /user:bob", "login-option"),
+        ("snowsql -a acme -u ann -p ", " -d z", "login-option"),
+        ("7z a -p", " archive2.7z", "login-option"),
+        ("<input type=\"password\" value=\"", "\">", "password"),
+        (
+            "<input name=\"p\" value=\"",
+            "\" type=\"password\">",
+            "password",
+        ),
+    ] {
+        check(before, value, after, rule);
+    }
+    for (name, length) in [
+        ("DD_APP_KEY", 40),
+        ("AZURE_OPENAI_KEY", 32),
+        ("HMAC_KEY", 64),
+    ] {
+        check(&format!("{name}="), &hex(length), "\n", "assigned-key");
+        check(
+            &format!("export {name}=\""),
+            &hex(length),
+            "\"\n",
+            "assigned-key",
+        );
+    }
+    let uuid = format!("{}-{}-{}-{}-{}", hex(8), hex(4), hex(4), hex(4), hex(12));
+    for (token, rule) in [
+        (
+            format!("{}{}", concat!("prt", "api_"), hex(32)),
+            "shopify-token",
+        ),
+        (
+            format!("{}{}", hex(36), concat!("NR", "AL")),
+            "newrelic-key",
+        ),
+        (
+            format!("{}{}.{}", concat!("api_", "live."), noise(11), noise(32)),
+            "onfido-token",
+        ),
+        (
+            format!("{}{}{}", concat!("ji", "na_"), hex(32), noise(28)),
+            "jina-key",
+        ),
+        (
+            format!("{}{}", concat!("f", "w_"), noise(24)),
+            "fireworks-key",
+        ),
+        (
+            format!("{}{}.{}", concat!("snyk", "_uat."), hex(8), noise(60)),
+            "snyk-token",
+        ),
+        (format!("{}{uuid}", concat!("wa", "ka_")), "wakatime-key"),
+        (format!("5J{}", base58(49)), "bitcoin-key"),
+        (format!("Kx{}", base58(50)), "bitcoin-key"),
+        (format!("L4{}", base58(50)), "bitcoin-key"),
+    ] {
+        check("use ", &token, " for it", rule);
+    }
+    check(
+        "The key of Mailgun is ",
+        &format!("{}{}", concat!("ke", "y-"), hex(32)),
+        ".",
+        "mailgun-key",
+    );
+}
+
+/// Below a rule that is a row, the head still holds, and a cell that is read
+/// for one head is not lost for another.
+#[test]
+fn every_row_below_a_head_is_read() {
+    let value = concat!("kQ7!", "xv9Rw2");
+    let head = "| User | Password |\n|---|---|\n| ann | none |\n|---|---|\n| bob | ";
+    check(head, value, " |\n", "password");
+    let other = "| Password file | x |\n|---|---|\n| Password | y |\n|---|---|\n| ";
+    check(other, value, " | z |\n", "password");
+    let apart = "| a | Password |\n|---|---|\n| b | none |\n\n| c | Password |\n|---|---|\n| d | ";
+    check(apart, value, " |\n", "password");
+}
+
 /// A `<` or `{` inside a value does not make it a placeholder; a whole value
 /// such as `<password>`, `{{ x }}` or `${X}` is one.
 #[test]
@@ -477,7 +585,24 @@ fn innocents() {
         "docker run -p 8080:80 image2",
         "mkdir -p build2/out",
         "ssh -p 2222 host1",
+        "7z a -p archive2.7z files",
+        "openssl enc -aes-256-cbc -in a1 -out b2",
+        "| password | `Min8Chars!Required` |",
+        "| field | password |\n|---|---|\n| rule | `Min8Chars!Required` |",
+        "Login: https://host.internal/Path9/a",
+        "Login: see docs / README9.md",
+        "ENV GPG_KEY=E3FF2839C048B25C084DEBE9B26995E310250568",
+        "requirepass foobared",
+        "dotnet user-secrets set \"Movies:ServiceApiKey\" \"12345\"",
+        "<input type=\"password\" value=\"\" name=\"p1\">",
+        "<input type=\"password\" value=\"Some value9\" readonly />",
+        "htpasswd -c /etc/nginx/users2 ann",
+        "net use z: \\\\host\\share /persistent:yes",
         &format!("key-{}", &hex(40)),
+        &format!("key-{}", &hex(32)),
+        &format!("COMMIT_KEY={}", hex(40)),
+        &format!("cache_key={}", hex(64)),
+        &format!("+Kx{}/", base58(50)),
         &format!("checksum = \"{}\"", hex(64)),
         &format!("![x](data:image/png;base64,{})", noise(400)),
         &format!("commit {commit}"),
@@ -547,4 +672,64 @@ fn the_fingerprint_of_the_rules_covers_every_file_of_them() {
     let mut names: Vec<String> = names.filter(|name| name != "tests.rs").collect();
     names.sort();
     assert_eq!(names, SOURCES.map(|(name, _)| name));
+}
+
+/// Twice the text is at most twice the work, whatever it repeats: every
+/// beginning of a token, every hint, every telling word, in prose and as the
+/// head of a table.
+#[test]
+fn the_work_grows_with_the_text_for_every_beginning() {
+    const SIZE: usize = 2_500;
+    let repeat = |unit: &str, bytes: usize| unit.repeat(bytes / unit.len() + 1);
+    let mut units: Vec<String> = Vec::new();
+    for prefix in beginnings() {
+        units.extend([prefix.to_owned(), format!("{prefix}9-")]);
+    }
+    for word in telling_words() {
+        units.push(format!("The {word} is not here. "));
+        units.push(format!("{word}:\n"));
+        units.push(format!("| {word} |\n|---|\n"));
+    }
+    let mut steep = Vec::new();
+    for unit in units {
+        let once = work_of(&repeat(&unit, SIZE));
+        let twice = work_of(&repeat(&unit, 2 * SIZE));
+        if twice * 10 > once * 23 + 10 * SIZE {
+            steep.push(format!("{unit:?}: {once}, {twice}"));
+        }
+    }
+    assert!(steep.is_empty(), "{} are steep: {steep:#?}", steep.len());
+}
+
+/// Where one text is followed from many places.
+#[test]
+fn the_work_grows_with_the_text_for_what_begins_often_and_ends_once() {
+    let table = |rows: usize| {
+        let head = "| password | token | secret | password |\n|---|---|---|---|\n";
+        format!("{head}{}", "| a | b | c | d |\n".repeat(rows))
+    };
+    let columns = |rows: usize| {
+        let row = |nth: usize| format!("{}password |\n|--|\n", "|".repeat(nth % 400));
+        (0..rows).map(row).collect::<String>()
+    };
+    let putty = |count: usize| {
+        let heads = "private-lines: ".repeat(count);
+        let line = format!("{}\n", noise(20));
+        format!("{heads}\n{}", line.repeat(count))
+    };
+    let putty_alone = |count: usize| "private-lines: ".repeat(count);
+    let makers: [(&str, &dyn Fn(usize) -> String); 4] = [
+        ("table", &table),
+        ("columns", &columns),
+        ("putty", &putty),
+        ("putty without a block", &putty_alone),
+    ];
+    for (name, make) in makers {
+        let (once, twice) = (work_of(&make(1_000)), work_of(&make(2_000)));
+        assert!(twice * 10 <= once * 23 + 100_000, "{name}: {once}, {twice}");
+    }
+}
+
+fn work_of(text: &str) -> usize {
+    crate::work::counted(|| find(text))
 }

@@ -2,8 +2,11 @@
 //! table: the beginning, and what follows it in a small language of classes
 //! and counts. Nothing is compiled, so that a hook does not wait for it.
 
+use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::LazyLock;
+
+use crate::work::looked_at;
 
 use super::checks::{entropy, has, is_name, is_placeholder};
 
@@ -16,6 +19,17 @@ struct Token {
     form: &'static str,
     /// Whether ordinary words begin like it, so that digits must be in it.
     common: bool,
+    around: Around,
+}
+
+/// What must stand around a token.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Around {
+    Anything,
+    /// The name of its service, in small letters: others have the same form.
+    Name(&'static str),
+    /// No Base64, of which it could be a piece.
+    NoBase64,
 }
 
 const fn token(rule: &'static str, prefix: &'static str, form: &'static str) -> Token {
@@ -24,6 +38,7 @@ const fn token(rule: &'static str, prefix: &'static str, form: &'static str) -> 
         prefix,
         form,
         common: false,
+        around: Around::Anything,
     }
 }
 
@@ -31,6 +46,21 @@ const fn common(rule: &'static str, prefix: &'static str, form: &'static str) ->
     Token {
         common: true,
         ..token(rule, prefix, form)
+    }
+}
+
+const fn beside(name: &'static str, token: Token) -> Token {
+    Token {
+        around: Around::Name(name),
+        ..token
+    }
+}
+
+/// A private key of Bitcoin as wallets export it.
+const fn wallet(prefix: &'static str, form: &'static str) -> Token {
+    Token {
+        around: Around::NoBase64,
+        ..common("bitcoin-key", prefix, form)
     }
 }
 
@@ -128,6 +158,9 @@ static TOKENS: &[Token] = &[
     common("harness-key", "pat.", "t22'.'w24'.'w20"),
     common("harness-key", "sat.", "t22'.'w24'.'w20"),
     common("octopus-key", "API-", "u25-32"),
+    common("snyk-token", "snyk_uat.", "h8'.'t30+"),
+    common("snyk-token", "snyk_sat.", "h8'.'t30+"),
+    token("wakatime-key", "waka_", "h8'-'h4'-'h4'-'h4'-'h12"),
     common("sonar-token", "squ_", "l40"),
     common("sonar-token", "sqp_", "l40"),
     common("sonar-token", "sqa_", "l40"),
@@ -192,7 +225,8 @@ static TOKENS: &[Token] = &[
     common("cerebras-key", "csk-", "l40-60"),
     common("wandb-key", "wandb_v1_", "i60+"),
     common("voyage-key", "pa-", "t43"),
-    common("jina-key", "jina_", "t60"),
+    common("jina-key", "jina_", "t40-80"),
+    common("fireworks-key", "fw_", "w20-40"),
     // Talk and mail.
     token("slack-token", "xoxa-", "s16+"),
     token("slack-token", "xoxb-", "s16+"),
@@ -216,7 +250,7 @@ static TOKENS: &[Token] = &[
     common("sendgrid-key", "SG.", "t16-32'.'t32-64"),
     common("brevo-key", "xkeysib-", "h64'-'w16"),
     common("brevo-key", "xsmtpsib-", "h64'-'w16"),
-    common("mailgun-key", "key-", "h32"),
+    beside("mailgun", common("mailgun-key", "key-", "h32")),
     common("mandrill-key", "md-", "t22"),
     common("resend-key", "re_", "w8'_'w24"),
     common("twilio-key", "SK", "h32"),
@@ -253,12 +287,22 @@ static TOKENS: &[Token] = &[
     common("lob-key", "live_", "h35"),
     common("lob-key", "test_", "h35"),
     common("gocardless-token", "live_", "t40"),
+    wallet("5H", "c49"), wallet("5J", "c49"), wallet("5K", "c49"),
+    wallet("Kw", "c50"), wallet("Kx", "c50"), wallet("Ky", "c50"), wallet("Kz", "c50"),
+    wallet("L1", "c50"), wallet("L2", "c50"), wallet("L3", "c50"), wallet("L4", "c50"),
+    wallet("L5", "c50"),
     common("xprv-key", "xprv", "w107"),
     token("shopify-token", "shpat_", "H32"),
     token("shopify-token", "shpca_", "H32"),
     token("shopify-token", "shppa_", "H32"),
     token("shopify-token", "shpss_", "H32"),
     common("shopify-token", "shptka_", "H32"),
+    token("shopify-token", "prtapi_", "H32"),
+    common("onfido-token", "api_live.", "t11'.'t32"),
+    common("onfido-token", "api_live_eu.", "t11'.'t32"),
+    common("onfido-token", "api_live_us.", "t11'.'t32"),
+    common("onfido-token", "api_live_ca.", "t11'.'t32"),
+    common("onfido-token", "api_sandbox.", "t11'.'t32"),
     // Work and content.
     token("linear-key", "lin_api_", "w40"),
     common("linear-key", "lin_oauth_", "h64"),
@@ -308,8 +352,8 @@ static TOKENS: &[Token] = &[
     common("launchdarkly-key", "api-", "h8'-'h4'-'h4'-'h4'-'h12"),
 ];
 
-/// No part of a token is longer; what is, is followed to its end.
-const MAX_RUN: usize = 8 * 1024;
+/// How far from a token the name of its service may stand.
+const NEAR: usize = 200;
 
 /// Tokens by the first byte of their prefix.
 static BY_BYTE: LazyLock<Vec<Vec<u16>>> = LazyLock::new(|| {
@@ -322,12 +366,19 @@ static BY_BYTE: LazyLock<Vec<Vec<u16>>> = LazyLock::new(|| {
     by_byte
 });
 
+/// What tokens begin with, each once.
+pub(super) fn prefixes() -> impl Iterator<Item = &'static str> {
+    let all: BTreeSet<&str> = TOKENS.iter().map(|it| it.prefix).collect();
+    all.into_iter()
+}
+
 /// Every token of a text with the name of its rule. What begins inside of one
 /// that was found is a part of it.
 pub(super) fn matches(text: &str, mut found: impl FnMut(Range<usize>, &'static str)) {
     let bytes = text.as_bytes();
     let by_byte = &*BY_BYTE;
     let mut jwt_none_before = 0;
+    let mut runs = Runs::default();
     let mut at = 0;
     while at < bytes.len() {
         let list = by_byte
@@ -339,7 +390,7 @@ pub(super) fn matches(text: &str, mut found: impl FnMut(Range<usize>, &'static s
         }
         let mut best: Option<(usize, &'static str)> = None;
         for token in list.iter().map(|&nth| &TOKENS[usize::from(nth)]) {
-            if let Some(end) = token.end_at(text, at)
+            if let Some(end) = token.end_at(text, at, &mut runs)
                 && best.is_none_or(|(most, _)| end > most)
             {
                 best = Some((end, token.rule));
@@ -375,13 +426,13 @@ fn begins_here(bytes: &[u8], at: usize) -> bool {
 
 impl Token {
     /// Where the token that begins here ends.
-    fn end_at(&self, text: &str, at: usize) -> Option<usize> {
+    fn end_at(&self, text: &str, at: usize, runs: &mut Runs) -> Option<usize> {
         let bytes = text.as_bytes();
         if !bytes[at..].starts_with(self.prefix.as_bytes()) {
             return None;
         }
         let start = at + self.prefix.len();
-        let end = form_end(self.form.as_bytes(), bytes, start)?;
+        let end = form_end(self.form.as_bytes(), bytes, start, runs)?;
         // A longer run is something else.
         if bytes
             .get(end)
@@ -395,12 +446,53 @@ impl Token {
             true => has(body, |c| c.is_ascii_digit()) && entropy(body) >= 3.0 && !is_name(body),
             false => entropy(body) >= 1.5,
         };
-        (by_chance && !is_placeholder(body)).then_some(end)
+        (by_chance && !is_placeholder(body) && self.around.fits(text, at..end)).then_some(end)
+    }
+}
+
+impl Around {
+    fn fits(self, text: &str, token: Range<usize>) -> bool {
+        match self {
+            Around::Anything => true,
+            Around::Name(name) => {
+                let from = text.floor_char_boundary(token.start.saturating_sub(NEAR));
+                let to = text.floor_char_boundary(token.end + NEAR);
+                text[from..to].to_ascii_lowercase().contains(name)
+            }
+            Around::NoBase64 => {
+                let sign = |at: Option<&u8>| at.is_some_and(|it| b"+/=".contains(it));
+                let bytes = text.as_bytes();
+                !sign(bytes[..token.start].last()) && !sign(bytes.get(token.end))
+            }
+        }
+    }
+}
+
+/// Where the last run of each class that was followed begins and ends. What
+/// begins often in one run, such as `sk-sk-sk-`, follows it once.
+struct Runs([(usize, usize); 128]);
+
+impl Default for Runs {
+    fn default() -> Runs {
+        Runs([(0, 0); 128])
+    }
+}
+
+impl Runs {
+    fn end(&mut self, class: u8, bytes: &[u8], at: usize) -> usize {
+        let known = &mut self.0[usize::from(class & 127)];
+        if !(known.0..known.1).contains(&at) {
+            let rest = bytes[at..].iter();
+            let long = rest.take_while(|&&it| is_of(class, it)).count();
+            looked_at(long);
+            *known = (at, at + long);
+        }
+        known.1
     }
 }
 
 /// Follows a form from `at` and gives its end.
-fn form_end(form: &[u8], bytes: &[u8], mut at: usize) -> Option<usize> {
+fn form_end(form: &[u8], bytes: &[u8], mut at: usize, runs: &mut Runs) -> Option<usize> {
     let mut rest = form;
     while let Some((&class, more)) = rest.split_first() {
         if class == b'\'' {
@@ -414,22 +506,26 @@ fn form_end(form: &[u8], bytes: &[u8], mut at: usize) -> Option<usize> {
         }
         let (least, more) = number(more);
         let (most, more) = match more.first() {
-            Some(b'+') => (MAX_RUN, &more[1..]),
-            Some(b'-') => number(&more[1..]),
-            _ => (least, more),
+            Some(b'+') => (None, &more[1..]),
+            Some(b'-') => {
+                let (most, more) = number(&more[1..]);
+                (Some(most), more)
+            }
+            _ => (Some(least), more),
         };
-        let run = bytes[at..].iter().take(most);
-        let count = run.take_while(|&&byte| is_of(class, byte)).count();
+        let count = match most {
+            Some(most) => {
+                let run = bytes[at..].iter().take(most);
+                let count = run.take_while(|&&byte| is_of(class, byte)).count();
+                looked_at(count);
+                count
+            }
+            None => runs.end(class, bytes, at) - at,
+        };
         if count < least {
             return None;
         }
         at += count;
-        if count == MAX_RUN {
-            at += bytes[at..]
-                .iter()
-                .take_while(|&&it| is_of(class, it))
-                .count();
-        }
         rest = more;
     }
     Some(at)
@@ -454,6 +550,8 @@ fn is_of(class: u8, byte: u8) -> bool {
         b'u' => matches!(byte, b'0'..=b'9' | b'A'..=b'Z'),
         // Letters and digits.
         b'w' => byte.is_ascii_alphanumeric(),
+        // Base58: without the four that look alike.
+        b'c' => byte.is_ascii_alphanumeric() && !matches!(byte, b'0' | b'O' | b'I' | b'l'),
         // As an identifier.
         b'i' => byte.is_ascii_alphanumeric() || byte == b'_',
         b't' => byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-'),

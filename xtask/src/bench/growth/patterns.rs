@@ -2,6 +2,8 @@
 //! same text again and again. A pattern is a function of a number of bytes, so
 //! that it can be made at any size, and is the same in every run.
 
+use forge::secrets;
+
 use super::structures;
 
 /// Which state files a workspace has.
@@ -194,9 +196,44 @@ pub(super) fn all(seed: u64, drawn: usize) -> Vec<Pattern> {
             repeat(token, bytes)
         }));
     }
+    all.extend(of_secrets());
     let mut numbers = Numbers(seed);
     for _ in 0..drawn {
         all.push(combination(&mut numbers));
+    }
+    all
+}
+
+/// So many units share a pattern, each in a block of its own: one pattern for
+/// each would take hours, and a square of an eighth of the text still shows.
+const IN_ONE: usize = 8;
+
+/// What the search for secrets looks for, from its own tables: beginnings of
+/// tokens without an end, telling words in prose, and as heads of tables.
+fn of_secrets() -> Vec<Pattern> {
+    let beginnings: Vec<&str> = secrets::beginnings().collect();
+    let words: Vec<&str> = secrets::telling_words().collect();
+    let alone: fn(&str) -> String = |word| word.to_owned();
+    let prose: fn(&str) -> String = |word| format!("The {word} is not here. ");
+    let head: fn(&str) -> String = |word| format!("| {word} |\n|---|\n");
+    let units = [
+        ("beginnings", beginnings, alone),
+        ("prose about", words.clone(), prose),
+        ("tables headed", words, head),
+    ];
+    let mut all = Vec::new();
+    for (kind, words, unit) in units {
+        for some in words.chunks(IN_ONE) {
+            let name = format!("{kind} {} to {}", some[0], some[some.len() - 1]);
+            let units: Vec<String> = some.iter().map(|word| unit(word)).collect();
+            let layout = [Layout::Mind, Layout::Manifest][all.len() % 2];
+            let place = Place::File("knowledge/tides.md");
+            all.push(Pattern::new(name, layout, place, move |bytes| {
+                let share = bytes / units.len();
+                let blocks = units.iter().map(|unit| repeat(unit, share));
+                blocks.collect::<Vec<String>>().join("\n\n")
+            }));
+        }
     }
     all
 }

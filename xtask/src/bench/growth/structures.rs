@@ -259,6 +259,17 @@ pub(super) fn all() -> Vec<Pattern> {
                 })
             },
         ),
+        Pattern::new("tasks and blockers", Mind, Files, |bytes| {
+            let tasks = lines(bytes / 2, |out, i| {
+                let _ = writeln!(out, "- [ ] Task {i}");
+            });
+            let blockers = lines(bytes / 2, |out, i| {
+                let _ = writeln!(out, "- Thing {i}");
+            });
+            format!(
+                "//- .mind/PROGRESS.md\n\n{tasks}//- .mind/STATE.md\n\n## Blocked Items\n{blockers}"
+            )
+        }),
         Pattern::new(
             "tasks done",
             Mind,

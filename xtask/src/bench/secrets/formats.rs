@@ -1,9 +1,9 @@
 //! Formats of secrets, as facts that services and secret scanners publish.
 //! `{w36}` is made by chance: `d` digits, `h` hexadecimal, `l` small letters
 //! and digits, `u` capitals and digits, `w` letters and digits, `t` these with
-//! `_` and `-`, `b` Base64, `p` a password with signs, `uuid` a UUID, `B` and
-//! `E` the first and the last line of a private key. What stands between `«`
-//! and `»` is the secret. No line holds one.
+//! `_` and `-`, `b` Base64, `c` Base58, `p` a password with signs, `uuid` a
+//! UUID, `B` and `E` the first and the last line of a private key. What stands
+//! between `«` and `»` is the secret. No line holds one.
 
 /// A token on its own, which may stand anywhere in a text.
 #[rustfmt::skip]
@@ -27,6 +27,8 @@ pub(super) const TOKENS: &[(&str, &str)] = &[
     ("amazon mws token", "«amzn.mws.{uuid}»"),
     ("azure ad client secret", "«{w3}8Q~{w34}»"),
     ("bitbucket app password", "«ATBB{w32}»"),
+    ("bitcoin key", "«5J{c49}»"),
+    ("bitcoin key, compressed", "«Kx{c50}»"),
     ("brevo key", "«xkeysib-{h64}-{w16}»"),
     ("buildkite token", "«bkua_{l40}»"),
     ("circleci token", "«CCIPAT_{w22}_{h40}»"),
@@ -53,6 +55,7 @@ pub(super) const TOKENS: &[(&str, &str)] = &[
     ("facebook page token", "«EAAC{w120}»"),
     ("figma token", "«figd_{t40}»"),
     ("flutterwave key", "«FLWSECK_TEST-{h32}-X»"),
+    ("fireworks key", "«fw_{w24}»"),
     ("fly.io token", "«fo1_{t43}»"),
     ("fly.io macaroon", "«fm2_{b120}»"),
     ("frame.io token", "«fio-u-{t64}»"),
@@ -86,15 +89,17 @@ pub(super) const TOKENS: &[(&str, &str)] = &[
     ("huggingface organization token", "«api_org_{w34}»"),
     ("infracost key", "«ico-{w32}»"),
     ("intra42 secret", "«s-s4t2ud-{h64}»"),
+    ("jina key", "«jina_{h32}{t28}»"),
     ("json web token", "«eyJ{w30}.eyJ{w60}.{t43}»"),
     ("langsmith key", "«lsv2_pt_{h32}_{h10}»"),
     ("linear key", "«lin_api_{w40}»"),
     ("mailchimp key", "«{h32}-us12»"),
-    ("mailgun key", "«key-{h32}»"),
+    ("mailgun key", "mailgun «key-{h32}»"),
     ("mapbox secret token", "«sk.{w80}.{w22}»"),
     ("maxmind licence key", "«{w6}_{w29}_mmk»"),
     ("neon key", "«napi_{l64}»"),
     ("netlify token", "«nfp_{w36}»"),
+    ("new relic licence key", "«{h36}NRAL»"),
     ("new relic user key", "«NRAK-{u27}»"),
     ("new relic insert key", "«NRII-{t32}»"),
     ("new relic browser key", "«NRJS-{h19}»"),
@@ -104,6 +109,7 @@ pub(super) const TOKENS: &[(&str, &str)] = &[
     ("nuget key", "«oy2{l43}»"),
     ("nvidia key", "«nvapi-{t64}»"),
     ("octopus deploy key", "«API-{u26}»"),
+    ("onfido token", "«api_live.{w11}.{w32}»"),
     ("openai key", "«sk-{w20}T3BlbkFJ{w20}»"),
     ("openai project key", "«sk-proj-{t74}T3BlbkFJ{t74}»"),
     ("openshift token", "«sha256~{t43}»"),
@@ -131,6 +137,7 @@ pub(super) const TOKENS: &[(&str, &str)] = &[
     ("settlemint token", "«sm_pat_{w16}»"),
     ("shippo token", "«shippo_live_{h40}»"),
     ("shopify admin token", "«shpat_{h32}»"),
+    ("shopify partner token", "«prtapi_{h32}»"),
     ("shopify shared secret", "«shpss_{h32}»"),
     ("slack bot token", "«xoxb-{d12}-{d12}-{w24}»"),
     ("slack user token", "«xoxp-{d12}-{d12}-{d12}-{h32}»"),
@@ -139,6 +146,7 @@ pub(super) const TOKENS: &[(&str, &str)] = &[
     ("discord webhook", "https://discord.com/api/webhooks/{d18}/«{t68}»"),
     ("teams webhook", "https://acme.webhook.office.com/webhookb2/«{uuid}@{uuid}/IncomingWebhook/{h32}/{uuid}»"),
     ("zapier webhook", "https://hooks.zapier.com/hooks/catch/«{d8}/{l7}»"),
+    ("snyk token", "«snyk_uat.{h8}.{t60}»"),
     ("sonar token", "«squ_{h40}»"),
     ("sourcegraph token", "«sgp_{h16}_{h40}»"),
     ("square token", "«sq0atp-{t22}»"),
@@ -156,6 +164,7 @@ pub(super) const TOKENS: &[(&str, &str)] = &[
     ("typeform token", "«tfp_{t59}»"),
     ("vault service token", "«hvs.{t95}»"),
     ("vault batch token", "«hvb.{t140}»"),
+    ("wakatime key", "«waka_{uuid}»"),
     ("xai key", "«xai-{w80}»"),
     ("yandex key", "«AQVN{t36}»"),
     ("connection url, postgres", "postgres://app:«{w16}»@db.internal:5432/main"),
@@ -178,6 +187,7 @@ pub(super) const PLACED: &[(&str, &str)] = &[
     ("asana secret", "asana_client_secret: «{h32}»"),
     ("aws secret key", "aws_secret_access_key = «{b40}»"),
     ("aws session token", "AWS_SESSION_TOKEN=«IQoJb3JpZ2luX2Vj{b200}»"),
+    ("azure openai", "AZURE_OPENAI_KEY=«{h32}»"),
     ("azure storage", "DefaultEndpointsProtocol=https;AccountName=acme;AccountKey=«{b86}==»;EndpointSuffix=core.windows.net"),
     ("azure service bus", "Endpoint=sb://acme.servicebus.windows.net/;SharedAccessKeyName=Root;SharedAccessKey=«{b43}=»"),
     ("beamer", "beamer_token: «b_{t44}»"),
@@ -192,6 +202,8 @@ pub(super) const PLACED: &[(&str, &str)] = &[
     ("confluent", "confluent_secret = «{b64}»"),
     ("contentful delivery", "contentful_delivery_token: «{t43}»"),
     ("datadog", "DD_API_KEY=«{h32}»"),
+    ("datadog application key", "DD_APP_KEY=«{h40}»"),
+    ("hexadecimal key of 64", "MASTER_HMAC_KEY=«{h64}»"),
     ("discord client secret", "DISCORD_CLIENT_SECRET=«{t32}»"),
     ("dropbox", "dropbox_app_secret: «{l15}»"),
     ("etsy", "etsy_keystring: «{l24}»"),
@@ -232,6 +244,7 @@ pub(super) const PLACED: &[(&str, &str)] = &[
     ("environment file", "DB_PASSWORD=«{p14}»"),
     ("exported variable", "export API_TOKEN=\"«{w32}»\""),
     ("JSON", "\"clientSecret\": \"«{w32}»\","),
+    ("JSON in JSON", "{\\\"password\\\": \\\"«{p12}»\\\"}"),
     ("YAML", "  password: «{p12}»"),
     ("YAML, quoted", "  api_key: '«{w28}»'"),
     ("YAML block", "password: |\n  «{p16}»"),
@@ -260,6 +273,14 @@ pub(super) const PLACED: &[(&str, &str)] = &[
     ("docker login", "docker login -u ann -p «{w20}» registry.internal"),
     ("redis-cli", "redis-cli -h cache -a «{w24}» ping"),
     ("postgres variable", "PGPASSWORD=«{w14}» psql -h db"),
+    ("redis configuration", "requirepass «{w24}»"),
+    ("user secrets of .NET", "dotnet user-secrets set \"Db:Password\" \"«{p14}»\""),
+    ("name and password", "Login: admin / «{p12}»"),
+    ("htpasswd", "htpasswd -b f bob «{p12}»"),
+    ("openssl enc", "openssl enc -aes-256-cbc -k «{p12}» -in a"),
+    ("net use", "net use z: \\\\host\\share /user:bob «{p12}»"),
+    ("snowsql", "snowsql -a acme -u ann -p «{w14}»"),
+    ("HTML form", "<input type=\"password\" value=\"«{p12}»\">"),
     ("sqlcmd", "sqlcmd -S db -U sa -P «{p14}»"),
     ("long option", "deploy --token «{w32}» --env prod"),
     ("ADO.NET", "Server=db;Database=shop;User Id=sa;Password=«{w14}»;Encrypt=true"),
