@@ -71,9 +71,10 @@ fn a_model_of_the_workspace_takes_the_place_of_the_built_in_one() {
     );
 
     ws.write("models/own.bin", model());
+    // Time enough for every vector, on a busy machine too.
     ws.write(
         "memory-forge.toml",
-        "[search]\nmodel = \"models/own.bin\"\n",
+        "[search]\nmodel = \"models/own.bin\"\nembed_budget_ms = 60000\n",
     );
     let output = search(&ws);
     assert!(output.ok().contains("birds.md"), "{output}");
