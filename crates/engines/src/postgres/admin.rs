@@ -309,7 +309,7 @@ pub(super) async fn missing_partitions(client: &Client) -> Result<(), Error> {
 }
 
 /// Parts of tables whose team is gone, and which stay empty.
-pub(super) const LEFT_OVER: &str =
+const LEFT_OVER: &str =
     "select c.relname::text from pg_inherits i join pg_class c on c.oid = i.inhrelid
      where i.inhparent = any (array['mf.document', 'mf.chunk', 'mf.term']::regclass[])
        and not exists (select from mf.team g where c.relname in (

@@ -447,6 +447,14 @@ async fn harden(client: &Client) -> Result<Option<String>, Error> {
     };
     let (is_superuser, is_shared, is_open): (bool, bool, bool) =
         (row.get(0), row.get(1), row.get(2));
+    if is_superuser {
+        // Rights are found by these, also where everybody else may not read them.
+        let grant = "do $$ begin
+             execute format('grant select on pg_catalog.pg_roles, pg_catalog.pg_auth_members to %s',
+                 (select nspowner::regrole from pg_namespace where nspname = 'mf'));
+             end $$";
+        client.batch_execute(grant).await?;
+    }
     if !is_open {
         return Ok(None);
     }
@@ -495,8 +503,6 @@ begin
     revoke select on pg_catalog.pg_class from public;
     grant select on pg_catalog.pg_class to pg_monitor;
     execute format('grant select (%s) on pg_catalog.pg_class to public', columns);
-    execute format('grant select on pg_catalog.pg_roles, pg_catalog.pg_auth_members to %s',
-        (select nspowner::regrole from pg_namespace where nspname = 'mf'));
 end $$";
 
 pub(super) fn identifier(text: &str) -> String {
