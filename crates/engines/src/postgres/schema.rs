@@ -204,6 +204,8 @@ impl Engine {
                     client
                         .batch_execute(&filled(FUNCTIONS, &vector, dimensions))
                         .await?;
+                    admin::one_at_a_time(client).await?;
+                    admin::missing_partitions(client).await?;
                     client.batch_execute("reset role").await?;
                 }
                 newer if newer > VERSION => {
@@ -482,7 +484,9 @@ begin
         select p.oid::regprocedure::text as name from pg_proc p
         where p.pronamespace = 'pg_catalog'::regnamespace
           and (p.proname ~ '^pg_stat_get_' or p.proname in ('pg_relation_size', 'pg_table_size',
-               'pg_indexes_size', 'pg_total_relation_size', 'pg_relation_filenode', 'pg_get_userbyid'))
+               'pg_indexes_size', 'pg_total_relation_size', 'pg_relation_filenode', 'pg_get_userbyid',
+               'pg_database_size', 'pg_tablespace_size', 'pg_lock_status', 'pg_blocking_pids',
+               'pg_prepared_xact'))
     loop
         execute format('revoke execute on function %s from public', it.name);
         execute format('grant execute on function %s to pg_monitor', it.name);
