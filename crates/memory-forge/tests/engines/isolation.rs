@@ -349,6 +349,15 @@ fn stays_the_same(shared: Organisation, script: Script) {
         .ok();
     let nobody = format!("create role {} login", org.login("nobody"));
     org.sql("postgres", &nobody).expect("a login");
+    let (group, grouped) = (org.login("group"), org.login("grouped"));
+    let make = format!("create role {group}; create role {grouped} login in role {group}");
+    org.sql("postgres", &make).expect("a group");
+    let admin = org.workspace("postgres", "acme", "admin", "all", "");
+    admin
+        .run(&[
+            "engine", "member", "add", &group, "--group", "--team", "pay",
+        ])
+        .ok();
     let visible = |tenant: &str, team: &str, name: &str| {
         let ws = org.workspace("boss", tenant, name, team, "");
         for at in 0..4 {
@@ -389,7 +398,7 @@ fn stays_the_same(shared: Organisation, script: Script) {
     );
     let words = words.expect("numbers of words");
     let words: Vec<&str> = words.split(',').collect();
-    let callers = ["reader", "writer", "publisher", "ci", "nobody"];
+    let callers = ["reader", "writer", "publisher", "ci", "nobody", "grouped"];
     let scripts: Vec<(&str, String)> = callers
         .iter()
         .map(|who| (*who, script(&mut dice, &ids, &words)))
@@ -416,15 +425,17 @@ fn stays_the_same(shared: Organisation, script: Script) {
             .any(|it| it.contains("walrus") || it.contains("merger"))
     );
 
-    // More, other and longer rows; then none at all.
-    for at in 0..40 {
-        hidden.write(
-            &format!("knowledge/m{at}.md"),
-            format!(
-                "# Merger {at}\n\nThe walrus and the heron nest in May {}.\n",
-                "again ".repeat(at * 5)
-            ),
-        );
+    // More, other and longer rows, some of the words that others use; then none.
+    for at in 0..10 + dice.roll(40) {
+        let dated = dice.one(&["", "---\ndate: 2024-05-01\n---\n"]);
+        let mut text = format!("{dated}# Merger {at}\n\n");
+        for _ in 0..1 + dice.roll(200) {
+            text += dice.one(&[
+                "walrus", "heron", "nest", "merger", "May", "eggs", "pay", "zzz",
+            ]);
+            text += dice.one(&[" ", " ", ". ", "\n\n## More\n\n"]);
+        }
+        hidden.write(&format!("knowledge/m{at}.md"), text);
     }
     hidden.write("knowledge/s.md", "# Nothing\n\nThe zzz.\n");
     push(&hidden);
