@@ -20,7 +20,7 @@ mod push;
 mod schema;
 mod search;
 
-pub use admin::{Access, EVERYONE, Listed, Member, Tenant};
+pub use admin::{Access, EVERYONE, Listed, Member, Removed, Tenant};
 pub use check::{Finding, Severity};
 pub use connect::{Environment, Target};
 pub use pull::Pulled;
@@ -179,9 +179,11 @@ impl Engine {
         })
     }
 
-    /// Begins a transaction.
+    /// Begins a transaction. Names in it are the server's own: whoever may create
+    /// something in `public` cannot put an operator or a function in its way.
     async fn begin(&self, how: &str) -> Result<(), Error> {
-        Ok(self.client.batch_execute(&format!("begin {how}")).await?)
+        let begin = format!("begin {how}; set local search_path = pg_catalog, pg_temp");
+        Ok(self.client.batch_execute(&begin).await?)
     }
 
     async fn end(&self, how: &str) -> Result<(), Error> {

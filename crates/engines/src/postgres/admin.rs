@@ -1,6 +1,8 @@
 //! Who may see and change what: tenants, their teams, and members. By whoever
 //! administers the server; nobody else has a right on these tables.
 
+use std::time::Duration;
+
 use tokio_postgres::Client;
 use tokio_postgres::error::SqlState;
 use tokio_postgres::types::Type;
@@ -41,8 +43,11 @@ impl Member {
         };
         let mut parts = text.split(':');
         let login = parts.next().filter(|it| !it.is_empty()).ok_or_else(wrong)?;
-        let team = parts.next().unwrap_or(EVERYONE);
+        let named = parts.next();
+        let team = named.unwrap_or(EVERYONE);
         let access = match parts.next() {
+            // What everybody reads is written by those alone for whom it was said.
+            None if named.is_none() => Access::Read,
             None | Some("write") => Access::Write,
             Some("read") => Access::Read,
             Some(push) => match push.strip_prefix("push=") {
@@ -82,10 +87,22 @@ pub struct Tenant {
     pub passages: u64,
 }
 
+/// What was taken from a member.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Removed {
+    pub rights: u64,
+    /// Groups that are members, and that the login is in: it has their rights.
+    pub groups: Vec<String>,
+}
+
 /// Acts as the owner of the tables until `reset role` or the transaction's end.
 pub(super) async fn as_owner(client: &Client) -> Result<(), Error> {
-    let sql = "select nspowner::regrole::text from pg_namespace where nspname = 'mf'";
-    let rows = client.query_typed(sql, &[]).await?;
+    as_owner_of(client, "mf").await
+}
+
+pub(super) async fn as_owner_of(client: &Client, schema: &str) -> Result<(), Error> {
+    let sql = "select nspowner::regrole::text from pg_namespace where nspname = $1";
+    let rows = client.query_typed(sql, &[(&schema, Type::TEXT)]).await?;
     let owner: String = rows.first().map_or_else(String::new, |row| row.get(0));
     client
         .batch_execute(&format!("set local role {owner}"))
@@ -98,11 +115,81 @@ fn not_admin(error: tokio_postgres::Error, owner: &str) -> Error {
         Some(&SqlState::INSUFFICIENT_PRIVILEGE) => Error::failure(
             "This login does not administer the shared index",
             format!(
-                "Use a superuser, or the login that ran `engine init`; `grant {owner} to …` makes another one an administrator"
+                "Use a superuser, or the login that ran `engine init`; `grant {owner} to …` makes another one an administrator (PostgreSQL 16 and later: `with inherit false, set true`)"
             ),
         ),
         _ => error.into(),
     }
+}
+
+/// How long one attempt waits for a lock. Whoever asks or pushes meanwhile waits
+/// behind it, so it is short, and attempts have a pause between them.
+const LOCK_WAIT: &str = "2s";
+const PAUSE: Duration = Duration::from_secs(1);
+
+/// Runs statements that need a lock which others may hold, a few times; false
+/// where they held it each time.
+async fn patiently(client: &Client, attempts: u32, sql: &str) -> Result<bool, Error> {
+    let before = client
+        .query_typed("select current_setting('lock_timeout')", &[])
+        .await?;
+    let before: String = before.first().map_or_else(String::new, |row| row.get(0));
+    for attempt in 0..attempts {
+        if attempt > 0 {
+            tokio::time::sleep(PAUSE).await;
+        }
+        client
+            .batch_execute(&format!(
+                "savepoint patient; set local lock_timeout = '{LOCK_WAIT}'"
+            ))
+            .await?;
+        match client.batch_execute(sql).await {
+            Ok(()) => {
+                client
+                    .batch_execute(&format!(
+                        "set local lock_timeout = '{before}'; release savepoint patient"
+                    ))
+                    .await?;
+                return Ok(true);
+            }
+            Err(error)
+                if matches!(
+                    error.code(),
+                    Some(&SqlState::LOCK_NOT_AVAILABLE | &SqlState::T_R_DEADLOCK_DETECTED)
+                ) =>
+            {
+                client
+                    .batch_execute("rollback to savepoint patient; release savepoint patient")
+                    .await?;
+            }
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Ok(false)
+}
+
+/// Says who holds a table, as far as this login may see that.
+async fn held_by_others(client: &Client, table: &str) -> Error {
+    let sql = "select coalesce(string_agg(distinct coalesce(a.usename, '?') || ' (process ' || a.pid || ')', ', '), '')
+         from pg_locks l join pg_stat_activity a on a.pid = l.pid
+         where l.relation = to_regclass($1) and l.granted and l.pid <> pg_backend_pid()";
+    let rows = match client.batch_execute("reset role").await {
+        Ok(()) => client.query_typed(sql, &[(&table, Type::TEXT)]).await,
+        Err(error) => Err(error),
+    };
+    let who: String = rows
+        .ok()
+        .and_then(|rows| rows.first().map(|row| row.get(0)))
+        .unwrap_or_default();
+    let who = if who.is_empty() {
+        "another session".to_owned()
+    } else {
+        who
+    };
+    Error::failure(
+        format!("`{table}` is in use by {who}; nothing was changed"),
+        "Run it again when their push has ended; `select pg_terminate_backend(PROCESS)` ends a session that was left open",
+    )
 }
 
 /// Makes the schema, owned by a role that nobody logs in as where this login may
@@ -190,20 +277,43 @@ async fn team(client: &Client, tenant: &str, name: &str) -> Result<(), Error> {
     missing_partitions(client).await
 }
 
-/// Each team's passages lie in a table of their own.
+/// Tables of which each team has a part of its own, and teams that miss one.
+const MISSING: &str =
+    "select g.id, p.name from mf.team g, unnest(array['document', 'chunk', 'term']) as p(name)
+     where to_regclass('mf.' || p.name || '_' || to_hex(g.id)) is null order by 1, 2";
+
+/// Gives each team its part of the tables. A part is made by itself and then
+/// attached, which goes beside questions; `create … partition of` would wait for
+/// every open question, and every other one would wait behind it. Only the keys
+/// to `mf.workspace` wait for pushes that have begun.
 pub(super) async fn missing_partitions(client: &Client) -> Result<(), Error> {
-    let sql = "select id from mf.team where to_regclass('mf.chunk_' || to_hex(id)) is null";
-    for row in client.query_typed(sql, &[]).await? {
-        let id: i64 = row.get(0);
+    let missing = client.query_typed(MISSING, &[]).await?;
+    if missing.is_empty() {
+        return Ok(());
+    }
+    let lock = "lock table mf.workspace in share row exclusive mode";
+    if !patiently(client, 5, lock).await? {
+        return Err(held_by_others(client, "mf.workspace").await);
+    }
+    for row in missing {
+        let (id, table): (i64, &str) = (row.get(0), row.get(1));
         client
             .batch_execute(&format!(
-                "create table mf.chunk_{id:x} partition of mf.chunk for values in ({id});
-                 alter table mf.chunk_{id:x} enable row level security"
+                "create table mf.{table}_{id:x} (like mf.{table} including all);
+                 alter table mf.{table}_{id:x} enable row level security;
+                 alter table mf.{table} attach partition mf.{table}_{id:x} for values in ({id})"
             ))
             .await?;
     }
     Ok(())
 }
+
+/// Parts of tables whose team is gone, and which stay empty.
+const LEFT_OVER: &str =
+    "select c.relname::text from pg_inherits i join pg_class c on c.oid = i.inhrelid
+     where i.inhparent = any (array['mf.document', 'mf.chunk', 'mf.term']::regclass[])
+       and not exists (select from mf.team g where c.relname in (
+           'document_' || to_hex(g.id), 'chunk_' || to_hex(g.id), 'term_' || to_hex(g.id)))";
 
 /// Adds a member, and its login where there is none.
 pub(super) async fn add(
@@ -292,6 +402,25 @@ impl Engine {
             add(client, &self.tenant, member, &mut done).await?;
             Ok(done)
         })
+        .inspect(|_| self.sweep())
+    }
+
+    /// Drops parts of tables that a dropped tenant left because somebody was
+    /// reading. Where somebody still is, they stay.
+    fn sweep(&self) {
+        let _ = self.within("", async |client| {
+            as_owner(client).await?;
+            let rows = client.query_typed(LEFT_OVER, &[]).await?;
+            let tables: Vec<String> = rows
+                .iter()
+                .map(|row| format!("mf.{}", identifier(row.get(0))))
+                .collect();
+            if !tables.is_empty() {
+                let drop = format!("drop table {}", tables.join(", "));
+                patiently(client, 1, &drop).await?;
+            }
+            Ok(())
+        });
     }
 
     async fn known_tenant(&self, client: &Client) -> Result<(), Error> {
@@ -353,18 +482,18 @@ impl Engine {
     }
 
     /// Takes every right in the tenant from a login, or those in one team, and
-    /// the login itself where `drop_login` is set. Returns how many there were.
+    /// the login itself where `drop_login` is set.
     pub fn remove_member(
         &self,
         login: &str,
         team: Option<&str>,
         drop_login: bool,
-    ) -> Result<u64, Error> {
+    ) -> Result<Removed, Error> {
         self.within("", async |client| {
             schema::check(client, &self.tenant, Purpose::Write).await?;
             self.known_tenant(client).await?;
             as_owner(client).await?;
-            let removed = client
+            let rights = client
                 .execute_typed(
                     "delete from mf.member m using mf.tenant t, mf.team g
                      where t.name = $1 and m.tenant = t.id and g.tenant = t.id and g.id = m.team
@@ -376,6 +505,23 @@ impl Engine {
                     ],
                 )
                 .await?;
+            let groups = client
+                .query_typed(
+                    "select distinct m.name from mf.member m join mf.tenant t on t.id = m.tenant
+                     join mf.team g on g.tenant = m.tenant and g.id = m.team
+                     join pg_catalog.pg_roles r on r.rolname = $2
+                     where t.name = $1 and m.is_group and m.role <> r.oid
+                       and exists (select from pg_catalog.pg_roles x where x.oid = m.role and x.rolname = m.name)
+                       and pg_has_role(r.oid, m.role, 'member') and ($3::text is null or g.name = $3)
+                     order by m.name",
+                    &[
+                        (&self.tenant, Type::TEXT),
+                        (&login, Type::TEXT),
+                        (&team, Type::TEXT),
+                    ],
+                )
+                .await?;
+            let groups = groups.iter().map(|row| row.get(0)).collect();
             client.batch_execute("reset role").await?;
             if drop_login {
                 client
@@ -390,8 +536,12 @@ impl Engine {
                             "Remove the member without `--drop-login`: that alone takes every right here",
                         )
                     })?;
+                return Ok(Removed {
+                    rights,
+                    groups: Vec::new(),
+                });
             }
-            Ok(removed)
+            Ok(Removed { rights, groups })
         })
     }
 
@@ -450,22 +600,29 @@ impl Engine {
     }
 
     /// Takes a tenant away with its teams, members and workspaces; false where
-    /// there is none.
+    /// there is none. Its tables go with it where nobody reads at the moment;
+    /// otherwise they are emptied, and go later.
     pub fn drop_tenant(&self, name: &str) -> Result<bool, Error> {
         self.within("", async |client| {
             schema::check(client, &self.tenant, Purpose::Write).await?;
             as_owner(client).await?;
+            one_at_a_time(client).await?;
             let sql =
                 "select g.id from mf.team g join mf.tenant t on t.id = g.tenant where t.name = $1";
-            for row in client.query_typed(sql, &[(&name, Type::TEXT)]).await? {
-                let id: i64 = row.get(0);
-                client
-                    .batch_execute(&format!("drop table if exists mf.chunk_{id:x}"))
-                    .await?;
+            let teams = client.query_typed(sql, &[(&name, Type::TEXT)]).await?;
+            let tables: Vec<String> = teams
+                .iter()
+                .map(|row| row.get::<_, i64>(0))
+                .map(|id| format!("mf.document_{id:x}, mf.chunk_{id:x}, mf.term_{id:x}"))
+                .collect();
+            if !tables.is_empty() {
+                let drop = format!("drop table if exists {}", tables.join(", "));
+                patiently(client, 2, &drop).await?;
             }
             let sql = "delete from mf.tenant where name = $1";
             Ok(client.execute_typed(sql, &[(&name, Type::TEXT)]).await? > 0)
         })
+        .inspect(|_| self.sweep())
     }
 }
 
@@ -474,7 +631,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn members_are_written_in_four_ways() {
+    fn members_are_written_in_five_ways() {
         let check = |text: &str, expect: Option<(&str, &str, Access)>| {
             let got = Member::read(text).ok();
             let got = got
@@ -482,7 +639,8 @@ mod tests {
                 .map(|it| (it.login.as_str(), it.team.as_str(), it.access.clone()));
             assert_eq!(got, expect, "{text}");
         };
-        check("ann", Some(("ann", "all", Access::Write)));
+        check("ann", Some(("ann", "all", Access::Read)));
+        check("ann:all", Some(("ann", "all", Access::Write)));
         check("ann:pay", Some(("ann", "pay", Access::Write)));
         check("ann:pay:read", Some(("ann", "pay", Access::Read)));
         let push = Access::Push("billing".to_owned());

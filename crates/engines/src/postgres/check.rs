@@ -58,6 +58,15 @@ const CHECKS: &[Check] = &[
              from pg_namespace n, lateral aclexplode(n.nspacl) a
              where n.nspname = 'mf' and a.privilege_type = 'CREATE' and a.grantee <> n.nspowner",
     },
+    // Ours does not look there, and other programs of an administrator do.
+    Check {
+        severity: Severity::Problem,
+        sql: "select coalesce(nullif(a.grantee, 0)::regrole::text, 'public') || ' may create objects in the schema public, where an administrator''s psql would find them',
+                 'revoke create on schema public from ' || coalesce(nullif(a.grantee, 0)::regrole::text, 'public')
+             from pg_namespace n, lateral aclexplode(n.nspacl) a
+             where n.nspname = 'public' and a.privilege_type = 'CREATE' and a.grantee <> n.nspowner
+               and not exists (select from pg_roles r where r.oid = a.grantee and r.rolsuper)",
+    },
     Check {
         severity: Severity::Problem,
         sql: "select 'The function ' || p.oid::regprocedure || ' is not one of this version''s doors, or is open to others',
@@ -119,19 +128,31 @@ const CHECKS: &[Check] = &[
     // Tables and indexes.
     Check {
         severity: Severity::Problem,
-        sql: "select 'The team ' || g.name || ' of ' || t.name || ' has no table for its passages',
+        sql: "select 'The team ' || g.name || ' of ' || t.name || ' has no table of its own: ' || string_agg(p.name, ', ' order by p.name),
                  'memory-forge engine member add LOGIN --team ' || g.name || ' makes it'
-             from mf.team g join mf.tenant t on t.id = g.tenant
-             where to_regclass('mf.chunk_' || to_hex(g.id)) is null",
+             from mf.team g join mf.tenant t on t.id = g.tenant, unnest(array['document', 'chunk', 'term']) as p(name)
+             where to_regclass('mf.' || p.name || '_' || to_hex(g.id)) is null group by g.name, t.name",
+    },
+    Check {
+        severity: Severity::Note,
+        sql: "select 'Tables of a team that is gone are left, and empty: ' || string_agg(c.relname, ', ' order by c.relname),
+                 'Somebody was reading when the organisation was dropped; the next engine member add or tenant drop drops them'
+             from pg_inherits i join pg_class c on c.oid = i.inhrelid
+             where i.inhparent = any (array['mf.document', 'mf.chunk', 'mf.term']::regclass[])
+               and not exists (select from mf.team g where c.relname in (
+                   'document_' || to_hex(g.id), 'chunk_' || to_hex(g.id), 'term_' || to_hex(g.id)))
+             having count(*) > 0",
     },
     Check {
         severity: Severity::Problem,
         sql: "select 'The index ' || w.name || ' is missing or not valid' || coalesce(' on ' || p.inhrelid::regclass, ''),
-                 'memory-forge engine drop --everything and init make it new; or reindex, as a backup was restored'
-             from unnest(array['chunk_terms', 'chunk_vec', 'chunk_doc', 'chunk_pkey']) as w(name)
+                 'reindex it where it is there; otherwise create it again as in the schema of this version, or drop everything, init and push again'
+             from (values ('chunk_terms', 'chunk'), ('chunk_vec', 'chunk'), ('chunk_doc', 'chunk'), ('chunk_pkey', 'chunk'),
+                 ('document_pkey', 'document'), ('document_undated', 'document'),
+                 ('term_pkey', 'term'), ('term_workspace', 'term'), ('term_term', 'term')) as w(name, of_table)
              left join pg_class parent on parent.relname = w.name and parent.relnamespace = (select oid from pg_namespace where nspname = 'mf')
              left join pg_inherits p on p.inhparent = (select c.oid from pg_class c join pg_namespace n on n.oid = c.relnamespace
-                 where n.nspname = 'mf' and c.relname = 'chunk')
+                 where n.nspname = 'mf' and c.relname = w.of_table)
              where parent.oid is null or (p.inhrelid is not null and not exists (
                  select from pg_inherits i join pg_index x on x.indexrelid = i.inhrelid
                  where i.inhparent = parent.oid and x.indrelid = p.inhrelid and x.indisvalid))",
@@ -140,7 +161,7 @@ const CHECKS: &[Check] = &[
         severity: Severity::Problem,
         sql: "select 'The index ' || w.name || ' is missing or not valid',
                  'create it again as in the schema of this version, or drop and push again'
-             from unnest(array['term_pkey', 'term_workspace', 'term_term', 'document_pkey', 'workspace_pkey']) as w(name)
+             from unnest(array['workspace_pkey', 'member_role', 'tenant_pkey', 'team_pkey']) as w(name)
              where not exists (select from pg_class c join pg_index x on x.indexrelid = c.oid
                  join pg_namespace n on n.oid = c.relnamespace
                  where n.nspname = 'mf' and c.relname = w.name and x.indisvalid)",
@@ -154,24 +175,46 @@ const CHECKS: &[Check] = &[
              where e.extname = 'vector' and string_to_array(regexp_replace(e.extversion, '[^0-9.].*', ''), '.')::integer[]
                  < string_to_array('0.8', '.')::integer[]",
     },
+    // What PostgreSQL shows by itself.
     Check {
         severity: Severity::Note,
-        sql: "select 'Everyone who connects to this database can read the sizes of its tables and the names of logins',
+        sql: "select 'Everyone who connects to this database can read sizes and row counts of its tables (each team has its own, by a number), its activity, and the names of all logins',
                  'PostgreSQL shows them to all. In a database of its own, engine init as a superuser takes that away'
              where has_function_privilege('public', 'pg_catalog.pg_stat_get_live_tuples(oid)', 'execute')",
     },
-    // Replicas.
+    Check {
+        severity: Severity::Note,
+        sql: "select 'Members may connect to other databases of this server too, and read there the names of all logins and how much each database does: '
+                 || string_agg(quote_ident(d.datname), ', ' order by d.datname),
+                 'revoke connect on database … from public, for each; or limit in pg_hba.conf where members may connect'
+             from (select datname from pg_database
+                 where datallowconn and datname <> current_database() and has_database_privilege('public', oid, 'connect')
+                 order by datname limit 20) as d having count(*) > 0",
+    },
+    // Replicas. One that stands still reports no growing lag: its position stays,
+    // or its reports end.
     Check {
         severity: Severity::Problem,
-        sql: "select 'The replica ' || coalesce(nullif(application_name, ''), client_addr::text, pid::text) || ' is '
-                 || extract(epoch from replay_lag)::integer || ' s behind', 'Look at its load and its network'
-             from pg_stat_replication where replay_lag > interval '60 seconds'",
+        sql: "select 'The replica ' || coalesce(nullif(application_name, ''), client_addr::text, pid::text) || ' is behind by '
+                 || pg_size_pretty(greatest(behind, 0)) || ', reported ' || extract(epoch from now() - reply_time)::integer || ' s ago',
+                 'Look at its load and its network, and whether its replay is paused'
+             from (select *, pg_wal_lsn_diff(case when pg_is_in_recovery() then pg_last_wal_receive_lsn()
+                     else pg_current_wal_lsn() end, replay_lsn) as behind from pg_stat_replication where state <> 'backup') as r
+             where replay_lag > interval '60 seconds' or behind > 16 * 1024 * 1024
+                or (behind > 0 and now() - reply_time > interval '30 seconds')",
+    },
+    Check {
+        severity: Severity::Problem,
+        sql: "select 'No replica is connected to the replication slot ' || slot_name || ', for which the server keeps '
+                 || pg_size_pretty(pg_wal_lsn_diff(pg_current_wal_lsn(), restart_lsn)),
+                 'Start the replica again; or select pg_drop_replication_slot(' || quote_literal(slot_name) || ') where it is gone for good'
+             from pg_replication_slots where slot_type = 'physical' and not active and restart_lsn is not null and not pg_is_in_recovery()",
     },
     Check {
         severity: Severity::Problem,
         sql: "select 'This replica is ' || extract(epoch from now() - pg_last_xact_replay_timestamp())::integer || ' s behind',
                  'Look at its load, its network and its primary'
-             where pg_is_in_recovery() and pg_last_wal_receive_lsn() <> pg_last_wal_replay_lsn()
+             where pg_is_in_recovery() and (pg_last_wal_receive_lsn() <> pg_last_wal_replay_lsn() or pg_is_wal_replay_paused())
                and now() - pg_last_xact_replay_timestamp() > interval '60 seconds'",
     },
 ];

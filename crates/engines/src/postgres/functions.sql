@@ -6,48 +6,92 @@
 
 -- What a login may do in a tenant, a row for each team. The login is
 -- `session_user`, which neither `set role` nor a function that runs as somebody
--- else can change. Internal.
+-- else can change. The caller's own memberships in all tenants come first, each
+-- table behind them is read by a key of these, and the name that was given is
+-- compared last: what is read does not depend on whether it is some tenant's.
+-- Internal.
 create or replace function mf.rights(of text)
 returns table (tenant bigint, team bigint, name text, reads boolean, writes boolean, pushes text[])
-language sql stable set search_path = pg_catalog, pg_temp as $$
-    with mine as materialized (
-        select m.tenant, m.team, m.writes, m.pushes
-        from mf.tenant t join mf.member m on m.tenant = t.id
-        join pg_roles r on r.oid = m.role and r.rolname = m.name
-        where t.name = of
-          and case when m.is_group then pg_has_role(session_user, m.role, 'member')
-              else r.rolname = session_user end
+language sql stable %INTERNAL% as $$
+    with recursive roles(role) as (
+        select r.oid from pg_roles r where r.rolname = session_user
+        union
+        select a.roleid from roles join pg_auth_members a on a.member = roles.role
     ),
-    all_rights as (
+    mine as materialized (
+        select m.tenant, m.team, m.writes, m.pushes,
+               (select t.name from mf.tenant t where t.id = m.tenant) as of_tenant
+        from roles, lateral (
+            select * from mf.member m where m.role = roles.role offset 0
+        ) as m
+        where (m.is_group or m.name = session_user)
+          and m.name = (select r.rolname from pg_roles r where r.oid = m.role)
+    ),
+    all_rights as materialized (
         select mine.tenant, mine.team, pushes = '' as reads, writes and pushes = '' as writes,
-               case when writes and pushes <> '' then pushes end as pushes
+               case when writes and pushes <> '' then pushes end as pushes, of_tenant
         from mine
         union all
-        select t.tenant, t.id, true, false, null
-        from mf.team t
-        where t.name = 'all' and t.tenant in (select mine.tenant from mine where pushes = '')
+        select mine.tenant, (
+            select t.id from mf.team t where t.tenant = mine.tenant and t.name = 'all'
+        ), true, false, null, of_tenant
+        from mine where pushes = ''
+    ),
+    named as materialized (
+        select a.*, (select t.name from mf.team t where t.tenant = a.tenant and t.id = a.team) as of_team
+        from all_rights a
     )
-    select a.tenant, a.team, t.name, bool_or(a.reads), bool_or(a.writes),
+    select a.tenant, a.team, a.of_team, bool_or(a.reads), bool_or(a.writes),
            coalesce(array_agg(distinct a.pushes) filter (where a.pushes is not null), '{}')
-    from all_rights a join mf.team t on t.tenant = a.tenant and t.id = a.team
-    group by a.tenant, a.team, t.name
+    from named a where a.of_tenant = of
+    group by a.tenant, a.team, a.of_team
 $$;
 
 -- The teams that the caller reads. Internal.
 create or replace function mf.readable(of text, out tenant bigint, out teams bigint[])
-language sql stable set search_path = pg_catalog, pg_temp as $$
+language sql stable %INTERNAL% as $$
     select min(r.tenant), array_agg(r.team order by r.team) from mf.rights(of) r where r.reads
 $$;
+
+-- Teams' parts of a table, as what stands after `from`. By their own names, and
+-- never through the table that they are parts of: its statistics are of all
+-- tenants, and so would a plan be; and who reads holds no lock on it, which
+-- whoever adds or drops a tenant would wait for. Internal.
+create or replace function mf.parts(of_table text, of_teams bigint[]) returns text
+language sql stable %INTERNAL% as $$
+    select '(' || string_agg(format('select * from mf.%I', of_table || '_' || to_hex(g.team)), ' union all ') || ')'
+    from unnest(of_teams) as g(team)
+$$;
+
+-- One team's part of a table, to be written. Internal.
+create or replace function mf.part(of_table text, of_team bigint) returns text
+language sql stable %INTERNAL% as $$
+    select format('mf.%I', of_table || '_' || to_hex(of_team))
+$$;
+
+-- Workspaces of teams, by the key that begins with these. Internal.
+create or replace function mf.seen(of_tenant bigint, of_teams bigint[]) returns setof mf.workspace
+language plpgsql stable %INTERNAL% as $$
+begin
+    return query select w.* from unnest(of_teams) as g(team), lateral (
+        select * from mf.workspace w where w.tenant = of_tenant and w.team = g.team offset 0
+    ) as w;
+end $$;
 
 -- The team of a workspace that the caller may write, or an error that does not
 -- depend on whether others have it. Called by a statement of its own: joined to
 -- rows, it would be left out where there are none, and so tell of them. Internal.
 create or replace function mf.written(of text, which bigint, out tenant bigint, out team bigint)
-language plpgsql stable set search_path = pg_catalog, pg_temp as $$
+language plpgsql stable %INTERNAL% as $$
 begin
-    select w.tenant, w.team into tenant, team
-    from mf.rights(of) r join mf.workspace w on w.tenant = r.tenant and w.team = r.team
-    where w.id = which and (r.writes or w.name = any (r.pushes));
+    select x.tenant, x.team into tenant, team
+    from (
+        select r.*, (
+            select w.name from mf.workspace w where w.tenant = r.tenant and w.team = r.team and w.id = which
+        ) as workspace
+        from mf.rights(of) r
+    ) as x
+    where x.workspace is not null and (x.writes or x.workspace = any (x.pushes));
     if tenant is null then
         raise insufficient_privilege using message = 'this workspace is not yours to change';
     end if;
@@ -65,54 +109,69 @@ $$;
 create or replace function mf.workspaces(of text, named text)
 returns table (id bigint, name text, team text, generation bigint, commit_id text, pushed_at text,
     pushed_by text, documents bigint, chunks bigint, embedded bigint)
-language sql stable %SAFE% as $$
-    select w.id, w.name, r.name, w.generation, w.commit_id,
-           to_char(w.pushed_at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'), w.pushed_by,
-           w.documents, w.chunks, w.embedded
-    from mf.rights(of) r join mf.workspace w on w.tenant = r.tenant and w.team = r.team
-    where r.reads and (named is null or w.name = named or r.name || '/' || w.name = named)
-    order by w.name, r.name
-$$;
+language plpgsql stable %SAFE% as $$
+declare
+    r record;
+begin
+    select * into r from mf.readable(of);
+    return query select * from (
+        select w.id, w.name, (select g.name from mf.team g where g.tenant = w.tenant and g.id = w.team) as team,
+               w.generation, w.commit_id,
+               to_char(w.pushed_at at time zone 'utc', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'), w.pushed_by,
+               w.documents, w.chunks, w.embedded
+        from mf.seen(r.tenant, r.teams) w
+    ) as x
+    where named is null or x.name = named or x.team || '/' || x.name = named
+    order by x.name, x.team;
+end $$;
 
 -- How much there is to ask, and names that stand for workspaces of two teams.
 create or replace function mf.overview(of text, which bigint)
 returns table (chunks bigint, embedded bigint, doubles text[])
-language sql stable %SAFE% as $$
+language plpgsql stable %SAFE% as $$
+declare
+    r record;
+begin
+    select * into r from mf.readable(of);
+    return query
     with seen as materialized (
-        select w.id, w.name, w.chunks, w.embedded
-        from mf.rights(of) r join mf.workspace w on w.tenant = r.tenant and w.team = r.team
-        where r.reads
+        select w.id, w.name, w.chunks, w.embedded from mf.seen(r.tenant, r.teams) w
     )
     select coalesce(sum(s.chunks) filter (where which is null or s.id = which), 0)::bigint,
            coalesce(sum(s.embedded) filter (where which is null or s.id = which), 0)::bigint,
            coalesce((select array_agg(d.name) from (
-               select name from seen group by name having count(*) > 1) as d), '{}')
-    from seen s
-$$;
+               select x.name from seen x group by x.name having count(*) > 1) as d), '{}')
+    from seen s;
+end $$;
 
 -- Pushing ------------------------------------------------------------------
 
 -- Begins to push a workspace and holds its row, so that others who push the
--- same one wait. Where the caller may write another team that has a workspace of
--- this name and origin, it moves from there.
+-- same one wait. Where the caller may write another team that has this workspace,
+-- it moves from there. It is the same where both have an origin, and one: names
+-- alone may be two repositories', and neither replaces the other.
 create or replace function mf.begin_push(of text, for_team text, named text, origin text)
 returns table (id bigint, generation bigint, commit_id text, edges_hash text, identity text, next_id integer)
 language plpgsql volatile %SAFE% as $$
 declare
     mine record;
+    others bigint[];
 begin
     select r.tenant, r.team into mine from mf.rights(of) r
     where r.name = for_team and (r.writes or named = any (r.pushes));
     if mine.team is null then
         raise insufficient_privilege using message = 'you may not push this workspace for this team';
     end if;
+    if named !~ '^[A-Za-z0-9_-][A-Za-z0-9._-]{0,59}$' then
+        raise data_exception using message = 'a workspace''s name has 1 to 60 letters, digits, `-`, `_` and `.`, and does not begin with `.`';
+    end if;
     if not exists (select from mf.workspace w
                    where w.tenant = mine.tenant and w.team = mine.team and w.name = named) then
-        delete from mf.workspace w using mf.rights(of) r
-        where w.tenant = r.tenant and w.team = r.team and r.team <> mine.team and r.writes
-          and w.name = named and (w.identity = '' or origin = '' or w.identity = origin);
+        select array_agg(r.team) into others from mf.rights(of) r where r.writes and r.team <> mine.team;
+        delete from mf.workspace w where w.tenant = mine.tenant and w.team = any (others)
+          and w.name = named and origin <> '' and w.identity = origin;
         insert into mf.workspace (tenant, team, name, identity, pushed_by)
-        values (mine.tenant, mine.team, named, origin, session_user)
+        values (mine.tenant, mine.team, named, coalesce(origin, ''), session_user)
         on conflict (tenant, team, name) do nothing;
     end if;
     return query select w.id, w.generation, w.commit_id, w.edges_hash, w.identity, w.next_id from mf.workspace w
@@ -126,51 +185,67 @@ declare
     w record;
 begin
     select * into w from mf.written(of, which);
-    return query select d.path, d.hash, d.id from mf.document d
-        where d.tenant = w.tenant and d.team = w.team and d.workspace = which;
+    return query execute format($q$
+        select d.path, d.hash, d.id from %3$s d where d.tenant = %1$s and d.team = %2$s and d.workspace = $1
+    $q$, w.tenant, w.team, mf.part('document', w.team)) using which;
 end $$;
 
--- Takes documents out, with what they added to the counts of terms.
-create or replace function mf.remove_documents(of text, which bigint, docs integer[])
-returns table (documents bigint, chunks bigint, embedded bigint, terms bigint)
+-- Takes documents out, with what they added to the counts of terms and of the
+-- workspace.
+create or replace function mf.remove_documents(of text, which bigint, docs integer[]) returns void
 language plpgsql volatile %SAFE% as $$
 declare
     w record;
 begin
     select * into w from mf.written(of, which);
-    return query execute format($q$
+    execute format($q$
         with gone as (
-            delete from mf.chunk c where c.tenant = %1$s and c.team = %2$s and c.workspace = $1 and c.doc = any ($2)
+            delete from %3$s c where c.tenant = %1$s and c.team = %2$s and c.workspace = $1 and c.doc = any ($2)
             returning c.terms, c.length, c.vec is not null as embedded
         ), less as (
-            update mf.term as t set n = t.n - x.n
+            update %4$s as t set n = greatest(t.n - x.n, 0)
             from (select h, count(*) as n from gone, unnest(gone.terms) as h group by h) as x
             where t.tenant = %1$s and t.team = %2$s and t.workspace = $1 and t.h = x.h
         ), documents as (
-            delete from mf.document d where d.tenant = %1$s and d.team = %2$s and d.workspace = $1 and d.id = any ($2)
+            delete from %5$s d where d.tenant = %1$s and d.team = %2$s and d.workspace = $1 and d.id = any ($2)
             returning 1
         )
-        select (select count(*) from documents), count(*), count(*) filter (where g.embedded),
-            coalesce(sum(g.length), 0)::bigint from gone g
-    $q$, w.tenant, w.team) using which, docs;
-    delete from mf.term t where t.tenant = w.tenant and t.team = w.team and t.workspace = which and t.n <= 0;
+        update mf.workspace x set documents = x.documents - (select count(*) from documents),
+            chunks = x.chunks - g.chunks, embedded = x.embedded - g.embedded, terms = x.terms - g.terms
+        from (select count(*) as chunks, count(*) filter (where gone.embedded) as embedded,
+              coalesce(sum(gone.length), 0)::bigint as terms from gone) as g
+        where x.tenant = %1$s and x.team = %2$s and x.id = $1
+    $q$, w.tenant, w.team, mf.part('chunk', w.team), mf.part('term', w.team), mf.part('document', w.team))
+    using which, docs;
+    execute format('delete from %s t where t.workspace = $1 and t.n <= 0', mf.part('term', w.team)) using which;
 end $$;
 
+-- What is wrong with rows is said without the server's own words: these name
+-- tables, and so numbers of teams.
 create or replace function mf.add_documents(of text, which bigint, ids integer[], paths text[], hashes text[],
     scopes text[], skills boolean[], titles text[], names text[], dates text[], importances smallint[],
     deprecateds boolean[], superseded text[], replaced text[], fields text[], texts text[])
 returns void language plpgsql volatile %SAFE% as $$
 declare
     w record;
+    added bigint;
 begin
     select * into w from mf.written(of, which);
-    insert into mf.document (tenant, team, workspace, id, path, hash, scope, skill, title, names, date,
-        importance, deprecated, superseded_by, replaced_by, fields, text)
-    select w.tenant, w.team, which, q.id, q.path, q.hash, q.scope, q.skill, q.title, q.name, q.date,
-        q.importance, q.deprecated, q.superseded, q.replaced, q.field::jsonb, q.body
-    from unnest(ids, paths, hashes, scopes, skills, titles, names, dates, importances, deprecateds,
-        superseded, replaced, fields, texts) as q(id, path, hash, scope, skill, title, name, date,
-        importance, deprecated, superseded, replaced, field, body);
+    execute format($q$
+        insert into %3$s (tenant, team, workspace, id, path, hash, scope, skill, title, names, date,
+            importance, deprecated, superseded_by, replaced_by, fields, text)
+        select %1$s, %2$s, $1, q.id, q.path, q.hash, q.scope, q.skill, q.title, q.name, q.date,
+            q.importance, q.deprecated, q.superseded, q.replaced, q.field::jsonb, q.body
+        from unnest($2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15) as q(id, path, hash, scope,
+            skill, title, name, date, importance, deprecated, superseded, replaced, field, body)
+    $q$, w.tenant, w.team, mf.part('document', w.team))
+    using which, ids, paths, hashes, scopes, skills, titles, names, dates, importances, deprecateds,
+        superseded, replaced, fields, texts;
+    get diagnostics added = row_count;
+    update mf.workspace x set documents = x.documents + added
+    where x.tenant = w.tenant and x.team = w.team and x.id = which;
+exception when integrity_constraint_violation then
+    raise data_exception using message = 'these documents are malformed, or there already';
 end $$;
 
 -- Passages of one document. Lists of lists come flat: `sizes` says how many
@@ -185,33 +260,50 @@ declare
 begin
     select * into w from mf.written(of, which);
     execute format($q$
-        insert into mf.chunk (tenant, team, workspace, id, doc, ordinal, first_line, last_line, tokens,
-            length, scope, skill, date, headings, text, terms, freqs, vec)
-        select %1$s, %2$s, $1, q.id, q.doc, q.ordinal, q.first_line, q.last_line, q.tokens, q.length,
-            q.scope, q.skill, q.date, q.heading, q.body,
-            $14[q.upto - q.size + 1 : q.upto], $15[q.upto - q.size + 1 : q.upto],
-            case when q.vectored then cast($17[(q.place - 1) * %3$s + 1 : q.place * %3$s] as %VECTOR%.halfvec) end
-        from (
-            select u.*, sum(u.size) over (order by u.at)::integer as upto,
-                   sum(u.vectored::integer) over (order by u.at)::integer as place
-            from unnest($2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $18, $13, $16) with ordinality
-                as u(id, doc, ordinal, first_line, last_line, tokens, length, scope, skill, date,
-                    heading, body, size, vectored, at)
-        ) as q
-    $q$, w.tenant, w.team, %DIMENSIONS%)
+        with added as (
+            insert into %4$s (tenant, team, workspace, id, doc, ordinal, first_line, last_line, tokens,
+                length, scope, skill, date, headings, text, terms, freqs, vec)
+            select %1$s, %2$s, $1, q.id, q.doc, q.ordinal, q.first_line, q.last_line, q.tokens, q.length,
+                q.scope, q.skill, q.date, q.heading, q.body,
+                $14[q.upto - q.size + 1 : q.upto], $15[q.upto - q.size + 1 : q.upto],
+                case when q.vectored then cast($17[(q.place - 1) * %3$s + 1 : q.place * %3$s] as %VECTOR%.halfvec) end
+            from (
+                select u.*, sum(u.size) over (order by u.at)::integer as upto,
+                       sum(u.vectored::integer) over (order by u.at)::integer as place
+                from unnest($2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $18, $13, $16) with ordinality
+                    as u(id, doc, ordinal, first_line, last_line, tokens, length, scope, skill, date,
+                        heading, body, size, vectored, at)
+            ) as q
+            returning length, vec is not null as embedded
+        )
+        update mf.workspace x set chunks = x.chunks + a.chunks, embedded = x.embedded + a.embedded,
+            terms = x.terms + a.terms
+        from (select count(*) as chunks, count(*) filter (where added.embedded) as embedded,
+              coalesce(sum(added.length), 0)::bigint as terms from added) as a
+        where x.tenant = %1$s and x.team = %2$s and x.id = $1
+    $q$, w.tenant, w.team, %DIMENSIONS%, mf.part('chunk', w.team))
     using which, ids, docs, ordinals, first_lines, last_lines, tokens, lengths, scopes, skills, dates,
         headings, sizes, all_terms, all_freqs, vectored, vectors, texts;
+exception when integrity_constraint_violation then
+    raise data_exception using message = 'these passages are malformed, or there already';
 end $$;
 
+-- Counts are the writer's word. They weigh terms, and are held to what can be
+-- when they are used.
 create or replace function mf.add_terms(of text, which bigint, hs integer[], ns bigint[], terms text[])
 returns void language plpgsql volatile %SAFE% as $$
 declare
     w record;
 begin
     select * into w from mf.written(of, which);
-    insert into mf.term as t (tenant, team, workspace, h, n, term)
-    select w.tenant, w.team, which, q.h, q.n, q.term from unnest(hs, ns, terms) as q(h, n, term)
-    on conflict (tenant, team, h, workspace) do update set n = t.n + excluded.n;
+    execute format($q$
+        insert into %3$s as t (tenant, team, workspace, h, n, term)
+        select %1$s, %2$s, $1, q.h, least(greatest(q.n, 0), 2147483647), q.term
+        from unnest($2, $3, $4) as q(h, n, term)
+        on conflict (tenant, team, h, workspace) do update set n = least(t.n + excluded.n, 2147483647)
+    $q$, w.tenant, w.team, mf.part('term', w.team)) using which, hs, ns, terms;
+exception when integrity_constraint_violation then
+    raise data_exception using message = 'these terms are malformed';
 end $$;
 
 create or replace function mf.clear_edges(of text, which bigint) returns void
@@ -234,9 +326,9 @@ begin
     on conflict do nothing;
 end $$;
 
--- Ends a push: the next generation, in the name of the login that pushed.
-create or replace function mf.end_push(of text, which bigint, revision text, origin text, edges text,
-    more_documents bigint, more_chunks bigint, more_embedded bigint, more_terms bigint, next integer)
+-- Ends a push: the next generation, in the name of the login that pushed. What
+-- the workspace holds was counted as it came and went.
+create or replace function mf.end_push(of text, which bigint, revision text, origin text, edges text, next integer)
 returns bigint language plpgsql volatile %SAFE% as $$
 declare
     w record;
@@ -244,11 +336,9 @@ declare
 begin
     select * into w from mf.written(of, which);
     update mf.workspace as x set generation = x.generation + 1,
-        commit_id = coalesce(revision, x.commit_id), edges_hash = edges,
-        documents = x.documents + more_documents, chunks = x.chunks + more_chunks,
-        embedded = x.embedded + more_embedded, terms = x.terms + more_terms,
-        identity = case when origin = '' then x.identity else origin end,
-        next_id = next, pushed_at = now(), pushed_by = session_user
+        commit_id = coalesce(revision, x.commit_id), edges_hash = coalesce(edges, ''),
+        identity = case when coalesce(origin, '') = '' then x.identity else origin end,
+        next_id = greatest(coalesce(next, 1), x.next_id), pushed_at = now(), pushed_by = session_user
     where x.tenant = w.tenant and x.team = w.team and x.id = which
     returning x.generation into now_at;
     return now_at;
@@ -266,20 +356,38 @@ end $$;
 -- Asking -------------------------------------------------------------------
 
 create or replace function mf.pull(of text, which bigint) returns table (path text, body text)
-language sql stable %SAFE% as $$
-    select d.path, d.text from mf.readable(of) r
-    join mf.document d on d.tenant = r.tenant and d.team = any (r.teams) and d.workspace = which
-    order by d.path collate "C"
-$$;
+language plpgsql stable %SAFE% as $$
+declare
+    r record;
+begin
+    select * into r from mf.readable(of);
+    if r.tenant is null then
+        return;
+    end if;
+    return query execute format($q$
+        select d.path, d.text from %3$s d
+        where d.tenant = %1$s and d.team = any (%2$L::bigint[]) and d.workspace = $1
+        order by d.path collate "C"
+    $q$, r.tenant, r.teams, mf.parts('document', r.teams)) using which;
+end $$;
 
 -- Words that begin with something.
 create or replace function mf.beginning(of text, low text, high text, most integer) returns table (term text)
-language sql stable %SAFE% as $$
-    select distinct t.term from mf.readable(of) r
-    join mf.term t on t.tenant = r.tenant and t.team = any (r.teams)
-        and t.term collate "C" >= low and t.term collate "C" < high
-    limit least(greatest(most, 0), 1000)
-$$;
+language plpgsql stable %SAFE% as $$
+declare
+    r record;
+begin
+    select * into r from mf.readable(of);
+    if r.tenant is null then
+        return;
+    end if;
+    return query execute format($q$
+        select distinct t.term collate "C" from %3$s t
+        where t.tenant = %1$s and t.team = any (%2$L::bigint[])
+          and t.term collate "C" >= $1 and t.term collate "C" < $2
+        order by 1 limit $3
+    $q$, r.tenant, r.teams, mf.parts('term', r.teams)) using low, high, least(greatest(most, 0), 1000);
+end $$;
 
 -- Both sides of a question: by words (`t`), by meaning (`v`), with what the
 -- words weigh (`d`, `n`) and what the words of a whole file come to (`s`).
@@ -305,18 +413,16 @@ begin
     if r.tenant is null then
         return;
     end if;
-    select sum(w.embedded) into vectors from mf.workspace w
-    where w.tenant = r.tenant and w.team = any (r.teams) and (which is null or w.id = which);
-    -- Constants, so that the other teams' tables are not even planned for.
+    select sum(w.embedded) into vectors from mf.seen(r.tenant, r.teams) w where which is null or w.id = which;
+    -- The caller's own tables by their names; others' are not even planned for.
     return query execute format($q$
         with stat as materialized (
             select coalesce(sum(w.chunks), 0)::float8 as n,
                    greatest(coalesce(sum(w.terms)::float8 / nullif(sum(w.chunks), 0), 1), 1) as average
-            from mf.workspace w
-            where w.tenant = %1$s and w.team = any (%2$L::bigint[]) and ($1::bigint is null or w.id = $1)
+            from mf.seen(%1$s, %2$L::bigint[]) w where $1::bigint is null or w.id = $1
         ),
         held as materialized (
-            select t.h, sum(t.n)::float8 as df from mf.term t
+            select t.h, sum(t.n)::float8 as df from %5$s t
             where t.tenant = %1$s and t.team = any (%2$L::bigint[]) and t.h = any ($2)
               and ($1::bigint is null or t.workspace = $1)
             group by t.h
@@ -324,7 +430,7 @@ begin
         grouped as (
             -- The words of a prefix count as one term.
             select q.ord, q.h, q.g, q.w::float8 as w, coalesce(held.df, 0) as own,
-                   least(sum(coalesce(held.df, 0)) over (partition by q.g), stat.n) as df, stat.n
+                   greatest(least(sum(coalesce(held.df, 0)) over (partition by q.g), stat.n), 0) as df, stat.n
             from unnest($2, $3, $4) with ordinality as q(h, g, w, ord)
             cross join stat left join held on held.h = q.h
         ),
@@ -351,7 +457,7 @@ begin
                          lateral (select case when c.terms[y.at] = q.h then c.freqs[y.at]::float8 end as f) as z
                     where f is not null
                 ) as score
-                from mf.chunk c, chosen, stat
+                from %4$s c, chosen, stat
                 where c.tenant = %1$s and c.team = any (%2$L::bigint[])
                   and c.terms && (select rare from chosen)
                   and ($7::text[] is null or c.scope = any ($7))
@@ -365,7 +471,7 @@ begin
         ),
         near as materialized (
             select c.workspace, c.id, c.doc, -(c.vec operator(%VECTOR%.<#>) $10)::float8 as cosine
-            from mf.chunk c
+            from %4$s c
             where $10 is not null and c.vec is not null
               and c.tenant = %1$s and c.team = any (%2$L::bigint[])
               and ($7::text[] is null or c.scope = any ($7)) and ($8::boolean[] is null or c.skill = any ($8))
@@ -377,7 +483,7 @@ begin
                 select c.workspace, c.doc, q.h,
                        max(q.idf * f * (1 + %K1%) / (f + %K1% * (1 - %B% + %B% * c.length / stat.average))) as best
                 from stat, chosen, (select distinct words.workspace, words.doc from words where $12) as d,
-                     mf.chunk c, unnest(chosen.hs, chosen.idfs) as q(h, idf),
+                     %4$s c, unnest(chosen.hs, chosen.idfs) as q(h, idf),
                      lateral (select width_bucket(q.h, c.terms) as at) as y,
                          lateral (select case when c.terms[y.at] = q.h then c.freqs[y.at]::float8 end as f) as z
                 where c.tenant = %1$s and c.team = any (%2$L::bigint[])
@@ -389,7 +495,7 @@ begin
         union all select 'd', 0, g, 0, df, idf, null from weighed
         union all select 't', w.workspace, w.id, w.doc, w.score, w.length::float8,
             case when w.place <= %MOST_READ% then (
-                select c.text from mf.chunk c where c.tenant = %1$s and c.team = any (%2$L::bigint[])
+                select c.text from %4$s c where c.tenant = %1$s and c.team = any (%2$L::bigint[])
                 and c.workspace = w.workspace and c.id = w.id) end
             from words w
         union all select 'v', v.workspace, v.id, v.doc, v.cosine, 0, null from near v
@@ -397,7 +503,8 @@ begin
     $q$, r.tenant, r.teams,
         -- Whatever is added to the distance keeps the index out of it.
         case when vectors > most_exact then 'c.vec operator(%VECTOR%.<#>) $10'
-             else '(c.vec operator(%VECTOR%.<#>) $10) + 0' end)
+             else '(c.vec operator(%VECTOR%.<#>) $10) + 0' end,
+        mf.parts('chunk', r.teams), mf.parts('term', r.teams))
     using which, hs, gs, ws, most_candidates, greatest(text_pool, 0), scopes, skills, since, meaning,
         greatest(vector_pool, 0), spreads;
 end $$;
@@ -415,24 +522,36 @@ begin
         return;
     end if;
     return query execute format($q$
-        select c.workspace, c.id, c.doc from mf.chunk c join mf.document d
+        select c.workspace, c.id, c.doc from %3$s c join %4$s d
             on d.tenant = c.tenant and d.team = c.team and d.workspace = c.workspace and d.id = c.doc
         where c.tenant = %1$s and c.team = any (%2$L::bigint[])
+          and d.tenant = %1$s and d.team = any (%2$L::bigint[])
           and (position($2 in lower(c.text)) > 0 or position($2 in lower(regexp_replace(
               normalize(c.text, NFKD), '[\u0300-\u036f]', '', 'g'))) > 0)
           and ($3::text[] is null or c.scope = any ($3)) and ($4::boolean[] is null or c.skill = any ($4))
           and ($5::text is null or c.date >= $5) and ($1::bigint is null or c.workspace = $1)
         order by d.path, c.workspace, c.id limit $6
-    $q$, r.tenant, r.teams) using which, needle, scopes, skills, since, greatest(most, 0);
+    $q$, r.tenant, r.teams, mf.parts('chunk', r.teams), mf.parts('document', r.teams)) using which, needle, scopes, skills, since, greatest(most, 0);
 end $$;
 
 create or replace function mf.undated(of text, which bigint, scopes text[], skills boolean[]) returns bigint
-language sql stable %SAFE% as $$
-    select count(*) from mf.readable(of) r
-    join mf.document d on d.tenant = r.tenant and d.team = any (r.teams)
-    where d.date is null and (scopes is null or d.scope = any (scopes))
-      and (skills is null or d.skill = any (skills)) and (which is null or d.workspace = which)
-$$;
+language plpgsql stable %SAFE% as $$
+declare
+    r record;
+    many bigint;
+begin
+    select * into r from mf.readable(of);
+    if r.tenant is null then
+        return 0;
+    end if;
+    execute format($q$
+        select count(*) from %3$s d
+        where d.tenant = %1$s and d.team = any (%2$L::bigint[]) and d.date is null
+          and ($1::bigint is null or d.workspace = $1)
+          and ($2::text[] is null or d.scope = any ($2)) and ($3::boolean[] is null or d.skill = any ($3))
+    $q$, r.tenant, r.teams, mf.parts('document', r.teams)) into many using which, scopes, skills;
+    return many;
+end $$;
 
 -- Passages by their numbers, or the first ones of documents by their paths.
 create or replace function mf.passages(of text, workspaces bigint[], ids integer[], paths text[])
@@ -449,24 +568,25 @@ begin
         return;
     end if;
     return query execute format($q$
-        select c.workspace, c.id, c.doc, w.name, t.name, d.path, d.title, d.names, c.scope, c.skill,
+        select c.workspace, c.id, c.doc,
+            (select w.name from mf.workspace w where w.tenant = %1$s and w.team = c.team and w.id = c.workspace),
+            (select t.name from mf.team t where t.tenant = %1$s and t.id = c.team), d.path, d.title, d.names, c.scope, c.skill,
             c.date, d.importance, d.deprecated, d.superseded_by, d.replaced_by, c.ordinal, c.headings,
             c.first_line, c.last_line, c.tokens, c.text, c.length
         from (
             select q.workspace, q.id from unnest($1, $2) as q(workspace, id) where $3 is null
             union all
             select x.workspace, x.id from unnest($1, $3) as q(workspace, path)
-            join mf.document o on o.tenant = %1$s and o.team = any (%2$L::bigint[])
+            join %4$s o on o.tenant = %1$s and o.team = any (%2$L::bigint[])
                 and o.workspace = q.workspace and o.path = q.path
-            join mf.chunk x on x.tenant = %1$s and x.team = any (%2$L::bigint[])
+            join %3$s x on x.tenant = %1$s and x.team = any (%2$L::bigint[])
                 and x.workspace = o.workspace and x.doc = o.id and x.ordinal = 0
         ) as wanted
-        join mf.chunk c on c.tenant = %1$s and c.team = any (%2$L::bigint[])
+        join %3$s c on c.tenant = %1$s and c.team = any (%2$L::bigint[])
             and c.workspace = wanted.workspace and c.id = wanted.id
-        join mf.document d on d.tenant = c.tenant and d.team = c.team and d.workspace = c.workspace and d.id = c.doc
-        join mf.workspace w on w.tenant = c.tenant and w.team = c.team and w.id = c.workspace
-        join mf.team t on t.id = c.team
-    $q$, r.tenant, r.teams) using workspaces, ids, paths;
+        join %4$s d on d.tenant = c.tenant and d.team = c.team and d.workspace = c.workspace and d.id = c.doc
+            and d.tenant = %1$s and d.team = any (%2$L::bigint[])
+    $q$, r.tenant, r.teams, mf.parts('chunk', r.teams), mf.parts('document', r.teams)) using workspaces, ids, paths;
 end $$;
 
 -- Nobody gets a right by default, and everybody who may connect gets these: what

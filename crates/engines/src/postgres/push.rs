@@ -118,8 +118,6 @@ struct Work<'a> {
     /// Passages that hold a term and are not counted there yet. A row for each
     /// term and document would leave as many dead ones behind.
     counted: BTreeMap<i32, (String, i64)>,
-    /// Documents, passages, passages with a vector and terms that came and went.
-    change: [i64; 4],
 }
 
 /// Documents ready to be sent, column by column.
@@ -201,7 +199,6 @@ impl<'a> Work<'a> {
             documents: Documents::default(),
             passages: Passages::default(),
             counted: BTreeMap::new(),
-            change: [0; 4],
         };
         if !identity.is_empty()
             && !push.identity.is_empty()
@@ -305,21 +302,16 @@ impl<'a> Work<'a> {
     }
 
     async fn end(&self, push: &Push<'_>) -> Result<i64, Error> {
-        let [documents, chunks, embedded, terms] = &self.change;
         let rows = self
             .client
             .query_typed(
-                "select mf.end_push($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)",
+                "select mf.end_push($1, $2, $3, $4, $5, $6)",
                 &[
                     (&self.tenant, Type::TEXT),
                     (&self.workspace, Type::INT8),
                     (&push.commit, Type::TEXT),
                     (&push.identity, Type::TEXT),
                     (&self.edges_hash, Type::TEXT),
-                    (documents, Type::INT8),
-                    (chunks, Type::INT8),
-                    (embedded, Type::INT8),
-                    (terms, Type::INT8),
                     (&self.next_id, Type::INT4),
                 ],
             )
@@ -332,10 +324,9 @@ impl<'a> Work<'a> {
         if documents.is_empty() {
             return Ok(());
         }
-        let rows = self
-            .client
+        self.client
             .query_typed(
-                "select documents, chunks, embedded, terms from mf.remove_documents($1, $2, $3)",
+                "select mf.remove_documents($1, $2, $3)",
                 &[
                     (&self.tenant, Type::TEXT),
                     (&self.workspace, Type::INT8),
@@ -343,11 +334,6 @@ impl<'a> Work<'a> {
                 ],
             )
             .await?;
-        if let Some(row) = rows.first() {
-            for (at, change) in self.change.iter_mut().enumerate() {
-                *change -= row.get::<_, i64>(at);
-            }
-        }
         Ok(())
     }
 
@@ -367,7 +353,6 @@ impl<'a> Work<'a> {
             Standing::Deprecated => (true, None),
             Standing::SupersededBy(by) => (true, Some(by)),
         };
-        self.change[0] += 1;
         let names = format!("{} {}", put.title, put.names);
         for (ordinal, (chunk, vector)) in put.chunks.into_iter().zip(it.vectors).enumerate() {
             let headings = chunk.headings.join("\n");
@@ -382,9 +367,6 @@ impl<'a> Work<'a> {
                     self.counted.entry(h).or_insert((term, 0)).1 += 1;
                 }
             }
-            self.change[1] += 1;
-            self.change[2] += i64::from(vector.is_some());
-            self.change[3] += i64::from(length);
             let id = self.number_next();
             let to = &mut self.passages;
             to.ids.push(id);

@@ -19,18 +19,34 @@ const FUNCTIONS: &str = include_str!("functions.sql");
 const FROM_TWO: &str = include_str!("from_two.sql");
 
 /// What every function has that runs as the owner. Settings of the caller that
-/// would print plans, or change them, do not reach inside.
+/// would print plans, or change them, do not reach inside: by a plan of their
+/// choice, callers could count what they may not see. Tables that all tenants
+/// share are read by an index alone, also while they are small.
 const SAFE: &str = "security definer set search_path = pg_catalog, pg_temp \
     set client_min_messages = warning set debug_print_parse = off \
     set debug_print_rewritten = off set debug_print_plan = off \
-    set enable_partition_pruning = on set plan_cache_mode = force_custom_plan \
-    set max_parallel_workers_per_gather = 0 set jit = off";
+    set plan_cache_mode = force_custom_plan set enable_partition_pruning = on \
+    set max_parallel_workers_per_gather = 0 set jit = off set geqo = off \
+    set enable_seqscan = off set enable_indexscan = on set enable_indexonlyscan = on \
+    set enable_bitmapscan = on set enable_tidscan = on set enable_nestloop = on \
+    set enable_hashjoin = on set enable_mergejoin = on set enable_material = on \
+    set enable_memoize = on set enable_sort = on set enable_incremental_sort = on \
+    set enable_hashagg = on set enable_async_append = on \
+    set enable_partitionwise_join = off set enable_partitionwise_aggregate = off \
+    set constraint_exclusion = partition set from_collapse_limit = 8 \
+    set join_collapse_limit = 8 set cursor_tuple_fraction = 0.1 \
+    set recursive_worktable_factor = 10 set seq_page_cost = 1 set random_page_cost = 4 \
+    set cpu_tuple_cost = 0.01 set cpu_index_tuple_cost = 0.005 set cpu_operator_cost = 0.0025 \
+    set effective_cache_size = '4GB' set work_mem = '64MB' set hash_mem_multiplier = 2";
 
-/// What a search has beside that. Every table is read by an index, also before
-/// its statistics are gathered, and the nearest come first although rows of
-/// other workspaces are left out on the way.
-const SEEKS: &str = "set enable_seqscan = off set work_mem = '64MB' \
-    set hnsw.iterative_scan = strict_order set hnsw.ef_search = 400 \
+/// What functions have that only those call. They read tables that all tenants
+/// share, a key at a time, whatever the statistics of these tables say.
+const INTERNAL: &str = "set search_path = pg_catalog, pg_temp set enable_seqscan = off \
+    set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off";
+
+/// What a search has beside that: the nearest come first although rows of other
+/// workspaces are left out on the way.
+const SEEKS: &str = "set hnsw.iterative_scan = strict_order set hnsw.ef_search = 400 \
     set hnsw.max_scan_tuples = 40000";
 
 /// What `init` did.
@@ -188,6 +204,8 @@ impl Engine {
                     client
                         .batch_execute(&filled(FUNCTIONS, &vector, dimensions))
                         .await?;
+                    admin::one_at_a_time(client).await?;
+                    admin::missing_partitions(client).await?;
                     client.batch_execute("reset role").await?;
                 }
                 newer if newer > VERSION => {
@@ -222,6 +240,11 @@ impl Engine {
     /// Takes everything away, all tenants included.
     pub fn drop_all(&self) -> Result<(), Error> {
         self.within("", async |client| {
+            if read(client, &self.tenant).await?.is_none() {
+                return Ok(());
+            }
+            // An administrator may be the owner without inheriting its rights.
+            admin::as_owner(client).await?;
             client
                 .batch_execute("drop schema if exists mf cascade")
                 .await?;
@@ -233,6 +256,7 @@ impl Engine {
 /// Fills in what the tables and functions leave open.
 fn filled(sql: &str, vector: &str, dimensions: usize) -> String {
     sql.replace("%SAFE%", SAFE)
+        .replace("%INTERNAL%", INTERNAL)
         .replace("%SEEKS%", SEEKS)
         .replace("%VECTOR%", &identifier(vector))
         .replace("%DIMENSIONS%", &dimensions.to_string())
@@ -241,7 +265,25 @@ fn filled(sql: &str, vector: &str, dimensions: usize) -> String {
         .replace("%MOST_READ%", &forge::index::MOST_READ.to_string())
 }
 
+/// Words of all languages are stored and folded, so a database of another
+/// encoding would refuse some push later, in the middle of somebody's work.
+async fn encoding(client: &Client) -> Result<(), Error> {
+    let sql = "select current_setting('server_encoding'), current_database()::text";
+    let rows = client.query_typed(sql, &[]).await?;
+    let (encoding, database): (String, String) = rows
+        .first()
+        .map_or_else(Default::default, |row| (row.get(0), row.get(1)));
+    if encoding == "UTF8" {
+        return Ok(());
+    }
+    Err(Error::failure(
+        format!("The database `{database}` has the encoding {encoding}, and UTF8 is needed"),
+        "`createdb --encoding UTF8 --template template0 NAME` makes one that has it",
+    ))
+}
+
 async fn create(client: &Client, model: &str, dimensions: usize) -> Result<(), Error> {
+    encoding(client).await?;
     extension(client).await?;
     let vector = vector_schema(client).await?;
     admin::make_schema(client, &vector).await?;
@@ -291,7 +333,8 @@ async fn extension(client: &Client) -> Result<(), Error> {
         ));
     }
     client
-        .batch_execute("create extension if not exists vector")
+        // Where its name would be looked up by default: the path here is bare.
+        .batch_execute("create extension if not exists vector schema public")
         .await
         .map_err(|error| match error.code() {
             Some(&tokio_postgres::error::SqlState::INSUFFICIENT_PRIVILEGE) => Error::failure(
@@ -375,9 +418,14 @@ async fn from_two(client: &Client, model: &str, done: &mut Upgraded) -> Result<(
         .await?;
     done.workspaces = rows.first().map_or(0, |row| row.get::<_, i64>(0) as u64);
     client.batch_execute("reset role").await?;
+    admin::as_owner_of(client, "mf_format_2").await?;
     client
         .batch_execute("drop schema mf_format_2 cascade")
         .await?;
+    client.batch_execute("reset role").await?;
+    done.notes.push(
+        "Format 2 let writers of a tenant add passages to documents of the team `all`, and nothing tells these apart: the next push of each workspace replaces all that it has there".to_owned(),
+    );
     done.notes.push(
         "`all` is now written by those alone who are its members: `engine member add LOGIN --team all`".to_owned(),
     );
@@ -401,6 +449,14 @@ async fn harden(client: &Client) -> Result<Option<String>, Error> {
     };
     let (is_superuser, is_shared, is_open): (bool, bool, bool) =
         (row.get(0), row.get(1), row.get(2));
+    if is_superuser {
+        // Rights are found by these, also where everybody else may not read them.
+        let grant = "do $$ begin
+             execute format('grant select on pg_catalog.pg_roles, pg_catalog.pg_auth_members to %s',
+                 (select nspowner::regrole from pg_namespace where nspname = 'mf'));
+             end $$";
+        client.batch_execute(grant).await?;
+    }
     if !is_open {
         return Ok(None);
     }
@@ -428,7 +484,9 @@ begin
         select p.oid::regprocedure::text as name from pg_proc p
         where p.pronamespace = 'pg_catalog'::regnamespace
           and (p.proname ~ '^pg_stat_get_' or p.proname in ('pg_relation_size', 'pg_table_size',
-               'pg_indexes_size', 'pg_total_relation_size', 'pg_relation_filenode', 'pg_get_userbyid'))
+               'pg_indexes_size', 'pg_total_relation_size', 'pg_relation_filenode', 'pg_get_userbyid',
+               'pg_database_size', 'pg_tablespace_size', 'pg_lock_status', 'pg_blocking_pids',
+               'pg_prepared_xact'))
     loop
         execute format('revoke execute on function %s from public', it.name);
         execute format('grant execute on function %s to pg_monitor', it.name);
@@ -449,7 +507,6 @@ begin
     revoke select on pg_catalog.pg_class from public;
     grant select on pg_catalog.pg_class to pg_monitor;
     execute format('grant select (%s) on pg_catalog.pg_class to public', columns);
-    execute format('grant select on pg_catalog.pg_roles to %s', (select nspowner::regrole from pg_namespace where nspname = 'mf'));
 end $$";
 
 pub(super) fn identifier(text: &str) -> String {

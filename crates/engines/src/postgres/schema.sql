@@ -24,10 +24,10 @@ create table mf.tenant (
 -- Everybody in a tenant reads its team `all`.
 create table mf.team (
     tenant bigint not null references mf.tenant on delete cascade,
-    id bigint primary key default mf.random_id(),
+    id bigint not null default mf.random_id(),
     name text not null,
-    unique (tenant, name),
-    unique (tenant, id)
+    primary key (tenant, id),
+    unique (tenant, name)
 );
 
 -- A member is a role by its number and its name: somebody who later gets the
@@ -42,10 +42,15 @@ create table mf.member (
     primary key (tenant, team, role, pushes),
     foreign key (tenant, team) references mf.team (tenant, id) on delete cascade
 );
+-- A caller's rights are found by the caller alone: what other tenants' lists
+-- hold is not even read.
+create index member_role on mf.member (role);
 
 create table mf.workspace (
     tenant bigint not null, team bigint not null, id bigint not null default mf.random_id(),
-    name text not null, identity text not null default '',
+    -- As in `memory-forge.toml`: with a `/` it could look like another team's.
+    name text not null check (name ~ '^[A-Za-z0-9_-][A-Za-z0-9._-]{0,59}$'),
+    identity text not null default '',
     generation bigint not null default 0, commit_id text, edges_hash text not null default '',
     pushed_at timestamptz not null default now(), pushed_by text not null default session_user,
     documents bigint not null default 0, chunks bigint not null default 0,
@@ -56,6 +61,8 @@ create table mf.workspace (
     foreign key (tenant, team) references mf.team (tenant, id) on delete cascade
 );
 
+-- Documents, passages and terms of each team are in tables of their own, so that
+-- a question costs what its asker may see, and reads nothing else.
 create table mf.document (
     tenant bigint not null, team bigint not null, workspace bigint not null, id integer not null,
     path text not null, hash text not null, scope text not null, skill boolean not null,
@@ -65,10 +72,9 @@ create table mf.document (
     primary key (tenant, team, workspace, id),
     unique (tenant, team, workspace, path),
     foreign key (tenant, team, workspace) references mf.workspace on delete cascade
-);
+) partition by list (team);
+create index document_undated on mf.document (tenant, team, workspace) include (scope, skill) where date is null;
 
--- Each team's passages lie in a table of their own, so that a question costs
--- what its asker may see, and reads nothing else.
 create table mf.chunk (
     tenant bigint not null, team bigint not null, workspace bigint not null, id integer not null,
     doc integer not null, ordinal integer not null, first_line integer not null,
@@ -78,6 +84,12 @@ create table mf.chunk (
     -- Our own terms by their numbers, and how often each stands there.
     terms integer[] not null, freqs smallint[] not null,
     vec %VECTOR%.halfvec(%DIMENSIONS%),
+    -- A row that scoring stumbles over would stop every search that meets it.
+    constraint chunk_sound check (
+        cardinality(terms) = cardinality(freqs) and coalesce(array_ndims(terms), 1) = 1
+        and coalesce(array_ndims(freqs), 1) = 1 and array_position(terms, null) is null
+        and array_position(freqs, null) is null and 0 < all (freqs) and length >= 0
+        and ordinal >= 0 and first_line >= 0 and last_line >= 0 and tokens >= 0),
     primary key (tenant, team, workspace, id),
     foreign key (tenant, team, workspace) references mf.workspace on delete cascade
 ) partition by list (team);
@@ -92,10 +104,10 @@ create index chunk_vec on mf.chunk using hnsw (vec %VECTOR%.halfvec_ip_ops);
 -- many there are in all that somebody may see.
 create table mf.term (
     tenant bigint not null, team bigint not null, workspace bigint not null,
-    h integer not null, n bigint not null, term text not null,
+    h integer not null, n bigint not null check (n >= 0), term text not null,
     primary key (tenant, team, h, workspace) include (n),
     foreign key (tenant, team, workspace) references mf.workspace on delete cascade
-);
+) partition by list (team);
 create index term_workspace on mf.term (workspace, h);
 create index term_term on mf.term (tenant, team, term collate "C");
 

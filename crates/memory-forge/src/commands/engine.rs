@@ -56,8 +56,8 @@ pub(crate) enum EngineCommand {
     /// Run by whoever administers the server. Logins that do not exist are made
     /// without a password. Running it again changes nothing that is there.
     Init {
-        /// `login`, `login:team`, `login:team:read` or
-        /// `login:team:push=workspace`; may be repeated
+        /// `login` (reads the team `all`), `login:team` (reads and pushes),
+        /// `login:team:read` or `login:team:push=workspace`; may be repeated
         #[arg(long, value_name = "MEMBER")]
         member: Vec<String>,
         /// Print the result as JSON

@@ -53,7 +53,7 @@ fn members_come_and_go(org: Organisation) {
     let remove = ["engine", "member", "remove", &bob, "--yes"];
     assert!(admin.run(&remove).ok().contains("no rights"));
     assert!(!finds(&org, "bob"));
-    assert!(admin.run(&remove).ok().contains("had no rights"));
+    assert!(admin.run(&remove).ok().contains("had no rights of its own"));
     admin.run(&add).ok();
     assert!(finds(&org, "bob"));
     org.sql("postgres", &format!("drop role {bob}"))
@@ -78,6 +78,22 @@ fn members_come_and_go(org: Organisation) {
         0
     );
     admin.run(&["engine", "check"]).ok();
+    // What everybody reads is written by those alone for whom it was said.
+    let added = admin.run(&["engine", "member", "add", &org.login("dan")]);
+    assert!(added.ok().contains("may read in the team `all`"), "{added}");
+    let dan = org.workspace("dan", "acme", "d", "all", NOTE);
+    let refused = dan.run(&["engine", "push"]);
+    assert!(refused.fails(2).contains("may not push"), "{refused}");
+    let all = [
+        "engine",
+        "member",
+        "add",
+        &org.login("dan"),
+        "--team",
+        "all",
+    ];
+    admin.run(&all).ok();
+    push(&dan);
     let stranger = org.workspace("ann", "acme", "x", "pay", "");
     let refused = stranger.run(&["engine", "member", "list"]);
     assert!(
@@ -149,9 +165,21 @@ fn a_group_of_the_server_is_a_member(org: Organisation) {
     org.sql("postgres", &format!("grant {group} to {carl}"))
         .expect("the directory lets him in");
     assert!(finds(&org, "carl"));
+    // Whoever is in a group keeps its rights, and is named.
+    let own = ["engine", "member", "add", &carl, "--team", "pay"];
+    admin.run(&own).ok();
+    for rest in [&[][..], &["--team", "pay"], &[]] {
+        let remove = [&["engine", "member", "remove", &carl, "--yes"], rest].concat();
+        let removed = admin.run(&remove);
+        assert!(!removed.ok().contains("has no rights"), "{removed}");
+        assert!(removed.stderr.contains(&group), "{removed}");
+    }
+    assert!(finds(&org, "carl"));
     org.sql("postgres", &format!("revoke {group} from {carl}"))
         .expect("and out");
     assert!(!finds(&org, "carl"));
+    let remove = ["engine", "member", "remove", &carl, "--yes"];
+    assert!(!admin.run(&remove).stderr.contains(&group));
     let unknown = admin.run(&["engine", "member", "add", "no_such_role", "--group"]);
     assert!(unknown.fails(2).contains("no role"), "{unknown}");
 }
@@ -208,19 +236,34 @@ fn teams_do_not_take_names_from_each_other(org: Organisation) {
     both.run(&["engine", "pull", "ops/site"]).ok();
     let ann = org.workspace("ann", "acme", "y", "pay", "");
     assert_eq!(found(&ann, "walrus", &[]), ["site:knowledge/n.md"]);
-    // A team that somebody else's workspace moves to must be theirs.
+    // It moves to another team of theirs by what it is, and not by its name.
     org.init("acme", &["ann:ops"]).ok();
+    let to_ops = |ws: &TestWorkspace| {
+        let settings = ws.read("memory-forge.toml");
+        ws.write("memory-forge.toml", settings.replace("\"pay\"", "\"ops\""));
+        assert_eq!(push(ws)["added"], 1);
+    };
     let moved = org.workspace("ann", "acme", "mine", "pay", NOTE);
+    moved.git_init();
+    moved.commit("one");
     push(&moved);
-    let settings = moved
-        .read("memory-forge.toml")
-        .replace("\"pay\"", "\"ops\"");
-    moved.write("memory-forge.toml", settings);
-    assert_eq!(push(&moved)["added"], 1);
-    assert_eq!(
-        org.count("select count(*) from mf.workspace where name = 'mine'"),
-        1
-    );
+    to_ops(&moved);
+    let count = |name: &str| {
+        org.count(&format!(
+            "select count(*) from mf.workspace where name = '{name}'"
+        ))
+    };
+    assert_eq!(count("mine"), 1);
+    let unknown = org.workspace("ann", "acme", "unknown", "pay", NOTE);
+    push(&unknown);
+    to_ops(&unknown);
+    assert_eq!(count("unknown"), 2, "nothing says that they are the same");
+    let known = org.workspace("ann", "acme", "known", "pay", NOTE);
+    push(&known);
+    known.git_init();
+    known.commit("one");
+    to_ops(&known);
+    assert_eq!(count("known"), 2);
 }
 
 fn tenants_are_listed_and_dropped(org: Organisation) {
@@ -298,12 +341,18 @@ fn an_owner_of_the_database_is_enough(shared: Organisation) {
         org.version == testkit::postgres::Version::Fifteen,
         "{checked}"
     );
+    assert!(
+        checked.stdout.contains("sizes and row counts"),
+        "what nobody but a superuser can hide is named: {checked}"
+    );
+    let dropped = dba.run(&["engine", "drop", "--everything", "--yes"]);
+    assert!(dropped.ok().contains("acme"), "{dropped}");
+    let made = dba.run(&["engine", "init", "--member", &format!("{ann}:pay")]);
+    assert!(made.ok().contains("Prepared"), "{made}");
+    dba.run(&["engine", "drop", "--everything", "--yes"]).ok();
     // Without the right to make roles, that login owns it.
-    org.sql(
-        "postgres",
-        &format!("drop schema mf cascade; alter role {owner} nocreaterole"),
-    )
-    .expect("less");
+    org.sql("postgres", &format!("alter role {owner} nocreaterole"))
+        .expect("less");
     let made = dba.run(&["engine", "init", "--member", &format!("{ann}:pay")]);
     assert!(made.ok().contains("Prepared"), "{made}");
     push(&org.workspace("ann", "acme", "w", "pay", NOTE));
@@ -317,6 +366,11 @@ fn a_check_finds_what_is_wrong(org: Organisation) {
     let admin = admin(&org);
     let check = || admin.run(&["engine", "check"]);
     assert!(check().ok().contains("Nothing is wrong"), "{}", check());
+    let shown = check();
+    assert!(
+        shown.stdout.contains("connect to other databases") && shown.stdout.contains("template1"),
+        "{shown}"
+    );
     let ann = org.login("ann");
     for (spoil, expect, mend) in [
         (
@@ -333,6 +387,11 @@ fn a_check_finds_what_is_wrong(org: Organisation) {
             "grant create on schema mf to public".to_owned(),
             "may create objects",
             "revoke create on schema mf from public".to_owned(),
+        ),
+        (
+            format!("grant create on schema public to {ann}"),
+            "may create objects in the schema public",
+            format!("revoke create on schema public from {ann}"),
         ),
         (
             "grant execute on function mf.rights to public".to_owned(),
@@ -358,6 +417,11 @@ fn a_check_finds_what_is_wrong(org: Organisation) {
             "alter index mf.term_term rename to gone".to_owned(),
             "term_term",
             "alter index mf.gone rename to term_term".to_owned(),
+        ),
+        (
+            "alter index mf.member_role rename to gone".to_owned(),
+            "member_role",
+            "alter index mf.gone rename to member_role".to_owned(),
         ),
         (
             "alter index mf.chunk_vec rename to gone".to_owned(),
@@ -393,6 +457,21 @@ fn an_older_index_is_brought_forward(org: Organisation) {
     org.sql("postgres", "create extension vector")
         .expect("pgvector");
     org.sql("postgres", &old).expect("the old index");
+    // What any writer could add there: a passage to a document of `all`, and rows
+    // whose numbers and names are chosen.
+    org.sql(
+        "postgres",
+        "insert into mf.chunk select tenant, team, workspace, 900, doc, 1, first_line, last_line, tokens, length, scope,
+             skill, date, headings, 'A zeppelin was added.', terms, freqs, vec from mf.chunk where id = 8;
+         insert into mf.chunk select tenant, team, workspace, 901, doc, 2, first_line, last_line, tokens, -1, scope,
+             skill, date, headings, text, terms || null::integer, freqs, vec from mf.chunk where id = 8;
+         insert into mf.document select tenant, team, workspace, 7, 'knowledge/seven.md', hash, scope, skill, title, names,
+             date, importance, deprecated, superseded_by, replaced_by, fields, text from mf.document where id = 2;
+         insert into mf.document select tenant, team, workspace, 4, 'knowledge/repeated.md', hash, scope, skill, title, names,
+             date, importance, deprecated, superseded_by, replaced_by, fields, text from mf.document where id = 2;
+         insert into mf.workspace (tenant, team, id, name) values ('acme', 'ops', 1, 'one'), ('acme', 'ops', 1, 'pay/wa')",
+    )
+    .expect("format 2 lets them");
     let ann = org.workspace("ann", "acme", "wa", "pay", "");
     let refused = ann.run(&["engine", "search", "refund"]);
     assert!(refused.fails(1).contains("engine upgrade"), "{refused}");
@@ -406,14 +485,29 @@ fn an_older_index_is_brought_forward(org: Organisation) {
     assert!(!asked.stdout.contains("Brought"), "{asked}");
     let done = admin.run(&["engine", "upgrade", "--yes"]);
     assert!(done.ok().contains("from format 2 to 3"), "{done}");
+    assert!(
+        done.stderr.contains("next push of each workspace replaces"),
+        "{done}"
+    );
     assert_eq!(found(&ann, "refund", &[])[0], "wa:knowledge/refunds.md");
     assert_eq!(
-        found(&ann, "coffee", &["--mode", "text"]),
-        ["wb:knowledge/coffee.md"]
+        found(&ann, "coffee", &["--mode", "text"])[0],
+        "wb:knowledge/coffee.md"
     );
     assert!(found(&ann, "planted", &["--mode", "text"]).is_empty());
-    assert_eq!(org.count("select count(*) from mf.document"), 3);
+    assert_eq!(org.count("select count(*) from mf.document"), 5);
     crate::story::sums_agree(&org);
+    let zeppelins = "select count(*) from mf.chunk where text like '%zeppelin%'";
+    assert_eq!(org.count(zeppelins), 1, "it looks like any other");
+    let bob = org.workspace(
+        "bob",
+        "acme",
+        "wb",
+        "all",
+        "//- knowledge/coffee.md\n# Coffee\n\nCoffee is in the kitchen.\n",
+    );
+    assert_eq!(push(&bob)["changed"], 1, "although it is as it was");
+    assert_eq!(org.count(zeppelins), 0);
     let eve = org.workspace("eve", "acme", "x", "ops", "");
     assert_eq!(
         found(&eve, "refund coffee", &["--mode", "text"]),
@@ -430,7 +524,7 @@ fn an_older_index_is_brought_forward(org: Organisation) {
     let pushed = push(&ann);
     assert_eq!(
         (&pushed["changed"], &pushed["removed"]),
-        (&1.into(), &1.into()),
+        (&1.into(), &3.into()),
         "{pushed}"
     );
     crate::story::sums_agree(&org);
@@ -438,7 +532,236 @@ fn an_older_index_is_brought_forward(org: Organisation) {
     checked.ok();
 }
 
+/// A session that was left open in a transaction stops neither those who ask nor
+/// whoever adds a team or drops a tenant.
+fn an_open_session_stops_nobody(org: Organisation) {
+    org.init("acme", &["ann:pay", "bob:pay:read"]).ok();
+    org.init("bolt", &["ben:pay"]).ok();
+    push(&org.workspace("ann", "acme", "w", "pay", NOTE));
+    let ben = org.workspace("ben", "bolt", "w", "pay", NOTE);
+    push(&ben);
+    let admin = admin(&org);
+    let end = |mut session: std::process::Child, who: &str| {
+        let login = org.login(who);
+        let end = format!(
+            "select count(pg_terminate_backend(pid, 10000)) from pg_stat_activity where usename = '{login}' and datname = current_database()"
+        );
+        assert_eq!(org.count(&end), 1);
+        let _ = session.wait();
+    };
+    let open = |who: &str, first: &str| {
+        let script = format!("begin;\n{first};\n\\! echo held\nselect pg_sleep(3600);\n");
+        org.server.holding(&org.login(who), &org.database, &script)
+    };
+    let timed = |run: &mut dyn FnMut()| {
+        let began = std::time::Instant::now();
+        run();
+        began.elapsed().as_secs()
+    };
+    let reads = "select count(*) from mf.literal('acme', null, 'walrus', null, null, null, 9), mf.undated('acme', null, null, null), mf.beginning('acme', 'w', 'x', 9), mf.overview('acme', null), mf.workspaces('acme', null)";
+    let reader = open("bob", reads);
+    let add =
+        |team: &str| admin.run(&["engine", "member", "add", &org.login("new"), "--team", team]);
+    assert!(
+        timed(&mut || {
+            add("fresh").ok();
+        }) < 10
+    );
+    assert!(finds(&org, "ann"));
+    let drop = |tenant: &str| admin.run(&["engine", "tenant", "drop", tenant, "--yes"]);
+    assert!(
+        timed(&mut || {
+            drop("bolt").ok();
+        }) < 10
+    );
+    assert_eq!(found(&ben, "walrus", &[]).len(), 0);
+    let parts = "select count(*) from pg_inherits where inhparent in ('mf.chunk'::regclass, 'mf.document'::regclass, 'mf.term'::regclass)";
+    assert_eq!(org.count(parts), 9, "of the teams `all`, `pay` and `fresh`");
+    // A push that was begun and left: it is named, and the others go on.
+    let writer = open(
+        "ann",
+        "select mf.end_push('acme', id, null, '', '', 1) from mf.begin_push('acme', 'pay', 'w', '')",
+    );
+    let refused = add("later");
+    let said = refused.fails(1);
+    assert!(
+        said.contains("in use by") && said.contains(&org.login("ann")),
+        "{refused}"
+    );
+    assert!(finds(&org, "bob"));
+    end(writer, "ann");
+    add("later").ok();
+    // A tenant goes although somebody still reads in it; its tables go later.
+    assert!(
+        timed(&mut || {
+            drop("acme").ok();
+        }) < 20
+    );
+    assert_eq!(org.count("select (select count(*) from mf.document) + (select count(*) from mf.chunk) + (select count(*) from mf.term)"), 0);
+    assert!(org.count(parts) > 0);
+    assert!(
+        admin
+            .run(&["engine", "check"])
+            .ok()
+            .contains("are left, and empty")
+    );
+    end(reader, "bob");
+    org.init("acme", &["ann:pay"]).ok();
+    add("pay").ok();
+    assert_eq!(org.count(parts), 6, "of the teams `all` and `pay`");
+}
+
+/// Whoever may create something in `public` does not run as the administrator
+/// who checks the installation.
+fn operators_of_others_are_not_used(org: Organisation) {
+    org.init("acme", &["ann:pay"]).ok();
+    let ann = org.login("ann");
+    org.sql(
+        "postgres",
+        &format!("grant create on schema public to {ann}; grant select on mf.meta to {ann}"),
+    )
+    .expect("a careless grant");
+    let evil = format!(
+        "create function public.evil(a text, b regclass) returns text language plpgsql as $$ begin
+             execute 'alter role {ann} superuser'; return a; end $$;
+         create operator public.|| (leftarg = text, rightarg = regclass, function = public.evil);
+         create function public.evil(a text, b text) returns boolean language plpgsql as $$ begin
+             execute 'alter role {ann} superuser'; return true; end $$;
+         create operator public.<@ (leftarg = text, rightarg = text, function = public.evil)"
+    );
+    org.sql("ann", &evil).expect("she may");
+    let admin = admin(&org);
+    let checked = admin.run(&["engine", "check"]);
+    assert!(checked.stdout.contains("mf.meta"), "{checked}");
+    assert!(
+        checked
+            .stdout
+            .contains("create objects in the schema public"),
+        "{checked}"
+    );
+    admin.run(&["engine", "member", "list"]).ok();
+    admin.run(&["engine", "upgrade", "--yes"]).ok();
+    let is_super = format!("select count(*) from pg_roles where rolname = '{ann}' and rolsuper");
+    assert_eq!(org.count(&is_super), 0);
+}
+
+/// Rows that scoring would stumble over are refused, without a word about the
+/// tables, and a writer's own counts break no search.
+fn a_writer_breaks_nobodys_search(org: Organisation) {
+    org.init("acme", &["ann:pay", "pub:all", "pub:pay:read"])
+        .ok();
+    push(&org.workspace("ann", "acme", "w", "pay", NOTE));
+    let evil = org.workspace("pub", "acme", "evil", "all", NOTE);
+    push(&evil);
+    let id = org.count("select id from mf.workspace where name = 'evil'");
+    let h = org.count("select distinct h from mf.term where term like 'walrus%'");
+    let passage = |length: &str, sizes: &str, terms: &str, freqs: &str| {
+        format!(
+            "mf.add_passages('acme', {id}, '{{90}}', '{{1}}', '{{0}}', '{{1}}', '{{1}}', '{{1}}', '{{{length}}}', '{{knowledge}}', '{{f}}', '{{null}}', '{{h}}', '{{x}}', '{{{sizes}}}', '{terms}', '{freqs}', '{{f}}', '{{}}')"
+        )
+    };
+    let refused = [
+        passage("1", "2", &format!("{{{h},null}}"), "{1,1}"),
+        passage("1", "2", &format!("{{1,{h}}}"), "{1}"),
+        passage("1", "1", &format!("{{{h}}}"), "{0}"),
+        passage("1", "1", &format!("{{{h}}}"), "{null}"),
+        passage("-1", "1", &format!("{{{h}}}"), "{1}"),
+        passage("1", "1", &format!("{{{{{h}}}}}"), "{{1}}"),
+        passage("null", "1", &format!("{{{h}}}"), "{1}"),
+        format!(
+            "mf.add_documents('acme', {id}, '{{null}}', '{{p}}', '{{h}}', '{{k}}', '{{f}}', '{{t}}', '{{n}}', '{{null}}', '{{0}}', '{{f}}', '{{null}}', '{{null}}', '{{\"{{}}\"}}', '{{x}}')"
+        ),
+        format!("mf.add_terms('acme', {id}, '{{null}}', '{{1}}', '{{x}}')"),
+        "mf.begin_push('acme', 'all', 'pay/w', '')".to_owned(),
+        "mf.begin_push('acme', 'all', '', '')".to_owned(),
+    ];
+    for call in &refused {
+        let said = org.sql("pub", &format!("select {call}")).expect_err(call);
+        let teams = org.sql(
+            "postgres",
+            "select string_agg(to_hex(id) || '|' || id, '|') from mf.team",
+        );
+        for number in teams.expect("numbers").split('|') {
+            assert!(!said.contains(number), "{call}: {said}");
+        }
+    }
+    for n in ["9223372036854775807", "-9223372036854775807", "0"] {
+        let add = format!("select mf.add_terms('acme', {id}, '{{{h}}}', '{{{n}}}', '{{walrus}}')");
+        org.sql("pub", &add).expect("a claim");
+        let ann = org.workspace("ann", "acme", "x", "pay", "");
+        assert_eq!(found(&ann, "walrus", &[]).len(), 2, "after {n}");
+    }
+    // Nobody says how many there are but the server.
+    let ends = format!("select mf.end_push('acme', {id}, null, '', 'e', -5)");
+    org.sql("pub", &ends).expect("a push ends");
+    org.sql(
+        "postgres",
+        &format!("delete from mf.term where workspace = {id}"),
+    )
+    .expect("cleaned");
+    evil.write("knowledge/n.md", "# Note\n\nThe walrus wakes.\n");
+    push(&evil);
+    let wrong = "select count(*) from mf.workspace w where chunks <> (select count(*) from mf.chunk c where c.workspace = w.id)";
+    assert_eq!(org.count(wrong), 0);
+}
+
+/// Another encoding is refused before anything is made.
+fn another_encoding_is_refused(org: Organisation) {
+    let other = format!("{}_latin", org.database);
+    let make = format!(
+        "create database {other} encoding 'LATIN1' lc_collate 'C' lc_ctype 'C' template template0"
+    );
+    org.sql("postgres", &make).expect("a database");
+    let ws = admin(&org);
+    let settings = ws.read("memory-forge.toml");
+    let elsewhere = settings.replace(&org.url("postgres"), &org.server.url("postgres", &other));
+    ws.write("memory-forge.toml", elsewhere);
+    let refused = ws.run(&["engine", "init"]);
+    let said = refused.fails(1);
+    assert!(
+        said.contains("LATIN1") && said.contains("--encoding UTF8"),
+        "{refused}"
+    );
+}
+
+/// A replica that stands still says nothing of growing lag; its position does.
+fn a_replica_that_stands_still_is_found(shared: Organisation) {
+    let Some(org) = Organisation::alone(shared.version) else {
+        return;
+    };
+    drop(shared);
+    org.init("acme", &["ann:pay"]).ok();
+    let admin = admin(&org);
+    let replica = org.server.replica();
+    let listed = "select count(*) from pg_stat_replication where state = 'streaming'";
+    let began = std::time::Instant::now();
+    while org.count(listed) == 0 && began.elapsed().as_secs() < 60 {
+        std::thread::sleep(std::time::Duration::from_millis(100));
+    }
+    admin.run(&["engine", "check"]).ok();
+    replica
+        .sql("postgres", "postgres", "select pg_wal_replay_pause()")
+        .expect("it stands still");
+    for _ in 0..3 {
+        org.sql(
+            "postgres",
+            "create table public.t (a int); drop table public.t",
+        )
+        .expect("something is written");
+        org.sql("postgres", "select pg_switch_wal()")
+            .expect("a new segment");
+    }
+    let checked = admin.run(&["engine", "check"]);
+    assert_eq!(checked.status, Some(1), "{checked}");
+    assert!(checked.stdout.contains("is behind by"), "{checked}");
+}
+
 on_both!(
+    an_open_session_stops_nobody,
+    operators_of_others_are_not_used,
+    a_writer_breaks_nobodys_search,
+    another_encoding_is_refused,
+    a_replica_that_stands_still_is_found,
     members_come_and_go,
     administrators_and_locks_do_not_meet,
     a_group_of_the_server_is_a_member,

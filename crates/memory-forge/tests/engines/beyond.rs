@@ -203,7 +203,7 @@ fn every_key_has_its_tenant(org: Organisation) {
         "select coalesce(string_agg(c.conrelid::regclass || ' ' || c.conname, ', '), '') from pg_constraint c
          join pg_class t on t.oid = c.conrelid join pg_namespace n on n.oid = t.relnamespace
          where n.nspname = 'mf' and c.contype in ('p', 'u', 'f') and t.relname not in ('meta', 'tenant')
-           and not (c.conname = 'team_pkey') and not exists (
+           and not exists (
              select from pg_attribute a where a.attrelid = t.oid and a.attname = 'tenant' and a.attnum = any (c.conkey))",
     );
     assert_eq!(without.as_deref(), Ok(""));

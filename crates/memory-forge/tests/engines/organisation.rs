@@ -27,6 +27,14 @@ impl Organisation {
         Some(Organisation::at(Arc::new(server), version))
     }
 
+    /// A server that no other test uses and that does nothing unasked, so that
+    /// what a statement reads can be counted.
+    pub(crate) fn quiet(version: Version) -> Option<Organisation> {
+        let settings = "-c autovacuum=off";
+        let server = Postgres::start_with(env!("CARGO_TARGET_TMPDIR"), version, settings)?;
+        Some(Organisation::at(Arc::new(server), version))
+    }
+
     fn at(server: Arc<Postgres>, version: Version) -> Organisation {
         let database = format!("t{}", NEXT.fetch_add(1, Ordering::Relaxed));
         let made = server.sql(
@@ -55,12 +63,14 @@ impl Organisation {
         self.server.url(&login, &self.database)
     }
 
-    /// Prepares the server; members are `name`, `name:team`, `name:team:read`.
+    /// Prepares the server; members are `name`, which pushes for `all`,
+    /// `name:team`, `name:team:read`.
     pub(crate) fn init(&self, tenant: &str, members: &[&str]) -> Output {
         let ws = self.workspace("postgres", tenant, "admin", "all", "");
         let mut arguments = vec!["engine".to_owned(), "init".to_owned()];
         for member in members {
             let (name, rest) = member.split_at(member.find(':').unwrap_or(member.len()));
+            let rest = if rest.is_empty() { ":all" } else { rest };
             arguments.push("--member".to_owned());
             arguments.push(format!("{}{rest}", self.login(name)));
         }

@@ -20,9 +20,10 @@ pub(crate) enum MemberCommand {
     Add {
         /// The login, which is made without a password where there is none
         login: String,
-        /// The team; everybody in the organisation reads `all`
-        #[arg(long, default_value = EVERYONE)]
-        team: String,
+        /// The team that it may read and push for; without one, it may read
+        /// what everybody in the organisation reads (the team `all`)
+        #[arg(long)]
+        team: Option<String>,
         /// It may read, and not push
         #[arg(long, conflicts_with = "workspace")]
         read: bool,
@@ -109,12 +110,12 @@ pub(super) fn member(
         } => {
             let access = match workspace {
                 Some(workspace) => Access::Push(workspace),
-                None if read => Access::Read,
+                None if read || team.is_none() => Access::Read,
                 None => Access::Write,
             };
             let member = Member {
                 login,
-                team,
+                team: team.unwrap_or_else(|| EVERYONE.to_owned()),
                 access,
                 is_group: group,
             };
@@ -182,14 +183,23 @@ pub(super) fn member(
                 return Ok(Exit::Success);
             }
             let removed = engine.remove_member(&login, team.as_deref(), drop_login)?;
-            if removed == 0 && !drop_login {
-                ui.line(&format!("`{}` had no rights {what}", printable(&login)))?;
-                return Ok(Exit::Success);
+            let login = printable(&login);
+            let by_groups = removed.groups.join("`, `");
+            let by_groups = printable(&by_groups);
+            if removed.rights == 0 && !drop_login {
+                ui.line(&format!("`{login}` had no rights of its own {what}"))?;
+            } else if by_groups.is_empty() {
+                ui.line(&format!("✓ `{login}` has no rights {what} any more"))?;
+            } else {
+                ui.line(&format!(
+                    "✓ Took the rights of its own {what} from `{login}`"
+                ))?;
             }
-            ui.line(&format!(
-                "✓ `{}` has no rights {what} any more",
-                printable(&login)
-            ))?;
+            if !by_groups.is_empty() {
+                ui.warn(&format!(
+                    "`{login}` still has the rights of `{by_groups}`: take it out of that group on the server, or remove the group"
+                ));
+            }
             Ok(Exit::Success)
         }
     }
