@@ -208,6 +208,27 @@ impl Postgres {
         let _ = stop.output();
     }
 
+    /// Freezes it: the kernel goes on accepting connections, and nobody answers.
+    /// It goes on when the result is dropped.
+    pub fn freeze(&self) -> Frozen {
+        let pids = self.processes();
+        assert!(!pids.is_empty(), "the server runs");
+        Frozen::stop(pids)
+    }
+
+    /// The postmaster and its children.
+    fn processes(&self) -> Vec<String> {
+        let file = self.folder.path().join("data/postmaster.pid");
+        let text = std::fs::read_to_string(file).unwrap_or_default();
+        let Some(postmaster) = text.lines().next().map(str::to_owned) else {
+            return Vec::new();
+        };
+        let children = format!("/proc/{postmaster}/task/{postmaster}/children");
+        let children = std::fs::read_to_string(children).unwrap_or_default();
+        let children = children.split_whitespace().map(str::to_owned);
+        std::iter::once(postmaster).chain(children).collect()
+    }
+
     /// Stops it in good order and starts it again at the same place.
     pub fn restart(&self) {
         let mut stop = self.command("pg_ctl");
@@ -318,15 +339,7 @@ impl Postgres {
 
     fn command(&self, program: &str) -> Command {
         let program = self.home.join(self.version.programs()).join(program);
-        let mut command = match is_root() {
-            true => {
-                let mut command = Command::new("setpriv");
-                command.args(["--reuid=nobody", "--regid=nogroup", "--clear-groups"]);
-                command.arg(program);
-                command
-            }
-            false => Command::new(program),
-        };
+        let mut command = unprivileged(program);
         command
             .current_dir(self.folder.path())
             .env("LC_ALL", "C")
@@ -336,6 +349,38 @@ impl Postgres {
             );
         command
     }
+}
+
+/// A program as a user without rights: servers refuse to run as root.
+fn unprivileged(program: PathBuf) -> Command {
+    if is_root() {
+        let mut command = Command::new("setpriv");
+        command.args(["--reuid=nobody", "--regid=nogroup", "--clear-groups"]);
+        command.arg(program);
+        command
+    } else {
+        Command::new(program)
+    }
+}
+
+/// A server that is frozen until this is dropped, also by a panic.
+pub struct Frozen(Vec<String>);
+
+impl Frozen {
+    pub(crate) fn stop(pids: Vec<String>) -> Frozen {
+        signal("-STOP", &pids);
+        Frozen(pids)
+    }
+}
+
+impl Drop for Frozen {
+    fn drop(&mut self) {
+        signal("-CONT", &self.0);
+    }
+}
+
+fn signal(which: &str, pids: &[String]) {
+    let _ = Command::new("kill").arg(which).args(pids).status();
 }
 
 impl Drop for Postgres {

@@ -2,8 +2,10 @@
 //! Markdown in git stays the truth; what is there can be dropped and pushed
 //! again at any time.
 
+use std::time::Duration;
+
 use clap::{Args, Subcommand};
-use engines::postgres::{Engine, Member, Push, Status};
+use engines::postgres::{Engine, Member, Need, Patience, Push, Status};
 use forge::publish::{self, Include};
 use forge::workspace::{Workspace, git, identity, slug};
 use serde_json::json;
@@ -144,7 +146,12 @@ pub(crate) fn run(
     }
     let workspace = memory::workspace(settings, ui)?;
     let tenant = tenant(&workspace, args.tenant.as_deref())?;
-    let open = |ui: &mut Ui| engine(&workspace, settings, &tenant, Some(ui));
+    let waits = waits(&args.command);
+    let open = |ui: &mut Ui| {
+        let (need, limit) = waits;
+        let patience = Patience::of_each(limit);
+        engine(&workspace, settings, &tenant, (need, patience), ui)
+    };
     match args.command {
         EngineCommand::Init { member, json } => {
             init(&workspace, &open(ui)?, &member, json, settings, ui)
@@ -179,6 +186,25 @@ pub(crate) fn run(
         EngineCommand::Check { json } => admin::check(&open(ui)?, json, ui),
         EngineCommand::Search(_) => unreachable!("answered above"),
     }
+}
+
+/// Which host a command needs, and how long it waits for each of its
+/// transactions; a push for each statement, since a large one takes its time.
+fn waits(command: &EngineCommand) -> (Need, Duration) {
+    const MINUTE: u64 = 60;
+    let (need, seconds) = match command {
+        EngineCommand::Status { .. } => (Need::Any, 30),
+        EngineCommand::Pull { .. } | EngineCommand::Search(_) => (Need::Any, 10 * MINUTE),
+        EngineCommand::Push { .. }
+        | EngineCommand::Member(_)
+        | EngineCommand::Tenant(_)
+        | EngineCommand::Check { .. } => (Need::Primary, 10 * MINUTE),
+        // These may rewrite every passage of every organisation.
+        EngineCommand::Init { .. } | EngineCommand::Upgrade { .. } | EngineCommand::Drop { .. } => {
+            (Need::Primary, 120 * MINUTE)
+        }
+    };
+    (need, Duration::from_secs(seconds))
 }
 
 fn tenant(workspace: &Workspace, flag: Option<&str>) -> Result<String, CommandError> {
