@@ -114,6 +114,9 @@ pub(crate) enum EngineCommand {
     Pull {
         /// The workspace's name, as `engine status` shows it
         workspace: String,
+        /// Let git track what is pulled; otherwise `org/.gitignore` keeps it out
+        #[arg(long)]
+        tracked: bool,
         /// Print the result as JSON
         #[arg(long)]
         json: bool,
@@ -174,8 +177,12 @@ pub(crate) fn run(
         }
         EngineCommand::Pull {
             workspace: name,
+            tracked,
             json,
-        } => pull(&workspace, &open(ui)?, &name, json, settings, ui),
+        } => {
+            let how = HowToPull { tracked, json };
+            pull(&workspace, &open(ui)?, &name, &how, settings, ui)
+        }
         EngineCommand::Status { json } => status(&open(ui)?, &tenant, json, ui),
         EngineCommand::Drop { everything, yes } => {
             drop_it(&workspace, &open(ui)?, everything, yes, ui)
@@ -328,7 +335,9 @@ fn push(
     let mut watch = ui.watch();
     let done = engine.push(
         &push,
-        &mut |item| publish::read(&workspace, &fresh.index, item, embedder).map_err(Into::into),
+        &mut |item| {
+            publish::read(&workspace, &fresh.index, item, embedder, how.include).map_err(Into::into)
+        },
         &mut |done, total| watch("Pushing", done, total),
     )?;
     drop(watch);
@@ -353,7 +362,7 @@ fn push(
     }
     if kept > 0 {
         ui.note(&format!(
-            "{kept} document(s) stay here: private, forgotten, or of agents (`--private`, `--agents` send those)"
+            "{kept} document(s) stay here: private, forgotten, of agents (`--private`, `--agents` send those), or with a secret in their name"
         ));
     }
     Ok(Exit::Success)
@@ -385,18 +394,30 @@ fn dry_run(
     Ok(Exit::Success)
 }
 
+struct HowToPull {
+    tracked: bool,
+    json: bool,
+}
+
 fn pull(
     workspace: &Workspace,
     engine: &Engine,
     name: &str,
-    json: bool,
+    how: &HowToPull,
     settings: &Settings,
     ui: &mut Ui,
 ) -> Result<Exit, CommandError> {
     let pulled = engine.pull(name)?;
     let commit = pulled.commit.as_deref();
     let name = &name.replace('/', "-");
-    let landed = publish::land(workspace, name, commit, &pulled.documents, settings.now)?;
+    let landed = publish::land(
+        workspace,
+        name,
+        commit,
+        &pulled.documents,
+        how.tracked,
+        settings.now,
+    )?;
     let paths = |all: &[forge::workspace::RelPath]| -> Vec<String> {
         all.iter().map(ToString::to_string).collect()
     };
@@ -409,7 +430,7 @@ fn pull(
             printable(path)
         ));
     }
-    if json {
+    if how.json {
         ui.json(&json!({
             "version": 1, "workspace": name, "generation": pulled.generation, "commit": commit,
             "folder": format!("{}/{name}", publish::PULLED), "written": paths(&landed.written),

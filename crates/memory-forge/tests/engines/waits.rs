@@ -370,7 +370,58 @@ fn a_replica_that_is_far_behind_is_not_asked(shared: Organisation) {
         .expect("it goes on");
 }
 
+/// What is private stays here by the file that is read: by any case, by any
+/// folder above it, and behind a symlink; so does a name that holds a secret.
+fn private_notes_stay_here(org: Organisation) {
+    org.init("acme", &["ann"]).ok();
+    let ws = org.workspace(
+        "ann",
+        "acme",
+        "w",
+        "all",
+        "//- knowledge/n.md\n# N\n\nA walrus. See [[link]] and [[diary]].\n\
+         //- knowledge/a.LOCAL.md\n# A\n\nA zeppelin.\n\
+         //- knowledge/me.local/diary.md\n# B\n\nA zeppelin.\n\
+         //- knowledge/real.local.md\n# C\n\nA zeppelin.\n\
+         //- knowledge/AKIA2E0A8F3B244C9986.md\n# D\n\nA zeppelin.\n\
+         //- .agents/memory/tester/topics/flaky.md\n# E\n\nA zeppelin.\n",
+    );
+    let link = |to: &str, at: &str| std::os::unix::fs::symlink(to, ws.path(at)).expect("a link");
+    link("real.local.md", "knowledge/link.md");
+    link(
+        "../.agents/memory/tester/topics/flaky.md",
+        "knowledge/of-agents.md",
+    );
+    let listed = ws.run(&["engine", "push", "--dry-run"]);
+    assert_eq!(listed.ok(), "knowledge/n.md\n", "{listed}");
+    let pushed = push(&ws);
+    assert_eq!(pushed["added"], 1, "{pushed}");
+    let there = org.sql(
+        "postgres",
+        "select string_agg(path || text || fields || names, ' ') from mf.document",
+    );
+    let there = there.expect("documents")
+        + &org
+            .sql(
+                "postgres",
+                "select coalesce(string_agg(e::text, ' '), '') from mf.edge e",
+            )
+            .expect("edges");
+    for word in [
+        "zeppelin",
+        "AKIA2E0A8F3B244C9986",
+        "real.local",
+        "diary.md",
+        "flaky.md",
+    ] {
+        assert!(!there.contains(word), "{word}: {there}");
+    }
+    let private = json(&ws.run(&["engine", "push", "--json", "--private"]));
+    assert_eq!(private["added"], 4, "asked for: {private}");
+}
+
 on_both!(
+    private_notes_stay_here,
     a_frozen_server_stops_nothing,
     silence_at_any_step_of_a_question_ends,
     the_primary_answers_for_a_silent_replica,
