@@ -171,6 +171,50 @@ impl Postgres {
         copy.started()
     }
 
+    /// PgBouncer in transaction mode before this server, with `size` connections
+    /// for each of these logins, or a note that the running test is skipped.
+    pub fn pool(&self, tmpdir: &str, logins: &[&str], size: usize) -> Option<Pool> {
+        let home = crate::fetched::program(tmpdir, "engines", "pgbouncer")?;
+        let folder = tempfile::Builder::new()
+            .prefix("memory-forge-pool-")
+            .tempdir()
+            .expect("a temporary directory can be made");
+        give_away(folder.path());
+        let users: String = logins.iter().map(|it| format!("\"{it}\" \"\"\n")).collect();
+        self.write(&folder.path().join("users"), &users);
+        for _ in 0..10 {
+            let free = TcpListener::bind("127.0.0.1:0").and_then(|it| it.local_addr());
+            let port = free.expect("the loopback has a free port").port();
+            let settings = format!(
+                "[databases]\n* = host=127.0.0.1 port={}\n[pgbouncer]\nlisten_addr = 127.0.0.1\n\
+                 listen_port = {port}\nunix_socket_dir =\nauth_type = trust\nauth_file = {}\n\
+                 pool_mode = transaction\ndefault_pool_size = {size}\nmax_client_conn = 100\n",
+                self.port,
+                folder.path().join("users").display()
+            );
+            self.write(&folder.path().join("settings"), &settings);
+            let mut command = unprivileged(home.join("usr/sbin/pgbouncer"));
+            let mut child = command
+                .arg(folder.path().join("settings"))
+                .env("LD_LIBRARY_PATH", home.join("usr/lib/x86_64-linux-gnu"))
+                .stdout(std::process::Stdio::null())
+                .stderr(std::process::Stdio::null())
+                .spawn()
+                .expect("pgbouncer runs");
+            while child.try_wait().is_ok_and(|it| it.is_none()) {
+                if std::net::TcpStream::connect(("127.0.0.1", port)).is_ok() {
+                    return Some(Pool {
+                        port,
+                        child,
+                        _folder: folder,
+                    });
+                }
+                std::thread::sleep(std::time::Duration::from_millis(20));
+            }
+        }
+        panic!("pgbouncer does not start");
+    }
+
     /// From now on a login needs its password, and a connection from this
     /// machine has to be encrypted; the superuser's need not. The certificate
     /// and its key are PEM.
@@ -360,6 +404,20 @@ fn unprivileged(program: PathBuf) -> Command {
         command
     } else {
         Command::new(program)
+    }
+}
+
+/// A pool of connections before a server; ends when dropped.
+pub struct Pool {
+    pub port: u16,
+    child: std::process::Child,
+    _folder: TempDir,
+}
+
+impl Drop for Pool {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
     }
 }
 

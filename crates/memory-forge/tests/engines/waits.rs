@@ -370,6 +370,47 @@ fn a_replica_that_is_far_behind_is_not_asked(shared: Organisation) {
         .expect("it goes on");
 }
 
+/// Through PgBouncer in transaction mode, where each transaction may have
+/// another connection: fewer connections than askers, and a push meanwhile.
+fn everything_works_through_a_pool(org: Organisation) {
+    org.init("acme", &["ann", "bob"]).ok();
+    let (ann, bob) = (org.login("ann"), org.login("bob"));
+    let tmpdir = env!("CARGO_TARGET_TMPDIR");
+    let Some(pool) = org.server.pool(tmpdir, &[&ann, &bob], 2) else {
+        return;
+    };
+    let through = |who: &str, name: &str, files: &str| {
+        let ws = org.workspace(who, "acme", name, "all", files);
+        let settings = ws.read("memory-forge.toml");
+        let (direct, pooled) = (format!(":{}/", org.server.port), format!(":{}/", pool.port));
+        ws.write("memory-forge.toml", settings.replace(&direct, &pooled));
+        ws
+    };
+    let writer = through("ann", "w", NOTE);
+    assert_eq!(push(&writer)["added"], 1);
+    let reader = through("bob", "r", "");
+    std::thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| assert_eq!(found(&reader, "walrus", &[]), ["w:knowledge/n.md"]));
+        }
+        scope.spawn(|| {
+            writer.write("knowledge/m.md", "# M\n\nA heron.\n");
+            assert_eq!(push(&writer)["added"], 1);
+        });
+    });
+    assert_eq!(found(&reader, "heron", &[])[0], "w:knowledge/m.md");
+    reader.run(&["engine", "pull", "w"]).ok();
+    assert!(
+        reader
+            .run(&["engine", "status"])
+            .ok()
+            .contains("2 documents")
+    );
+    // Nothing of one asker's settings is left for the next one.
+    let left = org.sql("ann", "show statement_timeout").expect("sql");
+    assert_eq!(left, "0");
+}
+
 /// What is private stays here by the file that is read: by any case, by any
 /// folder above it, and behind a symlink; so does a name that holds a secret.
 fn private_notes_stay_here(org: Organisation) {
@@ -421,6 +462,7 @@ fn private_notes_stay_here(org: Organisation) {
 }
 
 on_both!(
+    everything_works_through_a_pool,
     private_notes_stay_here,
     a_frozen_server_stops_nothing,
     silence_at_any_step_of_a_question_ends,
