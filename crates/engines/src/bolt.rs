@@ -8,7 +8,8 @@
 
 use std::future::Future;
 use std::path::PathBuf;
-use std::time::Duration;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
 use neo4rs::{BoltList, BoltMap, BoltString, BoltType, ConfigBuilder, Query, Row};
 
@@ -20,9 +21,12 @@ mod values;
 pub use cypher::{Table, writing_clause};
 pub use push::{Pushed, digest};
 
-/// How long the first word of a server may take, and every answer after it.
-const HELLO: Duration = Duration::from_secs(20);
+/// How long a server may take from the first packet to a finished login, and
+/// for every answer after it.
+const HELLO: Duration = Duration::from_secs(5);
 const PATIENCE: Duration = Duration::from_secs(120);
+/// How long everything may take together, where the caller sets no limit.
+const TOTAL: Duration = Duration::from_secs(30 * 60);
 
 /// Where a server is and who asks. The password comes from the caller, who had
 /// it from the environment.
@@ -55,8 +59,12 @@ pub enum Error {
     Connect { url: String, why: String },
     #[error("The graph server refused: {0}")]
     Server(String),
-    #[error("The graph server did not answer in {} seconds", PATIENCE.as_secs())]
-    Silent,
+    #[error("The graph server did not answer in {} s", .0.as_secs())]
+    Silent(Duration),
+    #[error("The graph server refused the login as `{user}`: {why}")]
+    Login { user: String, why: String },
+    #[error("The graph server has no database `{0}`")]
+    NoDatabase(String),
     #[error("The graph on the server has format {found}, and this program knows {known}")]
     Newer { found: i64, known: i64 },
     #[error("Another push of this workspace began meanwhile; what it wrote may be mixed with this")]
@@ -146,9 +154,25 @@ impl Address {
 
 /// A connection, and whose nodes it is for.
 pub struct Server {
-    runtime: tokio::runtime::Runtime,
+    /// None only while it is dropped.
+    runtime: Option<tokio::runtime::Runtime>,
     graph: neo4rs::Graph,
     scope: Scope,
+    user: String,
+    database: String,
+    limit: Duration,
+    deadline: Instant,
+    /// It did not answer once; what it is doing is unknown.
+    is_lost: AtomicBool,
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        // Names are looked up on a thread that cannot be interrupted.
+        if let Some(runtime) = self.runtime.take() {
+            runtime.shutdown_background();
+        }
+    }
 }
 
 impl Server {
@@ -175,6 +199,7 @@ impl Server {
         if let Some(authority) = &address.authority {
             config = config.with_client_certificate(authority);
         }
+        let database = address.database.clone().unwrap_or_default();
         let unreachable = |why: String| Error::Connect {
             url: address.url.clone(),
             why,
@@ -189,11 +214,30 @@ impl Server {
             hello.map_err(|_| neo4rs::Error::ConnectionTimedOut)??;
             Ok::<_, neo4rs::Error>(graph)
         });
-        Ok(Server {
-            graph: graph.map_err(|it| unreachable(told(it)))?,
-            runtime,
-            scope,
-        })
+        match graph {
+            Ok(graph) => Ok(Server {
+                graph,
+                runtime: Some(runtime),
+                scope,
+                user: address.user.clone(),
+                database,
+                limit: TOTAL,
+                deadline: Instant::now() + TOTAL,
+                is_lost: AtomicBool::new(false),
+            }),
+            Err(error) => {
+                runtime.shutdown_background();
+                let known = refusal(&error, &address.user, &database);
+                Err(known.unwrap_or_else(|| unreachable(told(error))))
+            }
+        }
+    }
+
+    /// Everything from now on has to be done within `limit`.
+    pub fn within(mut self, limit: Duration) -> Server {
+        self.limit = limit;
+        self.deadline = Instant::now() + limit;
+        self
     }
 
     pub fn scope(&self) -> &Scope {
@@ -232,11 +276,44 @@ impl Server {
     }
 
     fn wait<T>(&self, work: impl Future<Output = Result<T, neo4rs::Error>>) -> Result<T, Error> {
-        let outcome = self
-            .runtime
-            .block_on(async { tokio::time::timeout(PATIENCE, work).await });
-        let outcome = outcome.map_err(|_| Error::Silent)?;
-        outcome.map_err(|error| Error::Server(told(error)))
+        let left = self.deadline.saturating_duration_since(Instant::now());
+        let limit = left.min(PATIENCE);
+        let silent = || Error::Silent(self.limit.min(PATIENCE));
+        let runtime = self.runtime.as_ref().ok_or_else(silent)?;
+        // An exchange that was cut off leaves the connection in its middle.
+        if self.is_lost.load(Ordering::Relaxed) || limit.is_zero() {
+            return Err(silent());
+        }
+        let outcome = runtime.block_on(async { tokio::time::timeout(limit, work).await });
+        let outcome = outcome.map_err(|_| {
+            self.is_lost.store(true, Ordering::Relaxed);
+            silent()
+        })?;
+        outcome.map_err(|error| {
+            let known = refusal(&error, &self.user, &self.database);
+            known.unwrap_or_else(|| Error::Server(told(error)))
+        })
+    }
+}
+
+/// Refusals that the user can do something about.
+fn refusal(error: &neo4rs::Error, user: &str, database: &str) -> Option<Error> {
+    let login = |why: &str| Error::Login {
+        user: user.to_owned(),
+        why: why.to_owned(),
+    };
+    match error {
+        neo4rs::Error::AuthenticationError(why) => Some(login(why)),
+        neo4rs::Error::Neo4j(error) if error.code().contains(".Database.DatabaseNotFound") => {
+            Some(Error::NoDatabase(database.to_owned()))
+        }
+        neo4rs::Error::Neo4j(error)
+            if error.code().contains(".Security.Unauthorized")
+                || error.code().contains(".Security.CredentialsExpired") =>
+        {
+            Some(login(error.message()))
+        }
+        _ => None,
     }
 }
 
@@ -245,6 +322,9 @@ fn told(error: neo4rs::Error) -> String {
     match error {
         neo4rs::Error::Neo4j(error) => format!("{} ({})", error.message(), error.code()),
         neo4rs::Error::IOError { detail } => detail.to_string(),
+        neo4rs::Error::ConnectionTimedOut => {
+            format!("it did not answer in {} s", HELLO.as_secs())
+        }
         error => error.to_string(),
     }
 }

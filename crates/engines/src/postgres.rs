@@ -5,6 +5,9 @@
 //! never reads the environment and never writes a file.
 
 use std::fmt;
+use std::future::Future;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use tokio::runtime::{Builder, Runtime};
 use tokio_postgres::Client;
@@ -19,6 +22,7 @@ mod pull;
 mod push;
 mod schema;
 mod search;
+mod wait;
 
 pub use admin::{Access, EVERYONE, Listed, Member, Removed, Tenant};
 pub use check::{Finding, Severity};
@@ -27,6 +31,9 @@ pub use pull::Pulled;
 pub use push::{Push, Pushed, Unread};
 pub use schema::{Initialised, Upgraded};
 pub use search::{Search, Within};
+pub use wait::Patience;
+
+use wait::{human, timed};
 
 /// What went wrong, and what can be done about it.
 #[derive(Debug)]
@@ -35,6 +42,22 @@ pub struct Error {
     hint: Option<String>,
     /// Whether the request was wrong, rather than the server.
     pub usage: bool,
+    cause: Cause,
+}
+
+/// Errors that are acted on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Cause {
+    Other,
+    /// It did not answer in time. What it is doing is unknown, so the
+    /// connection cannot be used any more.
+    Silent,
+    /// It has no free connection, or is just starting.
+    NoConnection,
+    /// Another transaction holds a lock.
+    Locked,
+    /// The login has not the right.
+    NotAllowed,
 }
 
 impl Error {
@@ -43,6 +66,7 @@ impl Error {
             what: what.into(),
             hint: Some(hint.into()),
             usage: true,
+            cause: Cause::Other,
         }
     }
 
@@ -53,9 +77,24 @@ impl Error {
         }
     }
 
+    fn silent(shown: &str, waited: Duration) -> Error {
+        Error {
+            cause: Cause::Silent,
+            ..Error::failure(
+                format!("`{shown}` did not answer in {}", human(waited)),
+                "The server may be overloaded, frozen or out of reach; `engine.timeout_ms` sets how long a search waits",
+            )
+        }
+    }
+
     /// `unused` is why the user's file of passwords was not used.
     fn connect(shown: &str, error: tokio_postgres::Error, unused: Option<&str>) -> Error {
         let mut told = message(&error);
+        let cause = if is_short_of_connections(&error) {
+            Cause::NoConnection
+        } else {
+            Cause::Other
+        };
         let has_none = told.contains("password missing");
         if has_none {
             told = "it asks for a password, and there is none".to_owned();
@@ -70,12 +109,19 @@ impl Error {
             }
         } else if error.code() == Some(&SqlState::INVALID_AUTHORIZATION_SPECIFICATION) {
             "Whoever runs the server decides in its pg_hba.conf who may connect, from where, and whether without TLS".to_owned()
+        } else if cause == Cause::NoConnection {
+            "Raise `max_connections`, or put a pool between (docs/engines.md)".to_owned()
+        } else if told.contains("does not allow writes") {
+            "This server is a replica: name the primary, or all hosts of the cluster, in `engine.url`".to_owned()
         } else if told.contains("certificate") {
             "`sslrootcert` or `PGSSLROOTCERT` names the PEM file of the authority that signed the server's certificate; the name in the address must be the certificate's".to_owned()
         } else {
             "Is the server running, and may this machine reach it?".to_owned()
         };
-        Error::failure(what, hint)
+        Error {
+            cause,
+            ..Error::failure(what, hint)
+        }
     }
 
     pub fn hint(&self) -> Option<&str> {
@@ -108,6 +154,8 @@ impl From<tokio_postgres::Error> for Error {
             Some("`memory-forge engine init` prepares the server, once")
         } else if code == Some(&SqlState::READ_ONLY_SQL_TRANSACTION) {
             Some("This server is a replica: push to the primary")
+        } else if code == Some(&SqlState::QUERY_CANCELED) {
+            Some("`engine.timeout_ms` sets how long a search may take")
         } else {
             None
         };
@@ -115,8 +163,24 @@ impl From<tokio_postgres::Error> for Error {
             what: format!("The shared index answered: {}", message(&error)),
             hint: hint.map(str::to_owned),
             usage: false,
+            cause: if code == Some(&SqlState::LOCK_NOT_AVAILABLE) {
+                Cause::Locked
+            } else if code == Some(&SqlState::INSUFFICIENT_PRIVILEGE) {
+                Cause::NotAllowed
+            } else {
+                Cause::Other
+            },
         }
     }
+}
+
+/// Whether trying again in a moment may help. PgBouncer has no code of its own
+/// for it.
+fn is_short_of_connections(error: &tokio_postgres::Error) -> bool {
+    let by_code = [SqlState::TOO_MANY_CONNECTIONS, SqlState::CANNOT_CONNECT_NOW];
+    let message = error.as_db_error().map_or("", |it| it.message());
+    error.code().is_some_and(|it| by_code.contains(it))
+        || message.contains("no more connections allowed")
 }
 
 /// What the server said, or why nothing was heard of it.
@@ -132,10 +196,33 @@ fn message(error: &tokio_postgres::Error) -> String {
 
 /// A connection, in the name of one tenant.
 pub struct Engine {
-    runtime: Runtime,
+    /// None only while it is dropped.
+    runtime: Option<Runtime>,
     client: Client,
     tenant: String,
+    patience: Patience,
+    /// The server did not answer, and what it is doing is unknown.
+    is_lost: AtomicBool,
     pub shown: String,
+}
+
+impl Drop for Engine {
+    fn drop(&mut self) {
+        // Names are looked up on a thread that cannot be interrupted: an
+        // ordinary end of the runtime would wait for it.
+        if let Some(runtime) = self.runtime.take() {
+            runtime.shutdown_background();
+        }
+    }
+}
+
+/// Which of several hosts will do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Need {
+    /// Any that answers, a replica as well.
+    Any,
+    /// The one that can be written to.
+    Primary,
 }
 
 /// A workspace as the shared index knows it.
@@ -166,50 +253,127 @@ pub struct Status {
 }
 
 impl Engine {
+    /// Opens it with the patience of an ordinary command.
     pub fn open(target: &Target, tenant: &str) -> Result<Engine, Error> {
+        Engine::open_with(target, tenant, Need::Any, Patience::default())
+    }
+
+    pub fn open_with(
+        target: &Target,
+        tenant: &str,
+        need: Need,
+        patience: Patience,
+    ) -> Result<Engine, Error> {
         let runtime = Builder::new_current_thread().enable_all().build();
         let runtime = runtime
             .map_err(|error| Error::failure(format!("Cannot start: {error}"), "Try it again"))?;
-        let client = runtime.block_on(target.connect())?;
-        Ok(Engine {
-            runtime,
-            client,
-            tenant: tenant.to_owned(),
-            shown: target.shown.clone(),
+        match runtime.block_on(target.connect(need, &patience)) {
+            Ok((client, shown)) => Ok(Engine {
+                runtime: Some(runtime),
+                client,
+                tenant: tenant.to_owned(),
+                patience,
+                is_lost: AtomicBool::new(false),
+                shown,
+            }),
+            Err(error) => {
+                runtime.shutdown_background();
+                Err(error)
+            }
+        }
+    }
+
+    /// Runs something, and gives up when the limit is over. After that the
+    /// connection is not used again, not even for a rollback: nobody would
+    /// answer that either.
+    fn run<T>(&self, work: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
+        let left = self.patience.left();
+        self.unlimited(async {
+            match tokio::time::timeout(left, work).await {
+                Ok(outcome) => outcome,
+                Err(_) => Err(self.silent()),
+            }
         })
     }
 
-    /// Begins a transaction. Names in it are the server's own: whoever may create
-    /// something in `public` cannot put an operator or a function in its way.
-    async fn begin(&self, how: &str) -> Result<(), Error> {
-        let begin = format!("begin {how}; set local search_path = pg_catalog, pg_temp");
-        Ok(self.client.batch_execute(&begin).await?)
+    /// Runs something that limits its own steps.
+    fn unlimited<T>(&self, work: impl Future<Output = Result<T, Error>>) -> Result<T, Error> {
+        let runtime = self.runtime.as_ref().ok_or_else(|| self.silent())?;
+        if self.is_lost.load(Ordering::Relaxed) {
+            return Err(self.silent());
+        }
+        let outcome = runtime.block_on(work);
+        if let Err(error) = &outcome
+            && error.cause == Cause::Silent
+        {
+            self.is_lost.store(true, Ordering::Relaxed);
+        }
+        outcome
+    }
+
+    fn silent(&self) -> Error {
+        Error::silent(&self.shown, self.patience.total())
+    }
+
+    /// Begins a transaction. Names in it are the server's own: a login that may
+    /// create something in `public` cannot put an operator or a function in its
+    /// way.
+    async fn begin(&self, how: &str, lock: Option<Duration>) -> Result<(), Error> {
+        let begin = format!(
+            "begin {how}; set local search_path = pg_catalog, pg_temp; {}",
+            self.patience.settings(lock)
+        );
+        let left = self.patience.left();
+        timed(left, &self.shown, self.client.batch_execute(&begin)).await
     }
 
     async fn end(&self, how: &str) -> Result<(), Error> {
-        Ok(self.client.batch_execute(how).await?)
+        let left = self.patience.left();
+        timed(left, &self.shown, self.client.batch_execute(how)).await
     }
 
-    /// Runs something in a transaction of its own.
+    /// Runs something in a transaction of its own, within the limit.
     fn within<T>(
         &self,
         how: &str,
         work: impl AsyncFnOnce(&Client) -> Result<T, Error>,
     ) -> Result<T, Error> {
-        self.runtime.block_on(async {
-            self.begin(how).await?;
-            match work(&self.client).await {
-                Ok(done) => {
-                    self.end("commit").await?;
-                    Ok(done)
-                }
-                Err(error) => {
-                    // The first error is the one to tell.
-                    let _ = self.end("rollback").await;
-                    Err(error)
-                }
+        self.run(self.transaction(how, None, work))
+    }
+
+    /// A transaction that waits for locks no longer than `lock`.
+    async fn transaction<T>(
+        &self,
+        how: &str,
+        lock: Option<Duration>,
+        work: impl AsyncFnOnce(&Client) -> Result<T, Error>,
+    ) -> Result<T, Error> {
+        self.begin(how, lock).await?;
+        match work(&self.client).await {
+            Ok(done) => {
+                self.end("commit").await?;
+                Ok(done)
             }
-        })
+            Err(error) => {
+                // The first error is the one to show.
+                if error.cause != Cause::Silent {
+                    let _ = self.end("rollback").await;
+                }
+                Err(error)
+            }
+        }
+    }
+
+    /// How far a replica is behind, where it is. A member may not see the state
+    /// of the connection to the primary, so one that broke is not noticed as
+    /// long as all that arrived was applied.
+    pub fn lag(&self) -> Result<Option<Duration>, Error> {
+        let sql = "select case when pg_is_in_recovery()
+                and pg_last_wal_receive_lsn() is distinct from pg_last_wal_replay_lsn()
+            then extract(epoch from clock_timestamp() - pg_last_xact_replay_timestamp())::float8 end";
+        let rows = self.run(async { Ok(self.client.query_typed(sql, &[]).await?) })?;
+        let seconds: Option<f64> = rows.first().and_then(|row| row.get(0));
+        Ok(seconds.filter(|it| *it > 0.0).map(Duration::from_secs_f64))
     }
 
     /// What is there, as far as the caller may see it.

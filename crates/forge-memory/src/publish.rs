@@ -85,9 +85,13 @@ pub fn list(
         let (Ok(path), Some(content)) = (RelPath::new(&entry.path), hashes.get(&entry.path)) else {
             continue;
         };
-        let own = path.is_private() && !include.private
+        // Names are shown to others as well, and cannot be masked: they are what
+        // a document is known by.
+        let has_secret_name = !quote::cleaned(path.as_str()).secrets.is_empty();
+        let own = leaving(workspace, &path, include).is_none()
             || entry.scope == "agents" && !include.agents
-            || entry.scope == "state";
+            || entry.scope == "state"
+            || has_secret_name;
         if own || forgotten.contains(&entry.path) {
             kept += 1;
             continue;
@@ -126,14 +130,32 @@ impl Item {
     }
 }
 
-/// Reads a document as others get it; none where it is gone by now.
+/// The file that is read for `path`, where it may go out. A symlink is judged
+/// by its own name and by where it leads.
+fn leaving(workspace: &Workspace, path: &RelPath, include: Include) -> Option<RelPath> {
+    let real = workspace.real_path(path)?;
+    let is_private = path.is_private() || real.is_private();
+    let is_link = real != *path;
+    let is_of_agents = is_link && real.starts_with(".agents");
+    let is_state = is_link && real.starts_with(".mind");
+    let stays = is_private && !include.private || is_of_agents && !include.agents || is_state;
+    (!stays).then_some(real)
+}
+
+/// Reads a document as others get it; none where it is gone by now, or has
+/// become one that stays here since it was listed.
 pub fn read(
     workspace: &Workspace,
     index: &Index,
     item: &Item,
     embedder: Option<&dyn Embedder>,
+    include: Include,
 ) -> Result<Option<Published>, Error> {
-    let Some(raw) = workspace.text_if_there(&item.path)? else {
+    let Some(real) = leaving(workspace, &item.path, include) else {
+        return Ok(None);
+    };
+    // The file that was judged, wherever the name leads by now.
+    let Some(raw) = workspace.text_if_there(&real)? else {
         return Ok(None);
     };
     let content = document::content_hash(&raw);

@@ -114,6 +114,22 @@ impl Workspace {
         self.root.join(path.as_str())
     }
 
+    /// The file that is read when `path` is: where symlinks lead to. None where
+    /// there is no file, or one outside.
+    pub fn real_path(&self, path: &RelPath) -> Option<RelPath> {
+        let real = fs::canonicalize(self.absolute(path)).ok()?;
+        if !path::is_inside(&self.root, &real) {
+            return None;
+        }
+        RelPath::new(real.strip_prefix(&self.root).ok()?.to_str()?).ok()
+    }
+
+    /// Whether a file is a person's own by its name or by the name of the file
+    /// that it is a symlink to. One that cannot be resolved is taken for private.
+    pub fn is_private(&self, path: &RelPath) -> bool {
+        path.is_private() || self.real_path(path).is_none_or(|it| it.is_private())
+    }
+
     /// The bytes of a file. A symlink is followed only when what it leads to is
     /// inside the workspace and outside of `.git`.
     pub fn read(&self, path: &RelPath) -> Result<Vec<u8>, Error> {

@@ -21,6 +21,7 @@ pub struct BoltServer {
     /// The certificate of the authority that signed the server's, where it
     /// speaks TLS as well.
     pub authority: Option<PathBuf>,
+    folder: PathBuf,
     /// Its end of the pipe: when it closes, also because this process died, the
     /// shell on the other end ends the server and deletes its folder.
     _child: Child,
@@ -36,7 +37,21 @@ impl BoltServer {
     pub fn neo4j(tmpdir: &str) -> Option<&'static BoltServer> {
         static SERVER: OnceLock<BoltServer> = OnceLock::new();
         let home = fetched::program(tmpdir, "engines", "neo4j")?;
-        Some(SERVER.get_or_init(|| started(|folder, port| neo4j(&home, folder, port))))
+        Some(SERVER.get_or_init(|| started(|folder, port| neo4j(&home, folder, port, false))))
+    }
+
+    /// One of its own that checks passwords; the first one is `neo4j`, and has to
+    /// be changed.
+    pub fn neo4j_with_login(tmpdir: &str) -> Option<BoltServer> {
+        let home = fetched::program(tmpdir, "engines", "neo4j")?;
+        Some(started(|folder, port| neo4j(&home, folder, port, true)))
+    }
+
+    /// Stops the process, so that the kernel accepts and nobody answers, until
+    /// the result is dropped.
+    pub fn freeze(&self) -> crate::postgres::Frozen {
+        let pid = std::fs::read_to_string(self.folder.join("pid")).expect("it runs");
+        crate::postgres::Frozen::stop(vec![pid.trim().to_owned()])
     }
 
     /// Skips the running test where there is no ArcadeDB.
@@ -58,7 +73,7 @@ struct Plan {
     arguments: Vec<String>,
 }
 
-fn neo4j(home: &Path, folder: &Path, port: u16) -> Plan {
+fn neo4j(home: &Path, folder: &Path, port: u16, login: bool) -> Plan {
     let conf = folder.join("conf");
     std::fs::create_dir_all(&conf).expect("a folder can be made");
     let authority = certificates(folder);
@@ -78,7 +93,7 @@ fn neo4j(home: &Path, folder: &Path, port: u16) -> Plan {
         "server.bolt.listen_address=127.0.0.1:{port}\n\
          server.http.enabled=false\n\
          server.https.enabled=false\n\
-         dbms.security.auth_enabled=false\n\
+         dbms.security.auth_enabled={login}\n\
          dbms.usage_report.enabled=false\n\
          server.memory.pagecache.size=64m\n\
          db.tx_log.preallocate=false\n\
@@ -212,6 +227,7 @@ fn started(plan: impl Fn(&Path, u16) -> Plan) -> BoltServer {
                     password: plan.password,
                     database: plan.database,
                     authority: plan.authority,
+                    folder,
                     _child: child,
                 };
             }

@@ -171,6 +171,50 @@ impl Postgres {
         copy.started()
     }
 
+    /// PgBouncer in transaction mode before this server, with `size` connections
+    /// for each of these logins, or a note that the running test is skipped.
+    pub fn pool(&self, tmpdir: &str, logins: &[&str], size: usize) -> Option<Pool> {
+        let home = crate::fetched::program(tmpdir, "engines", "pgbouncer")?;
+        let folder = tempfile::Builder::new()
+            .prefix("memory-forge-pool-")
+            .tempdir()
+            .expect("a temporary directory can be made");
+        give_away(folder.path());
+        let users: String = logins.iter().map(|it| format!("\"{it}\" \"\"\n")).collect();
+        self.write(&folder.path().join("users"), &users);
+        for _ in 0..10 {
+            let free = TcpListener::bind("127.0.0.1:0").and_then(|it| it.local_addr());
+            let port = free.expect("the loopback has a free port").port();
+            let settings = format!(
+                "[databases]\n* = host=127.0.0.1 port={}\n[pgbouncer]\nlisten_addr = 127.0.0.1\n\
+                 listen_port = {port}\nunix_socket_dir =\nauth_type = trust\nauth_file = {}\n\
+                 pool_mode = transaction\ndefault_pool_size = {size}\nmax_client_conn = 100\n",
+                self.port,
+                folder.path().join("users").display()
+            );
+            self.write(&folder.path().join("settings"), &settings);
+            let mut command = unprivileged(home.join("usr/sbin/pgbouncer"));
+            let mut child = command
+                .arg(folder.path().join("settings"))
+                .env("LD_LIBRARY_PATH", home.join("usr/lib/x86_64-linux-gnu"))
+                .stdout(std::process::Stdio::null())
+                .stderr(std::process::Stdio::null())
+                .spawn()
+                .expect("pgbouncer runs");
+            while child.try_wait().is_ok_and(|it| it.is_none()) {
+                if std::net::TcpStream::connect(("127.0.0.1", port)).is_ok() {
+                    return Some(Pool {
+                        port,
+                        child,
+                        _folder: folder,
+                    });
+                }
+                std::thread::sleep(std::time::Duration::from_millis(20));
+            }
+        }
+        panic!("pgbouncer does not start");
+    }
+
     /// From now on a login needs its password, and a connection from this
     /// machine has to be encrypted; the superuser's need not. The certificate
     /// and its key are PEM.
@@ -206,6 +250,27 @@ impl Postgres {
         let mut stop = self.command("pg_ctl");
         stop.args(["-D", &self.data(), "-m", "immediate", "-w", "stop"]);
         let _ = stop.output();
+    }
+
+    /// Freezes it: the kernel goes on accepting connections, and nobody answers.
+    /// It goes on when the result is dropped.
+    pub fn freeze(&self) -> Frozen {
+        let pids = self.processes();
+        assert!(!pids.is_empty(), "the server runs");
+        Frozen::stop(pids)
+    }
+
+    /// The postmaster and its children.
+    fn processes(&self) -> Vec<String> {
+        let file = self.folder.path().join("data/postmaster.pid");
+        let text = std::fs::read_to_string(file).unwrap_or_default();
+        let Some(postmaster) = text.lines().next().map(str::to_owned) else {
+            return Vec::new();
+        };
+        let children = format!("/proc/{postmaster}/task/{postmaster}/children");
+        let children = std::fs::read_to_string(children).unwrap_or_default();
+        let children = children.split_whitespace().map(str::to_owned);
+        std::iter::once(postmaster).chain(children).collect()
     }
 
     /// Stops it in good order and starts it again at the same place.
@@ -318,15 +383,7 @@ impl Postgres {
 
     fn command(&self, program: &str) -> Command {
         let program = self.home.join(self.version.programs()).join(program);
-        let mut command = match is_root() {
-            true => {
-                let mut command = Command::new("setpriv");
-                command.args(["--reuid=nobody", "--regid=nogroup", "--clear-groups"]);
-                command.arg(program);
-                command
-            }
-            false => Command::new(program),
-        };
+        let mut command = unprivileged(program);
         command
             .current_dir(self.folder.path())
             .env("LC_ALL", "C")
@@ -336,6 +393,52 @@ impl Postgres {
             );
         command
     }
+}
+
+/// A program as a user without rights: servers refuse to run as root.
+fn unprivileged(program: PathBuf) -> Command {
+    if is_root() {
+        let mut command = Command::new("setpriv");
+        command.args(["--reuid=nobody", "--regid=nogroup", "--clear-groups"]);
+        command.arg(program);
+        command
+    } else {
+        Command::new(program)
+    }
+}
+
+/// A pool of connections before a server; ends when dropped.
+pub struct Pool {
+    pub port: u16,
+    child: std::process::Child,
+    _folder: TempDir,
+}
+
+impl Drop for Pool {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// A server that is frozen until this is dropped, also by a panic.
+pub struct Frozen(Vec<String>);
+
+impl Frozen {
+    pub(crate) fn stop(pids: Vec<String>) -> Frozen {
+        signal("-STOP", &pids);
+        Frozen(pids)
+    }
+}
+
+impl Drop for Frozen {
+    fn drop(&mut self) {
+        signal("-CONT", &self.0);
+    }
+}
+
+fn signal(which: &str, pids: &[String]) {
+    let _ = Command::new("kill").arg(which).args(pids).status();
 }
 
 impl Drop for Postgres {

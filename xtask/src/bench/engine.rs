@@ -224,7 +224,9 @@ fn push_workspace(
     let (items, _) = publish::list(workspace, &fresh.index, &fresh.catalogue, include, id)?;
     engine.push(
         &pushing(name, TEAM, &items),
-        &mut |item| publish::read(workspace, &fresh.index, item, Some(model)).map_err(Into::into),
+        &mut |item| {
+            publish::read(workspace, &fresh.index, item, Some(model), include).map_err(Into::into)
+        },
         &mut |_, _| {},
     )?;
     Ok(())

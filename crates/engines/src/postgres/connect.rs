@@ -9,16 +9,26 @@ use std::path::{Path, PathBuf};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rustls::pki_types::{CertificateDer, ServerName, pem::PemObject};
 use rustls::{ClientConfig, RootCertStore};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio_postgres::config::{Host, SslMode};
+use tokio_postgres::config::{Host, SslMode, TargetSessionAttrs};
 use tokio_postgres::tls::{ChannelBinding, MakeTlsConnect, NoTls, TlsConnect};
 use tokio_postgres::{Client, Config};
 
-use super::{Error, passfile};
+use super::wait::{CONNECT, Patience};
+use super::{Cause, Error, Need, passfile};
+
+/// A dead network shows itself by these; a server that is frozen does not.
+const KEEPALIVE_IDLE: Duration = Duration::from_secs(15);
+const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(5);
+const KEEPALIVE_RETRIES: u32 = 3;
+const UNACKNOWLEDGED: Duration = Duration::from_secs(30);
+
+/// How long to wait before a server without a free connection is tried again.
+const AGAIN: Duration = Duration::from_millis(250);
 
 /// What the user's environment says about the server, by the names that every
 /// client of PostgreSQL knows.
@@ -48,15 +58,25 @@ enum Proof {
     None,
 }
 
-/// A server that can be connected to.
+/// One host of an address.
 #[derive(Debug, Clone)]
-pub struct Target {
+struct Server {
     config: Config,
-    proof: Proof,
-    root: Option<String>,
     /// Why the user's file of passwords was not used.
     unused: Option<String>,
     /// `host:port/database`, to be shown.
+    shown: String,
+}
+
+/// A server that can be connected to. Where the address names several hosts,
+/// each is tried in turn with a limit of its own: one that accepts and stays
+/// silent must not keep the others from being tried.
+#[derive(Debug, Clone)]
+pub struct Target {
+    servers: Vec<Server>,
+    proof: Proof,
+    root: Option<String>,
+    /// All hosts, ports and the database, to be shown.
     pub shown: String,
     /// Where it leads, and whether it may be overheard: what a user agrees to.
     pub address: String,
@@ -118,20 +138,12 @@ impl Target {
         {
             config.password(password);
         }
-        let mut unused = None;
-        if config.get_password().is_none()
-            && let Some(path) = &environment.passfile
-        {
-            match by_file_of_passwords(&config, path) {
-                Ok(Some(password)) => {
-                    config.password(password);
-                }
-                Ok(None) => {}
-                Err(why) => unused = Some(why),
-            }
-        }
         config.application_name("memory-forge");
-        config.connect_timeout(Duration::from_secs(10));
+        config.connect_timeout(CONNECT);
+        config.keepalives_idle(KEEPALIVE_IDLE);
+        config.keepalives_interval(KEEPALIVE_INTERVAL);
+        config.keepalives_retries(KEEPALIVE_RETRIES);
+        config.tcp_user_timeout(UNACKNOWLEDGED);
         let mode = options.mode.or_else(|| env(&environment.sslmode));
         // An address beside the name is where it really goes.
         let here = config.get_hosts().iter().all(is_here)
@@ -152,28 +164,103 @@ impl Target {
             Proof::Full => SslMode::Require,
             Proof::None => SslMode::Disable,
         });
+        let address = address(&config, proof);
+        let servers = servers(&config, environment.passfile.as_deref())?;
+        let database = config.get_dbname().or(config.get_user()).unwrap_or("");
+        let places: Vec<&str> = servers
+            .iter()
+            .map(|it| it.shown.trim_end_matches(&format!("/{database}")))
+            .collect();
         Ok(Target {
-            shown: shown(&config),
-            address: address(&config, proof),
+            shown: format!("{}/{database}", places.join(",")),
+            address,
             is_users_own: here || !by_file,
             root: options.root.or_else(|| env(&environment.sslrootcert)),
-            unused,
-            config,
+            servers,
             proof,
         })
     }
 
-    pub(super) async fn connect(&self) -> Result<Client, Error> {
-        let failed = |error| Error::connect(&self.shown, error, self.unused.as_deref());
+    /// Each host as a target of its own, in the address's order.
+    pub fn hosts(&self) -> Vec<Target> {
+        let one = |server: &Server| Target {
+            shown: server.shown.clone(),
+            servers: vec![server.clone()],
+            ..self.clone()
+        };
+        self.servers.iter().map(one).collect()
+    }
+
+    /// Connects to the first host that will do, and returns its name as well.
+    /// While none has a free connection, they are tried again.
+    pub(super) async fn connect(
+        &self,
+        need: Need,
+        patience: &Patience,
+    ) -> Result<(Client, String), Error> {
+        let started = Instant::now();
+        let mut is_told = false;
+        loop {
+            let error = match self.try_hosts(need, patience).await {
+                Ok(connected) => return Ok(connected),
+                Err(error) => error,
+            };
+            if error.cause != Cause::NoConnection || started.elapsed() >= patience.no_connection {
+                return Err(error);
+            }
+            if !is_told {
+                is_told = true;
+                patience.notify(&format!(
+                    "{error}; waiting up to {} for a free connection",
+                    super::human(patience.no_connection)
+                ));
+            }
+            tokio::time::sleep(AGAIN).await;
+        }
+    }
+
+    async fn try_hosts(&self, need: Need, patience: &Patience) -> Result<(Client, String), Error> {
+        let mut errors: Vec<Error> = Vec::new();
+        for (at, server) in self.servers.iter().enumerate() {
+            let limit = patience.login(self.servers.len() - at);
+            let login = self.login(server, need);
+            match tokio::time::timeout(limit, login).await {
+                Ok(Ok(client)) => return Ok((client, server.shown.clone())),
+                Ok(Err(error)) => errors.push(error),
+                Err(_) => errors.push(Error::silent(&server.shown, limit)),
+            }
+        }
+        // One that is only busy is worth another attempt, whatever the others
+        // are.
+        let busy = errors.iter().position(|it| it.cause == Cause::NoConnection);
+        let all: Vec<String> = errors.iter().map(ToString::to_string).collect();
+        let Some(told) = busy.or(errors.len().checked_sub(1)) else {
+            return Err(Error::usage(
+                "The address of the shared index names no host",
+                "Write it as `postgres://user@host:5432/database`",
+            ));
+        };
+        let mut error = errors.swap_remove(told);
+        error.what = all.join("; ");
+        Err(error)
+    }
+
+    async fn login(&self, server: &Server, need: Need) -> Result<Client, Error> {
+        let failed = |error| Error::connect(&server.shown, error, server.unused.as_deref());
+        let mut config = server.config.clone();
+        // Of several hosts, only the server itself knows which is the primary.
+        if need == Need::Primary && self.servers.len() > 1 {
+            config.target_session_attrs(TargetSessionAttrs::ReadWrite);
+        }
         match self.proof {
             Proof::None => {
-                let (client, connection) = self.config.connect(NoTls).await.map_err(failed)?;
+                let (client, connection) = config.connect(NoTls).await.map_err(failed)?;
                 tokio::spawn(connection);
                 Ok(client)
             }
             Proof::Full => {
                 let tls = Tls(Arc::new(self.tls()?));
-                let (client, connection) = self.config.connect(tls).await.map_err(failed)?;
+                let (client, connection) = config.connect(tls).await.map_err(failed)?;
                 tokio::spawn(connection);
                 Ok(client)
             }
@@ -212,23 +299,104 @@ impl Target {
     }
 }
 
-/// One password is for one server: with several hosts none is looked up.
-fn by_file_of_passwords(config: &Config, path: &Path) -> Result<Option<String>, String> {
-    let [host] = config.get_hosts() else {
-        return Ok(None);
-    };
-    let login = config.get_user().unwrap_or_default();
-    let wanted = passfile::Wanted {
-        host: match host {
-            Host::Tcp(name) => name,
+/// Each host with its port, and with its own line of the user's file of
+/// passwords.
+fn servers(all: &Config, passfile: Option<&Path>) -> Result<Vec<Server>, Error> {
+    let (hosts, addresses, ports) = (all.get_hosts(), all.get_hostaddrs(), all.get_ports());
+    if !addresses.is_empty() && addresses.len() != hosts.len()
+        || ports.len() > 1 && ports.len() != hosts.len()
+    {
+        return Err(Error::usage(
+            "The address of the shared index has not one port or `hostaddr` for each host",
+            "Write it as `postgres://user@one:5432,two:5432/database`",
+        ));
+    }
+    let mut servers = Vec::new();
+    for (at, host) in hosts.iter().enumerate() {
+        let port = ports.get(at).or(ports.first()).copied().unwrap_or(5432);
+        let mut config = without_hosts(all);
+        config.port(port);
+        let (name, pass_host) = match host {
+            Host::Tcp(name) => {
+                config.host(name);
+                (name.clone(), name.as_str())
+            }
             #[cfg(unix)]
-            Host::Unix(_) => "localhost",
-        },
-        port: config.get_ports().first().copied().unwrap_or(5432),
-        database: config.get_dbname().unwrap_or(login),
-        login,
-    };
-    passfile::look_up(path, &wanted)
+            Host::Unix(path) => {
+                config.host_path(path);
+                (path.display().to_string(), "localhost")
+            }
+        };
+        if let Some(address) = addresses.get(at) {
+            config.hostaddr(*address);
+        }
+        let mut unused = None;
+        if config.get_password().is_none()
+            && let Some(path) = passfile
+        {
+            let login = all.get_user().unwrap_or_default();
+            let wanted = passfile::Wanted {
+                host: pass_host,
+                port,
+                database: all.get_dbname().unwrap_or(login),
+                login,
+            };
+            match passfile::look_up(path, &wanted) {
+                Ok(Some(password)) => {
+                    config.password(password);
+                }
+                Ok(None) => {}
+                Err(why) => unused = Some(why),
+            }
+        }
+        let database = all.get_dbname().or(all.get_user()).unwrap_or("");
+        servers.push(Server {
+            shown: format!("{name}:{port}/{database}"),
+            config,
+            unused,
+        });
+    }
+    Ok(servers)
+}
+
+/// A copy with everything but hosts and ports, which can only be added to.
+fn without_hosts(all: &Config) -> Config {
+    let mut config = Config::new();
+    if let Some(user) = all.get_user() {
+        config.user(user);
+    }
+    if let Some(password) = all.get_password() {
+        config.password(password);
+    }
+    if let Some(name) = all.get_dbname() {
+        config.dbname(name);
+    }
+    if let Some(options) = all.get_options() {
+        config.options(options);
+    }
+    if let Some(name) = all.get_application_name() {
+        config.application_name(name);
+    }
+    if let Some(limit) = all.get_connect_timeout() {
+        config.connect_timeout(*limit);
+    }
+    if let Some(limit) = all.get_tcp_user_timeout() {
+        config.tcp_user_timeout(*limit);
+    }
+    if let Some(interval) = all.get_keepalives_interval() {
+        config.keepalives_interval(interval);
+    }
+    if let Some(retries) = all.get_keepalives_retries() {
+        config.keepalives_retries(retries);
+    }
+    config
+        .keepalives(all.get_keepalives())
+        .keepalives_idle(all.get_keepalives_idle())
+        .ssl_mode(all.get_ssl_mode())
+        .ssl_negotiation(all.get_ssl_negotiation())
+        .channel_binding(all.get_channel_binding())
+        .target_session_attrs(all.get_target_session_attrs());
+    config
 }
 
 struct TlsOptions {
@@ -290,18 +458,6 @@ fn address(config: &Config, proof: Proof) -> String {
         Proof::None => "?sslmode=disable",
     };
     format!("postgres://{}:{ports}{open}", hosts.join(","))
-}
-
-fn shown(config: &Config) -> String {
-    let host = match config.get_hosts().first() {
-        Some(Host::Tcp(name)) => name.clone(),
-        #[cfg(unix)]
-        Some(Host::Unix(path)) => path.display().to_string(),
-        None => String::new(),
-    };
-    let port = config.get_ports().first().copied().unwrap_or(5432);
-    let name = config.get_dbname().or(config.get_user()).unwrap_or("");
-    format!("{host}:{port}/{name}")
 }
 
 #[derive(Clone)]
@@ -417,5 +573,42 @@ mod tests {
         };
         let target = Target::read("", &by_user).expect("a host");
         assert_eq!(target.shown, "db:6000/team");
+    }
+
+    #[test]
+    fn each_of_several_hosts_has_its_port_and_its_own_password() {
+        use std::os::unix::fs::PermissionsExt;
+        let file = tempfile::NamedTempFile::new().expect("a file");
+        let own = std::fs::Permissions::from_mode(0o600);
+        std::fs::set_permissions(file.path(), own).expect("ours");
+        std::fs::write(file.path(), "one:5432:*:ann:first\ntwo:6000:*:ann:second\n")
+            .expect("written");
+        let environment = Environment {
+            passfile: Some(file.path().to_owned()),
+            ..Environment::default()
+        };
+        let url = "postgres://ann@one:5432,two:6000/x?sslmode=disable";
+        let target = Target::read(url, &environment).expect("an address");
+        let passwords: Vec<Option<&[u8]>> = target
+            .servers
+            .iter()
+            .map(|it| it.config.get_password())
+            .collect();
+        assert_eq!(passwords, [Some(&b"first"[..]), Some(&b"second"[..])]);
+        assert_eq!(target.shown, "one:5432,two:6000/x");
+        let shown: Vec<String> = target.hosts().into_iter().map(|it| it.shown).collect();
+        assert_eq!(shown, ["one:5432/x", "two:6000/x"]);
+        assert!(read("postgres://a@one,two,three:1/x?port=1,2&sslmode=disable").is_err());
+    }
+
+    #[test]
+    fn an_empty_address_in_the_environment_is_none() {
+        let empty = Environment {
+            url: Some(String::new()),
+            ..Environment::default()
+        };
+        let target = Target::read("postgres://a@db.example.org/x", &empty).expect("an address");
+        assert_eq!(target.shown, "db.example.org:5432/x");
+        assert!(!target.is_users_own, "the file named it");
     }
 }

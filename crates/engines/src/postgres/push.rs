@@ -3,15 +3,17 @@
 //! anywhere has not happened.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
+use std::time::Duration;
 
 use forge::index::{Holding, Kind, Standing};
 use forge::publish::{Edge, Item, Published};
-use tokio_postgres::Client;
-use tokio_postgres::error::SqlState;
+use tokio_postgres::Row;
 use tokio_postgres::types::Type;
 
 use super::schema::{self, Purpose};
-use super::{Engine, Error, READ};
+use super::search::Value;
+use super::wait::{SHORT_LOCK, human, timed};
+use super::{Cause, Engine, Error, READ};
 
 /// What is pushed, and in whose name.
 pub struct Push<'a> {
@@ -73,11 +75,43 @@ impl Engine {
         read: &mut dyn FnMut(&Item) -> Result<Option<Published>, Unread>,
         progress: &mut dyn FnMut(usize, usize),
     ) -> Result<Pushed, Error> {
-        self.within("", async |client| {
-            schema::check(client, &self.tenant, Purpose::Write).await?;
-            let mut work = Work::begin(client, &self.tenant, push).await?;
-            work.run(push, read, progress).await
+        // The first attempt waits for a lock only briefly, so that the user
+        // learns why nothing happens.
+        let first = self.push_once(push, Some(SHORT_LOCK), read, progress);
+        match first {
+            Err(error) if error.cause == Cause::Locked => {
+                let limit = human(self.patience.total());
+                self.patience.notify(&format!(
+                    "Another push of `{}` is running; waiting up to {limit} for it",
+                    push.workspace
+                ));
+            }
+            outcome => return outcome,
+        }
+        let second = self.push_once(push, None, read, progress);
+        second.map_err(|error| match error.cause {
+            Cause::Locked => Error::failure(
+                format!("Another push of `{}` has not ended", push.workspace),
+                "Nothing was pushed; push again when it has ended",
+            ),
+            _ => error,
         })
+    }
+
+    /// The whole push as one transaction; each of its statements has a limit.
+    fn push_once(
+        &self,
+        push: &Push,
+        lock: Option<Duration>,
+        read: &mut dyn FnMut(&Item) -> Result<Option<Published>, Unread>,
+        progress: &mut dyn FnMut(usize, usize),
+    ) -> Result<Pushed, Error> {
+        self.unlimited(self.transaction("", lock, async |client| {
+            let known = schema::check(client, &self.tenant, Purpose::Write);
+            timed(self.patience.left(), &self.shown, known).await?;
+            let mut work = Work::begin(self, push).await?;
+            work.run(push, read, progress).await
+        }))
     }
 
     /// Takes a workspace out of the index; false where there is none.
@@ -104,7 +138,7 @@ impl Engine {
 
 /// A push in progress.
 struct Work<'a> {
-    client: &'a Client,
+    engine: &'a Engine,
     tenant: &'a str,
     workspace: i64,
     generation: i64,
@@ -163,32 +197,39 @@ struct Passages {
     vectors: Vec<f32>,
 }
 
+/// Runs one statement of a push, within its limit.
+async fn query(engine: &Engine, sql: &str, values: &[Value<'_>]) -> Result<Vec<Row>, Error> {
+    let answer = engine.client.query_typed(sql, values);
+    timed(engine.patience.left(), &engine.shown, answer).await
+}
+
 impl<'a> Work<'a> {
-    async fn begin(
-        client: &'a Client,
-        tenant: &'a str,
-        push: &Push<'a>,
-    ) -> Result<Work<'a>, Error> {
-        let rows = client
-            .query_typed(
-                "select id, generation, commit_id, edges_hash, identity, next_id
-                 from mf.begin_push($1, $2, $3, $4)",
-                &[
-                    (&tenant, Type::TEXT),
-                    (&push.team, Type::TEXT),
-                    (&push.workspace, Type::TEXT),
-                    (&push.identity, Type::TEXT),
-                ],
-            )
-            .await
-            .map_err(|error| match error.code() {
-                Some(&SqlState::INSUFFICIENT_PRIVILEGE) => may_not_push(tenant, push),
-                _ => error.into(),
-            })?;
+    async fn begin(engine: &'a Engine, push: &Push<'a>) -> Result<Work<'a>, Error> {
+        let tenant = engine.tenant.as_str();
+        let rows = query(
+            engine,
+            "select id, generation, commit_id, edges_hash, identity, next_id
+             from mf.begin_push($1, $2, $3, $4)",
+            &[
+                (&tenant, Type::TEXT),
+                (&push.team, Type::TEXT),
+                (&push.workspace, Type::TEXT),
+                (&push.identity, Type::TEXT),
+            ],
+        )
+        .await
+        .map_err(|error| match error.cause {
+            Cause::NotAllowed => may_not_push(tenant, push),
+            _ => error,
+        })?;
+        // The workspace is locked now; what follows may wait as usual.
+        let settings = engine.patience.settings(None);
+        let set = engine.client.batch_execute(&settings);
+        timed(engine.patience.left(), &engine.shown, set).await?;
         let row = rows.first().ok_or_else(|| may_not_push(tenant, push))?;
         let identity: String = row.get(4);
         let work = Work {
-            client,
+            engine,
             tenant,
             workspace: row.get(0),
             generation: row.get(1),
@@ -229,6 +270,10 @@ impl<'a> Work<'a> {
         Ok(work)
     }
 
+    async fn query(&self, sql: &str, values: &[Value<'_>]) -> Result<Vec<Row>, Error> {
+        query(self.engine, sql, values).await
+    }
+
     async fn run(
         &mut self,
         push: &Push<'_>,
@@ -236,8 +281,7 @@ impl<'a> Work<'a> {
         progress: &mut dyn FnMut(usize, usize),
     ) -> Result<Pushed, Error> {
         let rows = self
-            .client
-            .query_typed(
+            .query(
                 "select path, hash, id from mf.held($1, $2)",
                 &[(&self.tenant, Type::TEXT), (&self.workspace, Type::INT8)],
             )
@@ -303,8 +347,7 @@ impl<'a> Work<'a> {
 
     async fn end(&self, push: &Push<'_>) -> Result<i64, Error> {
         let rows = self
-            .client
-            .query_typed(
+            .query(
                 "select mf.end_push($1, $2, $3, $4, $5, $6)",
                 &[
                     (&self.tenant, Type::TEXT),
@@ -324,16 +367,15 @@ impl<'a> Work<'a> {
         if documents.is_empty() {
             return Ok(());
         }
-        self.client
-            .query_typed(
-                "select mf.remove_documents($1, $2, $3)",
-                &[
-                    (&self.tenant, Type::TEXT),
-                    (&self.workspace, Type::INT8),
-                    (&documents, Type::INT4_ARRAY),
-                ],
-            )
-            .await?;
+        self.query(
+            "select mf.remove_documents($1, $2, $3)",
+            &[
+                (&self.tenant, Type::TEXT),
+                (&self.workspace, Type::INT8),
+                (&documents, Type::INT4_ARRAY),
+            ],
+        )
+        .await?;
         Ok(())
     }
 
@@ -410,8 +452,7 @@ impl<'a> Work<'a> {
     async fn send(&mut self) -> Result<(), Error> {
         let it = std::mem::take(&mut self.documents);
         if !it.ids.is_empty() {
-            self.client
-                .query_typed(
+            self.query(
                     "select mf.add_documents($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)",
                     &[
                         (&self.tenant, Type::TEXT),
@@ -436,8 +477,7 @@ impl<'a> Work<'a> {
         }
         let it = std::mem::take(&mut self.passages);
         if !it.ids.is_empty() {
-            self.client
-                .query_typed(
+            self.query(
                     "select mf.add_passages($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19)",
                     &[
                         (&self.tenant, Type::TEXT),
@@ -472,18 +512,17 @@ impl<'a> Work<'a> {
         let hs: Vec<i32> = counted.keys().copied().collect();
         let ns: Vec<i64> = counted.values().map(|it| it.1).collect();
         let terms: Vec<&str> = counted.values().map(|it| it.0.as_str()).collect();
-        self.client
-            .query_typed(
-                "select mf.add_terms($1, $2, $3, $4, $5)",
-                &[
-                    (&self.tenant, Type::TEXT),
-                    (&self.workspace, Type::INT8),
-                    (&hs, Type::INT4_ARRAY),
-                    (&ns, Type::INT8_ARRAY),
-                    (&terms, Type::TEXT_ARRAY),
-                ],
-            )
-            .await?;
+        self.query(
+            "select mf.add_terms($1, $2, $3, $4, $5)",
+            &[
+                (&self.tenant, Type::TEXT),
+                (&self.workspace, Type::INT8),
+                (&hs, Type::INT4_ARRAY),
+                (&ns, Type::INT8_ARRAY),
+                (&terms, Type::TEXT_ARRAY),
+            ],
+        )
+        .await?;
         Ok(())
     }
 
@@ -501,25 +540,22 @@ impl<'a> Work<'a> {
             (&self.tenant as _, Type::TEXT),
             (&self.workspace as _, Type::INT8),
         ];
-        self.client
-            .query_typed("select mf.clear_edges($1, $2)", &of)
-            .await?;
+        self.query("select mf.clear_edges($1, $2)", &of).await?;
         for some in edges.chunks(10_000) {
             let from: Vec<&str> = some.iter().map(|it| it.from.as_str()).collect();
             let kind: Vec<&str> = some.iter().map(|it| it.kind).collect();
             let to: Vec<&str> = some.iter().map(|it| it.to.as_str()).collect();
-            self.client
-                .query_typed(
-                    "select mf.add_edges($1, $2, $3, $4, $5)",
-                    &[
-                        (&self.tenant, Type::TEXT),
-                        (&self.workspace, Type::INT8),
-                        (&from, Type::TEXT_ARRAY),
-                        (&kind, Type::TEXT_ARRAY),
-                        (&to, Type::TEXT_ARRAY),
-                    ],
-                )
-                .await?;
+            self.query(
+                "select mf.add_edges($1, $2, $3, $4, $5)",
+                &[
+                    (&self.tenant, Type::TEXT),
+                    (&self.workspace, Type::INT8),
+                    (&from, Type::TEXT_ARRAY),
+                    (&kind, Type::TEXT_ARRAY),
+                    (&to, Type::TEXT_ARRAY),
+                ],
+            )
+            .await?;
         }
         self.edges_hash = hash;
         Ok(true)

@@ -15,7 +15,7 @@ use tokio_postgres::types::{ToSql, Type};
 
 use super::push::number;
 use super::schema::{self, Purpose};
-use super::{Engine, Error, READ, pull};
+use super::{Cause, Engine, Error, READ, pull};
 
 /// Passages that rare words may bring as candidates.
 const CANDIDATES: f64 = 20_000.0;
@@ -98,10 +98,12 @@ fn elsewhere(error: Error) -> index::Error {
 impl Engine {
     /// Begins to ask. While it is held, all questions see one state.
     pub fn search(&self, within: Within) -> Result<Search<'_>, Error> {
-        self.runtime.block_on(async {
-            self.begin(READ).await?;
+        self.run(async {
+            self.begin(READ, None).await?;
             let begun = self.begin_asking(within).await;
-            if begun.is_err() {
+            if let Err(error) = &begun
+                && error.cause != Cause::Silent
+            {
                 let _ = self.end("rollback").await;
             }
             begun
@@ -142,13 +144,15 @@ impl Engine {
 
 impl Drop for Search<'_> {
     fn drop(&mut self) {
-        let _ = self.engine.runtime.block_on(self.engine.end("rollback"));
+        // Nothing was written: a server that is silent now ends the transaction
+        // itself when the connection closes.
+        let _ = self.engine.run(self.engine.end("rollback"));
     }
 }
 
 /// A value and its type, since statements are not prepared by name: a pool of
 /// connections between here and the server may give each to somebody else.
-type Value<'a> = (&'a (dyn ToSql + Sync), Type);
+pub(super) type Value<'a> = (&'a (dyn ToSql + Sync), Type);
 
 /// What may answer, as the functions take it.
 struct Filter {
@@ -456,7 +460,7 @@ impl Source for Search<'_> {
             found.undated = self.undated(ask).await?;
             Ok(found)
         };
-        let mut found = self.engine.runtime.block_on(run).map_err(elsewhere)?;
+        let mut found = self.engine.run(run).map_err(elsewhere)?;
         {
             let seen = self.seen.borrow();
             let (words, average) = (wanted.question.words(), seen.average);
@@ -464,7 +468,7 @@ impl Source for Search<'_> {
             index::reread(&OfAnswer(&seen), &words, &seen.weights, average, text)?;
         }
         for string in literals(wanted.question, &found.text, wanted.mode) {
-            let hits = self.engine.runtime.block_on(self.literal(ask, &string));
+            let hits = self.engine.run(self.literal(ask, &string));
             found.literal.extend(hits.map_err(elsewhere)?);
         }
         Ok(found)
@@ -481,10 +485,7 @@ impl Source for Search<'_> {
             let known = chunks.iter().filter_map(|it| seen.chunks.get(*it as usize));
             known.map(|it| it.key).unzip()
         };
-        let found = self
-            .engine
-            .runtime
-            .block_on(self.fetch(&workspaces, &ids, None));
+        let found = self.engine.run(self.fetch(&workspaces, &ids, None));
         let found = found.map_err(elsewhere)?;
         let mut by_chunk: HashMap<u32, Passage> =
             found.into_iter().map(|it| (it.chunk, it)).collect();
@@ -500,7 +501,7 @@ impl Source for Search<'_> {
         let Some((workspace, path)) = path.split_once(':') else {
             return Ok(None);
         };
-        let found = self.engine.runtime.block_on(async {
+        let found = self.engine.run(async {
             let row = pull::find(&self.engine.client, &self.engine.tenant, workspace).await?;
             self.fetch(&[row.get(0)], &[], Some(&[path])).await
         });

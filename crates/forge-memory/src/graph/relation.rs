@@ -2,6 +2,8 @@
 //! direction, whoever wrote it down and from which side.
 
 use super::Graph;
+use crate::quote;
+use crate::workspace::RelPath;
 
 /// The types of relationships. No other ever reaches a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -89,9 +91,18 @@ impl Graph {
 
     /// The part that others may see: nothing of notes that are one person's.
     pub fn shared(&self) -> Graph {
+        self.shared_by(&RelPath::is_private)
+    }
+
+    /// The same where the caller knows which files are private: only a workspace
+    /// knows where symlinks lead. A file whose name holds a secret is not shared
+    /// either, because its name is its id.
+    pub fn shared_by(&self, is_private: &dyn Fn(&RelPath) -> bool) -> Graph {
         let private = |index: &u32| {
             let path = self.node(*index).path.as_ref();
-            path.is_some_and(|path| path.is_private())
+            path.is_some_and(|path| {
+                is_private(path) || !quote::cleaned(path.as_str()).secrets.is_empty()
+            })
         };
         let mut kept: Vec<bool> = (0..self.nodes.len() as u32)
             .map(|index| !private(&index))

@@ -14,6 +14,10 @@ use crate::workspace::{Error, RelPath, Workspace};
 pub const FOLDER: &str = "org";
 /// What was pulled, beside the documents.
 const LIST: &str = "_PULLED.md";
+/// Keeps git from the whole folder, this file included. One that says something
+/// else is the user's and stays.
+const IGNORE: &str =
+    "# What `memory-forge engine pull` brings; `--tracked` takes this file away.\n*\n";
 
 /// What became of the documents.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -29,17 +33,21 @@ pub struct Landed {
     pub change: Option<String>,
 }
 
-/// Puts the documents of `name` in place as one change. Twice is once.
+/// Puts the documents of `name` in place as one change; idempotent. Unless they
+/// shall be `tracked`, git ignores the folder: they are somebody else's text,
+/// and a commit would publish it to everyone who can read this repository.
 pub fn land(
     workspace: &Workspace,
     name: &str,
     commit: Option<&str>,
     documents: &[(String, String)],
+    tracked: bool,
     now: Timestamp,
 ) -> Result<Landed, Error> {
     // A name is one folder: `a/b` would be two.
     let folder = RelPath::new(FOLDER)?.join(&name.replace(['/', '\\'], "-"))?;
     let list = folder.join(LIST)?;
+    let ignore = RelPath::new(FOLDER)?.join(".gitignore")?;
     let mut landed = Landed::default();
     let receipt = workspace.change(&format!("Pulled `{name}`"), now, |change| {
         let before = change.read_text(&list)?.unwrap_or_default();
@@ -82,6 +90,12 @@ pub fn land(
                 Some(_) => landed.kept.push(to),
                 None => {}
             }
+        }
+        let here = change.read_text(&ignore)?;
+        if tracked && here.as_deref() == Some(IGNORE) {
+            change.remove(&ignore);
+        } else if !tracked && here.is_none() {
+            change.write(&ignore, IGNORE.as_bytes());
         }
         let after = written(name, commit, &record);
         if after != before {
@@ -142,7 +156,28 @@ mod tests {
             .map(|(path, text)| ((*path).to_owned(), (*text).to_owned()))
             .collect();
         let now = "2026-03-01T00:00:00Z".parse().expect("a time");
-        land(&workspace, "pay", Some("abc"), &documents, now).expect("it lands")
+        land(&workspace, "pay", Some("abc"), &documents, false, now).expect("it lands")
+    }
+
+    #[test]
+    fn git_ignores_what_was_pulled_unless_asked_otherwise() {
+        let ws = TestWorkspace::files("");
+        ws.git_init();
+        let ignored = || {
+            let files = ws.git(&["ls-files", "--others", "--exclude-standard"]);
+            !files.contains("org/")
+        };
+        pull(&ws, &[("knowledge/a.md", "# A\n")]);
+        assert!(ignored());
+        let workspace = Workspace::open(ws.root()).expect("a folder");
+        let now = "2026-03-01T00:00:00Z".parse().expect("a time");
+        let documents = [("knowledge/a.md".to_owned(), "# A\n".to_owned())];
+        land(&workspace, "pay", Some("abc"), &documents, true, now).expect("it lands");
+        assert!(!ignored());
+        // A rule of the user's own is not touched.
+        ws.write("org/.gitignore", "drafts/\n");
+        pull(&ws, &[("knowledge/a.md", "# A\n")]);
+        assert_eq!(ws.read("org/.gitignore"), "drafts/\n");
     }
 
     #[test]

@@ -14,11 +14,13 @@ pub const RULE: IgnoreRule<'static> = IgnoreRule {
 
 /// The name under which a private file would be shared.
 pub fn shared(path: &RelPath) -> Option<Result<RelPath, PathError>> {
-    let stem = path
-        .as_str()
-        .strip_suffix(PRIVATE)
-        .filter(|_| path.is_private())?;
-    Some(RelPath::new(&format!("{stem}.md")))
+    let text = path.as_str();
+    let (stem, ending) = text.split_at_checked(text.len().checked_sub(PRIVATE.len())?)?;
+    let shared = RelPath::new(&format!("{stem}.md"));
+    // Below a private folder no name is shared.
+    let is_own = path.is_private() && ending.eq_ignore_ascii_case(PRIVATE);
+    let is_shared = shared.as_ref().is_ok_and(|it| !it.is_private());
+    (is_own && (is_shared || shared.is_err())).then_some(shared)
 }
 
 /// The name under which a shared file would be private.
@@ -53,6 +55,26 @@ mod tests {
             assert_eq!(own(&path(public)), Some(Ok(path(private))));
         }
         assert!(!path("k/.local.md").is_private());
+        for private in [
+            "a.LOCAL.md",
+            "k/A.Local.MD",
+            "me.local/b.md",
+            "k/Me.LOCAL/c/b.md",
+        ] {
+            assert!(path(private).is_private(), "{private}");
+        }
+        for public in [
+            "local.md",
+            "locals/b.md",
+            "a.locale.md",
+            "k/local/b.md",
+            "élocal.md",
+        ] {
+            assert!(!path(public).is_private(), "{public}");
+        }
+        assert_eq!(shared(&path("k/A.LOCAL.md")), Some(Ok(path("k/A.md"))));
+        assert_eq!(shared(&path("me.local/b.md")), None);
+        assert_eq!(shared(&path("me.local/b.local.md")), None);
         assert_eq!(own(&path("a.txt")), None);
     }
 }

@@ -72,6 +72,8 @@ pub struct EngineConfig {
     pub tenant: String,
     pub team: String,
     pub workspace: String,
+    pub timeout_ms: u64,
+    pub max_lag_s: u64,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -386,6 +388,8 @@ impl Default for EngineConfig {
             tenant: String::new(),
             team: "all".to_string(),
             workspace: String::new(),
+            timeout_ms: 2000,
+            max_lag_s: 60,
         }
     }
 }

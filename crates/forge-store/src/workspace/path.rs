@@ -12,6 +12,9 @@ use unicode_normalization::UnicodeNormalization;
 /// What the names of private files end in.
 pub const PRIVATE: &str = ".local.md";
 
+/// What the name of a folder with a person's own notes ends in.
+const PRIVATE_FOLDER: &str = ".local";
+
 /// A path below the root: `/` between components, relative, normalised.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RelPath(String);
@@ -72,11 +75,20 @@ impl RelPath {
         self.0.rsplit('/').next().unwrap_or(&self.0)
     }
 
-    /// Whether the file is a person's own: `*.local.md`, which git ignores.
-    /// What is written for everyone must not speak of it.
+    /// Whether the file is a person's own: `*.local.md`, which git ignores, or
+    /// below a folder `*.local`. What is written for everyone must not speak of
+    /// it. Case does not matter, because some file systems ignore it.
+    ///
+    /// A symlink may have a name that is not private and lead to one that is:
+    /// see [`Workspace::is_private`](super::Workspace::is_private).
     pub fn is_private(&self) -> bool {
-        let name = self.file_name();
-        name.ends_with(PRIVATE) && name.len() > PRIVATE.len()
+        let ends = |name: &str, ending: &str| {
+            let start = name.len().checked_sub(ending.len());
+            start.is_some_and(|at| {
+                at > 0 && name.is_char_boundary(at) && name[at..].eq_ignore_ascii_case(ending)
+            })
+        };
+        ends(self.file_name(), PRIVATE) || self.components().any(|it| ends(it, PRIVATE_FOLDER))
     }
 
     /// The file's name without its last extension.

@@ -22,9 +22,12 @@ impl Servers {
     /// `config` is the folder of the person's settings, `~/.config` or what
     /// stands for it.
     pub fn of(config: &Path) -> Servers {
+        // A fresh home has no `~/.config` yet: folders are made below the first
+        // one that is there.
+        let base = config.ancestors().find(|it| it.is_dir()).unwrap_or(config);
         Servers {
             file: OutsideFile {
-                base: config.to_owned(),
+                base: base.to_owned(),
                 path: config.join("memory-forge").join("servers"),
             },
         }
@@ -87,6 +90,15 @@ mod tests {
         assert!(!servers.has("postgres://db.example.org").unwrap());
         let text = std::fs::read_to_string(servers.path()).unwrap();
         assert_eq!(text, format!("{HEAD}{address}\n"));
+    }
+
+    #[test]
+    fn a_home_without_a_folder_for_settings_gets_one() {
+        let home = tempfile::tempdir().unwrap();
+        let servers = Servers::of(&home.path().join(".config"));
+        servers.add("bolt://a:1").unwrap();
+        assert!(servers.has("bolt://a:1").unwrap());
+        assert!(home.path().join(".config/memory-forge/servers").is_file());
     }
 
     #[test]

@@ -2,8 +2,10 @@
 //! Markdown in git stays the truth; what is there can be dropped and pushed
 //! again at any time.
 
+use std::time::Duration;
+
 use clap::{Args, Subcommand};
-use engines::postgres::{Engine, Member, Push, Status};
+use engines::postgres::{Engine, Member, Need, Patience, Push, Status};
 use forge::publish::{self, Include};
 use forge::workspace::{Workspace, git, identity, slug};
 use serde_json::json;
@@ -112,6 +114,9 @@ pub(crate) enum EngineCommand {
     Pull {
         /// The workspace's name, as `engine status` shows it
         workspace: String,
+        /// Let git track what is pulled; otherwise `org/.gitignore` keeps it out
+        #[arg(long)]
+        tracked: bool,
         /// Print the result as JSON
         #[arg(long)]
         json: bool,
@@ -144,7 +149,12 @@ pub(crate) fn run(
     }
     let workspace = memory::workspace(settings, ui)?;
     let tenant = tenant(&workspace, args.tenant.as_deref())?;
-    let open = |ui: &mut Ui| engine(&workspace, settings, &tenant, Some(ui));
+    let waits = waits(&args.command);
+    let open = |ui: &mut Ui| {
+        let (need, limit) = waits;
+        let patience = Patience::of_each(limit);
+        engine(&workspace, settings, &tenant, (need, patience), ui)
+    };
     match args.command {
         EngineCommand::Init { member, json } => {
             init(&workspace, &open(ui)?, &member, json, settings, ui)
@@ -167,8 +177,12 @@ pub(crate) fn run(
         }
         EngineCommand::Pull {
             workspace: name,
+            tracked,
             json,
-        } => pull(&workspace, &open(ui)?, &name, json, settings, ui),
+        } => {
+            let how = HowToPull { tracked, json };
+            pull(&workspace, &open(ui)?, &name, &how, settings, ui)
+        }
         EngineCommand::Status { json } => status(&open(ui)?, &tenant, json, ui),
         EngineCommand::Drop { everything, yes } => {
             drop_it(&workspace, &open(ui)?, everything, yes, ui)
@@ -179,6 +193,25 @@ pub(crate) fn run(
         EngineCommand::Check { json } => admin::check(&open(ui)?, json, ui),
         EngineCommand::Search(_) => unreachable!("answered above"),
     }
+}
+
+/// Which host a command needs, and how long it waits for each of its
+/// transactions; a push for each statement, since a large one takes its time.
+fn waits(command: &EngineCommand) -> (Need, Duration) {
+    const MINUTE: u64 = 60;
+    let (need, seconds) = match command {
+        EngineCommand::Status { .. } => (Need::Any, 30),
+        EngineCommand::Pull { .. } | EngineCommand::Search(_) => (Need::Any, 10 * MINUTE),
+        EngineCommand::Push { .. }
+        | EngineCommand::Member(_)
+        | EngineCommand::Tenant(_)
+        | EngineCommand::Check { .. } => (Need::Primary, 10 * MINUTE),
+        // These may rewrite every passage of every organisation.
+        EngineCommand::Init { .. } | EngineCommand::Upgrade { .. } | EngineCommand::Drop { .. } => {
+            (Need::Primary, 120 * MINUTE)
+        }
+    };
+    (need, Duration::from_secs(seconds))
 }
 
 fn tenant(workspace: &Workspace, flag: Option<&str>) -> Result<String, CommandError> {
@@ -302,7 +335,9 @@ fn push(
     let mut watch = ui.watch();
     let done = engine.push(
         &push,
-        &mut |item| publish::read(&workspace, &fresh.index, item, embedder).map_err(Into::into),
+        &mut |item| {
+            publish::read(&workspace, &fresh.index, item, embedder, how.include).map_err(Into::into)
+        },
         &mut |done, total| watch("Pushing", done, total),
     )?;
     drop(watch);
@@ -327,7 +362,7 @@ fn push(
     }
     if kept > 0 {
         ui.note(&format!(
-            "{kept} document(s) stay here: private, forgotten, or of agents (`--private`, `--agents` send those)"
+            "{kept} document(s) stay here: private, forgotten, of agents (`--private`, `--agents` send those), or with a secret in their name"
         ));
     }
     Ok(Exit::Success)
@@ -359,18 +394,30 @@ fn dry_run(
     Ok(Exit::Success)
 }
 
+struct HowToPull {
+    tracked: bool,
+    json: bool,
+}
+
 fn pull(
     workspace: &Workspace,
     engine: &Engine,
     name: &str,
-    json: bool,
+    how: &HowToPull,
     settings: &Settings,
     ui: &mut Ui,
 ) -> Result<Exit, CommandError> {
     let pulled = engine.pull(name)?;
     let commit = pulled.commit.as_deref();
     let name = &name.replace('/', "-");
-    let landed = publish::land(workspace, name, commit, &pulled.documents, settings.now)?;
+    let landed = publish::land(
+        workspace,
+        name,
+        commit,
+        &pulled.documents,
+        how.tracked,
+        settings.now,
+    )?;
     let paths = |all: &[forge::workspace::RelPath]| -> Vec<String> {
         all.iter().map(ToString::to_string).collect()
     };
@@ -383,7 +430,7 @@ fn pull(
             printable(path)
         ));
     }
-    if json {
+    if how.json {
         ui.json(&json!({
             "version": 1, "workspace": name, "generation": pulled.generation, "commit": commit,
             "folder": format!("{}/{name}", publish::PULLED), "written": paths(&landed.written),

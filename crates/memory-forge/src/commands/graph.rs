@@ -266,6 +266,9 @@ pub(crate) fn run(args: GraphArgs, settings: &Settings, ui: &mut Ui) -> Result<E
     let vault = vault(&workspace, ui);
     let notes = graph::build(&vault);
     let whole = |notes: Graph| notes.with_state(&vault, &Mind::open(&workspace));
+    // What a server may have is what the embedded engine answers from as well,
+    // so that both give the same rows.
+    let shared = |notes: Graph| whole(notes).shared_by(&|path| workspace.is_private(path));
     match args.command {
         GraphCommand::Check(args) => check(&notes, &args, ui),
         GraphCommand::Write(args) => write(&workspace, &notes, &args, settings, ui),
@@ -273,11 +276,13 @@ pub(crate) fn run(args: GraphArgs, settings: &Settings, ui: &mut Ui) -> Result<E
         GraphCommand::Query(args) => query(&whole(notes), &args, ui),
         GraphCommand::Path(args) => path(&whole(notes), &vault, &args, ui),
         GraphCommand::Export(args) => export(whole(notes), &vault, &args, ui),
-        GraphCommand::Ask(args) => ask::run(&args, &whole(notes), &vault, &workspace, settings, ui),
-        GraphCommand::Pull(args) => pull::run(&args, &whole(notes), &workspace, settings, ui),
-        GraphCommand::Push(args) => server::push(&args, &whole(notes), &workspace, settings, ui),
+        GraphCommand::Ask(args) => {
+            ask::run(&args, &shared(notes), &vault, &workspace, settings, ui)
+        }
+        GraphCommand::Pull(args) => pull::run(&args, &shared(notes), &workspace, settings, ui),
+        GraphCommand::Push(args) => server::push(&args, &shared(notes), &workspace, settings, ui),
         GraphCommand::Status(args) => {
-            server::status(&args, &whole(notes), &workspace, settings, ui)
+            server::status(&args, &shared(notes), &workspace, settings, ui)
         }
         GraphCommand::Cypher(_) | GraphCommand::Drop(_) => unreachable!("answered above"),
     }

@@ -34,7 +34,7 @@ impl Known {
     pub(super) fn read(workspace: &Workspace, eyes: Eyes) -> Known {
         let vault = Vault::read(workspace);
         let mut graph = graph::build(&vault).with_state(&vault, &Mind::open(workspace).shown());
-        let private = |path: &RelPath| eyes == Eyes::Others && path.is_private();
+        let private = |path: &RelPath| eyes == Eyes::Others && workspace.is_private(path);
         if graph
             .nodes
             .iter()

@@ -6,6 +6,7 @@
 
 mod program;
 mod random;
+mod waits;
 
 use std::time::{Duration, Instant};
 

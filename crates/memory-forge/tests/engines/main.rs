@@ -32,3 +32,4 @@ mod organisation;
 mod parity;
 mod story;
 mod strangers;
+mod waits;

@@ -77,7 +77,8 @@ impl Organisation {
         ws.run(&arguments)
     }
 
-    /// A workspace of somebody, for a tenant and a team.
+    /// A workspace of somebody, for a tenant and a team. A search waits long,
+    /// because tests share a busy machine.
     pub(crate) fn workspace(
         &self,
         who: &str,
@@ -91,7 +92,7 @@ impl Organisation {
         ws.write(
             "memory-forge.toml",
             format!(
-                "[engine]\nurl = \"{url}\"\ntenant = \"{tenant}\"\nteam = \"{team}\"\nworkspace = \"{name}\"\n"
+                "[engine]\nurl = \"{url}\"\ntenant = \"{tenant}\"\nteam = \"{team}\"\nworkspace = \"{name}\"\ntimeout_ms = 30000\n"
             ),
         );
         ws

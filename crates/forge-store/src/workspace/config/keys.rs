@@ -389,6 +389,22 @@ pub(super) static KEYS: &[Key] = &[
         "What this workspace is called there; else the name of its folder."
     ),
     number!(
+        "engine.timeout_ms",
+        engine.timeout_ms,
+        100,
+        600_000,
+        None,
+        "How long a search waits for the shared index, in milliseconds, replica and primary together."
+    ),
+    number!(
+        "engine.max_lag_s",
+        engine.max_lag_s,
+        1,
+        86_400,
+        None,
+        "A replica that is further behind, in seconds, is not asked."
+    ),
+    number!(
         "audit.file_warn",
         audit.file_warn,
         1,

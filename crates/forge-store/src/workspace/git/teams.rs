@@ -110,7 +110,7 @@ pub fn tracked_like(root: &Path, ending: &str) -> Result<Vec<String>, Error> {
     let names = listing.split(|&byte| byte == 0);
     let names = names.filter_map(|it| std::str::from_utf8(it).ok());
     let mut names: Vec<String> = names
-        .filter(|it| it.ends_with(ending))
+        .filter(|it| it.to_ascii_lowercase().ends_with(ending))
         .map(str::to_owned)
         .collect();
     names.sort();

@@ -1,6 +1,9 @@
 //! Which server is asked, and what is done where it does not answer.
 
-use engines::postgres::{Engine, Target, Within};
+use std::time::{Duration, Instant};
+
+use engines::postgres::{Engine, Need, Patience, Target, Within};
+use forge::embed::Embedder;
 use forge::recall::{self, Answer, Ask};
 use forge::workspace::Workspace;
 
@@ -16,10 +19,12 @@ pub(super) fn engine(
     workspace: &Workspace,
     settings: &Settings,
     tenant: &str,
-    ui: Option<&mut Ui>,
+    (need, patience): (Need, Patience),
+    ui: &mut Ui,
 ) -> Result<Engine, CommandError> {
-    let target = target(&workspace.config().engine.url, settings, ui)?;
-    Ok(Engine::open(&target, tenant)?)
+    let target = target(&workspace.config().engine.url, settings, Some(ui))?;
+    let patience = patience.with_notice(ui.notifier());
+    Ok(Engine::open_with(&target, tenant, need, patience)?)
 }
 
 /// A server that may be connected to.
@@ -33,6 +38,10 @@ fn target(url: &str, settings: &Settings, ui: Option<&mut Ui>) -> Result<Target,
 
 /// Answers a question from the shared index. Without a `ui` nobody is asked
 /// whether to connect.
+///
+/// The replica's hosts are asked first, then those of `engine.url`, until one
+/// answers. All of them share `engine.timeout_ms`: each gets an equal part of
+/// what is left, so that a silent one leaves time for the next.
 pub(crate) fn answer(
     workspace: &Workspace,
     ask: &Ask,
@@ -41,21 +50,8 @@ pub(crate) fn answer(
 ) -> Result<(Answer, Vec<Remark>), CommandError> {
     let mut remarks = Vec::new();
     let tenant = tenant(workspace, None)?;
-    let replica = &workspace.config().engine.replica;
-    // A replica has what the primary has, a moment later.
-    let engine = match replica.is_empty() || settings.engine.url.is_some() {
-        true => engine(workspace, settings, &tenant, ui)?,
-        false => {
-            let target = target(replica, settings, ui.as_deref_mut())?;
-            match Engine::open(&target, &tenant) {
-                Ok(engine) => engine,
-                Err(error) => {
-                    remarks.push(Remark::Warning(format!("{error}; asking the primary")));
-                    self::engine(workspace, settings, &tenant, ui)?
-                }
-            }
-        }
-    };
+    let config = &workspace.config().engine;
+    // Before the clock starts: a model is read from the disk.
     let embedder = match model::of(workspace, settings.model.as_deref()) {
         Ok(model) => Some(model),
         Err(why) => {
@@ -63,8 +59,89 @@ pub(crate) fn answer(
             None
         }
     };
-    let search = engine.search(Within::Everything)?;
-    Ok((recall::ask_of(&search, embedder, ask)?, remarks))
+    // The user's own address stands for all others.
+    let has_replica = !config.replica.is_empty() && settings.engine.url.is_none();
+    let mut left = Duration::from_millis(config.timeout_ms);
+    if has_replica {
+        let hosts = target(&config.replica, settings, ui.as_deref_mut())?.hosts();
+        for (at, host) in hosts.iter().enumerate() {
+            let question = Question {
+                tenant: &tenant,
+                ask,
+                embedder,
+                max_lag: Some(Duration::from_secs(config.max_lag_s)),
+                limit: left / (hosts.len() - at + 1) as u32,
+            };
+            let started = Instant::now();
+            match question.put_to(host) {
+                Ok(answer) => return Ok((answer, remarks)),
+                Err(error) if error.is_usage() => return Err(error),
+                Err(error) => {
+                    let next = if at + 1 < hosts.len() {
+                        "asking the next replica"
+                    } else {
+                        "asking the primary"
+                    };
+                    remarks.push(Remark::Warning(format!("{error}; {next}")));
+                }
+            }
+            left = left.saturating_sub(started.elapsed());
+        }
+    }
+    let hosts = target(&config.url, settings, ui)?.hosts();
+    let mut failed = None;
+    for (at, host) in hosts.iter().enumerate() {
+        let question = Question {
+            tenant: &tenant,
+            ask,
+            embedder,
+            max_lag: None,
+            limit: left / (hosts.len() - at) as u32,
+        };
+        let started = Instant::now();
+        match question.put_to(host) {
+            Ok(answer) => return Ok((answer, remarks)),
+            Err(error) if error.is_usage() => return Err(error),
+            Err(error) => {
+                if at + 1 < hosts.len() {
+                    remarks.push(Remark::Warning(format!("{error}; asking the next host")));
+                }
+                failed = Some(error);
+            }
+        }
+        left = left.saturating_sub(started.elapsed());
+    }
+    Err(failed.unwrap_or_else(|| CommandError::failure("The address names no host")))
+}
+
+/// A question with everything that one host needs to answer it.
+struct Question<'a> {
+    tenant: &'a str,
+    ask: &'a Ask<'a>,
+    embedder: Option<&'a dyn Embedder>,
+    /// How far a replica may be behind.
+    max_lag: Option<Duration>,
+    /// From the first packet to the last.
+    limit: Duration,
+}
+
+impl Question<'_> {
+    fn put_to(&self, host: &Target) -> Result<Answer, CommandError> {
+        let patience = Patience::until(Instant::now() + self.limit);
+        let engine = Engine::open_with(host, self.tenant, Need::Any, patience)?;
+        if let Some(max_lag) = self.max_lag
+            && let Some(lag) = engine.lag()?
+            && lag > max_lag
+        {
+            return Err(CommandError::failure(format!(
+                "The replica `{}` is {} s behind",
+                engine.shown,
+                lag.as_secs()
+            )));
+        }
+        let search = engine.search(Within::Everything)?;
+        Ok(recall::ask_of(&search, self.embedder, self.ask)?)
+    }
 }
 
 /// The same where the settings alone ask for it: without the server, the

@@ -2,6 +2,7 @@
 //! password comes from the environment and goes nowhere else.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::Args;
 use engines::bolt::{self, Address, Scope, Server};
@@ -80,10 +81,17 @@ pub(super) struct CypherArgs {
     json: bool,
 }
 
-/// Connects to the server that environment or settings name.
+/// How long a question to the server may take, a free query, and a push.
+const QUESTION: Duration = Duration::from_secs(30);
+const FREE_QUERY: Duration = Duration::from_secs(120);
+const PUSH: Duration = Duration::from_secs(30 * 60);
+
+/// Connects to the server that environment or settings name; all that follows
+/// has to be done within `limit`.
 pub(super) fn connect(
     workspace: &Workspace,
     settings: &Settings,
+    limit: Duration,
     ui: &mut Ui,
 ) -> Result<Server, CommandError> {
     let (config, given) = (&workspace.config().graph, &settings.graph);
@@ -117,7 +125,8 @@ pub(super) fn connect(
     if address.is_in_the_clear() {
         ui.warn("The password travels unencrypted; `bolt+s://` would keep it to yourself");
     }
-    Server::connect(&address, scope(workspace)?).map_err(error)
+    let server = Server::connect(&address, scope(workspace)?).map_err(error)?;
+    Ok(server.within(limit))
 }
 
 fn scope(workspace: &Workspace) -> Result<Scope, CommandError> {
@@ -139,7 +148,7 @@ pub(super) fn pushed(
     settings: &Settings,
     ui: &mut Ui,
 ) -> Result<Server, CommandError> {
-    let mut server = connect(workspace, settings, ui)?;
+    let mut server = connect(workspace, settings, QUESTION, ui)?;
     let standing = server.standing().map_err(error)?;
     let standing = standing.ok_or_else(|| {
         CommandError::failure("This workspace was never pushed to the graph server")
@@ -160,7 +169,7 @@ pub(super) fn push(
     settings: &Settings,
     ui: &mut Ui,
 ) -> Result<Exit, CommandError> {
-    let mut server = connect(workspace, settings, ui)?;
+    let mut server = connect(workspace, settings, PUSH, ui)?;
     let at = settings.now.to_string();
     let pushed = server.push(graph, &at, args.force).map_err(error)?;
     let changed = pushed.written + pushed.removed > 0;
@@ -190,7 +199,7 @@ pub(super) fn status(
     settings: &Settings,
     ui: &mut Ui,
 ) -> Result<Exit, CommandError> {
-    let mut server = connect(workspace, settings, ui)?;
+    let mut server = connect(workspace, settings, QUESTION, ui)?;
     let standing = server.standing().map_err(error)?;
     let digest = bolt::digest(graph, server.scope());
     let current = standing
@@ -232,7 +241,7 @@ pub(super) fn drop_all(
     settings: &Settings,
     ui: &mut Ui,
 ) -> Result<Exit, CommandError> {
-    let mut server = connect(workspace, settings, ui)?;
+    let mut server = connect(workspace, settings, PUSH, ui)?;
     let question = format!(
         "Take the nodes of workspace {} (tenant {}) from the server?",
         server.scope().workspace(),
@@ -241,6 +250,8 @@ pub(super) fn drop_all(
     if !ui.confirm(&question, args.yes)? {
         return Ok(Exit::Failure);
     }
+    // The time to answer is the user's own.
+    server = server.within(PUSH);
     let removed = server.drop_all().map_err(error)?;
     match args.json {
         true => ui.json(&json!({ "version": 1, "removed": removed }))?,
@@ -262,10 +273,11 @@ pub(super) fn cypher(
     {
         return Err(error(bolt::Error::Writes(word)));
     }
-    let mut server = connect(workspace, settings, ui)?;
+    let mut server = connect(workspace, settings, FREE_QUERY, ui)?;
     if args.write && !ui.confirm("Let this query write to the server?", args.yes)? {
         return Ok(Exit::Failure);
     }
+    server = server.within(FREE_QUERY);
     let table = server
         .cypher(&args.query, args.write, args.limit)
         .map_err(error)?;
@@ -315,7 +327,13 @@ pub(super) fn error(error: bolt::Error) -> CommandError {
         bolt::Error::Newer { .. } => "A newer memory-forge wrote it: update this one",
         bolt::Error::Overtaken => "Run `memory-forge graph push` once more",
         bolt::Error::Writes(_) => "`--write` lets it, after asking",
-        bolt::Error::Silent | bolt::Error::Server(_) => {
+        bolt::Error::Login { .. } => {
+            "Set `MEMORY_FORGE_GRAPH_USER` and `MEMORY_FORGE_GRAPH_PASSWORD`; a first password has to be changed on the server"
+        }
+        bolt::Error::NoDatabase(_) => {
+            "Set `MEMORY_FORGE_GRAPH_DATABASE`, or `database` below `[graph]` in `memory-forge.toml`; empty is the server's own default"
+        }
+        bolt::Error::Silent(_) | bolt::Error::Server(_) => {
             "`memory-forge graph push` repairs a push that was cut off"
         }
         _ => "Nothing of the files was changed",

@@ -1,0 +1,165 @@
+//! How long a server is waited for. Nothing here waits without a limit: a
+//! server that accepts a connection and stays silent (a frozen process, a
+//! network that swallows packets) looks like a slow one for ever.
+
+use std::future::Future;
+use std::time::{Duration, Instant};
+
+use super::Error;
+
+/// How long TCP may take to reach one address of a host.
+pub(super) const CONNECT: Duration = Duration::from_secs(1);
+/// How long one host may take from its name to a finished login, where no
+/// deadline is shorter.
+const LOGIN: Duration = Duration::from_secs(5);
+/// How long a command tries again while the server has no free connection.
+const NO_CONNECTION: Duration = Duration::from_secs(60);
+/// How long a push waits for a lock before it reports that it waits.
+pub(super) const SHORT_LOCK: Duration = Duration::from_secs(2);
+/// The server ends a statement a little after the client stopped waiting, so
+/// that the client's message is the one that is shown.
+const SERVER_MARGIN: Duration = Duration::from_millis(500);
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Limit {
+    /// One point in time for everything: connecting, asking and answering.
+    Until { deadline: Instant, total: Duration },
+    /// As long as this for each transaction; for each statement of a push,
+    /// because a large push takes as long as it takes.
+    Each(Duration),
+}
+
+/// How long a caller waits for the server, and who hears that it waits.
+pub struct Patience {
+    limit: Limit,
+    pub(super) no_connection: Duration,
+    notice: Box<dyn Fn(&str) + Send + Sync>,
+}
+
+impl Default for Patience {
+    fn default() -> Patience {
+        Patience::of_each(Duration::from_secs(600))
+    }
+}
+
+impl Patience {
+    /// One deadline for a whole question. It does not wait for a free
+    /// connection either.
+    pub fn until(deadline: Instant) -> Patience {
+        let total = deadline.saturating_duration_since(Instant::now());
+        Patience {
+            limit: Limit::Until { deadline, total },
+            no_connection: Duration::ZERO,
+            notice: Box::new(|_| {}),
+        }
+    }
+
+    /// A limit for each transaction of a command, or each statement of a push.
+    pub fn of_each(limit: Duration) -> Patience {
+        Patience {
+            limit: Limit::Each(limit),
+            no_connection: NO_CONNECTION,
+            notice: Box::new(|_| {}),
+        }
+    }
+
+    /// How long to try again while the server has no free connection.
+    pub fn without_connection(mut self, limit: Duration) -> Patience {
+        self.no_connection = limit;
+        self
+    }
+
+    /// Calls `notice` with one line when something is waited for.
+    pub fn with_notice(mut self, notice: impl Fn(&str) + Send + Sync + 'static) -> Patience {
+        self.notice = Box::new(notice);
+        self
+    }
+
+    pub(super) fn notify(&self, line: &str) {
+        (self.notice)(line);
+    }
+
+    /// What is left for the next step.
+    pub(super) fn left(&self) -> Duration {
+        match self.limit {
+            Limit::Until { deadline, .. } => deadline.saturating_duration_since(Instant::now()),
+            Limit::Each(limit) => limit,
+        }
+    }
+
+    /// The limit as the user knows it.
+    pub(super) fn total(&self) -> Duration {
+        match self.limit {
+            Limit::Until { total, .. } => total,
+            Limit::Each(limit) => limit,
+        }
+    }
+
+    /// What one of `hosts` that are still untried may take to log in. A
+    /// deadline is shared between them, so that one that is silent leaves time
+    /// for the next.
+    pub(super) fn login(&self, hosts: usize) -> Duration {
+        match self.limit {
+            Limit::Until { .. } => self.left() / hosts.max(1) as u32,
+            Limit::Each(limit) => limit.min(LOGIN),
+        }
+    }
+
+    /// Settings of a transaction, so that the server stops working on what
+    /// nobody waits for any more. `set local` also holds behind a pool that
+    /// gives each transaction another connection.
+    pub(super) fn settings(&self, lock: Option<Duration>) -> String {
+        let statement = self.left() + SERVER_MARGIN;
+        let lock = lock.unwrap_or(statement).min(statement);
+        format!(
+            "set local statement_timeout = {}; set local lock_timeout = {}",
+            statement.as_millis(),
+            lock.as_millis()
+        )
+    }
+}
+
+/// Waits at most `limit`.
+pub(super) async fn timed<T, E: Into<Error>>(
+    limit: Duration,
+    shown: &str,
+    work: impl Future<Output = Result<T, E>>,
+) -> Result<T, Error> {
+    match tokio::time::timeout(limit, work).await {
+        Ok(outcome) => outcome.map_err(Into::into),
+        Err(_) => Err(Error::silent(shown, limit)),
+    }
+}
+
+/// `2 s`, `350 ms`, `10 min`.
+pub(super) fn human(time: Duration) -> String {
+    match time.as_millis() {
+        ms @ 0..1000 => format!("{ms} ms"),
+        ms @ 1000..120_000 if ms % 1000 != 0 => format!("{:.1} s", time.as_secs_f64()),
+        1000..120_000 => format!("{} s", time.as_secs()),
+        _ => format!("{} min", time.as_secs() / 60),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_deadline_is_shared_between_hosts() {
+        let patience = Patience::until(Instant::now() + Duration::from_secs(60));
+        assert!(patience.login(2) <= Duration::from_secs(30));
+        assert!(patience.login(1) > Duration::from_secs(50));
+        let past = Patience::until(Instant::now());
+        assert_eq!(past.left(), Duration::ZERO);
+        assert_eq!(Patience::default().login(3), LOGIN);
+    }
+
+    #[test]
+    fn times_are_shown_with_their_unit() {
+        let shown = |ms| human(Duration::from_millis(ms));
+        assert_eq!(shown(350), "350 ms");
+        assert_eq!((shown(2000), shown(1500)), ("2 s".into(), "1.5 s".into()));
+        assert_eq!(shown(600_000), "10 min");
+    }
+}
