@@ -27,9 +27,10 @@ pub(crate) fn run() -> Result<()> {
         let mut times: Vec<_> = (0..101)
             .map(|_| {
                 let begin = Instant::now();
-                std::hint::black_box(match asked {
-                    true => encoder.embed_query(&text),
-                    false => encoder.embed(&text),
+                std::hint::black_box(if asked {
+                    encoder.embed_query(&text)
+                } else {
+                    encoder.embed(&text)
                 });
                 begin.elapsed()
             })

@@ -2,6 +2,7 @@
 //! Markdown, and can be dropped and made again.
 //!
 //! Nothing here is loaded by a hook, and nothing here writes a user's file.
+#![cfg_attr(not(test), warn(clippy::unwrap_used))]
 
 pub mod bolt;
 pub mod postgres;

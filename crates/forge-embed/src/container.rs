@@ -72,9 +72,10 @@ impl Container {
         count: usize,
     ) -> Result<&'static [[u8; BYTES]], Unusable> {
         let (items, rest) = self.section(name)?.as_chunks();
-        match items.len() == count && rest.is_empty() {
-            true => Ok(items),
-            false => Err(Unusable::Size(name.to_owned())),
+        if items.len() == count && rest.is_empty() {
+            Ok(items)
+        } else {
+            Err(Unusable::Size(name.to_owned()))
         }
     }
 }

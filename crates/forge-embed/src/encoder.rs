@@ -305,9 +305,10 @@ fn halve(x: &mut Vec<f32>) {
     for row in 0..rows.div_ceil(2) {
         let (from, to) = (2 * row * HIDDEN, row * HIDDEN);
         for i in 0..HIDDEN {
-            x[to + i] = match 2 * row + 1 < rows {
-                true => (x[from + i] + x[from + HIDDEN + i]) * 0.5,
-                false => x[from + i],
+            x[to + i] = if 2 * row + 1 < rows {
+                (x[from + i] + x[from + HIDDEN + i]) * 0.5
+            } else {
+                x[from + i]
             };
         }
     }

@@ -2,6 +2,7 @@
 //! another can stand. It never downloads anything, never opens a file, never
 //! starts a thread and parses nothing at start-up: the weights are used where
 //! they lie.
+#![cfg_attr(not(test), warn(clippy::unwrap_used))]
 
 mod container;
 mod encoder;

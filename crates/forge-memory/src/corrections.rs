@@ -143,10 +143,11 @@ impl Corrections {
             patterns.push((index, false));
             texts.push(fact);
         }
-        let finder = match texts.is_empty() {
-            true => None,
+        let finder = if texts.is_empty() {
+            None
+        } else {
             // Nobody writes so many facts that an automaton could not hold them.
-            false => AhoCorasick::new(&texts).ok(),
+            AhoCorasick::new(&texts).ok()
         };
         let finder = finder.map(|automaton| Finder {
             automaton,
@@ -182,9 +183,10 @@ impl Corrections {
             if seen.is_said {
                 continue;
             }
-            match replaces {
-                true => seen.replacement(found.range()),
-                false => seen.fact(found.range()),
+            if replaces {
+                seen.replacement(found.range())
+            } else {
+                seen.fact(found.range())
             }
             open -= usize::from(seen.is_said);
             if open == 0 {
@@ -224,9 +226,10 @@ pub fn refuse(workspace: &Workspace, texts: &[&str]) -> Result<(), Refused> {
             hits.push(hit.clone());
         }
     }
-    match hits.is_empty() {
-        true => Ok(()),
-        false => Err(Refused::Corrected(hits)),
+    if hits.is_empty() {
+        Ok(())
+    } else {
+        Err(Refused::Corrected(hits))
     }
 }
 
@@ -237,9 +240,10 @@ pub fn refuse_secrets(texts: &[&str]) -> Result<(), Refused> {
     let mut rules: Vec<&'static str> = found.map(|it| it.rule).collect();
     rules.sort_unstable();
     rules.dedup();
-    match rules.is_empty() {
-        true => Ok(()),
-        false => Err(Refused::Secret { rules }),
+    if rules.is_empty() {
+        Ok(())
+    } else {
+        Err(Refused::Secret { rules })
     }
 }
 

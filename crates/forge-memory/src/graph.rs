@@ -308,9 +308,10 @@ fn names_under(note: &Note, key: &str) -> Vec<(String, bool)> {
         for text in note.plain_names(spelled) {
             // Notes may have commas in their names, people do not.
             let people = EdgeKind::of(key).is_some_and(|it| it.names_someone());
-            let parts = match people || key == "people" {
-                true => text.split(',').collect(),
-                false => vec![text],
+            let parts = if people || key == "people" {
+                text.split(',').collect()
+            } else {
+                vec![text]
             };
             names.extend(parts.into_iter().map(|it| (name_in(it).to_owned(), false)));
         }

@@ -336,13 +336,15 @@ impl Found {
 /// name that makes no path makes none.
 fn expanded(template: &str, who: &Who) -> Vec<Result<(Option<String>, RelPath), PathError>> {
     let template = template.replace("{squad}", &who.squad);
-    let contexts: Vec<Option<&String>> = match template.contains("{ctx}") {
-        true => who.context_from.iter().map(Some).collect(),
-        false => vec![None],
+    let contexts: Vec<Option<&String>> = if template.contains("{ctx}") {
+        who.context_from.iter().map(Some).collect()
+    } else {
+        vec![None]
     };
-    let agents: &[String] = match template.contains("{agent}") {
-        true => &who.folders,
-        false => &who.folders[..1],
+    let agents: &[String] = if template.contains("{agent}") {
+        &who.folders
+    } else {
+        &who.folders[..1]
     };
     let mut paths = Vec::new();
     for ctx in contexts {

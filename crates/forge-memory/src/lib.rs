@@ -6,6 +6,7 @@
 //! or the clock: the caller passes those in. It loads no vocabulary, since hooks
 //! use it at every prompt. Modules in reading order; each may use only those
 //! above it.
+#![cfg_attr(not(test), warn(clippy::unwrap_used))]
 
 use forge_embed as embed;
 use forge_store::{index, workspace};

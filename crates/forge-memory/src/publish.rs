@@ -174,9 +174,10 @@ pub fn read(
             continue;
         };
         // A passage without secrets is known here already.
-        let known = match index.has_model(embedder.id(), embedder.dimensions())? {
-            true => index.vector_of(&put.title, chunk)?,
-            false => None,
+        let known = if index.has_model(embedder.id(), embedder.dimensions())? {
+            index.vector_of(&put.title, chunk)?
+        } else {
+            None
         };
         let make = || {
             let text = embedding_text(&put.title, &chunk.headings.join("\n"), &chunk.text);

@@ -163,9 +163,10 @@ pub fn ask_of(
     // the question is asked again of all there are.
     let wide = ask.unique && counts.chunks > UNIQUE_POOL;
     let answer = ask_in(source, embedder, ask, UNIQUE_POOL, counts)?;
-    match wide && answer.hits.len() < ask.limit {
-        true => ask_in(source, embedder, ask, counts.chunks, counts),
-        false => Ok(answer),
+    if wide && answer.hits.len() < ask.limit {
+        ask_in(source, embedder, ask, counts.chunks, counts)
+    } else {
+        Ok(answer)
     }
 }
 
@@ -214,9 +215,10 @@ fn ask_in(
             (false, false) => PHRASE_POOL,
         },
         // Beside full text only the nearest count; see `fuse`.
-        vector_pool: match ask.unique && (mode == Mode::Vector || unique_pool > UNIQUE_POOL) {
-            true => unique_pool,
-            false => POOL,
+        vector_pool: if ask.unique && (mode == Mode::Vector || unique_pool > UNIQUE_POOL) {
+            unique_pool
+        } else {
+            POOL
         },
     };
     let Candidates {
@@ -227,9 +229,10 @@ fn ask_in(
     } = source.candidates(ask, &wanted)?;
 
     // Whoever chose another model chose it for what they write.
-    let trust = match embedder.is_some_and(|it| it.id() == crate::embed::builtin().id()) {
-        true => question.english(),
-        false => 1.0,
+    let trust = if embedder.is_some_and(|it| it.id() == crate::embed::builtin().id()) {
+        question.english()
+    } else {
+        1.0
     };
     let sides = fuse::Sides {
         text: &text_hits.hits,
@@ -265,10 +268,7 @@ fn ask_in(
             let near = fuse::nearness(evidence.cosine, unrelated);
             hits.push(hit(passage, evidence, near, ideal, &question));
         }
-        let at_hand = match ask.unique {
-            true => files.len(),
-            false => hits.len(),
-        };
+        let at_hand = if ask.unique { files.len() } else { hits.len() };
         if at_hand >= needed {
             break;
         }

@@ -51,9 +51,10 @@ fn named(path: &Path) -> PathBuf {
         let held = Path::new("/proc/self/fd").join(rest.components().next()?);
         let inside: PathBuf = rest.components().skip(1).collect();
         let folder = std::fs::read_link(held).ok()?;
-        Some(match inside.as_os_str().is_empty() {
-            true => folder,
-            false => folder.join(inside),
+        Some(if inside.as_os_str().is_empty() {
+            folder
+        } else {
+            folder.join(inside)
         })
     };
     through().unwrap_or_else(|| path.to_owned())

@@ -109,9 +109,10 @@ pub fn read_open(file: File, limit: u64) -> Result<Vec<u8>, Unreadable> {
     // It may grow after it was measured, and some files claim to have no bytes.
     file.take(limit.saturating_add(1)).read_to_end(&mut bytes)?;
     let size = bytes.len() as u64;
-    match size > limit {
-        true => Err(Unreadable::TooLarge { size, limit }),
-        false => Ok(bytes),
+    if size > limit {
+        Err(Unreadable::TooLarge { size, limit })
+    } else {
+        Ok(bytes)
     }
 }
 

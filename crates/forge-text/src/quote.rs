@@ -66,9 +66,10 @@ fn told(text: &str, find: fn(&str) -> Vec<Secret>) -> Cow<'_, str> {
 pub fn outside(path: &str) -> &str {
     const MAX_BYTES: usize = 60;
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"._-/".contains(&byte);
-    match path.len() <= MAX_BYTES && path.bytes().all(plain) {
-        true => path,
-        false => "a file of the workspace",
+    if path.len() <= MAX_BYTES && path.bytes().all(plain) {
+        path
+    } else {
+        "a file of the workspace"
     }
 }
 
@@ -118,9 +119,10 @@ pub fn mark<'a>(nonce: &str, texts: impl Iterator<Item = &'a str>) -> String {
 
 fn shown(text: &str, find: fn(&str) -> Vec<Secret>) -> Cleaned<'_> {
     let found = find(text);
-    let clean = match found.is_empty() {
-        true => Cow::Borrowed(text),
-        false => Cow::Owned(secrets::replaced(text, &found)),
+    let clean = if found.is_empty() {
+        Cow::Borrowed(text)
+    } else {
+        Cow::Owned(secrets::replaced(text, &found))
     };
     let (text, hidden) = match clean {
         Cow::Borrowed(text) => hidden::revealed(text),

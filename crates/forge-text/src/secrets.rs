@@ -122,9 +122,10 @@ fn merged(mut found: Vec<rules::Found>) -> Vec<Secret> {
 /// twice changes nothing more.
 pub fn redact(text: &str) -> Cow<'_, str> {
     let secrets = find(text);
-    match secrets.is_empty() {
-        true => Cow::Borrowed(text),
-        false => Cow::Owned(replaced(text, &secrets)),
+    if secrets.is_empty() {
+        Cow::Borrowed(text)
+    } else {
+        Cow::Owned(replaced(text, &secrets))
     }
 }
 

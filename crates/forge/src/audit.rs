@@ -169,21 +169,24 @@ impl<'a> Shared<'a> {
     fn item(&self, load: &Load) -> Item {
         let shown = self.options.tokenizer;
         let always = count_tokens(shown, &load.text);
-        let judged = match shown == self.judge {
-            true => always,
-            false => count_tokens(self.judge, &load.text),
+        let judged = if shown == self.judge {
+            always
+        } else {
+            count_tokens(self.judge, &load.text)
         };
-        let whole = match load.text == load.source.document.text {
-            true => always,
-            false => count_tokens(shown, &load.source.document.text),
+        let whole = if load.text == load.source.document.text {
+            always
+        } else {
+            count_tokens(shown, &load.source.document.text)
         };
         let config = &self.workspace.config().audit;
-        let limits = (load.origin == Origin::Project).then_some(match load.is_instructions {
-            true => self.instruction_limits(),
-            false => Limits {
+        let limits = (load.origin == Origin::Project).then_some(if load.is_instructions {
+            self.instruction_limits()
+        } else {
+            Limits {
                 warn: config.skill_warn,
                 critical: config.skill_critical,
-            },
+            }
         });
         Item {
             path: load.source.shown.clone(),

@@ -205,11 +205,12 @@ impl Report {
             gathered,
         } = self.condensed;
         let verb = if fixed { "were" } else { "can be" };
-        let mut said = vec![match self.condensed.is_nothing() {
-            true => format!("{path} has {lines} lines; nothing can be gathered."),
-            false => format!(
+        let mut said = vec![if self.condensed.is_nothing() {
+            format!("{path} has {lines} lines; nothing can be gathered.")
+        } else {
+            format!(
                 "{path} has {lines} lines; {pairs} pairs {verb} joined, {gathered} decisions {verb} gathered in {clusters} weeks."
-            ),
+            )
         }];
         if self.archived > 0 {
             said.push(format!(

@@ -104,9 +104,10 @@ pub fn native(
         plan.skipped.push(("MEMORY.md".to_owned(), why));
     }
     if before.as_deref() != Some(after.as_str()) && !after.is_empty() {
-        let backup = match index.read_backup()?.is_none() && before.is_some() {
-            true => Backup::Take,
-            false => Backup::Leave,
+        let backup = if index.read_backup()?.is_none() && before.is_some() {
+            Backup::Take
+        } else {
+            Backup::Leave
         };
         plan.changes.push(OutsideChange {
             file: index,
@@ -175,9 +176,10 @@ fn topic(workspace: &Workspace, path: &RelPath) -> Result<Result<Topic, String>,
     let body = document
         .str(&document.body)
         .trim_start_matches(['\r', '\n']);
-    let pointer = match description.is_empty() {
-        true => format!("- [{}]({name})", bracketed(&title)),
-        false => format!("- [{}]({name}) — {description}", bracketed(&title)),
+    let pointer = if description.is_empty() {
+        format!("- [{}]({name})", bracketed(&title))
+    } else {
+        format!("- [{}]({name}) — {description}", bracketed(&title))
     };
     Ok(Ok((name.clone(), format!("{head}\n{body}"), pointer)))
 }

@@ -191,9 +191,10 @@ fn short(id: &str) -> String {
     // A random UUID begins with what people know it by. Others begin with the
     // time, which two of them may share.
     let random = id.len() == 36 && id.as_bytes()[14] == b'4' && id.is_char_boundary(8);
-    match random && hex(&id[..8]) {
-        true => id[..8].to_owned(),
-        false => blake3::hash(id.as_bytes()).to_hex()[..8].to_owned(),
+    if random && hex(&id[..8]) {
+        id[..8].to_owned()
+    } else {
+        blake3::hash(id.as_bytes()).to_hex()[..8].to_owned()
     }
 }
 

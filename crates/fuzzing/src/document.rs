@@ -40,9 +40,10 @@ pub(crate) fn run(data: &[u8]) {
     holds(&after);
     assert_eq!(outline(&after), outline(&before), "{:?}", after.text);
     for (index, (new, old)) in after.sections.iter().zip(&before.sections).enumerate() {
-        let expect = match index == section {
-            true => inert.clone(),
-            false => plain(before.str(&old.own)),
+        let expect = if index == section {
+            inert.clone()
+        } else {
+            plain(before.str(&old.own))
         };
         assert_eq!(plain(after.str(&new.own)), expect, "{:?}", after.text);
     }
@@ -122,9 +123,10 @@ fn edited(document: &Document, edit: Edit) -> Document {
 fn outline(document: &Document) -> Vec<(u8, &str, Option<usize>)> {
     (document.sections.iter())
         .map(|it| {
-            let title = match document.str(&it.heading).contains('[') {
-                true => "",
-                false => it.title.as_str(),
+            let title = if document.str(&it.heading).contains('[') {
+                ""
+            } else {
+                it.title.as_str()
             };
             (it.level, title, it.parent)
         })

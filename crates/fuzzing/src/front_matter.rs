@@ -31,21 +31,21 @@ pub(crate) fn run(data: &[u8]) {
         assert!(after.str(&after.body).ends_with(body), "{shown:?}");
         let new = after.front_matter.as_ref().expect("it was set");
         let read = new.get(key).expect("it was set");
-        match list {
-            true => assert_eq!(new.list(key), values, "{shown:?}"),
-            false => {
-                let scalar = !matches!(read, Value::List(_) | Value::Map(_) | Value::Null);
-                assert!(scalar, "{shown:?}");
-                assert_eq!(read.to_string(), value, "{shown:?}");
-            }
+        if list {
+            assert_eq!(new.list(key), values, "{shown:?}")
+        } else {
+            let scalar = !matches!(read, Value::List(_) | Value::Map(_) | Value::Null);
+            assert!(scalar, "{shown:?}");
+            assert_eq!(read.to_string(), value, "{shown:?}");
         }
         let old = before.front_matter.iter().flat_map(|it| &it.entries);
         for (name, value) in old.filter(|(name, _)| name != key) {
             assert!(same(new.get(name), value), "{name}: {shown:?}");
         }
-        let again = match list {
-            true => after.set_front_matter_list(key, &values),
-            false => after.set_front_matter(key, &value),
+        let again = if list {
+            after.set_front_matter_list(key, &values)
+        } else {
+            after.set_front_matter(key, &value)
         };
         assert_eq!(apply(shown, vec![again]).as_ref(), Ok(shown));
     }

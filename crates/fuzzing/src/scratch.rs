@@ -7,9 +7,10 @@ use tempfile::TempDir;
 
 pub(crate) fn folder() -> TempDir {
     let memory = Path::new("/dev/shm");
-    let made = match memory.is_dir() {
-        true => tempfile::tempdir_in(memory).or_else(|_| tempfile::tempdir()),
-        false => tempfile::tempdir(),
+    let made = if memory.is_dir() {
+        tempfile::tempdir_in(memory).or_else(|_| tempfile::tempdir())
+    } else {
+        tempfile::tempdir()
     };
     made.expect("a temporary folder can be made")
 }

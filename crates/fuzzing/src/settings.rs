@@ -33,9 +33,10 @@ use json::Item;
 pub(crate) fn json(data: &[u8]) {
     let [pick, program, text] = texts(data);
     let client = Client::ALL[choice(&pick, Client::ALL.len())];
-    let program = match program.is_empty() {
-        true => Program::OnPath,
-        false => Program::At(format!("{program}/memory-forge")),
+    let program = if program.is_empty() {
+        Program::OnPath
+    } else {
+        Program::At(format!("{program}/memory-forge"))
     };
     let seeds = hooks::seeds(client);
     let mut wanted = hooks::items(client, HookSet::All, &program);

@@ -1,5 +1,6 @@
 //! The `memory-forge` binary: parse, settle, run one command, report.
 //! It holds no feature of its own; those live in the `forge` library.
+#![cfg_attr(not(test), warn(clippy::unwrap_used))]
 
 mod cli;
 mod commands;

@@ -428,12 +428,11 @@ fn answer(
 ) -> Result<Answer, forge::index::Error> {
     let all = &fresh.catalogue;
     let some: Vec<Entry>;
-    let catalogue = match all.iter().all(wanted) {
-        true => all,
-        false => {
-            some = all.iter().filter(|it| wanted(it)).cloned().collect();
-            &some
-        }
+    let catalogue = if all.iter().all(wanted) {
+        all
+    } else {
+        some = all.iter().filter(|it| wanted(it)).cloned().collect();
+        &some
     };
     recall::ask(&fresh.index, catalogue, model, ask)
 }

@@ -118,9 +118,10 @@ fn argument(argument: &Arg) -> String {
         names.join(", "),
         paragraphs(&help).replace("\n\n", ". ")
     );
-    let possible: Vec<String> = match takes_values {
-        true => argument.get_possible_values().iter().map(choice).collect(),
-        false => Vec::new(),
+    let possible: Vec<String> = if takes_values {
+        argument.get_possible_values().iter().map(choice).collect()
+    } else {
+        Vec::new()
     };
     if !possible.is_empty() {
         text += &format!(" — one of {}", possible.join(", "));

@@ -183,9 +183,10 @@ impl From<forge::index::Error> for CommandError {
 
 impl From<engines::postgres::Error> for CommandError {
     fn from(error: engines::postgres::Error) -> CommandError {
-        let report = match error.usage {
-            true => CommandError::usage(error.to_string()),
-            false => CommandError::failure(error.to_string()),
+        let report = if error.usage {
+            CommandError::usage(error.to_string())
+        } else {
+            CommandError::failure(error.to_string())
         };
         match error.hint() {
             Some(hint) => report.hint(hint),

@@ -168,9 +168,12 @@ impl Process {
                 authority: text("MEMORY_FORGE_GRAPH_AUTHORITY"),
             },
             engine: engines::postgres::Environment {
-                passfile: folder("PGPASSFILE").or_else(|| match cfg!(windows) {
-                    true => Some(folder("APPDATA")?.join("postgresql/pgpass.conf")),
-                    false => Some(std::env::home_dir()?.join(".pgpass")),
+                passfile: folder("PGPASSFILE").or_else(|| {
+                    if cfg!(windows) {
+                        Some(folder("APPDATA")?.join("postgresql/pgpass.conf"))
+                    } else {
+                        Some(std::env::home_dir()?.join(".pgpass"))
+                    }
                 }),
                 ..engine(&|name| Some(var(name)?.to_string_lossy().into_owned()))
             },
@@ -363,9 +366,10 @@ impl Settings {
 
     /// This very moment, for what runs longer than a command.
     pub(crate) fn moment(&self) -> Timestamp {
-        match self.now_is_fixed {
-            true => self.now,
-            false => Timestamp::now(),
+        if self.now_is_fixed {
+            self.now
+        } else {
+            Timestamp::now()
         }
     }
 

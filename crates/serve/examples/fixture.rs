@@ -284,9 +284,10 @@ impl Fixture {
         let listeners = self.listeners.lock().expect("not poisoned").clone();
         for listener in listeners {
             // Those that have gone or did not ask for this refuse it.
-            let _ = match of_tools {
-                true => listener.notify_tool_list_changed().await,
-                false => listener.notify_prompt_list_changed().await,
+            let _ = if of_tools {
+                listener.notify_tool_list_changed().await
+            } else {
+                listener.notify_prompt_list_changed().await
             };
         }
         content([text("Told.")])

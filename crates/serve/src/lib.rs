@@ -1,6 +1,7 @@
 //! An MCP handler on standard input and output, or on loopback HTTP, and a page
 //! for a person's browser. It knows wires and nothing of memory; standard output carries protocol
 //! alone, and no address but the loopback's is ever used.
+#![cfg_attr(not(test), warn(clippy::unwrap_used))]
 
 use rmcp::model::{ErrorCode, ErrorData, RequestMetaObject};
 

@@ -173,9 +173,10 @@ fn briefings(
 /// Where files cost nothing to sync, if there is such a place.
 fn memory_folder() -> Result<tempfile::TempDir> {
     let shared = Path::new("/dev/shm");
-    let made = match shared.is_dir() {
-        true => tempfile::tempdir_in(shared),
-        false => tempfile::tempdir(),
+    let made = if shared.is_dir() {
+        tempfile::tempdir_in(shared)
+    } else {
+        tempfile::tempdir()
     };
     made.or_else(|_| tempfile::tempdir())
         .context("a temporary folder")
@@ -194,9 +195,10 @@ fn write(chance: &mut Chance, root: &Path) -> Result<Newest> {
     let put = |path: &str, text: String| -> Result<()> {
         let file = root.join(path);
         std::fs::create_dir_all(file.parent().context("it has a folder")?)?;
-        let text = match path.len().is_multiple_of(7) {
-            true => text.replace('\n', "\r\n"),
-            false => text,
+        let text = if path.len().is_multiple_of(7) {
+            text.replace('\n', "\r\n")
+        } else {
+            text
         };
         std::fs::write(file, text)?;
         Ok(())
@@ -274,9 +276,10 @@ fn write(chance: &mut Chance, root: &Path) -> Result<Newest> {
     for number in 0..topics {
         let word = format!("topic-{number}-{}", chance.below(1_000_000));
         let day = format!("2026-{:02}-{:02}", number / 28 % 2 + 1, number % 28 + 1);
-        let day = match number + 1 == topics {
-            true => "2026-03-01".to_owned(),
-            false => day,
+        let day = if number + 1 == topics {
+            "2026-03-01".to_owned()
+        } else {
+            day
         };
         let text = format!(
             "---\nname: {word}\ndescription: {}\ndate: {day}\n---\n# {word}\n\n{}\n",

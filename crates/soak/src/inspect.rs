@@ -150,13 +150,12 @@ fn check_small_files(ws: &TestWorkspace) -> Result<()> {
     for entry in entries {
         let path = entry?.path();
         let text = fs::read_to_string(&path).with_context(|| path.display().to_string())?;
-        let whole = match text.starts_with("# Session End Checkpoint\n") {
-            true => text.ends_with("freshness.\n"),
-            false => {
-                text.starts_with("# Pre-Compaction Checkpoint\n")
-                    && text.contains("\n## Recovery Instructions\n")
-                    && text.ends_with("starting over.\n")
-            }
+        let whole = if text.starts_with("# Session End Checkpoint\n") {
+            text.ends_with("freshness.\n")
+        } else {
+            text.starts_with("# Pre-Compaction Checkpoint\n")
+                && text.contains("\n## Recovery Instructions\n")
+                && text.ends_with("starting over.\n")
         };
         ensure!(whole, "`{}` is torn", path.display());
     }

@@ -103,9 +103,10 @@ impl Kills {
                     delay.as_secs_f64() * 1000.0
                 )
             })?;
-            match outcome.completed {
-                true => row.after += 1,
-                false => row.before += 1,
+            if outcome.completed {
+                row.after += 1
+            } else {
+                row.before += 1
             }
             unfinished += usize::from(outcome.unfinished);
             kept += usize::from(outcome.kept);

@@ -334,10 +334,7 @@ impl Trial {
     }
 
     fn quick(&self, input: &str, arguments: &[&str]) -> Output {
-        let environment: &[(&str, &str)] = match self.debug {
-            true => &[QUICK],
-            false => &[],
-        };
+        let environment: &[(&str, &str)] = if self.debug { &[QUICK] } else { &[] };
         self.ws.feed(input, environment, arguments)
     }
 

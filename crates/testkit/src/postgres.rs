@@ -307,9 +307,10 @@ impl Postgres {
             .output()
             .expect("psql runs");
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).trim().to_owned();
-        match output.status.success() {
-            true => Ok(text(&output.stdout)),
-            false => Err(text(&output.stderr)),
+        if output.status.success() {
+            Ok(text(&output.stdout))
+        } else {
+            Err(text(&output.stderr))
         }
     }
 

@@ -297,9 +297,10 @@ pub fn copy(from: &Path, to: &Path) {
     for entry in fs::read_dir(from).expect("the folder is there") {
         let entry = entry.expect("the folder can be read");
         let to = to.join(entry.file_name());
-        match entry.path().is_dir() {
-            true => copy(&entry.path(), &to),
-            false => drop(fs::copy(entry.path(), to).expect("the file can be copied")),
+        if entry.path().is_dir() {
+            copy(&entry.path(), &to);
+        } else {
+            fs::copy(entry.path(), to).expect("the file can be copied");
         }
     }
 }

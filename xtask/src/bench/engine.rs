@@ -133,9 +133,10 @@ fn parity(server: &Postgres, options: &Options, model: &dyn Embedder) -> Result<
         return Ok(());
     };
     let engine = connect(server, LOGIN)?;
-    let names: Vec<String> = match options.words.is_empty() {
-        true => sets::SETS.map(str::to_owned).to_vec(),
-        false => options.words.clone(),
+    let names: Vec<String> = if options.words.is_empty() {
+        sets::SETS.map(str::to_owned).to_vec()
+    } else {
+        options.words.clone()
     };
     for set in &names {
         let groups = sets::load(&data, set)?;

@@ -215,9 +215,10 @@ fn to_answer(arena: &Arena, binary: &Path, tree: &Tree, messages: &[String]) -> 
     let start = Instant::now();
     let mut server = Server::start(arena, binary, tree)?;
     for message in messages {
-        match message.contains("\"id\"") {
-            true => drop(server.ask(message)?),
-            false => server.send(message)?,
+        if message.contains("\"id\"") {
+            drop(server.ask(message)?)
+        } else {
+            server.send(message)?
         }
     }
     let time = start.elapsed().as_secs_f64();

@@ -75,9 +75,10 @@ fn caught(show: bool) -> Result<f64> {
         }
         samples += all;
         taken += all - missed.len();
-        match missed.len() * 20 <= all {
-            true => formats += 1,
-            false => println!("  missed: {name} ({} of {all} samples)", missed.len()),
+        if missed.len() * 20 <= all {
+            formats += 1
+        } else {
+            println!("  missed: {name} ({} of {all} samples)", missed.len())
         }
         if show && let Some(text) = missed.first() {
             println!("{text}");

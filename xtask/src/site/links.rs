@@ -48,9 +48,10 @@ pub(crate) fn broken(repository: &Path) -> Vec<String> {
                 continue;
             }
             let line = 1 + text[..link.span.start].matches('\n').count();
-            let to = match link.target.is_empty() {
-                true => page.clone(),
-                false => joined(page.parent().unwrap_or(repository), &link.target),
+            let to = if link.target.is_empty() {
+                page.clone()
+            } else {
+                joined(page.parent().unwrap_or(repository), &link.target)
             };
             if !to.exists() {
                 broken.push(format!("{shown}:{line}: there is no `{}`", link.target));

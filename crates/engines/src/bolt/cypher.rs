@@ -25,9 +25,10 @@ impl Server {
         }
         let query = self.query(text);
         self.wait(async {
-            let mut stream = match write {
-                true => self.graph.execute(query).await?,
-                false => self.graph.execute_read(query).await?,
+            let mut stream = if write {
+                self.graph.execute(query).await?
+            } else {
+                self.graph.execute_read(query).await?
             };
             let mut table = Table::default();
             while let Some(row) = stream.next().await? {

@@ -397,9 +397,10 @@ impl Server {
             .param("relations", pushed.relations as i64)
             .param("at", at),
         )?;
-        match rows.is_empty() {
-            true => Err(Error::Overtaken),
-            false => Ok(()),
+        if rows.is_empty() {
+            Err(Error::Overtaken)
+        } else {
+            Ok(())
         }
     }
 

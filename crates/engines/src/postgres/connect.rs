@@ -91,15 +91,16 @@ impl Target {
         let by_user = environment.url.as_deref().filter(|it| !it.is_empty());
         let url = by_user.unwrap_or(configured);
         let (url, options) = without_tls_options(url);
-        let mut config: Config = match url.is_empty() {
-            true => Config::new(),
-            false => url.parse().map_err(|error: tokio_postgres::Error| {
+        let mut config: Config = if url.is_empty() {
+            Config::new()
+        } else {
+            url.parse().map_err(|error: tokio_postgres::Error| {
                 // The text of the address may hold a password: it is not shown.
                 Error::usage(
                     format!("The address of the shared index is not one: {error}"),
                     "Write it as `postgres://user@host:5432/database`",
                 )
-            })?,
+            })?
         };
         if by_user.is_none() && config.get_password().is_some() {
             return Err(Error::usage(
@@ -422,9 +423,10 @@ fn without_tls_options(url: &str) -> (String, TlsOptions) {
             _ => rest.push(pair),
         }
     }
-    let query = match rest.is_empty() {
-        true => String::new(),
-        false => format!("?{}", rest.join("&")),
+    let query = if rest.is_empty() {
+        String::new()
+    } else {
+        format!("?{}", rest.join("&"))
     };
     (format!("{address}{query}"), options)
 }
@@ -449,9 +451,10 @@ fn address(config: &Config, proof: Proof) -> String {
     let hosts = hosts.chain(config.get_hostaddrs().iter().map(IpAddr::to_string));
     let hosts: Vec<String> = hosts.collect();
     let ports: Vec<String> = config.get_ports().iter().map(u16::to_string).collect();
-    let ports = match ports.is_empty() {
-        true => "5432".to_owned(),
-        false => ports.join(","),
+    let ports = if ports.is_empty() {
+        "5432".to_owned()
+    } else {
+        ports.join(",")
     };
     let open = match proof {
         Proof::Full => "",

@@ -409,9 +409,10 @@ fn passage(row: &Row, doubles: &[String], seen: &mut Seen) -> Passage {
         path,
         title: row.get(6),
         scope: row.get(8),
-        kind: match row.get(9) {
-            true => Kind::Skill,
-            false => Kind::Knowledge,
+        kind: if row.get(9) {
+            Kind::Skill
+        } else {
+            Kind::Knowledge
         },
         date: row.get(10),
         importance: i64::from(row.get::<_, i16>(11)),

@@ -98,9 +98,10 @@ pub fn give(
     let receipt = workspace.change(&format!("Feedback for {home}"), now, |change| {
         let before = change.read_text(&path)?.unwrap_or_default();
         let document = document::parse(before);
-        let start = match document.text.trim().is_empty() {
-            true => format!("# {squad} - Feedback Log\n\n> Execution feedback and learnings\n"),
-            false => String::new(),
+        let start = if document.text.trim().is_empty() {
+            format!("# {squad} - Feedback Log\n\n> Execution feedback and learnings\n")
+        } else {
+            String::new()
         };
         change.write(&path, appended(&document, &start, &render(&feedback)));
         for learning in &learnt {

@@ -159,9 +159,10 @@ pub fn squads(workspace: &Workspace) -> Vec<String> {
 pub fn squad_or_general(workspace: &Workspace, asked: &str) -> Result<(String, bool), Error> {
     let squad = segment("a squad", asked)?;
     let known = squad == GENERAL || squads(workspace).iter().any(|it| it == squad);
-    Ok(match known {
-        true => (squad.to_owned(), false),
-        false => (GENERAL.to_owned(), true),
+    Ok(if known {
+        (squad.to_owned(), false)
+    } else {
+        (GENERAL.to_owned(), true)
     })
 }
 
@@ -224,9 +225,10 @@ pub(super) fn with_entry(
     if read(&document).contains(learning) {
         return None;
     }
-    let start = match document.text[document.body.clone()].trim().is_empty() {
-        true => format!("# {squad} - Learnings\n\n> Accumulated knowledge from sessions\n"),
-        false => String::new(),
+    let start = if document.text[document.body.clone()].trim().is_empty() {
+        format!("# {squad} - Learnings\n\n> Accumulated knowledge from sessions\n")
+    } else {
+        String::new()
     };
     Some(appended(&document, &start, &render(learning)))
 }
@@ -461,9 +463,10 @@ pub(super) fn shown(line: &str) -> String {
         }
     }
     // A backslash that somebody wrote stays.
-    match document::inert_line(&plain) == line {
-        true => plain,
-        false => line.to_owned(),
+    if document::inert_line(&plain) == line {
+        plain
+    } else {
+        line.to_owned()
     }
 }
 

@@ -265,9 +265,10 @@ pub(super) fn line(title: &str, target: &str, description: &str) -> String {
         text.push(c);
         escaped = c == '\\' && !escaped;
     }
-    match text.is_empty() {
-        true => link,
-        false => format!("{link} — {text}"),
+    if text.is_empty() {
+        link
+    } else {
+        format!("{link} — {text}")
     }
 }
 

@@ -84,9 +84,12 @@ pub fn remember(
             // On some systems case does not tell files apart.
             it.path.as_str().to_lowercase() == path.as_str().to_lowercase()
         });
-        let like = same_file.or_else(|| match new.beside {
-            true => None,
-            false => topics.iter().find(|topic| is_like(topic, &wanted)),
+        let like = same_file.or_else(|| {
+            if new.beside {
+                None
+            } else {
+                topics.iter().find(|topic| is_like(topic, &wanted))
+            }
         });
         match like {
             Some(topic) => Err(Error::Known {
@@ -144,13 +147,15 @@ pub fn update(
 /// the root of the workspace.
 fn named(home: &Home, file: &str) -> Result<RelPath, Error> {
     let from_root = RelPath::new(file)?;
-    let path = match from_root.starts_with(home.folder().as_str()) {
-        true => from_root,
-        false => home.file(file)?,
+    let path = if from_root.starts_with(home.folder().as_str()) {
+        from_root
+    } else {
+        home.file(file)?
     };
-    match is_topic(home, &path) {
-        true => Ok(path),
-        false => Err(Error::NotATopic { path }),
+    if is_topic(home, &path) {
+        Ok(path)
+    } else {
+        Err(Error::NotATopic { path })
     }
 }
 
@@ -243,9 +248,10 @@ fn with_body(text: &str, section: Option<&str>, body: &str) -> Result<String, Er
     };
     // A heading in the text would end the section that it is meant for.
     let has_headings = document::parse(body).sections.len() > 1;
-    let body = match has_headings {
-        true => document::inert_block(body),
-        false => body.to_owned(),
+    let body = if has_headings {
+        document::inert_block(body)
+    } else {
+        body.to_owned()
     };
     edited(text, |document| match document.find_section(title) {
         Some(section) => document.replace_section(section, &body),
@@ -280,9 +286,10 @@ pub(super) fn refuse_secrets(texts: &[&str]) -> Result<(), Error> {
             found.push(format!("{}, line {line}", secret.rule));
         }
     }
-    match found.is_empty() {
-        true => Ok(()),
-        false => Err(Error::Secret { found }),
+    if found.is_empty() {
+        Ok(())
+    } else {
+        Err(Error::Secret { found })
     }
 }
 

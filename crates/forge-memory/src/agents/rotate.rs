@@ -141,14 +141,15 @@ fn plan(
         .iter()
         .map(|entry| document.str(&entry.span).to_owned())
         .collect();
-    let text = match moving.is_empty() {
-        true => document.text.clone(),
-        false => without(
+    let text = if moving.is_empty() {
+        document.text.clone()
+    } else {
+        without(
             &document,
             &entries,
             &moving,
             (!has_pointer).then_some(&pointer),
-        ),
+        )
     };
     let rotated = Rotated {
         path: path.clone(),

@@ -72,9 +72,10 @@ impl Words {
         let trimmed = self.text.trim_end_matches([END_OF_BLOCK, ' ']).len();
         self.text.truncate(trimmed);
         self.text.push(' ');
-        match self.text.is_ascii() {
-            true => self.text,
-            false => self.text.nfc().collect(),
+        if self.text.is_ascii() {
+            self.text
+        } else {
+            self.text.nfc().collect()
         }
     }
 }
@@ -89,9 +90,10 @@ fn block_marks(line: &str, out: &mut Words) {
     }
     let number = number(line.trim_start_matches(['>', ' ']));
     let wrapped = number.is_some_and(|number| !out.begins_item(number));
-    let (rest, marked) = match wrapped {
-        true => (line.trim_start_matches(['>', ' ']), false),
-        false => unmarked(line),
+    let (rest, marked) = if wrapped {
+        (line.trim_start_matches(['>', ' ']), false)
+    } else {
+        unmarked(line)
     };
     if marked {
         out.number = number;

@@ -373,10 +373,7 @@ fn impact<S: Source>(
                 Relation::LinksTo => distance == 1 && here.contains(&from.id),
                 _ => continue,
             };
-            let (at, next) = match onward {
-                true => (from, to),
-                false => (to, from),
-            };
+            let (at, next) = if onward { (from, to) } else { (to, from) };
             if !here.contains(&at.id) || seen.contains(&next.id) {
                 continue;
             }

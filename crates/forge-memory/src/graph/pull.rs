@@ -149,18 +149,20 @@ fn rendered(blocked: &[Blocked], active: &[Active]) -> String {
     };
     let blocked = blocked.iter().map(|it| {
         let by: Vec<String> = it.by.iter().map(|by| name(&by.name)).collect();
-        match by.is_empty() {
-            true => name(&it.item.name),
-            false => format!("{} — waits for {}", name(&it.item.name), by.join("; ")),
+        if by.is_empty() {
+            name(&it.item.name)
+        } else {
+            format!("{} — waits for {}", name(&it.item.name), by.join("; "))
         }
     });
     list(&mut out, blocked.collect());
     out.push_str("\n**At work**\n\n");
     let active = active.iter().map(|it| {
         let who: Vec<String> = it.assigned.iter().map(|who| name(&who.name)).collect();
-        match who.is_empty() {
-            true => name(&it.task.name),
-            false => format!("{} — {}", name(&it.task.name), who.join(", ")),
+        if who.is_empty() {
+            name(&it.task.name)
+        } else {
+            format!("{} — {}", name(&it.task.name), who.join(", "))
         }
     });
     list(&mut out, active.collect());

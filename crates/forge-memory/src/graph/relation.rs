@@ -77,9 +77,10 @@ impl Graph {
             .iter()
             .map(|edge| {
                 let (relation, reversed) = edge.kind.relation();
-                let (from, to) = match reversed {
-                    false => (edge.from, edge.to),
-                    true => (edge.to, edge.from),
+                let (from, to) = if reversed {
+                    (edge.to, edge.from)
+                } else {
+                    (edge.from, edge.to)
                 };
                 Link { from, relation, to }
             })

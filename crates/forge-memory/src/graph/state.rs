@@ -27,9 +27,10 @@ impl Graph {
                 (_, Some(date)) => format!("decision:{date}-{}", slug(&decision.title)),
                 _ => format!("decision:{}", slug(&decision.title)),
             });
-            let status = match decision.superseded {
-                true => Some("superseded".to_owned()),
-                false => decision.status.clone(),
+            let status = if decision.superseded {
+                Some("superseded".to_owned())
+            } else {
+                decision.status.clone()
             };
             let node = builder.add(Node {
                 name: id.clone(),
@@ -46,9 +47,10 @@ impl Graph {
             if let Some(by) = decision.decided_by.as_deref().map(str::trim)
                 && !by.is_empty()
             {
-                let maker = match by.eq_ignore_ascii_case("agent") {
-                    true => builder.plain("agent", by, Kind::Agent),
-                    false => builder.person(by),
+                let maker = if by.eq_ignore_ascii_case("agent") {
+                    builder.plain("agent", by, Kind::Agent)
+                } else {
+                    builder.person(by)
                 };
                 builder.edge(node, maker, EdgeKind::MadeBy);
             }

@@ -116,9 +116,10 @@ fn piece(document: &Document, span: Range<usize>, sizes: Sizes, chunks: &mut Vec
         .sections
         .partition_point(|it| it.heading.start < span.start)
         .saturating_sub(1);
-    let around = match document.sections[section].span.end > span.start {
-        true => document.heading_path(section),
-        false => Vec::new(),
+    let around = if document.sections[section].span.end > span.start {
+        document.heading_path(section)
+    } else {
+        Vec::new()
     };
     let around: Vec<String> = around.into_iter().map(document::short_name).collect();
     let above = document.line_of(span.start) - 1;

@@ -66,9 +66,12 @@ fn home_of(workspace: &Workspace, name: &str) -> Option<Home> {
     if let Some((squad, agent)) = name.split_once(['/', ':']) {
         let named = Home::open(squad, agent).ok().filter(is_there);
         // What stands before a colon may be the plugin that brought the agent.
-        return named.or_else(|| match name.contains(':') {
-            true => Home::find(workspace, agent).ok().filter(is_agent),
-            false => None,
+        return named.or_else(|| {
+            if name.contains(':') {
+                Home::find(workspace, agent).ok().filter(is_agent)
+            } else {
+                None
+            }
         });
     }
     Home::find(workspace, name).ok().filter(is_agent)

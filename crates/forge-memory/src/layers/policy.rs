@@ -263,9 +263,10 @@ fn layer(value: &Value) -> Result<Layer, Error> {
         channel,
         key,
     };
-    match layer.paths.is_empty() && layer.also.is_empty() {
-        true => Err(here("it has no `paths`")),
-        false => Ok(layer),
+    if layer.paths.is_empty() && layer.also.is_empty() {
+        Err(here("it has no `paths`"))
+    } else {
+        Ok(layer)
     }
 }
 

@@ -119,9 +119,10 @@ pub fn check(vault: &Vault) -> Report {
                 Resolution::Ambiguous(files) => {
                     let there = has_place(vault, &mut places, files, link);
                     let paths = files.iter().map(|it| vault.file(*it).path.clone());
-                    Some(match there {
-                        true => Trouble::Ambiguous(paths.collect()),
-                        false => Trouble::NoSuchPlace,
+                    Some(if there {
+                        Trouble::Ambiguous(paths.collect())
+                    } else {
+                        Trouble::NoSuchPlace
                     })
                 }
             };

@@ -325,9 +325,10 @@ impl<'a> After<'a> {
         if author.starts_with("./") || author.starts_with("../") || by_path {
             let relative = relative_path(folder_of(here), path);
             let dotted = author.starts_with("./") || link.is_wiki();
-            return match relative.starts_with("..") || !dotted {
-                true => relative,
-                false => format!("./{relative}"),
+            return if relative.starts_with("..") || !dotted {
+                relative
+            } else {
+                format!("./{relative}")
             };
         }
         self.shortest(path, author.matches('/').count() + 1, file, here)

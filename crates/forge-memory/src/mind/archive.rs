@@ -39,9 +39,10 @@ impl<'a> Archive<'a> {
         // All in one edit: years of entries may move at once.
         let edit = at_end(&document, section, &blocks.join(&newline.repeat(2)));
         self.text = apply(self.path, &document.text, vec![edit])?;
-        match headings(&self.text) == before + wanted {
-            true => Ok(()),
-            false => Err(self.unsafe_edit()),
+        if headings(&self.text) == before + wanted {
+            Ok(())
+        } else {
+            Err(self.unsafe_edit())
         }
     }
 
@@ -79,9 +80,10 @@ impl<'a> Archive<'a> {
         let entries: Vec<String> = (blocks.iter().rev())
             .map(|block| {
                 let block = closed(block, newline);
-                match block.ends_with("---") {
-                    true => block,
-                    false => format!("{block}{newline}{newline}---"),
+                if block.ends_with("---") {
+                    block
+                } else {
+                    format!("{block}{newline}{newline}---")
                 }
             })
             .collect();
@@ -96,9 +98,10 @@ impl<'a> Archive<'a> {
                 None => at_end_of_file(document, &entries),
             }
         })?;
-        match count(&self.text) == before + blocks.len() {
-            true => Ok(()),
-            false => Err(self.unsafe_edit()),
+        if count(&self.text) == before + blocks.len() {
+            Ok(())
+        } else {
+            Err(self.unsafe_edit())
         }
     }
 

@@ -239,9 +239,10 @@ fn clean(text: &str, nonce: &str) -> String {
         .chars()
         .filter(|c| !c.is_control() || matches!(c, '\n' | '\t'))
         .collect();
-    match !nonce.is_empty() && text.contains(nonce) {
-        true => text.replace(nonce, "…"),
-        false => text,
+    if !nonce.is_empty() && text.contains(nonce) {
+        text.replace(nonce, "…")
+    } else {
+        text
     }
 }
 
@@ -249,9 +250,10 @@ fn clean(text: &str, nonce: &str) -> String {
 fn smallest(memory: &Memory, limit: Room, corrections: &Corrections) -> String {
     let state = memory.state.as_ref().ok().and_then(Option::as_ref);
     let next = state.and_then(|it| it.next.as_deref()).unwrap_or("not set");
-    let next = match corrections.check(next).is_empty() {
-        true => next,
-        false => "see the state file",
+    let next = if corrections.check(next).is_empty() {
+        next
+    } else {
+        "see the state file"
     };
     let text = format!("[Memory] Next: {}", values::plain(next));
     // The estimate of a whole text has its constant again.
@@ -260,9 +262,10 @@ fn smallest(memory: &Memory, limit: Room, corrections: &Corrections) -> String {
         bytes: 0,
     });
     let text = shortened(&text, room);
-    match fits(&text, limit) {
-        true => text,
-        false => String::new(),
+    if fits(&text, limit) {
+        text
+    } else {
+        String::new()
     }
 }
 

@@ -94,23 +94,20 @@ impl Mind<'_> {
 
     /// Moves what is old to the archive. A dry run says what would move.
     pub fn compress(&self, dry_run: bool, now: Timestamp) -> Result<Compression, Error> {
-        let mut done = match dry_run {
-            true => {
-                let read = |path: &RelPath| self.workspace.text_if_there(path);
-                self.plan(read, now)?.report
-            }
-            false => {
-                let (report, receipt) = self.change("Compress the state", now, |change| {
-                    let plan = self.plan(|path| change.read_text(path), now)?;
-                    for (path, text) in plan.files {
-                        change.write(&path, text);
-                    }
-                    Ok(plan.report)
-                })?;
-                Compression {
-                    change: receipt.id,
-                    ..report
+        let mut done = if dry_run {
+            let read = |path: &RelPath| self.workspace.text_if_there(path);
+            self.plan(read, now)?.report
+        } else {
+            let (report, receipt) = self.change("Compress the state", now, |change| {
+                let plan = self.plan(|path| change.read_text(path), now)?;
+                for (path, text) in plan.files {
+                    change.write(&path, text);
                 }
+                Ok(plan.report)
+            })?;
+            Compression {
+                change: receipt.id,
+                ..report
             }
         };
         done.dry_run = dry_run;
@@ -470,11 +467,12 @@ fn indent(line: &str) -> usize {
 }
 
 fn safe(is_safe: bool, path: &RelPath) -> Result<(), Error> {
-    match is_safe {
-        true => Ok(()),
-        false => Err(Error::Unsafe {
+    if is_safe {
+        Ok(())
+    } else {
+        Err(Error::Unsafe {
             path: path.to_string(),
             why: "what is kept would not read as before",
-        }),
+        })
     }
 }

@@ -222,9 +222,10 @@ impl NewDecision {
     fn line(&self) -> String {
         let tail = self.tail();
         let title = plain(&self.title);
-        match plain(&self.decision).starts_with(title.trim_end_matches('…')) {
-            true => tail,
-            false => format!("{}: {tail}", self.title),
+        if plain(&self.decision).starts_with(title.trim_end_matches('…')) {
+            tail
+        } else {
+            format!("{}: {tail}", self.title)
         }
     }
 

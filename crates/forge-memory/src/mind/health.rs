@@ -153,9 +153,10 @@ impl Mind<'_> {
         if health.total_state_bytes > LARGE_STATE {
             // What is not old stays, however large it is.
             let old = self.compress(true, now).is_ok_and(|it| !it.is_nothing());
-            let advice = match old {
-                true => "`memory-forge mind compress` moves what is old to the archive",
-                false => "nothing in it is old, so a person has to shorten it",
+            let advice = if old {
+                "`memory-forge mind compress` moves what is old to the archive"
+            } else {
+                "nothing in it is old, so a person has to shorten it"
             };
             add(
                 Severity::Warning,

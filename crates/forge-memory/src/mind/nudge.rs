@@ -30,9 +30,12 @@ impl Mind<'_> {
         let blocked = state.blocked.join("; ");
         let corrections = self.corrections();
         // There is no room for a correction, so what would need one is not said.
-        let shown = |text: &str| match corrections.check(text).is_empty() {
-            true => text.to_owned(),
-            false => "not shown, repeats a corrected fact".to_owned(),
+        let shown = |text: &str| {
+            if corrections.check(text).is_empty() {
+                text.to_owned()
+            } else {
+                "not shown, repeats a corrected fact".to_owned()
+            }
         };
         Some(line(
             &shown(state.phase.as_deref().unwrap_or("not set")),

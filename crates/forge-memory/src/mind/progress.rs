@@ -258,9 +258,10 @@ fn find_section(document: &Document, section: &str) -> Option<usize> {
 }
 
 fn item(task: &str, boxed: bool) -> String {
-    match boxed {
-        true => format!("- [ ] {task}"),
-        false => format!("- {task}"),
+    if boxed {
+        format!("- [ ] {task}")
+    } else {
+        format!("- {task}")
     }
 }
 

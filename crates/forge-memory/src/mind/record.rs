@@ -87,20 +87,22 @@ impl Mind<'_> {
         }
         let new = self.with_state(before.clone(), &record.state, now)?;
         let after = new.text;
-        let same = before
-            .as_ref()
-            .is_some_and(|before| match record.refresh_date {
-                true => *before == after,
-                false => without_date(before) == without_date(&after),
-            });
+        let same = before.as_ref().is_some_and(|before| {
+            if record.refresh_date {
+                *before == after
+            } else {
+                without_date(before) == without_date(&after)
+            }
+        });
         if same {
             return Ok(Written::Unchanged);
         }
         self.keep_replaced(change, &new.replaced, now)?;
         change.write(path, after);
-        Ok(match new.outcome.created {
-            true => Written::Created,
-            false => Written::Updated,
+        Ok(if new.outcome.created {
+            Written::Created
+        } else {
+            Written::Updated
         })
     }
 

@@ -99,9 +99,10 @@ impl Mind<'_> {
                 Some(last) => last.number.is_none(),
                 None => self.files.layout == Layout::Manifest && highest(document) == 0,
             };
-            number = match dated {
-                true => existing.len() + 1,
-                false => highest(document).max(highest(&archive)) + 1,
+            number = if dated {
+                existing.len() + 1
+            } else {
+                highest(document).max(highest(&archive)) + 1
             };
             let newest_first = newest_first_on(&existing, self.files.layout, day_of(now));
             let first = existing.first().map(|session| session.span.start);

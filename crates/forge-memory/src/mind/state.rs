@@ -335,9 +335,12 @@ impl StateChange {
     }
 
     fn bodies(&self, layout: Layout) -> Vec<(Part, String)> {
-        let or_unset = |text: String| match text.is_empty() {
-            true => "Not set".to_owned(),
-            false => text,
+        let or_unset = |text: String| {
+            if text.is_empty() {
+                "Not set".to_owned()
+            } else {
+                text
+            }
         };
         let mut bodies = Vec::new();
         if let Some(phase) = &self.phase {
@@ -369,9 +372,10 @@ impl StateChange {
             .enumerate()
             .map(|(at, it)| format!("{}. {it}", at + 1))
             .collect();
-        Some(match lines.is_empty() {
-            true => "None".to_owned(),
-            false => lines.join("\n"),
+        Some(if lines.is_empty() {
+            "None".to_owned()
+        } else {
+            lines.join("\n")
         })
     }
 }
@@ -617,12 +621,13 @@ fn first_line(text: &str) -> &str {
 /// The first entry of a list; all of a text that is none.
 fn next(text: &str) -> Option<String> {
     let is_list = values::marker(text.trim_start()).is_some();
-    let next = match is_list {
-        true => items(text)
+    let next = if is_list {
+        items(text)
             .into_iter()
             .map(|item| plain(&item))
-            .find(|item| !is_unset(item)),
-        false => Some(plain(text)),
+            .find(|item| !is_unset(item))
+    } else {
+        Some(plain(text))
     };
     next.filter(|next| !next.is_empty() && !is_unset(next))
 }

@@ -98,9 +98,10 @@ impl Mind<'_> {
         now: Timestamp,
     ) -> Result<(), Error> {
         let said = values::cut(&one_line(&secrets::redact(said)), MOST_SAID);
-        let said = match said.is_empty() {
-            true => said,
-            false => format!(" — {said}"),
+        let said = if said.is_empty() {
+            said
+        } else {
+            format!(" — {said}")
         };
         self.agent("STOPPED", kind, id, &said, now)
     }
@@ -131,9 +132,10 @@ impl Mind<'_> {
             if !seen.insert(kind) {
                 continue;
             }
-            match last.len() < most {
-                true => last.push(line.clone()),
-                false => more += 1,
+            if last.len() < most {
+                last.push(line.clone())
+            } else {
+                more += 1
             }
         }
         last.reverse();
@@ -240,12 +242,13 @@ impl Mind<'_> {
             .filter(|name| !name.is_empty() && !seen.contains(name) && added.insert(*name))
             .collect();
         if !new.is_empty() {
-            let mut text = match self.lines(FILE_TRACKER).is_empty() {
-                true => format!(
+            let mut text = if self.lines(FILE_TRACKER).is_empty() {
+                format!(
                     "# Session file changes (tracked since {})\n",
                     values::seconds(now)
-                ),
-                false => String::new(),
+                )
+            } else {
+                String::new()
             };
             for name in &new {
                 text.push_str(&quoted(name));
@@ -297,9 +300,10 @@ fn one_line(text: &str) -> String {
 
 fn or(text: &str, empty: &str) -> String {
     let line = values::cut(&one_line(text), 200);
-    match line.is_empty() {
-        true => empty.to_owned(),
-        false => line,
+    if line.is_empty() {
+        empty.to_owned()
+    } else {
+        line
     }
 }
 
@@ -311,15 +315,17 @@ fn or_unknown(text: &str) -> String {
 fn quoted(name: &str) -> String {
     let odd =
         name.starts_with(['#', '"']) || name.trim() != name || name.chars().any(char::is_control);
-    match odd {
-        true => serde_json::to_string(name).unwrap_or_else(|_| one_line(name)),
-        false => name.to_owned(),
+    if odd {
+        serde_json::to_string(name).unwrap_or_else(|_| one_line(name))
+    } else {
+        name.to_owned()
     }
 }
 
 fn unquoted(line: &str) -> String {
-    match line.starts_with('"') {
-        true => serde_json::from_str(line).unwrap_or_else(|_| line.to_owned()),
-        false => line.to_owned(),
+    if line.starts_with('"') {
+        serde_json::from_str(line).unwrap_or_else(|_| line.to_owned())
+    } else {
+        line.to_owned()
     }
 }

@@ -256,9 +256,10 @@ pub(super) fn indented(text: &str) -> String {
 /// One line from outside, or what stands for an empty one.
 pub(super) fn inert_or(text: &str, empty: &str) -> String {
     let line = inert_line(text);
-    match line.is_empty() {
-        true => empty.to_owned(),
-        false => line,
+    if line.is_empty() {
+        empty.to_owned()
+    } else {
+        line
     }
 }
 
@@ -270,9 +271,10 @@ pub(super) fn bullets(values: &[String]) -> String {
         .filter(|value| !value.is_empty())
         .map(|value| format!("- {value}"))
         .collect();
-    match lines.is_empty() {
-        true => "None".to_owned(),
-        false => lines.join("\n"),
+    if lines.is_empty() {
+        "None".to_owned()
+    } else {
+        lines.join("\n")
     }
 }
 
@@ -313,9 +315,10 @@ pub(super) fn below_title(document: &Document, line: &str) -> Edit {
         false if title.is_some() => nl.repeat(2),
         false => String::new(),
     };
-    let after = match document.text[at..].starts_with(['\n', '\r']) || at == document.text.len() {
-        true => nl.to_owned(),
-        false => nl.repeat(2),
+    let after = if document.text[at..].starts_with(['\n', '\r']) || at == document.text.len() {
+        nl.to_owned()
+    } else {
+        nl.repeat(2)
     };
     Edit {
         span: at..at,

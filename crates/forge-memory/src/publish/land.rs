@@ -114,9 +114,10 @@ fn inside(folder: &RelPath, path: &str) -> Option<RelPath> {
         .components()
         .any(|it| it.starts_with('.') && it != ".agents");
     let list = path.as_str() == LIST;
-    match path.as_str().ends_with(".md") && !hidden && !list {
-        true => folder.join(path.as_str()).ok(),
-        false => None,
+    if path.as_str().ends_with(".md") && !hidden && !list {
+        folder.join(path.as_str()).ok()
+    } else {
+        None
     }
 }
 

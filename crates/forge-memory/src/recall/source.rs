@@ -189,9 +189,10 @@ impl Source for Embedded<'_> {
     fn opening(&self, ask: &Ask, path: &str) -> Result<Option<Passage>, Error> {
         let (allowed, _) = self.allowed_files(ask);
         let allow = |entry: &Entry| allowed.get(entry.id as usize).copied().unwrap_or(false);
-        match self.catalogue.iter().any(|e| e.path == path && allow(e)) {
-            true => Ok(self.index.passages_of(path)?.into_iter().next()),
-            false => Ok(None),
+        if self.catalogue.iter().any(|e| e.path == path && allow(e)) {
+            Ok(self.index.passages_of(path)?.into_iter().next())
+        } else {
+            Ok(None)
         }
     }
 

@@ -220,15 +220,19 @@ fn first(line: &str) -> Option<Timestamp> {
 fn word(text: &str) -> String {
     let shown: String = text
         .chars()
-        .map(|c| match c.is_whitespace() || c.is_control() {
-            true => '-',
-            false => c,
+        .map(|c| {
+            if c.is_whitespace() || c.is_control() {
+                '-'
+            } else {
+                c
+            }
         })
         .take(80)
         .collect();
-    match shown.is_empty() {
-        true => "-".to_owned(),
-        false => shown,
+    if shown.is_empty() {
+        "-".to_owned()
+    } else {
+        shown
     }
 }
 

@@ -71,9 +71,10 @@ pub fn hubs_of(workspace: &Workspace, manifest: &Manifest) -> Vec<Hub> {
         if listed || !domains.iter().any(|it| it == folder.as_str()) {
             continue;
         }
-        let name = match entry.name.is_empty() {
-            true => folder.file_name().to_owned(),
-            false => entry.name.clone(),
+        let name = if entry.name.is_empty() {
+            folder.file_name().to_owned()
+        } else {
+            entry.name.clone()
         };
         hubs.push(Hub {
             index: index_of(workspace, &entry.target, folder),
@@ -113,9 +114,10 @@ fn members(files: &[RelPath], folder: &RelPath, domains: &[String]) -> Vec<RelPa
 /// The hub page: what the Hub Map names, else `<folder>-index.md`.
 fn index_of(workspace: &Workspace, target: &str, folder: &RelPath) -> Option<RelPath> {
     let stem = target.rsplit('/').next().unwrap_or(target);
-    let stem = match stem.ends_with("-index") {
-        true => stem.to_owned(),
-        false => format!("{}-index", folder.file_name()),
+    let stem = if stem.ends_with("-index") {
+        stem.to_owned()
+    } else {
+        format!("{}-index", folder.file_name())
     };
     let name = format!("{stem}.md");
     let beside = folder.parent().and_then(|parent| parent.join(&name).ok());

@@ -82,9 +82,10 @@ pub fn resolve_each<const N: usize>(
         let at = files.iter().position(|it| it == file);
         at.is_some_and(|at| in_place[at].is_none())
     });
-    let found = match lost.is_empty() {
-        true => Vec::new(),
-        false => named(workspace, manifest, &lost),
+    let found = if lost.is_empty() {
+        Vec::new()
+    } else {
+        named(workspace, manifest, &lost)
     };
     let mut in_place = in_place.into_iter();
     files.map(|file| {
@@ -207,9 +208,10 @@ fn named(workspace: &Workspace, manifest: Option<&Manifest>, files: &[StateFile]
             let (Ok(kind), Ok(own)) = (entry.file_type(), entry.file_name().into_string()) else {
                 continue;
             };
-            let path = match folder.is_empty() {
-                true => own.clone(),
-                false => format!("{folder}/{own}"),
+            let path = if folder.is_empty() {
+                own.clone()
+            } else {
+                format!("{folder}/{own}")
             };
             if kind.is_dir() && !own.starts_with('.') && !is_foreign(&own) {
                 folders.push_back(path);

@@ -558,9 +558,10 @@ fn linked(
             }
             entries.push(Entry {
                 part,
-                name: match inner {
-                    true => short_name(&section.title),
-                    false => String::new(),
+                name: if inner {
+                    short_name(&section.title)
+                } else {
+                    String::new()
                 },
                 target: target_of(&link.target),
                 text: String::new(),

@@ -110,9 +110,10 @@ impl Numbered {
                 let at = end + 1 + blank;
                 let first = text[at..].lines().next().unwrap_or_default();
                 // A paragraph would run on into the line above it.
-                let gap = match first.starts_with(['-', '*', '+']) && marker(first).is_some() {
-                    true => "",
-                    false => newline,
+                let gap = if first.starts_with(['-', '*', '+']) && marker(first).is_some() {
+                    ""
+                } else {
+                    newline
                 };
                 out.insert_str(at, &format!("{line}{gap}"));
             }

@@ -529,9 +529,10 @@ proptest! {
 fn with_entries(kind: Kind, common: usize, own: &[String]) -> String {
     let mut text = "# Log\n".to_owned();
     for number in 1..=common + own.len() {
-        let said = match number <= common {
-            true => format!("common {number}"),
-            false => own[number - common - 1].clone(),
+        let said = if number <= common {
+            format!("common {number}")
+        } else {
+            own[number - common - 1].clone()
         };
         text.push_str(&match kind {
             Kind::Decisions => decision(number, &said, ""),

@@ -126,9 +126,10 @@ impl Weaver<'_, '_> {
     /// Whether the other side moved an item to another section, and this one
     /// did not.
     fn moved_by_other(&self, node: &Node) -> bool {
-        let (lead, other) = match self.ours_lead {
-            true => (node.ours, node.theirs),
-            false => (node.theirs, node.ours),
+        let (lead, other) = if self.ours_lead {
+            (node.ours, node.theirs)
+        } else {
+            (node.theirs, node.ours)
         };
         let (Some(base), Some(lead), Some(other)) = (node.base, lead, other) else {
             return false;

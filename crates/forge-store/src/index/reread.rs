@@ -107,9 +107,10 @@ fn how_many(hits: &[(u32, f32)]) -> usize {
         return hits.len();
     };
     let with_equals = hits.partition_point(|hit| hit.1 >= *last);
-    match with_equals <= MOST_READ {
-        true => with_equals,
-        false => hits.partition_point(|hit| hit.1 > *last),
+    if with_equals <= MOST_READ {
+        with_equals
+    } else {
+        hits.partition_point(|hit| hit.1 > *last)
     }
 }
 

@@ -770,9 +770,10 @@ pub(super) fn number(db: &Connection, key: &str) -> rusqlite::Result<i64> {
         .query_row("select value from meta where key = ?", [key], |r| r.get(0))
         .optional()?
         .unwrap_or(0);
-    match (0..1 << 40).contains(&value) {
-        true => Ok(value),
-        false => Err(rusqlite::Error::IntegralValueOutOfRange(0, value)),
+    if (0..1 << 40).contains(&value) {
+        Ok(value)
+    } else {
+        Err(rusqlite::Error::IntegralValueOutOfRange(0, value))
     }
 }
 

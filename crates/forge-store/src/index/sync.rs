@@ -209,9 +209,10 @@ impl Index {
 /// How long the vectors are; no model's are longer than this.
 fn dimensions(db: &Connection) -> rusqlite::Result<usize> {
     let value = number(db, "dimensions")?;
-    match value <= 1 << 16 {
-        true => Ok(value as usize),
-        false => Err(rusqlite::Error::IntegralValueOutOfRange(0, value)),
+    if value <= 1 << 16 {
+        Ok(value as usize)
+    } else {
+        Err(rusqlite::Error::IntegralValueOutOfRange(0, value))
     }
 }
 

@@ -228,9 +228,10 @@ impl Disk {
     /// written a part of it.
     fn write_all(&self, file: &mut File, path: &Path, bytes: &[u8]) -> io::Result<()> {
         self.step(Op::Write, path)?;
-        let half = match self.is_watched() {
-            true => bytes.len() / 2,
-            false => 0,
+        let half = if self.is_watched() {
+            bytes.len() / 2
+        } else {
+            0
         };
         if half > 0 {
             file.write_all(&bytes[..half])?;

@@ -593,11 +593,12 @@ fn filters(root: &Path, wait: Duration) -> Result<Vec<String>, Error> {
     }
     names.sort();
     names.dedup();
-    match names.len() > MOST {
-        true => Err(fail(format!(
+    if names.len() > MOST {
+        Err(fail(format!(
             "Git's settings have more than {MOST} lines about filters"
-        ))),
-        false => Ok(names),
+        )))
+    } else {
+        Ok(names)
     }
 }
 

@@ -182,9 +182,10 @@ impl<'a> Writer<'a> {
             Event::HardBreak => self.plain("\n"),
             Event::Rule => self.out.push_str("<hr>\n"),
             Event::TaskListMarker(done) => {
-                let (class, sign, word) = match done {
-                    true => ("task done", "☑", "done"),
-                    false => ("task", "☐", "open"),
+                let (class, sign, word) = if done {
+                    ("task done", "☑", "done")
+                } else {
+                    ("task", "☐", "open")
                 };
                 let _ = write!(
                     self.out,
@@ -297,10 +298,13 @@ impl<'a> Writer<'a> {
                 "</tr></thead><tbody>\n"
             }
             TagEnd::TableRow => "</tr>\n",
-            TagEnd::TableCell => match self.in_head {
-                true => "</th>",
-                false => "</td>",
-            },
+            TagEnd::TableCell => {
+                if self.in_head {
+                    "</th>"
+                } else {
+                    "</td>"
+                }
+            }
             TagEnd::Emphasis => "</em>",
             TagEnd::Strong => "</strong>",
             TagEnd::Strikethrough => "</del>",
@@ -317,9 +321,10 @@ impl<'a> Writer<'a> {
             _ => "",
         };
         self.column += 1;
-        let _ = match self.in_head {
-            true => write!(self.out, "<th scope=\"col\"{class}>"),
-            false => write!(self.out, "<td{class}>"),
+        let _ = if self.in_head {
+            write!(self.out, "<th scope=\"col\"{class}>")
+        } else {
+            write!(self.out, "<td{class}>")
         };
     }
 

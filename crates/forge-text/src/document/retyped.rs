@@ -12,9 +12,10 @@ const MARK: char = '\u{feff}';
 /// The text as a text box holds it.
 pub fn for_a_box(text: &str) -> Cow<'_, str> {
     let text = text.strip_prefix(MARK).unwrap_or(text);
-    match text.contains('\r') {
-        true => Cow::Owned(text.replace("\r\n", "\n").replace('\r', "\n")),
-        false => Cow::Borrowed(text),
+    if text.contains('\r') {
+        Cow::Owned(text.replace("\r\n", "\n").replace('\r', "\n"))
+    } else {
+        Cow::Borrowed(text)
     }
 }
 

@@ -142,16 +142,18 @@ impl Document {
         let last = table.rows.last().map_or(&table.rule, |row| &row.span);
         let ended = self.str(last).ends_with(['\n', '\r']);
         // A CR before the LF of an empty line would be one line end with it.
-        let newline = match self.text[last.end..].starts_with('\n') {
-            true => "\n",
-            false => self.newline(),
+        let newline = if self.text[last.end..].starts_with('\n') {
+            "\n"
+        } else {
+            self.newline()
         };
         let row = format!("| {} |", cells.join(" | "));
         Edit {
             span: last.end..last.end,
-            text: match ended {
-                true => row + newline,
-                false => newline.to_owned() + &row,
+            text: if ended {
+                row + newline
+            } else {
+                newline.to_owned() + &row
             },
         }
     }
@@ -225,9 +227,10 @@ fn link_end(text: &str) -> Result<usize, usize> {
     let is_link = stop > 0 && inside[stop..].starts_with("]]");
     // Two bars are two cells and no alias.
     let bars = inside[..stop].matches('|').count();
-    match is_link && bars <= 1 {
-        true => Ok(2 + stop + 2),
-        false => Err(2 + stop),
+    if is_link && bars <= 1 {
+        Ok(2 + stop + 2)
+    } else {
+        Err(2 + stop)
     }
 }
 

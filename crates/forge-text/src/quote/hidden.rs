@@ -50,9 +50,10 @@ pub fn shown(text: &str) -> Cow<'_, str> {
     let mut out = String::with_capacity(text.len() + 16);
     let mut chars = text.chars().peekable();
     while let Some(c) = chars.next() {
-        match drives(c, chars.peek().copied()) {
-            true => out.push_str(&written_out(c)),
-            false => out.push(c),
+        if drives(c, chars.peek().copied()) {
+            out.push_str(&written_out(c))
+        } else {
+            out.push(c)
         }
     }
     Cow::Owned(out)
@@ -256,9 +257,10 @@ fn flag_end_at(chars: &[char], at: usize) -> usize {
     let run = tags
         .take_while(|c| matches!(c, '\u{e0000}'..='\u{e007f}'))
         .count();
-    match run <= MAX_TAGS && chars[at + run] == '\u{e007f}' {
-        true => at + run + 1,
-        false => at,
+    if run <= MAX_TAGS && chars[at + run] == '\u{e007f}' {
+        at + run + 1
+    } else {
+        at
     }
 }
 

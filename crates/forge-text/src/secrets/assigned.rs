@@ -368,12 +368,13 @@ fn value_at_place(text: &str, at: usize, name: usize) -> Option<(Range<usize>, b
             None => less,
         };
         let unpaired = |open: char, close: char| less.ends_with(close) && !less.contains(open);
-        let less = match [('(', ')'), ('[', ']'), ('{', '}'), ('<', '>')]
+        let less = if [('(', ')'), ('[', ']'), ('{', '}'), ('<', '>')]
             .into_iter()
             .any(|(open, close)| unpaired(open, close))
         {
-            true => &less[..less.len() - 1],
-            false => less,
+            &less[..less.len() - 1]
+        } else {
+            less
         };
         if less.len() == value.len() {
             break;

@@ -30,9 +30,10 @@ impl Plain {
             .get(is_letter)
             .map_or(self.text.len(), |next| next.0)
             - here;
-        let end = match short < long {
-            true => there + long,
-            false => there + (span.end - here),
+        let end = if short < long {
+            there + long
+        } else {
+            there + (span.end - here)
         };
         start..end
     }

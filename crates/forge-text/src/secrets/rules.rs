@@ -498,9 +498,10 @@ fn try_at(text: &str, start: usize, form: usize) -> Option<Range<usize>> {
         return None;
     }
     // What was cut by the window is followed to its end.
-    let end = match to == window.len() {
-        true => run_end(text, span.end),
-        false => span.end,
+    let end = if to == window.len() {
+        run_end(text, span.end)
+    } else {
+        span.end
     };
     Some(span.start..end)
 }

@@ -442,9 +442,10 @@ impl Token {
         }
         let body = text.get(start..end)?;
         let body = &body[..body.floor_char_boundary(512)];
-        let by_chance = match self.common {
-            true => has(body, |c| c.is_ascii_digit()) && entropy(body) >= 3.0 && !is_name(body),
-            false => entropy(body) >= 1.5,
+        let by_chance = if self.common {
+            has(body, |c| c.is_ascii_digit()) && entropy(body) >= 3.0 && !is_name(body)
+        } else {
+            entropy(body) >= 1.5
         };
         (by_chance && !is_placeholder(body) && self.around.fits(text, at..end)).then_some(end)
     }

@@ -195,9 +195,10 @@ fn command(source: &Rc<Source>) -> Load {
     if skill.description.is_empty() {
         skill.description = skills::first_paragraph(&source.document);
     }
-    let text = match skill.hidden {
-        true => String::new(),
-        false => skills::claude_line(&skill),
+    let text = if skill.hidden {
+        String::new()
+    } else {
+        skills::claude_line(&skill)
     };
     let part = if skill.hidden {
         "nothing until then"

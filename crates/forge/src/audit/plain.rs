@@ -25,13 +25,14 @@ pub(super) fn loads(reader: &Reader) -> Loads {
     }
     let named = claude::claude_files(reader);
     let agents = claude::agents_files(reader);
-    let unread: Vec<_> = match named.is_empty() {
-        true => Vec::new(),
-        false => agents
+    let unread: Vec<_> = if named.is_empty() {
+        Vec::new()
+    } else {
+        agents
             .iter()
             .filter(|s| matches!(s.place, Place::Inside(_)) && !importer.imported(&s.place))
             .cloned()
-            .collect(),
+            .collect()
     };
     let (references, others): (Vec<_>, Vec<_>) =
         others.into_iter().partition(|source| is_reference(source));

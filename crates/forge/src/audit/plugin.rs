@@ -164,9 +164,10 @@ impl Plugin {
 
     /// The clients that can install it.
     pub fn clients(&self) -> &'static [Client] {
-        match self.is_extension {
-            true => &[Client::Gemini],
-            false => &[Client::Claude, Client::Codex, Client::Copilot],
+        if self.is_extension {
+            &[Client::Gemini]
+        } else {
+            &[Client::Claude, Client::Codex, Client::Copilot]
         }
     }
 
@@ -204,9 +205,10 @@ impl Plugin {
                 Client::Gemini | Client::OpenCode => false,
                 Client::Claude | Client::Copilot => skill.hidden || skill.scoped,
             };
-            let line = match explicit {
-                true => String::new(),
-                false => self.skill_line(client, skill, page),
+            let line = if explicit {
+                String::new()
+            } else {
+                self.skill_line(client, skill, page)
             };
             let body = without_comments(&page.document).0;
             add(Component::Skill, &page.name, &line, Some(&body), explicit);
@@ -216,9 +218,10 @@ impl Plugin {
                 let mut skill = page.about();
                 let explicit = skill.hidden;
                 skill.name = format!("{}:{}", self.name, page.name);
-                let line = match explicit {
-                    true => String::new(),
-                    false => claude_line(&skill),
+                let line = if explicit {
+                    String::new()
+                } else {
+                    claude_line(&skill)
                 };
                 let body = without_comments(&page.document).0;
                 add(Component::Command, &page.name, &line, Some(&body), explicit);
@@ -288,9 +291,10 @@ impl Plugin {
         let names = offer.tools.iter().filter_map(|tool| tool["name"].as_str());
         let heading = |title: &str| {
             let text = cut(&offer.instructions, MOST_INSTRUCTIONS);
-            match text.is_empty() {
-                true => text,
-                false => format!("{title}{text}\n"),
+            if text.is_empty() {
+                text
+            } else {
+                format!("{title}{text}\n")
             }
         };
         match client {

@@ -104,9 +104,10 @@ impl Lines {
         let mut at = 0;
         let mut free = 0;
         while at < lines.len() {
-            let places = match lines[at].begins {
-                true => self.places.get(&lines[at].hash),
-                false => None,
+            let places = if lines[at].begins {
+                self.places.get(&lines[at].hash)
+            } else {
+                None
             };
             let places = places
                 .into_iter()

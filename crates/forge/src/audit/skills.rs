@@ -106,9 +106,10 @@ fn load(
     } else {
         ("skill", (listing.line)(&skill, source))
     };
-    let part = match text.is_empty() {
-        true => "nothing until then",
-        false => "name and description",
+    let part = if text.is_empty() {
+        "nothing until then"
+    } else {
+        "name and description"
     };
     Load {
         invoke: Some(body),

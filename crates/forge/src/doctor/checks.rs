@@ -420,9 +420,10 @@ fn list_for_people(workspace: &Workspace, documents: &[Listed], out: &mut Findin
                 out.warn("Its list of documents is out of date", next)
                     .at(readme::PATH, None);
             }
-            Ok(after) => out.ok(|| match after == text {
-                true => format!("Lists every document ({})", documents.len()),
-                false => {
+            Ok(after) => out.ok(|| {
+                if after == text {
+                    format!("Lists every document ({})", documents.len())
+                } else {
                     "Written by hand; `doctor --fix` would add a list of the documents".to_owned()
                 }
             }),

@@ -125,12 +125,13 @@ fn indexed_answer(
     };
     // Vectors of another model than ours say nothing.
     let ours = index.has_model(embedder.id(), embedder.dimensions())?;
-    let ask = match ours {
-        true => ask,
-        false => Ask {
+    let ask = if ours {
+        ask
+    } else {
+        Ask {
             mode: Mode::Text,
             ..ask
-        },
+        }
     };
     Ok(Some(recall::ask(&index, &catalogue, Some(embedder), &ask)?))
 }

@@ -111,9 +111,10 @@ impl Registry {
             }
             let eol = document.newline();
             let end = document.text.len();
-            let close = match document.text.ends_with('\n') || end == 0 {
-                true => "",
-                false => eol,
+            let close = if document.text.ends_with('\n') || end == 0 {
+                ""
+            } else {
+                eol
             };
             // Other readers want the lines right below the heading.
             let mut lines = vec![
@@ -189,9 +190,10 @@ impl Registry {
         let had_backup = self.file.read_backup()?.is_some();
         let change = OutsideChange {
             file: self.file.clone(),
-            backup: match before.is_none() || had_backup {
-                true => Backup::Leave,
-                false => Backup::Take,
+            backup: if before.is_none() || had_backup {
+                Backup::Leave
+            } else {
+                Backup::Take
             },
             before: before.map(String::into_bytes),
             after: Some(after.into_bytes()),

@@ -253,9 +253,10 @@ impl Database {
                 let Some(key) = row.remove("id") else {
                     continue;
                 };
-                let known = match is_memory {
-                    true => &mut memories,
-                    false => &mut contents,
+                let known = if is_memory {
+                    &mut memories
+                } else {
+                    &mut contents
                 };
                 if !known.insert(key.clone()) {
                     continue;
@@ -362,9 +363,10 @@ impl Database {
                 title = Some(row.get("request").unwrap_or(&text).clone());
             }
             let text = admit(&text, &mut tally);
-            match label.is_empty() {
-                true => page.add(*kind, *when, &text),
-                false => page.add_titled(*kind, *when, &admit(&label, &mut tally), &text),
+            if label.is_empty() {
+                page.add(*kind, *when, &text)
+            } else {
+                page.add_titled(*kind, *when, &admit(&label, &mut tally), &text)
             };
         }
         let title = admit(title.as_deref().unwrap_or_default(), &mut tally);
@@ -442,9 +444,10 @@ fn connect(file: &Path) -> rusqlite::Result<Connection> {
         connection.query_row("SELECT count(*) FROM sqlite_master", [], |_| Ok(()))?;
         Ok(connection)
     };
-    match beside("-wal").exists() || beside("-journal").exists() {
-        true => open("mode=ro").or_else(|_| open("mode=ro&immutable=1")),
-        false => open("mode=ro&immutable=1"),
+    if beside("-wal").exists() || beside("-journal").exists() {
+        open("mode=ro").or_else(|_| open("mode=ro&immutable=1"))
+    } else {
+        open("mode=ro&immutable=1")
     }
 }
 
@@ -454,9 +457,10 @@ fn when(row: &Row, name: &str) -> Option<Timestamp> {
         return Some(when);
     }
     let number: i64 = row.get(&format!("{name}_epoch"))?.parse().ok()?;
-    let millis = match number > 100_000_000_000 {
-        true => number,
-        false => number.checked_mul(1000)?,
+    let millis = if number > 100_000_000_000 {
+        number
+    } else {
+        number.checked_mul(1000)?
     };
     usual(Timestamp::from_millisecond(millis).ok()?)
 }
@@ -525,8 +529,9 @@ fn listed(before: &str, value: &str, between: &str) -> String {
         .into_iter()
         .filter(|item| !item.trim().is_empty())
         .collect();
-    match items.is_empty() {
-        true => String::new(),
-        false => format!("{before}{}", items.join(between)),
+    if items.is_empty() {
+        String::new()
+    } else {
+        format!("{before}{}", items.join(between))
     }
 }

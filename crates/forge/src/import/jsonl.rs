@@ -59,9 +59,12 @@ fn read(
     for number in 1.. {
         line.clear();
         let end = next_line(&mut reader, &mut line, &mut hasher)?;
-        let mut bad = |why: String| match read.bad.len() < MOST_BAD {
-            true => read.bad.push(BadLine { line: number, why }),
-            false => read.more_bad += 1,
+        let mut bad = |why: String| {
+            if read.bad.len() < MOST_BAD {
+                read.bad.push(BadLine { line: number, why })
+            } else {
+                read.more_bad += 1
+            }
         };
         match object(&line, end) {
             Ok(None) => {}

@@ -281,13 +281,15 @@ fn stamped(incoming: &Incoming, imported: &str, before: Option<&str>) -> String 
         let edit = document.set_front_matter(key, value);
         head = document::apply(&document.text, vec![edit]).unwrap_or(document.text);
     }
-    let gap = match end == 0 && !body.is_empty() && !body.starts_with(['\n', '\r']) {
-        true => "\n",
-        false => "",
+    let gap = if end == 0 && !body.is_empty() && !body.starts_with(['\n', '\r']) {
+        "\n"
+    } else {
+        ""
     };
-    match body.contains("\r\n") && end == 0 {
-        true => format!("{}{body}", format!("{head}{gap}").replace('\n', "\r\n")),
-        false => format!("{head}{gap}{body}"),
+    if body.contains("\r\n") && end == 0 {
+        format!("{}{body}", format!("{head}{gap}").replace('\n', "\r\n"))
+    } else {
+        format!("{head}{gap}{body}")
     }
 }
 

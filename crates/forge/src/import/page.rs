@@ -180,9 +180,10 @@ impl Page {
         let entry = Entry {
             kind,
             when,
-            text: match text.is_empty() {
-                true => "(no text)".to_owned(),
-                false => text,
+            text: if text.is_empty() {
+                "(no text)".to_owned()
+            } else {
+                text
             },
             label,
             record: None,
@@ -209,9 +210,10 @@ impl Page {
         let after = entry.bytes();
         // The head may grow beyond its part by what results add; lines of
         // results are short, so it stays near it.
-        let bytes = match in_head {
-            true => &mut self.head_bytes,
-            false => &mut self.tail_bytes,
+        let bytes = if in_head {
+            &mut self.head_bytes
+        } else {
+            &mut self.tail_bytes
         };
         *bytes = *bytes - before + after;
         self.shed();
@@ -295,9 +297,10 @@ impl Entry {
             let time = when.to_zoned(TimeZone::UTC).datetime();
             let new_day = *day != Some(time.date());
             *day = Some(time.date());
-            match new_day {
-                true => out.push_str(&format!(" · {}", time.strftime("%Y-%m-%d %H:%M"))),
-                false => out.push_str(&format!(" · {}", time.strftime("%H:%M"))),
+            if new_day {
+                out.push_str(&format!(" · {}", time.strftime("%Y-%m-%d %H:%M")))
+            } else {
+                out.push_str(&format!(" · {}", time.strftime("%H:%M")))
             }
         }
         out.push_str(remark.unwrap_or_default());
@@ -390,9 +393,10 @@ fn longest_run(line: &str) -> usize {
 fn language(info: &str) -> &str {
     let word = info.split_whitespace().next().unwrap_or_default();
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '+' | '-' | '_' | '#' | '.');
-    match word.len() <= 24 && word.chars().all(plain) {
-        true => word,
-        false => "",
+    if word.len() <= 24 && word.chars().all(plain) {
+        word
+    } else {
+        ""
     }
 }
 

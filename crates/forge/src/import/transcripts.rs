@@ -53,9 +53,10 @@ pub fn run(
     options: &Options,
 ) -> Result<Report, Error> {
     let mut landing = Landing::new(workspace, options)?;
-    let mut found = match paths.is_empty() {
-        true => find::of_workspace(workspace, homes, &mut landing.report),
-        false => find::named(paths, &mut landing.report)?,
+    let mut found = if paths.is_empty() {
+        find::of_workspace(workspace, homes, &mut landing.report)
+    } else {
+        find::named(paths, &mut landing.report)?
     };
     // The newest first, so that a limit keeps them; then by name, for order.
     found.sort_by_cached_key(|it| (std::cmp::Reverse(modified(&it.path)), it.path.clone()));
@@ -301,9 +302,10 @@ impl Session {
         // All of it is admitted before it is cut.
         let text = self.admit(injected::without(&text).text.trim());
         let head = tools::head(&text);
-        let head = match failed && !head.is_empty() {
-            true => format!("failed: {head}"),
-            false => head,
+        let head = if failed && !head.is_empty() {
+            format!("failed: {head}")
+        } else {
+            head
         };
         self.page.result(entry, &head);
     }
@@ -326,9 +328,10 @@ impl Session {
         let id = one_line(&admit(&id, &mut self.tally), 300);
         let title = self.prompt.as_deref().or(self.title.as_deref());
         let title = title.map(|title| heading(title, 100)).unwrap_or_default();
-        let title = match title.is_empty() {
-            true => "Session".to_owned(),
-            false => title,
+        let title = if title.is_empty() {
+            "Session".to_owned()
+        } else {
+            title
         };
         let date = self.started.or_else(|| modified(path)).map(day_of);
         let date = date.map_or("undated".to_owned(), |date| date.to_string());

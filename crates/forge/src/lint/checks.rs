@@ -101,12 +101,13 @@ fn status_freshness(survey: &Survey<'_>, now: Timestamp) -> Vec<Finding> {
         )],
         Some(on) => {
             let days = days_since(on, day_of(now));
-            match days > STALE_DAYS {
-                true => vec![warn(
+            if days > STALE_DAYS {
+                vec![warn(
                     format!("{path} was last updated {on}, {days} days ago"),
                     update,
-                )],
-                false => Vec::new(),
+                )]
+            } else {
+                Vec::new()
             }
         }
     }
@@ -384,18 +385,20 @@ fn manifest_consistency(survey: &Survey<'_>, _: Timestamp) -> Vec<Finding> {
                 entry.target
             );
             // Lines and lists are people's own; only rows are taken out.
-            let fix = match entry.is_row() {
-                true => "restore the file, or drop the row (`memory-forge lint --fix`)",
-                false => "restore the file, or take the line out of _MANIFEST.md by hand",
+            let fix = if entry.is_row() {
+                "restore the file, or drop the row (`memory-forge lint --fix`)"
+            } else {
+                "restore the file, or take the line out of _MANIFEST.md by hand"
             };
             found.push(match entry.part {
                 Part::Tier3 => info(message, fix),
                 _ => warn(message, fix),
             });
         } else if lacks_summary(entry) && !is_empty_hub(survey, entry) {
-            let row = match entry.target.is_empty() {
-                true => &entry.name,
-                false => &entry.target,
+            let row = if entry.target.is_empty() {
+                &entry.name
+            } else {
+                &entry.target
             };
             found.push(info(
                 format!("{} has no summary of [[{row}]]", name(entry.part)),

@@ -246,9 +246,10 @@ fn list_archive(
         .strip_suffix(".md")
         .unwrap_or(archive.as_str());
     // Beside the state, its name is enough.
-    let target = match archive.parent() == state.parent() {
-        true => archive.stem(),
-        false => target,
+    let target = if archive.parent() == state.parent() {
+        archive.stem()
+    } else {
+        target
     };
     let mut listed = false;
     workspace.change("List the archive of the session log", now, |change| {
@@ -383,9 +384,10 @@ impl Ended {
         }
         if let Some(logged) = &self.recorded.session {
             let title = &logged.title;
-            let mut line = match logged.added {
-                true => format!("- Session log: added \"{title}\""),
-                false => format!("- Session log: \"{title}\" is there already"),
+            let mut line = if logged.added {
+                format!("- Session log: added \"{title}\"")
+            } else {
+                format!("- Session log: \"{title}\" is there already")
             };
             if logged.archived > 0 {
                 line.push_str(&format!("; {} moved to the archive", logged.archived));

@@ -129,9 +129,10 @@ pub fn start(workspace: &Workspace, ask: &Start<'_>) -> Option<Briefing> {
 /// of it where there is no manifest.
 pub fn overview(workspace: &Workspace, now: Timestamp) -> Vec<String> {
     let has_manifest = Manifest::read(workspace).is_some_and(|it| it.mode() != Mode::Absent);
-    let briefing = match has_manifest {
-        true => start(workspace, &Start { prompt: "", now }),
-        false => None,
+    let briefing = if has_manifest {
+        start(workspace, &Start { prompt: "", now })
+    } else {
+        None
     };
     briefing.map(|it| it.overview()).unwrap_or_default()
 }
@@ -323,9 +324,12 @@ impl Briefing {
     fn overview(&self) -> Vec<String> {
         let mut lines = Vec::new();
         let domains: Vec<String> = (self.hub_map.iter())
-            .map(|(name, summary)| match summary.is_empty() {
-                true => name.clone(),
-                false => format!("{name} ({summary})"),
+            .map(|(name, summary)| {
+                if summary.is_empty() {
+                    name.clone()
+                } else {
+                    format!("{name} ({summary})")
+                }
             })
             .collect();
         if !domains.is_empty() {

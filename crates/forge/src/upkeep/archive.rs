@@ -135,9 +135,10 @@ fn statuses(text: &str, is: impl Fn(&str) -> bool) -> Vec<Edit> {
         }
         if !found {
             let newline = document.newline();
-            let open = match document.text[..last].ends_with('\n') {
-                true => "",
-                false => newline,
+            let open = if document.text[..last].ends_with('\n') {
+                ""
+            } else {
+                newline
             };
             edits.push(Edit {
                 span: last..last,

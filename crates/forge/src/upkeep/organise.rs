@@ -420,9 +420,10 @@ fn linked<'s>(
         };
         let in_table = tables.iter().any(|table| table.span.contains(&at));
         let bar = if in_table { "\\|" } else { "|" };
-        let link = match to.stem() == step.text {
-            true => format!("[[{}]]", step.text),
-            false => format!("[[{target}{bar}{}]]", step.text),
+        let link = if to.stem() == step.text {
+            format!("[[{}]]", step.text)
+        } else {
+            format!("[[{target}{bar}{}]]", step.text)
         };
         let span = at..at + step.text.len();
         edits.push(Edit { span, text: link });

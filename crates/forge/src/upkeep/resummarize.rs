@@ -187,9 +187,10 @@ impl<'a> Look<'a> {
         let text = self.workspace.read_text(file).ok()?;
         let summary = short(&summary(&document::parse(text), file.stem()));
         let target = self.places.link(file);
-        let status = match self.retired.holds(file.as_str()) {
-            true => "Archived",
-            false => "Active",
+        let status = if self.retired.holds(file.as_str()) {
+            "Archived"
+        } else {
+            "Active"
         };
         let edit = page.add_file(&target, &summary, status)?;
         let shown = document::cell_shown(&document::cell_text(&summary));
@@ -353,9 +354,10 @@ pub fn run(
         ("hubmap", &plan.hub_map),
         ("hubinteriors", &plan.hub_pages),
     ];
-    let status = match plan.lost.is_empty() {
-        true => Status::Ok,
-        false => Status::Partial,
+    let status = if plan.lost.is_empty() {
+        Status::Ok
+    } else {
+        Status::Partial
     };
     run.finish(&counts, status)?;
     Ok(Some(receipt))

@@ -166,9 +166,10 @@ pub fn run(workspace: &Workspace, plan: &Plan, now: Timestamp, who: &Who) -> Res
         )?;
         last.apply(workspace, "Upgrade the workspace", now)?;
     }
-    let from = match plan.from.is_empty() {
-        true => "none",
-        false => &plan.from,
+    let from = if plan.from.is_empty() {
+        "none"
+    } else {
+        &plan.from
     };
     let yes = |it: bool| if it { "yes" } else { "no" };
     let (summaries, reindexed) = (yes(plan.resummarize), yes(!plan.hubs.is_empty()));
@@ -180,9 +181,10 @@ pub fn run(workspace: &Workspace, plan: &Plan, now: Timestamp, who: &Who) -> Res
         ("hubs", &done.hubs),
         ("files", &done.files),
     ];
-    let status = match done.partial {
-        true => Status::Partial,
-        false => Status::Ok,
+    let status = if done.partial {
+        Status::Partial
+    } else {
+        Status::Ok
     };
     run.finish(&counts, status)?;
     Ok(done)

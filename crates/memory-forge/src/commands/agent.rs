@@ -170,9 +170,10 @@ fn named(error: CommandError, homes: &[Home]) -> CommandError {
         .take(MOST)
         .map(|home| printable(&home.to_string()).into_owned())
         .collect();
-    let more = match homes.len() > MOST {
-        true => format!(" and {} more", homes.len() - MOST),
-        false => String::new(),
+    let more = if homes.len() > MOST {
+        format!(" and {} more", homes.len() - MOST)
+    } else {
+        String::new()
     };
     error.hint(format!("There are {}{more}", names.join(", ")))
 }

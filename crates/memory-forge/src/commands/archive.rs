@@ -56,13 +56,12 @@ pub(crate) fn run(
     if args.dry_run && !args.json {
         show_diff(&proposal, ui)?;
     }
-    let change = match args.dry_run {
-        true => None,
-        false => {
-            proposal
-                .apply(&workspace, &format!("Archive {path}"), settings.now)?
-                .id
-        }
+    let change = if args.dry_run {
+        None
+    } else {
+        proposal
+            .apply(&workspace, &format!("Archive {path}"), settings.now)?
+            .id
     };
     if args.json {
         let files: Vec<&str> = proposal.files.iter().map(|it| it.path.as_str()).collect();

@@ -157,9 +157,10 @@ fn hubs(workspace: &Workspace, only: Option<&str>) -> Result<Vec<Hub>, CommandEr
     let wanted = only.trim_end_matches('/');
     hubs.retain(|hub| hub.name.eq_ignore_ascii_case(wanted) || hub.folder.as_str() == wanted);
     if hubs.is_empty() {
-        let hint = match names.is_empty() {
-            true => "there are none yet; `memory-forge init` makes a start".to_owned(),
-            false => format!("there are {}", names.join(", ")),
+        let hint = if names.is_empty() {
+            "there are none yet; `memory-forge init` makes a start".to_owned()
+        } else {
+            format!("there are {}", names.join(", "))
         };
         return Err(CommandError::usage(format!("There is no hub `{only}`")).hint(hint));
     }
@@ -344,9 +345,10 @@ fn check_all(args: &CheckArgs, workspace: &Workspace, ui: &mut Ui) -> Result<Exi
             n => ui.note(&format!("{n} finding(s)")),
         }
     }
-    Ok(match findings.is_empty() {
-        true => Exit::Success,
-        false => Exit::Failure,
+    Ok(if findings.is_empty() {
+        Exit::Success
+    } else {
+        Exit::Failure
     })
 }
 

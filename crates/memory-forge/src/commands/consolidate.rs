@@ -87,16 +87,18 @@ pub(crate) fn run(
         ],
         Status::Ok,
     )?;
-    match args.json {
-        true => ui.json(&report_json(&report, change.as_deref()))?,
-        false => ui.lines(&printable(&report.render(args.fix)))?,
+    if args.json {
+        ui.json(&report_json(&report, change.as_deref()))?
+    } else {
+        ui.lines(&printable(&report.render(args.fix)))?
     }
     if let Some(id) = change {
         ui.note(&format!("`memory-forge doctor --undo {id}` takes it back"));
     }
-    Ok(match report.is_urgent() && !args.fix {
-        true => Exit::Failure,
-        false => Exit::Success,
+    Ok(if report.is_urgent() && !args.fix {
+        Exit::Failure
+    } else {
+        Exit::Success
     })
 }
 

@@ -79,15 +79,16 @@ fn diagnose(workspace: &Workspace, settings: &Settings) -> Diagnosis {
     };
     for missing in found::missing_programs(&around) {
         let (client, program) = (missing.client, &missing.program);
-        let message = match program.contains(['/', '\\']) {
-            true => format!(
+        let message = if program.contains(['/', '\\']) {
+            format!(
                 "{} is to call `{program}`, which is not there",
                 client.title()
-            ),
-            false => format!(
+            )
+        } else {
+            format!(
                 "{} is to call `{program}`, which is not on the `PATH`",
                 client.title()
-            ),
+            )
         };
         diagnosis.findings.push(Finding {
             check: "clients",
@@ -218,9 +219,10 @@ fn fix(
             "`memory-forge doctor --undo {id}` takes it back, byte for byte"
         ));
     } else if repair.proposal.is_empty() && !args.json {
-        ui.line(match repair.left_alone.is_empty() {
-            true => "✓ Nothing to repair",
-            false => "Nothing was repaired",
+        ui.line(if repair.left_alone.is_empty() {
+            "✓ Nothing to repair"
+        } else {
+            "Nothing was repaired"
         })?;
     }
     if args.json {

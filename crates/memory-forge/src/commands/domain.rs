@@ -170,9 +170,10 @@ fn list(args: ListArgs, settings: &Settings, ui: &mut Ui) -> Result<Exit, Comman
         ui.note("`memory-forge domain add <name>` makes one");
     }
     for hub in &hubs {
-        let closets = match workspace.absolute(&hub.closets()).is_file() {
-            true => "",
-            false => ", no closets",
+        let closets = if workspace.absolute(&hub.closets()).is_file() {
+            ""
+        } else {
+            ", no closets"
         };
         ui.line(&format!(
             "{} · {} · {} files{closets}",

@@ -220,10 +220,11 @@ fn tenant(workspace: &Workspace, flag: Option<&str>) -> Result<String, CommandEr
         let set = config.set("engine.tenant", flag, "--tenant");
         set.map_err(|problem| CommandError::usage(problem.to_string()))?;
     }
-    match config.engine.tenant.is_empty() {
-        true => Err(CommandError::failure("It is not said whose index is meant")
-            .hint("Set `engine.tenant` in `memory-forge.toml` to the name of your organisation")),
-        false => Ok(config.engine.tenant),
+    if config.engine.tenant.is_empty() {
+        Err(CommandError::failure("It is not said whose index is meant")
+            .hint("Set `engine.tenant` in `memory-forge.toml` to the name of your organisation"))
+    } else {
+        Ok(config.engine.tenant)
     }
 }
 
@@ -288,10 +289,7 @@ fn push(
     let mut memory = Memory::of(workspace.clone(), settings);
     let (_, remarks) = memory.refreshed(settings.now, false, &mut ui.watch())?;
     ui.remarks(&remarks);
-    let engine = match how.dry_run {
-        true => None,
-        false => Some(open(ui)?),
-    };
+    let engine = if how.dry_run { None } else { Some(open(ui)?) };
     let mut embedder = model::of(&workspace, settings.model.as_deref()).ok();
     if let (Some(engine), Some(model)) = (&engine, embedder) {
         let there = engine.model()?;

@@ -309,9 +309,10 @@ fn check(graph: &Graph, args: &CheckArgs, ui: &mut Ui) -> Result<Exit, CommandEr
             ui.line(&format!("  {from} {} -> {to}", edge.kind.name()))?;
         }
     }
-    Ok(match dangling.is_empty() {
-        true => Exit::Success,
-        false => Exit::Failure,
+    Ok(if dangling.is_empty() {
+        Exit::Success
+    } else {
+        Exit::Failure
     })
 }
 
@@ -510,9 +511,10 @@ fn path(graph: &Graph, vault: &Vault, args: &PathArgs, ui: &mut Ui) -> Result<Ex
         ui.line(&named(graph.node(from)))?;
         for step in steps {
             let kind = step.edge.kind.name();
-            let line = match step.against {
-                false => format!("  → {kind} → {}", named(graph.node(step.edge.to))),
-                true => format!("  ← {kind} ← {}", named(graph.node(step.edge.from))),
+            let line = if step.against {
+                format!("  ← {kind} ← {}", named(graph.node(step.edge.from)))
+            } else {
+                format!("  → {kind} → {}", named(graph.node(step.edge.to)))
             };
             ui.line(&line)?;
         }

@@ -90,9 +90,10 @@ pub(crate) fn run(args: IdeaArgs, settings: &Settings, ui: &mut Ui) -> Result<Ex
     if kept.created {
         ui.note(&format!("Made the inbox `{}`", kept.path));
     }
-    ui.line(&match kept.added {
-        true => format!("Idea kept in {}: {title}", kept.path),
-        false => format!("Already in {}: {title}", kept.path),
+    ui.line(&if kept.added {
+        format!("Idea kept in {}: {title}", kept.path)
+    } else {
+        format!("Already in {}: {title}", kept.path)
     })?;
     Ok(Exit::Success)
 }

@@ -212,9 +212,10 @@ pub(crate) fn run(
         }
     };
     drop(importing);
-    match common.json {
-        true => ui.json(&show::json(&report, common.dry_run))?,
-        false => show::text(&report, common.dry_run, ui)?,
+    if common.json {
+        ui.json(&show::json(&report, common.dry_run))?
+    } else {
+        show::text(&report, common.dry_run, ui)?
     }
     Ok(exit(&report))
 }
@@ -222,9 +223,10 @@ pub(crate) fn run(
 /// What was named and could not be imported is a failure; what a folder held
 /// besides is not.
 fn exit(report: &Report) -> Exit {
-    match report.skipped.iter().any(|skipped| skipped.failed) {
-        true => Exit::Failure,
-        false => Exit::Success,
+    if report.skipped.iter().any(|skipped| skipped.failed) {
+        Exit::Failure
+    } else {
+        Exit::Success
     }
 }
 
@@ -258,9 +260,10 @@ fn date(text: &str) -> Result<Date, String> {
 }
 
 fn absolute(settings: &Settings, path: &Path) -> Result<PathBuf, CommandError> {
-    match path.is_absolute() {
-        true => Ok(path.to_owned()),
-        false => Ok(settings.cwd()?.join(path)),
+    if path.is_absolute() {
+        Ok(path.to_owned())
+    } else {
+        Ok(settings.cwd()?.join(path))
     }
 }
 

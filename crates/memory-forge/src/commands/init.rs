@@ -171,9 +171,10 @@ fn start_workspace(
     if !args.no_claude_md {
         setup::propose_lines(workspace, &mut proposal)?;
     }
-    let next = match adopts {
-        true => "`memory-forge upgrade` writes the closets and summaries that it still lacks",
-        false => "Add subjects with `memory-forge domain add <name>`",
+    let next = if adopts {
+        "`memory-forge upgrade` writes the closets and summaries that it still lacks"
+    } else {
+        "Add subjects with `memory-forge domain add <name>`"
     };
     // The one question is enough where nothing of the user's would change.
     let agreed = asked && proposal.files.iter().all(|it| it.before.is_none());
@@ -219,9 +220,12 @@ fn health(workspace: &Workspace, settings: &Settings, ui: &mut Ui) -> Result<Exi
     drop(reading);
     let (warnings, infos) = (report.warnings(), report.infos());
     let untracked = untracked.folders.len() + untracked.loose.len();
-    let line = |label: &str, good: bool, said: String, next: &str| match good {
-        true => format!("{label}: {said}"),
-        false => format!("{label}: {said} -- see `{next}`"),
+    let line = |label: &str, good: bool, said: String, next: &str| {
+        if good {
+            format!("{label}: {said}")
+        } else {
+            format!("{label}: {said} -- see `{next}`")
+        }
     };
     ui.line(&line(
         "Lint",
@@ -251,13 +255,15 @@ fn health(workspace: &Workspace, settings: &Settings, ui: &mut Ui) -> Result<Exi
         "memory-forge init --organise",
     ))?;
     let healthy = warnings + broken == 0;
-    ui.line(match healthy {
-        true => "Overall: healthy",
-        false => "Overall: needs attention",
+    ui.line(if healthy {
+        "Overall: healthy"
+    } else {
+        "Overall: needs attention"
     })?;
-    Ok(match healthy {
-        true => Exit::Success,
-        false => Exit::Failure,
+    Ok(if healthy {
+        Exit::Success
+    } else {
+        Exit::Failure
     })
 }
 

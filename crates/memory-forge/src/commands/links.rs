@@ -257,9 +257,10 @@ fn section(title: &str, found: &[&Broken], limit: usize, ui: &mut Ui) -> Result<
     for one in found.iter().take(limit) {
         let path = printable(one.path.as_str());
         let link = printable(&one.link);
-        let link = match is_wiki(one) {
-            true => format!("[[{link}]]"),
-            false => format!("({link})"),
+        let link = if is_wiki(one) {
+            format!("[[{link}]]")
+        } else {
+            format!("({link})")
         };
         let more = match &one.trouble {
             Trouble::Missing {

@@ -60,9 +60,10 @@ pub(crate) fn run(args: LintArgs, settings: &Settings, ui: &mut Ui) -> Result<Ex
     let checking = ui.busy("Checking");
     let report = lint::lint(&survey, settings.now);
     drop(checking);
-    match args.json {
-        true => ui.json(&report_json(&report, &changes))?,
-        false => ui.lines(&printable(&report.render()))?,
+    if args.json {
+        ui.json(&report_json(&report, &changes))?
+    } else {
+        ui.lines(&printable(&report.render()))?
     }
     Ok(match report.warnings() {
         0 => Exit::Success,

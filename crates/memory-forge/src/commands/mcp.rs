@@ -61,9 +61,10 @@ pub(crate) fn run(args: McpArgs, settings: &Settings, ui: &mut Ui) -> Result<Exi
     }
     let workspace = memory::workspace(settings, ui)?;
     let server = Server::start(workspace, settings, &listed)?;
-    match args.http {
-        true => http(&args, server, settings, ui)?,
-        false => serve::stdio(server).map_err(failed)?,
+    if args.http {
+        http(&args, server, settings, ui)?
+    } else {
+        serve::stdio(server).map_err(failed)?
     }
     Ok(Exit::Success)
 }

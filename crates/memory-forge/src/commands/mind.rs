@@ -295,9 +295,10 @@ pub(crate) fn run(args: MindArgs, settings: &Settings, ui: &mut Ui) -> Result<Ex
         }
         MindCommand::Compress(args) => {
             let done = mind.compress(args.dry_run, now)?;
-            match args.json {
-                true => ui.json(&show::compression_json(&done))?,
-                false => show::compression(&done, ui)?,
+            if args.json {
+                ui.json(&show::compression_json(&done))?
+            } else {
+                show::compression(&done, ui)?
             }
         }
         MindCommand::Health(args) => return show::health(&mind, &args, settings, ui),
@@ -332,9 +333,10 @@ fn listed(mut error: CommandError, label: &str, tasks: &[String]) -> CommandErro
     for task in tasks.iter().take(MOST) {
         error = error.hint(format!("{label}: {}", printable(task)));
     }
-    match tasks.len() > MOST {
-        true => error.hint(format!("and {} more", tasks.len() - MOST)),
-        false => error,
+    if tasks.len() > MOST {
+        error.hint(format!("and {} more", tasks.len() - MOST))
+    } else {
+        error
     }
 }
 
@@ -349,11 +351,12 @@ impl SetArgs {
             next: self.next,
             priorities: None,
         };
-        match change.is_empty() {
-            true => Err(CommandError::usage("Nothing to set").hint(
+        if change.is_empty() {
+            Err(CommandError::usage("Nothing to set").hint(
                 "Name at least one of `--phase`, `--status`, `--active`, `--blocked`, `--next`",
-            )),
-            false => Ok(change),
+            ))
+        } else {
+            Ok(change)
         }
     }
 }

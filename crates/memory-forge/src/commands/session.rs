@@ -243,13 +243,15 @@ fn end(args: EndArgs, settings: &Settings, ui: &mut Ui) -> Result<Exit, CommandE
         // Best effort: the log is optional, and a failure is not worth a word.
         let _ = session::log_close(folder, &workspace, settings.now);
     }
-    match args.json {
-        true => ui.json(&ended_json(&ended))?,
-        false => ui.lines(&printable(&ended.render()))?,
+    if args.json {
+        ui.json(&ended_json(&ended))?
+    } else {
+        ui.lines(&printable(&ended.render()))?
     }
-    Ok(match ended.incomplete.is_empty() {
-        true => Exit::Success,
-        false => Exit::Failure,
+    Ok(if ended.incomplete.is_empty() {
+        Exit::Success
+    } else {
+        Exit::Failure
     })
 }
 
@@ -298,9 +300,10 @@ impl Said {
     /// Reads JSON, or else Markdown.
     fn parse(text: &str) -> Result<Said, CommandError> {
         let text = text.trim_start_matches('\u{feff}').trim();
-        match text.starts_with('{') {
-            true => Said::json(text),
-            false => Ok(Said::markdown(text)),
+        if text.starts_with('{') {
+            Said::json(text)
+        } else {
+            Ok(Said::markdown(text))
         }
     }
 

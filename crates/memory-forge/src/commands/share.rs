@@ -73,9 +73,10 @@ pub(crate) fn run(args: ShareArgs, settings: &Settings, ui: &mut Ui) -> Result<E
             "`{path}` line {line} is left alone: change that link by hand"
         ));
     }
-    let (verb, done) = match args.private {
-        true => ("Make it private", "Made private"),
-        false => ("Share it with everyone", "Shared"),
+    let (verb, done) = if args.private {
+        ("Make it private", "Made private")
+    } else {
+        ("Share it with everyone", "Shared")
     };
     if !args.json {
         let (from, to) = (printable(from.as_str()), printable(to.as_str()));
@@ -115,16 +116,18 @@ pub(crate) fn run(args: ShareArgs, settings: &Settings, ui: &mut Ui) -> Result<E
 }
 
 fn destination(from: &RelPath, private: bool) -> Result<RelPath, CommandError> {
-    let to = match private {
-        true => private::own(from),
-        false => private::shared(from),
+    let to = if private {
+        private::own(from)
+    } else {
+        private::shared(from)
     };
     let Some(to) = to else {
-        return Err(match private {
-            true => CommandError::usage(format!("`{from}` is no note that can become private"))
-                .hint("Name a `.md` file that is shared"),
-            false => CommandError::usage(format!("`{from}` is not private"))
-                .hint("Private notes end in `.local.md`; `--private` makes one"),
+        return Err(if private {
+            CommandError::usage(format!("`{from}` is no note that can become private"))
+                .hint("Name a `.md` file that is shared")
+        } else {
+            CommandError::usage(format!("`{from}` is not private"))
+                .hint("Private notes end in `.local.md`; `--private` makes one")
         });
     };
     to.map_err(|error| CommandError::usage(error.to_string()))

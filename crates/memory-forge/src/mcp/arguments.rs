@@ -189,9 +189,10 @@ fn check_kind(field: &Field, value: &Value) -> Result<(), String> {
         Kind::Flag if !value.is_boolean() => wrong("true or false"),
         Kind::Choice(words, besides) => {
             let word = value.as_str().unwrap_or_default();
-            match words.contains(&word) || besides.contains(&word) {
-                true => Ok(()),
-                false => wrong(&format!("one of {}", words.join(", "))),
+            if words.contains(&word) || besides.contains(&word) {
+                Ok(())
+            } else {
+                wrong(&format!("one of {}", words.join(", ")))
             }
         }
         Kind::Text | Kind::Document | Kind::Flag => Ok(()),

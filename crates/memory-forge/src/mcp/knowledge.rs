@@ -140,10 +140,11 @@ fn packed(
         }
     });
     let told = reply(&packing.pieces, &packing.left_out, remarks);
-    let told = match budget.holds(&told.text) {
-        true => told,
+    let told = if budget.holds(&told.text) {
+        told
+    } else {
         // Remarks are the first that go.
-        false => reply(&packing.pieces, &packing.left_out, &[]),
+        reply(&packing.pieces, &packing.left_out, &[])
     };
     (packing, told)
 }
@@ -405,9 +406,10 @@ pub(super) fn audit(call: &mut Call, arguments: &Arguments) -> Result<Reply, Com
              Keep CLAUDE.md and AGENTS.md to a few lines"
             .to_owned();
         let repair = crate::commands::audit::repair_commands(workspace, &report.findings);
-        advice += match repair.is_empty() {
-            true => ".",
-            false => "; `memory-forge doctor --fix` does both.",
+        advice += if repair.is_empty() {
+            "."
+        } else {
+            "; `memory-forge doctor --fix` does both."
         };
     }
     let quoted = |part: &str| format!("{NAMES}\n{}\n", fenced(part, &call.nonce));

@@ -129,9 +129,10 @@ pub(super) fn update_state(call: &mut Call, arguments: &Arguments) -> Result<Rep
     let now = call.now;
     written(call, File::State, |mind| {
         let outcome = mind.set(&change, now)?;
-        let done = match outcome.created {
-            true => "created",
-            false => "updated",
+        let done = if outcome.created {
+            "created"
+        } else {
+            "updated"
         };
         let name = mind.file(File::State);
         let phase = outcome.phase.unwrap_or_else(|| "Not set".to_owned());
@@ -166,12 +167,13 @@ pub(super) fn save_progress(call: &mut Call, arguments: &Arguments) -> Result<Re
         None => arguments.flag("completed").unwrap_or(false),
     };
     let now = call.now;
-    written(call, File::Progress, |mind| match complete {
-        true => Ok(format!(
-            "Marked complete: {}",
-            own(&mind.task_done(task, now)?)
-        )),
-        false => {
+    written(call, File::Progress, |mind| {
+        if complete {
+            Ok(format!(
+                "Marked complete: {}",
+                own(&mind.task_done(task, now)?)
+            ))
+        } else {
             let section = mind.task_add(task, section, now)?;
             Ok(format!("Added to {}: {task}", own(&section)))
         }

@@ -149,10 +149,11 @@ impl Budget {
             // line end is an escape: the larger one counts.
             Budget::Tokens(limit) => {
                 let sent = json!({ "message": text }).to_string();
-                match sent.len() <= limit {
+                if sent.len() <= limit {
                     // A token has at least a byte: no vocabulary is needed.
-                    true => sent.len(),
-                    false => count_tokens(Tokenizer::O200k, &sent) + DATA_TOKENS,
+                    sent.len()
+                } else {
+                    count_tokens(Tokenizer::O200k, &sent) + DATA_TOKENS
                 }
             }
         }

@@ -162,9 +162,10 @@ pub(super) fn complete(workspace: &Workspace, template: &str, value: &str) -> Co
             let encoded = resource.uri.strip_prefix(prefix)?;
             let plain = decoded(encoded)?;
             // As part of an address a name hides nothing, and leads to its file.
-            match one_line(&plain) == plain {
-                true => Some(plain),
-                false => Some(encoded.to_owned()),
+            if one_line(&plain) == plain {
+                Some(plain)
+            } else {
+                Some(encoded.to_owned())
             }
         })
         .filter(|rest| rest.starts_with(value))

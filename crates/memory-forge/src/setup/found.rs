@@ -169,9 +169,10 @@ pub(crate) fn missing_programs(around: &Surroundings<'_>) -> Vec<Missing> {
 }
 
 fn is_there(settings: &Settings, program: &str) -> bool {
-    match program.contains(['/', '\\']) {
-        true => Path::new(program).is_file(),
-        false => on_path(settings, program.trim_end_matches(".exe")).is_some(),
+    if program.contains(['/', '\\']) {
+        Path::new(program).is_file()
+    } else {
+        on_path(settings, program.trim_end_matches(".exe")).is_some()
     }
 }
 

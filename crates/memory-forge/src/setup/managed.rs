@@ -33,9 +33,10 @@ pub(crate) fn propose(workspace: &Workspace, proposal: &mut Proposal) -> Result<
                 .unwrap_or(path),
             Err(_) => path,
         };
-        let text = match is_link(workspace, &path) {
-            true => None,
-            false => workspace.text_if_there(&path)?,
+        let text = if is_link(workspace, &path) {
+            None
+        } else {
+            workspace.text_if_there(&path)?
         };
         Ok((path, text))
     };

@@ -276,9 +276,10 @@ fn install_hooks(
         ));
         return Ok(());
     }
-    let theirs = match ask.migrate || ask.force {
-        true => Vec::new(),
-        false => predecessors(draft.around, client),
+    let theirs = if ask.migrate || ask.force {
+        Vec::new()
+    } else {
+        predecessors(draft.around, client)
     };
     if let [(place, events), ..] = &theirs[..] {
         plan.warnings.push(format!(

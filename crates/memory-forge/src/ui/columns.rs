@@ -8,12 +8,13 @@ use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 /// take no room; a word that is longer than a line, such as a path, stays
 /// whole, so that it can be copied.
 pub(crate) fn folded(text: &str, columns: usize) -> String {
-    let lines = text
-        .split('\n')
-        .map(|line| match columns_of(line) > columns {
-            true => folded_line(line, columns),
-            false => line.to_owned(),
-        });
+    let lines = text.split('\n').map(|line| {
+        if columns_of(line) > columns {
+            folded_line(line, columns)
+        } else {
+            line.to_owned()
+        }
+    });
     lines.collect::<Vec<_>>().join("\n")
 }
 
@@ -49,9 +50,10 @@ fn hanging(line: &str, columns: usize) -> usize {
     let text = plain.trim_start_matches(' ');
     let before = plain.len() - text.len();
     let first = text.split(' ').next().unwrap_or_default();
-    let list = match before == 0 || SIGNS.contains(&first) {
-        true => before + 2,
-        false => before,
+    let list = if before == 0 || SIGNS.contains(&first) {
+        before + 2
+    } else {
+        before
     };
     let cells = plain
         .char_indices()

@@ -200,13 +200,14 @@ fn refuse_foreign(folder: &Path, index: &OutsideFile) -> Result<(), CommandError
             .flatten()
             .is_some_and(|it| it.contains(MARK))
     };
-    match entries && !ours() {
-        true => Err(CommandError::usage(format!(
+    if entries && !ours() {
+        Err(CommandError::usage(format!(
             "`{}` is not empty and was not written by `view --export`",
             folder.display()
         ))
-        .hint("Name a new folder, or empty this one")),
-        false => Ok(()),
+        .hint("Name a new folder, or empty this one"))
+    } else {
+        Ok(())
     }
 }
 

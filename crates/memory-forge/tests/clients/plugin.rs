@@ -137,12 +137,13 @@ fn sent(text: &str, start: &str) -> usize {
     let lines = text.lines().filter(|line| line.starts_with(start));
     let lines: Vec<String> = lines.map(|line| format!("{line}\n")).collect();
     // Names of tools are counted together, the other lines one by one.
-    match start.starts_with('-') {
-        true => lines
+    if start.starts_with('-') {
+        lines
             .iter()
             .map(|line| count_tokens(Tokenizer::O200k, line))
-            .sum(),
-        false => count_tokens(Tokenizer::O200k, &lines.concat()),
+            .sum()
+    } else {
+        count_tokens(Tokenizer::O200k, &lines.concat())
     }
 }
 

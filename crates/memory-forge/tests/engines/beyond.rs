@@ -64,9 +64,10 @@ fn the_guide_works_to_the_letter() {
         let here =
             |it: &String| it.replace("db.example.org", &format!("127.0.0.1:{}", org.server.port));
         let own = here(&settings[0]);
-        let own = match folder == &other {
-            true => own.replace("\"billing\"", "\"frontend\""),
-            false => own,
+        let own = if folder == &other {
+            own.replace("\"billing\"", "\"frontend\"")
+        } else {
+            own
         };
         fs::write(folder.join("memory-forge.toml"), own).expect("written");
     }

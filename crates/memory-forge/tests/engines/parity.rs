@@ -31,12 +31,13 @@ fn copied(from: &std::path::Path, to: &str, ws: &testkit::TestWorkspace) {
             .expect("a name")
             .to_string_lossy()
             .into_owned();
-        match path.is_dir() {
-            true => copied(&path, &format!("{to}/{name}"), ws),
-            false => ws.write(
+        if path.is_dir() {
+            copied(&path, &format!("{to}/{name}"), ws)
+        } else {
+            ws.write(
                 &format!("{to}/{name}"),
                 std::fs::read(&path).expect("a file"),
-            ),
+            )
         }
     }
 }

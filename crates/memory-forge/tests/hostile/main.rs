@@ -88,9 +88,10 @@ fn every_place_that_the_program_looks_at_is_in_the_table() {
 #[test]
 fn nothing_that_lies_in_the_place_of_a_file_leads_out_or_hangs() {
     let all = std::env::var("MEMORY_FORGE_HOSTILE").is_ok_and(|it| it == "all");
-    let chosen = match all {
-        true => trials::product(&Hostility::ALL),
-        false => trials::covering(&Hostility::ALL),
+    let chosen = if all {
+        trials::product(&Hostility::ALL)
+    } else {
+        trials::covering(&Hostility::ALL)
     };
     trials::run(chosen);
 }

@@ -132,9 +132,10 @@ pub(crate) fn remove(path: &Path) {
     let Ok(meta) = path.symlink_metadata() else {
         return;
     };
-    let removed = match meta.is_dir() {
-        true => fs::remove_dir_all(path),
-        false => fs::remove_file(path),
+    let removed = if meta.is_dir() {
+        fs::remove_dir_all(path)
+    } else {
+        fs::remove_file(path)
     };
     removed.unwrap_or_else(|error| panic!("{}: {error}", path.display()));
 }

@@ -47,9 +47,10 @@ fn looked() -> Vec<BTreeMap<usize, Vec<String>>> {
             rows
         })
         .collect();
-    match traced.is_empty() {
-        true => cases::all().iter().map(|_| examples()).collect(),
-        false => traced,
+    if traced.is_empty() {
+        cases::all().iter().map(|_| examples()).collect()
+    } else {
+        traced
     }
 }
 

@@ -83,9 +83,10 @@ fn a_server_whose_client_was_killed_ends_although_its_pipes_stay_open() {
     for stubborn in [false, true] {
         // The shell is the client, and the test keeps its own ends of the pipes.
         // A shell gives what it starts beside itself no input unless told.
-        let script = match stubborn {
-            false => "exec 3<&0; \"$0\" mcp <&3 & echo $!; wait",
-            true => "exec 3<&0; setsid \"$0\" mcp <&3 & echo $!; wait",
+        let script = if stubborn {
+            "exec 3<&0; setsid \"$0\" mcp <&3 & echo $!; wait"
+        } else {
+            "exec 3<&0; \"$0\" mcp <&3 & echo $!; wait"
         };
         let plain = ws.command();
         let mut client = Command::new("sh");

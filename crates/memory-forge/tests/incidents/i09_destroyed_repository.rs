@@ -231,18 +231,16 @@ fn at_the_root_at_home_in_git_and_in_other_people_s_code() {
             if !reads.iter().any(|it| line.starts_with(it)) || line.contains("--fix") {
                 continue;
             }
-            let mut command = match place == Path::new("/") {
+            let mut command = if place == Path::new("/") {
                 // Whatever it does there, it does to nobody.
-                true => {
-                    let wrapper = read_only(Path::new("/"));
-                    let wrapper: Vec<&str> = wrapper.iter().map(String::as_str).collect();
-                    below(&ws, &wrapper, &words(line))
-                }
-                false => {
-                    let mut command = ws.command();
-                    command.args(words(line));
-                    command
-                }
+
+                let wrapper = read_only(Path::new("/"));
+                let wrapper: Vec<&str> = wrapper.iter().map(String::as_str).collect();
+                below(&ws, &wrapper, &words(line))
+            } else {
+                let mut command = ws.command();
+                command.args(words(line));
+                command
             };
             let output = quiet(command.current_dir(&place), line);
             let ended = output.status.is_some_and(|code| code <= 2);

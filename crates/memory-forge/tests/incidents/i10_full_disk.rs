@@ -225,17 +225,21 @@ fn a_thousand_edits_do_not_make_the_cache_grow() {
 
 /// Spares a test the waiting for the disk.
 fn quick() -> Vec<(&'static str, &'static str)> {
-    match cfg!(debug_assertions) {
-        true => vec![("MEMORY_FORGE_FAULT", "stop:1000000000")],
-        false => Vec::new(),
+    if cfg!(debug_assertions) {
+        vec![("MEMORY_FORGE_FAULT", "stop:1000000000")]
+    } else {
+        Vec::new()
     }
 }
 
 fn size(folder: &Path) -> u64 {
     let entries = fs::read_dir(folder).expect("it is there");
-    let of = |path: PathBuf| match path.is_dir() {
-        true => size(&path),
-        false => path.metadata().map_or(0, |it| it.len()),
+    let of = |path: PathBuf| {
+        if path.is_dir() {
+            size(&path)
+        } else {
+            path.metadata().map_or(0, |it| it.len())
+        }
     };
     entries.map(|entry| of(entry.expect("listed").path())).sum()
 }

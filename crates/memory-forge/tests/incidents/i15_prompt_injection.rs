@@ -361,10 +361,11 @@ fn told_by_tools(ws: &TestWorkspace, calls: &[(&str, Value)]) -> Vec<Value> {
     let mut lines =
         format!("{first}\n{{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}}\n");
     for (id, (tool, arguments)) in (1..).zip(calls) {
-        let call = match tool.contains('/') {
-            true => json!({ "jsonrpc": "2.0", "id": id, "method": tool, "params": arguments }),
-            false => json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call",
-                "params": { "name": tool, "arguments": arguments } }),
+        let call = if tool.contains('/') {
+            json!({ "jsonrpc": "2.0", "id": id, "method": tool, "params": arguments })
+        } else {
+            json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call",
+                "params": { "name": tool, "arguments": arguments } })
         };
         lines.push_str(&format!("{call}\n"));
     }

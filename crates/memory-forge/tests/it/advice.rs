@@ -73,9 +73,10 @@ fn large(path: &str, rules: bool) -> TestWorkspace {
     let ws = ws("//- knowledge/a.md\n# A\n\nText.\n");
     let mut text = String::from("# Project\n\n## Background\n\n");
     for n in 0..120 {
-        text += &match rules {
-            true => format!("- Never touch drawer {n} of the cabinet; always ask first.\n"),
-            false => format!("Cellar {n} holds barrels from the year 19{n:02}, mostly oak.\n"),
+        text += &if rules {
+            format!("- Never touch drawer {n} of the cabinet; always ask first.\n")
+        } else {
+            format!("Cellar {n} holds barrels from the year 19{n:02}, mostly oak.\n")
         };
     }
     ws.write(path, text);

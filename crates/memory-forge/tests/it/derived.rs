@@ -428,9 +428,10 @@ fn without_a_home_the_key_is_kept_until_the_next_restart() {
             .env("XDG_STATE_HOME", "/dev/null/state");
         let folder = ws.root().with_file_name("runtime");
         fs::create_dir(&folder).unwrap();
-        let ws = match runtime {
-            true => ws.env("XDG_RUNTIME_DIR", folder.to_str().unwrap()),
-            false => ws,
+        let ws = if runtime {
+            ws.env("XDG_RUNTIME_DIR", folder.to_str().unwrap())
+        } else {
+            ws
         };
         ws.run(&["index"]).ok();
         let mark = ws.read(".memory-forge/index.db.mark");

@@ -711,9 +711,10 @@ fn nowhere(
     fn walk(folder: &Path, each: &mut impl FnMut(&Path, &[u8])) {
         for entry in std::fs::read_dir(folder).expect("it can be read").flatten() {
             let path = entry.path();
-            match path.is_dir() {
-                true => walk(&path, each),
-                false => each(&path, &std::fs::read(&path).expect("it can be read")),
+            if path.is_dir() {
+                walk(&path, each)
+            } else {
+                each(&path, &std::fs::read(&path).expect("it can be read"))
             }
         }
     }

@@ -142,12 +142,13 @@ fn a_row_of_ours_follows_its_file_and_one_that_was_edited_does_not() {
         "# Lease\n\nThe lease was moved to 2031.\n",
     );
     let text = ws.read("_MANIFEST.md");
-    let edited = text
-        .lines()
-        .map(|line| match line.starts_with("| [[memory/status]]") {
-            true => "| [[memory/status]] | Mine | VOLATILE |\n".to_owned(),
-            false => format!("{line}\n"),
-        });
+    let edited = text.lines().map(|line| {
+        if line.starts_with("| [[memory/status]]") {
+            "| [[memory/status]] | Mine | VOLATILE |\n".to_owned()
+        } else {
+            format!("{line}\n")
+        }
+    });
     ws.write("_MANIFEST.md", edited.collect::<String>());
     ws.run(&["manifest", "refresh"]).ok();
     let text = ws.read("_MANIFEST.md");

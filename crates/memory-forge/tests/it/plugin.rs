@@ -155,9 +155,10 @@ fn list(folder: &std::path::Path) -> String {
         return text;
     };
     for path in entries.map(|entry| entry.expect("it is listed").path()) {
-        match path.is_dir() {
-            true => text.push_str(&list(&path)),
-            false => text.push_str(&format!("{}\n", path.display())),
+        if path.is_dir() {
+            text.push_str(&list(&path))
+        } else {
+            text.push_str(&format!("{}\n", path.display()))
         }
     }
     text

@@ -86,13 +86,14 @@ fn tree(ws: &TestWorkspace, name: &str) -> String {
     fn list(folder: &std::path::Path, out: &mut Vec<String>) {
         for entry in std::fs::read_dir(folder).expect("readable").flatten() {
             let path = entry.path();
-            match path.is_dir() {
-                true => list(&path, out),
-                false => out.push(format!(
+            if path.is_dir() {
+                list(&path, out)
+            } else {
+                out.push(format!(
                     "{} {}",
                     path.display(),
                     std::fs::read_to_string(&path).expect("text")
-                )),
+                ))
             }
         }
     }

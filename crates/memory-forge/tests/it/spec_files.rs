@@ -91,9 +91,12 @@ fn run(ws: &TestWorkspace, command: &[&str], line: &str) -> String {
 
 /// The stamps of closets are hashes, which say nothing to a reader.
 fn without_hashes(text: &str) -> String {
-    let line = |line: &str| match line.starts_with("<!-- forge ") {
-        true => "<!-- forge -->\n".to_owned(),
-        false => line.to_owned(),
+    let line = |line: &str| {
+        if line.starts_with("<!-- forge ") {
+            "<!-- forge -->\n".to_owned()
+        } else {
+            line.to_owned()
+        }
     };
     text.split_inclusive('\n').map(line).collect()
 }

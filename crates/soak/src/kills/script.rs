@@ -144,9 +144,10 @@ impl Script {
 
     /// Takes note of a step that was `confirmed`, or cut off.
     pub(super) fn settle(&mut self, step: &Step, confirmed: bool) {
-        match confirmed {
-            true => self.confirm(step.promise.clone()),
-            false => self.unsure = Some(step.promise.clone()),
+        if confirmed {
+            self.confirm(step.promise.clone())
+        } else {
+            self.unsure = Some(step.promise.clone())
         }
     }
 

@@ -588,18 +588,20 @@ impl Draft<'_> {
                     .chain(back)
                     .all(|it| found.contains(it))
         };
-        match wanted(&text) {
-            true => text,
-            false => self.at(Place::Top),
+        if wanted(&text) {
+            text
+        } else {
+            self.at(Place::Top)
         }
     }
 
     fn at(&self, place: Place) -> String {
         let is_pointer = |unit: &&Unit| is_pointer(unit, Keep::Text);
         let adds = !self.new.is_empty() || self.note.is_some() || !self.back.is_empty();
-        let (at, block) = match adds {
-            true => self.place(place),
-            false => (usize::MAX, false),
+        let (at, block) = if adds {
+            self.place(place)
+        } else {
+            (usize::MAX, false)
         };
         let mut out = Text::new(self.newline);
         // Behind the last pointer: what comes back, and the note.
@@ -644,9 +646,10 @@ impl Draft<'_> {
         }
         // Items further in would become parts of the new one.
         let text = &before.text;
-        let indent = match block {
-            false => &text[..text.len() - text.trim_start_matches(' ').len()],
-            true => "",
+        let indent = if block {
+            ""
+        } else {
+            &text[..text.len() - text.trim_start_matches(' ').len()]
         };
         for line in &self.new {
             out.line(&format!("{indent}- {line}"));
@@ -712,9 +715,10 @@ fn pages(names: &Names, away: &[&Unit], moved: &str) -> Vec<String> {
         }
         taken = taken.plus(size);
         let (pointers, others) = pages.last_mut().expect("one was just added");
-        match is_pointer {
-            true => pointers.push(text),
-            false => others.push(text),
+        if is_pointer {
+            pointers.push(text)
+        } else {
+            others.push(text)
         }
     }
     let count = pages.len();

@@ -263,10 +263,13 @@ proptest! {
                 let mut at = start.id.clone();
                 let links = graph.relations();
                 for hop in &hops {
-                    let (from, into) = match hop.against {
-                        false => (&at, &hop.to.id),
-                        true => (&hop.to.id, &at),
-                    };
+                    let (from, into) = if hop.against {
+
+                         (&hop.to.id, &at)
+} else {
+
+                         (&at, &hop.to.id)
+};
                     let real = links.iter().any(|it| {
                         graph.node(it.from).id == *from
                             && graph.node(it.to).id == *into

@@ -36,9 +36,10 @@ impl Frame {
         let compact = ask.source == Source::Compact;
         let short = memory.size > SHORT_FORM && !compact;
         let (open, close) = (data(ask.nonce, false), data(ask.nonce, true));
-        let title = match compact {
-            true => "=== CONTEXT RESTORED (post-compaction) ===",
-            false => "=== SESSION BRIEFING ===",
+        let title = if compact {
+            "=== CONTEXT RESTORED (post-compaction) ==="
+        } else {
+            "=== SESSION BRIEFING ==="
         };
         let note = match (compact, short) {
             (true, _) => {
@@ -118,16 +119,17 @@ impl Frame {
             ));
         }
         let state = path(File::State);
-        let end = match short {
-            true => format!(
+        let end = if short {
+            format!(
                 "=== END COMPACT BRIEFING ===\nTip: `memory_search` or `memory-forge search --scope state <words>` finds things in the state files; `memory_status` or `memory-forge mind show` shows where the work stands.\nTip: the whole files are {state}, {} and {}.",
                 path(File::Progress),
                 path(File::Decisions)
-            ),
-            false => format!(
+            )
+        } else {
+            format!(
                 "=== END BRIEFING — Read CLAUDE.md for full project context ===\n{}IMPORTANT: Keep {state} up to date as you work (`memory-forge mind set --next …`): the next session starts from it.",
                 searchable(mind).unwrap_or_default()
-            ),
+            )
         };
         Frame {
             short,

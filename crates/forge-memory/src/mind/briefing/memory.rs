@@ -281,12 +281,13 @@ impl Memory {
                     continue;
                 }
                 let line = clean(&values::cut(&work.line, 240), ask.nonce);
-                let text = match heading != work.heading && !frame.short {
-                    true => format!(
+                let text = if heading != work.heading && !frame.short {
+                    format!(
                         "{}\n{line}",
                         clean(&values::cut(&work.heading, 120), ask.nonce)
-                    ),
-                    false => line,
+                    )
+                } else {
+                    line
                 };
                 let room = pack.left().holds(floor);
                 if shown >= most || !room || pack.add(slot, index, &text) == Fit::Out {
@@ -315,12 +316,13 @@ impl Memory {
         let (made, lines) =
             checkpoint::differences(text, &self.state_text, progress.unwrap_or_default());
         let made = values::cut(&values::plain(&made), 40);
-        Some(match lines.is_empty() {
-            true => format!("The checkpoint of {made} says what the files say."),
-            false => format!(
+        Some(if lines.is_empty() {
+            format!("The checkpoint of {made} says what the files say.")
+        } else {
+            format!(
                 "In the checkpoint of {made} and no longer in the files:\n{}",
                 quote::unasked_part(&lines.join("\n"))
-            ),
+            )
         })
     }
 }

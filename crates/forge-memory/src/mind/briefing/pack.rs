@@ -144,12 +144,13 @@ impl<'a> Pack<'a> {
             return self.add(slot, order, text);
         }
         // A part repeats no more than the whole.
-        let notes = match notes.is_empty() {
-            true => Room {
+        let notes = if notes.is_empty() {
+            Room {
                 tokens: 0,
                 bytes: 0,
-            },
-            false => Room::of(&notes),
+            }
+        } else {
+            Room::of(&notes)
         };
         let short = shortened(text, room.minus(notes));
         if short.is_empty() {
@@ -218,9 +219,10 @@ pub(super) fn shortened(text: &str, room: Room) -> String {
         _ => head,
     };
     let head = head.trim_end();
-    match head.len() < 8 {
-        true => String::new(),
-        false => format!("{head}{CUT}"),
+    if head.len() < 8 {
+        String::new()
+    } else {
+        format!("{head}{CUT}")
     }
 }
 

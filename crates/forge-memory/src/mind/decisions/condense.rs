@@ -54,9 +54,10 @@ pub fn condensed(path: &impl ToString, text: String) -> Result<(String, Condense
         }
     }
     kept.extend(facts(&after));
-    match facts(&text).is_subset(&kept) {
-        true => Ok((after, done)),
-        false => Err(lost_words(path)),
+    if facts(&text).is_subset(&kept) {
+        Ok((after, done))
+    } else {
+        Err(lost_words(path))
     }
 }
 
@@ -148,9 +149,10 @@ fn pairs(
     }
     let after = apply(path, text, edits)?;
     let lines: HashSet<&str> = after.lines().map(str::trim).collect();
-    match joined.iter().all(|it| lines.contains(it.as_str())) {
-        true => Ok((after, joined.len())),
-        false => Err(lost_words(path)),
+    if joined.iter().all(|it| lines.contains(it.as_str())) {
+        Ok((after, joined.len()))
+    } else {
+        Err(lost_words(path))
     }
 }
 
@@ -239,9 +241,10 @@ fn gather(
         .filter(common)
         .collect();
     topic.dedup();
-    let topic = match topic.is_empty() {
-        true => values::cut(first, 60),
-        false => topic.join(" "),
+    let topic = if topic.is_empty() {
+        values::cut(first, 60)
+    } else {
+        topic.join(" ")
     };
     let bullet = match marker(all[group[0]].text.trim()) {
         Some(_) => "- ",

@@ -177,9 +177,10 @@ pub(crate) fn lines(document: &Document) -> Vec<Decision> {
         if !is_unset(body) && below_decisions(document, span.start) {
             let struck = body.starts_with("~~");
             let title = body.strip_prefix("~~").unwrap_or(body);
-            let title = match struck {
-                true => title.split_once("~~").map_or(title, |(title, _)| title),
-                false => title,
+            let title = if struck {
+                title.split_once("~~").map_or(title, |(title, _)| title)
+            } else {
+                title
             };
             let title = without_annotation(title);
             let date = values::first_date(title);
@@ -215,9 +216,10 @@ fn dated(line: &str) -> Option<(Date, &str, bool)> {
     // `~~fact~~ (superseded 2026-04-01)` strikes the fact alone as well.
     let struck = struck || fact.starts_with("~~");
     let fact = fact.strip_prefix("~~").unwrap_or(fact);
-    let fact = match struck {
-        true => fact.split_once("~~").map_or(fact, |(fact, _)| fact),
-        false => fact,
+    let fact = if struck {
+        fact.split_once("~~").map_or(fact, |(fact, _)| fact)
+    } else {
+        fact
     };
     let fact = without_annotation(fact);
     (!fact.is_empty()).then_some((date, fact, struck))

@@ -180,12 +180,13 @@ fn one_round(path: &impl ToString, text: String, today: Date) -> Result<(String,
     let after = apply(path, &document.text, edits)?;
     let marked = read(&document::parse(after.clone()));
     let safe = marked.len() == all.len() && done.iter().all(|&at| marked[at].superseded);
-    match safe {
-        true => Ok((after, count)),
-        false => Err(Error::Unsafe {
+    if safe {
+        Ok((after, count))
+    } else {
+        Err(Error::Unsafe {
             path: path.to_string(),
             why: "a marked decision would not be read as one",
-        }),
+        })
     }
 }
 
@@ -421,8 +422,8 @@ impl Words {
                     })
                     .collect();
                 let passive = matches!(word, "no longer" | "dropped");
-                let before: Vec<&Token> = match passive {
-                    true => tokens[..tokens.partition_point(|it| it.end <= at)]
+                let before: Vec<&Token> = if passive {
+                    tokens[..tokens.partition_point(|it| it.end <= at)]
                         .iter()
                         .rev()
                         .take(REACH)
@@ -434,8 +435,9 @@ impl Words {
                                 !gap.contains(['.', ';', ':', '(', ')', '—', '–', '\n', ','])
                             }
                         })
-                        .collect(),
-                    false => Vec::new(),
+                        .collect()
+                } else {
+                    Vec::new()
                 };
                 let to = after.last().map_or(end, |it| it.end);
                 let terms: Vec<String> = before
@@ -570,9 +572,10 @@ fn annotation(
     let body = body + (text[body..].len() - text[body..].trim_start().len());
     let fact = &text[body..];
     // What is struck out in part would end the strike too early.
-    let struck = match fact.contains('~') || fact.ends_with('\\') {
-        true => format!("{fact} (superseded {day})"),
-        false => format!("~~{fact}~~ (superseded {day})"),
+    let struck = if fact.contains('~') || fact.ends_with('\\') {
+        format!("{fact} (superseded {day})")
+    } else {
+        format!("~~{fact}~~ (superseded {day})")
     };
     Some(Edit {
         span: older.span.start + body..older.span.start + text.len(),
@@ -604,13 +607,15 @@ fn status_of_block(document: &Document, older: &Decision, newer: &Decision, day:
         if let Some((key, value)) = labelled(&text[body..]).filter(|_| !document.in_code(at)) {
             if key == "status" {
                 let from = at + text.len() - value.len();
-                let was = match value.is_empty() {
-                    true => String::new(),
-                    false => format!(" (was {value})"),
+                let was = if value.is_empty() {
+                    String::new()
+                } else {
+                    format!(" (was {value})")
                 };
-                let gap = match document.text[..from].ends_with([' ', '\t']) {
-                    true => "",
-                    false => " ",
+                let gap = if document.text[..from].ends_with([' ', '\t']) {
+                    ""
+                } else {
+                    " "
                 };
                 return Edit {
                     span: from..at + text.len(),

@@ -136,10 +136,14 @@ proptest! {
         after in prop::collection::vec(0usize..12, 1..7),
     ) {
         let config = "//- memory-forge.toml\n[mind]\nkeep_sessions = 1\nkeep_decisions = 1\n";
-        let manifest = match in_memory {
-            true => "//- _MANIFEST.md\n# Context Routing\n",
-            false => "",
-        };
+        let manifest = if in_memory {
+
+             "//- _MANIFEST.md\n# Context Routing\n"
+
+} else {
+
+             ""
+};
         let it = Fixture::new(&format!("{config}{manifest}"));
         let mind = it.mind();
         mind.task_add("first task", "In Progress", now()).unwrap();

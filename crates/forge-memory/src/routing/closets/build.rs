@@ -233,9 +233,10 @@ pub(super) fn matched<'a>(
             Some(at) => {
                 let member = &members[at];
                 let source = block.stamp.as_ref().map(|stamp| &stamp.source);
-                match source == Some(&member.hash) || member.hash.is_empty() {
-                    true => Found::Current,
-                    false => Found::Stale,
+                if source == Some(&member.hash) || member.hash.is_empty() {
+                    Found::Current
+                } else {
+                    Found::Stale
                 }
             }
         });

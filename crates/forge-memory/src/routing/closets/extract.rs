@@ -142,9 +142,10 @@ fn dates(sentences: &[Sentence], own: Option<Date>) -> Vec<String> {
                 continue;
             }
             let words = &sentence.text[when.span.clone()];
-            let value = match when.relative {
-                true => format!("{day} (\"{}\")", inert_line(words).replace(['"', ','], "")),
-                false => day,
+            let value = if when.relative {
+                format!("{day} (\"{}\")", inert_line(words).replace(['"', ','], ""))
+            } else {
+                day
             };
             match sentence.voice {
                 Voice::Assistant => late.push(value),

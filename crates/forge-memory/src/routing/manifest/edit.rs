@@ -25,9 +25,10 @@ impl Manifest {
     pub fn edited(&self, mut edits: Vec<Edit>) -> Result<String, EditError> {
         let after = apply(self.text(), edits.clone())?;
         edits.sort_by_key(|edit| edit.span.start);
-        let read = match self.page {
-            true => Manifest::parse_page(after.as_str()),
-            false => Manifest::parse(after.as_str()),
+        let read = if self.page {
+            Manifest::parse_page(after.as_str())
+        } else {
+            Manifest::parse(after.as_str())
         };
         let mut found = read.entries.iter();
         let mut kept = 0;
@@ -45,9 +46,10 @@ impl Manifest {
             kept += 1;
         }
         let new_lines = |edit: &&Edit| edit.span.is_empty() && edit.text.contains(['\n', '\r']);
-        match read.entries.len() - kept <= edits.iter().filter(new_lines).count() {
-            true => Ok(after),
-            false => Err(EditError::Disturbs { line: 1 }),
+        if read.entries.len() - kept <= edits.iter().filter(new_lines).count() {
+            Ok(after)
+        } else {
+            Err(EditError::Disturbs { line: 1 })
         }
     }
 
@@ -89,9 +91,10 @@ impl Manifest {
         let wanted = super::key(&super::target_of(&cell_shown(&link(new.target))));
         let same = |entry: &&Entry| super::key(&entry.target) == wanted;
         if let Some(entry) = self.part(part).find(same) {
-            return match new.text.is_empty() {
-                true => None,
-                false => self.set_text(entry, new.text),
+            return if new.text.is_empty() {
+                None
+            } else {
+                self.set_text(entry, new.text)
             };
         }
         let listed = |after: &Manifest| after.part(part).any(|it| same(&it));
@@ -121,9 +124,10 @@ impl Manifest {
         let newline = self.document.newline();
         let text = self.text().trim_end();
         let table = format!("| File | Purpose | Status |{newline}|---|---|---|{newline}");
-        match text.is_empty() {
-            true => table,
-            false => format!("{text}{newline}{newline}{table}"),
+        if text.is_empty() {
+            table
+        } else {
+            format!("{text}{newline}{newline}{table}")
         }
     }
 
@@ -343,8 +347,9 @@ pub fn link(target: &str) -> String {
     let plain = !target.contains(['[', ']', '|', '#', '^', '\\', '<', '>', '`'])
         && !target.contains(char::is_control)
         && !target.trim().is_empty();
-    match plain {
-        true => format!("[[{target}]]"),
-        false => cell_text(target),
+    if plain {
+        format!("[[{target}]]")
+    } else {
+        cell_text(target)
     }
 }

@@ -96,12 +96,13 @@ fn below(folder: &Path, report: &mut Report) -> Vec<Found> {
             if kind.is_dir() && depth > 0 {
                 folders.push((path, depth - 1));
             } else if kind.is_file() && path.extension().is_some_and(|it| it == "jsonl") {
-                match name_of(&path).starts_with("agent-") {
-                    true => helpers += 1,
-                    false => found.push(Found {
+                if name_of(&path).starts_with("agent-") {
+                    helpers += 1
+                } else {
+                    found.push(Found {
                         path,
                         explicit: false,
-                    }),
+                    })
                 }
             }
         }

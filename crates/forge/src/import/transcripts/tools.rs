@@ -52,9 +52,10 @@ pub(super) fn call(name: &str, input: &Value) -> String {
 fn line(name: &str, point: &str) -> String {
     let name = name.trim();
     let name = if name.is_empty() { "tool" } else { name };
-    match point.trim().is_empty() {
-        true => name.to_owned(),
-        false => format!("{name}: {}", point.trim()),
+    if point.trim().is_empty() {
+        name.to_owned()
+    } else {
+        format!("{name}: {}", point.trim())
     }
 }
 

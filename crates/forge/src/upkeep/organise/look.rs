@@ -600,9 +600,10 @@ fn plain_name(stem: &str) -> String {
                 && (it.len() > 1 || !it.chars().all(char::is_numeric))
         })
         .collect();
-    match kept.is_empty() {
-        true => lower,
-        false => kept.join("-"),
+    if kept.is_empty() {
+        lower
+    } else {
+        kept.join("-")
     }
 }
 

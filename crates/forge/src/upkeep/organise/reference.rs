@@ -135,18 +135,17 @@ fn is_definition(line: &str) -> bool {
     const LONGEST_TERM: usize = 40;
     let row = line.starts_with('|');
     let words = words(line);
-    let (term, meaning) = match row {
-        true => match words.split_once('|') {
+    let (term, meaning) = if row {
+        match words.split_once('|') {
             Some((term, rest)) => (term, rest.trim_matches(['|', ' '])),
             None => return false,
-        },
-        false => {
-            let ends = [": ", " - ", " – ", " — "].iter();
-            let ends = ends.filter_map(|mark| words.split_once(mark));
-            match ends.min_by_key(|(term, _)| term.len()) {
-                Some(parts) => parts,
-                None => return false,
-            }
+        }
+    } else {
+        let ends = [": ", " - ", " – ", " — "].iter();
+        let ends = ends.filter_map(|mark| words.split_once(mark));
+        match ends.min_by_key(|(term, _)| term.len()) {
+            Some(parts) => parts,
+            None => return false,
         }
     };
     let term = term.trim_matches(['*', ' ', ':', '_']);

@@ -52,9 +52,10 @@ pub(super) fn run(
     let homes = args.whose.all(workspace)?;
     let mut all = Vec::new();
     for home in &homes {
-        let done = match args.check {
-            true => pointers::check(workspace, home, settings.now)?,
-            false => pointers::index(workspace, home, args.fix, settings.now)?,
+        let done = if args.check {
+            pointers::check(workspace, home, settings.now)?
+        } else {
+            pointers::index(workspace, home, args.fix, settings.now)?
         };
         all.push((home.to_string(), done));
     }
@@ -84,9 +85,10 @@ pub(super) fn run(
             ui.note("No agent has a memory here yet; `memory-forge agent remember` begins one");
         }
     }
-    Ok(match args.check && !is_fine {
-        true => Exit::Failure,
-        false => Exit::Success,
+    Ok(if args.check && !is_fine {
+        Exit::Failure
+    } else {
+        Exit::Success
     })
 }
 
@@ -98,9 +100,10 @@ fn show(name: &str, done: &Indexed, args: &IndexArgs, ui: &mut Ui) -> Result<(),
             0 => String::new(),
             more => format!(", {more} more behind it"),
         };
-        let state = match done.changed.contains(&file.path) {
-            true => format!(" ({would}written)"),
-            false => String::new(),
+        let state = if done.changed.contains(&file.path) {
+            format!(" ({would}written)")
+        } else {
+            String::new()
         };
         ui.line(&format!(
             "  {}: {} of {MAX_LINES} lines, {} of {MAX_BYTES} bytes{more}{state}",
@@ -124,9 +127,10 @@ fn show(name: &str, done: &Indexed, args: &IndexArgs, ui: &mut Ui) -> Result<(),
             "`{}` line {}: `{}` is not there, or others lack it",
             lost.file, lost.line, lost.target
         );
-        match args.fix {
-            true => ui.line(&format!("  - {}", printable(&said)))?,
-            false => ui.warn(&printable(&said)),
+        if args.fix {
+            ui.line(&format!("  - {}", printable(&said)))?
+        } else {
+            ui.warn(&printable(&said))
         }
     }
     if done.lost.len() > MOST {

@@ -113,15 +113,16 @@ pub(super) fn run(
         };
         let (given, receipt) = feedback::give(workspace, &home, &new, settings.now)?;
         let path = feedback::file(&home)?;
-        return match args.json {
-            true => ui.json(&json!({
+        return if args.json {
+            ui.json(&json!({
                 "version": 1, "path": path.as_str(), "feedback": feedback_json(&given),
                 "change": receipt.id,
-            })),
-            false => ui.line(&format!(
+            }))
+        } else {
+            ui.line(&format!(
                 "✓ {rating}/5 noted in {}",
                 printable(path.as_str())
-            )),
+            ))
         }
         .map(|()| Exit::Success);
     }
@@ -143,9 +144,10 @@ pub(super) fn run(
         ui.line(&format!("{path} says this already"))?;
     } else {
         let one = &learnt.learning;
-        let tags = match one.tags.is_empty() {
-            true => String::new(),
-            false => format!(" ({})", printable(&one.tags.join(", "))),
+        let tags = if one.tags.is_empty() {
+            String::new()
+        } else {
+            format!(" ({})", printable(&one.tags.join(", ")))
         };
         ui.line(&format!("✓ {}{tags} noted in {path}", one.category.name()))?;
     }

@@ -81,23 +81,27 @@ pub(super) fn run(
     let budget = args.budget as usize;
     let tokenizer = Tokenizer::O200k;
     let nonce = settings.nonce();
-    let packing = pack::fit(&answer.hits, budget, &|pieces, left_out| match args.json {
-        true => pieces
-            .iter()
-            .map(|it| count_tokens(tokenizer, &it.text))
-            .sum(),
-        false => count_tokens(
-            tokenizer,
-            &recall::render(&recalled, pieces, left_out, &nonce),
-        ),
+    let packing = pack::fit(&answer.hits, budget, &|pieces, left_out| {
+        if args.json {
+            pieces
+                .iter()
+                .map(|it| count_tokens(tokenizer, &it.text))
+                .sum()
+        } else {
+            count_tokens(
+                tokenizer,
+                &recall::render(&recalled, pieces, left_out, &nonce),
+            )
+        }
     });
     if let Some(index) = memory.index() {
         index.touch(&used(&answer, Some(&packing)), &settings.now.to_string());
     }
     let has_topics = !topics::list(workspace, &home, &[]).0.is_empty();
-    let state = match has_topics || home.agent().is_none() {
-        true => None,
-        false => fallback(workspace, &home, budget, &nonce),
+    let state = if has_topics || home.agent().is_none() {
+        None
+    } else {
+        fallback(workspace, &home, budget, &nonce)
     };
     if args.json {
         return ui

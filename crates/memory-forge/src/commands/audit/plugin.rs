@@ -192,9 +192,10 @@ fn show(
 }
 
 fn line(cost: &Cost, limits: &PluginLimits) -> String {
-    let always = match cost.explicit {
-        true => "-".to_owned(),
-        false => thousands(cost.always),
+    let always = if cost.explicit {
+        "-".to_owned()
+    } else {
+        thousands(cost.always)
     };
     let invoke = cost.on_invoke.map_or("-".to_owned(), thousands);
     let verdict = limits.of_part(cost);

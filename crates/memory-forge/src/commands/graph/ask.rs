@@ -192,9 +192,12 @@ fn tell(answer: &Answer) -> Result<Told, CommandError> {
     Ok(match answer {
         Answer::Blocked(rows) => told(
             rows.iter()
-                .map(|row| match row.by.is_empty() {
-                    true => format!("{}: says that it is blocked", named(&row.item)),
-                    false => format!("{} ← waits for {}", named(&row.item), list(&row.by)),
+                .map(|row| {
+                    if row.by.is_empty() {
+                        format!("{}: says that it is blocked", named(&row.item))
+                    } else {
+                        format!("{} ← waits for {}", named(&row.item), list(&row.by))
+                    }
                 })
                 .collect(),
             "Nothing is blocked",
@@ -204,9 +207,12 @@ fn tell(answer: &Answer) -> Result<Told, CommandError> {
         ),
         Answer::Active(rows) => told(
             rows.iter()
-                .map(|row| match row.assigned.is_empty() {
-                    true => named(&row.task),
-                    false => format!("{}: {}", named(&row.task), list(&row.assigned)),
+                .map(|row| {
+                    if row.assigned.is_empty() {
+                        named(&row.task)
+                    } else {
+                        format!("{}: {}", named(&row.task), list(&row.assigned))
+                    }
                 })
                 .collect(),
             "No task is at work",
@@ -298,9 +304,10 @@ fn tell(answer: &Answer) -> Result<Told, CommandError> {
             let mut lines = vec![named(start)];
             lines.extend(hops.iter().map(|hop| {
                 let relation = hop.relation.name();
-                match hop.against {
-                    false => format!("  → {relation} → {}", named(&hop.to)),
-                    true => format!("  ← {relation} ← {}", named(&hop.to)),
+                if hop.against {
+                    format!("  ← {relation} ← {}", named(&hop.to))
+                } else {
+                    format!("  → {relation} → {}", named(&hop.to))
                 }
             }));
             let hops = hops.iter().map(|hop| {

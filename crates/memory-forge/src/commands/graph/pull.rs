@@ -48,13 +48,12 @@ pub(super) fn run(
     ui: &mut Ui,
 ) -> Result<Exit, CommandError> {
     let mind = Mind::open(workspace);
-    let found = match args.remove {
-        true => Vec::new(),
-        false => {
-            let engine = Engine::chosen(args.engine, workspace);
-            let questions = [Question::Blocked, Question::Active];
-            answers(&questions, engine, graph, workspace, settings, ui)?
-        }
+    let found = if args.remove {
+        Vec::new()
+    } else {
+        let engine = Engine::chosen(args.engine, workspace);
+        let questions = [Question::Blocked, Question::Active];
+        answers(&questions, engine, graph, workspace, settings, ui)?
     };
     let view = match &found[..] {
         [Answer::Blocked(blocked), Answer::Active(active)] => {

@@ -182,12 +182,13 @@ pub(super) fn push(
         return Ok(Exit::Success);
     }
     let (nodes, relations) = (pushed.nodes, pushed.relations);
-    ui.line(&match changed {
-        true => format!(
+    ui.line(&if changed {
+        format!(
             "Pushed {nodes} nodes and {relations} relations: {} written, {} removed",
             pushed.written, pushed.removed
-        ),
-        false => format!("Unchanged: {nodes} nodes and {relations} relations"),
+        )
+    } else {
+        format!("Unchanged: {nodes} nodes and {relations} relations")
     })?;
     Ok(Exit::Success)
 }
@@ -226,9 +227,10 @@ pub(super) fn status(
             printable(&it.at),
             it.nodes,
             it.relations,
-            match current {
-                true => "as the files are",
-                false => "and the files have changed since",
+            if current {
+                "as the files are"
+            } else {
+                "and the files have changed since"
             }
         ),
     })?;
@@ -253,11 +255,12 @@ pub(super) fn drop_all(
     // The time to answer is the user's own.
     server = server.within(PUSH);
     let removed = server.drop_all().map_err(error)?;
-    match args.json {
-        true => ui.json(&json!({ "version": 1, "removed": removed }))?,
-        false => ui.line(&format!(
+    if args.json {
+        ui.json(&json!({ "version": 1, "removed": removed }))?
+    } else {
+        ui.line(&format!(
             "Removed {removed} nodes; the files are as they were"
-        ))?,
+        ))?
     }
     Ok(Exit::Success)
 }
@@ -343,8 +346,9 @@ pub(super) fn error(error: bolt::Error) -> CommandError {
         bolt::Error::Name(_) | bolt::Error::Address(_) | bolt::Error::Writes(_)
     );
     let text = printable(&error.to_string()).into_owned();
-    match usage {
-        true => CommandError::usage(text).hint(hint),
-        false => CommandError::failure(text).hint(hint),
+    if usage {
+        CommandError::usage(text).hint(hint)
+    } else {
+        CommandError::failure(text).hint(hint)
     }
 }

@@ -80,9 +80,10 @@ fn remarks(report: &Report, ui: &mut Ui) {
     for skipped in report.skipped.iter().take(MOST) {
         let what = printable(&skipped.what);
         let text = format!("`{what}` was not imported: {}", printable(&skipped.why));
-        match skipped.failed {
-            true => ui.warn(&text),
-            false => ui.note(&text),
+        if skipped.failed {
+            ui.warn(&text)
+        } else {
+            ui.note(&text)
         }
     }
     for problem in report.problems.iter().take(MOST) {

@@ -30,12 +30,13 @@ pub(super) fn show(
             overview: &forge::session::overview(mind.workspace(), settings.now),
             pointers: known.as_ref().map(Given::pointers),
         });
-        return match args.json {
-            true => ui.json(&json!({
+        return if args.json {
+            ui.json(&json!({
                 "version": 1, "text": briefing.text, "leftOut": briefing.left_out,
                 "tokens": forge::tokens::estimate(&briefing.text), "tokenizer": "~o200k",
-            })),
-            false => ui.print(&printable(&briefing.text)),
+            }))
+        } else {
+            ui.print(&printable(&briefing.text))
         };
     }
     let mind = &mind.shown();
@@ -107,9 +108,12 @@ fn each<'a>(texts: impl Iterator<Item = &'a String>, ui: &mut Ui) -> Result<(), 
 
 fn show_state(state: &State, ui: &mut Ui) -> Result<(), CommandError> {
     let or_unset = |text: &Option<String>| text.clone().unwrap_or_else(|| "not set".to_owned());
-    let list = |items: &[String]| match items.is_empty() {
-        true => "none".to_owned(),
-        false => items.join("; "),
+    let list = |items: &[String]| {
+        if items.is_empty() {
+            "none".to_owned()
+        } else {
+            items.join("; ")
+        }
     };
     for (label, value) in [
         ("Phase", or_unset(&state.phase)),
@@ -258,10 +262,13 @@ pub(super) fn compression_json(done: &Compression) -> Value {
         .tracking
         .iter()
         .map(|(name, it)| {
-            let value = match it.before > it.after {
-                true => json!({ "rotated": true, "before": it.before, "after": it.after, "removed": it.before - it.after }),
-                false => json!({ "rotated": false }),
-            };
+            let value = if it.before > it.after {
+
+                 json!({ "rotated": true, "before": it.before, "after": it.after, "removed": it.before - it.after })
+} else {
+
+                 json!({ "rotated": false })
+};
             ((*name).to_owned(), value)
         })
         .collect();
@@ -311,9 +318,10 @@ pub(super) fn health(
             ))?;
         }
     }
-    Ok(match needs_attention {
-        true => Exit::Failure,
-        false => Exit::Success,
+    Ok(if needs_attention {
+        Exit::Failure
+    } else {
+        Exit::Success
     })
 }
 

@@ -64,9 +64,10 @@ pub(super) fn run(
 
 fn nothing(registry: &Registry, empty: bool, ui: &mut Ui) -> Result<Exit, CommandError> {
     ui.line("No searchable sources registered.")?;
-    let hint = match empty {
-        true => "`memory-forge sources add NAME PATH` registers one",
-        false => "`memory-forge sources list` shows those that are kept out",
+    let hint = if empty {
+        "`memory-forge sources add NAME PATH` registers one"
+    } else {
+        "`memory-forge sources list` shows those that are kept out"
     };
     ui.note(&format!("{hint}; registry: {}", registry.path().display()));
     Ok(Exit::Success)
