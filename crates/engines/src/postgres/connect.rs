@@ -598,6 +598,11 @@ mod tests {
         assert_eq!(target.shown, "one:5432,two:6000/x");
         let shown: Vec<String> = target.hosts().into_iter().map(|it| it.shown).collect();
         assert_eq!(shown, ["one:5432/x", "two:6000/x"]);
+        let url = format!("{url}&target_session_attrs=read-write");
+        let target = Target::read(&url, &environment).expect("an address");
+        let kept = |it: &Server| it.config.get_target_session_attrs();
+        let wanted = TargetSessionAttrs::ReadWrite;
+        assert!(target.servers.iter().all(|it| kept(it) == wanted));
         assert!(read("postgres://a@one,two,three:1/x?port=1,2&sslmode=disable").is_err());
     }
 

@@ -109,8 +109,12 @@ impl Patience {
     /// nobody waits for any more. `set local` also holds behind a pool that
     /// gives each transaction another connection.
     pub(super) fn settings(&self, lock: Option<Duration>) -> String {
-        let statement = self.left() + SERVER_MARGIN;
-        let lock = lock.unwrap_or(statement).min(statement);
+        let (left, shortest) = (self.left(), Duration::from_millis(1));
+        let statement = left + SERVER_MARGIN;
+        // A lock that is not granted has a message of its own, so here the
+        // server is the first to give up. Zero would mean no limit.
+        let before = left.saturating_sub(SERVER_MARGIN);
+        let lock = lock.unwrap_or(before).min(statement).max(shortest);
         format!(
             "set local statement_timeout = {}; set local lock_timeout = {}",
             statement.as_millis(),

@@ -413,8 +413,7 @@ impl Shelf {
         let Ok(path) = home.folder().join(target) else {
             return false;
         };
-        (self.private || !path.is_private())
-            && workspace.absolute(&path).symlink_metadata().is_ok()
+        (self.private || !path.is_private()) && workspace.absolute(&path).symlink_metadata().is_ok()
     }
 }
 
