@@ -10,7 +10,7 @@ use std::net::{Shutdown, TcpListener, TcpStream};
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-use engines::postgres::{Engine, Environment, Need, Patience, Push, Target};
+use engines::postgres::{Engine, Environment, HostRole, Push, Target, WaitPolicy};
 use testkit::postgres::Version;
 use testkit::{Output, TestWorkspace};
 
@@ -252,8 +252,8 @@ fn a_push_waits_for_a_connection(org: Organisation) {
     )
     .expect("a limit");
     let target = Target::read(&org.url("ann"), &Environment::default()).expect("an address");
-    let patience = Patience::default().without_connection(Duration::from_secs(1));
-    let Err(error) = Engine::open_with(&target, "acme", Need::Primary, patience) else {
+    let patience = WaitPolicy::default().without_connection(Duration::from_secs(1));
+    let Err(error) = Engine::open_with(&target, "acme", HostRole::Primary, patience) else {
         panic!("there is no connection");
     };
     assert!(
@@ -315,8 +315,8 @@ fn silence_at_any_step_of_a_command_ends(org: Organisation) {
         let (login, name) = (org.login("ann"), &org.database);
         let url = format!("postgres://{login}@127.0.0.1:{port}/{name}");
         let target = Target::read(&url, &Environment::default()).expect("an address");
-        let patience = Patience::of_each(Duration::from_secs(limit));
-        Engine::open_with(&target, "acme", Need::Primary, patience).expect("it answers")
+        let patience = WaitPolicy::of_each(Duration::from_secs(limit));
+        Engine::open_with(&target, "acme", HostRole::Primary, patience).expect("it answers")
     };
     let started = Instant::now();
     for word in ["begin", "mf.begin_push", "mf.held", "mf.end_push", "commit"] {
