@@ -31,7 +31,7 @@ pub use pull::Pulled;
 pub use push::{Push, Pushed, Unread};
 pub use schema::{Initialised, Upgraded};
 pub use search::{Search, Within};
-pub use wait::Patience;
+pub use wait::WaitPolicy;
 
 use wait::{human, timed};
 
@@ -42,12 +42,12 @@ pub struct Error {
     hint: Option<String>,
     /// Whether the request was wrong, rather than the server.
     pub usage: bool,
-    cause: Cause,
+    cause: ErrorCause,
 }
 
 /// Errors that are acted on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Cause {
+enum ErrorCause {
     Other,
     /// It did not answer in time. What it is doing is unknown, so the
     /// connection cannot be used any more.
@@ -66,7 +66,7 @@ impl Error {
             what: what.into(),
             hint: Some(hint.into()),
             usage: true,
-            cause: Cause::Other,
+            cause: ErrorCause::Other,
         }
     }
 
@@ -79,7 +79,7 @@ impl Error {
 
     fn silent(shown: &str, waited: Duration) -> Error {
         Error {
-            cause: Cause::Silent,
+            cause: ErrorCause::Silent,
             ..Error::failure(
                 format!("`{shown}` did not answer in {}", human(waited)),
                 "The server may be overloaded, frozen or out of reach; `engine.timeout_ms` sets how long a search waits",
@@ -91,9 +91,9 @@ impl Error {
     fn connect(shown: &str, error: tokio_postgres::Error, unused: Option<&str>) -> Error {
         let mut told = message(&error);
         let cause = if is_short_of_connections(&error) {
-            Cause::NoConnection
+            ErrorCause::NoConnection
         } else {
-            Cause::Other
+            ErrorCause::Other
         };
         let has_none = told.contains("password missing");
         if has_none {
@@ -109,7 +109,7 @@ impl Error {
             }
         } else if error.code() == Some(&SqlState::INVALID_AUTHORIZATION_SPECIFICATION) {
             "Whoever runs the server decides in its pg_hba.conf who may connect, from where, and whether without TLS".to_owned()
-        } else if cause == Cause::NoConnection {
+        } else if cause == ErrorCause::NoConnection {
             "Raise `max_connections`, or put a pool between (docs/engines.md)".to_owned()
         } else if told.contains("does not allow writes") {
             "This server is a replica: name the primary, or all hosts of the cluster, in `engine.url`".to_owned()
@@ -164,11 +164,11 @@ impl From<tokio_postgres::Error> for Error {
             hint: hint.map(str::to_owned),
             usage: false,
             cause: if code == Some(&SqlState::LOCK_NOT_AVAILABLE) {
-                Cause::Locked
+                ErrorCause::Locked
             } else if code == Some(&SqlState::INSUFFICIENT_PRIVILEGE) {
-                Cause::NotAllowed
+                ErrorCause::NotAllowed
             } else {
-                Cause::Other
+                ErrorCause::Other
             },
         }
     }
@@ -200,7 +200,7 @@ pub struct Engine {
     runtime: Option<Runtime>,
     client: Client,
     tenant: String,
-    patience: Patience,
+    patience: WaitPolicy,
     /// The server did not answer, and what it is doing is unknown.
     is_lost: AtomicBool,
     pub shown: String,
@@ -218,7 +218,7 @@ impl Drop for Engine {
 
 /// Which of several hosts will do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Need {
+pub enum HostRole {
     /// Any that answers, a replica as well.
     Any,
     /// The one that can be written to.
@@ -255,14 +255,14 @@ pub struct Status {
 impl Engine {
     /// Opens it with the patience of an ordinary command.
     pub fn open(target: &Target, tenant: &str) -> Result<Engine, Error> {
-        Engine::open_with(target, tenant, Need::Any, Patience::default())
+        Engine::open_with(target, tenant, HostRole::Any, WaitPolicy::default())
     }
 
     pub fn open_with(
         target: &Target,
         tenant: &str,
-        need: Need,
-        patience: Patience,
+        need: HostRole,
+        patience: WaitPolicy,
     ) -> Result<Engine, Error> {
         let runtime = Builder::new_current_thread().enable_all().build();
         let runtime = runtime
@@ -304,7 +304,7 @@ impl Engine {
         }
         let outcome = runtime.block_on(work);
         if let Err(error) = &outcome
-            && error.cause == Cause::Silent
+            && error.cause == ErrorCause::Silent
         {
             self.is_lost.store(true, Ordering::Relaxed);
         }
@@ -356,7 +356,7 @@ impl Engine {
             }
             Err(error) => {
                 // The first error is the one to show.
-                if error.cause != Cause::Silent {
+                if error.cause != ErrorCause::Silent {
                     let _ = self.end("rollback").await;
                 }
                 Err(error)

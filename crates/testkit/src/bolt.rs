@@ -49,9 +49,9 @@ impl BoltServer {
 
     /// Stops the process, so that the kernel accepts and nobody answers, until
     /// the result is dropped.
-    pub fn freeze(&self) -> crate::postgres::Frozen {
+    pub fn freeze(&self) -> crate::postgres::FrozenServer {
         let pid = std::fs::read_to_string(self.folder.join("pid")).expect("it runs");
-        crate::postgres::Frozen::stop(vec![pid.trim().to_owned()])
+        crate::postgres::FrozenServer::stop(vec![pid.trim().to_owned()])
     }
 
     /// Skips the running test where there is no ArcadeDB.

@@ -173,7 +173,7 @@ impl Postgres {
 
     /// PgBouncer in transaction mode before this server, with `size` connections
     /// for each of these logins, or a note that the running test is skipped.
-    pub fn pool(&self, tmpdir: &str, logins: &[&str], size: usize) -> Option<Pool> {
+    pub fn pool(&self, tmpdir: &str, logins: &[&str], size: usize) -> Option<ConnectionPool> {
         let home = crate::fetched::program(tmpdir, "engines", "pgbouncer")?;
         let folder = tempfile::Builder::new()
             .prefix("memory-forge-pool-")
@@ -203,7 +203,7 @@ impl Postgres {
                 .expect("pgbouncer runs");
             while child.try_wait().is_ok_and(|it| it.is_none()) {
                 if std::net::TcpStream::connect(("127.0.0.1", port)).is_ok() {
-                    return Some(Pool {
+                    return Some(ConnectionPool {
                         port,
                         child,
                         _folder: folder,
@@ -254,10 +254,10 @@ impl Postgres {
 
     /// Freezes it: the kernel goes on accepting connections, and nobody answers.
     /// It goes on when the result is dropped.
-    pub fn freeze(&self) -> Frozen {
+    pub fn freeze(&self) -> FrozenServer {
         let pids = self.processes();
         assert!(!pids.is_empty(), "the server runs");
-        Frozen::stop(pids)
+        FrozenServer::stop(pids)
     }
 
     /// The postmaster and its children.
@@ -409,13 +409,13 @@ fn unprivileged(program: PathBuf) -> Command {
 }
 
 /// A pool of connections before a server; ends when dropped.
-pub struct Pool {
+pub struct ConnectionPool {
     pub port: u16,
     child: std::process::Child,
     _folder: TempDir,
 }
 
-impl Drop for Pool {
+impl Drop for ConnectionPool {
     fn drop(&mut self) {
         let _ = self.child.kill();
         let _ = self.child.wait();
@@ -423,16 +423,16 @@ impl Drop for Pool {
 }
 
 /// A server that is frozen until this is dropped, also by a panic.
-pub struct Frozen(Vec<String>);
+pub struct FrozenServer(Vec<String>);
 
-impl Frozen {
-    pub(crate) fn stop(pids: Vec<String>) -> Frozen {
+impl FrozenServer {
+    pub(crate) fn stop(pids: Vec<String>) -> FrozenServer {
         signal("-STOP", &pids);
-        Frozen(pids)
+        FrozenServer(pids)
     }
 }
 
-impl Drop for Frozen {
+impl Drop for FrozenServer {
     fn drop(&mut self) {
         signal("-CONT", &self.0);
     }

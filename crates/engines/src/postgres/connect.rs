@@ -18,8 +18,8 @@ use tokio_postgres::config::{Host, SslMode, TargetSessionAttrs};
 use tokio_postgres::tls::{ChannelBinding, MakeTlsConnect, NoTls, TlsConnect};
 use tokio_postgres::{Client, Config};
 
-use super::wait::{CONNECT, Patience};
-use super::{Cause, Error, Need, passfile};
+use super::wait::{CONNECT, WaitPolicy};
+use super::{Error, ErrorCause, HostRole, passfile};
 
 /// A dead network shows itself by these; a server that is frozen does not.
 const KEEPALIVE_IDLE: Duration = Duration::from_secs(15);
@@ -60,7 +60,7 @@ enum Proof {
 
 /// One host of an address.
 #[derive(Debug, Clone)]
-struct Server {
+struct HostConfig {
     config: Config,
     /// Why the user's file of passwords was not used.
     unused: Option<String>,
@@ -73,7 +73,7 @@ struct Server {
 /// silent must not keep the others from being tried.
 #[derive(Debug, Clone)]
 pub struct Target {
-    servers: Vec<Server>,
+    servers: Vec<HostConfig>,
     proof: Proof,
     root: Option<String>,
     /// All hosts, ports and the database, to be shown.
@@ -184,7 +184,7 @@ impl Target {
 
     /// Each host as a target of its own, in the address's order.
     pub fn hosts(&self) -> Vec<Target> {
-        let one = |server: &Server| Target {
+        let one = |server: &HostConfig| Target {
             shown: server.shown.clone(),
             servers: vec![server.clone()],
             ..self.clone()
@@ -196,8 +196,8 @@ impl Target {
     /// While none has a free connection, they are tried again.
     pub(super) async fn connect(
         &self,
-        need: Need,
-        patience: &Patience,
+        need: HostRole,
+        patience: &WaitPolicy,
     ) -> Result<(Client, String), Error> {
         let started = Instant::now();
         let mut is_told = false;
@@ -206,7 +206,9 @@ impl Target {
                 Ok(connected) => return Ok(connected),
                 Err(error) => error,
             };
-            if error.cause != Cause::NoConnection || started.elapsed() >= patience.no_connection {
+            if error.cause != ErrorCause::NoConnection
+                || started.elapsed() >= patience.no_connection
+            {
                 return Err(error);
             }
             if !is_told {
@@ -220,7 +222,11 @@ impl Target {
         }
     }
 
-    async fn try_hosts(&self, need: Need, patience: &Patience) -> Result<(Client, String), Error> {
+    async fn try_hosts(
+        &self,
+        need: HostRole,
+        patience: &WaitPolicy,
+    ) -> Result<(Client, String), Error> {
         let mut errors: Vec<Error> = Vec::new();
         for (at, server) in self.servers.iter().enumerate() {
             let limit = patience.login(self.servers.len() - at);
@@ -233,7 +239,9 @@ impl Target {
         }
         // One that is only busy is worth another attempt, whatever the others
         // are.
-        let busy = errors.iter().position(|it| it.cause == Cause::NoConnection);
+        let busy = errors
+            .iter()
+            .position(|it| it.cause == ErrorCause::NoConnection);
         let all: Vec<String> = errors.iter().map(ToString::to_string).collect();
         let Some(told) = busy.or(errors.len().checked_sub(1)) else {
             return Err(Error::usage(
@@ -246,11 +254,11 @@ impl Target {
         Err(error)
     }
 
-    async fn login(&self, server: &Server, need: Need) -> Result<Client, Error> {
+    async fn login(&self, server: &HostConfig, need: HostRole) -> Result<Client, Error> {
         let failed = |error| Error::connect(&server.shown, error, server.unused.as_deref());
         let mut config = server.config.clone();
         // Of several hosts, only the server itself knows which is the primary.
-        if need == Need::Primary && self.servers.len() > 1 {
+        if need == HostRole::Primary && self.servers.len() > 1 {
             config.target_session_attrs(TargetSessionAttrs::ReadWrite);
         }
         match self.proof {
@@ -302,7 +310,7 @@ impl Target {
 
 /// Each host with its port, and with its own line of the user's file of
 /// passwords.
-fn servers(all: &Config, passfile: Option<&Path>) -> Result<Vec<Server>, Error> {
+fn servers(all: &Config, passfile: Option<&Path>) -> Result<Vec<HostConfig>, Error> {
     let (hosts, addresses, ports) = (all.get_hosts(), all.get_hostaddrs(), all.get_ports());
     if !addresses.is_empty() && addresses.len() != hosts.len()
         || ports.len() > 1 && ports.len() != hosts.len()
@@ -351,7 +359,7 @@ fn servers(all: &Config, passfile: Option<&Path>) -> Result<Vec<Server>, Error> 
             }
         }
         let database = all.get_dbname().or(all.get_user()).unwrap_or("");
-        servers.push(Server {
+        servers.push(HostConfig {
             shown: format!("{name}:{port}/{database}"),
             config,
             unused,
@@ -601,6 +609,11 @@ mod tests {
         assert_eq!(target.shown, "one:5432,two:6000/x");
         let shown: Vec<String> = target.hosts().into_iter().map(|it| it.shown).collect();
         assert_eq!(shown, ["one:5432/x", "two:6000/x"]);
+        let url = format!("{url}&target_session_attrs=read-write");
+        let target = Target::read(&url, &environment).expect("an address");
+        let kept = |it: &HostConfig| it.config.get_target_session_attrs();
+        let wanted = TargetSessionAttrs::ReadWrite;
+        assert!(target.servers.iter().all(|it| kept(it) == wanted));
         assert!(read("postgres://a@one,two,three:1/x?port=1,2&sslmode=disable").is_err());
     }
 

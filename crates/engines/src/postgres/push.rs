@@ -13,7 +13,7 @@ use tokio_postgres::types::Type;
 use super::schema::{self, Purpose};
 use super::search::Value;
 use super::wait::{SHORT_LOCK, human, timed};
-use super::{Cause, Engine, Error, READ};
+use super::{Engine, Error, ErrorCause, READ};
 
 /// What is pushed, and in whose name.
 pub struct Push<'a> {
@@ -79,7 +79,7 @@ impl Engine {
         // learns why nothing happens.
         let first = self.push_once(push, Some(SHORT_LOCK), read, progress);
         match first {
-            Err(error) if error.cause == Cause::Locked => {
+            Err(error) if error.cause == ErrorCause::Locked => {
                 let limit = human(self.patience.total());
                 self.patience.notify(&format!(
                     "Another push of `{}` is running; waiting up to {limit} for it",
@@ -90,7 +90,7 @@ impl Engine {
         }
         let second = self.push_once(push, None, read, progress);
         second.map_err(|error| match error.cause {
-            Cause::Locked => Error::failure(
+            ErrorCause::Locked => Error::failure(
                 format!("Another push of `{}` has not ended", push.workspace),
                 "Nothing was pushed; push again when it has ended",
             ),
@@ -219,7 +219,7 @@ impl<'a> Work<'a> {
         )
         .await
         .map_err(|error| match error.cause {
-            Cause::NotAllowed => may_not_push(tenant, push),
+            ErrorCause::NotAllowed => may_not_push(tenant, push),
             _ => error,
         })?;
         // The workspace is locked now; what follows may wait as usual.

@@ -15,7 +15,7 @@ use tokio_postgres::types::{ToSql, Type};
 
 use super::push::number;
 use super::schema::{self, Purpose};
-use super::{Cause, Engine, Error, READ, pull};
+use super::{Engine, Error, ErrorCause, READ, pull};
 
 /// Passages that rare words may bring as candidates.
 const CANDIDATES: f64 = 20_000.0;
@@ -102,7 +102,7 @@ impl Engine {
             self.begin(READ, None).await?;
             let begun = self.begin_asking(within).await;
             if let Err(error) = &begun
-                && error.cause != Cause::Silent
+                && error.cause != ErrorCause::Silent
             {
                 let _ = self.end("rollback").await;
             }

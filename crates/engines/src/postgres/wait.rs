@@ -21,7 +21,7 @@ pub(super) const SHORT_LOCK: Duration = Duration::from_secs(2);
 const SERVER_MARGIN: Duration = Duration::from_millis(500);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Limit {
+enum WaitLimit {
     /// One point in time for everything: connecting, asking and answering.
     Until { deadline: Instant, total: Duration },
     /// As long as this for each transaction; for each statement of a push,
@@ -30,47 +30,47 @@ enum Limit {
 }
 
 /// How long a caller waits for the server, and who hears that it waits.
-pub struct Patience {
-    limit: Limit,
+pub struct WaitPolicy {
+    limit: WaitLimit,
     pub(super) no_connection: Duration,
     notice: Box<dyn Fn(&str) + Send + Sync>,
 }
 
-impl Default for Patience {
-    fn default() -> Patience {
-        Patience::of_each(Duration::from_secs(600))
+impl Default for WaitPolicy {
+    fn default() -> WaitPolicy {
+        WaitPolicy::of_each(Duration::from_secs(600))
     }
 }
 
-impl Patience {
+impl WaitPolicy {
     /// One deadline for a whole question. It does not wait for a free
     /// connection either.
-    pub fn until(deadline: Instant) -> Patience {
+    pub fn until(deadline: Instant) -> WaitPolicy {
         let total = deadline.saturating_duration_since(Instant::now());
-        Patience {
-            limit: Limit::Until { deadline, total },
+        WaitPolicy {
+            limit: WaitLimit::Until { deadline, total },
             no_connection: Duration::ZERO,
             notice: Box::new(|_| {}),
         }
     }
 
     /// A limit for each transaction of a command, or each statement of a push.
-    pub fn of_each(limit: Duration) -> Patience {
-        Patience {
-            limit: Limit::Each(limit),
+    pub fn of_each(limit: Duration) -> WaitPolicy {
+        WaitPolicy {
+            limit: WaitLimit::Each(limit),
             no_connection: NO_CONNECTION,
             notice: Box::new(|_| {}),
         }
     }
 
     /// How long to try again while the server has no free connection.
-    pub fn without_connection(mut self, limit: Duration) -> Patience {
+    pub fn without_connection(mut self, limit: Duration) -> WaitPolicy {
         self.no_connection = limit;
         self
     }
 
     /// Calls `notice` with one line when something is waited for.
-    pub fn with_notice(mut self, notice: impl Fn(&str) + Send + Sync + 'static) -> Patience {
+    pub fn with_notice(mut self, notice: impl Fn(&str) + Send + Sync + 'static) -> WaitPolicy {
         self.notice = Box::new(notice);
         self
     }
@@ -82,16 +82,16 @@ impl Patience {
     /// What is left for the next step.
     pub(super) fn left(&self) -> Duration {
         match self.limit {
-            Limit::Until { deadline, .. } => deadline.saturating_duration_since(Instant::now()),
-            Limit::Each(limit) => limit,
+            WaitLimit::Until { deadline, .. } => deadline.saturating_duration_since(Instant::now()),
+            WaitLimit::Each(limit) => limit,
         }
     }
 
     /// The limit as the user knows it.
     pub(super) fn total(&self) -> Duration {
         match self.limit {
-            Limit::Until { total, .. } => total,
-            Limit::Each(limit) => limit,
+            WaitLimit::Until { total, .. } => total,
+            WaitLimit::Each(limit) => limit,
         }
     }
 
@@ -100,8 +100,8 @@ impl Patience {
     /// for the next.
     pub(super) fn login(&self, hosts: usize) -> Duration {
         match self.limit {
-            Limit::Until { .. } => self.left() / hosts.max(1) as u32,
-            Limit::Each(limit) => limit.min(LOGIN),
+            WaitLimit::Until { .. } => self.left() / hosts.max(1) as u32,
+            WaitLimit::Each(limit) => limit.min(LOGIN),
         }
     }
 
@@ -109,8 +109,12 @@ impl Patience {
     /// nobody waits for any more. `set local` also holds behind a pool that
     /// gives each transaction another connection.
     pub(super) fn settings(&self, lock: Option<Duration>) -> String {
-        let statement = self.left() + SERVER_MARGIN;
-        let lock = lock.unwrap_or(statement).min(statement);
+        let (left, shortest) = (self.left(), Duration::from_millis(1));
+        let statement = left + SERVER_MARGIN;
+        // A lock that is not granted has a message of its own, so here the
+        // server is the first to give up. Zero would mean no limit.
+        let before = left.saturating_sub(SERVER_MARGIN);
+        let lock = lock.unwrap_or(before).min(statement).max(shortest);
         format!(
             "set local statement_timeout = {}; set local lock_timeout = {}",
             statement.as_millis(),
@@ -147,12 +151,12 @@ mod tests {
 
     #[test]
     fn a_deadline_is_shared_between_hosts() {
-        let patience = Patience::until(Instant::now() + Duration::from_secs(60));
+        let patience = WaitPolicy::until(Instant::now() + Duration::from_secs(60));
         assert!(patience.login(2) <= Duration::from_secs(30));
         assert!(patience.login(1) > Duration::from_secs(50));
-        let past = Patience::until(Instant::now());
+        let past = WaitPolicy::until(Instant::now());
         assert_eq!(past.left(), Duration::ZERO);
-        assert_eq!(Patience::default().login(3), LOGIN);
+        assert_eq!(WaitPolicy::default().login(3), LOGIN);
     }
 
     #[test]

@@ -5,7 +5,7 @@
 use std::time::Duration;
 
 use clap::{Args, Subcommand};
-use engines::postgres::{Engine, Member, Need, Patience, Push, Status};
+use engines::postgres::{Engine, HostRole, Member, Push, Status, WaitPolicy};
 use forge::publish::{self, Include};
 use forge::workspace::{Workspace, git, identity, slug};
 use serde_json::json;
@@ -152,7 +152,7 @@ pub(crate) fn run(
     let waits = waits(&args.command);
     let open = |ui: &mut Ui| {
         let (need, limit) = waits;
-        let patience = Patience::of_each(limit);
+        let patience = WaitPolicy::of_each(limit);
         engine(&workspace, settings, &tenant, (need, patience), ui)
     };
     match args.command {
@@ -197,18 +197,18 @@ pub(crate) fn run(
 
 /// Which host a command needs, and how long it waits for each of its
 /// transactions; a push for each statement, since a large one takes its time.
-fn waits(command: &EngineCommand) -> (Need, Duration) {
+fn waits(command: &EngineCommand) -> (HostRole, Duration) {
     const MINUTE: u64 = 60;
     let (need, seconds) = match command {
-        EngineCommand::Status { .. } => (Need::Any, 30),
-        EngineCommand::Pull { .. } | EngineCommand::Search(_) => (Need::Any, 10 * MINUTE),
+        EngineCommand::Status { .. } => (HostRole::Any, 30),
+        EngineCommand::Pull { .. } | EngineCommand::Search(_) => (HostRole::Any, 10 * MINUTE),
         EngineCommand::Push { .. }
         | EngineCommand::Member(_)
         | EngineCommand::Tenant(_)
-        | EngineCommand::Check { .. } => (Need::Primary, 10 * MINUTE),
+        | EngineCommand::Check { .. } => (HostRole::Primary, 10 * MINUTE),
         // These may rewrite every passage of every organisation.
         EngineCommand::Init { .. } | EngineCommand::Upgrade { .. } | EngineCommand::Drop { .. } => {
-            (Need::Primary, 120 * MINUTE)
+            (HostRole::Primary, 120 * MINUTE)
         }
     };
     (need, Duration::from_secs(seconds))

@@ -10,7 +10,7 @@ use std::net::{Shutdown, TcpListener, TcpStream};
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-use engines::postgres::{Engine, Environment, Need, Patience, Target};
+use engines::postgres::{Engine, Environment, HostRole, Push, Target, WaitPolicy};
 use testkit::postgres::Version;
 use testkit::{Output, TestWorkspace};
 
@@ -84,7 +84,9 @@ fn silent_after(port: u16, word: &'static str) -> u16 {
                 while let Ok(n @ 1..) = client.read(&mut buffer) {
                     let bytes = &buffer[..n];
                     if bytes.windows(word.len()).any(|it| it == word.as_bytes()) {
-                        std::thread::sleep(Duration::from_secs(60));
+                        // Until the client gives up: then the server learns of it.
+                        while let Ok(1..) = client.read(&mut buffer) {}
+                        let _ = server.shutdown(Shutdown::Both);
                         return;
                     }
                     if server.write_all(bytes).is_err() {
@@ -250,8 +252,8 @@ fn a_push_waits_for_a_connection(org: Organisation) {
     )
     .expect("a limit");
     let target = Target::read(&org.url("ann"), &Environment::default()).expect("an address");
-    let patience = Patience::default().without_connection(Duration::from_secs(1));
-    let Err(error) = Engine::open_with(&target, "acme", Need::Primary, patience) else {
+    let patience = WaitPolicy::default().without_connection(Duration::from_secs(1));
+    let Err(error) = Engine::open_with(&target, "acme", HostRole::Primary, patience) else {
         panic!("there is no connection");
     };
     assert!(
@@ -287,6 +289,61 @@ fn a_push_reports_that_it_waits_for_another(org: Organisation) {
     );
     other.kill().ok();
     other.wait().ok();
+}
+
+/// A push without documents, which goes through the same steps.
+fn push_by(engine: &Engine) -> Result<(), String> {
+    let push = Push {
+        workspace: "w",
+        identity: "",
+        team: "all",
+        commit: None,
+        items: &[],
+        edges: &[],
+        knows: &|_| true,
+        force: true,
+    };
+    let pushed = engine.push(&push, &mut |_| Ok(None), &mut |_, _| {});
+    pushed.map(|_| ()).map_err(|error| error.to_string())
+}
+
+/// The limits of commands are minutes, so they are shortened here.
+fn silence_at_any_step_of_a_command_ends(org: Organisation) {
+    org.init("acme", &["ann"]).ok();
+    push(&org.workspace("ann", "acme", "w", "all", NOTE));
+    let open = |port: u16, limit: u64| {
+        let (login, name) = (org.login("ann"), &org.database);
+        let url = format!("postgres://{login}@127.0.0.1:{port}/{name}");
+        let target = Target::read(&url, &Environment::default()).expect("an address");
+        let patience = WaitPolicy::of_each(Duration::from_secs(limit));
+        Engine::open_with(&target, "acme", HostRole::Primary, patience).expect("it answers")
+    };
+    let started = Instant::now();
+    for word in ["begin", "mf.begin_push", "mf.held", "mf.end_push", "commit"] {
+        let engine = open(silent_after(org.server.port, word), 2);
+        let error = push_by(&engine).expect_err(word);
+        assert!(error.contains("did not answer in 2 s"), "{word}: {error}");
+        let lost = engine.status().expect_err("the connection is lost");
+        assert!(lost.to_string().contains("did not answer"), "{lost}");
+    }
+    let engine = open(silent_after(org.server.port, "mf.workspaces"), 2);
+    let error = engine.status().expect_err("silence").to_string();
+    assert!(error.contains("did not answer in 2 s"), "{error}");
+    let engine = open(silent_after(org.server.port, "mf.pull"), 2);
+    let error = engine.pull("w").expect_err("silence").to_string();
+    assert!(error.contains("did not answer in 2 s"), "{error}");
+    assert!(started.elapsed() < Duration::from_secs(60));
+
+    // Another push that never ends is waited for, and not for ever.
+    let mut other = org.server.holding(
+        "postgres",
+        &org.database,
+        "begin; select from mf.workspace where name = 'w' for update;\n\\echo held\nselect pg_sleep(30);\n",
+    );
+    let error = push_by(&open(org.server.port, 5)).expect_err("it is locked");
+    other.kill().ok();
+    other.wait().ok();
+    assert!(error.contains("has not ended"), "{error}");
 }
 
 /// Both hosts stand in one address, in either order: a push finds the one that
@@ -466,6 +523,7 @@ on_both!(
     private_notes_stay_here,
     a_frozen_server_stops_nothing,
     silence_at_any_step_of_a_question_ends,
+    silence_at_any_step_of_a_command_ends,
     the_primary_answers_for_a_silent_replica,
     a_push_waits_for_a_connection,
     a_push_reports_that_it_waits_for_another,

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use engines::postgres::{Engine, Need, Patience, Target, Within};
+use engines::postgres::{Engine, HostRole, Target, WaitPolicy, Within};
 use forge::embed::Embedder;
 use forge::recall::{self, Answer, Ask};
 use forge::workspace::Workspace;
@@ -19,7 +19,7 @@ pub(super) fn engine(
     workspace: &Workspace,
     settings: &Settings,
     tenant: &str,
-    (need, patience): (Need, Patience),
+    (need, patience): (HostRole, WaitPolicy),
     ui: &mut Ui,
 ) -> Result<Engine, CommandError> {
     let target = target(&workspace.config().engine.url, settings, Some(ui))?;
@@ -65,7 +65,7 @@ pub(crate) fn answer(
     if has_replica {
         let hosts = target(&config.replica, settings, ui.as_deref_mut())?.hosts();
         for (at, host) in hosts.iter().enumerate() {
-            let question = Question {
+            let question = HostQuestion {
                 tenant: &tenant,
                 ask,
                 embedder,
@@ -91,7 +91,7 @@ pub(crate) fn answer(
     let hosts = target(&config.url, settings, ui)?.hosts();
     let mut failed = None;
     for (at, host) in hosts.iter().enumerate() {
-        let question = Question {
+        let question = HostQuestion {
             tenant: &tenant,
             ask,
             embedder,
@@ -115,7 +115,7 @@ pub(crate) fn answer(
 }
 
 /// A question with everything that one host needs to answer it.
-struct Question<'a> {
+struct HostQuestion<'a> {
     tenant: &'a str,
     ask: &'a Ask<'a>,
     embedder: Option<&'a dyn Embedder>,
@@ -125,10 +125,10 @@ struct Question<'a> {
     limit: Duration,
 }
 
-impl Question<'_> {
+impl HostQuestion<'_> {
     fn put_to(&self, host: &Target) -> Result<Answer, CommandError> {
-        let patience = Patience::until(Instant::now() + self.limit);
-        let engine = Engine::open_with(host, self.tenant, Need::Any, patience)?;
+        let patience = WaitPolicy::until(Instant::now() + self.limit);
+        let engine = Engine::open_with(host, self.tenant, HostRole::Any, patience)?;
         if let Some(max_lag) = self.max_lag
             && let Some(lag) = engine.lag()?
             && lag > max_lag
