@@ -237,25 +237,7 @@ impl<'a> Mind<'a> {
         now: Timestamp,
         f: impl FnOnce(&mut workspace::Change<'_>) -> Result<T, Error>,
     ) -> Result<(T, workspace::Receipt), Error> {
-        let mut outcome = None;
-        let changed = self.workspace.change(what, now, |change| match f(change) {
-            Ok(value) => {
-                outcome = Some(Ok(value));
-                Ok(())
-            }
-            Err(Error::Workspace(error)) => Err(error),
-            Err(error) => {
-                let told = error.to_string();
-                outcome = Some(Err(error));
-                Err(workspace::Error::Refused(told))
-            }
-        });
-        match (changed, outcome) {
-            (_, Some(Err(error))) => Err(error),
-            (Err(error), _) => Err(error.into()),
-            (Ok(receipt), Some(Ok(value))) => Ok((value, receipt)),
-            (Ok(_), None) => unreachable!("the change ran, so there is an outcome"),
-        }
+        self.workspace.change_with(what, now, f)
     }
 }
 

@@ -168,18 +168,10 @@ fn change(
     now: Timestamp,
     text: impl FnOnce(&mut Change<'_>, &[Topic]) -> Result<String, Error>,
 ) -> Result<Remembered, Error> {
-    let mut refused = None;
-    let mut indexed = pointers::Indexed::default();
-    let receipt = workspace.change(&format!("Remember {path}"), now, |change| {
+    let what = format!("Remember {path}");
+    let (indexed, receipt) = workspace.change_with(&what, now, |change| {
         let (topics, _) = topics::list(workspace, home, &[]);
-        let text = match text(change, &topics) {
-            Ok(text) => text,
-            Err(Error::Workspace(error)) => return Err(error),
-            Err(error) => {
-                refused = Some(error);
-                return Err(workspace::Error::Refused(String::new()));
-            }
-        };
+        let text = text(change, &topics)?;
         let before = topics.iter().find(|topic| topic.path == *path);
         let after = Topic::read(home, path.clone(), text.clone(), Timestamp::MAX);
         change.write(path, text.as_bytes());
@@ -197,18 +189,14 @@ fn change(
             change.read_text(path)
         })?;
         plan.stage(change);
-        indexed = plan.indexed;
-        Ok(())
-    });
-    match (receipt, refused) {
-        (Err(_), Some(error)) => Err(error),
-        (receipt, _) => Ok(Remembered {
-            path: path.clone(),
-            index: home.file(pointers::index_of(path))?,
-            receipt: receipt?,
-            indexed,
-        }),
-    }
+        Ok::<_, Error>(plan.indexed)
+    })?;
+    Ok(Remembered {
+        path: path.clone(),
+        index: home.file(pointers::index_of(path))?,
+        receipt,
+        indexed,
+    })
 }
 
 fn text_of(new: &New, body: &str, now: Timestamp) -> Result<String, Error> {

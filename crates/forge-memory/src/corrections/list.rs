@@ -85,9 +85,7 @@ pub fn correct(workspace: &Workspace, new: &New, now: Timestamp) -> Result<Corre
             return Err(Error::Replaced { correction });
         }
     }
-    let mut open_ended = false;
-    let mut before = None;
-    let receipt = workspace.change("Correct a fact", now, |change| {
+    let (before, receipt) = workspace.change_with("Correct a fact", now, |change| {
         let text = change.read_text(&path())?;
         let document = document::parse(text.unwrap_or_else(|| OPENING.to_owned()));
         let there = items(&document);
@@ -95,14 +93,14 @@ pub fn correct(workspace: &Workspace, new: &New, now: Timestamp) -> Result<Corre
             .iter()
             .filter(|it| phrase(&it.correction.fact) == own)
             .collect();
-        before = same.first().map(|it| it.correction.clone());
+        let before = same.first().map(|it| it.correction.clone());
         let says = |it: &Correction| {
             (&it.instead, &it.reason) == (&new.instead, &new.reason)
                 // Nothing new is said about it.
                 || (new.instead.is_none() && new.reason.is_none())
         };
         if before.as_ref().is_some_and(says) {
-            return Ok(());
+            return Ok(before);
         }
         let day = now.strftime("%Y-%m-%d").to_string();
         let edits = match same.split_first() {
@@ -124,16 +122,11 @@ pub fn correct(workspace: &Workspace, new: &New, now: Timestamp) -> Result<Corre
             .map_err(|e| workspace::Error::Refused(e.to_string()))?;
         let read = items(&document::parse(after.as_str()));
         if !read.iter().any(|it| phrase(&it.correction.fact) == own) {
-            open_ended = true;
-            return Err(workspace::Error::Refused(Error::OpenEnded.to_string()));
+            return Err(Error::OpenEnded);
         }
         change.write(&path(), after);
-        Ok(())
-    });
-    let receipt = match receipt {
-        Err(_) if open_ended => return Err(Error::OpenEnded),
-        other => other?,
-    };
+        Ok(before)
+    })?;
     let there = Corrections::read(workspace)?;
     let correction = there.all().iter().find(|it| phrase(&it.fact) == own);
     Ok(Corrected {

@@ -152,14 +152,14 @@ pub fn into_context(
         let document = document::parse(text);
         (outline(&document, 2) == [title.as_str(), "End"]).then(|| content.to_owned())
     });
-    let mut there = None;
-    let receipt = workspace.change(&format!("Save section {title}"), now, |change| {
+    let what = format!("Save section {title}");
+    let ((), receipt) = workspace.change_with(&what, now, |change| {
         for path in files {
             let text = change.read_text(path)?.unwrap_or_default();
             let document = document::parse(text);
             if document.find_section(&title).is_some() {
-                there = Some(path.clone());
-                return Err(workspace::Error::Refused(String::new()));
+                let (path, title) = (path.clone(), title.clone());
+                return Err(Error::SectionExists { path, title });
             }
             let edit = document.append_section(2, &title, &body);
             let after = document::apply(&document.text, vec![edit])
@@ -167,15 +167,12 @@ pub fn into_context(
             change.write(path, after);
         }
         Ok(())
-    });
-    match (receipt, there) {
-        (Err(_), Some(path)) => Err(Error::SectionExists { path, title }),
-        (receipt, _) => Ok(Saved {
-            title,
-            files: files.to_vec(),
-            receipt: receipt?,
-        }),
-    }
+    })?;
+    Ok(Saved {
+        title,
+        files: files.to_vec(),
+        receipt,
+    })
 }
 
 /// Which context files a note belongs to that is made in `folder`.
@@ -359,24 +356,21 @@ fn create(
     text: &str,
     now: Timestamp,
 ) -> Result<Saved, Error> {
-    let mut there = None;
-    let receipt = workspace.change(what, now, |change| {
+    let ((), receipt) = workspace.change_with(what, now, |change| {
         for path in &files {
-            change
-                .create(path, text)
-                .inspect_err(|_| there = Some(path.clone()))?;
+            change.create(path, text).map_err(|error| match error {
+                workspace::Error::Exists { .. } => Error::Exists { path: path.clone() },
+                other => other.into(),
+            })?;
             list(change, path, text)?;
         }
-        Ok(())
-    });
-    match (receipt, there) {
-        (Err(workspace::Error::Exists { .. }), Some(path)) => Err(Error::Exists { path }),
-        (receipt, _) => Ok(Saved {
-            title,
-            files,
-            receipt: receipt?,
-        }),
-    }
+        Ok::<_, Error>(())
+    })?;
+    Ok(Saved {
+        title,
+        files,
+        receipt,
+    })
 }
 
 /// Adds a document to the list for people, where `knowledge/README.md` has one.

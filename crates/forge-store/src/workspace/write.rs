@@ -133,6 +133,28 @@ impl Workspace {
         now: jiff::Timestamp,
         f: impl FnOnce(&mut Change<'_>) -> Result<(), Error>,
     ) -> Result<Receipt, Error> {
+        let ((), receipt) = self.transact(wait, what, now, f)?;
+        Ok(receipt)
+    }
+
+    /// As [`Workspace::change`], for work that returns a value and fails in ways
+    /// of its own. An error leaves every file as it was.
+    pub fn change_with<T, E: From<Error>>(
+        &self,
+        what: &str,
+        now: jiff::Timestamp,
+        f: impl FnOnce(&mut Change<'_>) -> Result<T, E>,
+    ) -> Result<(T, Receipt), E> {
+        self.transact(self.lock_wait, what, now, f)
+    }
+
+    fn transact<T, E: From<Error>>(
+        &self,
+        wait: Duration,
+        what: &str,
+        now: jiff::Timestamp,
+        f: impl FnOnce(&mut Change<'_>) -> Result<T, E>,
+    ) -> Result<(T, Receipt), E> {
         let _lock = self.lock_for_writing(wait)?;
         let mut change = Change {
             workspace: self,
@@ -140,18 +162,19 @@ impl Workspace {
             folders_to_drop: Vec::new(),
             is_automatic: false,
         };
-        f(&mut change)?;
+        let value = f(&mut change)?;
         let is_automatic = change.is_automatic;
         let folders_to_drop = std::mem::take(&mut change.folders_to_drop);
         let files = self.differences(change.staged)?;
-        self.commit(Plan {
+        let receipt = self.commit(Plan {
             what: what.to_string(),
             time: now,
             undoes: None,
             is_automatic,
             files,
             folders_to_drop,
-        })
+        })?;
+        Ok((value, receipt))
     }
 
     /// Writes a file that can be rebuilt, below `.memory-forge/`: whole or not
