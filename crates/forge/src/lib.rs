@@ -17,6 +17,7 @@ pub mod tokens {
     pub use forge_tokens::count_tokens;
 }
 
+pub mod library;
 pub mod federation;
 pub mod upkeep;
 pub mod session;

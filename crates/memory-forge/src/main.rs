@@ -9,7 +9,6 @@ mod faults;
 mod hooks;
 mod mcp;
 mod memory;
-mod model;
 #[cfg(test)]
 mod reference;
 mod report;

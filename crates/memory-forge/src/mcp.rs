@@ -16,10 +16,10 @@ use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer, ServerHandler};
 use tokio::sync::oneshot;
 
-use crate::memory::Memory;
 use crate::report::CommandError;
 use crate::settings::Settings;
 use arguments::Arguments;
+use forge::library::Library;
 use reply::{Reply, failure};
 
 mod arguments;
@@ -61,13 +61,13 @@ type Work = Box<dyn FnOnce(&mut Desk) + Send>;
 struct Desk {
     settings: Settings,
     root: PathBuf,
-    memory: Memory,
+    memory: Library,
     commit: Option<(Instant, Option<String>)>,
 }
 
 /// One call, with everything that it works on.
 struct Call<'a> {
-    memory: &'a mut Memory,
+    memory: &'a mut Library,
     commit: &'a mut Option<(Instant, Option<String>)>,
     settings: &'a Settings,
     now: Timestamp,
@@ -85,7 +85,7 @@ impl Server {
         let mut desk = Desk {
             settings: settings.clone(),
             root: workspace.root().to_owned(),
-            memory: Memory::of(workspace, settings),
+            memory: crate::memory::library(workspace, settings),
             commit: None,
         };
         std::thread::Builder::new()
@@ -148,7 +148,7 @@ impl Desk {
         let done = panic::catch_unwind(AssertUnwindSafe(|| work(&mut call)));
         done.unwrap_or_else(|_| {
             // Whatever was half done is not looked at again.
-            self.memory = Memory::of(Workspace::open(&self.root)?, &self.settings);
+            self.memory = crate::memory::library(Workspace::open(&self.root)?, &self.settings);
             Err(CommandError::failure(
                 "Memory Forge has a defect; its message is on the server's standard error",
             ))

@@ -380,7 +380,8 @@ mod tests {
             assert!(source.contains(name), "{name}");
         }
         for (name, _) in ENVIRONMENT {
-            let known = source.contains(&format!("\"{name}\"")) || name == crate::model::VARIABLE;
+            let known =
+                source.contains(&format!("\"{name}\"")) || name == forge::library::model::VARIABLE;
             assert!(known, "`{name}` is not read any more");
         }
     }

@@ -16,9 +16,9 @@ use forge::quote::hidden;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use similar::{ChangeTag, TextDiff};
 
-use crate::memory::Remark;
 use crate::report::CommandError;
 use crate::settings::Settings;
+use forge::library::Remark;
 
 pub(crate) use columns::{columns_of, cut, folded};
 

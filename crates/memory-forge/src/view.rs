@@ -15,9 +15,9 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 use serve::{Asked, Asset, Method, Reply};
 
-use crate::memory::Memory;
 use crate::report::CommandError;
 use crate::settings::Settings;
+use forge::library::Library;
 
 mod audit;
 mod documents;
@@ -212,7 +212,7 @@ enum Eyes {
 pub(crate) struct Desk {
     settings: Settings,
     root: PathBuf,
-    memory: Mutex<Memory>,
+    memory: Mutex<Library>,
     known: Mutex<Option<(u64, Arc<Known>)>>,
     eyes: Eyes,
 }
@@ -230,7 +230,7 @@ impl Desk {
         Desk {
             settings: settings.clone(),
             root: workspace.root().to_owned(),
-            memory: Mutex::new(Memory::of(workspace.clone(), settings)),
+            memory: Mutex::new(crate::memory::library(workspace.clone(), settings)),
             known: Mutex::new(None),
             eyes: Eyes::Own,
         }
@@ -269,7 +269,7 @@ impl Desk {
         panic::catch_unwind(answer).unwrap_or_else(|_| {
             // What was half done is not looked at again.
             if let Ok(workspace) = Workspace::open(&self.root) {
-                *locked(&self.memory) = Memory::of(workspace, &self.settings);
+                *locked(&self.memory) = crate::memory::library(workspace, &self.settings);
             }
             let why = "Memory Forge has a defect; its message is on standard error";
             Err(Refused::new(500, why))

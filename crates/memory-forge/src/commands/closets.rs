@@ -17,7 +17,7 @@ use forge::workspace::Workspace;
 use serde_json::{Value, json};
 
 use crate::commands::search::{configured_mode, thousandths};
-use crate::memory::{self, Memory};
+use crate::memory;
 use crate::report::{CommandError, Exit};
 use crate::settings::Settings;
 use crate::ui::{Ui, printable, style};
@@ -379,7 +379,7 @@ fn show(
         corrections: &corrections,
         explain: false,
     };
-    let memory = Memory::of(workspace.clone(), settings);
+    let memory = crate::memory::library(workspace.clone(), settings);
     let (model, remarks) = memory.model_for(ask.mode);
     ui.remarks(&remarks);
     let only = Only {

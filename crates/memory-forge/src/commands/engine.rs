@@ -13,11 +13,11 @@ use serde_json::json;
 mod admin;
 
 use super::search::{self, Scope, SearchArgs};
-use crate::memory::{self, Memory};
-use crate::model;
+use crate::memory;
 use crate::report::{CommandError, Exit};
 use crate::settings::Settings;
 use crate::ui::{Ui, printable};
+use forge::library::model;
 
 mod ask;
 
@@ -286,7 +286,7 @@ fn push(
 ) -> Result<Exit, CommandError> {
     let name = name(&workspace)?;
     let team = workspace.config().engine.team.clone();
-    let mut memory = Memory::of(workspace.clone(), settings);
+    let mut memory = crate::memory::library(workspace.clone(), settings);
     let (_, remarks) = memory.refreshed(settings.now, false, &mut ui.watch())?;
     ui.remarks(&remarks);
     let engine = if how.dry_run { None } else { Some(open(ui)?) };

@@ -7,7 +7,7 @@ use forge::knowledge::fresh::Fresh;
 use forge::knowledge::readme;
 use forge::knowledge::refresh::Outcome;
 
-use crate::memory::{self, Memory};
+use crate::memory;
 use crate::report::{CommandError, Exit};
 use crate::settings::Settings;
 use crate::ui::{Ui, printable, style};
@@ -51,7 +51,7 @@ pub(crate) struct IndexArgs {
 }
 
 pub(crate) fn run(args: IndexArgs, settings: &Settings, ui: &mut Ui) -> Result<Exit, CommandError> {
-    let mut memory = Memory::of(memory::workspace(settings, ui)?, settings);
+    let mut memory = crate::memory::library(memory::workspace(settings, ui)?, settings);
     let mut watch = ui.watch();
     let (fresh, remarks) = memory.refreshed(settings.now, args.force, &mut watch)?;
     ui.remarks(&remarks);
@@ -96,7 +96,7 @@ pub(crate) fn run(args: IndexArgs, settings: &Settings, ui: &mut Ui) -> Result<E
         }
     }
     if files.is_empty() {
-        ui.note(memory::NO_KNOWLEDGE);
+        ui.note(forge::library::NO_KNOWLEDGE);
     }
     if !args.no_vectors && counts.embedded < counts.chunks {
         ui.note(&format!(

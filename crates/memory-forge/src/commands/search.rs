@@ -12,10 +12,11 @@ use forge::workspace::{SearchMode, Workspace};
 use jiff::civil::Date;
 
 use crate::commands::engine;
-use crate::memory::{self, Asked, Memory};
+use crate::memory;
 use crate::report::{CommandError, Exit};
 use crate::settings::Settings;
 use crate::ui::{Ui, printable, style};
+use forge::library::Asked;
 
 mod sources;
 
@@ -182,7 +183,7 @@ pub(crate) fn run(
             .hint("Say what to look for: `memory-forge search retry policy`"));
     }
     let since = args.since.as_deref().map(parse_since).transpose()?;
-    let mut memory = Memory::of(memory::workspace(settings, ui)?, settings);
+    let mut memory = crate::memory::library(memory::workspace(settings, ui)?, settings);
     let workspace = memory.workspace.clone();
     let scope = args.scope.unwrap_or(Scope::Knowledge);
     let limit = args

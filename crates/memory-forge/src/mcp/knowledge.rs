@@ -18,8 +18,8 @@ use super::arguments::Arguments;
 use super::reply::{Budget, Change, Reply, fenced, fitted, one_line};
 use super::{Call, snapshot};
 use crate::commands::{engine, index, search, stats};
-use crate::memory::{Asked, Remark};
 use crate::report::CommandError;
+use forge::library::{Asked, Remark};
 
 /// Passages of an answer unless the caller says how many.
 const USUAL_LIMIT: usize = 3;

@@ -8,8 +8,8 @@ use rmcp::model::{CallToolResult, ContentBlock};
 use serde_json::{Value, json};
 
 use super::arguments::Arguments;
-use crate::memory::Remark;
 use crate::ui::unified_diff;
+use forge::library::Remark;
 
 /// Bytes of an answer where no `max_tokens` was given.
 const USUAL_BYTES: usize = 24_000;

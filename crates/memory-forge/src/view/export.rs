@@ -13,7 +13,6 @@ use serde_json::{Map, Value};
 use serve::{Asked, Method};
 
 use super::{ASSETS, Desk, Eyes, Refused};
-use crate::memory::Memory;
 use crate::report::CommandError;
 use crate::settings::Settings;
 
@@ -44,7 +43,7 @@ pub(crate) fn export(
     let workspace = Workspace::open(root)?;
     let desk = Desk {
         eyes: Eyes::Others,
-        memory: Mutex::new(Memory::of(workspace.clone(), settings)),
+        memory: Mutex::new(crate::memory::library(workspace.clone(), settings)),
         ..Desk::of(&workspace, settings)
     };
     let mut notes = Vec::new();

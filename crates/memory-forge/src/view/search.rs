@@ -63,7 +63,7 @@ pub(super) fn search(visit: &Visit, given: &Given) -> Result<Told, Refused> {
     memory.workspace = visit.workspace.clone();
     let asked = memory.ask(&ask, scope.asked(), visit.now, &mut |_, _, _| {});
     drop(memory);
-    let (answer, remarks) = asked?;
+    let (answer, remarks) = asked.map_err(CommandError::from)?;
     let mut notes: Vec<String> = remarks.iter().map(|it| it.text().to_owned()).collect();
     notes.extend(context::corrections_beside(&answer));
     if let Some(note) = &answer.mode_note {

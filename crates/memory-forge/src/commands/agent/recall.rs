@@ -13,7 +13,6 @@ use serde_json::json;
 
 use super::Whose;
 use crate::commands::search::{configured_mode, thousandths, used};
-use crate::memory::Memory;
 use crate::report::{CommandError, Exit};
 use crate::settings::Settings;
 use crate::ui::{Ui, printable};
@@ -55,7 +54,7 @@ pub(super) fn run(
     let task = args.task.join(" ");
     let corrections = forge::corrections::Corrections::read(workspace)?;
     let forgotten = forget::forgotten(workspace)?;
-    let mut memory = Memory::of(workspace.clone(), settings);
+    let mut memory = crate::memory::library(workspace.clone(), settings);
     let ask = Ask {
         question: &task,
         mode: configured_mode(workspace),

@@ -8,12 +8,12 @@ use forge::recall::{self, Answer, Ask};
 use forge::workspace::Workspace;
 
 use super::tenant;
-use crate::memory::Remark;
-use crate::model;
 use crate::report::CommandError;
 use crate::servers;
 use crate::settings::Settings;
 use crate::ui::Ui;
+use forge::library::Remark;
+use forge::library::model;
 
 pub(super) fn engine(
     workspace: &Workspace,

@@ -9,16 +9,16 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::time::SystemTime;
 
-use forge::embed::{self, Embedder};
-use forge::workspace::Workspace;
-use forge::workspace::regular::{self, Links, Unreadable};
+use crate::embed::{self, Embedder};
+use crate::workspace::Workspace;
+use crate::workspace::regular::{self, Links, Unreadable};
 
 /// A model stays in memory once it was read. A process that was given more
 /// different files than this has to be started again.
 const MOST_FILES: usize = 4;
 
 /// `MEMORY_FORGE_MODEL`, as the user wrote it.
-pub(crate) const VARIABLE: &str = "MEMORY_FORGE_MODEL";
+pub const VARIABLE: &str = "MEMORY_FORGE_MODEL";
 
 /// A file as it was when it was read.
 #[derive(Clone, PartialEq)]
@@ -33,7 +33,7 @@ type Loaded = Result<&'static dyn Embedder, String>;
 static LOADED: Mutex<Vec<(Seen, Loaded)>> = Mutex::new(Vec::new());
 
 /// The model for a workspace, or why there is none.
-pub(crate) fn of(workspace: &Workspace, by_user: Option<&Path>) -> Loaded {
+pub fn of(workspace: &Workspace, by_user: Option<&Path>) -> Loaded {
     match (by_user, &workspace.config().search.model) {
         // The user may name any file; a repository only its own.
         (Some(path), _) => {

@@ -1,0 +1,371 @@
+//! The knowledge of a workspace, ready to be asked: an index that is in step with
+//! the files at every question, and the model that embeds them.
+//!
+//! Commands ask once and a server many times, through the same type. It prints
+//! nothing: what a person should know about an answer is returned as remarks.
+
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use jiff::Timestamp;
+
+pub mod model;
+
+use crate::embed::Embedder;
+use crate::index::{self, Entry, Index};
+use crate::knowledge::fresh::{self, Fresh, Opening};
+use crate::knowledge::{maps, readme, refresh, state};
+use crate::recall::{self, Answer, Ask};
+use crate::workspace::Workspace;
+
+/// How long a command waits for another process that writes the index.
+const WAIT: Duration = Duration::from_secs(5);
+
+/// What is said where there is nothing to search.
+pub const NO_KNOWLEDGE: &str =
+    "There is no Markdown under `knowledge/` yet. `memory-forge init` makes a start.";
+
+/// What is said where there is nothing but the list of what there is.
+const ONLY_THE_LIST: &str = "`knowledge/` has no document yet. `memory-forge save context <name>` writes one, and so does your editor.";
+
+/// What should be known about an answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Remark {
+    Note(String),
+    Warning(String),
+}
+
+impl Remark {
+    pub fn text(&self) -> &str {
+        match self {
+            Remark::Note(text) | Remark::Warning(text) => text,
+        }
+    }
+}
+
+/// Called with the stage of the work, how much of it is done, and of how much.
+pub type Watch<'a> = &'a mut dyn FnMut(&'static str, usize, usize);
+
+/// Which documents a question is asked of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Asked {
+    Index,
+    State,
+    /// Manifest and closets.
+    Maps,
+    Both,
+}
+
+/// A workspace with its index, which stays open from one question to the next
+/// and is in step with the files at each.
+pub struct Library {
+    pub workspace: Workspace,
+    /// The model file that the user's environment names.
+    model: Option<PathBuf>,
+    fresh: Option<Fresh>,
+}
+
+impl Library {
+    /// Returns a library whose index is not yet open. `model` is the file that
+    /// the user's environment names, if any.
+    pub fn new(workspace: Workspace, model: Option<PathBuf>) -> Library {
+        Library {
+            workspace,
+            model,
+            fresh: None,
+        }
+    }
+
+    /// The index in step with the files, and what is to be said about it.
+    pub fn refreshed(
+        &mut self,
+        now: Timestamp,
+        force: bool,
+        watch: Watch,
+    ) -> Result<(&mut Fresh, Vec<Remark>), refresh::Error> {
+        let before = self.fresh.take();
+        let fresh = up_to_date(&self.workspace, before, now, force, watch)?;
+        let remarks = remarks(&fresh);
+        Ok((self.fresh.insert(fresh), remarks))
+    }
+
+    /// Brings the list of documents in `knowledge/README.md` up to date, where
+    /// it has one, and the index with it. Gives whether the file was written.
+    pub fn list_documents(
+        &mut self,
+        now: Timestamp,
+        watch: Watch,
+    ) -> Result<(bool, Vec<Remark>), refresh::Error> {
+        // Writing the file takes a lock of its own; no one waits with two.
+        self.release();
+        let Some(fresh) = &self.fresh else {
+            return Ok((false, Vec::new()));
+        };
+        match readme::keep(&self.workspace, fresh, now) {
+            Ok(false) => Ok((false, Vec::new())),
+            Ok(true) => {
+                let (_, remarks) = self.refreshed(now, false, watch)?;
+                self.release();
+                if let Some(fresh) = &self.fresh {
+                    // Remembers that the list fits the files.
+                    let _ = readme::keep(&self.workspace, fresh, now);
+                }
+                Ok((true, remarks))
+            }
+            Err(error) => {
+                let why = format!("The list in `{}` is as it was: {error}", readme::PATH);
+                Ok((false, vec![Remark::Warning(why)]))
+            }
+        }
+    }
+
+    /// Embeds what has no vector yet; see [`embed`]. Without a usable model
+    /// nothing is embedded, and the remark says why.
+    pub fn embed(
+        &mut self,
+        budget: Option<Duration>,
+        watch: Watch,
+    ) -> Result<Vec<Remark>, refresh::Error> {
+        let model = match self.model() {
+            Ok(model) => model,
+            Err(remark) => return Ok(vec![remark]),
+        };
+        if let Some(fresh) = &mut self.fresh {
+            embed(&self.workspace, fresh, model, budget, watch)?;
+        }
+        Ok(Vec::new())
+    }
+
+    fn model(&self) -> Result<&'static dyn Embedder, Remark> {
+        let model = model::of(&self.workspace, self.model.as_deref());
+        model.map_err(|why| Remark::Warning(format!("{why}; searching by full text")))
+    }
+
+    /// The index as it was last asked.
+    pub fn index(&self) -> Option<&Index> {
+        self.fresh.as_ref().map(|fresh| &fresh.index)
+    }
+
+    /// The index and its catalogue as they were last brought up to date.
+    pub fn fresh(&self) -> Option<&Fresh> {
+        self.fresh.as_ref()
+    }
+
+    /// Lets others at the index, which stays open.
+    pub fn release(&mut self) {
+        if let Some(fresh) = &mut self.fresh {
+            fresh.lock = None;
+        }
+    }
+
+    /// Answers from the files as they are now.
+    pub fn ask(
+        &mut self,
+        ask: &Ask,
+        asked: Asked,
+        now: Timestamp,
+        watch: Watch,
+    ) -> Result<(Answer, Vec<Remark>), refresh::Error> {
+        match asked {
+            Asked::State => return Ok((of_state(&self.workspace, ask)?, Vec::new())),
+            Asked::Maps => return self.ask_maps(ask),
+            Asked::Index | Asked::Both => {}
+        }
+        let (mut answer, mut remarks) = self.ask_of(ask, &|_| true, now, watch)?;
+        if asked == Asked::Both {
+            let state = of_state(&self.workspace, ask)?;
+            answer = recall::join(answer, state, ask.limit);
+        }
+        if answer.hits.is_empty() {
+            let fresh = self.fresh.as_ref();
+            remarks.extend(fresh.and_then(nothing_to_search));
+        }
+        Ok((answer, remarks))
+    }
+
+    fn ask_maps(&self, ask: &Ask) -> Result<(Answer, Vec<Remark>), refresh::Error> {
+        let (model, mut remarks) = self.model_for(ask.mode);
+        let mapped = maps::ask(&self.workspace, ask, model)?;
+        remarks.extend(mapped.unread.into_iter().map(Remark::Warning));
+        remarks.extend(mapped.notes.into_iter().map(Remark::Note));
+        if mapped.answer.is_none() {
+            let none = "There is no manifest and there are no closets yet; `memory-forge closets build` writes them";
+            remarks.push(Remark::Note(none.to_owned()));
+        }
+        Ok((mapped.answer.unwrap_or_else(Answer::nothing), remarks))
+    }
+
+    /// The model that a mode needs, or a warning that there is none.
+    pub fn model_for(&self, mode: recall::Mode) -> (Option<&'static dyn Embedder>, Vec<Remark>) {
+        if mode == recall::Mode::Text {
+            return (None, Vec::new());
+        }
+        match self.model() {
+            Ok(model) => (Some(model), Vec::new()),
+            Err(remark) => (None, vec![remark]),
+        }
+    }
+
+    /// Answers from those documents of the index that `wanted` names.
+    pub fn ask_of(
+        &mut self,
+        ask: &Ask,
+        wanted: &dyn Fn(&Entry) -> bool,
+        now: Timestamp,
+        watch: Watch,
+    ) -> Result<(Answer, Vec<Remark>), refresh::Error> {
+        let (fresh, mut remarks) = self.refreshed(now, false, watch)?;
+        remarks.extend(unusable(fresh));
+        let mut model = None;
+        if ask.mode != recall::Mode::Text {
+            let budget = self.workspace.config().search.embed_budget_ms;
+            remarks.extend(self.embed(Some(Duration::from_millis(budget)), watch)?);
+            model = self.model().ok();
+        }
+        let fresh = self.fresh.as_ref().expect("it was refreshed above");
+        let answer = match answer(fresh, model, ask, wanted) {
+            Err(index::Error::Damaged { why, .. }) => {
+                // The damaged file must not be open while it is replaced.
+                self.fresh = None;
+                let fresh = rebuilt(&self.workspace, now, why)?;
+                remarks.extend(self::remarks(&fresh));
+                answer(self.fresh.insert(fresh), model, ask, wanted)?
+            }
+            other => other?,
+        };
+        self.release();
+        Ok((answer, remarks))
+    }
+}
+
+fn answer(
+    fresh: &Fresh,
+    model: Option<&dyn Embedder>,
+    ask: &Ask,
+    wanted: &dyn Fn(&Entry) -> bool,
+) -> Result<Answer, index::Error> {
+    let all = &fresh.catalogue;
+    let some: Vec<Entry>;
+    let catalogue = if all.iter().all(wanted) {
+        all
+    } else {
+        some = all.iter().filter(|it| wanted(it)).cloned().collect();
+        &some
+    };
+    recall::ask(&fresh.index, catalogue, model, ask)
+}
+
+fn of_state(workspace: &Workspace, ask: &Ask) -> Result<Answer, refresh::Error> {
+    Ok(state::ask(workspace, ask)?)
+}
+
+fn up_to_date(
+    workspace: &Workspace,
+    before: Option<Fresh>,
+    now: Timestamp,
+    force: bool,
+    watch: Watch,
+) -> Result<Fresh, refresh::Error> {
+    let mut opening = Opening {
+        now,
+        wait: WAIT,
+        force,
+        progress: &mut |done, total| watch("Reading", done, total),
+    };
+    Ok(match before {
+        Some(before) => fresh::again(workspace, before, &mut opening)?,
+        None => fresh::fresh(workspace, &mut opening)?,
+    })
+}
+
+/// A new index after the old one proved to be damaged while it was asked.
+fn rebuilt(workspace: &Workspace, now: Timestamp, why: String) -> Result<Fresh, refresh::Error> {
+    let mut opening = Opening {
+        now,
+        wait: WAIT,
+        force: true,
+        progress: &mut |_, _| {},
+    };
+    Ok(fresh::rebuilt(workspace, &mut opening, why)?)
+}
+
+/// Embeds what has no vector yet, for at most `budget`; `None` means to the end.
+fn embed(
+    workspace: &Workspace,
+    fresh: &mut Fresh,
+    model: &dyn Embedder,
+    budget: Option<Duration>,
+    watch: Watch,
+) -> Result<(), refresh::Error> {
+    let counts = fresh.index.passage_counts()?;
+    let done = counts.embedded == counts.chunks;
+    if counts.chunks == 0 || done && fresh.index.has_model(model.id(), model.dimensions())? {
+        return Ok(());
+    }
+    // From here on others may read and write the index.
+    fresh.lock = None;
+    let _lock = match fresh.in_memory() {
+        Some(_) => None,
+        None => match workspace.lock_vectors() {
+            Ok(lock) => Some(lock),
+            // Somebody is at it already; there is no need to wait.
+            Err(e) if e.is_locked() => return Ok(()),
+            Err(e) => return Err(e.into()),
+        },
+    };
+    let start = Instant::now();
+    refresh::embed(&mut fresh.index, model, &mut |done, waiting| {
+        watch("Embedding", done, waiting);
+        budget.is_none_or(|b| start.elapsed() < b)
+    })?;
+    Ok(())
+}
+
+fn remarks(fresh: &Fresh) -> Vec<Remark> {
+    use fresh::Remark as Found;
+    let remark = |found: &Found| match found {
+        Found::Rebuilt(why) => Remark::Note(format!("The index was built anew: {why}")),
+        Found::Beside { newer, path } => Remark::Warning(format!(
+            "The index was made by a newer version (format {newer}) and is left alone; using `{path}`"
+        )),
+        Found::Behind { files } => Remark::Warning(format!(
+            "Another process is updating the index; {files} changed file(s) may be answered from older text"
+        )),
+        Found::InMemory(why) => {
+            Remark::Warning(format!("The index is kept in memory for this run: {why}"))
+        }
+        Found::Unreadable(what) => Remark::Warning(what.clone()),
+    };
+    fresh.remarks.iter().map(remark).collect()
+}
+
+/// A file that is there and cannot be found must not go unnoticed.
+fn unusable(fresh: &Fresh) -> Vec<Remark> {
+    const MOST: usize = 3;
+    let unusable = || fresh.catalogue.iter().filter(|e| e.problem.is_some());
+    let named = unusable().take(MOST).map(|entry| {
+        let why = entry.problem.as_deref().unwrap_or_default();
+        Remark::Warning(format!("`{}` is not in the index: {why}", entry.path))
+    });
+    let mut remarks: Vec<Remark> = named.collect();
+    let more = unusable().count().saturating_sub(MOST);
+    if more > 0 {
+        remarks.push(Remark::Warning(format!(
+            "{more} more file(s) are not in the index; `memory-forge index` names them"
+        )));
+    }
+    remarks
+}
+
+/// Says why nothing could be found where there is no document at all.
+fn nothing_to_search(fresh: &Fresh) -> Option<Remark> {
+    let note = match &fresh.catalogue[..] {
+        [] => NO_KNOWLEDGE,
+        [only] if only.path == readme::PATH => {
+            let counts = fresh.index.counts().ok()?;
+            (counts.chunks == 0).then_some(ONLY_THE_LIST)?
+        }
+        _ => return None,
+    };
+    Some(Remark::Note(note.to_owned()))
+}
