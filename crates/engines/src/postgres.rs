@@ -24,7 +24,7 @@ mod schema;
 mod search;
 mod wait;
 
-pub use admin::{Access, EVERYONE, Listed, Member, Removed, Tenant};
+pub use admin::{Access, EVERYONE, Listed, Member, MemberRemoval, Tenant};
 pub use check::{Finding, Severity};
 pub use connect::{Environment, Target};
 pub use pull::Pulled;

@@ -45,6 +45,17 @@ pub enum Mode {
 }
 
 impl Mode {
+    pub const ALL: [Mode; 3] = [Mode::Hybrid, Mode::Text, Mode::Vector];
+
+    /// Returns a line that says what is compared.
+    pub fn about(self) -> &'static str {
+        match self {
+            Mode::Hybrid => "Words and meaning together",
+            Mode::Text => "Words only",
+            Mode::Vector => "Meaning only",
+        }
+    }
+
     pub fn name(self) -> &'static str {
         match self {
             Mode::Hybrid => "hybrid",

@@ -73,6 +73,16 @@ pub enum Kind {
 }
 
 impl Kind {
+    pub const ALL: [Kind; 2] = [Kind::Skill, Kind::Knowledge];
+
+    /// Returns a line that says which documents are of this kind.
+    pub fn about(self) -> &'static str {
+        match self {
+            Kind::Skill => "Documents with a name and a description in their front matter",
+            Kind::Knowledge => "All others",
+        }
+    }
+
     pub fn name(self) -> &'static str {
         match self {
             Kind::Knowledge => "knowledge",

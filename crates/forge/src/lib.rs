@@ -18,6 +18,7 @@ pub mod tokens {
 }
 
 pub mod library;
+pub mod search;
 pub mod federation;
 pub mod upkeep;
 pub mod session;

@@ -14,7 +14,7 @@ pub mod model;
 use crate::embed::Embedder;
 use crate::index::{self, Entry, Index};
 use crate::knowledge::fresh::{self, Fresh, Opening};
-use crate::knowledge::{maps, readme, refresh, state};
+use crate::knowledge::{maps, readme, refresh};
 use crate::recall::{self, Answer, Ask};
 use crate::workspace::Workspace;
 
@@ -45,16 +45,6 @@ impl Remark {
 
 /// Called with the stage of the work, how much of it is done, and of how much.
 pub type Watch<'a> = &'a mut dyn FnMut(&'static str, usize, usize);
-
-/// Which documents a question is asked of.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Asked {
-    Index,
-    State,
-    /// Manifest and closets.
-    Maps,
-    Both,
-}
 
 /// A workspace with its index, which stays open from one question to the next
 /// and is in step with the files at each.
@@ -158,32 +148,8 @@ impl Library {
         }
     }
 
-    /// Answers from the files as they are now.
-    pub fn ask(
-        &mut self,
-        ask: &Ask,
-        asked: Asked,
-        now: Timestamp,
-        watch: Watch,
-    ) -> Result<(Answer, Vec<Remark>), refresh::Error> {
-        match asked {
-            Asked::State => return Ok((of_state(&self.workspace, ask)?, Vec::new())),
-            Asked::Maps => return self.ask_maps(ask),
-            Asked::Index | Asked::Both => {}
-        }
-        let (mut answer, mut remarks) = self.ask_of(ask, &|_| true, now, watch)?;
-        if asked == Asked::Both {
-            let state = of_state(&self.workspace, ask)?;
-            answer = recall::join(answer, state, ask.limit);
-        }
-        if answer.hits.is_empty() {
-            let fresh = self.fresh.as_ref();
-            remarks.extend(fresh.and_then(nothing_to_search));
-        }
-        Ok((answer, remarks))
-    }
-
-    fn ask_maps(&self, ask: &Ask) -> Result<(Answer, Vec<Remark>), refresh::Error> {
+    /// Answers from the manifest and the closets.
+    pub(crate) fn ask_maps(&self, ask: &Ask) -> Result<(Answer, Vec<Remark>), refresh::Error> {
         let (model, mut remarks) = self.model_for(ask.mode);
         let mapped = maps::ask(&self.workspace, ask, model)?;
         remarks.extend(mapped.unread.into_iter().map(Remark::Warning));
@@ -193,6 +159,20 @@ impl Library {
             remarks.push(Remark::Note(none.to_owned()));
         }
         Ok((mapped.answer.unwrap_or_else(Answer::nothing), remarks))
+    }
+
+    /// Says why nothing could be found where there is no document at all.
+    pub(crate) fn nothing_to_search(&self) -> Option<Remark> {
+        let fresh = self.fresh.as_ref()?;
+        let note = match &fresh.catalogue[..] {
+            [] => NO_KNOWLEDGE,
+            [only] if only.path == readme::PATH => {
+                let counts = fresh.index.counts().ok()?;
+                (counts.chunks == 0).then_some(ONLY_THE_LIST)?
+            }
+            _ => return None,
+        };
+        Some(Remark::Note(note.to_owned()))
     }
 
     /// The model that a mode needs, or a warning that there is none.
@@ -255,10 +235,6 @@ fn answer(
     recall::ask(&fresh.index, catalogue, model, ask)
 }
 
-fn of_state(workspace: &Workspace, ask: &Ask) -> Result<Answer, refresh::Error> {
-    Ok(state::ask(workspace, ask)?)
-}
-
 fn up_to_date(
     workspace: &Workspace,
     before: Option<Fresh>,
@@ -272,10 +248,10 @@ fn up_to_date(
         force,
         progress: &mut |done, total| watch("Reading", done, total),
     };
-    Ok(match before {
-        Some(before) => fresh::again(workspace, before, &mut opening)?,
-        None => fresh::fresh(workspace, &mut opening)?,
-    })
+    match before {
+        Some(before) => fresh::again(workspace, before, &mut opening),
+        None => fresh::fresh(workspace, &mut opening),
+    }
 }
 
 /// A new index after the old one proved to be damaged while it was asked.
@@ -286,7 +262,7 @@ fn rebuilt(workspace: &Workspace, now: Timestamp, why: String) -> Result<Fresh, 
         force: true,
         progress: &mut |_, _| {},
     };
-    Ok(fresh::rebuilt(workspace, &mut opening, why)?)
+    fresh::rebuilt(workspace, &mut opening, why)
 }
 
 /// Embeds what has no vector yet, for at most `budget`; `None` means to the end.
@@ -355,17 +331,4 @@ fn unusable(fresh: &Fresh) -> Vec<Remark> {
         )));
     }
     remarks
-}
-
-/// Says why nothing could be found where there is no document at all.
-fn nothing_to_search(fresh: &Fresh) -> Option<Remark> {
-    let note = match &fresh.catalogue[..] {
-        [] => NO_KNOWLEDGE,
-        [only] if only.path == readme::PATH => {
-            let counts = fresh.index.counts().ok()?;
-            (counts.chunks == 0).then_some(ONLY_THE_LIST)?
-        }
-        _ => return None,
-    };
-    Some(Remark::Note(note.to_owned()))
 }

@@ -2,10 +2,12 @@
 //! It holds no feature of its own; those live in the `forge` library.
 #![cfg_attr(not(test), warn(clippy::unwrap_used))]
 
+mod choice;
 mod cli;
 mod commands;
 #[cfg(debug_assertions)]
 mod faults;
+mod hits;
 mod hooks;
 mod mcp;
 mod memory;

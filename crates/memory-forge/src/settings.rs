@@ -159,7 +159,7 @@ impl Process {
             claude_project_dir: var("CLAUDE_PROJECT_DIR"),
             now_override: var("MEMORY_FORGE_NOW"),
             mcp_token: var("MEMORY_FORGE_MCP_TOKEN"),
-            model: var(forge::library::model::VARIABLE),
+            model: var("MEMORY_FORGE_MODEL"),
             graph: GraphVariables {
                 url: text("MEMORY_FORGE_GRAPH_URL"),
                 user: text("MEMORY_FORGE_GRAPH_USER"),

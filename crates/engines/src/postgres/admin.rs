@@ -89,7 +89,7 @@ pub struct Tenant {
 
 /// What was taken from a member.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Removed {
+pub struct MemberRemoval {
     pub rights: u64,
     /// Groups that are members, and that the login is in: it has their rights.
     pub groups: Vec<String>,
@@ -488,7 +488,7 @@ impl Engine {
         login: &str,
         team: Option<&str>,
         drop_login: bool,
-    ) -> Result<Removed, Error> {
+    ) -> Result<MemberRemoval, Error> {
         self.within("", async |client| {
             schema::check(client, &self.tenant, Purpose::Write).await?;
             self.known_tenant(client).await?;
@@ -536,12 +536,12 @@ impl Engine {
                             "Remove the member without `--drop-login`: that alone takes every right here",
                         )
                     })?;
-                return Ok(Removed {
+                return Ok(MemberRemoval {
                     rights,
                     groups: Vec::new(),
                 });
             }
-            Ok(Removed { rights, groups })
+            Ok(MemberRemoval { rights, groups })
         })
     }
 

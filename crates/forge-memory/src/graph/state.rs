@@ -149,7 +149,7 @@ struct Item {
 /// Every task once. Blockers of the state file are tasks too; one that the
 /// progress file has as well is that task, and blocked unless it is done.
 fn items(tasks: &[TaskEntry], blocked: &[String]) -> Vec<Item> {
-    let mut waiting = Waiting::read(blocked);
+    let mut waiting = WaitingTasks::read(blocked);
     let mut items: Vec<Item> = Vec::new();
     for task in tasks {
         let fields = Fields::read(&task.text);
@@ -179,14 +179,14 @@ fn items(tasks: &[TaskEntry], blocked: &[String]) -> Vec<Item> {
 /// Blockers of the state file that no task has taken yet. They are found by
 /// their name, since there may be as many of them as tasks.
 #[derive(Default)]
-struct Waiting {
+struct WaitingTasks {
     blockers: Vec<Option<Fields>>,
     by_name: HashMap<String, Vec<usize>>,
 }
 
-impl Waiting {
-    fn read(blocked: &[String]) -> Waiting {
-        let mut waiting = Waiting::default();
+impl WaitingTasks {
+    fn read(blocked: &[String]) -> WaitingTasks {
+        let mut waiting = WaitingTasks::default();
         for (nth, text) in blocked.iter().enumerate() {
             let fields = Fields::read(text);
             let name = fold(&fields.text).into_owned();
@@ -256,7 +256,7 @@ mod tests {
     #[test]
     fn a_blocker_belongs_to_the_first_task_of_its_name() {
         let blocked = ["Paint", "Dig", "paint", "Saw"].map(str::to_owned);
-        let mut waiting = Waiting::read(&blocked);
+        let mut waiting = WaitingTasks::read(&blocked);
         assert!(waiting.take("PAINT"));
         assert!(!waiting.take("paint"), "it is taken");
         assert!(!waiting.take("Weed"));

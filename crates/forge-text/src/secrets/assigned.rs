@@ -657,7 +657,7 @@ fn is_loose(value: &str, name: &str) -> bool {
 /// A table whose rows were read. A row can be a head again, so that each would
 /// otherwise be read from every head above it.
 #[derive(Default)]
-pub(super) struct Table {
+pub(super) struct TelltaleTable {
     /// Where the last line with a bar ends.
     end: usize,
     /// The columns that were read, each for one kind of secret.
@@ -669,7 +669,12 @@ pub(super) struct Table {
 const MAX_COLUMNS: usize = 16;
 
 /// Cells below a telling head of a table. Heads come in the order of the text.
-pub(super) fn column(text: &str, start: usize, kind: Kind, table: &mut Table) -> Vec<Range<usize>> {
+pub(super) fn column(
+    text: &str,
+    start: usize,
+    kind: Kind,
+    table: &mut TelltaleTable,
+) -> Vec<Range<usize>> {
     let mut found = Vec::new();
     if !matches!(kind, Kind::Password | Kind::Token) {
         return found;
@@ -694,7 +699,7 @@ pub(super) fn column(text: &str, start: usize, kind: Kind, table: &mut Table) ->
         return found;
     }
     if line_start >= table.end {
-        *table = Table::default();
+        *table = TelltaleTable::default();
     }
     let is_read = table.columns.contains(&(nth, kind));
     if is_read || table.columns.len() >= MAX_COLUMNS {

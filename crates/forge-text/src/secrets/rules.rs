@@ -5,7 +5,7 @@
 use std::ops::Range;
 use std::sync::LazyLock;
 
-use super::assigned::{self, Kind, Table, WORDS};
+use super::assigned::{self, Kind, TelltaleTable, WORDS};
 use super::checks::{
     entropy, is_default, is_hash, is_placeholder, is_words, looks_like_code, looks_like_place,
     random, variety,
@@ -365,7 +365,7 @@ pub(super) fn matches(text: &str) -> Vec<Found> {
     // A key of many lines is not searched for others, nor is a long value.
     let mut skip_to = 0;
     let mut lines_end = 0;
-    let mut table = Table::default();
+    let mut table = TelltaleTable::default();
     for Place {
         rule,
         hint,

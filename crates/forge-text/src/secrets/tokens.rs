@@ -19,12 +19,12 @@ struct Token {
     form: &'static str,
     /// Whether ordinary words begin like it, so that digits must be in it.
     common: bool,
-    around: Around,
+    around: TokenBounds,
 }
 
 /// What must stand around a token.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Around {
+enum TokenBounds {
     Anything,
     /// The name of its service, in small letters: others have the same form.
     Name(&'static str),
@@ -38,7 +38,7 @@ const fn token(rule: &'static str, prefix: &'static str, form: &'static str) -> 
         prefix,
         form,
         common: false,
-        around: Around::Anything,
+        around: TokenBounds::Anything,
     }
 }
 
@@ -51,7 +51,7 @@ const fn common(rule: &'static str, prefix: &'static str, form: &'static str) ->
 
 const fn beside(name: &'static str, token: Token) -> Token {
     Token {
-        around: Around::Name(name),
+        around: TokenBounds::Name(name),
         ..token
     }
 }
@@ -59,7 +59,7 @@ const fn beside(name: &'static str, token: Token) -> Token {
 /// A private key of Bitcoin as wallets export it.
 const fn wallet(prefix: &'static str, form: &'static str) -> Token {
     Token {
-        around: Around::NoBase64,
+        around: TokenBounds::NoBase64,
         ..common("bitcoin-key", prefix, form)
     }
 }
@@ -378,7 +378,7 @@ pub(super) fn matches(text: &str, mut found: impl FnMut(Range<usize>, &'static s
     let bytes = text.as_bytes();
     let by_byte = &*BY_BYTE;
     let mut jwt_none_before = 0;
-    let mut runs = Runs::default();
+    let mut runs = FailedRuns::default();
     let mut at = 0;
     while at < bytes.len() {
         let list = by_byte
@@ -426,7 +426,7 @@ fn begins_here(bytes: &[u8], at: usize) -> bool {
 
 impl Token {
     /// Where the token that begins here ends.
-    fn end_at(&self, text: &str, at: usize, runs: &mut Runs) -> Option<usize> {
+    fn end_at(&self, text: &str, at: usize, runs: &mut FailedRuns) -> Option<usize> {
         let bytes = text.as_bytes();
         if !bytes[at..].starts_with(self.prefix.as_bytes()) {
             return None;
@@ -451,16 +451,16 @@ impl Token {
     }
 }
 
-impl Around {
+impl TokenBounds {
     fn fits(self, text: &str, token: Range<usize>) -> bool {
         match self {
-            Around::Anything => true,
-            Around::Name(name) => {
+            TokenBounds::Anything => true,
+            TokenBounds::Name(name) => {
                 let from = text.floor_char_boundary(token.start.saturating_sub(NEAR));
                 let to = text.floor_char_boundary(token.end + NEAR);
                 text[from..to].to_ascii_lowercase().contains(name)
             }
-            Around::NoBase64 => {
+            TokenBounds::NoBase64 => {
                 let sign = |at: Option<&u8>| at.is_some_and(|it| b"+/=".contains(it));
                 let bytes = text.as_bytes();
                 !sign(bytes[..token.start].last()) && !sign(bytes.get(token.end))
@@ -471,15 +471,15 @@ impl Around {
 
 /// Where the last run of each class that was followed begins and ends. What
 /// begins often in one run, such as `sk-sk-sk-`, follows it once.
-struct Runs([(usize, usize); 128]);
+struct FailedRuns([(usize, usize); 128]);
 
-impl Default for Runs {
-    fn default() -> Runs {
-        Runs([(0, 0); 128])
+impl Default for FailedRuns {
+    fn default() -> FailedRuns {
+        FailedRuns([(0, 0); 128])
     }
 }
 
-impl Runs {
+impl FailedRuns {
     fn end(&mut self, class: u8, bytes: &[u8], at: usize) -> usize {
         let known = &mut self.0[usize::from(class & 127)];
         if !(known.0..known.1).contains(&at) {
@@ -493,7 +493,7 @@ impl Runs {
 }
 
 /// Follows a form from `at` and gives its end.
-fn form_end(form: &[u8], bytes: &[u8], mut at: usize, runs: &mut Runs) -> Option<usize> {
+fn form_end(form: &[u8], bytes: &[u8], mut at: usize, runs: &mut FailedRuns) -> Option<usize> {
     let mut rest = form;
     while let Some((&class, more)) = rest.split_first() {
         if class == b'\'' {

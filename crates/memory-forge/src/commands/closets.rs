@@ -16,11 +16,12 @@ use forge::routing::hubs::Hub;
 use forge::workspace::Workspace;
 use serde_json::{Value, json};
 
-use crate::commands::search::{configured_mode, thousandths};
+use crate::hits::thousandths;
 use crate::memory;
 use crate::report::{CommandError, Exit};
 use crate::settings::Settings;
 use crate::ui::{Ui, printable, style};
+use forge::search::configured_mode;
 
 /// Keep and ask the closets: what is in each file, by field
 ///

@@ -7,12 +7,13 @@ use std::time::Duration;
 use clap::{Args, Subcommand};
 use engines::postgres::{Engine, HostRole, Member, Push, Status, WaitPolicy};
 use forge::publish::{self, Include};
+use forge::search::SearchScope;
 use forge::workspace::{Workspace, git, identity, slug};
 use serde_json::json;
 
 mod admin;
 
-use super::search::{self, Scope, SearchArgs};
+use super::search::{self, SearchArgs};
 use crate::memory;
 use crate::report::{CommandError, Exit};
 use crate::settings::Settings;
@@ -144,7 +145,7 @@ pub(crate) fn run(
     ui: &mut Ui,
 ) -> Result<Exit, CommandError> {
     if let EngineCommand::Search(mut search) = args.command {
-        search.scope = Some(Scope::Org);
+        search.scope = Some(SearchScope::Org);
         return search::run(search, settings, ui);
     }
     let workspace = memory::workspace(settings, ui)?;

@@ -6,7 +6,7 @@ use clap::Args;
 use forge::corrections;
 use forge::knowledge::forget::{self, Chosen, Wanted};
 
-use super::search::correction_json;
+use crate::hits::correction_json;
 use crate::memory;
 use crate::report::{CommandError, Exit};
 use crate::settings::Settings;

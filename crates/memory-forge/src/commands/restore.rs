@@ -6,7 +6,7 @@ use forge::corrections;
 use forge::knowledge::forget;
 use forge::workspace::Workspace;
 
-use super::search::correction_json;
+use crate::hits::correction_json;
 use crate::memory;
 use crate::report::{CommandError, Exit};
 use crate::settings::Settings;

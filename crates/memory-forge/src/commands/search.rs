@@ -1,22 +1,22 @@
 //! `search`: a question to the memory, answered with passages and their
 //! places. It refreshes the index first and never changes a Markdown file.
 
-use clap::{Args, ValueEnum};
-use forge::corrections::{Correction, Corrections};
-use forge::index::Standing;
-use forge::knowledge::forget;
+use clap::Args;
+use forge::index::Kind;
 use forge::recall::pack::{self, Packing};
-use forge::recall::{self, Answer, Ask, Hit, context, snippet};
+use forge::recall::{self, Answer, Ask, Hit, Mode, context, snippet};
+use forge::search::{Retractions, SearchRequest, SearchScope};
 use forge::tokens::{Tokenizer, count_tokens};
-use forge::workspace::{SearchMode, Workspace};
+use forge::workspace::Workspace;
 use jiff::civil::Date;
 
+use crate::choice;
 use crate::commands::engine;
+use crate::hits::{correction_json, hit_json, mode_line, used, why};
 use crate::memory;
 use crate::report::{CommandError, Exit};
 use crate::settings::Settings;
 use crate::ui::{Ui, printable, style};
-use forge::library::Asked;
 
 mod sources;
 
@@ -41,11 +41,11 @@ pub(crate) struct SearchArgs {
 
     /// Which documents to look at [default: knowledge, or org where
     /// `search.engine` is `server`]
-    #[arg(long, short)]
-    pub(crate) scope: Option<Scope>,
+    #[arg(long, short, value_parser = choice::parser::<SearchScope>())]
+    pub(crate) scope: Option<SearchScope>,
 
     /// How to look; by default as `search.mode` of the configuration says
-    #[arg(long, short)]
+    #[arg(long, short, value_parser = choice::parser::<Mode>())]
     pub(crate) mode: Option<Mode>,
 
     /// Show at most this many passages [default: `search.limit`, 5]
@@ -57,8 +57,8 @@ pub(crate) struct SearchArgs {
     pub(crate) budget: Option<u32>,
 
     /// Only documents of these kinds, separated by commas
-    #[arg(long = "type", value_name = "KIND", value_delimiter = ',')]
-    pub(crate) kinds: Vec<DocumentKind>,
+    #[arg(long = "type", value_name = "KIND", value_delimiter = ',', value_parser = choice::parser::<Kind>())]
+    pub(crate) kinds: Vec<Kind>,
 
     /// At most one passage of each file
     #[arg(long)]
@@ -92,86 +92,6 @@ impl SearchArgs {
     }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Scope {
-    /// `knowledge/`
-    Knowledge,
-    /// The state of the current work
-    State,
-    /// The manifest and the closets of every hub
-    Closets,
-    /// What agents remembered for themselves
-    Agents,
-    /// What was put away
-    Archive,
-    /// Everything of this workspace, archived documents last
-    All,
-    /// Your other workspaces, as `memory-forge sources` lists them
-    Sources,
-    /// Everything that your organisation pushed to its shared index
-    Org,
-}
-
-impl Scope {
-    /// The scopes of the index to look in; none means all of them.
-    pub(crate) fn scopes(self) -> Vec<&'static str> {
-        match self {
-            Scope::Knowledge | Scope::Org => vec!["knowledge", "routing"],
-            Scope::State => vec!["state"],
-            Scope::Agents => vec!["agents"],
-            Scope::Archive => vec!["archive"],
-            Scope::Closets | Scope::All | Scope::Sources => Vec::new(),
-        }
-    }
-
-    pub(crate) fn asked(self) -> Asked {
-        match self {
-            Scope::State => Asked::State,
-            Scope::Closets => Asked::Maps,
-            Scope::All => Asked::Both,
-            Scope::Knowledge | Scope::Agents | Scope::Archive => Asked::Index,
-            Scope::Sources | Scope::Org => Asked::Index,
-        }
-    }
-}
-
-impl Mode {
-    pub(crate) fn recall(self) -> recall::Mode {
-        match self {
-            Mode::Hybrid => recall::Mode::Hybrid,
-            Mode::Text => recall::Mode::Text,
-            Mode::Vector => recall::Mode::Vector,
-        }
-    }
-}
-
-impl DocumentKind {
-    pub(crate) fn index(self) -> forge::index::Kind {
-        match self {
-            DocumentKind::Skill => forge::index::Kind::Skill,
-            DocumentKind::Knowledge => forge::index::Kind::Knowledge,
-        }
-    }
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Mode {
-    /// Words and meaning together
-    Hybrid,
-    /// Words only
-    Text,
-    /// Meaning only
-    Vector,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum DocumentKind {
-    /// Documents with a name and a description in their front matter
-    Skill,
-    /// All others
-    Knowledge,
-}
-
 pub(crate) fn run(
     args: SearchArgs,
     settings: &Settings,
@@ -185,18 +105,12 @@ pub(crate) fn run(
     let since = args.since.as_deref().map(parse_since).transpose()?;
     let mut memory = crate::memory::library(memory::workspace(settings, ui)?, settings);
     let workspace = memory.workspace.clone();
-    let scope = args.scope.unwrap_or(Scope::Knowledge);
     let limit = args
         .limit
         .map_or(workspace.config().search.limit, |n| n as usize);
-    let mode = args
-        .mode
-        .map_or_else(|| configured_mode(&workspace), Mode::recall);
-    let forgotten = forget::forgotten(&workspace)?;
-    let corrections = Corrections::read(&workspace)?;
-    let ask = Ask {
-        question: &question,
-        mode,
+    let request = SearchRequest {
+        scope: args.scope,
+        mode: args.mode,
         // A budget decides how many passages there are, not the default limit.
         limit: if args.budget.is_some() && args.limit.is_none() {
             BUDGET_LIMIT
@@ -204,43 +118,37 @@ pub(crate) fn run(
             limit
         },
         unique: args.unique,
-        kinds: args.kinds.iter().map(|k| k.index()).collect(),
-        scopes: scope.scopes(),
+        kinds: args.kinds.clone(),
         since,
-        today: Some(forge::document::day_of(settings.now)),
-        forgotten: &forgotten,
-        corrections: &corrections,
         explain: args.explain,
+        ..SearchRequest::new(&question, limit, settings.now)
     };
-    if scope == Scope::Sources {
+    let scope = request.effective_scope();
+    let retractions = Retractions::read(&workspace)?;
+    let ask = retractions.ask(&workspace, &request);
+    if scope == SearchScope::Sources {
         return sources::run(&args, &ask, &workspace, settings, ui);
     }
     let answer = match &args.as_of {
-        Some(_) if scope == Scope::Org => {
+        Some(_) if scope == SearchScope::Org => {
             return Err(CommandError::usage(
                 "`--as-of` asks the history of this workspace; it does not go with `--scope org`",
             ));
         }
         Some(rev) => past(&workspace, rev, &ask, ui)?,
-        None => {
-            let (shared, remarks) = match args.scope {
-                None => engine::answer_if_configured(&workspace, &ask, settings, Some(ui)),
-                Some(Scope::Org) => {
-                    let (answer, remarks) = engine::answer(&workspace, &ask, settings, Some(ui))?;
-                    (Some(answer), remarks)
-                }
-                Some(_) => (None, Vec::new()),
-            };
+        None if scope == SearchScope::Org => {
+            let (answer, remarks) = engine::answer(&workspace, &ask, settings, Some(ui))?;
             ui.remarks(&remarks);
-            match shared {
-                Some(answer) => answer,
-                None => {
-                    let asked = memory.ask(&ask, scope.asked(), settings.now, &mut ui.watch());
-                    let (answer, remarks) = asked?;
-                    ui.remarks(&remarks);
-                    answer
-                }
-            }
+            answer
+        }
+        None => {
+            let mut watch = ui.watch();
+            let mut shared =
+                |ask: &Ask| engine::answer_if_configured(&workspace, ask, settings, Some(ui));
+            let found =
+                forge::search::search(&mut memory, &request, Some(&mut shared), &mut watch)?;
+            ui.remarks(&found.remarks);
+            found.answer
         }
     };
     if answer.undated > 0 {
@@ -282,28 +190,8 @@ pub(crate) fn run(
     Ok(Exit::Success)
 }
 
-/// The files that are shown, each once: only those count as used.
-pub(crate) fn used<'a>(answer: &'a Answer, packing: Option<&Packing>) -> Vec<&'a str> {
-    let shown: Vec<&Hit> = match packing {
-        Some(packing) => packing.pieces.iter().map(|p| &answer.hits[p.hit]).collect(),
-        None => answer.hits.iter().collect(),
-    };
-    let mut paths: Vec<&str> = shown.iter().map(|h| h.passage.path.as_str()).collect();
-    paths.sort_unstable();
-    paths.dedup();
-    paths
-}
-
 /// Passages that are ranked when a budget says how many are shown.
 const BUDGET_LIMIT: usize = 40;
-
-pub(crate) fn configured_mode(workspace: &Workspace) -> recall::Mode {
-    match workspace.config().search.mode {
-        SearchMode::Hybrid => recall::Mode::Hybrid,
-        SearchMode::Text => recall::Mode::Text,
-        SearchMode::Vector => recall::Mode::Vector,
-    }
-}
 
 /// Asks the files as they were at a revision, by full text: the vectors of the
 /// past are not kept.
@@ -319,7 +207,7 @@ fn past(workspace: &Workspace, rev: &str, ask: &Ask, ui: &mut Ui) -> Result<Answ
         past.date
     ));
     let ask = Ask {
-        mode: recall::Mode::Text,
+        mode: Mode::Text,
         ..ask.clone()
     };
     Ok(recall::ask(&past.index, &past.catalogue, None, &ask)?)
@@ -494,135 +382,6 @@ fn highlighted(text: &str, start: usize, matches: &[std::ops::Range<usize>]) -> 
     }
     out += &printable(&text[at..]);
     out
-}
-
-pub(crate) fn mode_line(answer: &Answer) -> String {
-    let (embedded, all) = answer.embedded;
-    match answer.mode {
-        recall::Mode::Text => "full text".to_owned(),
-        mode if embedded < all => format!(
-            "{} ({embedded} of {all} passages have a vector so far)",
-            mode.name()
-        ),
-        recall::Mode::Vector => "vectors".to_owned(),
-        recall::Mode::Hybrid => "full text and vectors".to_owned(),
-    }
-}
-
-pub(crate) fn why(hit: &Hit) -> String {
-    let e = &hit.evidence;
-    let mut parts = vec![format!("score {:.3}", hit.score)];
-    if let Some(rank) = e.text_rank {
-        let terms: Vec<String> = hit
-            .terms
-            .iter()
-            .map(|t| {
-                let mut places = Vec::new();
-                if t.body > 0 {
-                    places.push(format!("{}× in the text", t.body));
-                }
-                if t.in_headings {
-                    places.push("in a heading".to_owned());
-                }
-                if t.in_title {
-                    places.push("in the title".to_owned());
-                }
-                format!(
-                    "{} {:.2} ({})",
-                    printable(&t.term),
-                    t.score,
-                    places.join(", ")
-                )
-            })
-            .collect();
-        parts.push(format!(
-            "full text #{rank}, BM25 {:.2} = {}",
-            e.bm25,
-            terms.join(" + ")
-        ));
-    }
-    if let Some(rank) = e.vector_rank {
-        parts.push(format!("vectors #{rank}, cosine {:.3}", e.cosine));
-    }
-    if e.exact {
-        parts.push("holds the question word for word".to_owned());
-    }
-    if e.literal {
-        parts.push("holds the string".to_owned());
-    }
-    if e.dated {
-        parts.push("dated in the time asked for".to_owned());
-    }
-    if hit.passage.standing != Standing::Current || hit.replaced_by.is_some() {
-        parts.push("lowered: no longer current".to_owned());
-    }
-    if !hit.corrections.is_empty() {
-        parts.push("behind the others: it repeats a corrected fact".to_owned());
-    }
-    if e.text_rank.is_none() && e.vector_rank.is_none() && !e.literal {
-        parts.push("replaces a document that matched".to_owned());
-    }
-    parts.join("; ")
-}
-
-/// Rounded after it was made longer: `0.74` would else be written as
-/// `0.7400000095367432`.
-pub(crate) fn thousandths(value: f32) -> f64 {
-    (f64::from(value) * 1000.0).round() / 1000.0
-}
-
-pub(crate) fn hit_json(hit: &Hit, text: &str, cut: bool) -> serde_json::Value {
-    let p = &hit.passage;
-    let e = &hit.evidence;
-    let mut value = serde_json::json!({
-        "path": p.path,
-        "lines": [p.lines.0, p.lines.1],
-        "title": p.title,
-        "headings": p.headings,
-        "type": p.kind.name(),
-        "scope": p.scope,
-        "date": p.date,
-        "importance": p.importance,
-        "score": thousandths(hit.score),
-        "relevance": thousandths(hit.relevance),
-        "text": text,
-    });
-    if cut {
-        value["cut"] = true.into();
-    }
-    if let Some(note) = context::standing(hit) {
-        value["standing"] = note.into();
-    }
-    if let Some(note) = context::order(hit) {
-        value["careful"] = note.into();
-    }
-    if !hit.corrections.is_empty() {
-        value["corrections"] = hit.corrections.iter().map(correction_json).collect();
-    }
-    value["why"] = serde_json::json!({
-        "textRank": e.text_rank, "bm25": thousandths(e.bm25),
-        "vectorRank": e.vector_rank, "cosine": thousandths(e.cosine),
-        "exact": e.exact, "literal": e.literal, "dated": e.dated,
-    });
-    if !hit.terms.is_empty() {
-        value["why"]["terms"] = hit
-            .terms
-            .iter()
-            .map(|t| {
-                serde_json::json!({ "term": t.term, "idf": thousandths(t.idf), "body": t.body,
-                    "inHeadings": t.in_headings, "inTitle": t.in_title, "score": thousandths(t.score) })
-            })
-            .collect();
-    }
-    value
-}
-
-/// A correction as every answer has it.
-pub(crate) fn correction_json(one: &Correction) -> serde_json::Value {
-    serde_json::json!({
-        "fact": one.fact, "instead": one.instead, "reason": one.reason,
-        "date": one.date.map(|date| date.to_string()), "told": one.told(),
-    })
 }
 
 fn json(question: &str, answer: &Answer, packing: Option<&Packing>) -> serde_json::Value {

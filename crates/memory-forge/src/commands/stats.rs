@@ -9,7 +9,7 @@ use forge::knowledge::{forget, refresh};
 use forge::tokens::thousands;
 use forge::workspace::Workspace;
 
-use super::search::correction_json;
+use crate::hits::correction_json;
 use crate::memory;
 use crate::report::{CommandError, Exit};
 use crate::settings::Settings;

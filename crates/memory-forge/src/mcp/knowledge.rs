@@ -4,12 +4,13 @@
 use std::time::Duration;
 
 use forge::audit::{self, AuditOptions, View};
-use forge::corrections::{self, Corrections};
+use forge::corrections;
 use forge::index::{Index, Kind};
 use forge::knowledge::refresh::Outcome;
 use forge::knowledge::{forget, save};
 use forge::recall::pack::{self, Packing, Piece};
 use forge::recall::{Answer, Ask, context};
+use forge::search::{SearchRequest, SearchScope};
 use forge::tokens::{Tokenizer, count_tokens, thousands};
 use forge::workspace::RelPath;
 use serde_json::{Value, json};
@@ -17,9 +18,9 @@ use serde_json::{Value, json};
 use super::arguments::Arguments;
 use super::reply::{Budget, Change, Reply, fenced, fitted, one_line};
 use super::{Call, snapshot};
-use crate::commands::{engine, index, search, stats};
+use crate::commands::{engine, index, stats};
 use crate::report::CommandError;
-use forge::library::{Asked, Remark};
+use forge::library::Remark;
 
 /// Passages of an answer unless the caller says how many.
 const USUAL_LIMIT: usize = 3;
@@ -38,56 +39,28 @@ pub(super) fn search(call: &mut Call, arguments: &Arguments) -> Result<Reply, Co
     if question.trim().is_empty() {
         return Err(CommandError::usage("query parameter is required."));
     }
-    let scope = arguments.text("scope").unwrap_or("knowledge");
     let source_type = arguments.text("source_type").unwrap_or("all");
-    let forgotten = forget::forgotten(&call.memory.workspace)?;
-    let corrections = Corrections::read(&call.memory.workspace)?;
-    let ask = Ask {
-        question,
-        mode: search::configured_mode(&call.memory.workspace),
-        limit: arguments.count("limit").unwrap_or(USUAL_LIMIT),
+    let now = call.now;
+    let limit = arguments.count("limit").unwrap_or(USUAL_LIMIT);
+    let request = SearchRequest {
+        // Other names were refused with the list of those that there are.
+        scope: arguments.text("scope").and_then(SearchScope::parse),
         unique: arguments.flag("unique_files").unwrap_or(true),
         kinds: match source_type {
             "skill" => vec![Kind::Skill],
             "knowledge" => vec![Kind::Knowledge],
             _ => Vec::new(),
         },
-        scopes: match scope {
-            "state" => vec!["state"],
-            "agents" => vec!["agents"],
-            "archive" => vec!["archive"],
-            "all" => Vec::new(),
-            _ => vec!["knowledge", "routing"],
-        },
-        since: None,
-        today: Some(forge::document::day_of(call.now)),
-        forgotten: &forgotten,
-        corrections: &corrections,
-        explain: false,
+        ..SearchRequest::new(question, limit, now)
     };
-    let asked = match scope {
-        "state" => Asked::State,
-        "closets" => Asked::Maps,
-        "all" => Asked::Both,
-        _ => Asked::Index,
-    };
-    let now = call.now;
     // K-13: files that agents load are never indexed, so asking for those
     // alone would always look as if nothing were known.
     let never_indexed = matches!(source_type, "claude-md" | "agents-md");
-    let (shared, mut remarks) = match arguments.text("scope") {
-        None => engine::answer_if_configured(&call.memory.workspace, &ask, call.settings, None),
-        Some(_) => (None, Vec::new()),
-    };
-    let is_shared = shared.is_some();
-    let mut answer = match shared {
-        Some(answer) => answer,
-        None => {
-            let (answer, more) = call.memory.ask(&ask, asked, now, &mut |_, _, _| {})?;
-            remarks.extend(more);
-            answer
-        }
-    };
+    let workspace = call.memory.workspace.clone();
+    let settings = call.settings;
+    let mut shared = |ask: &Ask| engine::answer_if_configured(&workspace, ask, settings, None);
+    let found = forge::search::search(call.memory, &request, Some(&mut shared), &mut |_, _, _| {})?;
+    let (mut answer, mut remarks, is_shared) = (found.answer, found.remarks, found.is_shared);
     if never_indexed {
         answer.hits.clear();
         remarks.push(Remark::Note(format!(
@@ -102,10 +75,13 @@ pub(super) fn search(call: &mut Call, arguments: &Arguments) -> Result<Reply, Co
     let commit = call.commit().filter(|_| !is_shared);
     let (packing, reply) = packed(&answer, budget, commit.as_deref(), &remarks, &call.nonce);
     // State files are no documents of the index, and their use is not counted.
-    if asked != Asked::State
+    if request.scope != Some(SearchScope::State)
         && let Some(index) = call.memory.index()
     {
-        index.touch(&search::used(&answer, Some(&packing)), &now.to_string());
+        index.touch(
+            &crate::hits::used(&answer, Some(&packing)),
+            &now.to_string(),
+        );
     }
     Ok(reply)
 }
@@ -158,7 +134,7 @@ fn data(answer: &Answer, pieces: &[Piece], left_out: &[usize], commit: Option<&s
             "lines": [passage.lines.0, passage.lines.1],
             "headings": passage.headings,
             "type": passage.kind.name(),
-            "relevance": search::thousandths(hit.relevance),
+            "relevance": crate::hits::thousandths(hit.relevance),
             "text": piece.text,
         });
         if let Some(date) = &passage.date {

@@ -1,18 +1,15 @@
 //! A question to the memory, as `search` asks it.
 
-use clap::ValueEnum;
-use forge::corrections::Corrections;
-use forge::document::day_of;
 use forge::federation;
-use forge::knowledge::forget;
-use forge::recall::{Answer, Ask, Hit, context};
+use forge::index::Kind;
+use forge::recall::{Answer, Ask, Hit, Mode, context};
+use forge::search::{Retractions, SearchRequest, SearchScope};
 use serde_json::{Value, json};
 
 use super::{Given, Refused, Told, Visit, locked};
-use crate::commands::search::{
-    DocumentKind, Mode, Scope, configured_mode, hit_json, mode_line, why,
-};
+use crate::choice::Choice;
 use crate::commands::sources::registry;
+use crate::hits::{hit_json, mode_line, why};
 use crate::report::CommandError;
 
 /// Passages that are shown unless more are asked for, and at most.
@@ -27,9 +24,9 @@ pub(super) fn search(visit: &Visit, given: &Given) -> Result<Told, Refused> {
         let why = format!("A question has between 1 and {LONGEST} bytes");
         return Err(Refused::new(400, why));
     }
-    let scope = chosen::<Scope>(given, "scope")?.unwrap_or(Scope::Knowledge);
+    let scope = chosen::<SearchScope>(given, "scope")?;
     let mode = chosen::<Mode>(given, "mode")?;
-    let kind = chosen::<DocumentKind>(given, "kind")?;
+    let kind = chosen::<Kind>(given, "kind")?;
     let since = match given.get("since").filter(|it| !it.is_empty()) {
         Some(day) => Some(
             day.parse()
@@ -41,29 +38,26 @@ pub(super) fn search(visit: &Visit, given: &Given) -> Result<Told, Refused> {
         .get("limit")
         .and_then(|it| it.parse().ok())
         .unwrap_or(USUAL);
-    let forgotten = forget::forgotten(&visit.workspace).map_err(CommandError::from)?;
-    let corrections = Corrections::read(&visit.workspace)?;
-    let ask = Ask {
-        question,
-        mode: mode.map_or_else(|| configured_mode(&visit.workspace), Mode::recall),
-        limit: limit.clamp(1, MOST),
+    let request = SearchRequest {
+        // The page never asks the shared index unless it is named.
+        scope: Some(scope.unwrap_or(SearchScope::Knowledge)),
+        mode,
         unique: given.get("unique") == Some("1"),
-        kinds: kind.into_iter().map(DocumentKind::index).collect(),
-        scopes: scope.scopes(),
+        kinds: kind.into_iter().collect(),
         since,
-        today: Some(day_of(visit.now)),
-        forgotten: &forgotten,
-        corrections: &corrections,
         explain: true,
+        ..SearchRequest::new(question, limit.clamp(1, MOST), visit.now)
     };
-    if scope == Scope::Sources {
-        return sources(visit, &ask);
+    if scope == Some(SearchScope::Sources) {
+        let retractions = Retractions::read(&visit.workspace).map_err(CommandError::from)?;
+        return sources(visit, &retractions.ask(&visit.workspace, &request));
     }
     let mut memory = locked(&visit.desk.memory);
     memory.workspace = visit.workspace.clone();
-    let asked = memory.ask(&ask, scope.asked(), visit.now, &mut |_, _, _| {});
+    let found = forge::search::search(&mut memory, &request, None, &mut |_, _, _| {});
     drop(memory);
-    let (answer, remarks) = asked.map_err(CommandError::from)?;
+    let found = found.map_err(CommandError::from)?;
+    let (answer, remarks) = (found.answer, found.remarks);
     let mut notes: Vec<String> = remarks.iter().map(|it| it.text().to_owned()).collect();
     notes.extend(context::corrections_beside(&answer));
     if let Some(note) = &answer.mode_note {
@@ -143,11 +137,10 @@ fn hit(hit: &Hit, source: Option<&str>) -> Value {
     value
 }
 
-fn chosen<T: ValueEnum>(given: &Given, name: &str) -> Result<Option<T>, Refused> {
-    match given.get(name).filter(|it| !it.is_empty()) {
-        None => Ok(None),
-        Some(value) => T::from_str(value, true)
-            .map(Some)
-            .map_err(|_| Refused::new(400, format!("`{name}` has no value `{value}`"))),
-    }
+fn chosen<T: Choice>(given: &Given, name: &str) -> Result<Option<T>, Refused> {
+    let Some(value) = given.get(name).filter(|it| !it.is_empty()) else {
+        return Ok(None);
+    };
+    let known = T::parse(value).map(Some);
+    known.ok_or_else(|| Refused::new(400, format!("`{name}` has no value `{value}`")))
 }

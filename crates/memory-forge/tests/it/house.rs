@@ -207,8 +207,8 @@ fn no_door_imports_another() {
 
 /// Counts that may only fall: whoever lowers one writes the new number here.
 const DOOR_IMPORTS: usize = 313;
-const ONE_WORD_TYPES: usize = 703;
-const PARTICIPLE_TYPES: usize = 108;
+const ONE_WORD_TYPES: usize = 702;
+const PARTICIPLE_TYPES: usize = 107;
 
 #[test]
 fn doors_name_fewer_and_fewer_items_of_the_library() {

@@ -12,10 +12,11 @@ use forge::workspace::Workspace;
 use serde_json::json;
 
 use super::Whose;
-use crate::commands::search::{configured_mode, thousandths, used};
+use crate::hits::{thousandths, used};
 use crate::report::{CommandError, Exit};
 use crate::settings::Settings;
 use crate::ui::{Ui, printable};
+use forge::search::configured_mode;
 
 /// Get the topics that a task needs, at most five, within a budget
 ///

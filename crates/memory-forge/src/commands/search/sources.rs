@@ -6,8 +6,9 @@ use forge::recall::pack::Packing;
 use forge::recall::{self, Answer, Ask, context, snippet};
 use forge::workspace::Workspace;
 
-use super::{SNIPPET_LINES, SearchArgs, fit, hit_json, say_budget, show_hit};
+use super::{SNIPPET_LINES, SearchArgs, fit, say_budget, show_hit};
 use crate::commands::sources::registry;
+use crate::hits::hit_json;
 use crate::report::{CommandError, Exit};
 use crate::settings::Settings;
 use crate::ui::{Ui, printable, style};

@@ -1,0 +1,48 @@
+//! Words that a person or a program chooses from: the enums of the library, by
+//! their names. A command line, a request of the page and a tool of MCP read
+//! them through this trait, since clap's own cannot be implemented here for a
+//! type of another crate.
+
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use forge::index::Kind;
+use forge::recall::Mode;
+use forge::search::SearchScope;
+
+/// An enum of the library whose values have names.
+pub(crate) trait Choice: Copy + Send + Sync + 'static {
+    fn all() -> &'static [Self];
+    fn name(self) -> &'static str;
+    fn about(self) -> &'static str;
+
+    /// Returns the value of this name, in any case.
+    fn parse(name: &str) -> Option<Self> {
+        let mut all = Self::all().iter().copied();
+        all.find(|it| it.name().eq_ignore_ascii_case(name))
+    }
+}
+
+/// Returns a parser of arguments that lists the values with what they mean.
+pub(crate) fn parser<T: Choice>() -> impl TypedValueParser<Value = T> {
+    let values = T::all()
+        .iter()
+        .map(|it| PossibleValue::new(it.name()).help(it.about()));
+    PossibleValuesParser::new(values).try_map(|name| T::parse(&name).ok_or("it is not listed"))
+}
+
+macro_rules! choices {
+    ($($type:ty),*) => {$(
+        impl Choice for $type {
+            fn all() -> &'static [Self] {
+                &Self::ALL
+            }
+            fn name(self) -> &'static str {
+                Self::name(self)
+            }
+            fn about(self) -> &'static str {
+                Self::about(self)
+            }
+        }
+    )*};
+}
+
+choices!(Kind, Mode, SearchScope);

@@ -1,0 +1,150 @@
+//! Hits of a search as every door shows them: their JSON, why they rank where
+//! they do, and which files count as used.
+
+use forge::corrections::Correction;
+use forge::index::Standing;
+use forge::recall::pack::Packing;
+use forge::recall::{self, Answer, Hit, context};
+
+use crate::ui::printable;
+
+/// The files that are shown, each once: only those count as used.
+pub(crate) fn used<'a>(answer: &'a Answer, packing: Option<&Packing>) -> Vec<&'a str> {
+    let shown: Vec<&Hit> = match packing {
+        Some(packing) => packing.pieces.iter().map(|p| &answer.hits[p.hit]).collect(),
+        None => answer.hits.iter().collect(),
+    };
+    let mut paths: Vec<&str> = shown.iter().map(|h| h.passage.path.as_str()).collect();
+    paths.sort_unstable();
+    paths.dedup();
+    paths
+}
+
+pub(crate) fn mode_line(answer: &Answer) -> String {
+    let (embedded, all) = answer.embedded;
+    match answer.mode {
+        recall::Mode::Text => "full text".to_owned(),
+        mode if embedded < all => format!(
+            "{} ({embedded} of {all} passages have a vector so far)",
+            mode.name()
+        ),
+        recall::Mode::Vector => "vectors".to_owned(),
+        recall::Mode::Hybrid => "full text and vectors".to_owned(),
+    }
+}
+
+pub(crate) fn why(hit: &Hit) -> String {
+    let e = &hit.evidence;
+    let mut parts = vec![format!("score {:.3}", hit.score)];
+    if let Some(rank) = e.text_rank {
+        let terms: Vec<String> = hit
+            .terms
+            .iter()
+            .map(|t| {
+                let mut places = Vec::new();
+                if t.body > 0 {
+                    places.push(format!("{}× in the text", t.body));
+                }
+                if t.in_headings {
+                    places.push("in a heading".to_owned());
+                }
+                if t.in_title {
+                    places.push("in the title".to_owned());
+                }
+                format!(
+                    "{} {:.2} ({})",
+                    printable(&t.term),
+                    t.score,
+                    places.join(", ")
+                )
+            })
+            .collect();
+        parts.push(format!(
+            "full text #{rank}, BM25 {:.2} = {}",
+            e.bm25,
+            terms.join(" + ")
+        ));
+    }
+    if let Some(rank) = e.vector_rank {
+        parts.push(format!("vectors #{rank}, cosine {:.3}", e.cosine));
+    }
+    if e.exact {
+        parts.push("holds the question word for word".to_owned());
+    }
+    if e.literal {
+        parts.push("holds the string".to_owned());
+    }
+    if e.dated {
+        parts.push("dated in the time asked for".to_owned());
+    }
+    if hit.passage.standing != Standing::Current || hit.replaced_by.is_some() {
+        parts.push("lowered: no longer current".to_owned());
+    }
+    if !hit.corrections.is_empty() {
+        parts.push("behind the others: it repeats a corrected fact".to_owned());
+    }
+    if e.text_rank.is_none() && e.vector_rank.is_none() && !e.literal {
+        parts.push("replaces a document that matched".to_owned());
+    }
+    parts.join("; ")
+}
+
+/// Rounded after it was made longer: `0.74` would else be written as
+/// `0.7400000095367432`.
+pub(crate) fn thousandths(value: f32) -> f64 {
+    (f64::from(value) * 1000.0).round() / 1000.0
+}
+
+pub(crate) fn hit_json(hit: &Hit, text: &str, cut: bool) -> serde_json::Value {
+    let p = &hit.passage;
+    let e = &hit.evidence;
+    let mut value = serde_json::json!({
+        "path": p.path,
+        "lines": [p.lines.0, p.lines.1],
+        "title": p.title,
+        "headings": p.headings,
+        "type": p.kind.name(),
+        "scope": p.scope,
+        "date": p.date,
+        "importance": p.importance,
+        "score": thousandths(hit.score),
+        "relevance": thousandths(hit.relevance),
+        "text": text,
+    });
+    if cut {
+        value["cut"] = true.into();
+    }
+    if let Some(note) = context::standing(hit) {
+        value["standing"] = note.into();
+    }
+    if let Some(note) = context::order(hit) {
+        value["careful"] = note.into();
+    }
+    if !hit.corrections.is_empty() {
+        value["corrections"] = hit.corrections.iter().map(correction_json).collect();
+    }
+    value["why"] = serde_json::json!({
+        "textRank": e.text_rank, "bm25": thousandths(e.bm25),
+        "vectorRank": e.vector_rank, "cosine": thousandths(e.cosine),
+        "exact": e.exact, "literal": e.literal, "dated": e.dated,
+    });
+    if !hit.terms.is_empty() {
+        value["why"]["terms"] = hit
+            .terms
+            .iter()
+            .map(|t| {
+                serde_json::json!({ "term": t.term, "idf": thousandths(t.idf), "body": t.body,
+                    "inHeadings": t.in_headings, "inTitle": t.in_title, "score": thousandths(t.score) })
+            })
+            .collect();
+    }
+    value
+}
+
+/// A correction as every answer has it.
+pub(crate) fn correction_json(one: &Correction) -> serde_json::Value {
+    serde_json::json!({
+        "fact": one.fact, "instead": one.instead, "reason": one.reason,
+        "date": one.date.map(|date| date.to_string()), "told": one.told(),
+    })
+}
