@@ -323,3 +323,26 @@ fn trees_of_imports_are_read_whole() {
     let expected = ["a::self", "a::B", "a::c::D", "a::c::e"];
     assert_eq!(found, expected.map(str::to_owned).into());
 }
+
+/// Walks in ARCHITECTURE.md name functions with their files, and cannot rot.
+#[test]
+fn functions_of_the_walks_are_where_they_are_said_to_be() {
+    let page = std::fs::read_to_string(root().join("ARCHITECTURE.md")).expect("the page");
+    let mut found = 0;
+    let mut broken = Vec::new();
+    for line in page.lines() {
+        // `name` in `crates/…/file.rs`
+        for (at, _) in line.match_indices("` in `crates/") {
+            let name = line[..at].rsplit('`').next().unwrap_or_default();
+            let path = line[at + "` in `".len()..].split('`').next();
+            let path = path.unwrap_or_default();
+            let text = std::fs::read_to_string(root().join(path)).unwrap_or_default();
+            found += 1;
+            if !text.contains(&format!("fn {name}(")) && !text.contains(&format!("fn {name}<")) {
+                broken.push(format!("no function `{name}` in {path}"));
+            }
+        }
+    }
+    assert!(found >= 8, "only {found} functions were read");
+    assert_none(&broken, "ARCHITECTURE.md names them");
+}
