@@ -124,31 +124,32 @@ pub(crate) fn run(
         ..SearchRequest::new(&question, limit, settings.now)
     };
     let scope = request.effective_scope();
-    let retractions = Retractions::read(&workspace)?;
-    let ask = retractions.ask(&workspace, &request);
-    if scope == SearchScope::Sources {
-        return sources::run(&args, &ask, &workspace, settings, ui);
-    }
-    let answer = match &args.as_of {
-        Some(_) if scope == SearchScope::Org => {
-            return Err(CommandError::usage(
-                "`--as-of` asks the history of this workspace; it does not go with `--scope org`",
-            ));
-        }
-        Some(rev) => past(&workspace, rev, &ask, ui)?,
-        None if scope == SearchScope::Org => {
-            let (answer, remarks) = engine::answer(&workspace, &ask, settings, Some(ui))?;
-            ui.remarks(&remarks);
-            answer
-        }
-        None => {
-            let mut watch = ui.watch();
-            let mut shared =
-                |ask: &Ask| engine::answer_if_configured(&workspace, ask, settings, Some(ui));
-            let found =
-                forge::search::search(&mut memory, &request, Some(&mut shared), &mut watch)?;
-            ui.remarks(&found.remarks);
-            found.answer
+    let is_here = args.as_of.is_none() && !matches!(scope, SearchScope::Sources | SearchScope::Org);
+    let answer = if is_here {
+        let mut watch = ui.watch();
+        let mut shared =
+            |ask: &Ask| engine::answer_if_configured(&workspace, ask, settings, Some(ui));
+        let found = forge::search::search(&mut memory, &request, Some(&mut shared), &mut watch)?;
+        ui.remarks(&found.remarks);
+        found.answer
+    } else {
+        let retractions = Retractions::read(&workspace)?;
+        let ask = retractions.ask(&workspace, &request);
+        match (&args.as_of, scope) {
+            (_, SearchScope::Sources) => {
+                return sources::run(&args, &ask, &workspace, settings, ui);
+            }
+            (Some(_), SearchScope::Org) => {
+                return Err(CommandError::usage(
+                    "`--as-of` asks the history of this workspace; it does not go with `--scope org`",
+                ));
+            }
+            (Some(rev), _) => past(&workspace, rev, &ask, ui)?,
+            (None, _) => {
+                let (answer, remarks) = engine::answer(&workspace, &ask, settings, Some(ui))?;
+                ui.remarks(&remarks);
+                answer
+            }
         }
     };
     if answer.undated > 0 {
