@@ -4,7 +4,7 @@
 
 use std::fmt;
 
-use crate::corrections;
+use crate::admit;
 use crate::workspace::{self, PathError, RelPath, Workspace};
 
 pub mod claude;
@@ -36,10 +36,8 @@ pub enum Error {
     Ambiguous { name: String, homes: Vec<Home> },
     #[error("There is no text to keep")]
     NoText,
-    #[error("The text looks as if it held a secret ({})", found.join("; "))]
-    Secret { found: Vec<String> },
     #[error(transparent)]
-    Refused(#[from] corrections::Refused),
+    Refused(#[from] admit::Refusal),
     #[error("This is {what}, which is kept elsewhere already")]
     KeptElsewhere { what: &'static str },
     #[error("`{path}` says this already: {title}")]

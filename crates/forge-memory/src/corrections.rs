@@ -11,7 +11,6 @@ use std::ops::Range;
 use aho_corasick::AhoCorasick;
 use jiff::civil::Date;
 
-use crate::secrets;
 use crate::workspace::{self, Workspace};
 
 mod list;
@@ -36,6 +35,14 @@ pub struct Correction {
 }
 
 impl Correction {
+    /// Returns the correction as every answer for a program has it.
+    pub fn to_json(&self) -> serde_json::Value {
+        serde_json::json!({
+            "fact": self.fact, "instead": self.instead, "reason": self.reason,
+            "date": self.date.map(|date| date.to_string()), "told": self.told(),
+        })
+    }
+
     /// The command that lifts it, safe to be pasted into a shell.
     pub fn lifted_by(&self) -> String {
         let fact = self.fact.replace('\'', "'\\''");
@@ -209,80 +216,4 @@ impl Corrections {
 pub fn check(workspace: &Workspace, text: &str) -> Result<Vec<Correction>, workspace::Error> {
     let corrections = Corrections::read(workspace)?;
     Ok(corrections.check(text).into_iter().cloned().collect())
-}
-
-/// Refuses texts that are about to be written and hold a secret, or repeat what
-/// was corrected. Everyone who writes what somebody says calls this before
-/// writing.
-pub fn refuse(workspace: &Workspace, texts: &[&str]) -> Result<(), Refused> {
-    refuse_secrets(texts)?;
-    let corrections = Corrections::read(workspace)?;
-    if corrections.is_empty() {
-        return Ok(());
-    }
-    let mut hits: Vec<Correction> = Vec::new();
-    for hit in texts.iter().flat_map(|text| corrections.check(text)) {
-        if !hits.contains(hit) {
-            hits.push(hit.clone());
-        }
-    }
-    if hits.is_empty() {
-        Ok(())
-    } else {
-        Err(Refused::Corrected(hits))
-    }
-}
-
-/// Refuses texts that are about to be written and hold a secret, plain or in
-/// disguise: names and whatever else no fact is said in.
-pub fn refuse_secrets(texts: &[&str]) -> Result<(), Refused> {
-    let found = texts.iter().flat_map(|text| secrets::find(text));
-    let mut rules: Vec<&'static str> = found.map(|it| it.rule).collect();
-    rules.sort_unstable();
-    rules.dedup();
-    if rules.is_empty() {
-        Ok(())
-    } else {
-        Err(Refused::Secret { rules })
-    }
-}
-
-/// Why a text was not taken. Nothing was written.
-#[derive(Debug, thiserror::Error)]
-pub enum Refused {
-    #[error(transparent)]
-    Workspace(#[from] workspace::Error),
-    #[error("The text repeats what was corrected. {}", told(.0))]
-    Corrected(Vec<Correction>),
-    #[error("The text looks as if it held a secret ({}); nothing was written", rules.join(", "))]
-    Secret { rules: Vec<&'static str> },
-}
-
-impl Refused {
-    /// What can be done about it.
-    pub fn hint(&self) -> Option<String> {
-        match self {
-            Refused::Workspace(_) => None,
-            Refused::Secret { .. } => {
-                Some("Take it out, and name the place where it is kept instead".to_owned())
-            }
-            Refused::Corrected(hits) => {
-                let lift = hits.first().map(Correction::lifted_by).unwrap_or_default();
-                Some(format!(
-                    "Say what holds; if the correction itself is wrong, lift it with `{lift}`"
-                ))
-            }
-        }
-    }
-}
-
-/// So many corrections are shown of a text that repeats them.
-const MOST_TOLD: usize = 5;
-
-fn told(hits: &[Correction]) -> String {
-    let mut lines: Vec<String> = hits.iter().take(MOST_TOLD).map(Correction::told).collect();
-    if hits.len() > MOST_TOLD {
-        lines.push(format!("and {} more", hits.len() - MOST_TOLD));
-    }
-    lines.join("; ")
 }

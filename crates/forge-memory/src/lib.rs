@@ -12,7 +12,10 @@ use forge_embed as embed;
 use forge_store::{index, workspace};
 use forge_text::{document, quote, secrets, tokens};
 
+pub mod client;
+pub mod model;
 pub mod corrections;
+pub mod admit;
 pub mod links;
 pub mod routing;
 pub mod mind;

@@ -11,7 +11,7 @@ use std::path::Path;
 
 use jiff::Timestamp;
 
-use crate::corrections;
+use crate::admit::{self, AdmittedText, SubmittedText};
 use crate::document::{self, Document, EditError};
 use crate::quote;
 use crate::workspace::{self, RelPath, Workspace};
@@ -201,14 +201,9 @@ impl<'a> Mind<'a> {
         modified(&self.absolute(which))
     }
 
-    /// Refuses what is about to be written where it repeats a fact that was
-    /// corrected.
-    fn refuse_corrected<'t>(
-        &self,
-        texts: impl IntoIterator<Item = &'t String>,
-    ) -> Result<(), Error> {
-        let texts: Vec<&str> = texts.into_iter().map(String::as_str).collect();
-        Ok(corrections::refuse(self.workspace, &texts)?)
+    /// Lets a text that is about to be written pass, or refuses it.
+    fn admit<T: SubmittedText>(&self, text: T) -> Result<AdmittedText<T>, Error> {
+        Ok(admit::admit(self.workspace, text)?)
     }
 
     /// Reads a file, gives its text to `f` and writes what comes back, all
@@ -248,7 +243,7 @@ pub enum Error {
     #[error(transparent)]
     Workspace(#[from] workspace::Error),
     #[error(transparent)]
-    Refused(#[from] corrections::Refused),
+    Refused(#[from] admit::Refusal),
     #[error("No open task matches `{text}`")]
     NoMatch {
         text: String,

@@ -118,15 +118,39 @@ pub enum Error {
     /// The user has no place for the key, so no index can be kept.
     #[error(transparent)]
     NoKey(crate::trust::NoKey),
-    /// Of an index that lies elsewhere.
+    /// An index on a server could not be asked.
     #[error(transparent)]
-    Elsewhere(Box<dyn std::error::Error + Send + Sync>),
+    Remote(RemoteError),
+}
+
+/// An error of an index on a server, with its advice.
+#[derive(Debug, thiserror::Error)]
+#[error("{message}")]
+pub struct RemoteError {
+    pub message: String,
+    pub hint: Option<String>,
+    /// Whether the request was wrong, rather than the server.
+    pub is_usage: bool,
 }
 
 impl Error {
     /// Whether throwing the index away and building it anew is the cure.
     pub fn is_damage(&self) -> bool {
         matches!(self, Error::Damaged { .. })
+    }
+
+    /// Returns whether the request was wrong, rather than the index.
+    pub fn is_usage(&self) -> bool {
+        matches!(self, Error::Remote(error) if error.is_usage)
+    }
+
+    /// Returns what the user can do about it.
+    pub fn hint(&self) -> Option<&str> {
+        match self {
+            Error::Damaged { .. } => Some("Delete `.memory-forge/`; it is rebuilt from the files"),
+            Error::Remote(error) => error.hint.as_deref(),
+            Error::Sqlite { .. } | Error::Io { .. } | Error::NoKey(_) => None,
+        }
     }
 }
 

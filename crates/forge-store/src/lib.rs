@@ -11,4 +11,5 @@ pub mod fault;
 pub mod regular;
 pub mod trust;
 pub mod workspace;
+pub mod servers;
 pub mod index;

@@ -11,7 +11,7 @@ mod repair;
 pub mod stub;
 
 pub use checks::{diagnose, fix_commands};
-pub use repair::{LeftAlone, Repair, Step, plan, shortened};
+pub use repair::{LeftAlone, Repair, Step, plan, repair_commands, shortened};
 
 /// The name of each check and what is wrong when it finds something.
 pub const CHECKS: [(&str, &str); 14] = [

@@ -4,7 +4,7 @@
 //!
 //! Twice is once: a document knows its origin and is written only when that has
 //! changed and nobody edited it here. Sources are read and never written. All
-//! text goes through one gate, [`admit`], where secrets stay behind.
+//! text goes through one gate, [`admit_import`](crate::admit::admit_import), where secrets stay behind.
 
 use std::path::PathBuf;
 
@@ -13,7 +13,6 @@ use jiff::civil::Date;
 
 use crate::workspace::{self, RelPath};
 
-mod admit;
 pub mod basic_memory;
 pub mod claude_mem;
 mod jsonl;
@@ -24,7 +23,7 @@ mod notes;
 mod page;
 pub mod transcripts;
 
-pub use admit::Tally;
+pub use crate::admit::Tally;
 pub use jsonl::BadLine;
 pub use page::entries;
 

@@ -5,11 +5,13 @@
 //! Modules in reading order; each may use only those above it.
 #![cfg_attr(not(test), warn(clippy::unwrap_used))]
 
+pub use forge_clients::audit;
 pub use forge_embed as embed;
 pub use forge_memory::{
-    agents, corrections, graph, knowledge, layers, links, mind, publish, recall, routing, teams,
+    admit, agents, client, corrections, graph, knowledge, layers, links, mind, model, publish,
+    recall, routing, teams,
 };
-pub use forge_store::{fault, index, regular, trust, workspace};
+pub use forge_store::{fault, index, regular, servers, trust, workspace};
 pub use forge_text::{document, quote, secrets};
 /// Tokenizers, estimates and exact counts.
 pub mod tokens {
@@ -18,13 +20,13 @@ pub mod tokens {
 }
 
 pub mod library;
+pub mod stats;
 pub mod search;
 pub mod federation;
 pub mod upkeep;
 pub mod session;
 pub mod lint;
 pub mod consolidate;
-pub mod audit;
 pub mod doctor;
 pub mod export;
 pub mod import;

@@ -9,12 +9,11 @@ use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 
-pub mod model;
-
 use crate::embed::Embedder;
 use crate::index::{self, Entry, Index};
 use crate::knowledge::fresh::{self, Fresh, Opening};
 use crate::knowledge::{maps, readme, refresh};
+use crate::model;
 use crate::recall::{self, Answer, Ask};
 use crate::workspace::Workspace;
 

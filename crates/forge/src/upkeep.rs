@@ -3,7 +3,7 @@
 //! is a plan that can be looked at; the manifest is always written with or
 //! after what it speaks of, never before.
 
-use crate::corrections;
+use crate::admit;
 use crate::document::EditError;
 use crate::links::Names;
 use crate::routing::hubs::Hub;
@@ -17,12 +17,12 @@ pub mod resummarize;
 pub mod scaffold;
 pub mod upgrade;
 
-/// The manifest, or what to do where there is none.
 /// Refuses names and texts that hold a secret.
-fn refuse(texts: &[&str]) -> Result<(), Error> {
-    corrections::refuse_secrets(texts).map_err(|refused| Error::Refused(refused.to_string()))
+fn refuse(text: &str) -> Result<(), Error> {
+    admit::refuse_secrets([text]).map_err(|refused| Error::Refused(refused.to_string()))
 }
 
+/// The manifest, or what to do where there is none.
 fn manifest(workspace: &Workspace) -> Result<Manifest, Error> {
     match Manifest::load(workspace)? {
         Some(manifest) if manifest.mode() != Mode::Absent => Ok(manifest),

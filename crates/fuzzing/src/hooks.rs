@@ -12,7 +12,8 @@ mod event;
 #[path = "../../memory-forge/src/hooks/payload.rs"]
 mod payload;
 
-use client::Client;
+use client::{detect_client, write_reply};
+use forge::client::Client;
 use payload::Payload;
 
 const FIELDS: [&str; 6] = [
@@ -27,11 +28,11 @@ const FIELDS: [&str; 6] = [
 pub(crate) fn run(data: &[u8]) {
     let payload = Payload::parse(data);
     let event = payload.event();
-    let client = Client::of(&payload, true, false);
+    let client = detect_client(&payload, true, false);
     let context = String::from_utf8_lossy(data);
     let event = event.unwrap_or(event::Event::SessionStart);
-    for client in [client, Client::Unknown, Client::Copilot, Client::Claude] {
-        let reply = client.reply(event, &payload, Some(&context));
+    for client in [client, None, Some(Client::Copilot), Some(Client::Claude)] {
+        let reply = write_reply(client, event, &payload, Some(&context));
         assert!(!reply.contains('\n'));
         let reply: Value = serde_json::from_str(&reply).expect("a reply is JSON");
         let fields = reply.as_object().expect("a reply is an object");
@@ -41,7 +42,7 @@ pub(crate) fn run(data: &[u8]) {
         // As it came, but for characters that a reader would not see.
         let shown = forge::quote::hidden::shown(&context);
         assert!(text.is_none_or(|text| *text == *shown));
-        assert_eq!(client.reply(event, &payload, None), "{}");
+        assert_eq!(write_reply(client, event, &payload, None), "{}");
     }
     let Ok(Value::Object(_)) = serde_json::from_slice(data) else {
         return;

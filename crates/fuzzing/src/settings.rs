@@ -8,8 +8,6 @@ use serde_json::Value;
 use crate::input::{choice, texts};
 
 // As in the binary, whose own `setup.rs` is the parent of these.
-#[path = "../../memory-forge/src/setup/client.rs"]
-mod client;
 #[path = "../../memory-forge/src/setup/entries.rs"]
 mod entries;
 #[path = "../../memory-forge/src/setup/git.rs"]
@@ -25,7 +23,7 @@ mod stub;
 #[path = "../../memory-forge/src/setup/toml.rs"]
 mod toml;
 
-use client::Client;
+use forge::client::Client;
 use hooks::{HookSet, Program};
 use json::Item;
 

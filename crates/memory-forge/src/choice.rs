@@ -4,6 +4,7 @@
 //! type of another crate.
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use forge::client::Client;
 use forge::index::Kind;
 use forge::recall::Mode;
 use forge::search::SearchScope;
@@ -27,6 +28,14 @@ pub(crate) fn parser<T: Choice>() -> impl TypedValueParser<Value = T> {
         .iter()
         .map(|it| PossibleValue::new(it.name()).help(it.about()));
     PossibleValuesParser::new(values).try_map(|name| T::parse(&name).ok_or("it is not listed"))
+}
+
+/// Returns a parser of arguments that lists these clients.
+pub(crate) fn client_parser(
+    listed: impl IntoIterator<Item = Client>,
+) -> impl TypedValueParser<Value = Client> {
+    PossibleValuesParser::new(listed.into_iter().map(Client::name))
+        .try_map(|name| Client::parse(&name).ok_or("it is not listed"))
 }
 
 macro_rules! choices {

@@ -24,7 +24,8 @@ Examples:
   memory-forge audit                          See what agents load at every start
   memory-forge doctor --fix                   Repair it, with a diff and an undo
 
-`memory-forge help <command>` has the options of a command, and examples."
+`memory-forge help <command>` has the options of a command, and examples;
+`memory-forge help --all` lists every command."
 )]
 pub(crate) struct Cli {
     #[command(flatten)]
@@ -72,42 +73,36 @@ pub(crate) enum ColorWhen {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     Init(commands::init::InitArgs),
+    Setup(commands::setup::SetupArgs),
+    Uninstall(commands::uninstall::UninstallArgs),
+    Status(commands::status::StatusArgs),
+    View(commands::view::ViewArgs),
     #[command(visible_alias = "sync")]
     Index(commands::index::IndexArgs),
     #[command(visible_alias = "query")]
     Search(commands::search::SearchArgs),
     Save(commands::save::SaveArgs),
     Forget(commands::forget::ForgetArgs),
+    Import(commands::import::ImportArgs),
+    Export(commands::export::ExportArgs),
+    Audit(commands::audit::AuditArgs),
+    Doctor(commands::doctor::DoctorArgs),
+    Lint(commands::lint::LintArgs),
+    Consolidate(commands::consolidate::ConsolidateArgs),
+    Undo(commands::undo::UndoArgs),
+    Mind(commands::mind::MindArgs),
+    Agent(commands::agent::AgentArgs),
+    Workspace(commands::workspace::WorkspaceArgs),
+    Links(commands::links::LinksArgs),
+    Graph(commands::graph::GraphArgs),
+    Share(commands::share::ShareArgs),
+    Engine(commands::engine::EngineArgs),
     Restore(commands::restore::RestoreArgs),
     #[command(alias = "memory")]
     Stats(commands::stats::StatsArgs),
     Preview(commands::preview::PreviewArgs),
-    Audit(commands::audit::AuditArgs),
-    Doctor(commands::doctor::DoctorArgs),
-    Mind(commands::mind::MindArgs),
-    Session(commands::session::SessionArgs),
-    Idea(commands::idea::IdeaArgs),
-    Agent(commands::agent::AgentArgs),
-    Lint(commands::lint::LintArgs),
-    Consolidate(commands::consolidate::ConsolidateArgs),
-    Sources(commands::sources::SourcesArgs),
     Mcp(commands::mcp::McpArgs),
-    View(commands::view::ViewArgs),
-    Closets(commands::closets::ClosetsArgs),
-    Links(commands::links::LinksArgs),
-    Graph(commands::graph::GraphArgs),
-    Engine(commands::engine::EngineArgs),
-    Manifest(commands::manifest::ManifestArgs),
-    Domain(commands::domain::DomainArgs),
-    Archive(commands::archive::ArchiveArgs),
-    Upgrade(commands::upgrade::UpgradeArgs),
-    Import(commands::import::ImportArgs),
-    Export(commands::export::ExportArgs),
-    Setup(commands::setup::SetupArgs),
-    Uninstall(commands::uninstall::UninstallArgs),
     Merge(commands::merge::MergeArgs),
-    Share(commands::share::ShareArgs),
-    Status(commands::status::StatusArgs),
     Config(commands::config::ConfigArgs),
     Hook(commands::hook::HookArgs),
     Completion(commands::completion::CompletionArgs),
@@ -120,44 +115,77 @@ pub(crate) enum Command {
     Preload(commands::earlier::PreloadArgs),
 }
 
-/// Commands by what people want to do, in the order of the help. One that is
-/// in no group stands in the last.
-pub(crate) const GROUPS: [(&str, &[&str]); 8] = [
-    ("Begin", &["init", "setup", "status", "view"]),
+/// Commands by purpose, in the order of the help. `help` leaves the last
+/// group out; `help --all` shows it.
+pub(crate) const GROUPS: [(&str, &[&str]); 7] = [
+    ("Start", &["init", "setup", "uninstall", "status", "view"]),
     (
-        "What the project knows",
-        &[
-            "search", "save", "index", "forget", "restore", "stats", "preview",
-        ],
-    ),
-    ("What agents load", &["audit", "doctor"]),
-    ("Where the work stands", &["mind", "session", "idea"]),
-    ("What agents remember", &["agent"]),
-    (
-        "Many notes, in order",
-        &[
-            "manifest",
-            "domain",
-            "closets",
-            "links",
-            "graph",
-            "lint",
-            "consolidate",
-            "archive",
-            "upgrade",
-        ],
+        "Knowledge",
+        &["index", "search", "save", "forget", "import", "export"],
     ),
     (
-        "With others",
-        &[
-            "share", "merge", "sources", "import", "export", "engine", "mcp",
-        ],
+        "Keep it small and true",
+        &["audit", "doctor", "lint", "consolidate", "undo"],
     ),
+    ("Work", &["mind", "agent"]),
+    ("Many notes", &["workspace", "links", "graph"]),
+    ("Team", &["share", "engine"]),
     (
-        "The program",
-        &["config", "hook", "uninstall", "completion", "man"],
+        PLUMBING,
+        &[
+            "restore",
+            "stats",
+            "preview",
+            "mcp",
+            "merge",
+            "config",
+            "hook",
+            "completion",
+            "man",
+        ],
     ),
 ];
+
+const PLUMBING: &str = "Plumbing";
+
+/// Commands that moved below another one, each with its parent. The old names
+/// keep working, because skills, scripts and habits use them.
+const MOVED: [(&str, &str); 8] = [
+    ("session", "mind"),
+    ("idea", "mind"),
+    ("manifest", "workspace"),
+    ("domain", "workspace"),
+    ("closets", "workspace"),
+    ("archive", "workspace"),
+    ("upgrade", "workspace"),
+    ("sources", "workspace"),
+];
+
+/// Returns the command below which the command of this old name is now.
+pub(crate) fn parent_of(name: &str) -> Option<&'static str> {
+    let moved = MOVED.iter().find(|(old, _)| *old == name)?;
+    Some(moved.1)
+}
+
+/// Puts the parent before a command that moved. The command is the first word
+/// that is neither a global flag nor the value of one.
+fn with_parent(words: &[OsString]) -> Vec<OsString> {
+    let mut words = words.to_vec();
+    let mut at = 1;
+    while let Some(word) = words.get(at).and_then(|word| word.to_str()) {
+        match word {
+            "--root" | "--path" | "-p" | "--color" => at += 2,
+            flag if flag.starts_with('-') => at += 1,
+            name => {
+                if let Some(parent) = parent_of(name) {
+                    words.insert(at, parent.into());
+                }
+                break;
+            }
+        }
+    }
+    words
+}
 
 /// Where someone begins who has typed the program's name alone.
 pub(crate) const BEGIN: &str = "\
@@ -172,20 +200,29 @@ Begin here:
   memory-forge audit                  See what agents load at every start
   memory-forge setup                  Connect your agents, so that they remember
 
-`memory-forge help` lists all commands, `memory-forge help <command>` explains one.
+`memory-forge help` lists the commands, `memory-forge help <command>` explains one.
 ";
 
 /// Reads the process's arguments. Help and version arrive as errors too, as
 /// clap has it.
 pub(crate) fn parse(words: &[OsString]) -> Result<Cli, clap::Error> {
-    let mut matches = definition().try_get_matches_from(words)?;
+    let mut matches = if words.get(1).is_some_and(|word| word == "help") {
+        listing(true).try_get_matches_from(["memory-forge", "-h"])?
+    } else {
+        definition().try_get_matches_from(with_parent(words))?
+    };
     Cli::from_arg_matches_mut(&mut matches)
 }
 
 /// The whole command line as data, for completions and manual pages.
 pub(crate) fn definition() -> clap::Command {
+    listing(false)
+}
+
+/// The definition with a help that lists all commands, or all but plumbing.
+fn listing(all: bool) -> clap::Command {
     let command = Cli::command();
-    let commands = grouped(&command);
+    let commands = grouped(&command, all);
     command.help_template(format!(
         "{{about-with-newline}}\n{{usage-heading}} {{usage}}\n\n{commands}{options}Options:{options:#}\n{{options}}{{after-help}}",
         options = Style::new().bold().underline()
@@ -193,27 +230,16 @@ pub(crate) fn definition() -> clap::Command {
 }
 
 /// The commands under the headings of their groups.
-fn grouped(program: &clap::Command) -> String {
+fn grouped(program: &clap::Command, all: bool) -> String {
     let heading = Style::new().bold().underline();
     let name = Style::new().bold();
     let mut text = String::new();
-    for (title, members) in GROUPS.iter().copied().chain([("More", &[][..])]) {
-        let others = |command: &str| GROUPS.iter().all(|(_, all)| !all.contains(&command));
-        let mut commands: Vec<&clap::Command> = match title {
-            "More" => program
-                .get_subcommands()
-                .filter(|it| others(it.get_name()))
-                .collect(),
-            _ => members
-                .iter()
-                .filter_map(|member| program.find_subcommand(member))
-                .collect(),
-        };
-        commands.retain(|it| !it.is_hide_set());
-        if commands.is_empty() {
+    for (title, members) in GROUPS {
+        if title == PLUMBING && !all {
             continue;
         }
         text += &format!("{heading}{title}:{heading:#}\n");
+        let commands = members.iter().filter_map(|it| program.find_subcommand(it));
         for command in commands {
             let about = command.get_about().map(ToString::to_string);
             text += &format!(
@@ -232,6 +258,7 @@ fn grouped(program: &clap::Command) -> String {
 pub(crate) fn command_of(words: &[OsString]) -> String {
     let mut command = definition();
     let mut found = "memory-forge".to_owned();
+    let words = with_parent(words);
     for word in words.iter().skip(1).filter_map(|word| word.to_str()) {
         if let Some(next) = command.find_subcommand(word).cloned() {
             found += &format!(" {}", next.get_name());
@@ -296,7 +323,7 @@ mod tests {
         examples(&definition(), &mut found);
         assert!(found.len() > 100, "{}", found.len());
         for line in found {
-            if let Err(error) = Cli::try_parse_from(typed(&line))
+            if let Err(error) = parse(&typed(&line))
                 && error.use_stderr()
             {
                 panic!("memory-forge {line}: {error}");
@@ -332,7 +359,7 @@ mod tests {
                     lines += 1;
                     let code = call.split(" #").next().unwrap_or(call);
                     let code = code.split_whitespace().collect::<Vec<_>>().join(" ");
-                    if let Err(error) = Cli::try_parse_from(typed(&code))
+                    if let Err(error) = parse(&typed(&code))
                         && error.use_stderr()
                     {
                         panic!("{}: {line}: {error}", page.display());
@@ -345,11 +372,11 @@ mod tests {
 
     /// The words that a shell would hand over; what stands behind two spaces
     /// explains, and what stands behind `>`, `<` or `|` is for the shell.
-    fn typed(line: &str) -> Vec<String> {
-        let mut words = vec!["memory-forge".to_owned()];
+    fn typed(line: &str) -> Vec<OsString> {
+        let mut words = vec![OsString::from("memory-forge")];
         for (index, part) in line.trim().split(['"', '\'']).enumerate() {
             if index % 2 == 1 {
-                words.push(part.to_owned());
+                words.push(part.into());
                 continue;
             }
             let explained = part.find("  ");
@@ -358,7 +385,7 @@ mod tests {
                 if matches!(word, ">" | ">>" | "<" | "|") {
                     return words;
                 }
-                words.push(word.to_owned());
+                words.push(word.into());
             }
             if explained.is_some() {
                 return words;
@@ -371,9 +398,17 @@ mod tests {
     /// terminal.
     #[test]
     fn every_command_is_in_a_group_and_its_line_fits() {
-        let help = grouped(&definition());
+        let program = definition();
+        let help = grouped(&program, true);
         let help = anstream::adapter::strip_str(&help).to_string();
-        assert!(!help.contains("More:"), "{help}");
+        let shown = program.get_subcommands().filter(|it| !it.is_hide_set());
+        for command in shown.map(clap::Command::get_name) {
+            let listed = GROUPS.iter().any(|(_, all)| all.contains(&command));
+            assert!(listed, "{command} is in no group");
+        }
+        let usual = GROUPS.iter().filter(|(title, _)| *title != PLUMBING);
+        let count: usize = usual.map(|(_, members)| members.len()).sum();
+        assert!(count <= 23, "{count} commands are shown");
         for line in help.lines() {
             assert!(line.chars().count() <= 80, "{line}");
         }
@@ -388,12 +423,17 @@ mod tests {
         check("memory-forge -q mind set --nxt x", "memory-forge mind set");
         check("memory-forge setup cluade", "memory-forge setup");
         check("memory-forge serch x", "memory-forge");
+        check(
+            "memory-forge -q session end",
+            "memory-forge mind session end",
+        );
     }
 
     #[track_caller]
     fn parsed(line: &str) -> Cli {
         let words = std::iter::once("memory-forge").chain(line.split_whitespace());
-        Cli::try_parse_from(words).unwrap_or_else(|error| panic!("{line}: {error}"))
+        let words: Vec<OsString> = words.map(OsString::from).collect();
+        parse(&words).unwrap_or_else(|error| panic!("{line}: {error}"))
     }
 
     #[test]
@@ -413,6 +453,25 @@ mod tests {
         assert!(matches!(parsed("sync").command, Command::Index(_)));
         assert!(matches!(parsed("query x").command, Command::Search(_)));
         assert!(matches!(parsed("memory").command, Command::Stats(_)));
+        for (line, now) in [
+            ("session start", "mind session start"),
+            ("-q --root x idea list", "-q --root x mind idea list"),
+            ("manifest show", "workspace manifest show"),
+            (
+                "--color never domain list",
+                "--color never workspace domain list",
+            ),
+            (
+                "closets build --hub idea",
+                "workspace closets build --hub idea",
+            ),
+            ("archive a.md -r old", "workspace archive a.md -r old"),
+            ("upgrade --dry-run", "workspace upgrade --dry-run"),
+            ("sources list", "workspace sources list"),
+        ] {
+            let (old, new) = (parsed(line), parsed(now));
+            assert_eq!(format!("{old:?}"), format!("{new:?}"), "{line}");
+        }
     }
 
     #[test]

@@ -39,9 +39,11 @@ pub(crate) mod share;
 pub(crate) mod sources;
 pub(crate) mod stats;
 pub(crate) mod status;
+pub(crate) mod undo;
 pub(crate) mod uninstall;
 pub(crate) mod upgrade;
 pub(crate) mod view;
+pub(crate) mod workspace;
 
 use crate::cli::Command;
 use crate::report::{CommandError, Exit};
@@ -68,23 +70,17 @@ fn dispatch(command: Command, settings: &Settings, ui: &mut Ui) -> Result<Exit, 
         Command::Preview(args) => preview::run(args, settings, ui),
         Command::Audit(args) => audit::run(args, settings, ui),
         Command::Doctor(args) => doctor::run(args, settings, ui),
+        Command::Undo(args) => undo::run(args, settings, ui),
+        Command::Workspace(args) => workspace::run(args, settings, ui),
         Command::Mind(args) => mind::run(args, settings, ui),
-        Command::Session(args) => session::run(args, settings, ui),
-        Command::Idea(args) => idea::run(args, settings, ui),
         Command::Agent(args) => agent::run(args, settings, ui),
         Command::Lint(args) => lint::run(args, settings, ui),
         Command::Consolidate(args) => consolidate::run(args, settings, ui),
-        Command::Sources(args) => sources::run(args, settings, ui),
         Command::Mcp(args) => mcp::run(args, settings, ui),
         Command::View(args) => view::run(args, settings, ui),
-        Command::Closets(args) => closets::run(args, settings, ui),
         Command::Links(args) => links::run(args, settings, ui),
         Command::Graph(args) => graph::run(args, settings, ui),
         Command::Engine(args) => engine::run(args, settings, ui),
-        Command::Manifest(args) => manifest::run(args, settings, ui),
-        Command::Domain(args) => domain::run(args, settings, ui),
-        Command::Archive(args) => archive::run(args, settings, ui),
-        Command::Upgrade(args) => upgrade::run(args, settings, ui),
         Command::Import(args) => import::run(args, settings, ui),
         Command::Export(args) => export::run(args, settings, ui),
         Command::Setup(args) => setup::run(args, settings, ui),

@@ -121,7 +121,7 @@ pub(crate) fn hit_json(hit: &Hit, text: &str, cut: bool) -> serde_json::Value {
         value["careful"] = note.into();
     }
     if !hit.corrections.is_empty() {
-        value["corrections"] = hit.corrections.iter().map(correction_json).collect();
+        value["corrections"] = hit.corrections.iter().map(Correction::to_json).collect();
     }
     value["why"] = serde_json::json!({
         "textRank": e.text_rank, "bm25": thousandths(e.bm25),
@@ -139,12 +139,4 @@ pub(crate) fn hit_json(hit: &Hit, text: &str, cut: bool) -> serde_json::Value {
             .collect();
     }
     value
-}
-
-/// A correction as every answer has it.
-pub(crate) fn correction_json(one: &Correction) -> serde_json::Value {
-    serde_json::json!({
-        "fact": one.fact, "instead": one.instead, "reason": one.reason,
-        "date": one.date.map(|date| date.to_string()), "told": one.told(),
-    })
 }

@@ -19,8 +19,9 @@ use std::process::ExitCode;
 use std::sync::{Mutex, mpsc};
 use std::time::{Duration, Instant};
 
-use client::Client;
+use client::{detect_client, write_reply};
 use event::Event;
+use forge::client::Client;
 use payload::{Payload, Reading};
 
 use crate::settings::Process;
@@ -81,7 +82,7 @@ impl Asked {
             match name {
                 "--client" => {
                     let value = value.or_else(|| rest.next()).unwrap_or_default();
-                    asked.client = Client::named(value);
+                    asked.client = Client::parse(value);
                 }
                 "--root" | "--path" | "-p" => {
                     asked.root = value.or_else(|| rest.next()).map(str::to_owned);
@@ -103,12 +104,12 @@ fn answer(asked: &Asked, process: &Process, payload: &Payload) -> String {
     };
     let client = asked
         .client
-        .unwrap_or_else(|| Client::of(payload, process.in_claude(), process.in_gemini()));
+        .or_else(|| detect_client(payload, process.in_claude(), process.in_gemini()));
     if asked.by_plugin && settings_call::answers(client, payload, process) {
         return "{}".to_owned();
     }
     let context = events::handle(event, client, payload, process, asked.root.as_deref());
-    client.reply(event, payload, context.as_deref())
+    write_reply(client, event, payload, context.as_deref())
 }
 
 /// Held while the answer is being printed, so that it is printed once.

@@ -17,6 +17,7 @@ mod report;
 mod servers;
 mod settings;
 mod setup;
+mod status;
 mod ui;
 mod view;
 

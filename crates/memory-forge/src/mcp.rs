@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{self, Sender};
 use std::time::{Duration, Instant};
 
-use forge::corrections;
+use forge::admit;
 use forge::workspace::{RelPath, Workspace, git};
 use jiff::Timestamp;
 use rmcp::model::*;
@@ -215,7 +215,7 @@ fn failed(tool: &str, error: &CommandError) -> &'static str {
 }
 
 fn refuse_secrets(arguments: &Arguments) -> Result<(), CommandError> {
-    Ok(corrections::refuse_secrets(&arguments.all_texts())?)
+    Ok(admit::refuse_secrets(arguments.all_texts())?)
 }
 
 /// The text of a file, or nothing where there is none.

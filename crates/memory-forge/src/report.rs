@@ -99,6 +99,19 @@ impl CommandError {
         }
     }
 
+    /// Returns a library's error with the advice that it carries.
+    pub(crate) fn advised(
+        error: &dyn fmt::Display,
+        is_usage: bool,
+        hint: Option<&str>,
+    ) -> CommandError {
+        CommandError {
+            kind: if is_usage { Kind::Usage } else { Kind::Failure },
+            message: error.to_string(),
+            hints: hint.map(str::to_owned).into_iter().collect(),
+        }
+    }
+
     /// Adds advice. Hints are printed in the order in which they were given.
     pub(crate) fn hint(mut self, hint: impl Into<String>) -> CommandError {
         self.hints.push(hint.into());
@@ -164,34 +177,13 @@ impl From<forge::workspace::Error> for CommandError {
 
 impl From<forge::index::Error> for CommandError {
     fn from(error: forge::index::Error) -> CommandError {
-        let error = match error {
-            forge::index::Error::Elsewhere(error) => {
-                match error.downcast::<engines::postgres::Error>() {
-                    Ok(error) => return CommandError::from(*error),
-                    Err(error) => forge::index::Error::Elsewhere(error),
-                }
-            }
-            error => error,
-        };
-        let failure = CommandError::failure(error.to_string());
-        if error.is_damage() {
-            return failure.hint("Delete `.memory-forge/`; it is rebuilt from the files");
-        }
-        failure
+        CommandError::advised(&error, error.is_usage(), error.hint())
     }
 }
 
-impl From<engines::postgres::Error> for CommandError {
-    fn from(error: engines::postgres::Error) -> CommandError {
-        let report = if error.usage {
-            CommandError::usage(error.to_string())
-        } else {
-            CommandError::failure(error.to_string())
-        };
-        match error.hint() {
-            Some(hint) => report.hint(hint),
-            None => report,
-        }
+impl From<memory_forge_engines::postgres::Error> for CommandError {
+    fn from(error: memory_forge_engines::postgres::Error) -> CommandError {
+        CommandError::advised(&error, error.usage, error.hint())
     }
 }
 

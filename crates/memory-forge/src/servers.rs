@@ -2,7 +2,9 @@
 //! user's own wish. One that came with a project would get what is in it, and
 //! the user's password: it is asked for, once.
 
-use forge::federation::Servers;
+pub(crate) mod shared_index;
+
+use forge::servers::Servers;
 
 use crate::report::CommandError;
 use crate::settings::Settings;

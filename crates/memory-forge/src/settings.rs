@@ -41,10 +41,11 @@ pub(crate) fn hook_arguments() -> Option<Vec<String>> {
 }
 
 /// The words of the command line, the program's own name first. People who
-/// know other programs type `help search`, which means `search --help`.
+/// know other programs type `help search`, which means `search --help`; `help --all` stays as it is.
 pub(crate) fn arguments() -> Vec<OsString> {
     let mut words: Vec<OsString> = std::env::args_os().collect();
-    if words.get(1).is_some_and(|word| word == "help") {
+    let all = words.len() == 3 && words[2] == "--all";
+    if words.get(1).is_some_and(|word| word == "help") && !all {
         words.remove(1);
         // Of a command everything, of the program the list.
         let flag = if words.len() > 1 { "--help" } else { "-h" };
@@ -120,7 +121,7 @@ pub(crate) struct Process {
     mcp_token: Option<OsString>,
     model: Option<OsString>,
     graph: GraphVariables,
-    engine: engines::postgres::Environment,
+    engine: memory_forge_engines::postgres::Environment,
     in_claude: bool,
     in_gemini: bool,
     no_color: bool,
@@ -167,7 +168,7 @@ impl Process {
                 database: text("MEMORY_FORGE_GRAPH_DATABASE"),
                 authority: text("MEMORY_FORGE_GRAPH_AUTHORITY"),
             },
-            engine: engines::postgres::Environment {
+            engine: memory_forge_engines::postgres::Environment {
                 passfile: folder("PGPASSFILE").or_else(|| {
                     if cfg!(windows) {
                         Some(folder("APPDATA")?.join("postgresql/pgpass.conf"))
@@ -304,7 +305,7 @@ pub(crate) struct Settings {
     pub(crate) model: Option<PathBuf>,
     pub(crate) graph: GraphVariables,
     /// What the environment says about the index that many share.
-    pub(crate) engine: engines::postgres::Environment,
+    pub(crate) engine: memory_forge_engines::postgres::Environment,
     pub(crate) quiet: bool,
     pub(crate) verbose: bool,
     pub(crate) color_stdout: bool,
@@ -389,8 +390,8 @@ impl Settings {
 }
 
 /// The names that every client of PostgreSQL knows, and one of our own.
-fn engine(var: &dyn Fn(&str) -> Option<String>) -> engines::postgres::Environment {
-    engines::postgres::Environment {
+fn engine(var: &dyn Fn(&str) -> Option<String>) -> memory_forge_engines::postgres::Environment {
+    memory_forge_engines::postgres::Environment {
         url: var("MEMORY_FORGE_ENGINE_URL"),
         host: var("PGHOST"),
         port: var("PGPORT"),

@@ -5,12 +5,12 @@
 use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
+pub(crate) use forge::client::Client;
 use forge::workspace::{OutsideFile, RelPath, Workspace};
 
 use crate::report::CommandError;
 use crate::settings::Settings;
 
-mod client;
 mod entries;
 pub(crate) mod found;
 pub(crate) mod git;
@@ -24,7 +24,6 @@ pub(crate) mod skills;
 mod stub;
 mod toml;
 
-pub(crate) use client::Client;
 pub(crate) use entries::calls_us;
 pub(crate) use hooks::HookSet;
 pub(crate) use managed::{lines_of, propose as propose_lines};

@@ -8,6 +8,7 @@ use std::panic::{self, AssertUnwindSafe};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use forge::admit;
 use forge::document::percent_decoded;
 use forge::quote;
 use forge::workspace::{RelPath, Workspace};
@@ -155,6 +156,16 @@ impl From<forge::workspace::Error> for Refused {
             _ => 500,
         };
         Refused::new(status, error.to_string())
+    }
+}
+
+impl From<admit::Refusal> for Refused {
+    fn from(error: admit::Refusal) -> Refused {
+        let hint = error.hint().map(|hint| format!(". {hint}"));
+        match error {
+            admit::Refusal::Workspace(error) => error.into(),
+            other => Refused::new(422, format!("{other}{}", hint.unwrap_or_default())),
+        }
     }
 }
 

@@ -526,6 +526,13 @@ pub static SCENARIOS: &[Scenario] = &[
         ..PLAIN
     },
     Scenario {
+        name: "undo",
+        files: MIND,
+        first: &[&["mind", "decide", "Queue", "--decision", "The database"]],
+        run: &["undo"],
+        ..PLAIN
+    },
+    Scenario {
         name: "mind set",
         files: MIND,
         run: &[
@@ -584,9 +591,10 @@ pub static SCENARIOS: &[Scenario] = &[
         ..PLAIN
     },
     Scenario {
-        name: "session update",
+        name: "mind session update",
         files: OFFICE,
         run: &[
+            "mind",
             "session",
             "update",
             "--next",
@@ -597,9 +605,10 @@ pub static SCENARIOS: &[Scenario] = &[
         ..PLAIN
     },
     Scenario {
-        name: "session end",
+        name: "mind session end",
         files: OFFICE,
         run: &[
+            "mind",
             "session",
             "end",
             "--title",
@@ -615,17 +624,17 @@ pub static SCENARIOS: &[Scenario] = &[
         ..PLAIN
     },
     Scenario {
-        name: "session end · mind",
+        name: "mind session end · mind",
         files: MIND,
         run: &[
-            "session", "end", "--title", "Beds", "--did", "Dug them", "--next", "Sow",
+            "mind", "session", "end", "--title", "Beds", "--did", "Dug them", "--next", "Sow",
         ],
         ..PLAIN
     },
     Scenario {
-        name: "idea",
+        name: "mind idea",
         files: OFFICE,
-        run: &["idea", "Send a photo of the well"],
+        run: &["mind", "idea", "Send a photo of the well"],
         ..PLAIN
     },
     Scenario {
@@ -691,28 +700,35 @@ pub static SCENARIOS: &[Scenario] = &[
         ..PLAIN
     },
     Scenario {
-        name: "sources add",
+        name: "workspace sources add",
         files: MIND,
         home: "//- club/knowledge/a.md\n# A\n",
-        run: &["sources", "add", "club", "../home/club"],
+        run: &["workspace", "sources", "add", "club", "../home/club"],
         several: true,
         ..PLAIN
     },
     Scenario {
-        name: "sources remove",
+        name: "workspace sources remove",
         files: MIND,
         home: "//- club/knowledge/a.md\n# A\n",
-        first: &[&["sources", "add", "club", "../home/club"]],
-        run: &["sources", "remove", "club"],
+        first: &[&["workspace", "sources", "add", "club", "../home/club"]],
+        run: &["workspace", "sources", "remove", "club"],
         several: true,
         ..PLAIN
     },
     Scenario {
-        name: "sources set",
+        name: "workspace sources set",
         files: MIND,
         home: "//- club/knowledge/a.md\n# A\n",
-        first: &[&["sources", "add", "club", "../home/club"]],
-        run: &["sources", "set", "club", "--searchable", "false"],
+        first: &[&["workspace", "sources", "add", "club", "../home/club"]],
+        run: &[
+            "workspace",
+            "sources",
+            "set",
+            "club",
+            "--searchable",
+            "false",
+        ],
         several: true,
         ..PLAIN
     },
@@ -743,9 +759,9 @@ pub static SCENARIOS: &[Scenario] = &[
         r#"{"summary":"Beds are dug","next":"Sow"}"#
     ),
     Scenario {
-        name: "closets build",
+        name: "workspace closets build",
         files: OFFICE,
-        run: &["closets", "build"],
+        run: &["workspace", "closets", "build"],
         several: true,
         ..PLAIN
     },
@@ -781,16 +797,17 @@ pub static SCENARIOS: &[Scenario] = &[
         ..PLAIN
     },
     Scenario {
-        name: "manifest refresh",
+        name: "workspace manifest refresh",
         files: OFFICE,
-        run: &["manifest", "refresh"],
+        run: &["workspace", "manifest", "refresh"],
         ..PLAIN
     },
     Scenario {
-        name: "domain add",
+        name: "workspace domain add",
         files: OFFICE,
         make: Some(|ws| ws.write("notes/talk.md", "# Talk\n\nBack to [[beans]].\n")),
         run: &[
+            "workspace",
             "domain",
             "add",
             "Research",
@@ -801,15 +818,27 @@ pub static SCENARIOS: &[Scenario] = &[
         ..PLAIN
     },
     Scenario {
-        name: "archive",
+        name: "workspace archive",
         files: OFFICE,
-        run: &["archive", "garden/beans.md", "--reason", "Ended"],
+        run: &[
+            "workspace",
+            "archive",
+            "garden/beans.md",
+            "--reason",
+            "Ended",
+        ],
         ..PLAIN
     },
     Scenario {
-        name: "upgrade",
+        name: "workspace organise",
+        files: NOTES,
+        run: &["workspace", "organise"],
+        ..PLAIN
+    },
+    Scenario {
+        name: "workspace upgrade",
         files: OLD,
-        run: &["upgrade"],
+        run: &["workspace", "upgrade"],
         several: true,
         on_its_way: &["ws/_MANIFEST.md"],
         ..PLAIN
@@ -977,16 +1006,22 @@ pub static READERS: &[(&str, &[&str])] = &[
     ("audit", &["audit"]),
     ("mind show", &["mind", "show"]),
     ("mind health", &["mind", "health"]),
-    ("session start", &["session", "start"]),
-    ("idea list", &["idea", "list"]),
+    ("mind session start", &["mind", "session", "start"]),
+    ("mind idea list", &["mind", "idea", "list"]),
     (
         "agent context",
         &["agent", "context", "--for", "run", "--agent", "eng/builder"],
     ),
     ("agent recall", &["agent", "recall", "seeds"]),
-    ("sources list", &["sources", "list"]),
-    ("closets check", &["closets", "check"]),
-    ("closets show", &["closets", "show", "beans"]),
+    ("workspace sources list", &["workspace", "sources", "list"]),
+    (
+        "workspace closets check",
+        &["workspace", "closets", "check"],
+    ),
+    (
+        "workspace closets show",
+        &["workspace", "closets", "show", "beans"],
+    ),
     ("links check", &["links", "check"]),
     ("links suggest", &["links", "suggest"]),
     ("graph show", &["graph", "show", "beans"]),
@@ -1034,8 +1069,11 @@ pub static READERS: &[(&str, &[&str])] = &[
     ("engine drop", &["engine", "drop", "--yes"]),
     // Files come from a server, in one change like any other.
     ("engine pull", &["engine", "pull", "billing"]),
-    ("manifest show", &["manifest", "show"]),
-    ("domain list", &["domain", "list"]),
+    (
+        "workspace manifest show",
+        &["workspace", "manifest", "show"],
+    ),
+    ("workspace domain list", &["workspace", "domain", "list"]),
     ("status", &["status"]),
     ("config", &["config"]),
     ("completion", &["completion", "bash"]),

@@ -30,7 +30,13 @@ pub fn commands(binary: &Path) -> Result<Vec<String>> {
 }
 
 fn help(binary: &Path, path: &[String]) -> Result<String> {
-    let output = Command::new(binary).args(path).arg("-h").output();
+    let mut command = Command::new(binary);
+    if path.is_empty() {
+        command.args(["help", "--all"]);
+    } else {
+        command.args(path).arg("-h");
+    }
+    let output = command.output();
     let output = output.context("the program cannot be started")?;
     ensure!(output.status.success(), "no help for `{}`", path.join(" "));
     Ok(String::from_utf8(output.stdout)?)

@@ -6,7 +6,6 @@ use std::collections::HashSet;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
-use engines::postgres::{Access, Engine, Environment, Member, Push, Target, Within};
 use forge::corrections::Corrections;
 use forge::embed::{self, Embedder};
 use forge::knowledge::fresh::{self, Opening};
@@ -14,6 +13,7 @@ use forge::knowledge::refresh;
 use forge::publish::{self, Include, Item};
 use forge::recall::{self, Ask, Mode};
 use forge::workspace::Workspace;
+use memory_forge_engines::postgres::{Access, Engine, Environment, Member, Push, Target, Within};
 use testkit::postgres::{Postgres, Version};
 
 use super::recall::scores::{Scores, interval, mean};

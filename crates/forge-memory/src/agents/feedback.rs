@@ -6,9 +6,8 @@ use jiff::Timestamp;
 use jiff::civil::Date;
 
 use super::learnings::{self, NewLearning, appended, lines_of, shown};
-use super::remember::refuse_secrets;
 use super::{Error, Home};
-use crate::corrections;
+use crate::admit::{self, SubmittedText};
 use crate::document::{self, day_of};
 use crate::workspace::{self, Receipt, RelPath, Workspace};
 
@@ -30,6 +29,13 @@ pub struct NewFeedback<'a> {
     pub rating: u8,
     pub text: &'a str,
     pub learnings: &'a [String],
+}
+
+impl SubmittedText for NewFeedback<'_> {
+    fn statements(&self) -> Vec<&str> {
+        let learnings = self.learnings.iter().map(String::as_str);
+        [self.text].into_iter().chain(learnings).collect()
+    }
 }
 
 /// How ratings go: the last three against the three before.
@@ -66,11 +72,8 @@ pub fn give(
     if text.is_empty() {
         return Err(Error::NoText);
     }
-    let mut all = vec![new.text];
-    all.extend(new.learnings.iter().map(String::as_str));
-    refuse_secrets(&all)?;
-    refuse_secrets(&[&home.to_string()])?;
-    corrections::refuse(workspace, &all)?;
+    admit::refuse_secrets([home.to_string().as_str()])?;
+    let new = admit::admit(workspace, new)?;
     let feedback = Feedback {
         date: Some(day_of(now)),
         execution: execution(workspace, home),
@@ -92,7 +95,7 @@ pub fn give(
             tags: &[],
             context: None,
         };
-        learnt.push(learnings::learning(&new, now)?);
+        learnt.push(learnings::learning(&admit::admit(workspace, &new)?, now)?);
     }
     let shared = learnings::file(squad)?;
     let receipt = workspace.change(&format!("Feedback for {home}"), now, |change| {

@@ -7,9 +7,8 @@ use std::ops::Range;
 use jiff::Timestamp;
 use jiff::civil::Date;
 
-use super::remember::refuse_secrets;
 use super::{Error, MEMORY, folders_in, segment};
-use crate::corrections;
+use crate::admit::{self, AdmittedText, SubmittedText};
 use crate::document::{self, BlockKind, Document, day_of};
 use crate::workspace::{Receipt, RelPath, Workspace};
 
@@ -126,6 +125,19 @@ pub struct NewLearning<'a> {
     pub context: Option<&'a str>,
 }
 
+impl SubmittedText for NewLearning<'_> {
+    fn statements(&self) -> Vec<&str> {
+        [Some(self.text), self.context]
+            .into_iter()
+            .flatten()
+            .collect()
+    }
+
+    fn names(&self) -> Vec<&str> {
+        self.tags.iter().map(String::as_str).collect()
+    }
+}
+
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Learnt {
     pub path: RelPath,
@@ -175,8 +187,7 @@ pub fn learn(
     now: Timestamp,
 ) -> Result<Learnt, Error> {
     let path = file(squad)?;
-    let learning = learning(new, now)?;
-    corrections::refuse(workspace, &[new.text, new.context.unwrap_or_default()])?;
+    let learning = learning(&admit::admit(workspace, new)?, now)?;
     let receipt = workspace.change(&format!("Learn for {squad}"), now, |change| {
         let before = change.read_text(&path)?;
         let after = with_entry(before, squad, &learning);
@@ -192,15 +203,15 @@ pub fn learn(
     })
 }
 
-pub(super) fn learning(new: &NewLearning, now: Timestamp) -> Result<Learning, Error> {
+pub(super) fn learning(
+    new: &AdmittedText<&NewLearning>,
+    now: Timestamp,
+) -> Result<Learning, Error> {
     let insight = lines_of(new.text);
     if insight.is_empty() {
         return Err(Error::NoText);
     }
     let context = new.context.map(document::inert_line).map(|it| shown(&it));
-    refuse_secrets(&[new.text, new.context.unwrap_or_default()])?;
-    let tags: Vec<&str> = new.tags.iter().map(AsRef::as_ref).collect();
-    refuse_secrets(&tags)?;
     let tags = match new.tags {
         [] => tags_of(new.text),
         tags => tags.iter().map(|tag| tag_name(tag)).collect(),

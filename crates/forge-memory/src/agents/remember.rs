@@ -8,10 +8,9 @@ use jiff::Timestamp;
 
 use super::topics::{self, Kind, Topic, is_topic};
 use super::{Error, Home, pointers};
-use crate::corrections;
-use crate::document::{self, Document, Edit, LineNumbers};
+use crate::admit::{self, AdmittedText, SubmittedText};
+use crate::document::{self, Document, Edit};
 use crate::index::terms::fold;
-use crate::secrets;
 use crate::teams::private;
 use crate::workspace::{self, Change, PRIVATE, Receipt, RelPath, Workspace, slug};
 
@@ -43,6 +42,24 @@ pub struct Update<'a> {
     pub section: Option<&'a str>,
 }
 
+impl SubmittedText for New<'_> {
+    fn statements(&self) -> Vec<&str> {
+        let texts = [Some(self.name), self.description, Some(self.body)];
+        texts.into_iter().flatten().collect()
+    }
+}
+
+impl SubmittedText for Update<'_> {
+    fn statements(&self) -> Vec<&str> {
+        let texts = [self.description, Some(self.body)];
+        texts.into_iter().flatten().collect()
+    }
+
+    fn names(&self) -> Vec<&str> {
+        self.section.into_iter().collect()
+    }
+}
+
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Remembered {
     pub path: RelPath,
@@ -64,9 +81,8 @@ pub fn remember(
     if body.is_empty() {
         return Err(Error::NoText);
     }
-    let description = new.description.unwrap_or_default();
-    refuse_secrets(&[&home.to_string(), new.name, description, &body])?;
-    corrections::refuse(workspace, &[new.name, description, &body])?;
+    admit::refuse_secrets([home.to_string().as_str()])?;
+    let new = admit::admit(workspace, new)?;
     refuse_what_is_kept_elsewhere(&body)?;
     let own = new.private.unwrap_or(new.kind == Kind::User);
     let suffix = if own { PRIVATE } else { ".md" };
@@ -77,7 +93,7 @@ pub fn remember(
     if !is_topic(home, &path) || is_index {
         return Err(Error::NotATopic { path });
     }
-    let text = text_of(new, &body, now)?;
+    let text = text_of(&new, &body, now)?;
     change(workspace, home, &path, now, |_, topics| {
         let wanted = Topic::read(home, path.clone(), text.clone(), now);
         let same_file = topics.iter().find(|it| {
@@ -110,9 +126,7 @@ pub fn update(
     now: Timestamp,
 ) -> Result<Remembered, Error> {
     let body = clean(update.body);
-    let description = update.description.unwrap_or_default();
-    refuse_secrets(&[description, &body])?;
-    corrections::refuse(workspace, &[description, &body])?;
+    let update = admit::admit(workspace, update)?;
     refuse_what_is_kept_elsewhere(&body)?;
     let path = named(home, file)?;
     change(workspace, home, &path, now, |change, _| {
@@ -199,7 +213,7 @@ fn change(
     })
 }
 
-fn text_of(new: &New, body: &str, now: Timestamp) -> Result<String, Error> {
+fn text_of(new: &AdmittedText<&New>, body: &str, now: Timestamp) -> Result<String, Error> {
     let name = document::inert_line(new.name);
     let described = new.description.map(document::inert_line);
     let described = described.filter(|it| !it.is_empty());
@@ -262,23 +276,6 @@ fn clean(body: &str) -> String {
 /// UTC with milliseconds, so that of two memories one is the newer.
 fn stamp(now: Timestamp) -> String {
     format!("{now:.3}")
-}
-
-/// Refuses a text with a secret; says which kind and where, never what.
-pub(super) fn refuse_secrets(texts: &[&str]) -> Result<(), Error> {
-    let mut found = Vec::new();
-    for text in texts {
-        let lines = LineNumbers::of(text);
-        for secret in secrets::find(text) {
-            let line = lines.at(secret.span.start);
-            found.push(format!("{}, line {line}", secret.rule));
-        }
-    }
-    if found.is_empty() {
-        Ok(())
-    } else {
-        Err(Error::Secret { found })
-    }
 }
 
 /// A program cannot tell a good memory from a bad one, but some texts are

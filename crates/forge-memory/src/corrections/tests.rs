@@ -4,6 +4,7 @@ use proptest::prelude::*;
 use testkit::TestWorkspace;
 
 use super::*;
+use crate::admit::admit;
 use crate::workspace::Workspace;
 
 fn now() -> jiff::Timestamp {
@@ -135,7 +136,7 @@ fn without_a_list_nothing_is_compared() {
     assert!(none.is_empty() && none.check("anything").is_empty());
     let files = TestWorkspace::files("//- knowledge/a.md\n# A\n");
     let before = files.tree();
-    refuse(&open(&files), &["anything"]).unwrap();
+    admit(&open(&files), "anything").unwrap();
     assert_eq!(files.tree(), before);
 }
 
@@ -184,7 +185,7 @@ fn a_fact_is_listed_changed_and_lifted() {
         Some("The port is 9191")
     );
     assert_eq!(Corrections::read(&workspace).unwrap().all().len(), 1);
-    let error = refuse(&workspace, &["fine", "The port is 8080"]).unwrap_err();
+    let error = admit(&workspace, "The port is 8080").unwrap_err();
     assert!(error.to_string().contains("The port is 9191"), "{error}");
     let hint = error.hint().unwrap();
     assert!(
@@ -193,7 +194,7 @@ fn a_fact_is_listed_changed_and_lifted() {
     );
     let lifted = lift(&workspace, Some(&["THE PORT is 8080".to_owned()]), now()).unwrap();
     assert_eq!(lifted.corrections.len(), 1);
-    refuse(&workspace, &["The port is 8080"]).unwrap();
+    admit(&workspace, "The port is 8080").unwrap();
     assert!(matches!(
         lift(&workspace, Some(&["The port is 8080".to_owned()]), now()),
         Err(Error::NotCorrected { .. })
@@ -360,7 +361,7 @@ proptest! {
             phrase(done.correction.instead.as_deref().unwrap_or_default()),
             comparable(instead)
         );
-        prop_assert!(refuse(&workspace, &[&fact]).is_err());
+        prop_assert!(admit(&workspace, fact.as_str()).is_err());
         let again = correct(&workspace, &new, now()).unwrap();
         prop_assert_eq!(again.receipt.id, None);
     }

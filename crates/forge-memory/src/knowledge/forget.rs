@@ -10,6 +10,7 @@ use jiff::{Timestamp, ToSpan};
 
 use super::entry::{self, entries};
 use super::refresh;
+use crate::admit;
 use crate::corrections;
 use crate::document::{self, Document};
 use crate::index::{self, Index, Usage};
@@ -29,7 +30,7 @@ pub enum Error {
     #[error(transparent)]
     Workspace(#[from] workspace::Error),
     #[error(transparent)]
-    Refused(#[from] corrections::Refused),
+    Refused(#[from] admit::Refusal),
     #[error("There is no document `{path}`")]
     Missing { path: String },
     #[error("`{path}` is not a document of `knowledge/`, and only those are forgotten")]
@@ -118,7 +119,7 @@ pub fn choose(
     wanted: &Wanted,
     now: Timestamp,
 ) -> Result<Vec<Chosen>, Error> {
-    corrections::refuse_secrets(&[wanted.reason.as_deref().unwrap_or_default()])?;
+    admit::refuse_secrets(wanted.reason.as_deref())?;
     let protect = workspace.config().forget.protect_importance;
     let gone: HashSet<String> = list(workspace)?.into_iter().map(|t| t.path).collect();
     let usage = index.usage()?;

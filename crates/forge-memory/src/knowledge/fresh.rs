@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 
-use super::refresh::{self, Error, Refresh};
+use super::refresh::{self, Error, Outcome, Refresh};
 use crate::index::{Entry, Index, Note};
 use crate::routing::{
     self,
@@ -52,6 +52,21 @@ pub struct Opening<'a> {
 }
 
 impl Fresh {
+    /// Returns what became of every file, also where nothing had to be done.
+    pub fn outcomes(&self) -> Vec<(String, Outcome)> {
+        if let Some(refresh) = &self.refresh {
+            return refresh.files.clone();
+        }
+        let unchanged = self.catalogue.iter().map(|entry| {
+            let outcome = match &entry.problem {
+                Some(why) => Outcome::Skipped(why.clone()),
+                None => Outcome::Unchanged,
+            };
+            (entry.path.clone(), outcome)
+        });
+        unchanged.collect()
+    }
+
     /// Why the index could not be kept, when it could not.
     pub fn in_memory(&self) -> Option<&str> {
         self.remarks.iter().find_map(|remark| match remark {

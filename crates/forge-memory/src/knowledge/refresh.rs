@@ -482,3 +482,10 @@ pub fn embed(
     }
     Ok(done)
 }
+
+impl Outcome {
+    /// Returns how many files had this outcome.
+    pub fn count_in(&self, files: &[(String, Outcome)]) -> usize {
+        files.iter().filter(|(_, it)| it == self).count()
+    }
+}

@@ -11,9 +11,9 @@ use jiff::Timestamp;
 use jiff::civil::Date;
 
 use super::readme::{self, Listed};
-use crate::corrections;
+use crate::admit::{self, AdmittedText, SubmittedText};
+use crate::client::Client;
 use crate::document::{self, BlockKind, Document, Edit, day_of};
-use crate::secrets;
 use crate::workspace::{self, Change, PathError, Receipt, RelPath, Role, Workspace, role, slug};
 
 #[derive(Debug, thiserror::Error)]
@@ -28,24 +28,12 @@ pub enum Error {
     NotADocument { path: RelPath },
     #[error("There is no text to save")]
     Empty,
-    #[error("The text looks as if it held a secret ({})", rules.join(", "))]
-    Secret { rules: Vec<&'static str> },
     #[error(transparent)]
-    Refused(#[from] corrections::Refused),
+    Refused(#[from] admit::Refusal),
     #[error("`{path}` already exists")]
     Exists { path: RelPath },
     #[error("A section `{title}` already exists in `{path}`")]
     SectionExists { path: RelPath, title: String },
-}
-
-/// The clients that skills and context files are written for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Client {
-    Claude,
-    Codex,
-    Opencode,
-    Gemini,
-    Copilot,
 }
 
 /// A document for `knowledge/`, or a section for a context file.
@@ -68,6 +56,20 @@ pub struct Skill<'a> {
     pub clients: &'a [Client],
 }
 
+impl SubmittedText for Context<'_> {
+    fn statements(&self) -> Vec<&str> {
+        vec![self.name, self.content]
+    }
+}
+
+impl SubmittedText for Skill<'_> {
+    fn statements(&self) -> Vec<&str> {
+        let texts = [self.description, self.trigger, self.problem];
+        let texts = texts.into_iter().flatten();
+        [self.name, self.content].into_iter().chain(texts).collect()
+    }
+}
+
 /// What was written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Saved {
@@ -84,7 +86,7 @@ pub fn context(workspace: &Workspace, context: &Context, now: Timestamp) -> Resu
     if role(&path, &[]) != Role::Knowledge {
         return Err(Error::NotADocument { path });
     }
-    check_text(workspace, &[context.name, context.content])?;
+    let context = admitted(workspace, context, context.content)?;
     let title = title(context.name);
     let text = settled(context.content, 2, |content| {
         let front = match context.importance {
@@ -113,20 +115,13 @@ pub fn context(workspace: &Workspace, context: &Context, now: Timestamp) -> Resu
 /// Writes `SKILL.md` for every client that loads it.
 pub fn skill(workspace: &Workspace, skill: &Skill, now: Timestamp) -> Result<Saved, Error> {
     let name = slug(skill.name)?;
-    let given = [
-        skill.name,
-        skill.content,
-        skill.description.unwrap_or_default(),
-        skill.trigger.unwrap_or_default(),
-        skill.problem.unwrap_or_default(),
-    ];
-    check_text(workspace, &given)?;
+    let skill = admitted(workspace, skill, skill.content)?;
     let mut paths = Vec::new();
     for folder in skill_folders(skill.clients) {
         paths.push(RelPath::new(&format!("{folder}/{name}/SKILL.md"))?);
     }
     let title = title(skill.name);
-    let text = skill_text(skill, &name, &title, day_of(now));
+    let text = skill_text(&skill, &name, &title, day_of(now));
     create(
         workspace,
         &format!("Save skill {name}"),
@@ -145,7 +140,7 @@ pub fn into_context(
     now: Timestamp,
 ) -> Result<Saved, Error> {
     slug(context.name)?;
-    check_text(workspace, &[context.name, context.content])?;
+    let context = admitted(workspace, context, context.content)?;
     let title = title(context.name);
     let body = settled(context.content, 3, |content| {
         let text = format!("## {title}\n\n{content}\n\n## End\n");
@@ -229,23 +224,21 @@ pub fn route(workspace: &Workspace, folder: Option<&Path>, client: Option<Client
     Route { module, files }
 }
 
-/// Where each client loads skills from.
+/// Returns the folders that these clients load skills from, and those of
+/// Claude Code and OpenCode.
 fn skill_folders(clients: &[Client]) -> Vec<&'static str> {
-    let mut folders = vec![".claude/skills", ".opencode/skill"];
-    for client in clients {
-        let folder = match client {
-            Client::Claude | Client::Opencode => continue,
-            Client::Codex => ".codex/skills",
-            Client::Gemini | Client::Copilot => ".agents/skills",
-        };
-        if !folders.contains(&folder) {
+    let mut folders = Vec::new();
+    for client in [Client::Claude, Client::OpenCode].iter().chain(clients) {
+        if let Some(folder) = client.skill_folder()
+            && !folders.contains(&folder)
+        {
             folders.push(folder);
         }
     }
     folders
 }
 
-fn skill_text(skill: &Skill, name: &str, title: &str, day: Date) -> String {
+fn skill_text(skill: &AdmittedText<&Skill>, name: &str, title: &str, day: Date) -> String {
     let description = skill.description.unwrap_or("No description provided");
     let front = format!(
         "---\nname: {}\ndescription: |\n{}author: Memory Forge\nversion: 1.0.0\ndate: {day}\nimportance: {}\n---\n",
@@ -388,21 +381,16 @@ fn list(change: &mut Change, path: &RelPath, text: &str) -> Result<(), workspace
     Ok(())
 }
 
-fn check_text(workspace: &Workspace, texts: &[&str]) -> Result<(), Error> {
-    if texts[1].trim().is_empty() {
+/// Lets a document pass whose text is `content`.
+fn admitted<T: SubmittedText>(
+    workspace: &Workspace,
+    document: T,
+    content: &str,
+) -> Result<AdmittedText<T>, Error> {
+    if content.trim().is_empty() {
         return Err(Error::Empty);
     }
-    let mut rules: Vec<&'static str> = texts
-        .iter()
-        .flat_map(|text| secrets::find(text))
-        .map(|secret| secret.rule)
-        .collect();
-    rules.sort_unstable();
-    rules.dedup();
-    if !rules.is_empty() {
-        return Err(Error::Secret { rules });
-    }
-    Ok(corrections::refuse(workspace, texts)?)
+    Ok(admit::admit(workspace, document)?)
 }
 
 /// The name as a heading: `retry-policy` becomes `Retry Policy`.

@@ -10,7 +10,7 @@ use std::ops::Range;
 use super::names::{Names, Resolution, fold, joined, name_in};
 use super::notes::{Note, NoteLink, naming_key};
 use super::vault::{Vault, is_local, resolve_in};
-use crate::corrections;
+use crate::admit;
 use crate::document::{self, Document, Edit, LinkKind, percent_decoded};
 use crate::workspace::{self, Move, PathError, Proposal, RelPath, Workspace};
 
@@ -41,7 +41,7 @@ pub enum Error {
     #[error("`{path}` would be hidden: no note is looked for below a name that begins with a dot")]
     Hidden { path: RelPath },
     #[error(transparent)]
-    Refused(#[from] corrections::Refused),
+    Refused(#[from] admit::Refusal),
     #[error(transparent)]
     Path(#[from] PathError),
     #[error(transparent)]
@@ -86,7 +86,7 @@ pub fn rename(
     to: &RelPath,
 ) -> Result<Renaming, Error> {
     // A name is written into every link, and shown wherever the file is.
-    corrections::refuse_secrets(&[to.as_str()])?;
+    admit::refuse_secrets([to.as_str()])?;
     let moves = vec![Move {
         from: from.clone(),
         to: to.clone(),

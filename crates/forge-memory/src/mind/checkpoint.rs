@@ -9,8 +9,8 @@ use jiff::Timestamp;
 
 use super::progress::Bucket;
 use super::{Error, FOLDER, File, Mind, values};
+use crate::admit;
 use crate::document;
-use crate::secrets;
 use crate::workspace::RelPath;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -93,8 +93,8 @@ impl Mind<'_> {
         // A file that cannot be read must not keep the others from being kept.
         let told = |error: Error| Some(format!("({error})"));
         // A copy is no place for secrets, even where the file has one.
-        let safe = |text: String| secrets::redact(&text).into_owned();
-        let trigger = &secrets::redact(trigger);
+        let safe = |text: String| admit::redact(&text).to_string();
+        let trigger = &admit::redact(trigger);
         let state = self.text(File::State).unwrap_or_else(told).map(safe);
         let work = match self.document(File::Progress) {
             Ok(Some(document)) => work(&document).map(safe),
@@ -140,7 +140,7 @@ impl Mind<'_> {
             "# Session End Checkpoint\n\n## Timestamp: {}\n\n## Reason: {}\n\n\
              ## Note: State may not have been saved. Check {} freshness.\n",
             values::seconds(now),
-            values::inert_or(&secrets::redact(reason), "unknown"),
+            values::inert_or(&admit::redact(reason), "unknown"),
             self.files.path(File::State),
         );
         let path = RelPath::new(FOLDER)?.join("checkpoints/session-end-latest.md")?;

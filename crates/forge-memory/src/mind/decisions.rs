@@ -10,6 +10,7 @@ use jiff::civil::Date;
 pub(crate) use self::forms::{blocks, lines};
 use super::values::{self, edited, indented, marker, plain};
 use super::{Error, File, Layout, Mind, outline};
+use crate::admit::{AdmittedText, SubmittedText};
 use crate::document::{self, Document, Edit, day_of, inert_line};
 
 pub(crate) mod condense;
@@ -81,7 +82,7 @@ impl Mind<'_> {
                     Layout::Mind => change.read_text(self.files.path(File::Archive))?,
                     Layout::Manifest => None,
                 };
-                self.with_decision(before, archive.unwrap_or_default(), new, now)
+                self.with_decision(before, archive.unwrap_or_default(), &self.admit(new)?, now)
             },
         )
     }
@@ -92,11 +93,9 @@ impl Mind<'_> {
         &self,
         before: Option<String>,
         archive: String,
-        new: &NewDecision,
+        new: &AdmittedText<&NewDecision>,
         now: Timestamp,
     ) -> Result<(String, String), Error> {
-        let said = [&new.title, &new.decision].into_iter();
-        self.refuse_corrected(said.chain(&new.rationale))?;
         let new = new.inert()?;
         let path = self.files.path(File::Decisions);
         let text = before.unwrap_or_else(|| match self.files.layout {
@@ -147,6 +146,18 @@ impl Mind<'_> {
             });
         }
         Ok((after, id))
+    }
+}
+
+impl SubmittedText for NewDecision {
+    fn statements(&self) -> Vec<&str> {
+        let texts = [&self.title, &self.decision].into_iter();
+        texts.chain(&self.rationale).map(String::as_str).collect()
+    }
+
+    fn names(&self) -> Vec<&str> {
+        let texts = [&self.decided_by, &self.status].into_iter().flatten();
+        texts.map(String::as_str).collect()
     }
 }
 

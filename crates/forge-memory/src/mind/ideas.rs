@@ -6,6 +6,7 @@ use jiff::civil::Date;
 
 use super::values::{self, apply, plain};
 use super::{Error, Layout, Mind};
+use crate::admit::SubmittedText;
 use crate::document::{self, Document, Edit, day_of, inert_line};
 use crate::workspace::RelPath;
 
@@ -66,7 +67,7 @@ impl Mind<'_> {
             _ => title_of(&text),
         };
         let title = title.trim_end_matches('#').trim().to_owned();
-        self.refuse_corrected([&title, &text])?;
+        let new = self.admit(new)?;
         let route = new.route.as_deref().map(inert_line);
         let route = route.filter(|it| !it.is_empty());
         let route = route.unwrap_or_else(|| "unrouted".to_owned());
@@ -104,6 +105,17 @@ impl Mind<'_> {
             Ok(kept)
         })?;
         Ok(kept)
+    }
+}
+
+impl SubmittedText for NewIdea {
+    fn statements(&self) -> Vec<&str> {
+        let texts = self.title.iter().chain([&self.text]);
+        texts.map(String::as_str).collect()
+    }
+
+    fn names(&self) -> Vec<&str> {
+        self.route.iter().map(String::as_str).collect()
     }
 }
 

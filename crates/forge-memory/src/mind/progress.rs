@@ -11,6 +11,7 @@ use jiff::civil::Date;
 use super::fields::Fields;
 use super::values::{self, apply, edited, is_unset, marker, plain};
 use super::{Error, File, Layout, Mind, outline};
+use crate::admit;
 use crate::document::{self, Document, Edit, day_of, inert_line, short_name};
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -134,7 +135,8 @@ impl Mind<'_> {
         if section.is_empty() {
             return Err(Error::Empty { what: "section" });
         }
-        self.refuse_corrected([&task])?;
+        let task = self.admit(task)?;
+        admit::refuse_secrets([section.as_str()])?;
         self.rewrite(File::Progress, "Add a task", now, |_, before| {
             let layout = self.files.layout;
             let path = self.files.path(File::Progress);

@@ -85,7 +85,7 @@ impl Mind<'_> {
         if before.is_none() && record.state.is_empty() && !record.refresh_date {
             return Ok(Written::Unchanged);
         }
-        let new = self.with_state(before.clone(), &record.state, now)?;
+        let new = self.with_state(before.clone(), &self.admit(&record.state)?, now)?;
         let after = new.text;
         let same = before.as_ref().is_some_and(|before| {
             if record.refresh_date {
@@ -132,7 +132,7 @@ impl Mind<'_> {
                 recorded.known_decisions += 1;
                 continue;
             }
-            let (after, id) = self.with_decision(text, archive.clone(), new, now)?;
+            let (after, id) = self.with_decision(text, archive.clone(), &self.admit(new)?, now)?;
             recorded.decided.push(id);
             text = Some(after);
         }
@@ -164,7 +164,7 @@ impl Mind<'_> {
         let known = |text: &str| sessions::read(&document::parse(text.to_owned()), layout);
         let entries = before.as_deref().map(known).unwrap_or_default();
         let kept = archived.clone().unwrap_or_default();
-        let (mut text, _) = self.with_session(before, kept, session, now)?;
+        let (mut text, _) = self.with_session(before, kept, &self.admit(session)?, now)?;
         // The entry that was not there before: found by taking away those that
         // were, since a log may be in any order.
         let mut before: HashMap<&str, usize> = HashMap::new();

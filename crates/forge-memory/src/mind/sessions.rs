@@ -8,6 +8,7 @@ use jiff::civil::Date;
 
 use super::values::{self, edited, inert_or, is_unset, marker};
 use super::{Error, File, Layout, Mind, outline};
+use crate::admit::{AdmittedText, SubmittedText};
 use crate::document::{self, Document, day_of, inert_line};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -66,7 +67,7 @@ impl Mind<'_> {
         }
         self.rewrite(File::SessionLog, "Log a session", now, |change, before| {
             let archive = change.read_text(self.files.path(File::Archive))?;
-            self.with_session(before, archive.unwrap_or_default(), new, now)
+            self.with_session(before, archive.unwrap_or_default(), &self.admit(new)?, now)
         })
     }
 
@@ -76,15 +77,9 @@ impl Mind<'_> {
         &self,
         before: Option<String>,
         archive: String,
-        new: &NewSession,
+        new: &AdmittedText<&NewSession>,
         now: Timestamp,
     ) -> Result<(String, usize), Error> {
-        if new.captured.is_none() {
-            let lists = [&new.did, &new.completed, &new.decisions, &new.blockers];
-            let lines = [Some(&new.summary), new.next.as_ref()];
-            let lists = lists.into_iter().flatten();
-            self.refuse_corrected(lines.into_iter().flatten().chain(lists))?;
-        }
         let path = self.files.path(File::SessionLog);
         let text = before.unwrap_or_else(|| match self.files.layout {
             Layout::Mind => "# Session Log\n".to_owned(),
@@ -128,6 +123,20 @@ impl Mind<'_> {
             });
         }
         Ok((after, number))
+    }
+}
+
+impl SubmittedText for NewSession {
+    /// A captured session states nothing of its own.
+    fn statements(&self) -> Vec<&str> {
+        if self.captured.is_some() {
+            return Vec::new();
+        }
+        let lists = [&self.did, &self.completed, &self.decisions, &self.blockers];
+        let lines = [Some(&self.summary), self.next.as_ref()];
+        let texts = lines.into_iter().flatten();
+        let texts = texts.chain(lists.into_iter().flatten());
+        texts.map(String::as_str).collect()
     }
 }
 

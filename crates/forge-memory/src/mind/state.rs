@@ -9,6 +9,7 @@ use jiff::civil::Date;
 
 use super::values::{self, edited, is_unset, items, labelled, plain, without_comments};
 use super::{Error, File, Layout, Mind, outline};
+use crate::admit::{AdmittedText, SubmittedText};
 use crate::document::{self, Document, Edit, day_of, inert_block, inert_line};
 use crate::workspace;
 
@@ -180,7 +181,7 @@ impl Mind<'_> {
     /// is none.
     pub fn set(&self, change: &StateChange, now: Timestamp) -> Result<SetOutcome, Error> {
         self.rewrite(File::State, "Set the state", now, |files, before| {
-            let new = self.with_state(before, change, now)?;
+            let new = self.with_state(before, &self.admit(change)?, now)?;
             self.keep_replaced(files, &new.replaced, now)?;
             Ok((new.text, new.outcome))
         })
@@ -190,13 +191,9 @@ impl Mind<'_> {
     pub(super) fn with_state(
         &self,
         before: Option<String>,
-        change: &StateChange,
+        change: &AdmittedText<&StateChange>,
         now: Timestamp,
     ) -> Result<NewState, Error> {
-        let lists = [&change.active, &change.blocked, &change.priorities];
-        let lists = lists.into_iter().flatten().flatten();
-        let lines = [&change.phase, &change.status, &change.next];
-        self.refuse_corrected(lines.into_iter().flatten().chain(lists))?;
         let created = before.is_none();
         let path = self.files.path(File::State);
         let mut text = before.unwrap_or_else(|| blank(self.files.layout));
@@ -266,6 +263,16 @@ impl Mind<'_> {
             change.write(&path, text);
         }
         Ok(())
+    }
+}
+
+impl SubmittedText for StateChange {
+    fn statements(&self) -> Vec<&str> {
+        let lists = [&self.active, &self.blocked, &self.priorities];
+        let lists = lists.into_iter().flatten().flatten();
+        let lines = [&self.phase, &self.status, &self.next];
+        let texts = lines.into_iter().flatten().chain(lists);
+        texts.map(String::as_str).collect()
     }
 }
 

@@ -7,9 +7,9 @@ use std::collections::HashSet;
 use jiff::Timestamp;
 
 use super::{Error, FOLDER, File, Mind, values};
+use crate::admit::{self, AdmittedText};
 use crate::document::inert_line;
 use crate::quote;
-use crate::secrets;
 use crate::workspace::{RelPath, Workspace};
 
 /// A log of events.
@@ -97,11 +97,11 @@ impl Mind<'_> {
         said: &str,
         now: Timestamp,
     ) -> Result<(), Error> {
-        let said = values::cut(&one_line(&secrets::redact(said)), MOST_SAID);
+        let said = event(said, MOST_SAID);
         let said = if said.is_empty() {
-            said
+            String::new()
         } else {
-            format!(" — {said}")
+            format!(" — {}", *said)
         };
         self.agent("STOPPED", kind, id, &said, now)
     }
@@ -161,8 +161,8 @@ impl Mind<'_> {
     pub fn hook_failed(&self, what: &str, now: Timestamp) -> Result<(), Error> {
         let line = |there: &str| {
             let before = failures_in(there).map_or(0, |it| it.count);
-            let what = values::cut(&one_line(&secrets::redact(what)), MOST_CHARACTERS);
-            format!("[{}] #{} {what}", values::seconds(now), before + 1)
+            let what = event(what, MOST_CHARACTERS);
+            format!("[{}] #{} {}", values::seconds(now), before + 1, *what)
         };
         self.workspace.append_machine_after(
             &RelPath::new(HOOK_FAILURES)?,
@@ -202,7 +202,7 @@ impl Mind<'_> {
     /// Adds a line to a log. A log that has grown long loses its oldest lines.
     pub fn note(&self, log: Log, line: &str) -> Result<(), Error> {
         let keep = self.workspace.config().mind.tracking_max_lines;
-        let line = values::cut(&one_line(&secrets::redact(line)), MOST_CHARACTERS);
+        let line = event(line, MOST_CHARACTERS);
         let path = machine(log.name())?;
         self.workspace
             .append_machine(&path, &line, keep * ROTATE_AT, keep)?;
@@ -287,6 +287,11 @@ impl Mind<'_> {
 
 pub(super) fn machine(name: &str) -> Result<RelPath, Error> {
     Ok(RelPath::new(FOLDER)?.join(name)?)
+}
+
+/// Returns what a client or an agent reports, redacted, as one line.
+fn event(text: &str, most: usize) -> AdmittedText<String> {
+    admit::redact(text).edited(|text| values::cut(&one_line(text), most))
 }
 
 /// A line that stays one line, whatever it holds.

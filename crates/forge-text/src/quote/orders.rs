@@ -9,7 +9,7 @@ use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::LazyLock;
 
-use regex::Regex;
+use regex::bytes::Regex;
 use unicode_normalization::UnicodeNormalization;
 
 use crate::secrets::hints::{Hints, Place};
@@ -41,10 +41,10 @@ pub fn orders(text: &str) -> Vec<Order> {
             continue;
         }
         let window = &folded.text[start..folded.text.floor_char_boundary(start + WINDOW)];
-        let Some(matched) = pattern(rule).find(window) else {
+        let Some(matched) = pattern(rule).find(window.as_bytes()) else {
             continue;
         };
-        let span = start..start + matched.end();
+        let span = start..start + window.ceil_char_boundary(matched.end());
         if (RULES[rule].check)(&folded.text, &span) {
             found.push((span, rule));
         }

@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use aho_corasick::{AhoCorasick, MatchKind};
-use regex::Regex;
+use regex::bytes::Regex;
 
 /// Also within other brackets.
 const SPACES: &str = r"[\t-\r \u{a0}\u{2028}\u{3000}]";
@@ -131,16 +131,59 @@ impl Hints {
         }
     }
 
-    /// The pattern of a rule, which matches at the beginning of a text. Spaces
-    /// and words are those that people type: all that Unicode has of them makes
-    /// a pattern ten times as large, which a hook would wait for.
+    /// Returns the pattern of a rule, which matches at the beginning of a text.
     pub(crate) fn pattern(&self, rule: usize, text: impl FnOnce() -> String) -> &Regex {
         self.patterns[rule].get_or_init(|| {
-            let text = text();
-            let text = text.replace(r"\b", r"(?-u:\b)").replace(r"\s", SPACES);
+            let text = simplify_classes(&text());
             Regex::new(&format!(r"\A(?:{text})")).expect("the table is tested")
         })
     }
+}
+
+/// Rewrites a pattern so that it compiles fast, since a hook waits for it.
+///
+/// Spaces and word boundaries are those that people type, and a negated class
+/// takes bytes: as characters, each repetition of one compiles to dozens of
+/// states, and a single `[^\s]{1,64}` costs more than the rest of a hook. So a
+/// match may end inside a character, and bounds of negated classes count bytes.
+fn simplify_classes(pattern: &str) -> String {
+    let mut simple = String::with_capacity(pattern.len() * 2);
+    let mut rest = pattern;
+    while let Some(start) = rest.find("[^") {
+        let Some(end) = class_end(&rest[start..]) else {
+            break;
+        };
+        let (before, class) = (&rest[..start], &rest[start..start + end]);
+        push_simplified(&mut simple, before);
+        if class.is_ascii() {
+            simple.push_str("(?-u:");
+            simple.push_str(&class.replace(r"\s", r"\t-\r "));
+            simple.push(')');
+        } else {
+            push_simplified(&mut simple, class);
+        }
+        rest = &rest[start + end..];
+    }
+    push_simplified(&mut simple, rest);
+    simple
+}
+
+fn push_simplified(simple: &mut String, part: &str) {
+    simple.push_str(&part.replace(r"\b", r"(?-u:\b)").replace(r"\s", SPACES));
+}
+
+/// Returns where a class without nested brackets ends.
+fn class_end(class: &str) -> Option<usize> {
+    let mut is_escaped = false;
+    for (at, byte) in class.bytes().enumerate() {
+        match byte {
+            _ if is_escaped => is_escaped = false,
+            b'\\' => is_escaped = true,
+            b']' => return Some(at + 1),
+            _ => {}
+        }
+    }
+    None
 }
 
 fn folded(byte: u8, any_case: bool) -> u8 {

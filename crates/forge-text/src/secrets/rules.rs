@@ -476,10 +476,15 @@ fn try_at(text: &str, start: usize, form: usize) -> Option<Range<usize>> {
     let window = if long { LONG_WINDOW } else { WINDOW };
     let window = &text[start..text.floor_char_boundary(start + window)];
     let (from, to) = {
-        let groups = pattern.captures(window)?;
+        let groups = pattern.captures(window.as_bytes())?;
         let secret = groups.iter().skip(1).flatten().next();
         let secret = secret.or_else(|| groups.get(0))?;
-        (secret.start(), secret.end())
+        let from = window.floor_char_boundary(secret.start());
+        let to = window.ceil_char_boundary(secret.end());
+        // Classes of bytes know the spaces of ASCII only.
+        let wide_space = |c: char| !c.is_ascii() && c.is_whitespace();
+        let cut = window[from..to].find(wide_space);
+        (from, cut.map_or(to, |at| from + at))
     };
     let name = text[..start].bytes().rev().take(NAME);
     let name = name.take_while(|byte| byte.is_ascii_alphanumeric() || *byte == b'_');

@@ -3,6 +3,7 @@
 //! too large, moved to `references/` beside them; and the README's list. It
 //! proposes and never writes; what it is unsure of it leaves alone and says so.
 
+use crate::audit;
 use crate::document::day_of;
 use std::collections::BTreeMap;
 
@@ -103,6 +104,21 @@ pub fn shortened<'a>(workspace: &Workspace, paths: &[&'a RelPath]) -> Vec<&'a Re
     let loaded = workspace.autoload();
     let would = |path: &&&RelPath| shortens(workspace, &loaded, path);
     paths.iter().filter(would).copied().collect()
+}
+
+/// Returns the commands that shorten the files that are too large, if any.
+pub fn repair_commands<'a>(
+    workspace: &Workspace,
+    findings: impl IntoIterator<Item = &'a audit::Finding>,
+) -> Vec<String> {
+    let is_size =
+        |it: &&audit::Finding| it.kind == audit::Kind::Size && it.level > audit::Level::Notice;
+    let sizes = findings.into_iter().filter(is_size);
+    let paths: Vec<RelPath> = sizes
+        .filter_map(|finding| RelPath::new(&finding.file).ok())
+        .collect();
+    let paths: Vec<&RelPath> = paths.iter().collect();
+    super::fix_commands(&shortened(workspace, &paths))
 }
 
 /// Whether a repair would shorten this file.

@@ -38,6 +38,8 @@ pub struct Source {
 
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
+    #[error("There is no home folder, and so no registry of sources")]
+    NoHome,
     #[error("source name '{0}' already registered")]
     Registered(String),
     #[error("no source named '{0}'")]
@@ -76,6 +78,11 @@ struct Entry {
 }
 
 impl Registry {
+    /// Returns the registry in a home folder; fails where the user has none.
+    pub fn of_home(home: Option<&Path>) -> Result<Registry, Error> {
+        home.map(Registry::of).ok_or(Error::NoHome)
+    }
+
     pub fn of(home: &Path) -> Registry {
         Registry {
             file: OutsideFile {

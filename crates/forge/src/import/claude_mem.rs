@@ -13,11 +13,11 @@ use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OpenFlags};
 use serde_json::Value;
 
-use super::admit::{Tally, admit};
 use super::land::{Incoming, Landing};
 use super::page::{Kind, Page, heading, one_line};
 use super::transcripts::{counted, front};
 use super::{Error, Options, Report, moment, name_from, short, usual};
+use crate::admit::{Tally, admit_import};
 use crate::workspace::{RelPath, Workspace};
 
 /// Whose sessions: claude-mem keeps those of all projects in one place.
@@ -84,7 +84,7 @@ pub fn run(
                 .map(|(name, count)| {
                     format!(
                         "{} ({count})",
-                        one_line(&admit(name, &mut Tally::default()), 80)
+                        one_line(&admit_import(name, &mut Tally::default()), 80)
                     )
                 })
                 .collect();
@@ -362,14 +362,14 @@ impl Database {
             if title.is_none() && matches!(kind, Kind::Prompt | Kind::Summary) {
                 title = Some(row.get("request").unwrap_or(&text).clone());
             }
-            let text = admit(&text, &mut tally);
+            let text = admit_import(&text, &mut tally);
             if label.is_empty() {
                 page.add(*kind, *when, &text)
             } else {
-                page.add_titled(*kind, *when, &admit(&label, &mut tally), &text)
+                page.add_titled(*kind, *when, &admit_import(&label, &mut tally), &text)
             };
         }
-        let title = admit(title.as_deref().unwrap_or_default(), &mut tally);
+        let title = admit_import(title.as_deref().unwrap_or_default(), &mut tally);
         let words = title
             .lines()
             .find(|line| line.chars().any(char::is_alphanumeric));
@@ -378,7 +378,7 @@ impl Database {
             .started
             .or_else(|| entries.iter().find_map(|(when, ..)| *when));
         let last = entries.iter().rev().find_map(|(when, ..)| *when);
-        let id = one_line(&admit(&session.key, &mut tally), 300);
+        let id = one_line(&admit_import(&session.key, &mut tally), 300);
         let date = first.map_or("undated".to_owned(), |first| day_of(first).to_string());
         let name = format!(
             "knowledge/imported/claude-mem/{date}-{}-{}.md",
@@ -389,7 +389,7 @@ impl Database {
             title if title.is_empty() => "Session".to_owned(),
             title => title,
         };
-        let project = one_line(&admit(&session.project, &mut tally), 100);
+        let project = one_line(&admit_import(&session.project, &mut tally), 100);
         let head = front(&[
             ("title", &title),
             ("date", &date),

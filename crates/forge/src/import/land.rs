@@ -7,8 +7,8 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::admit::Tally;
 use super::{Error, Landed, Options, Outcome, Report};
+use crate::admit::Tally;
 use crate::corrections::Corrections;
 use crate::document::{self, Document, day_of};
 use crate::routing;

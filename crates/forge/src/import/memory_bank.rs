@@ -6,10 +6,10 @@
 
 use std::path::Path;
 
-use super::admit::{Tally, admit};
 use super::land::Landing;
 use super::notes::{self, Kind, Note};
 use super::{Error, Options, Proposed, Report, StateProposal};
+use crate::admit::{Tally, admit_import};
 use crate::document::{self, Document};
 use crate::workspace::{Workspace, read_beyond};
 
@@ -51,7 +51,7 @@ fn propose(workspace: &Workspace, note: &Note, report: &mut Report) {
         .filter_map(|path| workspace.read_text(path).ok())
         .collect();
     // Counted already when the note itself was imported.
-    let document = document::parse(admit(&text, &mut Tally::default()));
+    let document = document::parse(admit_import(&text, &mut Tally::default()));
     let mut add = |what, text: &str| {
         let text = document::inert_line(text);
         let there = known.contains(&text) || report.proposals.iter().any(|it| it.text == text);

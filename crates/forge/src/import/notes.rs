@@ -4,9 +4,9 @@
 
 use std::path::{Path, PathBuf};
 
-use super::admit::{Tally, admit};
 use super::land::{Incoming, Landing, PROVENANCE};
 use super::{Error, Options, Report, modified, name_from};
+use crate::admit::{Tally, admit_import};
 use crate::document::{self, Document, day_of};
 use crate::workspace::regular::{self, Links, Unreadable};
 use crate::workspace::{RelPath, Workspace};
@@ -92,8 +92,8 @@ pub(super) fn place(
     };
     let hash = blake3::hash(text.as_bytes()).to_hex()[..32].to_owned();
     let mut tally = Tally::default();
-    let text = admit(&text, &mut tally);
-    let name = admit(&note.name, &mut tally);
+    let text = admit_import(&text, &mut tally);
+    let name = admit_import(&note.name, &mut tally);
     let path = path(&name, kind)?;
     landing.place(Incoming {
         text: prepared(&text, &name, kind, path.stem()),

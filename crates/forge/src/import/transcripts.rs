@@ -11,10 +11,10 @@ use std::path::{Path, PathBuf};
 use jiff::Timestamp;
 use serde_json::Value;
 
-use super::admit::{Tally, admit};
 use super::land::{Incoming, Landing};
 use super::page::{EntryId, Kind, Page, heading, one_line};
 use super::{Error, Options, Report, Skipped, jsonl, modified, moment, name_from, short};
+use crate::admit::{Tally, admit_import};
 use crate::document::{self, day_of};
 use crate::workspace::{RelPath, Workspace};
 
@@ -209,7 +209,7 @@ impl Session {
     }
 
     fn admit(&mut self, text: &str) -> String {
-        admit(text, &mut self.tally)
+        admit_import(text, &mut self.tally)
     }
 
     fn leave_out(&mut self, what: &'static str) {
@@ -325,7 +325,7 @@ impl Session {
             (None, Some(first)) => format!("{}/{stem}", short(&first)),
             (None, None) => stem,
         };
-        let id = one_line(&admit(&id, &mut self.tally), 300);
+        let id = one_line(&admit_import(&id, &mut self.tally), 300);
         let title = self.prompt.as_deref().or(self.title.as_deref());
         let title = title.map(|title| heading(title, 100)).unwrap_or_default();
         let title = if title.is_empty() {

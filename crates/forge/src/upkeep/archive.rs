@@ -17,7 +17,7 @@ pub fn plan(
     reason: &str,
     now: Timestamp,
 ) -> Result<Proposal, Error> {
-    super::refuse(&[reason])?;
+    super::refuse(reason)?;
     let manifest = super::manifest(workspace)?;
     let places = Places::of(workspace);
     if !workspace.absolute(file).is_file() {

@@ -60,7 +60,7 @@ pub fn is_catch_all(name: &str) -> bool {
 
 /// What adding a domain would change. A name with a slash says where it lies.
 pub fn plan(workspace: &Workspace, name: &str, files: &[RelPath]) -> Result<Plan, Error> {
-    super::refuse(&[name])?;
+    super::refuse(name)?;
     let manifest = super::manifest(workspace)?;
     let told = match name.trim_end_matches('/').rsplit_once('/') {
         Some((parent, _)) => Some(RelPath::new(parent)?),

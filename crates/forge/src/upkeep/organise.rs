@@ -279,7 +279,7 @@ fn changes(
     begin: bool,
 ) -> Result<Applied, Error> {
     // A plan may have been edited, and by whom nobody knows.
-    super::refuse(&[&plan.render(FILE)])?;
+    super::refuse(&plan.render(FILE))?;
     let mut texts = Texts::default();
     let mut applied = Applied {
         proposal: Proposal::default(),

@@ -22,7 +22,7 @@ pub(super) fn plan_after(
     now: Timestamp,
     moves: &[Move],
 ) -> Result<Proposal, Error> {
-    super::refuse(&[about])?;
+    super::refuse(about)?;
     let manifest = Manifest::load(workspace)?;
     let mut proposal = Proposal::default();
     let mut rows = String::new();

@@ -128,9 +128,6 @@ impl From<Error> for CommandError {
             }
             Error::NotATopic { .. } => failure.hint("Choose another name"),
             Error::NoText => failure.hint("Give it as an argument, or pipe it in"),
-            Error::Secret { .. } => {
-                failure.hint("Take it out, and name the place where it is kept instead")
-            }
             Error::KeptElsewhere { .. } => {
                 failure.hint("Say in a sentence what it taught, and where to find it")
             }

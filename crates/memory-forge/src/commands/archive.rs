@@ -21,8 +21,8 @@ use crate::ui::{Ui, printable};
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  memory-forge archive legal/lease-2024.md --reason \"Replaced by the lease of 2026\"
-  memory-forge archive legal/lease-2024.md --reason Ended --dry-run
+  memory-forge workspace archive legal/lease-2024.md --reason \"Replaced by the lease of 2026\"
+  memory-forge workspace archive legal/lease-2024.md --reason Ended --dry-run
   memory-forge doctor --undo                Take the last change back")]
 pub(crate) struct ArchiveArgs {
     /// The file

@@ -3,18 +3,19 @@
 
 use std::path::PathBuf;
 
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
-use forge::audit::{self, AuditOptions, Finding, Item, Kind, Origin, Report, View};
+use forge::audit::{self, AuditOptions, Finding, Item, Kind, MergedFinding, Origin, Report, View};
+use forge::client::Client;
 use forge::doctor;
 use forge::tokens::{Tokenizer, thousands};
-use forge::workspace::{RelPath, Workspace};
+use forge::workspace::Workspace;
 
 use crate::memory;
 use crate::report::{CommandError, Exit};
 use crate::settings::Settings;
 use crate::ui::{Ui, printable, style};
 
-mod json;
 mod plugin;
 
 /// Show what agents load at every start and what it costs in tokens
@@ -32,7 +33,7 @@ Examples:
   memory-forge audit --plugin ./plugin  What a plugin costs, part by part")]
 pub(crate) struct AuditArgs {
     /// Count as this client loads; without it, the plain view of all files
-    #[arg(long)]
+    #[arg(long, value_parser = ClientChoice::parser())]
     pub(crate) client: Option<ClientChoice>,
 
     /// Judge the plugin or extension in this folder instead: what each part
@@ -57,24 +58,10 @@ pub(crate) struct AuditArgs {
     pub(crate) json: bool,
 }
 
-/// The clients whose ways of loading are known.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Client {
-    Claude,
-    Codex,
-    Opencode,
-    Gemini,
-    Copilot,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+/// The clients through whose eyes to count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ClientChoice {
-    Claude,
-    Codex,
-    Opencode,
-    Gemini,
-    Copilot,
-    /// Each of them in turn
+    One(Client),
     All,
 }
 
@@ -95,16 +82,18 @@ pub(crate) enum Level {
 }
 
 impl ClientChoice {
+    fn parser() -> impl TypedValueParser<Value = ClientChoice> {
+        let names = Client::audited().map(|client| PossibleValue::new(client.name()));
+        let all = PossibleValue::new("all").help("Each of them in turn");
+        PossibleValuesParser::new(names.chain([all]))
+            .map(|name| Client::parse(&name).map_or(ClientChoice::All, ClientChoice::One))
+    }
+
     fn views(self) -> Vec<View> {
-        let client = match self {
-            ClientChoice::Claude => audit::Client::Claude,
-            ClientChoice::Codex => audit::Client::Codex,
-            ClientChoice::Opencode => audit::Client::OpenCode,
-            ClientChoice::Gemini => audit::Client::Gemini,
-            ClientChoice::Copilot => audit::Client::Copilot,
-            ClientChoice::All => return audit::Client::ALL.map(View::Client).to_vec(),
-        };
-        vec![View::Client(client)]
+        match self {
+            ClientChoice::One(client) => vec![View::Client(client)],
+            ClientChoice::All => Client::audited().map(View::Client).collect(),
+        }
     }
 }
 
@@ -150,15 +139,15 @@ pub(crate) fn run(args: AuditArgs, settings: &Settings, ui: &mut Ui) -> Result<E
         ui.print(&audit::svg(&reports))?;
         return Ok(Exit::Success);
     }
-    let findings = merged(&reports);
+    let findings = audit::merge_findings(&reports);
     let all = findings.iter().map(|one| one.finding);
     let repair = if args.json {
         Vec::new()
     } else {
-        repair_commands(&workspace, all)
+        doctor::repair_commands(&workspace, all)
     };
     match (&reports[..], args.json) {
-        (reports, true) => ui.json(&as_json(reports))?,
+        (reports, true) => ui.json(&audit::to_json(reports))?,
         ([report], false) => {
             match report.view {
                 View::Plain => show_files(report, ui)?,
@@ -177,15 +166,6 @@ pub(crate) fn run(args: AuditArgs, settings: &Settings, ui: &mut Ui) -> Result<E
     Ok(if failed { Exit::Failure } else { Exit::Success })
 }
 
-/// One report or several, as programs read them.
-pub(crate) fn as_json(reports: &[Report]) -> serde_json::Value {
-    let findings = merged(reports);
-    match reports {
-        [report] => json::one(report, &findings),
-        several => json::several(several, &findings),
-    }
-}
-
 /// What the next audit compares with. A folder that cannot be written is no
 /// reason to keep the answer back.
 fn keep_state(workspace: &Workspace, reports: &[Report], ui: &mut Ui) {
@@ -196,49 +176,6 @@ fn keep_state(workspace: &Workspace, reports: &[Report], ui: &mut Ui) {
     if let Err(error) = workspace.write_marked(audit::STATE_FILE, text.as_bytes()) {
         ui.warn(&format!("The next audit cannot tell what is new: {error}"));
     }
-}
-
-/// A finding, and in which views it was made where that is not in all.
-struct Merged<'a> {
-    finding: &'a Finding,
-    views: Vec<View>,
-    everywhere: bool,
-}
-
-impl Merged<'_> {
-    fn message(&self) -> String {
-        let message = printable(&self.finding.message).into_owned();
-        if self.everywhere {
-            return message;
-        }
-        let views: Vec<&str> = self.views.iter().map(|view| view.id()).collect();
-        format!("{message} [{}]", views.join(", "))
-    }
-}
-
-fn merged(reports: &[Report]) -> Vec<Merged<'_>> {
-    let mut all: Vec<Merged> = Vec::new();
-    let mut known = std::collections::HashMap::new();
-    for report in reports {
-        for finding in &report.findings {
-            let key = (finding.kind.id(), finding.level, &finding.message);
-            let at = *known.entry(key).or_insert_with(|| {
-                all.push(Merged {
-                    finding,
-                    views: Vec::new(),
-                    everywhere: false,
-                });
-                all.len() - 1
-            });
-            all[at].views.push(report.view);
-        }
-    }
-    for one in &mut all {
-        one.everywhere = one.views.len() == reports.len();
-    }
-    // Each report is sorted; together they are once more.
-    all.sort_by_key(|one| std::cmp::Reverse(one.finding.level));
-    all
 }
 
 /// Longer lists end with how much was left out.
@@ -342,12 +279,18 @@ fn verdict_text(level: audit::Level, limit: usize) -> String {
 }
 
 /// One client: what each file costs always, and when it is used.
-fn show_loads(client: audit::Client, report: &Report, ui: &mut Ui) -> Result<(), CommandError> {
+fn show_loads(client: Client, report: &Report, ui: &mut Ui) -> Result<(), CommandError> {
     let label = report.tokenizer.label();
     if report.items.is_empty() {
-        return ui.line(&format!("{} loads nothing here at start.\n", client.name()));
+        return ui.line(&format!(
+            "{} loads nothing here at start.\n",
+            client.title()
+        ));
     }
-    ui.line(&format!("{} at start, in tokens ({label}):", client.name()))?;
+    ui.line(&format!(
+        "{} at start, in tokens ({label}):",
+        client.title()
+    ))?;
     let bold = style::HEADING;
     ui.line(&format!("  {bold}Always-on  On-invoke{bold:#}"))?;
     let (own, beyond): (Vec<&Item>, Vec<&Item>) = report
@@ -400,7 +343,7 @@ fn show_clients(reports: &[Report], ui: &mut Ui) -> Result<(), CommandError> {
         let verdict = verdict.map_or(String::new(), |(level, limit)| verdict_text(level, limit));
         ui.line(&format!(
             "  {:11}  {:>5}  {:>9}  {:>9}  {:>6}{verdict}",
-            client.name(),
+            client.title(),
             summary.autoload_files,
             thousands(summary.autoload_tokens),
             thousands(summary.on_invoke_tokens),
@@ -411,9 +354,13 @@ fn show_clients(reports: &[Report], ui: &mut Ui) -> Result<(), CommandError> {
 }
 
 /// What is not said by the sizes above, then what to do.
-fn show_findings(findings: &[Merged], repair: &[String], ui: &mut Ui) -> Result<(), CommandError> {
-    let single = findings.iter().all(|one| one.everywhere);
-    let (serious, notices): (Vec<&Merged>, Vec<&Merged>) = findings
+fn show_findings(
+    findings: &[MergedFinding],
+    repair: &[String],
+    ui: &mut Ui,
+) -> Result<(), CommandError> {
+    let single = findings.iter().all(|one| one.is_everywhere);
+    let (serious, notices): (Vec<&MergedFinding>, Vec<&MergedFinding>) = findings
         .iter()
         .partition(|one| one.finding.level > audit::Level::Notice);
     // With one view, sizes stand in the list of files already.
@@ -454,7 +401,7 @@ fn is_size(finding: &Finding) -> bool {
 
 /// One entry per finding; what to do about it follows where it was not said
 /// before. Sizes have their advice at the end.
-fn with_advice<'a>(findings: impl Iterator<Item = &'a Merged<'a>>) -> Vec<String> {
+fn with_advice<'a>(findings: impl Iterator<Item = &'a MergedFinding<'a>>) -> Vec<String> {
     let mut said = std::collections::HashSet::new();
     let mut lines = Vec::new();
     for one in findings {
@@ -479,20 +426,6 @@ fn with_advice<'a>(findings: impl Iterator<Item = &'a Merged<'a>>) -> Vec<String
 
 fn styled(style: anstyle::Style, text: &str) -> String {
     format!("{style}{text}{style:#}")
-}
-
-/// The commands that shorten files that are too large, where there are some.
-pub(crate) fn repair_commands<'a>(
-    workspace: &Workspace,
-    findings: impl IntoIterator<Item = &'a Finding>,
-) -> Vec<String> {
-    let is_size = |it: &&Finding| it.kind == Kind::Size && it.level > audit::Level::Notice;
-    let sizes = findings.into_iter().filter(is_size);
-    let paths: Vec<RelPath> = sizes
-        .filter_map(|finding| RelPath::new(&finding.file).ok())
-        .collect();
-    let paths: Vec<&RelPath> = paths.iter().collect();
-    doctor::fix_commands(&doctor::shortened(workspace, &paths))
 }
 
 /// Files that are named one by one; the others are counted.

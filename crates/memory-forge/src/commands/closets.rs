@@ -36,10 +36,10 @@ use forge::search::configured_mode;
     disable_help_subcommand = true,
     after_help = "\
 Examples:
-  memory-forge closets build                      Bring every _CLOSETS.md up to date
-  memory-forge closets check                      What is missing or out of date
-  memory-forge closets show \"why did we leave Stripe\"
-  memory-forge closets show Maria --field people"
+  memory-forge workspace closets build                      Bring every _CLOSETS.md up to date
+  memory-forge workspace closets check                      What is missing or out of date
+  memory-forge workspace closets show \"why did we leave Stripe\"
+  memory-forge workspace closets show Maria --field people"
 )]
 pub(crate) struct ClosetsArgs {
     #[command(subcommand)]
@@ -53,7 +53,7 @@ enum ClosetsCommand {
     /// List what is out of date; exits with 1 when there is something
     #[command(after_help = "\
 Examples:
-  memory-forge closets check")]
+  memory-forge workspace closets check")]
     Check(CheckArgs),
     /// Find the files that answer a question, by field
     Show(ShowArgs),
@@ -62,8 +62,8 @@ Examples:
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  memory-forge closets build
-  memory-forge closets build --hub legal --dry-run")]
+  memory-forge workspace closets build
+  memory-forge workspace closets build --hub legal --dry-run")]
 struct BuildArgs {
     /// Only this hub
     #[arg(long, value_name = "NAME")]
@@ -96,8 +96,8 @@ struct CheckArgs {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  memory-forge closets show \"what changed in March\"
-  memory-forge closets show Maria --field people --json")]
+  memory-forge workspace closets show \"what changed in March\"
+  memory-forge workspace closets show Maria --field people --json")]
 struct ShowArgs {
     /// What to look for
     query: String,

@@ -7,8 +7,9 @@ use clap::Args;
 use forge::doctor::{self, Diagnosis, Finding, Level, Repair, Step};
 use forge::knowledge::proposal::Proposal;
 use forge::tokens::thousands;
-use forge::workspace::{JournalEntry, RelPath, Workspace};
+use forge::workspace::{RelPath, Workspace};
 
+use super::undo::{self, UndoArgs};
 use crate::memory;
 use crate::report::{CommandError, Exit};
 use crate::settings::Settings;
@@ -64,7 +65,14 @@ pub(crate) fn run(
 ) -> Result<Exit, CommandError> {
     let workspace = memory::workspace(settings, ui)?;
     match (&args.undo, args.fix) {
-        (Some(id), _) => undo(&workspace, id.as_deref(), &args, settings, ui),
+        (Some(id), _) => {
+            let args = UndoArgs {
+                id: id.clone(),
+                dry_run: args.dry_run,
+                json: args.json,
+            };
+            undo::undo(&workspace, &args, settings, ui)
+        }
         (None, true) => fix(&workspace, &args, settings, ui),
         (None, false) => check(&workspace, &args, settings, ui),
     }
@@ -300,113 +308,6 @@ fn report(steps: &[Step], ui: &mut Ui) -> Result<(), CommandError> {
         }
     }
     ui.line(&format!("{good}✓{good:#} Index updated"))
-}
-
-fn undo(
-    workspace: &Workspace,
-    id: Option<&str>,
-    args: &DoctorArgs,
-    settings: &Settings,
-    ui: &mut Ui,
-) -> Result<Exit, CommandError> {
-    if args.dry_run {
-        return would_undo(workspace, id, args, ui);
-    }
-    let undone = workspace
-        .undo(id, settings.now)
-        .map_err(|error| cannot_undo(workspace, error))?;
-    memory::in_step(workspace, settings, ui)?;
-    let files: Vec<&str> = undone.files.iter().map(|path| path.as_str()).collect();
-    if args.json {
-        ui.json(&serde_json::json!({
-            "version": 1, "undid": undone.undid, "what": undone.what,
-            "restored": files, "change": undone.id,
-        }))?;
-        return Ok(Exit::Success);
-    }
-    let good = style::GOOD;
-    for path in &undone.files {
-        // What the change had created is gone again.
-        let there = workspace.absolute(path).symlink_metadata().is_ok();
-        let done = if there { "Restored" } else { "Removed" };
-        ui.line(&format!(
-            "{good}✓{good:#} {done} {}",
-            printable(path.as_str())
-        ))?;
-    }
-    if files.is_empty() {
-        ui.line("✓ Nothing had to be restored")?;
-    }
-    ui.line(&format!("{good}✓{good:#} Index updated"))?;
-    let what = printable(&undone.what).into_owned();
-    ui.note(&format!("Undid change {}: {what}", undone.undid));
-    if let Some(id) = &undone.id {
-        ui.note(&format!("`memory-forge doctor --undo {id}` does it again"));
-    }
-    Ok(Exit::Success)
-}
-
-fn would_undo(
-    workspace: &Workspace,
-    id: Option<&str>,
-    args: &DoctorArgs,
-    ui: &mut Ui,
-) -> Result<Exit, CommandError> {
-    let history = workspace.history()?;
-    let wanted = |entry: &&JournalEntry| match id {
-        Some(id) => entry.id.trim_start_matches('0') == id.trim_start_matches('0'),
-        None => entry.is_candidate_for_undo(),
-    };
-    let Some(entry) = history.iter().find(wanted) else {
-        let error = match id {
-            Some(id) => forge::workspace::Error::NoSuchChange { id: id.to_owned() },
-            None => forge::workspace::Error::NothingToUndo,
-        };
-        return Err(cannot_undo(workspace, error));
-    };
-    let files: Vec<&str> = entry.files.iter().map(|file| file.path.as_str()).collect();
-    if args.json {
-        ui.json(&serde_json::json!({
-            "version": 1, "would_undo": entry.id, "what": entry.what, "files": files,
-        }))?;
-        return Ok(Exit::Success);
-    }
-    ui.line(&format!(
-        "Would undo change {} of {}: {}",
-        entry.id,
-        entry.time,
-        printable(&entry.what)
-    ))?;
-    for file in files {
-        ui.line(&format!("  {}", printable(file)))?;
-    }
-    Ok(Exit::Success)
-}
-
-/// How many changes a hint names.
-const RECENT: usize = 5;
-
-fn cannot_undo(workspace: &Workspace, error: forge::workspace::Error) -> CommandError {
-    use forge::workspace::Error;
-    match error {
-        Error::ChangedSince { path } => CommandError::failure(format!(
-            "`{}` was edited after that change; nothing was restored",
-            path.strip_prefix(workspace.root())
-                .unwrap_or(&path)
-                .display()
-        ))
-        .hint(
-            "The bytes before the change are in `.memory-forge/undo/`, one folder for each change",
-        ),
-        Error::NoSuchChange { id } => {
-            let mut error = CommandError::failure(format!("There is no change `{id}` to undo"));
-            for entry in workspace.history().unwrap_or_default().iter().take(RECENT) {
-                error = error.hint(format!("{}: {}", entry.id, printable(&entry.what)));
-            }
-            error
-        }
-        other => other.into(),
-    }
 }
 
 fn several(count: usize, word: &str) -> String {

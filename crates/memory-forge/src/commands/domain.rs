@@ -24,9 +24,9 @@ use crate::ui::{Ui, printable};
     disable_help_subcommand = true,
     after_help = "\
 Examples:
-  memory-forge domain list
-  memory-forge domain add legal
-  memory-forge domain add \"Customer research\" --move notes/interviews.md"
+  memory-forge workspace domain list
+  memory-forge workspace domain add legal
+  memory-forge workspace domain add \"Customer research\" --move notes/interviews.md"
 )]
 pub(crate) struct DomainArgs {
     #[command(subcommand)]
@@ -38,12 +38,12 @@ enum DomainCommand {
     /// Make a folder with closets and list it in the manifest
     #[command(after_help = "\
 Examples:
-  memory-forge domain add recipes")]
+  memory-forge workspace domain add recipes")]
     Add(AddArgs),
     /// List the domains and how many notes each has
     #[command(after_help = "\
 Examples:
-  memory-forge domain list")]
+  memory-forge workspace domain list")]
     List(ListArgs),
 }
 

@@ -10,7 +10,7 @@ use crate::memory;
 use crate::report::{CommandError, Exit};
 use crate::settings::Settings;
 use crate::ui::{Ui, printable};
-use forge::library::model;
+use forge::model;
 
 /// List the documents that searches look through
 #[derive(Debug, Args)]

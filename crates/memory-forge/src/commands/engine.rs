@@ -5,10 +5,10 @@
 use std::time::Duration;
 
 use clap::{Args, Subcommand};
-use engines::postgres::{Engine, HostRole, Member, Push, Status, WaitPolicy};
 use forge::publish::{self, Include};
 use forge::search::SearchScope;
 use forge::workspace::{Workspace, git, identity, slug};
+use memory_forge_engines::postgres::{Engine, HostRole, Member, Push, Status, WaitPolicy};
 use serde_json::json;
 
 mod admin;
@@ -18,12 +18,9 @@ use crate::memory;
 use crate::report::{CommandError, Exit};
 use crate::settings::Settings;
 use crate::ui::{Ui, printable};
-use forge::library::model;
+use forge::model;
 
-mod ask;
-
-use ask::engine;
-pub(crate) use ask::{answer, answer_if_configured};
+use crate::servers::shared_index::{open_engine, tenant};
 
 /// Share one index between many workspaces, on PostgreSQL
 ///
@@ -154,7 +151,7 @@ pub(crate) fn run(
     let open = |ui: &mut Ui| {
         let (need, limit) = waits;
         let patience = WaitPolicy::of_each(limit);
-        engine(&workspace, settings, &tenant, (need, patience), ui)
+        open_engine(&workspace, settings, &tenant, (need, patience), ui)
     };
     match args.command {
         EngineCommand::Init { member, json } => {
@@ -213,20 +210,6 @@ fn waits(command: &EngineCommand) -> (HostRole, Duration) {
         }
     };
     (need, Duration::from_secs(seconds))
-}
-
-fn tenant(workspace: &Workspace, flag: Option<&str>) -> Result<String, CommandError> {
-    let mut config = workspace.config().clone();
-    if let Some(flag) = flag {
-        let set = config.set("engine.tenant", flag, "--tenant");
-        set.map_err(|problem| CommandError::usage(problem.to_string()))?;
-    }
-    if config.engine.tenant.is_empty() {
-        Err(CommandError::failure("It is not said whose index is meant")
-            .hint("Set `engine.tenant` in `memory-forge.toml` to the name of your organisation"))
-    } else {
-        Ok(config.engine.tenant)
-    }
 }
 
 /// What the workspace is called there.

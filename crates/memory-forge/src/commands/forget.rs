@@ -3,10 +3,10 @@
 //! the files themselves.
 
 use clap::Args;
-use forge::corrections;
+use forge::admit;
+use forge::corrections::{self, Correction};
 use forge::knowledge::forget::{self, Chosen, Wanted};
 
-use crate::hits::correction_json;
 use crate::memory;
 use crate::report::{CommandError, Exit};
 use crate::settings::Settings;
@@ -149,7 +149,7 @@ fn correct(
         let known = corrections::Corrections::read(&workspace)?;
         let known: Vec<_> = known.check(fact).into_iter().cloned().collect();
         if args.json {
-            let known: Vec<_> = known.iter().map(correction_json).collect();
+            let known: Vec<_> = known.iter().map(Correction::to_json).collect();
             ui.json(&serde_json::json!({ "version": 1, "changed": false, "known": known }))?;
         }
         for one in &known {
@@ -162,8 +162,8 @@ fn correct(
     if args.json {
         ui.json(&serde_json::json!({
             "version": 1, "changed": done.receipt.id.is_some(), "change": done.receipt.id,
-            "correction": correction_json(&done.correction),
-            "before": done.before.as_ref().map(correction_json),
+            "correction": done.correction.to_json(),
+            "before": done.before.as_ref().map(Correction::to_json),
         }))?;
         return Ok(Exit::Success);
     }
@@ -269,13 +269,13 @@ impl From<corrections::Error> for CommandError {
     }
 }
 
-impl From<corrections::Refused> for CommandError {
-    fn from(error: corrections::Refused) -> CommandError {
+impl From<admit::Refusal> for CommandError {
+    fn from(error: admit::Refusal) -> CommandError {
         let told = printable(&error.to_string()).into_owned();
         let hint = error.hint();
         match error {
-            corrections::Refused::Workspace(error) => error.into(),
-            corrections::Refused::Corrected(_) | corrections::Refused::Secret { .. } => {
+            admit::Refusal::Workspace(error) => error.into(),
+            admit::Refusal::Corrected(_) | admit::Refusal::Secret { .. } => {
                 let failure = CommandError::failure(told);
                 hint.into_iter()
                     .fold(failure, |error, hint| error.hint(printable(&hint)))

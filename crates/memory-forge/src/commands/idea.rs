@@ -24,10 +24,10 @@ use crate::ui::{Ui, printable};
     args_conflicts_with_subcommands = true,
     after_help = "\
 Examples:
-  memory-forge idea Send donors a photo of the well. Ask Ann which one.
-  memory-forge idea --route fundraising \"A raffle at the spring fair\"
-  memory-forge idea -- --help should show the version
-  memory-forge idea list"
+  memory-forge mind idea Send donors a photo of the well. Ask Ann which one.
+  memory-forge mind idea --route fundraising \"A raffle at the spring fair\"
+  memory-forge mind idea -- --help should show the version
+  memory-forge mind idea list"
 )]
 pub(crate) struct IdeaArgs {
     #[command(subcommand)]
@@ -51,7 +51,7 @@ enum IdeaCommand {
     /// List the ideas of the inbox, the newest first
     #[command(after_help = "\
 Examples:
-  memory-forge idea list")]
+  memory-forge mind idea list")]
     List(ListArgs),
 }
 

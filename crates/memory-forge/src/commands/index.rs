@@ -3,7 +3,6 @@
 
 use clap::Args;
 use forge::index::Counts;
-use forge::knowledge::fresh::Fresh;
 use forge::knowledge::readme;
 use forge::knowledge::refresh::Outcome;
 
@@ -61,7 +60,7 @@ pub(crate) fn run(args: IndexArgs, settings: &Settings, ui: &mut Ui) -> Result<E
                 .hint("Searches are still answered, from memory"),
         );
     }
-    let mut files = outcomes(fresh);
+    let mut files = fresh.outcomes();
     let (listed, remarks) = if args.no_readme {
         (false, Vec::new())
     } else {
@@ -107,26 +106,11 @@ pub(crate) fn run(args: IndexArgs, settings: &Settings, ui: &mut Ui) -> Result<E
     Ok(Exit::Success)
 }
 
-/// What became of every file, also where nothing had to be done.
-pub(crate) fn outcomes(fresh: &Fresh) -> Vec<(String, Outcome)> {
-    if let Some(refresh) = &fresh.refresh {
-        return refresh.files.clone();
-    }
-    let unchanged = fresh.catalogue.iter().map(|entry| {
-        let outcome = match &entry.problem {
-            Some(why) => Outcome::Skipped(why.clone()),
-            None => Outcome::Unchanged,
-        };
-        (entry.path.clone(), outcome)
-    });
-    unchanged.collect()
-}
-
 /// More unchanged files than this are counted instead of listed.
 const MOST_UNCHANGED: usize = 200;
 
 fn show(files: &[(String, Outcome)], all: bool, ui: &mut Ui) -> Result<(), CommandError> {
-    let unchanged = count(files, &Outcome::Unchanged);
+    let unchanged = Outcome::Unchanged.count_in(files);
     let fold = !all && unchanged > MOST_UNCHANGED;
     for (path, outcome) in files {
         let (style, sign, word) = match outcome {
@@ -148,18 +132,14 @@ fn show(files: &[(String, Outcome)], all: bool, ui: &mut Ui) -> Result<(), Comma
         ))?;
     }
     let (new, updated) = (
-        count(files, &Outcome::Indexed),
-        count(files, &Outcome::Reindexed),
+        Outcome::Indexed.count_in(files),
+        Outcome::Reindexed.count_in(files),
     );
-    let removed = count(files, &Outcome::Removed);
+    let removed = Outcome::Removed.count_in(files);
     ui.line(&format!(
         "\nSummary: {} indexed, {updated} updated, {removed} removed",
         new + unchanged
     ))
-}
-
-pub(crate) fn count(files: &[(String, Outcome)], outcome: &Outcome) -> usize {
-    files.iter().filter(|(_, o)| o == outcome).count()
 }
 
 fn json(files: &[(String, Outcome)], counts: Counts, listed: bool) -> serde_json::Value {
@@ -184,10 +164,10 @@ fn json(files: &[(String, Outcome)], counts: Counts, listed: bool) -> serde_json
         "version": 1,
         "files": changed,
         "summary": {
-            "new": count(files, &Outcome::Indexed),
-            "updated": count(files, &Outcome::Reindexed),
-            "removed": count(files, &Outcome::Removed),
-            "unchanged": count(files, &Outcome::Unchanged),
+            "new": Outcome::Indexed.count_in(files),
+            "updated": Outcome::Reindexed.count_in(files),
+            "removed": Outcome::Removed.count_in(files),
+            "unchanged": Outcome::Unchanged.count_in(files),
             "skipped": files.iter().filter(|(_, o)| matches!(o, Outcome::Skipped(_))).count(),
         },
         "index": { "files": counts.files, "passages": counts.chunks, "embedded": counts.embedded },

@@ -29,7 +29,7 @@ use crate::ui::{Ui, printable};
 /// names of notes become links, and `CLAUDE.md` gets a few lines for agents. Where
 /// a workspace is there already, its health is checked. With `--organise`, notes that are there already are
 /// read and an order is proposed as a file; nothing moves before `--apply`.
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 #[command(after_help = "\
 Examples:
   memory-forge init                                 Show what would be added, ask, add it
@@ -49,35 +49,35 @@ pub(crate) struct InitArgs {
 
     /// Add documents with the questions that agents ask about such a project
     #[arg(long, value_name = "KIND", conflicts_with_all = ["workspace", "organise", "apply"])]
-    template: Option<TemplateChoice>,
+    pub(super) template: Option<TemplateChoice>,
 
     /// Start a workspace with a manifest; say what you are working on, or be asked
     #[arg(long, value_name = "ABOUT", num_args = 0..=1, conflicts_with_all = ["organise", "apply"])]
-    workspace: Option<Option<String>>,
+    pub(super) workspace: Option<Option<String>>,
 
     /// Read the notes that are there and write a plan for them
     #[arg(long, visible_alias = "organize", conflicts_with = "apply")]
-    organise: bool,
+    pub(super) organise: bool,
 
     /// Where to write the plan
     #[arg(long, value_name = "FILE", requires = "organise")]
-    plan: Option<PathBuf>,
+    pub(super) plan: Option<PathBuf>,
 
     /// Carry out a plan
     #[arg(long, value_name = "FILE")]
-    apply: Option<PathBuf>,
+    pub(super) apply: Option<PathBuf>,
 
     /// Leave the lines for agents out of `CLAUDE.md`
     #[arg(long)]
-    no_claude_md: bool,
+    pub(super) no_claude_md: bool,
 
     /// Print the plan as JSON
     #[arg(long, requires = "organise")]
-    json: bool,
+    pub(super) json: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum TemplateChoice {
+pub(super) enum TemplateChoice {
     /// Requests, data, permissions, deployment
     WebApp,
     /// Commands, output, exit codes, releases

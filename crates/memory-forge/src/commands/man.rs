@@ -38,9 +38,16 @@ pub(crate) fn run(args: ManArgs, _: &Settings, ui: &mut Ui) -> Result<Exit, Comm
         }
         return Ok(Exit::Success);
     }
-    let page = match args.command.join("-").as_str() {
-        "" => program,
-        name => one_command(&program, name)?,
+    let name = args.command.join("-");
+    let first = name.split('-').next().unwrap_or_default();
+    let name = match crate::cli::parent_of(first) {
+        Some(parent) => format!("{parent}-{name}"),
+        None => name,
+    };
+    let page = if name.is_empty() {
+        program
+    } else {
+        one_command(&program, &name)?
     };
     let mut text = Vec::new();
     Man::new(page)

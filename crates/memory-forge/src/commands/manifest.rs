@@ -22,9 +22,9 @@ use crate::ui::{Ui, printable, style};
     disable_help_subcommand = true,
     after_help = "\
 Examples:
-  memory-forge manifest show                What the manifest says
-  memory-forge manifest refresh --dry-run   Which summaries would change
-  memory-forge manifest refresh             Change them"
+  memory-forge workspace manifest show                What the manifest says
+  memory-forge workspace manifest refresh --dry-run   Which summaries would change
+  memory-forge workspace manifest refresh             Change them"
 )]
 pub(crate) struct ManifestArgs {
     #[command(subcommand)]
@@ -36,13 +36,13 @@ enum ManifestCommand {
     /// List what the manifest says
     #[command(after_help = "\
 Examples:
-  memory-forge manifest show")]
+  memory-forge workspace manifest show")]
     Show(ShowArgs),
     /// Renew the summaries of rows whose files changed
     #[command(after_help = "\
 Examples:
-  memory-forge manifest refresh --dry-run
-  memory-forge manifest refresh")]
+  memory-forge workspace manifest refresh --dry-run
+  memory-forge workspace manifest refresh")]
     Refresh(RefreshArgs),
 }
 

@@ -4,6 +4,7 @@
 use clap::{Args, Subcommand, ValueEnum};
 use forge::mind::{Error, Mind, NewDecision, NewSession, StateChange};
 
+use super::{idea, session};
 use crate::memory;
 use crate::report::{CommandError, Exit};
 use crate::settings::Settings;
@@ -11,7 +12,7 @@ use crate::ui::{Ui, printable};
 
 mod show;
 
-/// Keep state, tasks, decisions and the log of sessions
+/// Keep state, tasks, decisions, ideas and the log of sessions
 ///
 /// The files are Markdown in `.mind/` (or a workspace's `memory/`) and may be
 /// edited by hand at any time. What you do not name stays as it is, byte for
@@ -81,6 +82,8 @@ Examples:
   memory-forge mind health
   memory-forge mind health --json")]
     Health(HealthArgs),
+    Session(session::SessionArgs),
+    Idea(idea::IdeaArgs),
 }
 
 #[derive(Debug, Args)]
@@ -230,11 +233,18 @@ struct HealthArgs {
 }
 
 pub(crate) fn run(args: MindArgs, settings: &Settings, ui: &mut Ui) -> Result<Exit, CommandError> {
+    // These two open the workspace themselves, once their input is read.
+    let command = match args.command {
+        MindCommand::Session(args) => return session::run(args, settings, ui),
+        MindCommand::Idea(args) => return idea::run(args, settings, ui),
+        command => command,
+    };
     let workspace = memory::workspace(settings, ui)?;
     let mind = Mind::open(&workspace);
     let now = settings.now;
     let shown = |text: &str| printable(text).into_owned();
-    match args.command {
+    match command {
+        MindCommand::Session(_) | MindCommand::Idea(_) => unreachable!("answered above"),
         MindCommand::Show(args) => show::show(&mind, &args, settings, ui)?,
         MindCommand::Set(args) => {
             let change = args.change()?;

@@ -2,11 +2,10 @@
 //! corrections of facts. It never touches the files themselves.
 
 use clap::{ArgGroup, Args};
-use forge::corrections;
+use forge::corrections::{self, Correction};
 use forge::knowledge::forget;
 use forge::workspace::Workspace;
 
-use crate::hits::correction_json;
 use crate::memory;
 use crate::report::{CommandError, Exit};
 use crate::settings::Settings;
@@ -79,7 +78,7 @@ fn lift(
 ) -> Result<Exit, CommandError> {
     let lifted = corrections::lift(workspace, Some(&args.fact), settings.now)?;
     if args.json {
-        let corrections: Vec<_> = lifted.corrections.iter().map(correction_json).collect();
+        let corrections: Vec<_> = lifted.corrections.iter().map(Correction::to_json).collect();
         ui.json(&serde_json::json!({
             "version": 1, "changed": lifted.receipt.id.is_some(), "change": lifted.receipt.id,
             "lifted": corrections,

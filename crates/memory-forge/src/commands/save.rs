@@ -4,10 +4,11 @@ use std::io::Read;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
+use forge::client::Client;
 use forge::knowledge::{readme, save};
 use forge::workspace::Workspace;
 
-use super::audit::Client;
+use crate::choice::client_parser;
 use crate::memory;
 use crate::report::{CommandError, Exit};
 use crate::settings::Settings;
@@ -60,7 +61,7 @@ pub(crate) struct SaveArgs {
     pub(crate) importance: u8,
 
     /// Write it for these clients too, separated by commas
-    #[arg(long, value_delimiter = ',')]
+    #[arg(long, value_delimiter = ',', value_parser = client_parser(Client::with_skills()))]
     pub(crate) client: Vec<Client>,
 
     /// Context: add it to the `CLAUDE.md` or `AGENTS.md` of the module that
@@ -92,7 +93,6 @@ pub(crate) fn run(args: SaveArgs, settings: &Settings, ui: &mut Ui) -> Result<Ex
         None => from_standard_input(settings)?,
     };
     let workspace = memory::workspace(settings, ui)?;
-    let clients: Vec<save::Client> = args.client.iter().map(|client| client.library()).collect();
     let note = save::Context {
         name: &args.name,
         content: &content,
@@ -107,7 +107,7 @@ pub(crate) fn run(args: SaveArgs, settings: &Settings, ui: &mut Ui) -> Result<Ex
                 trigger: args.trigger.as_deref(),
                 problem: args.problem.as_deref(),
                 importance: args.importance,
-                clients: &clients,
+                clients: &args.client,
             };
             let saved = save::skill(&workspace, &skill, settings.now)?;
             (
@@ -116,7 +116,7 @@ pub(crate) fn run(args: SaveArgs, settings: &Settings, ui: &mut Ui) -> Result<Ex
             )
         }
         SaveKind::Context if args.into_context => {
-            let route = route(&workspace, settings, &clients)?;
+            let route = route(&workspace, settings, &args.client)?;
             let saved = save::into_context(&workspace, &note, &route.files, settings.now)?;
             (
                 saved,
@@ -147,7 +147,7 @@ pub(crate) fn run(args: SaveArgs, settings: &Settings, ui: &mut Ui) -> Result<Ex
         ui.note(became);
     }
     if args.kind == SaveKind::Context && !args.into_context {
-        mention_module(&workspace, settings, &clients, ui)?;
+        mention_module(&workspace, settings, &args.client, ui)?;
     }
     Ok(Exit::Success)
 }
@@ -156,7 +156,7 @@ pub(crate) fn run(args: SaveArgs, settings: &Settings, ui: &mut Ui) -> Result<Ex
 fn mention_module(
     workspace: &Workspace,
     settings: &Settings,
-    clients: &[save::Client],
+    clients: &[Client],
     ui: &mut Ui,
 ) -> Result<(), CommandError> {
     let route = route(workspace, settings, clients)?;
@@ -173,14 +173,14 @@ fn mention_module(
 fn route(
     workspace: &Workspace,
     settings: &Settings,
-    clients: &[save::Client],
+    clients: &[Client],
 ) -> Result<save::Route, CommandError> {
     let folder = settings.cwd()?.canonicalize().ok();
     // Claude Code says so in the environment of what it runs.
     let running = settings
         .claude_project_dir
         .is_some()
-        .then_some(save::Client::Claude);
+        .then_some(Client::Claude);
     let client = clients.first().copied().or(running);
     Ok(save::route(workspace, folder.as_deref(), client))
 }
@@ -201,18 +201,6 @@ fn from_standard_input(settings: &Settings) -> Result<String, CommandError> {
     })
 }
 
-impl Client {
-    fn library(self) -> save::Client {
-        match self {
-            Client::Claude => save::Client::Claude,
-            Client::Codex => save::Client::Codex,
-            Client::Opencode => save::Client::Opencode,
-            Client::Gemini => save::Client::Gemini,
-            Client::Copilot => save::Client::Copilot,
-        }
-    }
-}
-
 impl From<save::Error> for CommandError {
     fn from(error: save::Error) -> CommandError {
         use save::Error;
@@ -222,9 +210,6 @@ impl From<save::Error> for CommandError {
             Error::Workspace(error) => error.into(),
             Error::NotADocument { .. } => failure.hint("Choose another name"),
             Error::Empty => failure.hint("Give it with `--content`, or pipe it in"),
-            Error::Secret { .. } => {
-                failure.hint("Take it out, and name the place where it is kept instead")
-            }
             Error::Refused(refused) => refused.into(),
             Error::Exists { .. } => failure.hint("Choose another name, or edit that file"),
             Error::SectionExists { .. } => {

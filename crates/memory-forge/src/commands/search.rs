@@ -2,6 +2,7 @@
 //! places. It refreshes the index first and never changes a Markdown file.
 
 use clap::Args;
+use forge::corrections::Correction;
 use forge::index::Kind;
 use forge::recall::pack::{self, Packing};
 use forge::recall::{self, Answer, Ask, Hit, Mode, context, snippet};
@@ -11,10 +12,10 @@ use forge::workspace::Workspace;
 use jiff::civil::Date;
 
 use crate::choice;
-use crate::commands::engine;
-use crate::hits::{correction_json, hit_json, mode_line, used, why};
+use crate::hits::{hit_json, mode_line, used, why};
 use crate::memory;
 use crate::report::{CommandError, Exit};
+use crate::servers::shared_index;
 use crate::settings::Settings;
 use crate::ui::{Ui, printable, style};
 
@@ -128,7 +129,7 @@ pub(crate) fn run(
     let answer = if is_here {
         let mut watch = ui.watch();
         let mut shared =
-            |ask: &Ask| engine::answer_if_configured(&workspace, ask, settings, Some(ui));
+            |ask: &Ask| shared_index::answer_if_configured(&workspace, ask, settings, Some(ui));
         let found = forge::search::search(&mut memory, &request, Some(&mut shared), &mut watch)?;
         ui.remarks(&found.remarks);
         found.answer
@@ -146,7 +147,7 @@ pub(crate) fn run(
             }
             (Some(rev), _) => past(&workspace, rev, &ask, ui)?,
             (None, _) => {
-                let (answer, remarks) = engine::answer(&workspace, &ask, settings, Some(ui))?;
+                let (answer, remarks) = shared_index::answer(&workspace, &ask, settings, Some(ui))?;
                 ui.remarks(&remarks);
                 answer
             }
@@ -410,7 +411,7 @@ fn json(question: &str, answer: &Answer, packing: Option<&Packing>) -> serde_jso
         value["modeNote"] = note.as_str().into();
     }
     if !answer.corrections.is_empty() {
-        value["corrections"] = answer.corrections.iter().map(correction_json).collect();
+        value["corrections"] = answer.corrections.iter().map(Correction::to_json).collect();
     }
     if let Some(p) = packing {
         let left: Vec<String> = p

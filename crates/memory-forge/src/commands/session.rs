@@ -28,10 +28,10 @@ use crate::ui::{Ui, printable};
     disable_help_subcommand = true,
     after_help = "\
 Examples:
-  memory-forge session start
-  memory-forge session update --next \"Call the printer\" --decision \"Print on A5\"
-  memory-forge session end --title \"Spring letter\" --did \"Wrote the letter\" --next \"Send it\"
-  memory-forge session end --from - < summary.json"
+  memory-forge mind session start
+  memory-forge mind session update --next \"Call the printer\" --decision \"Print on A5\"
+  memory-forge mind session end --title \"Spring letter\" --did \"Wrote the letter\" --next \"Send it\"
+  memory-forge mind session end --from - < summary.json"
 )]
 pub(crate) struct SessionArgs {
     #[command(subcommand)]
@@ -43,13 +43,13 @@ enum SessionCommand {
     /// Print the briefing: status, last session, blockers, decisions, notices
     #[command(after_help = "\
 Examples:
-  memory-forge session start
-  memory-forge session start finish the letter to the printer")]
+  memory-forge mind session start
+  memory-forge mind session start finish the letter to the printer")]
     Start(StartArgs),
     /// Write status and decisions; the log is left alone
     #[command(after_help = "\
 Examples:
-  memory-forge session update --next \"Call the printer\" --decision \"Print on A5\"")]
+  memory-forge mind session update --next \"Call the printer\" --decision \"Print on A5\"")]
     Update(UpdateArgs),
     /// Close the session; the same again changes nothing
     End(EndArgs),
@@ -111,8 +111,8 @@ what was done, and bullets below headings In Progress, Blocked, Next and
 Decisions are those. Options win over what is read.
 
 Examples:
-  memory-forge session end --title \"Login\" --did \"Built the form\" --did \"Tested it\"
-  echo '{\"title\": \"Login\", \"did\": [\"Built the form\"]}' | memory-forge session end --from -")]
+  memory-forge mind session end --title \"Login\" --did \"Built the form\" --did \"Tested it\"
+  echo '{\"title\": \"Login\", \"did\": [\"Built the form\"]}' | memory-forge mind session end --from -")]
 struct EndArgs {
     /// What the session was about, in a few words
     #[arg(long)]

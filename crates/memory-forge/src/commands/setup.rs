@@ -6,6 +6,7 @@ use forge::tokens::thousands;
 use forge::workspace::Workspace;
 use serde_json::json;
 
+use crate::choice::client_parser;
 use crate::memory;
 use crate::report::{CommandError, Exit};
 use crate::settings::Settings;
@@ -28,7 +29,7 @@ Examples:
   memory-forge setup --git                 Have git merge memory entry by entry")]
 pub(crate) struct SetupArgs {
     /// The clients to set up
-    #[arg(value_name = "CLIENT")]
+    #[arg(value_name = "CLIENT", value_parser = client_parser(Client::ALL))]
     pub(crate) clients: Vec<Client>,
 
     /// Where to write

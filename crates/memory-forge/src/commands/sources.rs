@@ -22,10 +22,10 @@ use crate::ui::{Ui, printable};
     disable_help_subcommand = true,
     after_help = "\
 Examples:
-  memory-forge sources add                        This workspace, under its folder's name
-  memory-forge sources add club ~/club
-  memory-forge sources list
-  memory-forge sources set club --searchable false     Registered, and out of every search
+  memory-forge workspace sources add                        This workspace, under its folder's name
+  memory-forge workspace sources add club ~/club
+  memory-forge workspace sources list
+  memory-forge workspace sources set club --searchable false     Registered, and out of every search
   memory-forge search mike --scope sources"
 )]
 pub(crate) struct SourcesArgs {
@@ -38,24 +38,24 @@ enum SourcesCommand {
     /// Register a workspace
     #[command(after_help = "\
 Examples:
-  memory-forge sources add             The workspace that you are in
-  memory-forge sources add shop ~/work/shop")]
+  memory-forge workspace sources add             The workspace that you are in
+  memory-forge workspace sources add shop ~/work/shop")]
     Add(AddArgs),
     /// Take a workspace off the list; its files stay as they are
     #[command(after_help = "\
 Examples:
-  memory-forge sources remove shop")]
+  memory-forge workspace sources remove shop")]
     Remove(RemoveArgs),
     /// Show what is registered
     #[command(after_help = "\
 Examples:
-  memory-forge sources list")]
+  memory-forge workspace sources list")]
     List(ListArgs),
     /// Change an entry
     #[command(after_help = "\
 Examples:
-  memory-forge sources set shop --searchable false
-  memory-forge sources set shop --moved-to ~/archive/shop")]
+  memory-forge workspace sources set shop --searchable false
+  memory-forge workspace sources set shop --moved-to ~/archive/shop")]
     Set(SetArgs),
 }
 
@@ -99,7 +99,7 @@ pub(crate) fn run(
     settings: &Settings,
     ui: &mut Ui,
 ) -> Result<Exit, CommandError> {
-    let registry = registry(settings)?;
+    let registry = Registry::of_home(settings.home.as_deref())?;
     match args.command {
         SourcesCommand::Add(args) => add(&registry, args, settings, ui),
         SourcesCommand::Remove(args) => {
@@ -110,15 +110,6 @@ pub(crate) fn run(
         SourcesCommand::List(args) => list(&registry, &args, settings, ui),
         SourcesCommand::Set(args) => set(&registry, &args, settings, ui),
     }
-}
-
-/// The registry of whoever runs this.
-pub(crate) fn registry(settings: &Settings) -> Result<Registry, CommandError> {
-    let home = settings.home.as_deref().ok_or_else(|| {
-        CommandError::failure("There is no home folder, and so no registry of sources")
-            .hint("Set `HOME`")
-    })?;
-    Ok(Registry::of(home))
 }
 
 fn add(
@@ -232,6 +223,7 @@ impl From<Error> for CommandError {
     fn from(error: Error) -> CommandError {
         match error {
             Error::File(error) => error.into(),
+            Error::NoHome => CommandError::failure(error.to_string()).hint("Set `HOME`"),
             Error::Registered(_) | Error::Unknown(_) => CommandError::usage(error.to_string())
                 .hint("`memory-forge sources list` shows the names"),
             other => CommandError::usage(other.to_string()),

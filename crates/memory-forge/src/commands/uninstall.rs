@@ -4,6 +4,7 @@
 use clap::Args;
 
 use super::setup::{carry_out, exit, report};
+use crate::choice::client_parser;
 use crate::memory;
 use crate::report::{CommandError, Exit};
 use crate::settings::Settings;
@@ -22,7 +23,7 @@ Examples:
   memory-forge uninstall --scope user --yes   Only what is in your home")]
 pub(crate) struct UninstallArgs {
     /// The clients to take it from; all of them unless named
-    #[arg(value_name = "CLIENT")]
+    #[arg(value_name = "CLIENT", value_parser = client_parser(Client::ALL))]
     pub(crate) clients: Vec<Client>,
 
     /// Take out the merge driver alone

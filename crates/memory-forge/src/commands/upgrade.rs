@@ -19,8 +19,8 @@ use crate::ui::{Ui, printable};
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  memory-forge upgrade --dry-run    What is old, and what would be done
-  memory-forge upgrade              Do it")]
+  memory-forge workspace upgrade --dry-run    What is old, and what would be done
+  memory-forge workspace upgrade              Do it")]
 pub(crate) struct UpgradeArgs {
     /// Take every step, needed or not, and do not ask when it ran today
     #[arg(long, short)]

@@ -3,109 +3,90 @@
 //! The payload tells, because a client started from another's shell inherits
 //! its environment; the environment decides only where the payload does not.
 
+use forge::client::Client;
 use forge::quote::hidden;
 use serde_json::{Value, json};
 
 use super::event::Event;
 use super::payload::Payload;
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Client {
-    Claude,
-    Codex,
-    Gemini,
-    Copilot,
-    Cursor,
-    /// Nothing recognised; the answer has the form that most clients read.
-    Unknown,
+/// Returns the client that calls, or none where nothing is recognised.
+pub(super) fn detect_client(payload: &Payload, in_claude: bool, in_gemini: bool) -> Option<Client> {
+    let start_by_copilot = payload.text(&["source"]) == Some("new");
+    let own_name = payload.text(&["hook_event_name"]).unwrap_or_default();
+    if payload.has("conversation_id") || payload.has("cursor_version") {
+        return Some(Client::Cursor);
+    }
+    // It also runs the hooks of Claude Code's file, and then speaks almost
+    // like Claude Code; Gemini has a time as well, but words of its own.
+    let claudes_word = matches!(
+        own_name,
+        "UserPromptSubmit" | "Stop" | "PreCompact" | "SubagentStart" | "SubagentStop"
+    );
+    let almost_claude = payload.has("timestamp")
+        && !payload.has("turn_id")
+        && (claudes_word || !payload.has("transcript_path"));
+    if payload.has("sessionId") || start_by_copilot || almost_claude {
+        return Some(Client::Copilot);
+    }
+    if matches!(own_name, "BeforeAgent" | "AfterAgent" | "PreCompress")
+        || (payload.has("timestamp") && payload.has("transcript_path") && !payload.has("turn_id"))
+    {
+        return Some(Client::Gemini);
+    }
+    let codex_start =
+        own_name == "SessionStart" && payload.has("model") && payload.has("permission_mode");
+    if payload.has("turn_id") || codex_start {
+        return Some(Client::Codex);
+    }
+    match (in_claude, in_gemini) {
+        (true, _) => Some(Client::Claude),
+        (false, true) => Some(Client::Gemini),
+        _ => None,
+    }
 }
 
-impl Client {
-    pub(super) fn named(name: &str) -> Option<Client> {
-        match name.to_ascii_lowercase().as_str() {
-            "claude" | "claude-code" => Some(Client::Claude),
-            "codex" => Some(Client::Codex),
-            "gemini" => Some(Client::Gemini),
-            "copilot" => Some(Client::Copilot),
-            "cursor" => Some(Client::Cursor),
-            // Our own plugin there reads the common form.
-            "opencode" => Some(Client::Unknown),
-            _ => None,
+/// Returns the answer to print. Codex rejects keys that an event does not have, so
+/// nothing is ever sent twice in two shapes. Claude Code rejects context
+/// before a compaction, and shows the rejection to the user and the model.
+/// A client that is not recognised, and our own plugin in OpenCode, read the
+/// form that most clients have.
+pub(super) fn write_reply(
+    client: Option<Client>,
+    event: Event,
+    payload: &Payload,
+    context: Option<&str>,
+) -> String {
+    let Some(text) = context else {
+        return "{}".to_owned();
+    };
+    // Whatever it was made of, the agent sees what it holds.
+    let text = &*hidden::shown(text);
+    // The client's own word for the event, where it said one.
+    let name = payload
+        .text(&["hook_event_name"])
+        .filter(|_| !matches!(client, None | Some(Client::OpenCode)))
+        .unwrap_or(event.name());
+    let answer: Value = match client {
+        Some(Client::Copilot) => json!({ "additionalContext": text }),
+        Some(Client::Cursor) => match event {
+            Event::SessionStart => json!({ "additional_context": text }),
+            _ => json!({}),
+        },
+        Some(Client::Claude | Client::Codex | Client::Gemini) if !event.carries_context() => {
+            json!({})
         }
-    }
+        _ => {
+            json!({ "hookSpecificOutput": { "hookEventName": name, "additionalContext": text } })
+        }
+    };
+    answer.to_string()
+}
 
-    pub(super) fn of(payload: &Payload, in_claude: bool, in_gemini: bool) -> Client {
-        let start_by_copilot = payload.text(&["source"]) == Some("new");
-        let own_name = payload.text(&["hook_event_name"]).unwrap_or_default();
-        if payload.has("conversation_id") || payload.has("cursor_version") {
-            return Client::Cursor;
-        }
-        // It also runs the hooks of Claude Code's file, and then speaks almost
-        // like Claude Code; Gemini has a time as well, but words of its own.
-        let claudes_word = matches!(
-            own_name,
-            "UserPromptSubmit" | "Stop" | "PreCompact" | "SubagentStart" | "SubagentStop"
-        );
-        let almost_claude = payload.has("timestamp")
-            && !payload.has("turn_id")
-            && (claudes_word || !payload.has("transcript_path"));
-        if payload.has("sessionId") || start_by_copilot || almost_claude {
-            return Client::Copilot;
-        }
-        if matches!(own_name, "BeforeAgent" | "AfterAgent" | "PreCompress")
-            || (payload.has("timestamp")
-                && payload.has("transcript_path")
-                && !payload.has("turn_id"))
-        {
-            return Client::Gemini;
-        }
-        let codex_start =
-            own_name == "SessionStart" && payload.has("model") && payload.has("permission_mode");
-        if payload.has("turn_id") || codex_start {
-            return Client::Codex;
-        }
-        match (in_claude, in_gemini) {
-            (true, _) => Client::Claude,
-            (false, true) => Client::Gemini,
-            _ => Client::Unknown,
-        }
-    }
-
-    /// The answer to print. Codex rejects keys that an event does not have, so
-    /// nothing is ever sent twice in two shapes. Claude Code rejects context
-    /// before a compaction, and shows the rejection to the user and the model.
-    pub(super) fn reply(self, event: Event, payload: &Payload, context: Option<&str>) -> String {
-        let Some(text) = context else {
-            return "{}".to_owned();
-        };
-        // Whatever it was made of, the agent sees what it holds.
-        let text = &*hidden::shown(text);
-        // The client's own word for the event, where it said one.
-        let name = payload
-            .text(&["hook_event_name"])
-            .filter(|_| self != Client::Unknown)
-            .unwrap_or(event.name());
-        let answer: Value = match self {
-            Client::Copilot => json!({ "additionalContext": text }),
-            Client::Cursor => match event {
-                Event::SessionStart => json!({ "additional_context": text }),
-                _ => json!({}),
-            },
-            Client::Claude | Client::Codex | Client::Gemini if !event.carries_context() => {
-                json!({})
-            }
-            _ => {
-                json!({ "hookSpecificOutput": { "hookEventName": name, "additionalContext": text } })
-            }
-        };
-        answer.to_string()
-    }
-
-    /// Whether text at the end of a turn makes this client go on talking
-    /// instead of stopping. A reminder is not worth that.
-    pub(super) fn goes_on_when_told_at_a_stop(self) -> bool {
-        self == Client::Claude
-    }
+/// Returns whether text at the end of a turn makes this client continue
+/// instead of stopping. A reminder is not worth that.
+pub(super) fn continues_after_stop_output(client: Option<Client>) -> bool {
+    client == Some(Client::Claude)
 }
 
 #[cfg(test)]
@@ -114,7 +95,11 @@ mod tests {
 
     fn check(payload: &str, expect: Client) {
         let payload = Payload::parse(payload.as_bytes());
-        assert_eq!(Client::of(&payload, true, false), expect, "{payload:?}");
+        assert_eq!(
+            detect_client(&payload, true, false),
+            Some(expect),
+            "{payload:?}"
+        );
     }
 
     #[test]
@@ -168,20 +153,30 @@ mod tests {
     #[test]
     fn each_client_gets_its_own_shape() {
         let payload = Payload::parse(br#"{"hook_event_name":"SessionStart"}"#);
-        let reply = |client: Client| client.reply(Event::SessionStart, &payload, Some("hi"));
+        let reply = |client| write_reply(client, Event::SessionStart, &payload, Some("hi"));
         let specific =
             r#"{"hookSpecificOutput":{"hookEventName":"SessionStart","additionalContext":"hi"}}"#;
         for client in [
-            Client::Claude,
-            Client::Codex,
-            Client::Gemini,
-            Client::Unknown,
+            Some(Client::Claude),
+            Some(Client::Codex),
+            Some(Client::Gemini),
+            Some(Client::OpenCode),
+            None,
         ] {
             assert_eq!(reply(client), specific);
         }
-        assert_eq!(reply(Client::Copilot), r#"{"additionalContext":"hi"}"#);
-        assert_eq!(reply(Client::Cursor), r#"{"additional_context":"hi"}"#);
-        assert_eq!(Client::Claude.reply(Event::Stop, &payload, None), "{}");
+        assert_eq!(
+            reply(Some(Client::Copilot)),
+            r#"{"additionalContext":"hi"}"#
+        );
+        assert_eq!(
+            reply(Some(Client::Cursor)),
+            r#"{"additional_context":"hi"}"#
+        );
+        assert_eq!(
+            write_reply(Some(Client::Claude), Event::Stop, &payload, None),
+            "{}"
+        );
     }
 
     #[test]
@@ -194,7 +189,8 @@ mod tests {
             Event::SessionEnd,
         ] {
             for client in [Client::Claude, Client::Codex, Client::Gemini] {
-                assert_eq!(client.reply(event, &payload, Some("x")), "{}", "{client:?}");
+                let reply = write_reply(Some(client), event, &payload, Some("x"));
+                assert_eq!(reply, "{}", "{client:?}");
             }
         }
     }

@@ -6,6 +6,7 @@ use std::sync::{OnceLock, mpsc};
 use std::thread;
 use std::time::Duration;
 
+use forge::client::Client;
 use forge::layers::injection::{self, Given};
 use forge::mind::{self, BriefingAsk, Checkpoint, MAX_BYTES, MAX_TOKENS, Mind, Source};
 use forge::quote;
@@ -14,7 +15,7 @@ use forge::session;
 use forge::workspace::{RootHints, Workspace, discover};
 use jiff::Timestamp;
 
-use super::client::Client;
+use super::client::continues_after_stop_output;
 use super::event::Event;
 use super::payload::Payload;
 use super::sessions;
@@ -24,7 +25,7 @@ use crate::ui::printable;
 /// Does what the event asks for and gives the text for the agent, if any.
 pub(super) fn handle(
     event: Event,
-    client: Client,
+    client: Option<Client>,
     payload: &Payload,
     process: &Process,
     root: Option<&str>,
@@ -115,7 +116,7 @@ const SESSION: &[&str] = &["session_id", "sessionId", "conversation_id"];
 
 struct Hook<'a> {
     mind: Mind<'a>,
-    client: Client,
+    client: Option<Client>,
     payload: &'a Payload,
     nonce: String,
     now: Timestamp,
@@ -210,7 +211,7 @@ impl Hook<'_> {
             return Ok(None);
         }
         let reminder = self.mind.stale_reminder(self.now);
-        Ok(reminder.filter(|_| !self.client.goes_on_when_told_at_a_stop()))
+        Ok(reminder.filter(|_| !continues_after_stop_output(self.client)))
     }
 
     fn pre_compact(&self) -> Result<Option<String>, mind::Error> {
@@ -268,7 +269,7 @@ impl Hook<'_> {
         self.mind.agent_reported(kind, id, said, self.now)?;
         let text = self.mind.agent_stop_line(kind, id);
         let quiet =
-            self.client.goes_on_when_told_at_a_stop() || self.payload.flag("stop_hook_active");
+            continues_after_stop_output(self.client) || self.payload.flag("stop_hook_active");
         Ok((!quiet).then_some(text))
     }
 

@@ -4,9 +4,9 @@
 
 use std::path::{Path, PathBuf};
 
+use forge::client::Client;
 use forge::workspace::regular::{self, Links};
 
-use super::client::Client;
 use super::payload::Payload;
 use crate::settings::Process;
 use crate::setup::calls_us;
@@ -16,7 +16,7 @@ const MOST_BYTES: u64 = 4 << 20;
 /// No further up from where the session runs.
 const MOST_FOLDERS: usize = 32;
 
-pub(super) fn answers(client: Client, payload: &Payload, process: &Process) -> bool {
+pub(super) fn answers(client: Option<Client>, payload: &Payload, process: &Process) -> bool {
     // The client's own word for it, under which its settings have it too.
     let Some(event) = payload.text(&["hook_event_name", "hookEventName"]) else {
         return false;
@@ -30,7 +30,7 @@ pub(super) fn answers(client: Client, payload: &Payload, process: &Process) -> b
 
 /// The files of hooks that the client reads in this session, besides those of
 /// plugins.
-fn files(client: Client, payload: &Payload, process: &Process) -> Vec<PathBuf> {
+fn files(client: Option<Client>, payload: &Payload, process: &Process) -> Vec<PathBuf> {
     let here = payload.text(&["cwd"]).map(Path::new).or(process.cwd());
     let home = process.home();
     let beside = |folder: Option<&Path>, name: &str| {
@@ -46,7 +46,7 @@ fn files(client: Client, payload: &Payload, process: &Process) -> Vec<PathBuf> {
     let above = here.map(up_to_repository).unwrap_or_default();
     match client {
         // It reads the folder that it was started in, and no other.
-        Client::Claude | Client::Unknown => {
+        None | Some(Client::Claude | Client::OpenCode) => {
             let project = process.claude_project_dir().or(here).map(Path::to_owned);
             let project: Vec<PathBuf> = project.into_iter().collect();
             of(
@@ -56,12 +56,12 @@ fn files(client: Client, payload: &Payload, process: &Process) -> Vec<PathBuf> {
             let own = beside(process.claude_config_dir(), ".claude");
             of(own.as_slice(), &["settings.json"]);
         }
-        Client::Codex => {
+        Some(Client::Codex) => {
             of(&above, &[".codex/hooks.json"]);
             let own = beside(process.codex_home(), ".codex");
             of(own.as_slice(), &["hooks.json"]);
         }
-        Client::Copilot => {
+        Some(Client::Copilot) => {
             of(
                 &above,
                 &[
@@ -73,12 +73,12 @@ fn files(client: Client, payload: &Payload, process: &Process) -> Vec<PathBuf> {
             let own = beside(process.copilot_home(), ".copilot");
             of(own.as_slice(), &["hooks/memory-forge.json"]);
         }
-        Client::Gemini => {
+        Some(Client::Gemini) => {
             of(&above, &[".gemini/settings.json"]);
             let own = beside(None, ".gemini");
             of(own.as_slice(), &["settings.json"]);
         }
-        Client::Cursor => of(&above, &[".cursor/hooks.json"]),
+        Some(Client::Cursor) => of(&above, &[".cursor/hooks.json"]),
     }
     files
 }

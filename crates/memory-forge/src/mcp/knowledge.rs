@@ -5,12 +5,14 @@ use std::time::Duration;
 
 use forge::audit::{self, AuditOptions, View};
 use forge::corrections;
+use forge::doctor;
 use forge::index::{Index, Kind};
 use forge::knowledge::refresh::Outcome;
 use forge::knowledge::{forget, save};
 use forge::recall::pack::{self, Packing, Piece};
 use forge::recall::{Answer, Ask, context};
 use forge::search::{SearchRequest, SearchScope};
+use forge::stats::Stats;
 use forge::tokens::{Tokenizer, count_tokens, thousands};
 use forge::workspace::RelPath;
 use serde_json::{Value, json};
@@ -18,8 +20,8 @@ use serde_json::{Value, json};
 use super::arguments::Arguments;
 use super::reply::{Budget, Change, Reply, fenced, fitted, one_line};
 use super::{Call, snapshot};
-use crate::commands::{engine, index, stats};
 use crate::report::CommandError;
+use crate::servers::shared_index;
 use forge::library::Remark;
 
 /// Passages of an answer unless the caller says how many.
@@ -58,7 +60,8 @@ pub(super) fn search(call: &mut Call, arguments: &Arguments) -> Result<Reply, Co
     let never_indexed = matches!(source_type, "claude-md" | "agents-md");
     let workspace = call.memory.workspace.clone();
     let settings = call.settings;
-    let mut shared = |ask: &Ask| engine::answer_if_configured(&workspace, ask, settings, None);
+    let mut shared =
+        |ask: &Ask| shared_index::answer_if_configured(&workspace, ask, settings, None);
     let found = forge::search::search(call.memory, &request, Some(&mut shared), &mut |_, _, _| {})?;
     let (mut answer, mut remarks, is_shared) = (found.answer, found.remarks, found.is_shared);
     if never_indexed {
@@ -232,7 +235,7 @@ pub(super) fn index(call: &mut Call, arguments: &Arguments) -> Result<Reply, Com
     let force = arguments.flag("force").unwrap_or(false);
     let now = call.now;
     let (fresh, mut remarks) = call.memory.refreshed(now, force, &mut |_, _, _| {})?;
-    let files = index::outcomes(fresh);
+    let files = fresh.outcomes();
     let (listed, more) = call.memory.list_documents(now, &mut |_, _, _| {})?;
     remarks.extend(more);
     remarks.extend(call.memory.embed(Some(EMBED), &mut |_, _, _| {})?);
@@ -241,7 +244,7 @@ pub(super) fn index(call: &mut Call, arguments: &Arguments) -> Result<Reply, Com
         Some(index) => index.counts()?,
         None => unreachable!("it was refreshed above"),
     };
-    let count = |outcome: &Outcome| index::count(&files, outcome);
+    let count = |outcome: &Outcome| outcome.count_in(&files);
     let skipped = files
         .iter()
         .filter(|(_, outcome)| matches!(outcome, Outcome::Skipped(_)))
@@ -315,7 +318,7 @@ pub(super) fn stats(call: &mut Call) -> Result<Reply, CommandError> {
         let message = "No index found. Run `memory-forge index` to create one.";
         return Ok(Reply::new(message, json!({ "message": message })));
     };
-    let stats = stats::Stats::gather(workspace, &index)?;
+    let stats = Stats::gather(workspace, &index)?;
     let message = stats.text();
     let mut data = stats.json();
     // The whole list of files would be the longest answer of all.
@@ -381,7 +384,7 @@ pub(super) fn audit(call: &mut Call, arguments: &Arguments) -> Result<Reply, Com
         advice = "\n\nRecommendation:\nMove stable knowledge to knowledge/ with save_knowledge.\n\
              Keep CLAUDE.md and AGENTS.md to a few lines"
             .to_owned();
-        let repair = crate::commands::audit::repair_commands(workspace, &report.findings);
+        let repair = doctor::repair_commands(workspace, &report.findings);
         advice += if repair.is_empty() {
             "."
         } else {

@@ -1,13 +1,12 @@
 //! Findings, and their repair as `doctor --fix` does it: shown first, and
 //! applied only as it was shown.
 
-use forge::doctor;
 use forge::quote;
+use forge::{audit, doctor};
 use serde_json::{Value, json};
 
 use super::overview::reports;
 use super::{Given, Refused, Told, Visit, clean};
-use crate::commands::audit::as_json;
 
 /// Findings of each level.
 const MOST: usize = 300;
@@ -16,7 +15,7 @@ const MOST_LINES: usize = 2_000;
 
 pub(super) fn audit(visit: &Visit, _: &Given) -> Result<Told, Refused> {
     let reports = reports(visit);
-    let mut value = as_json(&reports[1..]);
+    let mut value = audit::to_json(&reports[1..]);
     let mut left_out = 0;
     for level in ["critical", "warnings", "notices"] {
         if let Some(findings) = value[level].as_array_mut() {

@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use forge::corrections;
+use forge::admit;
 use forge::document::{self, Document, html};
 use forge::quote;
 use forge::secrets;
@@ -169,30 +169,20 @@ pub(super) fn save(visit: &Visit, given: &Given) -> Result<Told, Refused> {
     let path = given.path()?;
     let (base, typed) = (given.text("base")?, given.text("source")?);
     read(visit, &path)?;
-    if let Err(refused) = corrections::refuse_secrets(&[typed]) {
-        let why = format!("{refused}. Name the place where it is kept instead");
-        return Err(Refused::new(422, why));
-    }
     let what = format!("Edit `{path}` in the browser");
-    let changed = visit.workspace.change(&what, visit.now, |change| {
+    let ((), receipt) = visit.workspace.change_with(&what, visit.now, |change| {
         let before = change.read_text(&path)?;
         let same = before.as_deref().filter(|it| document::version(it) == base);
         let Some(before) = same else {
-            let path = visit.workspace.absolute(&path);
-            return Err(Error::ChangedSince { path });
-        };
-        change.write(&path, document::retyped(before, typed));
-        Ok(())
-    });
-    let receipt = match changed {
-        Err(Error::ChangedSince { .. }) => {
             let why = format!(
                 "`{path}` was changed by somebody else since you began; nothing was written, and your text is still here"
             );
             return Err(Refused::new(409, why));
-        }
-        other => other?,
-    };
+        };
+        let typed = admit::admit_edit(&visit.workspace, before, typed.to_owned())?;
+        change.write(&path, document::retyped(before, &typed));
+        Ok(())
+    })?;
     let after = visit.workspace.read_text(&path)?;
     Ok(json!({ "version": 1, "change": receipt.id, "text": document::version(&after) }).into())
 }

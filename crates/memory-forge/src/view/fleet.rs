@@ -2,20 +2,19 @@
 //! reads there and writes nowhere.
 
 use forge::audit::{self, AuditOptions, View};
-use forge::federation::Source;
+use forge::federation::{Registry, Source};
 use forge::mind::Mind;
 use forge::workspace::Workspace;
 use serde_json::{Value, json};
 
 use super::{Given, Refused, Told, Visit, clean};
-use crate::commands::sources::registry;
 use crate::report::CommandError;
 
 /// Workspaces that are looked into.
 const MOST: usize = 40;
 
 pub(super) fn fleet(visit: &Visit, _: &Given) -> Result<Told, Refused> {
-    let registry = registry(&visit.settings)?;
+    let registry = Registry::of_home(visit.settings.home.as_deref()).map_err(CommandError::from)?;
     let sources = registry.sources().map_err(CommandError::from)?;
     let here = visit.workspace.root();
     let shown: Vec<Value> = sources

@@ -1,12 +1,13 @@
 //! Where the work stands and what memory costs.
 
-use forge::audit::{self, AuditOptions, Client, Level, Origin, Report, View};
+use forge::audit::{self, AuditOptions, Level, Origin, Report, View};
+use forge::client::Client;
 use forge::workspace::{PRIVATE, RelPath, git};
 use serde_json::{Value, json};
 
 use super::{Eyes, Given, Refused, Told, Visit, clean};
-use crate::commands::status::Status;
 use crate::setup::Surroundings;
+use crate::status::Status;
 
 /// Files of a bar that are named; the others are one part.
 const MOST_PARTS: usize = 7;
@@ -43,7 +44,7 @@ pub(super) fn overview(visit: &Visit, _: &Given) -> Result<Told, Refused> {
             let View::Client(client) = report.view else {
                 return None;
             };
-            let hooked = hooked(client.id());
+            let hooked = hooked(client.name());
             Some(bar(report, client, if hooked { briefing } else { 0 }))
         })
         .collect();
@@ -96,7 +97,7 @@ pub(super) fn reports(visit: &Visit) -> Vec<Report> {
         home: visit.settings.home.as_deref().filter(|_| own),
         now: visit.now,
     };
-    let clients = Client::ALL.into_iter().map(View::Client);
+    let clients = Client::audited().map(View::Client);
     let views: Vec<View> = std::iter::once(View::Plain).chain(clients).collect();
     let mut reports = audit::run_each(&visit.workspace, &options, &views);
     if !own {
@@ -133,7 +134,7 @@ fn bar(report: &Report, client: Client, briefing: u64) -> Value {
         .map(|it| json!({ "path": clean(&it.path), "tokens": it.judged, "why": it.why }))
         .collect();
     json!({
-        "client": client.id(), "name": client.name(), "tokens": total,
+        "client": client.name(), "name": client.title(), "tokens": total,
         "level": report.total.map(|(level, _)| level.name().to_lowercase()),
         "parts": parts,
         "more": { "files": rest.len(), "tokens": rest.iter().map(|it| it.judged).sum::<usize>() },

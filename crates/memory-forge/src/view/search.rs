@@ -1,6 +1,6 @@
 //! A question to the memory, as `search` asks it.
 
-use forge::federation;
+use forge::federation::{self, Registry};
 use forge::index::Kind;
 use forge::recall::{Answer, Ask, Hit, Mode, context};
 use forge::search::{Retractions, SearchRequest, SearchScope};
@@ -8,7 +8,6 @@ use serde_json::{Value, json};
 
 use super::{Given, Refused, Told, Visit, locked};
 use crate::choice::Choice;
-use crate::commands::sources::registry;
 use crate::hits::{hit_json, mode_line, why};
 use crate::report::CommandError;
 
@@ -73,7 +72,9 @@ pub(super) fn search(visit: &Visit, given: &Given) -> Result<Told, Refused> {
 
 /// The user's other workspaces, each with its own best passages.
 fn sources(visit: &Visit, ask: &Ask) -> Result<Told, Refused> {
-    let all = registry(&visit.settings)?.sources();
+    let all = Registry::of_home(visit.settings.home.as_deref())
+        .map_err(CommandError::from)?
+        .sources();
     let all = all.map_err(CommandError::from)?;
     let here = Some(visit.workspace.root());
     let found = federation::ask(&all, here, forge::embed::builtin(), ask);

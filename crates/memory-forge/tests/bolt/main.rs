@@ -10,9 +10,9 @@ mod waits;
 
 use std::time::{Duration, Instant};
 
-use engines::bolt::{Address, Error, Scope, Server};
 use forge::graph::ask::{Answer, Embedded, Question, ask};
 use forge::graph::{Graph, Kind};
+use memory_forge_engines::bolt::{Address, Error, Scope, Server};
 use testkit::bolt::BoltServer;
 
 use random::Chance;

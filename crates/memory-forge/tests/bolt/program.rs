@@ -3,11 +3,11 @@
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-use engines::bolt::digest;
 use forge::graph;
 use forge::links::Vault;
 use forge::mind::Mind;
 use forge::workspace::Workspace;
+use memory_forge_engines::bolt::digest;
 use serde_json::Value;
 use testkit::bolt::BoltServer;
 use testkit::{Output, TestWorkspace};

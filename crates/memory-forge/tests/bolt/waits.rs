@@ -3,7 +3,7 @@
 use std::net::TcpListener;
 use std::time::{Duration, Instant};
 
-use engines::bolt::{Error, Scope, Server};
+use memory_forge_engines::bolt::{Error, Scope, Server};
 use testkit::bolt::BoltServer;
 use testkit::{Output, TestWorkspace};
 

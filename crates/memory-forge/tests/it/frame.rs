@@ -6,54 +6,50 @@ use crate::harness::ws;
 
 const COMMANDS: &[&str] = &[
     "init",
+    "setup",
+    "uninstall",
+    "status",
+    "view",
     "index",
     "search",
     "save",
     "forget",
+    "import",
+    "export",
+    "audit",
+    "doctor",
+    "lint",
+    "consolidate",
+    "undo",
+    "mind",
+    "agent",
+    "workspace",
+    "links",
+    "graph",
+    "share",
+    "engine",
     "restore",
     "stats",
     "preview",
-    "audit",
-    "doctor",
-    "mind",
-    "session",
-    "idea",
-    "agent",
-    "lint",
-    "consolidate",
-    "sources",
     "mcp",
-    "view",
-    "closets",
-    "links",
-    "graph",
-    "engine",
-    "manifest",
-    "domain",
-    "archive",
-    "upgrade",
-    "import",
-    "export",
-    "setup",
-    "uninstall",
     "merge",
-    "share",
-    "status",
     "config",
     "hook",
     "completion",
     "man",
 ];
 
+/// How many of them `help` shows; `help --all` shows the others too.
+const SHOWN: usize = 23;
+
 #[test]
 fn help_lists_the_commands_and_shows_examples() {
-    let output = ws("").run(&["--help"]);
-    let help = output.ok();
-    for command in COMMANDS {
-        assert!(
-            help.contains(&format!("\n  {command} ")),
-            "{command} is missing:\n{help}"
-        );
+    let (usual, all) = (ws("").run(&["--help"]), ws("").run(&["help", "--all"]));
+    let help = usual.ok();
+    for (at, command) in COMMANDS.iter().enumerate() {
+        let line = format!("\n  {command} ");
+        assert!(all.ok().contains(&line), "{command} is missing:\n{all}");
+        assert_eq!(help.contains(&line), at < SHOWN, "{command}:\n{help}");
     }
     assert!(help.contains("Examples:\n  memory-forge search"), "{help}");
 }
@@ -68,6 +64,32 @@ fn each_command_has_help_with_an_example() {
             assert!(output.ok().contains(&example), "{output}");
             assert_eq!(output.stderr, "");
         }
+    }
+}
+
+#[test]
+fn old_names_of_moved_commands_keep_working() {
+    let ws = ws("");
+    for (parent, name) in [
+        ("mind", "session"),
+        ("mind", "idea"),
+        ("workspace", "manifest"),
+        ("workspace", "domain"),
+        ("workspace", "closets"),
+        ("workspace", "archive"),
+        ("workspace", "upgrade"),
+        ("workspace", "sources"),
+    ] {
+        let now = ws.run(&[parent, name, "--help"]);
+        let example = format!("Examples:\n  memory-forge {parent} {name}");
+        assert!(now.ok().contains(&example), "{now}");
+        for old in [&[name, "--help"][..], &["help", name], &["-q", name, "-h"]] {
+            assert_eq!(ws.run(old).ok().lines().next(), now.stdout.lines().next());
+        }
+        assert_eq!(
+            ws.run(&["man", name]).ok(),
+            ws.run(&["man", parent, name]).ok()
+        );
     }
 }
 
@@ -216,7 +238,7 @@ fn proposed(shell: &str, words: &[&str]) -> Option<Vec<String>> {
 #[cfg(unix)]
 fn real_shells_complete_commands_flags_and_values() {
     for (shell, words, expect) in [
-        ("bash", &["se"][..], &["search", "session", "setup"][..]),
+        ("bash", &["se"][..], &["search", "setup"][..]),
         ("bash", &["search", "--sc"], &["--scope"]),
         (
             "bash",
@@ -226,7 +248,7 @@ fn real_shells_complete_commands_flags_and_values() {
         ("bash", &["mind", "task", ""], &["add", "done"]),
         ("bash", &["setup", "cl"], &["claude"]),
         ("bash", &["import", "memory-bank", "--d"], &["--dry-run"]),
-        ("fish", &["se"], &["search", "session", "setup"]),
+        ("fish", &["se"], &["search", "setup"]),
         ("fish", &["search", "--sc"], &["--scope"]),
         (
             "fish",
@@ -234,7 +256,7 @@ fn real_shells_complete_commands_flags_and_values() {
             &["hybrid", "text", "vector"],
         ),
         ("fish", &["mind", "task", ""], &["add", "done"]),
-        ("zsh", &[""], &["search", "session", "setup"]),
+        ("zsh", &[""], &["search", "setup"]),
     ] {
         let Some(found) = proposed(shell, words) else {
             continue;

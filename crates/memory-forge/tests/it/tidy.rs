@@ -211,7 +211,7 @@ fn nothing_opens_a_socket() {
         &lines_with(&listeners, &words),
         "it listens, on the loopback, and asks nobody",
     );
-    let clients = rust_files("crates/engines/src");
+    let clients = rust_files("crates/memory-forge-engines/src");
     assert_none(
         &lines_with(&clients, &["TcpListener", "UdpSocket", "bind("]),
         "it asks the server that a user names, and listens to nobody",
@@ -271,7 +271,7 @@ fn files_are_written_behind_one_door() {
 fn files_are_read_behind_one_door() {
     let mut sources = library();
     sources.extend(rust_files("crates/memory-forge/src"));
-    sources.extend(rust_files("crates/engines/src"));
+    sources.extend(rust_files("crates/memory-forge-engines/src"));
     for (path, why) in READERS {
         let there = sources.iter().find(|source| source.path.ends_with(path));
         let uses = there.is_some_and(|it| READS.iter().any(|word| it.text.contains(word)));

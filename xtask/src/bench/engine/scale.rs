@@ -11,7 +11,6 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail, ensure};
-use engines::postgres::{Engine, Pushed, Within};
 use forge::corrections::Corrections;
 use forge::embed::Embedder;
 use forge::index::Packed;
@@ -19,6 +18,7 @@ use forge::knowledge::describe;
 use forge::publish::{Item, Published};
 use forge::recall::{self, Mode};
 use forge::workspace::{RelPath, Role};
+use memory_forge_engines::postgres::{Engine, Pushed, Within};
 use testkit::postgres::Postgres;
 
 use crate::bench::mcp::at;

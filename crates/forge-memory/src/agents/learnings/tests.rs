@@ -168,7 +168,7 @@ proptest! {
         let mut expect = Vec::new();
         for text in &texts {
             let new = NewLearning { text, category: Some(Category::Tip), tags: &[], context: context.as_deref() };
-            let Ok(learning) = learning(&new, now()) else { continue };
+            let Ok(learning) = learning(&AdmittedText::unjudged(&new), now()) else { continue };
             if let Some(after) = with_entry(file.clone(), "eng", &learning) {
                 file = Some(after);
                 expect.push(learning);

@@ -126,7 +126,10 @@ fn names_and_texts_that_cannot_be_saved_are_refused() {
     );
     let token = format!("ghp_{}", "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8");
     let refused = context(&open(&ws), &note("a", &format!("use {token}")), now()).unwrap_err();
-    assert!(matches!(refused, Error::Secret { .. }), "{refused}");
+    assert!(
+        matches!(refused, Error::Refused(admit::Refusal::Secret { .. })),
+        "{refused}"
+    );
     assert!(!refused.to_string().contains("a1B2c3"), "{refused}");
 }
 
@@ -287,7 +290,7 @@ proptest! {
             trigger: Some(&trigger),
             ..ability(&name, &content)
         };
-        let text = skill_text(&one, &slug, &title, "2026-03-01".parse().unwrap());
+        let text = skill_text(&AdmittedText::unjudged(&one), &slug, &title, "2026-03-01".parse().unwrap());
         let document = document::parse(text.as_str());
         prop_assert_eq!(
             outline(&document, 2),
@@ -303,7 +306,7 @@ proptest! {
 
     #[test]
     fn a_note_keeps_its_words(content in hostile()) {
-        prop_assume!(!content.trim().is_empty() && secrets::find(&content).is_empty());
+        prop_assume!(!content.trim().is_empty() && crate::secrets::find(&content).is_empty());
         let ws = TestWorkspace::empty();
         context(&open(&ws), &note("a note", &content), now()).unwrap();
         let text = ws.read("knowledge/a-note.md");

@@ -3,6 +3,7 @@
 use clap::Args;
 use forge::agents::recall::{self, Recalled};
 use forge::agents::{pointers, topics};
+use forge::corrections::Corrections;
 use forge::knowledge::forget;
 use forge::quote;
 use forge::recall::pack::{self, Packing};
@@ -53,7 +54,7 @@ pub(super) fn run(
 ) -> Result<Exit, CommandError> {
     let home = args.whose.one(workspace)?;
     let task = args.task.join(" ");
-    let corrections = forge::corrections::Corrections::read(workspace)?;
+    let corrections = Corrections::read(workspace)?;
     let forgotten = forget::forgotten(workspace)?;
     let mut memory = crate::memory::library(workspace.clone(), settings);
     let ask = Ask {

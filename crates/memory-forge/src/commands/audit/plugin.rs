@@ -6,6 +6,7 @@ use std::path::Path;
 
 use forge::audit::plugin::{Bill, Cost, Offer, Plugin, Server};
 use forge::audit::{self, Limits};
+use forge::client::Client;
 use forge::tokens::{Tokenizer, thousands};
 use forge::workspace::Workspace;
 use serde_json::{Value, json};
@@ -37,13 +38,17 @@ pub(super) fn run(
         )
     })?;
     let wanted = args.client.map(|choice| choice.views());
-    let is_wanted = |client: &audit::Client| match &wanted {
+    let is_wanted = |client: &Client| match &wanted {
         Some(views) => views.contains(&audit::View::Client(*client)),
         None => true,
     };
-    let clients: Vec<audit::Client> = plugin.clients().iter().copied().filter(is_wanted).collect();
+    let clients: Vec<Client> = plugin.clients().iter().copied().filter(is_wanted).collect();
     if clients.is_empty() {
-        let names: Vec<&str> = plugin.clients().iter().map(|client| client.id()).collect();
+        let names: Vec<&str> = plugin
+            .clients()
+            .iter()
+            .map(|client| client.name())
+            .collect();
         return Err(
             CommandError::usage("That client does not install this plugin")
                 .hint(format!("It is for {}", names.join(", "))),
@@ -157,7 +162,7 @@ fn show(
     ui.line(&format!("{} in tokens ({label})", printable(&title)))?;
     for bill in bills {
         let bold = style::HEADING;
-        ui.line(&format!("\n{}", bill.client.name()))?;
+        ui.line(&format!("\n{}", bill.client.title()))?;
         ui.line(&format!("  {bold}Always-on  On-invoke{bold:#}"))?;
         for cost in bill.costs.iter().take(MOST_PARTS) {
             ui.line(&line(cost, limits))?;
@@ -226,7 +231,7 @@ fn as_json(plugin: &Plugin, bills: &[Bill], tokenizer: Tokenizer, limits: &Plugi
         .map(|bill| {
             let unknown: Vec<&str> = bill.unknown.iter().map(|s| s.name.as_str()).collect();
             json!({
-                "client": bill.client.id(),
+                "client": bill.client.name(),
                 "alwaysOn": bill.always(),
                 "onInvoke": bill.on_invoke(),
                 "components": parts(bill),

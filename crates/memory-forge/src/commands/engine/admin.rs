@@ -2,7 +2,9 @@
 //! check of the installation.
 
 use clap::Subcommand;
-use engines::postgres::{Access, EVERYONE, Engine, Initialised, Listed, Member, Severity};
+use memory_forge_engines::postgres::{
+    Access, EVERYONE, Engine, Initialised, Listed, Member, Severity,
+};
 use serde_json::json;
 
 use crate::report::{CommandError, Exit};

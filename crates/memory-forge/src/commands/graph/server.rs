@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
-use engines::bolt::{self, Address, Scope, Server};
 use forge::graph::Graph;
 use forge::workspace::{Workspace, identity};
+use memory_forge_engines::bolt::{self, Address, Scope, Server};
 use serde_json::{Value, json};
 
 use crate::report::{CommandError, Exit};
@@ -315,40 +315,8 @@ fn cell(value: &Value) -> String {
     printable(&text).into_owned()
 }
 
-/// What to do about each.
+/// Returns the server's error with its advice, safe for a terminal.
 pub(super) fn error(error: bolt::Error) -> CommandError {
-    let hint = match &error {
-        bolt::Error::Name(_) => {
-            "`tenant` and `workspace` stand below `[graph]` in `memory-forge.toml`"
-        }
-        bolt::Error::Address(_) => {
-            "Set `MEMORY_FORGE_GRAPH_URL`, `_USER` and `_PASSWORD`; `_AUTHORITY` names a PEM file"
-        }
-        bolt::Error::Connect { .. } => {
-            "Check that the server runs, and `MEMORY_FORGE_GRAPH_URL`, `_USER` and `_PASSWORD`"
-        }
-        bolt::Error::Newer { .. } => "A newer memory-forge wrote it: update this one",
-        bolt::Error::Overtaken => "Run `memory-forge graph push` once more",
-        bolt::Error::Writes(_) => "`--write` lets it, after asking",
-        bolt::Error::Login { .. } => {
-            "Set `MEMORY_FORGE_GRAPH_USER` and `MEMORY_FORGE_GRAPH_PASSWORD`; a first password has to be changed on the server"
-        }
-        bolt::Error::NoDatabase(_) => {
-            "Set `MEMORY_FORGE_GRAPH_DATABASE`, or `database` below `[graph]` in `memory-forge.toml`; empty is the server's own default"
-        }
-        bolt::Error::Silent(_) | bolt::Error::Server(_) => {
-            "`memory-forge graph push` repairs a push that was cut off"
-        }
-        _ => "Nothing of the files was changed",
-    };
-    let usage = matches!(
-        error,
-        bolt::Error::Name(_) | bolt::Error::Address(_) | bolt::Error::Writes(_)
-    );
-    let text = printable(&error.to_string()).into_owned();
-    if usage {
-        CommandError::usage(text).hint(hint)
-    } else {
-        CommandError::failure(text).hint(hint)
-    }
+    let text = error.to_string();
+    CommandError::advised(&printable(&text), error.is_usage(), Some(error.hint()))
 }

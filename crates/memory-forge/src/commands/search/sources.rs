@@ -7,7 +7,6 @@ use forge::recall::{self, Answer, Ask, context, snippet};
 use forge::workspace::Workspace;
 
 use super::{SNIPPET_LINES, SearchArgs, fit, say_budget, show_hit};
-use crate::commands::sources::registry;
 use crate::hits::hit_json;
 use crate::report::{CommandError, Exit};
 use crate::settings::Settings;
@@ -25,7 +24,7 @@ pub(super) fn run(
             "`--as-of` asks the history of this workspace; it does not go with `--scope sources`",
         ));
     }
-    let registry = registry(settings)?;
+    let registry = Registry::of_home(settings.home.as_deref())?;
     let sources = registry.sources()?;
     let here = Some(workspace.root());
     let found = federation::ask(&sources, here, forge::embed::builtin(), ask);

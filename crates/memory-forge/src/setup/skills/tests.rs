@@ -5,12 +5,11 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use clap::Parser;
 use forge::tokens::{Tokenizer, count_tokens};
 use serde_json::Value;
 
 use super::*;
-use crate::cli::{Cli, definition};
+use crate::cli::{definition, parse};
 
 /// Commands that are being built; a line with one of these is not parsed yet.
 const NOT_YET: [&str; 0] = [];
@@ -103,7 +102,8 @@ fn every_command_line_in_skills_and_agents_exists() {
                         continue;
                     }
                     lines += 1;
-                    if let Err(error) = Cli::try_parse_from(&words) {
+                    let words: Vec<std::ffi::OsString> = words.iter().map(Into::into).collect();
+                    if let Err(error) = parse(&words) {
                         panic!("{page}: `{code}`: {error}");
                     }
                 }

@@ -3,9 +3,10 @@
 
 use std::path::Path;
 
-use forge::audit::{self, AuditOptions, Client, Level, Origin, Report, View};
-use forge::tokens::Tokenizer;
-use forge::workspace::Workspace;
+use forge_clients::audit::{self, AuditOptions, Level, Origin, Report, View};
+use forge_clients::client::Client;
+use forge_store::workspace::Workspace;
+use forge_text::tokens::Tokenizer;
 use testkit::spec::{Case, cases};
 use testkit::{TestWorkspace, fixture};
 
@@ -64,7 +65,7 @@ fn write(folder: &Path, text: &str) {
 }
 
 fn report(ws: &TestWorkspace, root: &Path, view: &str) -> Report {
-    let client = Client::ALL.into_iter().find(|client| client.id() == view);
+    let client = Client::parse(view);
     let view = match client {
         Some(client) => View::Client(client),
         None => {

@@ -19,10 +19,10 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value as Json, json};
 
-use super::Client;
 use super::claude::tools_of;
 use super::loads::{cut, without_comments};
 use super::skills::{Skill, claude_line, first_paragraph};
+use crate::client::Client;
 use crate::document::{self, Document};
 use crate::tokens::{Tokenizer, count_tokens};
 use crate::workspace::{list_beyond, read_beyond};
@@ -202,7 +202,7 @@ impl Plugin {
             let skill = page.about();
             let explicit = match client {
                 Client::Codex => page.hidden_in_codex,
-                Client::Gemini | Client::OpenCode => false,
+                Client::Gemini | Client::OpenCode | Client::Cursor => false,
                 Client::Claude | Client::Copilot => skill.hidden || skill.scoped,
             };
             let line = if explicit {
@@ -277,7 +277,9 @@ impl Plugin {
                     self.name
                 )
             }
-            Client::Copilot | Client::OpenCode => xml(&page.name, &skill.description, "plugin"),
+            Client::Copilot | Client::OpenCode | Client::Cursor => {
+                xml(&page.name, &skill.description, "plugin")
+            }
             Client::Gemini => {
                 let place = format!("~/.gemini/extensions/{}/skills", self.name);
                 let place = format!("{place}/{}/SKILL.md", page.name);
@@ -313,7 +315,7 @@ impl Plugin {
                 tools: self.listing(client, server, offer),
                 instructions: String::new(),
             },
-            Client::Gemini | Client::OpenCode => Told {
+            Client::Gemini | Client::OpenCode | Client::Cursor => Told {
                 tools: self.listing(client, server, offer),
                 instructions: heading(""),
             },
@@ -339,7 +341,7 @@ impl Plugin {
                     "strict": false,
                     "parameters": parameters,
                 }),
-                Client::Copilot | Client::OpenCode => json!({
+                Client::Copilot | Client::OpenCode | Client::Cursor => json!({
                     "type": "function",
                     "function": {
                         "name": format!("{}-{name}", server.name),

@@ -124,6 +124,7 @@ impl Error {
         }
     }
 
+    /// Returns what the user can do about it.
     pub fn hint(&self) -> Option<&str> {
         self.hint.as_deref()
     }

@@ -83,7 +83,7 @@ fn own(report: &Report) -> impl Iterator<Item = &Item> {
 fn bar(out: &mut String, report: &Report, y: f64, scale: f64) {
     let name = match report.view {
         View::Plain => "All files",
-        View::Client(client) => client.name(),
+        View::Client(client) => client.title(),
     };
     let _ = writeln!(
         out,
@@ -128,8 +128,9 @@ fn bar(out: &mut String, report: &Report, y: f64, scale: f64) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{AuditOptions, Client, run_each};
+    use super::super::{AuditOptions, run_each};
     use super::*;
+    use crate::client::Client;
     use crate::tokens::Tokenizer;
     use crate::workspace::Workspace;
 
@@ -145,7 +146,7 @@ mod tests {
             home: None,
             now: testkit::workspace::NOW.parse().expect("a time"),
         };
-        let views = Client::ALL.map(View::Client);
+        let views: Vec<View> = Client::audited().map(View::Client).collect();
         let picture = svg(&run_each(&workspace, &options, &views));
         for part in [
             "<svg ",

@@ -3,49 +3,8 @@
 //! elsewhere.
 
 use super::state::State;
+use crate::client::Client;
 use crate::tokens::Tokenizer;
-
-/// A client whose way of loading is known.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Client {
-    Claude,
-    Codex,
-    OpenCode,
-    Gemini,
-    Copilot,
-}
-
-impl Client {
-    pub const ALL: [Client; 5] = [
-        Client::Claude,
-        Client::Codex,
-        Client::OpenCode,
-        Client::Gemini,
-        Client::Copilot,
-    ];
-
-    /// The name for flags and JSON.
-    pub fn id(self) -> &'static str {
-        match self {
-            Client::Claude => "claude",
-            Client::Codex => "codex",
-            Client::OpenCode => "opencode",
-            Client::Gemini => "gemini",
-            Client::Copilot => "copilot",
-        }
-    }
-
-    /// The name for people.
-    pub fn name(self) -> &'static str {
-        match self {
-            Client::Claude => "Claude Code",
-            Client::Codex => "Codex",
-            Client::OpenCode => "OpenCode",
-            Client::Gemini => "Gemini CLI",
-            Client::Copilot => "Copilot CLI",
-        }
-    }
-}
 
 /// Through whose eyes the files are counted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -61,7 +20,7 @@ impl View {
     pub fn id(self) -> &'static str {
         match self {
             View::Plain => "plain",
-            View::Client(client) => client.id(),
+            View::Client(client) => client.name(),
         }
     }
 }

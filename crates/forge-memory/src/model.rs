@@ -11,7 +11,7 @@ use std::time::SystemTime;
 
 use crate::embed::{self, Embedder};
 use crate::workspace::Workspace;
-use crate::workspace::regular::{self, Links, Unreadable};
+use forge_store::regular::{self, Links, Unreadable};
 
 /// A model stays in memory once it was read. A process that was given more
 /// different files than this has to be started again.

@@ -1,12 +1,69 @@
 //! An audit for programs. Keys are added, never renamed or removed, as long as
 //! `version` stays the same.
 
-use forge::audit::{self, Item, Report};
+use std::cmp::Reverse;
+use std::collections::HashMap;
+
+use forge_text::quote::hidden::shown;
 use serde_json::{Value, json};
 
-use super::Merged;
+use super::{Finding, Item, Level, Report, View};
 
-pub(super) fn one(report: &Report, findings: &[Merged]) -> Value {
+/// A finding, and in which views it was made where that is not in all.
+pub struct MergedFinding<'a> {
+    pub finding: &'a Finding,
+    views: Vec<View>,
+    pub is_everywhere: bool,
+}
+
+impl MergedFinding<'_> {
+    /// Returns the message, with the views unless they are all.
+    pub fn message(&self) -> String {
+        let message = shown(&self.finding.message).into_owned();
+        if self.is_everywhere {
+            return message;
+        }
+        let views: Vec<&str> = self.views.iter().map(|view| view.id()).collect();
+        format!("{message} [{}]", views.join(", "))
+    }
+}
+
+/// Returns the findings of several views, each once, the gravest first.
+pub fn merge_findings(reports: &[Report]) -> Vec<MergedFinding<'_>> {
+    let mut all: Vec<MergedFinding> = Vec::new();
+    let mut known = HashMap::new();
+    for report in reports {
+        for finding in &report.findings {
+            let key = (finding.kind.id(), finding.level, &finding.message);
+            let at = *known.entry(key).or_insert_with(|| {
+                all.push(MergedFinding {
+                    finding,
+                    views: Vec::new(),
+                    is_everywhere: false,
+                });
+                all.len() - 1
+            });
+            all[at].views.push(report.view);
+        }
+    }
+    for one in &mut all {
+        one.is_everywhere = one.views.len() == reports.len();
+    }
+    // Each report is sorted; together they are once more.
+    all.sort_by_key(|one| Reverse(one.finding.level));
+    all
+}
+
+/// Returns an audit as programs read it, of one view or of several.
+pub fn to_json(reports: &[Report]) -> Value {
+    let findings = merge_findings(reports);
+    match reports {
+        [report] => one(report, &findings),
+        several_reports => several(several_reports, &findings),
+    }
+}
+
+fn one(report: &Report, findings: &[MergedFinding]) -> Value {
     let mut value = json!({
         "version": 1,
         "tokenizer": report.tokenizer.to_string(),
@@ -22,7 +79,7 @@ pub(super) fn one(report: &Report, findings: &[Merged]) -> Value {
     value
 }
 
-pub(super) fn several(reports: &[Report], findings: &[Merged]) -> Value {
+fn several(reports: &[Report], findings: &[MergedFinding]) -> Value {
     let first = &reports[0];
     let mut value = json!({
         "version": 1,
@@ -47,13 +104,13 @@ pub(super) fn several(reports: &[Report], findings: &[Merged]) -> Value {
     value
 }
 
-const LEVELS: [(&str, audit::Level); 3] = [
-    ("critical", audit::Level::Critical),
-    ("warnings", audit::Level::Warning),
-    ("notices", audit::Level::Notice),
+const LEVELS: [(&str, Level); 3] = [
+    ("critical", Level::Critical),
+    ("warnings", Level::Warning),
+    ("notices", Level::Notice),
 ];
 
-fn findings_as_json(findings: &[Merged], level: audit::Level) -> Value {
+fn findings_as_json(findings: &[MergedFinding], level: Level) -> Value {
     let wanted = findings.iter().filter(|one| one.finding.level == level);
     wanted
         .map(|one| {
@@ -73,7 +130,7 @@ fn findings_as_json(findings: &[Merged], level: audit::Level) -> Value {
             if let Some(advice) = &finding.advice {
                 value["advice"] = advice.as_str().into();
             }
-            if !one.everywhere {
+            if !one.is_everywhere {
                 value["clients"] = one.views.iter().map(|view| view.id()).collect();
             }
             value

@@ -4,12 +4,12 @@
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
 
-use forge::index::terms::fold;
-use forge::index::{
+use forge_memory::recall::{Ask, Candidates, MOST_LITERAL, Mode, Source, Wanted, literals};
+use forge_store::index::terms::fold;
+use forge_store::index::{
     self, Holding, Kind, Packed, Passage, Passages, Shelf, Standing, TermMatch, TextHits, Words,
     bm25, idf,
 };
-use forge::recall::{Ask, Candidates, MOST_LITERAL, Mode, Source, Wanted, literals};
 use tokio_postgres::Row;
 use tokio_postgres::types::{ToSql, Type};
 
@@ -91,8 +91,12 @@ impl Seen {
     }
 }
 
-fn elsewhere(error: Error) -> index::Error {
-    index::Error::Elsewhere(Box::new(error))
+fn remote(error: Error) -> index::Error {
+    index::Error::Remote(index::RemoteError {
+        message: error.what,
+        hint: error.hint,
+        is_usage: error.usage,
+    })
 }
 
 impl Engine {
@@ -461,7 +465,7 @@ impl Source for Search<'_> {
             found.undated = self.undated(ask).await?;
             Ok(found)
         };
-        let mut found = self.engine.run(run).map_err(elsewhere)?;
+        let mut found = self.engine.run(run).map_err(remote)?;
         {
             let seen = self.seen.borrow();
             let (words, average) = (wanted.question.words(), seen.average);
@@ -470,7 +474,7 @@ impl Source for Search<'_> {
         }
         for string in literals(wanted.question, &found.text, wanted.mode) {
             let hits = self.engine.run(self.literal(ask, &string));
-            found.literal.extend(hits.map_err(elsewhere)?);
+            found.literal.extend(hits.map_err(remote)?);
         }
         Ok(found)
     }
@@ -487,7 +491,7 @@ impl Source for Search<'_> {
             known.map(|it| it.key).unzip()
         };
         let found = self.engine.run(self.fetch(&workspaces, &ids, None));
-        let found = found.map_err(elsewhere)?;
+        let found = found.map_err(remote)?;
         let mut by_chunk: HashMap<u32, Passage> =
             found.into_iter().map(|it| (it.chunk, it)).collect();
         Ok(chunks.iter().filter_map(|it| by_chunk.remove(it)).collect())
@@ -515,7 +519,7 @@ impl Source for Search<'_> {
                         .is_some_and(|date| *date >= since.to_string())
                 })
         };
-        Ok(found.map_err(elsewhere)?.into_iter().find(fits))
+        Ok(found.map_err(remote)?.into_iter().find(fits))
     }
 
     fn explain(&self, words: &Words, chunk: u32) -> Result<Vec<TermMatch>, index::Error> {

@@ -7,8 +7,8 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use forge::graph::{Graph, Kind, Relation};
-use forge::quote;
+use forge_memory::graph::{Graph, Kind, Relation};
+use forge_text::quote;
 use neo4rs::BoltType;
 
 use super::{Error, Scope, Server, column, list, map};

@@ -5,7 +5,7 @@
 use std::fs;
 use std::path::Path;
 
-use forge::workspace::regular::{self, Links};
+use forge_store::regular::{self, Links};
 
 /// No list of passwords is longer.
 const MAX_BYTES: u64 = 1 << 20;

@@ -5,8 +5,8 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::time::Duration;
 
-use forge::index::{Holding, Kind, Standing};
-use forge::publish::{Edge, Item, Published};
+use forge_memory::publish::{Edge, Item, Published};
+use forge_store::index::{Holding, Kind, Standing};
 use tokio_postgres::Row;
 use tokio_postgres::types::Type;
 

@@ -3,8 +3,8 @@
 
 use std::collections::BTreeMap;
 
-use forge::graph::ask::{Entry, Related, Select, Source};
-use forge::graph::{Kind, Relation, Standing};
+use forge_memory::graph::ask::{Entry, Related, Select, Source};
+use forge_memory::graph::{Kind, Relation, Standing};
 use neo4rs::{BoltType, Query, Row};
 
 use super::{Error, Server, column, list};

@@ -73,6 +73,40 @@ pub enum Error {
     Writes(String),
 }
 
+impl Error {
+    /// Returns whether the request was wrong, rather than the server.
+    pub fn is_usage(&self) -> bool {
+        matches!(self, Error::Name(_) | Error::Address(_) | Error::Writes(_))
+    }
+
+    /// Returns what the user can do about it.
+    pub fn hint(&self) -> &'static str {
+        match self {
+            Error::Name(_) => {
+                "`tenant` and `workspace` stand below `[graph]` in `memory-forge.toml`"
+            }
+            Error::Address(_) => {
+                "Set `MEMORY_FORGE_GRAPH_URL`, `_USER` and `_PASSWORD`; `_AUTHORITY` names a PEM file"
+            }
+            Error::Connect { .. } => {
+                "Check that the server runs, and `MEMORY_FORGE_GRAPH_URL`, `_USER` and `_PASSWORD`"
+            }
+            Error::Newer { .. } => "A newer memory-forge wrote it: update this one",
+            Error::Overtaken => "Run `memory-forge graph push` once more",
+            Error::Writes(_) => "`--write` lets it, after asking",
+            Error::Login { .. } => {
+                "Set `MEMORY_FORGE_GRAPH_USER` and `MEMORY_FORGE_GRAPH_PASSWORD`; a first password has to be changed on the server"
+            }
+            Error::NoDatabase(_) => {
+                "Set `MEMORY_FORGE_GRAPH_DATABASE`, or `database` below `[graph]` in `memory-forge.toml`; empty is the server's own default"
+            }
+            Error::Silent(_) | Error::Server(_) => {
+                "`memory-forge graph push` repairs a push that was cut off"
+            }
+        }
+    }
+}
+
 impl Scope {
     pub fn new(tenant: &str, workspace: &str) -> Result<Scope, Error> {
         for name in [tenant, workspace] {

@@ -1,21 +1,22 @@
-//! Which server is asked, and what is done where it does not answer.
+//! The index that an organisation shares: which server is asked, and what is
+//! done where it does not answer.
 
 use std::time::{Duration, Instant};
 
-use engines::postgres::{Engine, HostRole, Target, WaitPolicy, Within};
 use forge::embed::Embedder;
 use forge::recall::{self, Answer, Ask};
 use forge::workspace::Workspace;
+use memory_forge_engines::postgres::{Engine, HostRole, Target, WaitPolicy, Within};
 
-use super::tenant;
+use super::agreed;
 use crate::report::CommandError;
-use crate::servers;
 use crate::settings::Settings;
 use crate::ui::Ui;
 use forge::library::Remark;
-use forge::library::model;
+use forge::model;
 
-pub(super) fn engine(
+/// Opens the server of a workspace, for a command that works with it.
+pub(crate) fn open_engine(
     workspace: &Workspace,
     settings: &Settings,
     tenant: &str,
@@ -31,7 +32,7 @@ pub(super) fn engine(
 fn target(url: &str, settings: &Settings, ui: Option<&mut Ui>) -> Result<Target, CommandError> {
     let target = Target::read(url, &settings.engine)?;
     if !target.is_users_own {
-        servers::agreed(&target.address, "MEMORY_FORGE_ENGINE_URL", settings, ui)?;
+        agreed(&target.address, "MEMORY_FORGE_ENGINE_URL", settings, ui)?;
     }
     Ok(target)
 }
@@ -161,5 +162,19 @@ pub(crate) fn answer_if_configured(
             let why = format!("{error}; this workspace alone was searched");
             (None, vec![Remark::Warning(why)])
         }
+    }
+}
+
+pub(crate) fn tenant(workspace: &Workspace, flag: Option<&str>) -> Result<String, CommandError> {
+    let mut config = workspace.config().clone();
+    if let Some(flag) = flag {
+        let set = config.set("engine.tenant", flag, "--tenant");
+        set.map_err(|problem| CommandError::usage(problem.to_string()))?;
+    }
+    if config.engine.tenant.is_empty() {
+        Err(CommandError::failure("It is not said whose index is meant")
+            .hint("Set `engine.tenant` in `memory-forge.toml` to the name of your organisation"))
+    } else {
+        Ok(config.engine.tenant)
     }
 }

@@ -8,9 +8,11 @@ use std::path::Path;
 
 use jiff::Timestamp;
 
+use crate::client::Client;
 use crate::tokens::{Tokenizer, count_tokens, thousands};
 use crate::workspace::Workspace;
 
+mod json;
 mod claude;
 mod codex;
 mod copilot;
@@ -34,7 +36,8 @@ mod state;
 use loads::{Load, Loads};
 use source::{Place, Reader};
 
-pub use report::{Client, Finding, Item, Kind, Level, Limits, Origin, Report, Summary, View};
+pub use json::{MergedFinding, merge_findings, to_json};
+pub use report::{Finding, Item, Kind, Level, Limits, Origin, Report, Summary, View};
 pub use state::{FILE as STATE_FILE, State};
 pub use svg::svg;
 
@@ -121,6 +124,8 @@ impl<'a> Shared<'a> {
             View::Client(Client::OpenCode) => opencode::loads(&self.reader),
             View::Client(Client::Gemini) => gemini::loads(&self.reader),
             View::Client(Client::Copilot) => copilot::loads(&self.reader),
+            // Not audited, see `Client::audited`; no door offers it.
+            View::Client(Client::Cursor) => Default::default(),
         };
         let mut all = self.findings.clone();
         // What another client loads is none of this one's business.

@@ -260,9 +260,9 @@ fn filled(sql: &str, vector: &str, dimensions: usize) -> String {
         .replace("%SEEKS%", SEEKS)
         .replace("%VECTOR%", &identifier(vector))
         .replace("%DIMENSIONS%", &dimensions.to_string())
-        .replace("%K1%", &forge::index::K1.to_string())
-        .replace("%B%", &forge::index::B.to_string())
-        .replace("%MOST_READ%", &forge::index::MOST_READ.to_string())
+        .replace("%K1%", &forge_store::index::K1.to_string())
+        .replace("%B%", &forge_store::index::B.to_string())
+        .replace("%MOST_READ%", &forge_store::index::MOST_READ.to_string())
 }
 
 /// Words of all languages are stored and folded, so a database of another

@@ -7,7 +7,8 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 
 use super::loads::{Load, SPECIAL, owner};
 use super::source::Place;
-use super::{Client, Finding, Kind, Level, Origin, View, copilot};
+use super::{Finding, Kind, Level, Origin, View, copilot};
+use crate::client::Client;
 use crate::document::Document;
 use crate::tokens::{Tokenizer, count_tokens, estimate, thousands};
 use crate::workspace::RelPath;

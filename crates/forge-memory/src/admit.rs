@@ -1,0 +1,225 @@
+//! The one gate for text that is about to be written. Text of a person or an
+//! agent passes unchanged or is refused: with a secret in it, or with a fact
+//! that was corrected. Text that programs hand over passes with its secrets
+//! redacted, since a hook or an import has no one to ask.
+//!
+//! The two outcomes are two functions, [`admit`] and [`redact`], so that a hook
+//! has no error to handle. Writers take [`AdmittedText`], which only this
+//! module makes: a writer that forgets the gate does not compile. Structure is
+//! not judged here, since what is inert depends on the place in a file.
+
+use std::collections::BTreeMap;
+use std::ops::Deref;
+
+use crate::corrections::{Correction, Corrections};
+use crate::document::LineNumbers;
+use crate::quote;
+use crate::secrets;
+use crate::workspace::{self, Workspace};
+
+/// Text, or a value with texts in it, that passed the gate.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct AdmittedText<T>(T);
+
+impl<T> Deref for AdmittedText<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        &self.0
+    }
+}
+
+#[cfg(test)]
+impl<T> AdmittedText<T> {
+    /// Wraps any text, for tests of what a writer makes of it.
+    pub(crate) fn unjudged(text: T) -> AdmittedText<T> {
+        AdmittedText(text)
+    }
+}
+
+impl AdmittedText<String> {
+    /// Shortens or escapes admitted text. `edit` must add nothing.
+    pub(crate) fn edited(self, edit: impl FnOnce(&str) -> String) -> AdmittedText<String> {
+        AdmittedText(edit(&self.0))
+    }
+}
+
+/// A value with texts that somebody wants to have written.
+pub trait SubmittedText {
+    /// Returns the texts that state something: they may hold no secret and
+    /// repeat no corrected fact.
+    fn statements(&self) -> Vec<&str>;
+
+    /// Returns names and labels: they may hold no secret.
+    fn names(&self) -> Vec<&str> {
+        Vec::new()
+    }
+}
+
+impl<T: SubmittedText + ?Sized> SubmittedText for &T {
+    fn statements(&self) -> Vec<&str> {
+        (**self).statements()
+    }
+
+    fn names(&self) -> Vec<&str> {
+        (**self).names()
+    }
+}
+
+impl SubmittedText for str {
+    fn statements(&self) -> Vec<&str> {
+        vec![self]
+    }
+}
+
+impl SubmittedText for String {
+    fn statements(&self) -> Vec<&str> {
+        vec![self]
+    }
+}
+
+/// Why a text was refused. Nothing was written.
+#[derive(Debug, thiserror::Error)]
+pub enum Refusal {
+    #[error(transparent)]
+    Workspace(#[from] workspace::Error),
+    #[error("The text repeats what was corrected. {}", list(.0))]
+    Corrected(Vec<Correction>),
+    /// The rule of each secret, with the line in a text of several lines.
+    /// Never the value.
+    #[error("The text looks as if it held a secret ({})", found.join("; "))]
+    Secret { found: Vec<String> },
+}
+
+impl Refusal {
+    /// Returns what can be done about it.
+    pub fn hint(&self) -> Option<String> {
+        match self {
+            Refusal::Workspace(_) => None,
+            Refusal::Secret { .. } => {
+                Some("Take it out, and name the place where it is kept instead".to_owned())
+            }
+            Refusal::Corrected(hits) => {
+                let lift = hits.first().map(Correction::lifted_by).unwrap_or_default();
+                Some(format!(
+                    "Say what holds; if the correction itself is wrong, lift it with `{lift}`"
+                ))
+            }
+        }
+    }
+}
+
+/// Lets text of a person or an agent pass, or refuses it.
+pub fn admit<T: SubmittedText>(workspace: &Workspace, text: T) -> Result<AdmittedText<T>, Refusal> {
+    refuse_secrets(text.names())?;
+    judge(workspace, &text.statements(), None)?;
+    Ok(AdmittedText(text))
+}
+
+/// Lets the new text of a file pass, or refuses it. A corrected fact that the
+/// file repeated before is not new, so that such a file can still be edited.
+pub fn admit_edit(
+    workspace: &Workspace,
+    before: &str,
+    after: String,
+) -> Result<AdmittedText<String>, Refusal> {
+    judge(workspace, &[&after], Some(before))?;
+    Ok(AdmittedText(after))
+}
+
+/// Refuses names and labels that hold a secret, plain or disguised.
+pub fn refuse_secrets<'t>(texts: impl IntoIterator<Item = &'t str>) -> Result<(), Refusal> {
+    let mut found: Vec<String> = Vec::new();
+    for text in texts {
+        let secrets = secrets::find(text);
+        if secrets.is_empty() {
+            continue;
+        }
+        let lines = LineNumbers::of(text);
+        let has_lines = text.trim().contains('\n');
+        for secret in secrets {
+            let place = if has_lines {
+                format!("{}, line {}", secret.rule, lines.at(secret.span.start))
+            } else {
+                secret.rule.to_owned()
+            };
+            if !found.contains(&place) {
+                found.push(place);
+            }
+        }
+    }
+    if found.is_empty() {
+        Ok(())
+    } else {
+        Err(Refusal::Secret { found })
+    }
+}
+
+/// Redacts the secrets of a text that a program hands over.
+pub fn redact(text: &str) -> AdmittedText<String> {
+    AdmittedText(secrets::redact(text).into_owned())
+}
+
+/// What was done to imported texts on their way in. Values are never kept.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// Secrets that were redacted, by rule.
+    pub redacted: BTreeMap<&'static str, usize>,
+    /// Invisible characters that were written out.
+    pub hidden: usize,
+}
+
+impl Tally {
+    /// Adds the counts of another tally.
+    pub fn add(&mut self, other: &Tally) {
+        for (rule, count) in &other.redacted {
+            *self.redacted.entry(rule).or_default() += count;
+        }
+        self.hidden += other.hidden;
+    }
+}
+
+/// Redacts the secrets of an imported text and writes invisible characters out.
+/// It needs the whole text: half of a secret is not recognized.
+pub fn admit_import(text: &str, tally: &mut Tally) -> String {
+    let cleaned = quote::cleaned(text);
+    for rule in cleaned.secrets {
+        *tally.redacted.entry(rule).or_default() += 1;
+    }
+    tally.hidden += cleaned.hidden;
+    cleaned.text.into_owned()
+}
+
+fn judge(workspace: &Workspace, texts: &[&str], before: Option<&str>) -> Result<(), Refusal> {
+    refuse_secrets(texts.iter().copied())?;
+    let corrections = Corrections::read(workspace)?;
+    if corrections.is_empty() {
+        return Ok(());
+    }
+    let known = before.map(|it| corrections.check(it)).unwrap_or_default();
+    let mut hits: Vec<Correction> = Vec::new();
+    for hit in texts.iter().flat_map(|text| corrections.check(text)) {
+        if !hits.contains(hit) && !known.contains(&hit) {
+            hits.push(hit.clone());
+        }
+    }
+    if hits.is_empty() {
+        Ok(())
+    } else {
+        Err(Refusal::Corrected(hits))
+    }
+}
+
+/// So many corrections are listed in one refusal.
+const MAX_LISTED: usize = 5;
+
+fn list(hits: &[Correction]) -> String {
+    let mut lines: Vec<String> = hits.iter().take(MAX_LISTED).map(Correction::told).collect();
+    if hits.len() > MAX_LISTED {
+        lines.push(format!("and {} more", hits.len() - MAX_LISTED));
+    }
+    lines.join("; ")
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,143 @@
+//! The agent clients that are known, and what each of them can do, in one
+//! table. It never reads a client's files: `forge-clients` knows those.
+
+/// An agent client, in the order in which clients are listed and set up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Client {
+    Claude,
+    Codex,
+    OpenCode,
+    Gemini,
+    Copilot,
+    Cursor,
+}
+
+/// One row of the table of clients.
+struct ClientProperties {
+    client: Client,
+    name: &'static str,
+    /// A second name under which hooks may call.
+    alias: Option<&'static str>,
+    title: &'static str,
+    is_audited: bool,
+    skill_folder: Option<&'static str>,
+}
+
+const TABLE: [ClientProperties; 6] = [
+    ClientProperties {
+        client: Client::Claude,
+        name: "claude",
+        alias: Some("claude-code"),
+        title: "Claude Code",
+        is_audited: true,
+        skill_folder: Some(".claude/skills"),
+    },
+    ClientProperties {
+        client: Client::Codex,
+        name: "codex",
+        alias: None,
+        title: "Codex",
+        is_audited: true,
+        skill_folder: Some(".codex/skills"),
+    },
+    ClientProperties {
+        client: Client::OpenCode,
+        name: "opencode",
+        alias: None,
+        title: "OpenCode",
+        is_audited: true,
+        skill_folder: Some(".opencode/skill"),
+    },
+    ClientProperties {
+        client: Client::Gemini,
+        name: "gemini",
+        alias: None,
+        title: "Gemini CLI",
+        is_audited: true,
+        skill_folder: Some(".agents/skills"),
+    },
+    ClientProperties {
+        client: Client::Copilot,
+        name: "copilot",
+        alias: None,
+        title: "Copilot CLI",
+        is_audited: true,
+        skill_folder: Some(".agents/skills"),
+    },
+    ClientProperties {
+        client: Client::Cursor,
+        name: "cursor",
+        alias: None,
+        title: "Cursor",
+        // The audit does not know how it loads files.
+        is_audited: false,
+        skill_folder: None,
+    },
+];
+
+impl Client {
+    /// Every client. All of them can be set up and have hooks.
+    pub const ALL: [Client; 6] = [
+        Client::Claude,
+        Client::Codex,
+        Client::OpenCode,
+        Client::Gemini,
+        Client::Copilot,
+        Client::Cursor,
+    ];
+
+    fn properties(self) -> &'static ClientProperties {
+        &TABLE[self as usize]
+    }
+
+    /// Returns the name for flags, settings and JSON.
+    pub fn name(self) -> &'static str {
+        self.properties().name
+    }
+
+    /// Returns the name as the client's makers write it.
+    pub fn title(self) -> &'static str {
+        self.properties().title
+    }
+
+    /// Returns the client of this name, in any case.
+    pub fn parse(name: &str) -> Option<Client> {
+        let is_meant = |row: &&ClientProperties| {
+            let mut names = [Some(row.name), row.alias].into_iter().flatten();
+            names.any(|known| known.eq_ignore_ascii_case(name))
+        };
+        TABLE.iter().find(is_meant).map(|row| row.client)
+    }
+
+    /// Returns the clients whose way of loading files is known.
+    pub fn audited() -> impl Iterator<Item = Client> {
+        let rows = TABLE.iter().filter(|row| row.is_audited);
+        rows.map(|row| row.client)
+    }
+
+    /// Returns the clients that load skills from a folder of the project.
+    pub fn with_skills() -> impl Iterator<Item = Client> {
+        let rows = TABLE.iter().filter(|row| row.skill_folder.is_some());
+        rows.map(|row| row.client)
+    }
+
+    /// Returns the folder of the project that it loads skills from.
+    pub fn skill_folder(self) -> Option<&'static str> {
+        self.properties().skill_folder
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_table_has_every_client_at_its_place() {
+        for client in Client::ALL {
+            assert_eq!(client.properties().client, client);
+            assert_eq!(Client::parse(client.name()), Some(client));
+        }
+        assert_eq!(Client::parse("Claude-Code"), Some(Client::Claude));
+        assert_eq!(Client::parse(""), None);
+    }
+}

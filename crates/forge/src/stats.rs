@@ -1,0 +1,189 @@
+//! What the index holds and how it is used.
+
+use std::collections::BTreeMap;
+
+use forge_text::quote::hidden::shown as printable;
+use serde_json::json;
+
+use crate::corrections::Corrections;
+use crate::index::{Counts, Index, Usage};
+use crate::knowledge::{forget, refresh};
+use crate::routing;
+use crate::tokens::thousands;
+use crate::workspace::Workspace;
+
+/// Files that a list of the text names at most.
+const MAX_LISTED: usize = 10;
+
+/// Figures of one index, with what was forgotten and corrected.
+pub struct Stats {
+    counts: Counts,
+    kinds: BTreeMap<&'static str, usize>,
+    scopes: BTreeMap<String, usize>,
+    model: Option<String>,
+    last_indexed: Option<String>,
+    bytes: u64,
+    changed: usize,
+    usage: Vec<Usage>,
+    skipped: Vec<(String, String)>,
+    forgotten: Vec<forget::Tombstone>,
+    corrections: Corrections,
+}
+
+impl Stats {
+    /// Reads the figures of an index that is there.
+    pub fn gather(workspace: &Workspace, index: &Index) -> Result<Stats, refresh::Error> {
+        let catalogue = index.catalogue()?;
+        let scan = routing::scan(workspace);
+        let mut stats = Stats {
+            counts: index.counts()?,
+            kinds: BTreeMap::new(),
+            scopes: BTreeMap::new(),
+            model: index.note("model")?,
+            last_indexed: index.note("last_indexed")?,
+            bytes: std::fs::metadata(index.path()).map_or(0, |m| m.len()),
+            changed: refresh::behind(workspace, &scan, index, &catalogue)?,
+            usage: index.usage()?,
+            skipped: Vec::new(),
+            forgotten: forget::list(workspace)?,
+            corrections: Corrections::read(workspace)?,
+        };
+        for entry in catalogue {
+            if let Some(why) = entry.problem {
+                stats.skipped.push((entry.path, why));
+                continue;
+            }
+            *stats.kinds.entry(entry.kind.name()).or_default() += 1;
+            *stats.scopes.entry(entry.scope).or_default() += 1;
+        }
+        Ok(stats)
+    }
+
+    fn never_found(&self) -> usize {
+        self.usage.iter().filter(|u| u.count == 0).count()
+    }
+
+    fn most_found(&self) -> Vec<&Usage> {
+        let mut found: Vec<&Usage> = self.usage.iter().filter(|u| u.count > 0).collect();
+        found.sort_by(|a, b| b.count.cmp(&a.count).then_with(|| a.path.cmp(&b.path)));
+        found
+    }
+
+    /// Returns the figures as lines for a person.
+    pub fn text(&self) -> String {
+        let mut text = String::new();
+        let mut line = |line: &str| {
+            text.push_str(line);
+            text.push('\n');
+        };
+        let kinds: Vec<String> = self
+            .kinds
+            .iter()
+            .map(|(kind, n)| format!("{n} {kind}"))
+            .collect();
+        let scopes: Vec<String> = self
+            .scopes
+            .iter()
+            .map(|(scope, n)| format!("{n} {scope}"))
+            .collect();
+        let c = &self.counts;
+        line(&format!("Files:        {} ({})", c.files, kinds.join(", ")));
+        line(&format!("Scopes:       {}", scopes.join(", ")));
+        let model = self.model.as_deref().unwrap_or("none yet");
+        line(&format!(
+            "Passages:     {}, {} with a vector (model: {model})",
+            c.chunks, c.embedded
+        ));
+        line(&format!(
+            "Index size:   {} bytes",
+            thousands(self.bytes as usize)
+        ));
+        line(&format!(
+            "Last indexed: {}",
+            self.last_indexed.as_deref().unwrap_or("never")
+        ));
+        if self.changed > 0 {
+            line(&format!(
+                "Changed since: {} file(s); the next search reads them",
+                self.changed
+            ));
+        }
+        let found = self.most_found();
+        line(&format!(
+            "\nUse: {} of {} files were never found by a search",
+            self.never_found(),
+            self.usage.len()
+        ));
+        for usage in found.iter().take(MAX_LISTED) {
+            let last = usage
+                .last
+                .as_deref()
+                .and_then(|l| l.get(..10))
+                .unwrap_or("never");
+            line(&format!(
+                "  {:>5}×  {} (last {last})",
+                usage.count,
+                printable(&usage.path)
+            ));
+        }
+        if found.len() > MAX_LISTED {
+            line(&format!(
+                "  and {} more; `--json` lists all",
+                found.len() - MAX_LISTED
+            ));
+        }
+        if !self.forgotten.is_empty() {
+            line(&format!(
+                "\nForgotten: {} (`memory-forge restore` brings them back)",
+                self.forgotten.len()
+            ));
+            for f in self.forgotten.iter().take(MAX_LISTED) {
+                line(&format!("  {}", printable(&f.path)));
+            }
+        }
+        let corrected = self.corrections.all();
+        if !corrected.is_empty() {
+            line(&format!(
+                "\nCorrected facts: {} (`memory-forge restore --fact` lifts one)",
+                corrected.len()
+            ));
+            for one in corrected.iter().take(MAX_LISTED) {
+                line(&format!("  {}", printable(&one.told())));
+            }
+            if corrected.len() > MAX_LISTED {
+                line(&format!("  and {} more", corrected.len() - MAX_LISTED));
+            }
+        }
+        if !self.skipped.is_empty() {
+            line(&format!("\nSkipped: {}", self.skipped.len()));
+            for (path, why) in self.skipped.iter().take(MAX_LISTED) {
+                line(&format!("  {}: {}", printable(path), printable(why)));
+            }
+        }
+        text
+    }
+
+    /// Returns the figures for a program.
+    pub fn json(&self) -> serde_json::Value {
+        json!({
+            "version": 1,
+            "index": {
+                "files": self.counts.files,
+                "passages": self.counts.chunks,
+                "embedded": self.counts.embedded,
+                "types": self.kinds,
+                "scopes": self.scopes,
+                "model": self.model,
+                "bytes": self.bytes,
+                "lastIndexed": self.last_indexed,
+                "changedSince": self.changed,
+            },
+            "usage": self.usage.iter().map(|u| json!({
+                "path": u.path, "importance": u.importance, "lastFound": u.last, "found": u.count,
+            })).collect::<Vec<_>>(),
+            "forgotten": self.forgotten.iter().map(|f| f.path.clone()).collect::<Vec<_>>(),
+            "corrected": self.corrections.all().iter().map(|it| it.to_json()).collect::<Vec<_>>(),
+            "skipped": self.skipped.iter().map(|(path, why)| json!({ "path": path, "why": why })).collect::<Vec<_>>(),
+        })
+    }
+}
