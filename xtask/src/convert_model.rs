@@ -1,5 +1,5 @@
 //! Turns a student that `training/export.py` wrote into the container that
-//! `forge::embed` reads in place. It never changes a weight: 4-bit values and
+//! `forge_app::embed` reads in place. It never changes a weight: 4-bit values and
 //! their scales are only put into another order.
 //!
 //! Container, version 1, all numbers little-endian: eight bytes `MFEMBED1`,

@@ -1,8 +1,8 @@
 //! Dates in text: in order, on whole characters, and as they are written they
 //! are read again.
 
-use forge::document::when;
-use forge::document::{own_date, parse};
+use forge_app::document::when;
+use forge_app::document::{own_date, parse};
 use jiff::civil::date;
 
 pub(crate) fn run(data: &[u8]) {

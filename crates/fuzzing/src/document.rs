@@ -1,7 +1,7 @@
 //! Markdown: what is read can be cut out of the text again, and an edit changes
 //! what it names and nothing else.
 
-use forge::document::{Document, Edit, apply, inert_block, parse};
+use forge_app::document::{Document, Edit, apply, inert_block, parse};
 
 use crate::input::{choice, texts};
 

@@ -2,7 +2,7 @@
 //! bits each time. Its kernels are the only code of ours that is not safe Rust
 //! and reads what people wrote.
 
-use forge::embed::builtin;
+use forge_app::embed::builtin;
 
 pub(crate) fn run(data: &[u8]) {
     let text = String::from_utf8_lossy(data);

@@ -1,7 +1,7 @@
 //! Front matter: one entry changes, reads back as it was meant, and every other
 //! entry and the body stay.
 
-use forge::document::{Value, apply, parse};
+use forge_app::document::{Value, apply, parse};
 
 use crate::input::{choice, texts};
 

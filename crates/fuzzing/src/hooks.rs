@@ -13,7 +13,7 @@ mod event;
 mod payload;
 
 use client::{detect_client, write_reply};
-use forge::client::Client;
+use forge_app::client::Client;
 use payload::Payload;
 
 const FIELDS: [&str; 6] = [
@@ -40,7 +40,7 @@ pub(crate) fn run(data: &[u8]) {
         let text = specific.get("additionalContext");
         let text = text.or(specific.get("additional_context"));
         // As it came, but for characters that a reader would not see.
-        let shown = forge::quote::hidden::shown(&context);
+        let shown = forge_app::quote::hidden::shown(&context);
         assert!(text.is_none_or(|text| *text == *shown));
         assert_eq!(write_reply(client, event, &payload, None), "{}");
     }

@@ -3,8 +3,8 @@
 
 use std::sync::LazyLock;
 
-use forge::document::parse;
-use forge::index::{
+use forge_app::document::parse;
+use forge_app::index::{
     Change, Error, Index, Kind, Packed, PrefixTerm, Put, Sizes, Stamp, Standing, Words, chunk,
 };
 

@@ -1,6 +1,6 @@
 //! Text from outside: made inert it is text wherever it is put.
 
-use forge::document::{BlockKind, LinkKind, inert_block, inert_line, parse};
+use forge_app::document::{BlockKind, LinkKind, inert_block, inert_line, parse};
 
 pub(crate) fn run(data: &[u8]) {
     let text = String::from_utf8_lossy(data);

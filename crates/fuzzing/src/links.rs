@@ -3,8 +3,8 @@
 
 use std::collections::BTreeMap;
 
-use forge::links::{Resolution, Vault, destination, rename};
-use forge::workspace::{RelPath, Workspace};
+use forge_app::links::{Resolution, Vault, destination, rename};
+use forge_app::workspace::{RelPath, Workspace};
 
 use crate::input::{choice, every};
 use crate::scratch;

@@ -1,7 +1,7 @@
 //! Two branches of one file: one side alone is the result, no line that a side
 //! added is lost, and merging again changes nothing.
 
-use forge::teams::{Kind, merge};
+use forge_app::teams::{Kind, merge};
 
 use crate::input::{choice, texts};
 

@@ -1,8 +1,8 @@
 //! State files that anyone may have written: a briefing keeps its caps, a new
 //! entry adds one, and compressing loses no line and is done once.
 
-use forge::mind::{BriefingAsk, MAX_BYTES, MAX_TOKENS, Mind, NewDecision, Source};
-use forge::workspace::Workspace;
+use forge_app::mind::{BriefingAsk, MAX_BYTES, MAX_TOKENS, Mind, NewDecision, Source};
+use forge_app::workspace::Workspace;
 
 use crate::input::texts;
 use crate::scratch;

@@ -1,7 +1,7 @@
 //! Passages: within their size, in order, with every word of the text in one.
 
-use forge::document::parse;
-use forge::index::{Sizes, chunk::chunks};
+use forge_app::document::parse;
+use forge_app::index::{Sizes, chunk::chunks};
 
 pub(crate) fn run(data: &[u8]) {
     let Some((&first, rest)) = data.split_first() else {

@@ -1,7 +1,7 @@
 //! Secrets: found on whole characters and in order, taken out once and for all,
 //! and nothing else with them.
 
-use forge::secrets::{find, redact};
+use forge_app::secrets::{find, redact};
 
 pub(crate) fn run(data: &[u8]) {
     let text = String::from_utf8_lossy(data);

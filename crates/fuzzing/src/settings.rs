@@ -23,7 +23,7 @@ mod stub;
 #[path = "../../memory-forge/src/setup/toml.rs"]
 mod toml;
 
-use forge::client::Client;
+use forge_app::client::Client;
 use hooks::{HookSet, Program};
 use json::Item;
 

@@ -1,9 +1,9 @@
 //! The manifest's tables and the closets: rows are changed one by one, text
 //! never becomes a row, and a file that nobody changed keeps its bytes.
 
-use forge::document::{Edit, EditError, parse};
-use forge::routing::closets::{self, Context, Field};
-use forge::routing::manifest::{Entry, Manifest, New, Part};
+use forge_app::document::{Edit, EditError, parse};
+use forge_app::routing::closets::{self, Context, Field};
+use forge_app::routing::manifest::{Entry, Manifest, New, Part};
 
 use crate::input::{choice, texts};
 

@@ -2,11 +2,11 @@
 //! links into the workspace or secrets, under the folder for sessions, and twice
 //! is once.
 
-use forge::document::{LinkKind, parse};
-use forge::import::transcripts::{self, Homes};
-use forge::import::{Options, Outcome};
-use forge::secrets;
-use forge::workspace::Workspace;
+use forge_app::document::{LinkKind, parse};
+use forge_app::import::transcripts::{self, Homes};
+use forge_app::import::{Options, Outcome};
+use forge_app::secrets;
+use forge_app::workspace::Workspace;
 
 use crate::scratch;
 
@@ -34,7 +34,7 @@ pub(crate) fn run(data: &[u8]) {
         assert!(file.path.starts_with("knowledge/sessions"), "{}", file.path);
         let text = std::fs::read_to_string(workspace.absolute(&file.path)).expect("a page");
         let page = parse(text.as_str());
-        assert_eq!(forge::import::entries(&page), file.entries, "{text}");
+        assert_eq!(forge_app::import::entries(&page), file.entries, "{text}");
         assert_eq!(page.problems, [], "{text}");
         // An address that was written stays one; it leads nowhere in here.
         let local = page.links.iter().find(|it| it.kind != LinkKind::Auto);

@@ -4,10 +4,10 @@
 //! type of another crate.
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
-use forge::client::Client;
-use forge::index::Kind;
-use forge::recall::Mode;
-use forge::search::SearchScope;
+use forge_app::client::Client;
+use forge_app::index::Kind;
+use forge_app::recall::Mode;
+use forge_app::search::SearchScope;
 
 /// An enum of the library whose values have names.
 pub(crate) trait Choice: Copy + Send + Sync + 'static {

@@ -6,7 +6,7 @@ use std::io::{self, Write};
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use forge::fault::{self, Op};
+use forge_app::fault::{self, Op};
 
 /// What is to happen, as `stop:7`, `fail:7`, `full:7`, `trace` or `version:2`.
 #[derive(Clone, Copy)]
@@ -26,7 +26,7 @@ enum Plan {
 pub(crate) fn arm(plan: &str) {
     if let Some(version) = plan.strip_prefix("version:") {
         match version.parse() {
-            Ok(version) => return forge::index::pretend_version(version),
+            Ok(version) => return forge_app::index::pretend_version(version),
             Err(_) => std::process::abort(),
         }
     }

@@ -1,10 +1,10 @@
 //! Hits of a search as every door shows them: their JSON, why they rank where
 //! they do, and which files count as used.
 
-use forge::corrections::Correction;
-use forge::index::Standing;
-use forge::recall::pack::Packing;
-use forge::recall::{self, Answer, Hit, context};
+use forge_app::corrections::Correction;
+use forge_app::index::Standing;
+use forge_app::recall::pack::Packing;
+use forge_app::recall::{self, Answer, Hit, context};
 
 use crate::ui::printable;
 

@@ -21,7 +21,7 @@ use std::time::{Duration, Instant};
 
 use client::{detect_client, write_reply};
 use event::Event;
-use forge::client::Client;
+use forge_app::client::Client;
 use payload::{Payload, Reading};
 
 use crate::settings::Process;

@@ -30,7 +30,7 @@ fn main() -> ExitCode {
     if let Some(plan) = settings::fault() {
         faults::arm(&plan);
     }
-    forge::trust::add_key_folders(settings::key_folders());
+    forge_app::trust::add_key_folders(settings::key_folders());
     // Before the parser, whose errors exit with a code that a hook must never
     // have.
     if let Some(arguments) = settings::hook_arguments() {

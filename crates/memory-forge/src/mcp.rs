@@ -8,8 +8,8 @@ use std::sync::Arc;
 use std::sync::mpsc::{self, Sender};
 use std::time::{Duration, Instant};
 
-use forge::admit;
-use forge::workspace::{RelPath, Workspace, git};
+use forge_app::admit;
+use forge_app::workspace::{RelPath, Workspace, git};
 use jiff::Timestamp;
 use rmcp::model::*;
 use rmcp::service::RequestContext;
@@ -19,7 +19,7 @@ use tokio::sync::oneshot;
 use crate::report::CommandError;
 use crate::settings::Settings;
 use arguments::Arguments;
-use forge::library::Library;
+use forge_app::library::Library;
 use reply::{Reply, failure};
 
 mod arguments;

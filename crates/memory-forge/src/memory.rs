@@ -3,9 +3,9 @@
 
 use std::path::Path;
 
-use forge::library::Library;
-use forge::routing::bulk::Who;
-use forge::workspace::{FoundBy, RelPath, RootHints, Workspace, discover};
+use forge_app::library::Library;
+use forge_app::routing::bulk::Who;
+use forge_app::workspace::{FoundBy, RelPath, RootHints, Workspace, discover};
 
 use crate::report::CommandError;
 use crate::settings::Settings;
@@ -171,7 +171,7 @@ pub(crate) fn did_you_mean(
     workspace: &Workspace,
     wanted: &str,
 ) -> CommandError {
-    let scan = forge::routing::scan(workspace);
+    let scan = forge_app::routing::scan(workspace);
     let known = scan.files.iter().map(|found| found.path.as_str());
     match nearest(wanted, known) {
         Some(name) => error.hint(format!("Did you mean `{name}`?")),

@@ -152,7 +152,7 @@ fn config() -> String {
          `memory-forge config` shows the values in effect and where each comes from.",
     );
     let mut section = "";
-    for key in &forge::workspace::reference() {
+    for key in &forge_app::workspace::reference() {
         let (of, name) = key.key.split_once('.').unwrap_or(("", key.key));
         if of != section {
             let space = if section.is_empty() { "" } else { "\n" };
@@ -280,12 +280,12 @@ fn checks() -> String {
         "## lint\n\n`memory-forge lint` makes these nine checks, in this order, and exits with 1 \
          when one of them warns; `--fix` does what loses nothing.\n\n",
     );
-    table(&mut forge::lint::rules(), &mut text);
+    table(&mut forge_app::lint::rules(), &mut text);
     text.push_str(
         "\n## doctor\n\n`memory-forge doctor` makes these, and exits with 1 when one of them finds \
          a problem.\n\n",
     );
-    table(&mut forge::doctor::CHECKS.into_iter(), &mut text);
+    table(&mut forge_app::doctor::CHECKS.into_iter(), &mut text);
     text
 }
 

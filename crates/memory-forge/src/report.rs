@@ -169,14 +169,14 @@ impl From<anyhow::Error> for CommandError {
 
 impl std::error::Error for CommandError {}
 
-impl From<forge::workspace::Error> for CommandError {
-    fn from(error: forge::workspace::Error) -> CommandError {
+impl From<forge_app::workspace::Error> for CommandError {
+    fn from(error: forge_app::workspace::Error) -> CommandError {
         CommandError::failure(error.to_string())
     }
 }
 
-impl From<forge::index::Error> for CommandError {
-    fn from(error: forge::index::Error) -> CommandError {
+impl From<forge_app::index::Error> for CommandError {
+    fn from(error: forge_app::index::Error) -> CommandError {
         CommandError::advised(&error, error.is_usage(), error.hint())
     }
 }
@@ -187,9 +187,9 @@ impl From<memory_forge_engines::postgres::Error> for CommandError {
     }
 }
 
-impl From<forge::knowledge::refresh::Error> for CommandError {
-    fn from(error: forge::knowledge::refresh::Error) -> CommandError {
-        use forge::knowledge::refresh::Error;
+impl From<forge_app::knowledge::refresh::Error> for CommandError {
+    fn from(error: forge_app::knowledge::refresh::Error) -> CommandError {
+        use forge_app::knowledge::refresh::Error;
         match error {
             Error::Index(error) => error.into(),
             Error::Workspace(error) => error.into(),
@@ -293,7 +293,7 @@ pub(crate) fn unparsed(error: clap::Error, words: &[OsString]) -> ExitCode {
 
 /// The last step: what a command came to, as the process's exit code.
 pub(crate) fn end(result: Result<Exit, CommandError>, look: Look) -> ExitCode {
-    for notice in forge::trust::take_notices() {
+    for notice in forge_app::trust::take_notices() {
         let _ = writeln!(io::stderr(), "warning: {}", ui::printable(&notice));
     }
     match result {

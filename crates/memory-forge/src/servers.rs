@@ -4,7 +4,7 @@
 
 pub(crate) mod shared_index;
 
-use forge::servers::Servers;
+use forge_app::servers::Servers;
 
 use crate::report::CommandError;
 use crate::settings::Settings;

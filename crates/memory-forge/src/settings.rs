@@ -78,7 +78,7 @@ pub(crate) fn key_folders() -> Vec<PathBuf> {
     };
     let persistent = state.map(|state| state.join("memory-forge"));
     let runtime = folder("XDG_RUNTIME_DIR").map(|runtime| runtime.join("memory-forge"));
-    let user = forge::trust::user_number();
+    let user = forge_app::trust::user_number();
     let temporary = std::env::temp_dir().join(format!("memory-forge-{user}"));
     persistent
         .into_iter()

@@ -5,8 +5,8 @@
 use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
-pub(crate) use forge::client::Client;
-use forge::workspace::{OutsideFile, RelPath, Workspace};
+pub(crate) use forge_app::client::Client;
+use forge_app::workspace::{OutsideFile, RelPath, Workspace};
 
 use crate::report::CommandError;
 use crate::settings::Settings;

@@ -1,13 +1,13 @@
 //! The status of a workspace: where the work stands, what is stale, what memory
 //! costs and what is installed where. It changes nothing.
 
-use forge::audit::{self, AuditOptions, View};
-use forge::index::Index;
-use forge::knowledge::refresh;
-use forge::layers::injection::{self, Given};
-use forge::mind::{BriefingAsk, Mind, Source, State, duration_in_words};
-use forge::tokens::{self, Tokenizer, thousands};
-use forge::workspace::{DERIVED, Identity, Workspace, git, identity};
+use forge_app::audit::{self, AuditOptions, View};
+use forge_app::index::Index;
+use forge_app::knowledge::refresh;
+use forge_app::layers::injection::{self, Given};
+use forge_app::mind::{BriefingAsk, Mind, Source, State, duration_in_words};
+use forge_app::tokens::{self, Tokenizer, thousands};
+use forge_app::workspace::{DERIVED, Identity, Workspace, git, identity};
 use serde_json::{Value, json};
 
 use crate::report::CommandError;
@@ -82,7 +82,7 @@ impl Status {
             }
         }
         Status {
-            state_file: mind.file(forge::mind::File::State).to_string(),
+            state_file: mind.file(forge_app::mind::File::State).to_string(),
             state,
             two_layouts: mind.two_layouts(),
             stale_seconds: age.filter(|age| *age >= limit),
@@ -408,7 +408,7 @@ fn index_state(workspace: &Workspace) -> Result<Option<IndexState>, CommandError
         return Ok(None);
     };
     let catalogue = index.catalogue()?;
-    let scan = forge::routing::scan(workspace);
+    let scan = forge_app::routing::scan(workspace);
     Ok(Some(IndexState {
         files: index.counts()?.files,
         changed: refresh::behind(workspace, &scan, &index, &catalogue)?,

@@ -12,13 +12,13 @@ use std::time::{Duration, Instant};
 
 use anstream::{AutoStream, ColorChoice};
 use anstyle::{AnsiColor, Style};
-use forge::quote::hidden;
+use forge_app::quote::hidden;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use similar::{ChangeTag, TextDiff};
 
 use crate::report::CommandError;
 use crate::settings::Settings;
-use forge::library::Remark;
+use forge_app::library::Remark;
 
 pub(crate) use columns::{columns_of, cut, folded};
 

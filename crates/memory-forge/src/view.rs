@@ -8,17 +8,17 @@ use std::panic::{self, AssertUnwindSafe};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use forge::admit;
-use forge::document::percent_decoded;
-use forge::quote;
-use forge::workspace::{RelPath, Workspace};
+use forge_app::admit;
+use forge_app::document::percent_decoded;
+use forge_app::quote;
+use forge_app::workspace::{RelPath, Workspace};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 use serve::{Asked, Asset, Method, Reply};
 
 use crate::report::CommandError;
 use crate::settings::Settings;
-use forge::library::Library;
+use forge_app::library::Library;
 
 mod audit;
 mod documents;
@@ -143,9 +143,9 @@ impl From<CommandError> for Refused {
     }
 }
 
-impl From<forge::workspace::Error> for Refused {
-    fn from(error: forge::workspace::Error) -> Refused {
-        use forge::workspace::Error;
+impl From<forge_app::workspace::Error> for Refused {
+    fn from(error: forge_app::workspace::Error) -> Refused {
+        use forge_app::workspace::Error;
         let status = match &error {
             Error::ChangedSince { .. } | Error::Exists { .. } => 409,
             Error::Path(_) | Error::Outside { .. } | Error::Symlink { .. } => 400,
@@ -169,8 +169,8 @@ impl From<admit::Refusal> for Refused {
     }
 }
 
-impl From<forge::mind::Error> for Refused {
-    fn from(error: forge::mind::Error) -> Refused {
+impl From<forge_app::mind::Error> for Refused {
+    fn from(error: forge_app::mind::Error) -> Refused {
         Refused::new(500, error.to_string())
     }
 }
@@ -324,10 +324,10 @@ impl Visit<'_> {
 fn stamp(workspace: &Workspace) -> u64 {
     let mut hasher = DefaultHasher::new();
     let files = workspace.tree().files.into_iter();
-    for found in files.chain(forge::routing::scan(workspace).files) {
+    for found in files.chain(forge_app::routing::scan(workspace).files) {
         (found.path.as_str(), found.mtime_ns, found.size).hash(&mut hasher);
     }
-    for path in forge::mind::Mind::all_files(workspace) {
+    for path in forge_app::mind::Mind::all_files(workspace) {
         let facts = std::fs::metadata(workspace.absolute(&path)).ok();
         let facts = facts.and_then(|it| Some((it.modified().ok()?, it.len())));
         (path.as_str(), facts).hash(&mut hasher);

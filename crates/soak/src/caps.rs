@@ -7,12 +7,12 @@ use std::path::Path;
 use std::time::Instant;
 
 use anyhow::{Context, Result, ensure};
-use forge::agents::{Home, pointers};
-use forge::layers::injection::{self, Given};
-use forge::mind::{BriefingAsk, MAX_BYTES, MAX_TOKENS, Mind, Source};
-use forge::routing::closets;
-use forge::tokens;
-use forge::workspace::Workspace;
+use forge_app::agents::{Home, pointers};
+use forge_app::layers::injection::{self, Given};
+use forge_app::mind::{BriefingAsk, MAX_BYTES, MAX_TOKENS, Mind, Source};
+use forge_app::routing::closets;
+use forge_app::tokens;
+use forge_app::workspace::Workspace;
 use jiff::Timestamp;
 
 use crate::chance::Chance;

@@ -6,8 +6,8 @@ use std::fs;
 use std::path::Path;
 
 use anyhow::{Context, Result, bail, ensure};
-use forge::mind::{Log, Mind};
-use forge::workspace::Workspace;
+use forge_app::mind::{Log, Mind};
+use forge_app::workspace::Workspace;
 use jiff::Timestamp;
 use serde_json::Value;
 use testkit::TestWorkspace;
@@ -64,7 +64,7 @@ pub(crate) fn numbers(ws: &TestWorkspace, path: &str, before: &str) -> Result<Ve
         return Ok(Vec::new());
     }
     let text = fs::read_to_string(ws.path(path)).with_context(|| path.to_owned())?;
-    let document = forge::document::parse(text);
+    let document = forge_app::document::parse(text);
     let number = |title: &str| -> Option<u64> {
         let rest = title.strip_prefix(before)?;
         let digits = rest.find(|c: char| !c.is_ascii_digit());
@@ -77,7 +77,7 @@ pub(crate) fn numbers(ws: &TestWorkspace, path: &str, before: &str) -> Result<Ve
 /// The binary's readers and the library's see the same.
 fn check_readers(ws: &TestWorkspace, now: Timestamp) -> Result<()> {
     // The journal's entries carry marks under the key of the programs' home.
-    forge::trust::add_key_folders([ws.state_home().join("memory-forge")]);
+    forge_app::trust::add_key_folders([ws.state_home().join("memory-forge")]);
     let workspace = Workspace::open(ws.root())?;
     let mind = Mind::open(&workspace);
     let state = mind.state()?.context("the state is gone")?;

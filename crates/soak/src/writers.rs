@@ -8,8 +8,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
 use anyhow::{Context, Result, bail, ensure};
-use forge::mind::Mind;
-use forge::workspace::Workspace;
+use forge_app::mind::Mind;
+use forge_app::workspace::Workspace;
 use jiff::Timestamp;
 
 use crate::inspect;

@@ -6,13 +6,13 @@ use std::collections::HashSet;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
-use forge::corrections::Corrections;
-use forge::embed::{self, Embedder};
-use forge::knowledge::fresh::{self, Opening};
-use forge::knowledge::refresh;
-use forge::publish::{self, Include, Item};
-use forge::recall::{self, Ask, Mode};
-use forge::workspace::Workspace;
+use forge_app::corrections::Corrections;
+use forge_app::embed::{self, Embedder};
+use forge_app::knowledge::fresh::{self, Opening};
+use forge_app::knowledge::refresh;
+use forge_app::publish::{self, Include, Item};
+use forge_app::recall::{self, Ask, Mode};
+use forge_app::workspace::Workspace;
 use memory_forge_engines::postgres::{Access, Engine, Environment, Member, Push, Target, Within};
 use testkit::postgres::{Postgres, Version};
 

@@ -9,7 +9,7 @@ use std::io::Read;
 
 use anyhow::{Context, Result, bail, ensure};
 use flate2::read::GzDecoder;
-use forge::secrets;
+use forge_app::secrets;
 
 use formats::{PLACED, TOKENS};
 

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result, bail};
-use forge::document::when;
+use forge_app::document::when;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 

@@ -10,8 +10,8 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail, ensure};
-use forge::embed;
-use forge::index::{Index, Packed};
+use forge_app::embed;
+use forge_app::index::{Index, Packed};
 
 use super::mcp::{INITIALIZE, INITIALIZED, Server, at, call, passages, sha256};
 use super::speed::process::Arena;

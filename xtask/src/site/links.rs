@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Component, Path, PathBuf};
 
 use anyhow::Result;
-use forge::document::{self, LinkKind};
+use forge_app::document::{self, LinkKind};
 
 use super::files_below;
 

@@ -562,7 +562,7 @@ fn innocents() {
         "disk-usage-report-for-the-whole-cluster-2024",
         "sk-learn-based-model-selection-and-evaluation-2",
         "AKIAIOSFODNN7EXAMPLE",
-        "token in crates/forge/src/secrets/rules2.rs",
+        "token in crates/forge-app/src/secrets/rules2.rs",
         "the token see knowledge/2026/architecture-decision-records/Auth2Flow.md",
         "eyJust a word. eyJack.",
         "-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----",

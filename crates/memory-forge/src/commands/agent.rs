@@ -4,8 +4,8 @@
 use std::io::Read;
 
 use clap::{Args, Subcommand};
-use forge::agents::{Error, Home};
-use forge::workspace::Workspace;
+use forge_app::agents::{Error, Home};
+use forge_app::workspace::Workspace;
 
 use crate::memory;
 use crate::report::{CommandError, Exit};
@@ -89,7 +89,7 @@ impl Whose {
         }
         let mut homes = Home::all(workspace);
         let knowledge = Home::knowledge();
-        let index = knowledge.file(forge::agents::pointers::FILE)?;
+        let index = knowledge.file(forge_app::agents::pointers::FILE)?;
         if workspace.absolute(&index).is_file() {
             homes.push(knowledge);
         }

@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use forge::upkeep::archive;
+use forge_app::upkeep::archive;
 use serde_json::json;
 
 use super::doctor::show_diff;

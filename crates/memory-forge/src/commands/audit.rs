@@ -5,11 +5,13 @@ use std::path::PathBuf;
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
-use forge::audit::{self, AuditOptions, Finding, Item, Kind, MergedFinding, Origin, Report, View};
-use forge::client::Client;
-use forge::doctor;
-use forge::tokens::{Tokenizer, thousands};
-use forge::workspace::Workspace;
+use forge_app::audit::{
+    self, AuditOptions, Finding, Item, Kind, MergedFinding, Origin, Report, View,
+};
+use forge_app::client::Client;
+use forge_app::doctor;
+use forge_app::tokens::{Tokenizer, thousands};
+use forge_app::workspace::Workspace;
 
 use crate::memory;
 use crate::report::{CommandError, Exit};

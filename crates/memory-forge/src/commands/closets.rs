@@ -2,18 +2,18 @@
 //! step with the files, `check` only looks, `show` answers from them.
 
 use clap::{Args, Subcommand, ValueEnum};
-use forge::corrections::Corrections;
-use forge::graph::{self, GRAPH_FILE};
-use forge::knowledge::forget;
-use forge::knowledge::maps::{self, Mapped, Only};
-use forge::quote;
-use forge::recall::closets::reasons;
-use forge::recall::{Answer, Ask, Hit, context};
-use forge::routing::bulk::{self, Run, Skill, Status, Who};
-use forge::routing::closets::build::{self, Build, Report};
-use forge::routing::closets::{Field, Listed, check};
-use forge::routing::hubs::Hub;
-use forge::workspace::Workspace;
+use forge_app::corrections::Corrections;
+use forge_app::graph::{self, GRAPH_FILE};
+use forge_app::knowledge::forget;
+use forge_app::knowledge::maps::{self, Mapped, Only};
+use forge_app::quote;
+use forge_app::recall::closets::reasons;
+use forge_app::recall::{Answer, Ask, Hit, context};
+use forge_app::routing::bulk::{self, Run, Skill, Status, Who};
+use forge_app::routing::closets::build::{self, Build, Report};
+use forge_app::routing::closets::{Field, Listed, check};
+use forge_app::routing::hubs::Hub;
+use forge_app::workspace::Workspace;
 use serde_json::{Value, json};
 
 use crate::hits::thousandths;
@@ -21,7 +21,7 @@ use crate::memory;
 use crate::report::{CommandError, Exit};
 use crate::settings::Settings;
 use crate::ui::{Ui, printable, style};
-use forge::search::configured_mode;
+use forge_app::search::configured_mode;
 
 /// Keep and ask the closets: what is in each file, by field
 ///
@@ -363,7 +363,7 @@ fn show(
         Some(name) => hubs(workspace, Some(name))?.into_iter().next(),
         None => None,
     };
-    let today = Some(forge::document::day_of(settings.now));
+    let today = Some(forge_app::document::day_of(settings.now));
     let field = args.field.map(FieldName::field);
     let forgotten = forget::forgotten(workspace)?;
     let corrections = Corrections::read(workspace)?;

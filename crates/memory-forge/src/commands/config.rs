@@ -29,7 +29,7 @@ pub(crate) fn run(
 ) -> Result<Exit, CommandError> {
     let workspace = memory::workspace(settings, ui)?;
     let config = workspace.config();
-    let keys = forge::workspace::reference();
+    let keys = forge_app::workspace::reference();
     if args.json {
         let shown: Vec<_> = keys
             .iter()

@@ -2,10 +2,10 @@
 //! and long files of decisions.
 
 use clap::Args;
-use forge::consolidate::{self, Report, Why};
-use forge::lint::Survey;
-use forge::mind::Layout;
-use forge::routing::bulk::{self, Run, Skill, Status, Who};
+use forge_app::consolidate::{self, Report, Why};
+use forge_app::lint::Survey;
+use forge_app::mind::Layout;
+use forge_app::routing::bulk::{self, Run, Skill, Status, Who};
 use serde_json::{Value, json};
 
 use crate::memory;

@@ -4,10 +4,10 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use forge::doctor::{self, Diagnosis, Finding, Level, Repair, Step};
-use forge::knowledge::proposal::Proposal;
-use forge::tokens::thousands;
-use forge::workspace::{RelPath, Workspace};
+use forge_app::doctor::{self, Diagnosis, Finding, Level, Repair, Step};
+use forge_app::knowledge::proposal::Proposal;
+use forge_app::tokens::thousands;
+use forge_app::workspace::{RelPath, Workspace};
 
 use super::undo::{self, UndoArgs};
 use crate::memory;

@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
-use forge::routing::hubs;
-use forge::upkeep::domain;
+use forge_app::routing::hubs;
+use forge_app::upkeep::domain;
 use serde_json::json;
 
 use super::doctor::show_diff;

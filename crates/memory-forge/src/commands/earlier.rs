@@ -3,14 +3,14 @@
 //! them writes a file. `memory` was another name for `stats`.
 
 use clap::Args;
-use forge::routing;
-use forge::workspace::Role;
+use forge_app::routing;
+use forge_app::workspace::Role;
 
 use crate::memory;
 use crate::report::{CommandError, Exit};
 use crate::settings::Settings;
 use crate::ui::{Ui, printable};
-use forge::model;
+use forge_app::model;
 
 /// List the documents that searches look through
 #[derive(Debug, Args)]
@@ -50,7 +50,7 @@ pub(crate) fn list(_: ListArgs, settings: &Settings, ui: &mut Ui) -> Result<Exit
         count += 1;
     }
     match count {
-        0 => ui.note(forge::library::NO_KNOWLEDGE),
+        0 => ui.note(forge_app::library::NO_KNOWLEDGE),
         count => ui.note(&format!(
             "{count} document(s); `memory-forge index --all` says what changed, `memory-forge stats` what is used"
         )),

@@ -5,9 +5,9 @@
 use std::time::Duration;
 
 use clap::{Args, Subcommand};
-use forge::publish::{self, Include};
-use forge::search::SearchScope;
-use forge::workspace::{Workspace, git, identity, slug};
+use forge_app::publish::{self, Include};
+use forge_app::search::SearchScope;
+use forge_app::workspace::{Workspace, git, identity, slug};
 use memory_forge_engines::postgres::{Engine, HostRole, Member, Push, Status, WaitPolicy};
 use serde_json::json;
 
@@ -18,7 +18,7 @@ use crate::memory;
 use crate::report::{CommandError, Exit};
 use crate::settings::Settings;
 use crate::ui::{Ui, printable};
-use forge::model;
+use forge_app::model;
 
 use crate::servers::shared_index::{open_engine, tenant};
 
@@ -400,7 +400,7 @@ fn pull(
         how.tracked,
         settings.now,
     )?;
-    let paths = |all: &[forge::workspace::RelPath]| -> Vec<String> {
+    let paths = |all: &[forge_app::workspace::RelPath]| -> Vec<String> {
         all.iter().map(ToString::to_string).collect()
     };
     for path in &landed.kept {

@@ -4,10 +4,10 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
-use forge::document::{self, Document, Value as Yaml};
-use forge::export;
-use forge::import::native;
-use forge::workspace::{Found, RelPath, Role, Workspace, change_outside};
+use forge_app::document::{self, Document, Value as Yaml};
+use forge_app::export;
+use forge_app::import::native;
+use forge_app::workspace::{Found, RelPath, Role, Workspace, change_outside};
 use serde_json::{Map, Value, json};
 
 use crate::memory;
@@ -149,7 +149,7 @@ fn documents(
                 continue;
             }
         };
-        if let [secret, ..] = &forge::secrets::find(&text)[..] {
+        if let [secret, ..] = &forge_app::secrets::find(&text)[..] {
             ui.warn(&format!(
                 "`{}` seems to hold a secret ({}) and is exported as it is",
                 file.path, secret.rule
@@ -159,7 +159,7 @@ fn documents(
         let value = serde_json::to_string(&value)
             .map_err(|error| CommandError::failure(format!("Cannot write JSON: {error}")))?;
         // It says the same, and drives no terminal that it is printed to.
-        let value = forge::quote::hidden::escaped_json(&value);
+        let value = forge_app::quote::hidden::escaped_json(&value);
         match (lines, std::mem::replace(&mut first, false)) {
             (true, _) => put(&format!("{value}\n"), ui)?,
             (false, true) => put(&format!("\n    {value}"), ui)?,

@@ -3,9 +3,9 @@
 //! the files themselves.
 
 use clap::Args;
-use forge::admit;
-use forge::corrections::{self, Correction};
-use forge::knowledge::forget::{self, Chosen, Wanted};
+use forge_app::admit;
+use forge_app::corrections::{self, Correction};
+use forge_app::knowledge::forget::{self, Chosen, Wanted};
 
 use crate::memory;
 use crate::report::{CommandError, Exit};

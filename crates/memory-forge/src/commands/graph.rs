@@ -2,10 +2,10 @@
 //! file, and what they write is derived from the others.
 
 use clap::{Args, Subcommand, ValueEnum};
-use forge::graph::{self, Edge, EdgeKind, Filter, GRAPH_FILE, Graph, Kind, Node};
-use forge::links::{Resolution, Vault, fold, name_in};
-use forge::mind::Mind;
-use forge::workspace::{RelPath, Workspace};
+use forge_app::graph::{self, Edge, EdgeKind, Filter, GRAPH_FILE, Graph, Kind, Node};
+use forge_app::links::{Resolution, Vault, fold, name_in};
+use forge_app::mind::Mind;
+use forge_app::workspace::{RelPath, Workspace};
 use serde_json::{Value, json};
 
 use super::links::vault;

@@ -1,9 +1,9 @@
 //! `idea`: a thought for later, kept in the inbox before it is lost.
 
 use clap::{Args, Subcommand};
-use forge::mind::{Idea, Mind, NewIdea};
-use forge::routing::layout;
-use forge::routing::manifest::Manifest;
+use forge_app::mind::{Idea, Mind, NewIdea};
+use forge_app::routing::layout;
+use forge_app::routing::manifest::Manifest;
 use serde_json::json;
 
 use crate::memory;

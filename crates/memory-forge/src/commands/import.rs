@@ -4,8 +4,8 @@
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
-use forge::import::{self, Options, Report, claude_mem, transcripts};
-use forge::workspace::Workspace;
+use forge_app::import::{self, Options, Report, claude_mem, transcripts};
+use forge_app::workspace::Workspace;
 use jiff::civil::Date;
 
 use crate::memory;

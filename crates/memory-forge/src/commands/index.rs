@@ -2,9 +2,9 @@
 //! in `knowledge/README.md` where it has one. It changes no other Markdown.
 
 use clap::Args;
-use forge::index::Counts;
-use forge::knowledge::readme;
-use forge::knowledge::refresh::Outcome;
+use forge_app::index::Counts;
+use forge_app::knowledge::readme;
+use forge_app::knowledge::refresh::Outcome;
 
 use crate::memory;
 use crate::report::{CommandError, Exit};
@@ -95,7 +95,7 @@ pub(crate) fn run(args: IndexArgs, settings: &Settings, ui: &mut Ui) -> Result<E
         }
     }
     if files.is_empty() {
-        ui.note(forge::library::NO_KNOWLEDGE);
+        ui.note(forge_app::library::NO_KNOWLEDGE);
     }
     if !args.no_vectors && counts.embedded < counts.chunks {
         ui.note(&format!(

@@ -4,15 +4,15 @@
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
-use forge::knowledge::start;
-use forge::knowledge::templates::Template;
-use forge::links;
-use forge::lint::{self, Survey};
-use forge::routing::manifest::{Age, Manifest, Mode, VERSION};
-use forge::session::Untracked;
-use forge::upkeep::organise::{self, Plan};
-use forge::upkeep::scaffold;
-use forge::workspace::{Proposal, RelPath, Workspace};
+use forge_app::knowledge::start;
+use forge_app::knowledge::templates::Template;
+use forge_app::links;
+use forge_app::lint::{self, Survey};
+use forge_app::routing::manifest::{Age, Manifest, Mode, VERSION};
+use forge_app::session::Untracked;
+use forge_app::upkeep::organise::{self, Plan};
+use forge_app::upkeep::scaffold;
+use forge_app::workspace::{Proposal, RelPath, Workspace};
 use serde_json::json;
 
 use super::doctor::show_diff;

@@ -5,8 +5,8 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
-use forge::links::{self, Broken, Mention, Report, Trouble, Vault};
-use forge::workspace::{RelPath, Workspace};
+use forge_app::links::{self, Broken, Mention, Report, Trouble, Vault};
+use forge_app::workspace::{RelPath, Workspace};
 use serde_json::{Value, json};
 
 use super::doctor::show_diff;
@@ -293,7 +293,7 @@ fn and_more(count: usize, limit: usize, ui: &mut Ui) -> Result<(), CommandError>
 }
 
 fn is_wiki(broken: &Broken) -> bool {
-    use forge::document::LinkKind;
+    use forge_app::document::LinkKind;
     matches!(broken.kind, LinkKind::Wiki | LinkKind::Embed)
 }
 

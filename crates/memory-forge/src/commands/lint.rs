@@ -1,7 +1,7 @@
 //! `lint`: nine checks of a workspace's health, and their repairs.
 
 use clap::Args;
-use forge::lint::{self, Report, Survey};
+use forge_app::lint::{self, Report, Survey};
 use serde_json::{Value, json};
 
 use crate::memory;

@@ -1,9 +1,9 @@
 //! `manifest`: shows the map of the workspace, and keeps its summaries right.
 
 use clap::{Args, Subcommand};
-use forge::routing::bulk::{self, Skill};
-use forge::routing::manifest::{Age, Entry, Manifest, Mode, Part, VERSION};
-use forge::upkeep::resummarize;
+use forge_app::routing::bulk::{self, Skill};
+use forge_app::routing::manifest::{Age, Entry, Manifest, Mode, Part, VERSION};
+use forge_app::upkeep::resummarize;
 use serde_json::json;
 
 use super::doctor::show_diff;

@@ -5,8 +5,8 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use forge::tokens::{Tokenizer, count_tokens};
-use forge::workspace::regular;
+use forge_app::tokens::{Tokenizer, count_tokens};
+use forge_app::workspace::regular;
 
 use crate::mcp::{Server, tools};
 use crate::memory;

@@ -5,8 +5,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 
 use clap::Args;
-use forge::teams::{self, Kind};
-use forge::workspace::{Backup, OutsideChange, OutsideFile, change_outside, git};
+use forge_app::teams::{self, Kind};
+use forge_app::workspace::{Backup, OutsideChange, OutsideFile, change_outside, git};
 
 use crate::report::{CommandError, Exit};
 use crate::settings::Settings;

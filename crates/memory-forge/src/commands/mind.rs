@@ -2,7 +2,7 @@
 //! subcommand reads or changes one of the state files and says what it did.
 
 use clap::{Args, Subcommand, ValueEnum};
-use forge::mind::{Error, Mind, NewDecision, NewSession, StateChange};
+use forge_app::mind::{Error, Mind, NewDecision, NewSession, StateChange};
 
 use super::{idea, session};
 use crate::memory;
@@ -254,7 +254,7 @@ pub(crate) fn run(args: MindArgs, settings: &Settings, ui: &mut Ui) -> Result<Ex
             } else {
                 "updated"
             };
-            let file = mind.file(forge::mind::File::State);
+            let file = mind.file(forge_app::mind::File::State);
             let phase = outcome.phase.as_deref().unwrap_or("Not set");
             ui.line(&format!(
                 "{} {done}. Phase: {}",

@@ -3,12 +3,12 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use forge::document;
-use forge::index::Sizes;
-use forge::index::chunk::chunks;
-use forge::routing::closets::{self, Context};
-use forge::routing::manifest::Manifest;
-use forge::workspace::{Role, role};
+use forge_app::document;
+use forge_app::index::Sizes;
+use forge_app::index::chunk::chunks;
+use forge_app::routing::closets::{self, Context};
+use forge_app::routing::manifest::Manifest;
+use forge_app::workspace::{Role, role};
 
 use crate::memory;
 use crate::report::{CommandError, Exit};

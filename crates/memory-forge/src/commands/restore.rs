@@ -2,9 +2,9 @@
 //! corrections of facts. It never touches the files themselves.
 
 use clap::{ArgGroup, Args};
-use forge::corrections::{self, Correction};
-use forge::knowledge::forget;
-use forge::workspace::Workspace;
+use forge_app::corrections::{self, Correction};
+use forge_app::knowledge::forget;
+use forge_app::workspace::Workspace;
 
 use crate::memory;
 use crate::report::{CommandError, Exit};

@@ -4,9 +4,9 @@ use std::io::Read;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
-use forge::client::Client;
-use forge::knowledge::{readme, save};
-use forge::workspace::Workspace;
+use forge_app::client::Client;
+use forge_app::knowledge::{readme, save};
+use forge_app::workspace::Workspace;
 
 use crate::choice::client_parser;
 use crate::memory;

@@ -2,13 +2,13 @@
 //! places. It refreshes the index first and never changes a Markdown file.
 
 use clap::Args;
-use forge::corrections::Correction;
-use forge::index::Kind;
-use forge::recall::pack::{self, Packing};
-use forge::recall::{self, Answer, Ask, Hit, Mode, context, snippet};
-use forge::search::{Retractions, SearchRequest, SearchScope};
-use forge::tokens::{Tokenizer, count_tokens};
-use forge::workspace::Workspace;
+use forge_app::corrections::Correction;
+use forge_app::index::Kind;
+use forge_app::recall::pack::{self, Packing};
+use forge_app::recall::{self, Answer, Ask, Hit, Mode, context, snippet};
+use forge_app::search::{Retractions, SearchRequest, SearchScope};
+use forge_app::tokens::{Tokenizer, count_tokens};
+use forge_app::workspace::Workspace;
 use jiff::civil::Date;
 
 use crate::choice;
@@ -130,7 +130,8 @@ pub(crate) fn run(
         let mut watch = ui.watch();
         let mut shared =
             |ask: &Ask| shared_index::answer_if_configured(&workspace, ask, settings, Some(ui));
-        let found = forge::search::search(&mut memory, &request, Some(&mut shared), &mut watch)?;
+        let found =
+            forge_app::search::search(&mut memory, &request, Some(&mut shared), &mut watch)?;
         ui.remarks(&found.remarks);
         found.answer
     } else {
@@ -199,7 +200,7 @@ const BUDGET_LIMIT: usize = 40;
 /// past are not kept.
 fn past(workspace: &Workspace, rev: &str, ask: &Ask, ui: &mut Ui) -> Result<Answer, CommandError> {
     let bar = ui.progress("Reading", 0);
-    let past = forge::knowledge::past::at(workspace, rev, &mut |done, total| {
+    let past = forge_app::knowledge::past::at(workspace, rev, &mut |done, total| {
         bar.set(done as u64, total as u64)
     })?;
     drop(bar);

@@ -6,9 +6,9 @@ use std::io::Read;
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
-use forge::mind::{Mind, NewDecision, NewSession, Record, StateChange, Written};
-use forge::session::{self, Briefing, Ended, Ending, Start};
-use forge::workspace::regular::{self, Unreadable};
+use forge_app::mind::{Mind, NewDecision, NewSession, Record, StateChange, Written};
+use forge_app::session::{self, Briefing, Ended, Ending, Start};
+use forge_app::workspace::regular::{self, Unreadable};
 use serde_json::{Value, json};
 
 use crate::memory;
@@ -178,7 +178,7 @@ fn update(args: UpdateArgs, settings: &Settings, ui: &mut Ui) -> Result<Exit, Co
         ..said.record(None)
     };
     let recorded = mind.record("Update the session", &record, settings.now)?;
-    let path = mind.file(forge::mind::File::State);
+    let path = mind.file(forge_app::mind::File::State);
     if args.json {
         let value = json!({
             "version": 1, "state": written(recorded.state), "decisions": recorded.decided,
@@ -343,10 +343,10 @@ impl Said {
     }
 
     fn markdown(text: &str) -> Said {
-        let document = forge::document::parse(text.to_owned());
+        let document = forge_app::document::parse(text.to_owned());
         let mut said = Said::default();
         for section in &document.sections {
-            let items = forge::mind::list_items(document.str(&section.own));
+            let items = forge_app::mind::list_items(document.str(&section.own));
             let title = section.title.to_lowercase();
             let list = match title.trim_start_matches("what's ").trim() {
                 "in progress" => &mut said.in_progress,

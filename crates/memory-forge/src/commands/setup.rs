@@ -2,8 +2,8 @@
 //! change, asks, and changes all of it or nothing.
 
 use clap::Args;
-use forge::tokens::thousands;
-use forge::workspace::Workspace;
+use forge_app::tokens::thousands;
+use forge_app::workspace::Workspace;
 use serde_json::json;
 
 use crate::choice::client_parser;

@@ -4,10 +4,10 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use forge::links::{self, Vault};
-use forge::secrets;
-use forge::teams::private;
-use forge::workspace::RelPath;
+use forge_app::links::{self, Vault};
+use forge_app::secrets;
+use forge_app::teams::private;
+use forge_app::workspace::RelPath;
 use serde_json::json;
 
 use super::doctor::show_diff;

@@ -4,8 +4,8 @@
 use std::path::PathBuf;
 
 use clap::{ArgAction, Args, Subcommand};
-use forge::federation::{Error, Registry, Source};
-use forge::workspace::identity;
+use forge_app::federation::{Error, Registry, Source};
+use forge_app::workspace::identity;
 
 use crate::memory;
 use crate::report::{CommandError, Exit};
@@ -129,7 +129,7 @@ fn add(
             .map(|name| name.to_string_lossy().into_owned())
             .ok_or_else(|| CommandError::usage("This folder has no name; give one"))?,
     };
-    let today = forge::document::day_of(settings.now);
+    let today = forge_app::document::day_of(settings.now);
     let added = registry.add(&name, &path, today)?;
     ui.line(&format!(
         "Registered '{}' → {}",

@@ -1,8 +1,8 @@
 //! `stats`: what the index holds and how it is used. It changes nothing.
 
 use clap::Args;
-use forge::index::Index;
-use forge::stats::Stats;
+use forge_app::index::Index;
+use forge_app::stats::Stats;
 
 use crate::memory;
 use crate::report::{CommandError, Exit};

@@ -2,7 +2,7 @@
 //! edited after that change.
 
 use clap::Args;
-use forge::workspace::{Error, JournalEntry, Workspace};
+use forge_app::workspace::{Error, JournalEntry, Workspace};
 
 use crate::memory;
 use crate::report::{CommandError, Exit};

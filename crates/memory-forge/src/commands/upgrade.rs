@@ -1,9 +1,9 @@
 //! `upgrade`: brings a workspace of an older format to the current one.
 
 use clap::Args;
-use forge::routing::bulk::{self, Skill};
-use forge::routing::manifest::VERSION;
-use forge::upkeep::upgrade::{self, Signal};
+use forge_app::routing::bulk::{self, Skill};
+use forge_app::routing::manifest::VERSION;
+use forge_app::upkeep::upgrade::{self, Signal};
 use serde_json::json;
 
 use crate::memory;

@@ -3,8 +3,8 @@
 //! The payload tells, because a client started from another's shell inherits
 //! its environment; the environment decides only where the payload does not.
 
-use forge::client::Client;
-use forge::quote::hidden;
+use forge_app::client::Client;
+use forge_app::quote::hidden;
 use serde_json::{Value, json};
 
 use super::event::Event;

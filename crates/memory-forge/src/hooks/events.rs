@@ -6,13 +6,13 @@ use std::sync::{OnceLock, mpsc};
 use std::thread;
 use std::time::Duration;
 
-use forge::client::Client;
-use forge::layers::injection::{self, Given};
-use forge::mind::{self, BriefingAsk, Checkpoint, MAX_BYTES, MAX_TOKENS, Mind, Source};
-use forge::quote;
-use forge::routing::manifest;
-use forge::session;
-use forge::workspace::{RootHints, Workspace, discover};
+use forge_app::client::Client;
+use forge_app::layers::injection::{self, Given};
+use forge_app::mind::{self, BriefingAsk, Checkpoint, MAX_BYTES, MAX_TOKENS, Mind, Source};
+use forge_app::quote;
+use forge_app::routing::manifest;
+use forge_app::session;
+use forge_app::workspace::{RootHints, Workspace, discover};
 use jiff::Timestamp;
 
 use super::client::continues_after_stop_output;
@@ -48,7 +48,7 @@ pub(super) fn handle(
                 && hook.mind.exists()
             {
                 // Best effort: the log is optional, and a failure is not worth a word.
-                let _ = forge::session::log_close(folder, &workspace, now);
+                let _ = forge_app::session::log_close(folder, &workspace, now);
             }
             context
         }

@@ -3,9 +3,9 @@
 
 use std::time::Duration;
 
-use forge::mind::{Captured, Log, Mind, NewSession, Source};
-use forge::mind::{Error, File};
-use forge::workspace::{RelPath, git};
+use forge_app::mind::{Captured, Log, Mind, NewSession, Source};
+use forge_app::mind::{Error, File};
+use forge_app::workspace::{RelPath, git};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 

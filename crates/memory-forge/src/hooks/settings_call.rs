@@ -4,8 +4,8 @@
 
 use std::path::{Path, PathBuf};
 
-use forge::client::Client;
-use forge::workspace::regular::{self, Links};
+use forge_app::client::Client;
+use forge_app::workspace::regular::{self, Links};
 
 use super::payload::Payload;
 use crate::settings::Process;

@@ -3,18 +3,18 @@
 
 use std::time::Duration;
 
-use forge::audit::{self, AuditOptions, View};
-use forge::corrections;
-use forge::doctor;
-use forge::index::{Index, Kind};
-use forge::knowledge::refresh::Outcome;
-use forge::knowledge::{forget, save};
-use forge::recall::pack::{self, Packing, Piece};
-use forge::recall::{Answer, Ask, context};
-use forge::search::{SearchRequest, SearchScope};
-use forge::stats::Stats;
-use forge::tokens::{Tokenizer, count_tokens, thousands};
-use forge::workspace::RelPath;
+use forge_app::audit::{self, AuditOptions, View};
+use forge_app::corrections;
+use forge_app::doctor;
+use forge_app::index::{Index, Kind};
+use forge_app::knowledge::refresh::Outcome;
+use forge_app::knowledge::{forget, save};
+use forge_app::recall::pack::{self, Packing, Piece};
+use forge_app::recall::{Answer, Ask, context};
+use forge_app::search::{SearchRequest, SearchScope};
+use forge_app::stats::Stats;
+use forge_app::tokens::{Tokenizer, count_tokens, thousands};
+use forge_app::workspace::RelPath;
 use serde_json::{Value, json};
 
 use super::arguments::Arguments;
@@ -22,7 +22,7 @@ use super::reply::{Budget, Change, Reply, fenced, fitted, one_line};
 use super::{Call, snapshot};
 use crate::report::CommandError;
 use crate::servers::shared_index;
-use forge::library::Remark;
+use forge_app::library::Remark;
 
 /// Passages of an answer unless the caller says how many.
 const USUAL_LIMIT: usize = 3;
@@ -62,7 +62,8 @@ pub(super) fn search(call: &mut Call, arguments: &Arguments) -> Result<Reply, Co
     let settings = call.settings;
     let mut shared =
         |ask: &Ask| shared_index::answer_if_configured(&workspace, ask, settings, None);
-    let found = forge::search::search(call.memory, &request, Some(&mut shared), &mut |_, _, _| {})?;
+    let found =
+        forge_app::search::search(call.memory, &request, Some(&mut shared), &mut |_, _, _| {})?;
     let (mut answer, mut remarks, is_shared) = (found.answer, found.remarks, found.is_shared);
     if never_indexed {
         answer.hits.clear();

@@ -1,9 +1,9 @@
 //! The tools on where the work stands: status, search, state, decisions,
 //! tasks, sessions. Replies are those of older servers, word for word.
 
-use forge::corrections::Corrections;
-use forge::mind::{File, Mind, NewDecision, NewSession, StateChange};
-use forge::{quote, secrets};
+use forge_app::corrections::Corrections;
+use forge_app::mind::{File, Mind, NewDecision, NewSession, StateChange};
+use forge_app::{quote, secrets};
 use serde_json::json;
 
 use super::arguments::Arguments;
@@ -205,7 +205,7 @@ fn own(text: &str) -> String {
 fn written(
     call: &Call,
     which: File,
-    write: impl FnOnce(&Mind<'_>) -> Result<String, forge::mind::Error>,
+    write: impl FnOnce(&Mind<'_>) -> Result<String, forge_app::mind::Error>,
 ) -> Result<Reply, CommandError> {
     let workspace = &call.memory.workspace;
     let mind = Mind::open(workspace);

@@ -1,9 +1,9 @@
 //! Prompts that a person picks in a client: where the work stands, what is
 //! worth keeping, and how to end a session.
 
-use forge::layers::injection::{self, Given};
-use forge::mind::{self, BriefingAsk, Mind, Source};
-use forge::workspace::Workspace;
+use forge_app::layers::injection::{self, Given};
+use forge_app::mind::{self, BriefingAsk, Mind, Source};
+use forge_app::workspace::Workspace;
 use jiff::Timestamp;
 use rmcp::ErrorData;
 use rmcp::model::{
@@ -114,7 +114,7 @@ fn briefing(workspace: &Workspace, now: Timestamp, nonce: &str) -> String {
         nonce,
         now,
         events: &[],
-        overview: &forge::session::overview(workspace, now),
+        overview: &forge_app::session::overview(workspace, now),
         pointers: known.as_ref().map(Given::pointers),
     };
     Mind::open(workspace).briefing(&ask).text

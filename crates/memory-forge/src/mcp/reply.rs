@@ -2,14 +2,14 @@
 //! written the change. Everything has a cap and says what it left out, and
 //! text of files stands between marks that it cannot contain.
 
-use forge::quote;
-use forge::tokens::{Tokenizer, count_tokens};
+use forge_app::quote;
+use forge_app::tokens::{Tokenizer, count_tokens};
 use rmcp::model::{CallToolResult, ContentBlock};
 use serde_json::{Value, json};
 
 use super::arguments::Arguments;
 use crate::ui::unified_diff;
-use forge::library::Remark;
+use forge_app::library::Remark;
 
 /// Bytes of an answer where no `max_tokens` was given.
 const USUAL_BYTES: usize = 24_000;

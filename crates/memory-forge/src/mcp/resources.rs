@@ -2,8 +2,8 @@
 //! what has a part in it can be read: never what agents load, what is derived,
 //! nor anything outside.
 
-use forge::mind::{File, Mind};
-use forge::workspace::{RelPath, Role, Workspace, role};
+use forge_app::mind::{File, Mind};
+use forge_app::workspace::{RelPath, Role, Workspace, role};
 use rmcp::ErrorData;
 use rmcp::model::{
     CompletionInfo, ListResourcesResult, MetaObject, Resource, ResourceContents, ResourceTemplate,
@@ -79,7 +79,7 @@ pub(super) fn all(workspace: &Workspace) -> Vec<Resource> {
             all.push(resource(uri, &path, found.len()));
         }
     }
-    for found in forge::routing::scan(workspace).files {
+    for found in forge_app::routing::scan(workspace).files {
         if let Some(uri) = address(&found.path)
             && may_be_read(found.role)
             && leads_to_memory(workspace, &found.path)
@@ -131,7 +131,7 @@ pub(super) fn read(workspace: &Workspace, uri: &str) -> Result<ResourceContents,
     };
     let path = locate(workspace, uri).ok_or_else(missing)?;
     let text = match workspace.read_text(&path) {
-        Ok(text) => forge::quote::clean(&text).into_owned(),
+        Ok(text) => forge_app::quote::clean(&text).into_owned(),
         Err(error) if error.is_not_found() => return Err(missing()),
         Err(error) => {
             let told = one_line(&format!("Cannot read `{path}`: {}", error.reason()));

@@ -311,7 +311,7 @@ pub(crate) fn estimate() -> usize {
     let usual = ALL.iter().filter(|spec| spec.usual);
     let listing: Vec<Tool> = usual.map(Spec::listed).collect();
     let text = serde_json::to_string(&listing).expect("tools are plain data");
-    forge::tokens::estimate(&text)
+    forge_app::tokens::estimate(&text)
 }
 
 impl Spec {
@@ -409,7 +409,7 @@ impl Answers {
 
 #[cfg(test)]
 mod tests {
-    use forge::tokens::{Tokenizer, count_tokens};
+    use forge_app::tokens::{Tokenizer, count_tokens};
 
     use super::*;
 

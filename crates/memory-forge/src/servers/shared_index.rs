@@ -3,17 +3,17 @@
 
 use std::time::{Duration, Instant};
 
-use forge::embed::Embedder;
-use forge::recall::{self, Answer, Ask};
-use forge::workspace::Workspace;
+use forge_app::embed::Embedder;
+use forge_app::recall::{self, Answer, Ask};
+use forge_app::workspace::Workspace;
 use memory_forge_engines::postgres::{Engine, HostRole, Target, WaitPolicy, Within};
 
 use super::agreed;
 use crate::report::CommandError;
 use crate::settings::Settings;
 use crate::ui::Ui;
-use forge::library::Remark;
-use forge::model;
+use forge_app::library::Remark;
+use forge_app::model;
 
 /// Opens the server of a workspace, for a command that works with it.
 pub(crate) fn open_engine(

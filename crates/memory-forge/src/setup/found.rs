@@ -4,8 +4,8 @@
 
 use std::path::{Path, PathBuf};
 
-use forge::workspace::regular::{self, Links};
-use forge::workspace::{MAX_OUTSIDE_BYTES, RelPath};
+use forge_app::workspace::regular::{self, Links};
+use forge_app::workspace::{MAX_OUTSIDE_BYTES, RelPath};
 use serde_json::Value;
 
 use super::hooks::{EVENTS, name_in};

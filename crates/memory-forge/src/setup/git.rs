@@ -4,9 +4,9 @@
 
 use std::ops::Range;
 
-use forge::teams;
-use forge::workspace::Workspace;
-use forge::workspace::git::{self, Driver};
+use forge_app::teams;
+use forge_app::workspace::Workspace;
+use forge_app::workspace::git::{self, Driver};
 
 use super::hooks::Program;
 use super::lines::{appended, cut_out, newline_of};

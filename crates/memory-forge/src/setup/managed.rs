@@ -1,8 +1,8 @@
 //! The lines for agents in a workspace with a manifest: which ones a file gets,
 //! and where they go when a workspace is started.
 
-use forge::routing::manifest::{Manifest, Mode};
-use forge::workspace::{Proposal, RelPath, Workspace};
+use forge_app::routing::manifest::{Manifest, Mode};
+use forge_app::workspace::{Proposal, RelPath, Workspace};
 
 use super::Scope;
 use super::stub::{self, Lines};

@@ -4,10 +4,10 @@
 
 use std::path::Path;
 
-use forge::document::{self, LinkKind};
-use forge::teams::private;
-use forge::workspace::git::{self, Driver};
-use forge::workspace::{
+use forge_app::document::{self, LinkKind};
+use forge_app::teams::private;
+use forge_app::workspace::git::{self, Driver};
+use forge_app::workspace::{
     Backup, Error, OutsideChange, OutsideFile, RelPath, Workspace, change_outside,
 };
 use serde_json::{Value, json};

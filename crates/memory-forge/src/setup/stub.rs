@@ -2,8 +2,8 @@
 //! stand between two comments, are put in once, and leave no trace when they
 //! go; everything around them is the author's.
 
-use forge::document;
-use forge::tokens;
+use forge_app::document;
+use forge_app::tokens;
 
 use super::json::Broken;
 use super::lines::{appended, cut_out, newline_of};

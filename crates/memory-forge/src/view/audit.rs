@@ -1,8 +1,8 @@
 //! Findings, and their repair as `doctor --fix` does it: shown first, and
 //! applied only as it was shown.
 
-use forge::quote;
-use forge::{audit, doctor};
+use forge_app::quote;
+use forge_app::{audit, doctor};
 use serde_json::{Value, json};
 
 use super::overview::reports;

@@ -4,11 +4,11 @@
 
 use std::sync::Arc;
 
-use forge::admit;
-use forge::document::{self, Document, html};
-use forge::quote;
-use forge::secrets;
-use forge::workspace::{Error, RelPath, git};
+use forge_app::admit;
+use forge_app::document::{self, Document, html};
+use forge_app::quote;
+use forge_app::secrets;
+use forge_app::workspace::{Error, RelPath, git};
 use serde_json::{Value, json};
 
 use super::audit::diff;
@@ -135,7 +135,7 @@ fn property(value: &document::Value) -> String {
             let all: Vec<String> = all.iter().map(property).collect();
             all.join(", ")
         }
-        document::Value::Text(text) => forge::links::name_in(text).to_owned(),
+        document::Value::Text(text) => forge_app::links::name_in(text).to_owned(),
         other => other.to_string(),
     }
 }

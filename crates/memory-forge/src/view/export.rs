@@ -5,8 +5,8 @@
 use std::path::Path;
 use std::sync::Mutex;
 
-use forge::document::html;
-use forge::workspace::{
+use forge_app::document::html;
+use forge_app::workspace::{
     Backup, OutsideChange, OutsideFile, Workspace, change_outside, is_temp_name,
 };
 use serde_json::{Map, Value};
@@ -58,7 +58,7 @@ pub(crate) fn export(
     let mut left_out = 0;
     for row in list["documents"].as_array().into_iter().flatten() {
         let path = row[0].as_str().unwrap_or_default();
-        let query = format!("path={}", forge::document::percent_encoded(path));
+        let query = format!("path={}", forge_app::document::percent_encoded(path));
         let Ok(mut document) = ask(&desk, "document", &query) else {
             left_out += 1;
             continue;
@@ -97,7 +97,7 @@ pub(crate) fn export(
     let mut of_images = 0;
     let mut named = Map::new();
     for path in images {
-        let Ok(relative) = forge::workspace::RelPath::new(&path) else {
+        let Ok(relative) = forge_app::workspace::RelPath::new(&path) else {
             continue;
         };
         match workspace.read_at_most(&relative, 8_000_000) {
@@ -106,7 +106,7 @@ pub(crate) fn export(
                 // Not by its own name: in a folder of the workspace it would
                 // be a second file of that name, and links would mean either.
                 let extension = path.rsplit('.').next().unwrap_or_default();
-                let id = forge::document::version(&path);
+                let id = forge_app::document::version(&path);
                 let name = format!("files/{}.{}", &id[..16], extension.to_ascii_lowercase());
                 named.insert(path, name.clone().into());
                 files.push((name, bytes));
@@ -118,7 +118,7 @@ pub(crate) fn export(
     let data = Value::Object(answers).to_string();
     let data = format!("\"use strict\";\nwindow.MEMORY_FORGE_COPY = {data};\n");
     files.push(("data.js".to_owned(), data.into_bytes()));
-    let changes: Result<Vec<OutsideChange>, forge::workspace::Error> = files
+    let changes: Result<Vec<OutsideChange>, forge_app::workspace::Error> = files
         .into_iter()
         .map(|(name, bytes)| {
             let file = page(&name);

@@ -1,10 +1,10 @@
 //! The person's registered workspaces, and where the work stands in each. It
 //! reads there and writes nowhere.
 
-use forge::audit::{self, AuditOptions, View};
-use forge::federation::{Registry, Source};
-use forge::mind::Mind;
-use forge::workspace::Workspace;
+use forge_app::audit::{self, AuditOptions, View};
+use forge_app::federation::{Registry, Source};
+use forge_app::mind::Mind;
+use forge_app::workspace::Workspace;
 use serde_json::{Value, json};
 
 use super::{Given, Refused, Told, Visit, clean};

@@ -1,7 +1,7 @@
 //! Notes, people, decisions and tasks and what connects them, as short rows:
 //! a page draws thousands of them.
 
-use forge::graph::{EdgeKind, Kind};
+use forge_app::graph::{EdgeKind, Kind};
 use serde_json::{Value, json};
 
 use super::{Given, Refused, Told, Visit, clean};

@@ -4,11 +4,11 @@
 
 use std::collections::HashMap;
 
-use forge::document::{Link, LinkKind};
-use forge::graph::{self, Graph, Kind};
-use forge::links::{Resolution, Vault};
-use forge::mind::Mind;
-use forge::workspace::{RelPath, Role, Workspace};
+use forge_app::document::{Link, LinkKind};
+use forge_app::graph::{self, Graph, Kind};
+use forge_app::links::{Resolution, Vault};
+use forge_app::mind::Mind;
+use forge_app::workspace::{RelPath, Role, Workspace};
 
 use super::Eyes;
 

@@ -1,8 +1,8 @@
 //! Where the work stands and what memory costs.
 
-use forge::audit::{self, AuditOptions, Level, Origin, Report, View};
-use forge::client::Client;
-use forge::workspace::{PRIVATE, RelPath, git};
+use forge_app::audit::{self, AuditOptions, Level, Origin, Report, View};
+use forge_app::client::Client;
+use forge_app::workspace::{PRIVATE, RelPath, git};
 use serde_json::{Value, json};
 
 use super::{Eyes, Given, Refused, Told, Visit, clean};

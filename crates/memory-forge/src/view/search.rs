@@ -1,9 +1,9 @@
 //! A question to the memory, as `search` asks it.
 
-use forge::federation::{self, Registry};
-use forge::index::Kind;
-use forge::recall::{Answer, Ask, Hit, Mode, context};
-use forge::search::{Retractions, SearchRequest, SearchScope};
+use forge_app::federation::{self, Registry};
+use forge_app::index::Kind;
+use forge_app::recall::{Answer, Ask, Hit, Mode, context};
+use forge_app::search::{Retractions, SearchRequest, SearchScope};
 use serde_json::{Value, json};
 
 use super::{Given, Refused, Told, Visit, locked};
@@ -53,7 +53,7 @@ pub(super) fn search(visit: &Visit, given: &Given) -> Result<Told, Refused> {
     }
     let mut memory = locked(&visit.desk.memory);
     memory.workspace = visit.workspace.clone();
-    let found = forge::search::search(&mut memory, &request, None, &mut |_, _, _| {});
+    let found = forge_app::search::search(&mut memory, &request, None, &mut |_, _, _| {});
     drop(memory);
     let found = found.map_err(CommandError::from)?;
     let (answer, remarks) = (found.answer, found.remarks);
@@ -77,7 +77,7 @@ fn sources(visit: &Visit, ask: &Ask) -> Result<Told, Refused> {
         .sources();
     let all = all.map_err(CommandError::from)?;
     let here = Some(visit.workspace.root());
-    let found = federation::ask(&all, here, forge::embed::builtin(), ask);
+    let found = federation::ask(&all, here, forge_app::embed::builtin(), ask);
     let (mut results, mut notes, mut more) = (Vec::new(), Vec::new(), 0);
     for one in &found {
         match &one.answer {

@@ -1,6 +1,6 @@
 //! Sessions, decisions with what replaced them, and checkpoints, by day.
 
-use forge::mind::{File, Mind};
+use forge_app::mind::{File, Mind};
 use serde_json::{Value, json};
 
 use super::{Given, Refused, Told, Visit, clean};

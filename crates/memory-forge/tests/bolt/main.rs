@@ -10,8 +10,8 @@ mod waits;
 
 use std::time::{Duration, Instant};
 
-use forge::graph::ask::{Answer, Embedded, Question, ask};
-use forge::graph::{Graph, Kind};
+use forge_app::graph::ask::{Answer, Embedded, Question, ask};
+use forge_app::graph::{Graph, Kind};
 use memory_forge_engines::bolt::{Address, Error, Scope, Server};
 use testkit::bolt::BoltServer;
 

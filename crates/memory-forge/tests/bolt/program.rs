@@ -3,10 +3,10 @@
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-use forge::graph;
-use forge::links::Vault;
-use forge::mind::Mind;
-use forge::workspace::Workspace;
+use forge_app::graph;
+use forge_app::links::Vault;
+use forge_app::mind::Mind;
+use forge_app::workspace::Workspace;
 use memory_forge_engines::bolt::digest;
 use serde_json::Value;
 use testkit::bolt::BoltServer;

@@ -1,6 +1,6 @@
 //! Graphs by chance, the same on every machine.
 
-use forge::graph::{Edge, EdgeKind, Graph, Kind, Node, Work};
+use forge_app::graph::{Edge, EdgeKind, Graph, Kind, Node, Work};
 
 pub(crate) struct Chance(u64);
 

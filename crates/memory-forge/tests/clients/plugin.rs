@@ -4,7 +4,7 @@
 
 use std::path::PathBuf;
 
-use forge::tokens::{Tokenizer, count_tokens};
+use forge_app::tokens::{Tokenizer, count_tokens};
 use serde_json::{Value, json};
 
 use crate::claude::claude;

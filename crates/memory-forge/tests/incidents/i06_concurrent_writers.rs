@@ -5,9 +5,9 @@
 use std::collections::HashSet;
 use std::sync::Barrier;
 
-use forge::document;
-use forge::mind::Mind;
-use forge::workspace::Workspace;
+use forge_app::document;
+use forge_app::mind::Mind;
+use forge_app::workspace::Workspace;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngSeed, TestRunner};
 use testkit::TestWorkspace;

@@ -1142,12 +1142,12 @@ fn each_advice_ends_its_finding() {
 /// A check without a row is a check whose advice nobody has followed.
 #[test]
 fn every_check_of_the_registries_has_a_row() {
-    let lint = forge::lint::rules().map(|(name, _)| format!("lint {name}"));
-    let doctor = forge::doctor::CHECKS.iter();
+    let lint = forge_app::lint::rules().map(|(name, _)| format!("lint {name}"));
+    let doctor = forge_app::doctor::CHECKS.iter();
     let doctor = doctor.map(|(name, _)| format!("doctor {name}"));
-    let audit = forge::audit::Kind::ALL.iter();
+    let audit = forge_app::audit::Kind::ALL.iter();
     let audit = audit.map(|kind| format!("audit {}", kind.id()));
-    let closets = forge::routing::closets::check::Kind::ALL.iter();
+    let closets = forge_app::routing::closets::check::Kind::ALL.iter();
     let closets = closets.map(|kind| format!("closets {}", kind.name()));
     let rows: BTreeSet<&str> = ROWS
         .iter()

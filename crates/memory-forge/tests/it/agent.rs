@@ -4,7 +4,7 @@ use std::process::Stdio;
 
 use testkit::TestWorkspace;
 
-use forge::tokens::count_tokens;
+use forge_app::tokens::count_tokens;
 
 use crate::harness::{found, json, ws};
 
@@ -158,7 +158,7 @@ fn recall_keeps_its_budget_and_names_what_it_left_out() {
                 &budget.to_string(),
             ],
         );
-        let used = count_tokens(forge::tokens::Tokenizer::O200k, output.ok());
+        let used = count_tokens(forge_app::tokens::Tokenizer::O200k, output.ok());
         assert!(used <= budget, "{used} > {budget}: {output}");
         assert!(
             output

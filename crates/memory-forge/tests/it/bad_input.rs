@@ -3,9 +3,9 @@
 
 use std::process::Command;
 
-use forge::index::Index;
-use forge::knowledge::refresh::{self, Outcome};
-use forge::workspace::Workspace;
+use forge_app::index::Index;
+use forge_app::knowledge::refresh::{self, Outcome};
+use forge_app::workspace::Workspace;
 use testkit::{Output, TestWorkspace};
 
 use crate::harness::{found, json, ws};
@@ -298,7 +298,7 @@ fn a_file_that_vanishes_or_turns_into_a_folder_while_it_is_read() {
         let mut index = Index::in_memory().expect("memory");
         let report = refresh::build(
             &workspace,
-            &forge::routing::scan(&workspace),
+            &forge_app::routing::scan(&workspace),
             &mut index,
             &mut |done, _| {
                 if done == 1 {

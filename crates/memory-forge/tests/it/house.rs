@@ -25,7 +25,7 @@ pub(crate) enum Kind {
 }
 
 const EVERYTHING_BELOW: &[&str] = &[
-    "forge",
+    "forge-app",
     "forge-clients",
     "forge-embed",
     "forge-memory",
@@ -50,7 +50,7 @@ pub(crate) const LAYERS: [Layer; 13] = [
         Kind::Library,
     ),
     layer(
-        "forge",
+        "forge-app",
         &[
             "forge-text",
             "forge-embed",
@@ -69,11 +69,11 @@ pub(crate) const LAYERS: [Layer; 13] = [
     layer("serve", &[], Kind::Door),
     layer(
         "memory-forge",
-        &["forge", "memory-forge-engines", "serve"],
+        &["forge-app", "memory-forge-engines", "serve"],
         Kind::Door,
     ),
     layer("testkit", &[], Kind::Tool),
-    layer("soak", &["forge", "testkit"], Kind::Tool),
+    layer("soak", &["forge-app", "testkit"], Kind::Tool),
     layer("fuzzing", EVERYTHING_BELOW, Kind::Tool),
 ];
 
@@ -219,11 +219,11 @@ fn doors_name_fewer_and_fewer_items_of_the_library() {
             .map(|(_, line)| line.split("//").next().unwrap_or(line))
             .flat_map(|line| [line, "\n"])
             .collect();
-        for (start, _) in code.match_indices("forge::") {
+        for (start, _) in code.match_indices("forge_app::") {
             if code[..start].ends_with(|c: char| c.is_alphanumeric() || c == '_') {
                 continue;
             }
-            expand(&code[start + "forge::".len()..], "", &mut named);
+            expand(&code[start + "forge_app::".len()..], "", &mut named);
         }
     }
     assert_eq!(named.len(), DOOR_IMPORTS, "items of `forge` named by doors");

@@ -5,7 +5,7 @@ use std::fs::File;
 use std::process::{Child, Stdio};
 use std::time::{Duration, SystemTime};
 
-use forge::workspace::Workspace;
+use forge_app::workspace::Workspace;
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngSeed, TestRunner};
 use serde_json::{Value, json};
@@ -326,7 +326,7 @@ fn k6_a_moved_workspace_keeps_its_index() {
 
 #[test]
 fn k7_two_workspaces_in_one_process_stay_apart() {
-    use forge::knowledge::fresh::{Opening, fresh};
+    use forge_app::knowledge::fresh::{Opening, fresh};
     let (one, two) = (
         ws("//- knowledge/a.md\n# A\n"),
         ws("//- knowledge/b.md\n# B\n//- knowledge/c.md\n# C\n"),

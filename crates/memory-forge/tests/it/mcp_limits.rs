@@ -76,7 +76,7 @@ fn large() -> TestWorkspace {
 
 #[test]
 fn budgets_are_kept_and_what_was_left_out_is_told() {
-    use forge::tokens::{Tokenizer, count_tokens};
+    use forge_app::tokens::{Tokenizer, count_tokens};
     let ws = large();
     let mut client = Client::legacy(&ws, &[]);
     for tokens in [100, 160, 400, 1_500] {

@@ -3,7 +3,7 @@
 
 use std::process::Stdio;
 
-use forge::tokens::{Tokenizer, count_tokens};
+use forge_app::tokens::{Tokenizer, count_tokens};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, RngSeed, TestRunner};
 use serde_json::json;

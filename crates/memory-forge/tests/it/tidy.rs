@@ -174,7 +174,7 @@ fn text_reaches_a_terminal_through_one_function() {
 
 /// The titles of two files that another tool writes and reads as well.
 const OTHER_BRAND: [&str; 2] = [
-    "crates/forge/src/federation/registry.rs",
+    "crates/forge-app/src/federation/registry.rs",
     "crates/forge-memory/src/graph/markdown.rs",
 ];
 
@@ -455,7 +455,7 @@ pub(crate) fn assert_none(broken: &[String], why: &str) {
 fn the_rules_can_find_something() {
     let check = |text: &str, expect: usize| {
         let source = Source {
-            path: "crates/forge/src/a.rs".to_owned(),
+            path: "crates/forge-app/src/a.rs".to_owned(),
             text: text.to_owned(),
         };
         assert_eq!(

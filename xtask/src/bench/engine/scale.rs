@@ -11,13 +11,13 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail, ensure};
-use forge::corrections::Corrections;
-use forge::embed::Embedder;
-use forge::index::Packed;
-use forge::knowledge::describe;
-use forge::publish::{Item, Published};
-use forge::recall::{self, Mode};
-use forge::workspace::{RelPath, Role};
+use forge_app::corrections::Corrections;
+use forge_app::embed::Embedder;
+use forge_app::index::Packed;
+use forge_app::knowledge::describe;
+use forge_app::publish::{Item, Published};
+use forge_app::recall::{self, Mode};
+use forge_app::workspace::{RelPath, Role};
 use memory_forge_engines::postgres::{Engine, Pushed, Within};
 use testkit::postgres::Postgres;
 
@@ -392,7 +392,7 @@ fn fill(engine: &Engine, at: usize, team: &str, contents: &Contents) -> Result<P
                 let paragraph = &paragraphs[dice.roll(paragraphs.len())];
                 text += &format!("\n## Part {part}\n\n{}\n", paragraph.replace('#', ""));
             }
-            let sizes = forge::index::Sizes { most: 500, aim: 1 };
+            let sizes = forge_app::index::Sizes { most: 500, aim: 1 };
             let (_, mut put) = describe::of_text(&item.path, Role::Knowledge, &text, sizes);
             put.chunks = parts(&text, &put.title);
             let vectors = put
@@ -416,15 +416,15 @@ fn fill(engine: &Engine, at: usize, team: &str, contents: &Contents) -> Result<P
 }
 
 /// One passage a part, however small.
-fn parts(text: &str, title: &str) -> Vec<forge::index::Chunk> {
+fn parts(text: &str, title: &str) -> Vec<forge_app::index::Chunk> {
     let parts = text.split("\n## ").skip(1);
     parts
         .enumerate()
-        .map(|(at, part)| forge::index::Chunk {
+        .map(|(at, part)| forge_app::index::Chunk {
             headings: vec![title.to_owned(), format!("Part {at}")],
             lines: (at * 4 + 3, at * 4 + 6),
             text: format!("## {part}"),
-            tokens: forge::tokens::estimate(part),
+            tokens: forge_app::tokens::estimate(part),
         })
         .collect()
 }

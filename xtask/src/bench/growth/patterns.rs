@@ -2,7 +2,7 @@
 //! same text again and again. A pattern is a function of a number of bytes, so
 //! that it can be made at any size, and is the same in every run.
 
-use forge::secrets;
+use forge_app::secrets;
 
 use super::structures;
 

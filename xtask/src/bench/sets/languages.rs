@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
-use forge::document;
+use forge_app::document;
 
 use super::{File, Group, Question};
 

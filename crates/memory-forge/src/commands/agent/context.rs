@@ -2,9 +2,9 @@
 //! within its budget. It reads, and writes nothing.
 
 use clap::{Args, ValueEnum};
-use forge::agents::Home;
-use forge::layers::{self, Asked, Error, Manifest, Placed, Scope, State};
-use forge::workspace::Workspace;
+use forge_app::agents::Home;
+use forge_app::layers::{self, Asked, Error, Manifest, Placed, Scope, State};
+use forge_app::workspace::Workspace;
 use serde_json::{Value, json};
 
 use super::Whose;

@@ -2,9 +2,9 @@
 //! the index that Claude Code keeps for itself.
 
 use clap::Args;
-use forge::agents::claude::{self, Checked};
-use forge::agents::pointers::{self, Indexed, MAX_BYTES, MAX_LINES};
-use forge::workspace::Workspace;
+use forge_app::agents::claude::{self, Checked};
+use forge_app::agents::pointers::{self, Indexed, MAX_BYTES, MAX_LINES};
+use forge_app::workspace::Workspace;
 use serde_json::{Value, json};
 
 use super::Whose;

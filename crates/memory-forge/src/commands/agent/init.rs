@@ -1,8 +1,8 @@
 //! `agent init`: writes how agents remember, once.
 
 use clap::Args;
-use forge::agents::system;
-use forge::workspace::Workspace;
+use forge_app::agents::system;
+use forge_app::workspace::Workspace;
 
 use crate::commands::doctor::show_diff;
 use crate::report::{CommandError, Exit};

@@ -2,10 +2,10 @@
 //! people thought of an agent's work.
 
 use clap::{Args, ValueEnum};
-use forge::agents::feedback::{self, Feedback, NewFeedback, Trend};
-use forge::agents::learnings::{self, Category, Learning, NewLearning};
-use forge::agents::{Error, Home};
-use forge::workspace::Workspace;
+use forge_app::agents::feedback::{self, Feedback, NewFeedback, Trend};
+use forge_app::agents::learnings::{self, Category, Learning, NewLearning};
+use forge_app::agents::{Error, Home};
+use forge_app::workspace::Workspace;
 use serde_json::{Value, json};
 
 use super::text_or_input;

@@ -1,15 +1,15 @@
 //! `agent recall`: the topics that a task needs, within a budget.
 
 use clap::Args;
-use forge::agents::recall::{self, Recalled};
-use forge::agents::{pointers, topics};
-use forge::corrections::Corrections;
-use forge::knowledge::forget;
-use forge::quote;
-use forge::recall::pack::{self, Packing};
-use forge::recall::{Answer, Ask};
-use forge::tokens::{Tokenizer, count_tokens};
-use forge::workspace::Workspace;
+use forge_app::agents::recall::{self, Recalled};
+use forge_app::agents::{pointers, topics};
+use forge_app::corrections::Corrections;
+use forge_app::knowledge::forget;
+use forge_app::quote;
+use forge_app::recall::pack::{self, Packing};
+use forge_app::recall::{Answer, Ask};
+use forge_app::tokens::{Tokenizer, count_tokens};
+use forge_app::workspace::Workspace;
 use serde_json::json;
 
 use super::Whose;
@@ -17,7 +17,7 @@ use crate::hits::{thousandths, used};
 use crate::report::{CommandError, Exit};
 use crate::settings::Settings;
 use crate::ui::{Ui, printable};
-use forge::search::configured_mode;
+use forge_app::search::configured_mode;
 
 /// Get the topics that a task needs, at most five, within a budget
 ///
@@ -69,12 +69,12 @@ pub(super) fn run(
             None => vec!["knowledge"],
         },
         since: None,
-        today: Some(forge::document::day_of(settings.now)),
+        today: Some(forge_app::document::day_of(settings.now)),
         forgotten: &forgotten,
         corrections: &corrections,
         explain: false,
     };
-    let wanted = |entry: &forge::index::Entry| recall::is_of(&home, entry);
+    let wanted = |entry: &forge_app::index::Entry| recall::is_of(&home, entry);
     let asked = memory.ask_of(&ask, &wanted, settings.now, &mut ui.watch());
     let (mut answer, remarks) = asked?;
     ui.remarks(&remarks);
@@ -148,7 +148,7 @@ pub(super) fn run(
 /// budget.
 fn fallback(
     workspace: &Workspace,
-    home: &forge::agents::Home,
+    home: &forge_app::agents::Home,
     budget: usize,
     nonce: &str,
 ) -> Option<String> {

@@ -1,9 +1,9 @@
 //! `agent remember`: a topic and the pointer to it, written together.
 
 use clap::{Args, ValueEnum};
-use forge::agents::remember::{New, Remembered, Update, remember, update};
-use forge::agents::topics::Kind;
-use forge::workspace::Workspace;
+use forge_app::agents::remember::{New, Remembered, Update, remember, update};
+use forge_app::agents::topics::Kind;
+use forge_app::workspace::Workspace;
 
 use super::{Whose, text_or_input};
 use crate::report::{CommandError, Exit};
@@ -122,7 +122,7 @@ pub(super) fn run(
                 section: args.section.as_deref(),
             };
             if body.trim().is_empty() && !only_fields {
-                return Err(forge::agents::Error::NoText.into());
+                return Err(forge_app::agents::Error::NoText.into());
             }
             update(workspace, &home, file, &change, settings.now)?
         }

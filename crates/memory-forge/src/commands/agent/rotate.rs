@@ -1,9 +1,9 @@
 //! `agent rotate`: files that grow are kept short, and nothing is lost.
 
 use clap::Args;
-use forge::agents::pointers;
-use forge::agents::rotate::{self, Rotation};
-use forge::workspace::{RelPath, Workspace};
+use forge_app::agents::pointers;
+use forge_app::agents::rotate::{self, Rotation};
+use forge_app::workspace::{RelPath, Workspace};
 use serde_json::json;
 
 use super::Whose;

@@ -4,11 +4,11 @@
 
 use std::path::Path;
 
-use forge::audit::plugin::{Bill, Cost, Offer, Plugin, Server};
-use forge::audit::{self, Limits};
-use forge::client::Client;
-use forge::tokens::{Tokenizer, thousands};
-use forge::workspace::Workspace;
+use forge_app::audit::plugin::{Bill, Cost, Offer, Plugin, Server};
+use forge_app::audit::{self, Limits};
+use forge_app::client::Client;
+use forge_app::tokens::{Tokenizer, thousands};
+use forge_app::workspace::Workspace;
 use serde_json::{Value, json};
 
 use super::{AuditArgs, verdict_text};

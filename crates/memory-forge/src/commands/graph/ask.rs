@@ -1,11 +1,11 @@
 //! `graph ask`: the ready questions, to the files or to the server.
 
 use clap::{Args, Subcommand, ValueEnum};
-use forge::document::day_of;
-use forge::graph::ask::{self, Answer, Embedded, Entry, Question, Way};
-use forge::graph::{Graph, Kind};
-use forge::links::Vault;
-use forge::workspace::Workspace;
+use forge_app::document::day_of;
+use forge_app::graph::ask::{self, Answer, Embedded, Entry, Question, Way};
+use forge_app::graph::{Graph, Kind};
+use forge_app::links::Vault;
+use forge_app::workspace::Workspace;
 use jiff::ToSpan;
 use serde_json::{Value, json};
 

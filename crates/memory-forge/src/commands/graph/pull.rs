@@ -1,10 +1,10 @@
 //! `graph pull`: what the graph derives, written where people read it.
 
 use clap::Args;
-use forge::graph::ask::{Answer, Question};
-use forge::graph::{self, Graph};
-use forge::mind::Mind;
-use forge::workspace::Workspace;
+use forge_app::graph::ask::{Answer, Question};
+use forge_app::graph::{self, Graph};
+use forge_app::mind::Mind;
+use forge_app::workspace::Workspace;
 use serde_json::json;
 
 use super::ask::{Engine, answers};

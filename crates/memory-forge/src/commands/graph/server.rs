@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
-use forge::graph::Graph;
-use forge::workspace::{Workspace, identity};
+use forge_app::graph::Graph;
+use forge_app::workspace::{Workspace, identity};
 use memory_forge_engines::bolt::{self, Address, Scope, Server};
 use serde_json::{Value, json};
 

@@ -1,7 +1,7 @@
 //! What an import came to, for people and as JSON. No secret is ever here:
 //! the library hands over counts.
 
-use forge::import::{Landed, Outcome, Proposed, Report, StateProposal, Tally};
+use forge_app::import::{Landed, Outcome, Proposed, Report, StateProposal, Tally};
 use serde_json::{Value, json};
 
 use crate::report::CommandError;

@@ -1,10 +1,10 @@
 //! What `mind` shows: text for people, JSON for programs. It changes nothing.
 
-use forge::layers::injection::{self, Given};
-use forge::mind::{
+use forge_app::layers::injection::{self, Given};
+use forge_app::mind::{
     Compression, Decision, Health, Layout, Mind, Progress, Session, Severity, Source, State,
 };
-use forge::workspace::{RelPath, Workspace};
+use forge_app::workspace::{RelPath, Workspace};
 use serde_json::{Value, json};
 
 use super::{HealthArgs, ShowArgs, What};
@@ -20,20 +20,20 @@ pub(super) fn show(
 ) -> Result<(), CommandError> {
     if args.what == What::Briefing {
         let known = injection::for_session(mind.workspace());
-        let briefing = mind.briefing(&forge::mind::BriefingAsk {
+        let briefing = mind.briefing(&forge_app::mind::BriefingAsk {
             source: Source::Startup,
-            max_tokens: forge::mind::MAX_TOKENS,
-            max_bytes: forge::mind::MAX_BYTES,
+            max_tokens: forge_app::mind::MAX_TOKENS,
+            max_bytes: forge_app::mind::MAX_BYTES,
             nonce: &settings.nonce(),
             now: settings.now,
             events: &[],
-            overview: &forge::session::overview(mind.workspace(), settings.now),
+            overview: &forge_app::session::overview(mind.workspace(), settings.now),
             pointers: known.as_ref().map(Given::pointers),
         });
         return if args.json {
             ui.json(&json!({
                 "version": 1, "text": briefing.text, "leftOut": briefing.left_out,
-                "tokens": forge::tokens::estimate(&briefing.text), "tokenizer": "~o200k",
+                "tokens": forge_app::tokens::estimate(&briefing.text), "tokenizer": "~o200k",
             }))
         } else {
             ui.print(&printable(&briefing.text))
@@ -196,7 +196,7 @@ fn state_json(state: &State) -> Value {
 }
 
 fn tasks_json(progress: &Progress) -> Value {
-    let task = |task: &forge::mind::TaskEntry| {
+    let task = |task: &forge_app::mind::TaskEntry| {
         json!({
             "text": task.text, "done": task.done, "section": task.section,
             "completed": task.completed.map(|it| it.to_string()), "line": task.line,
@@ -326,13 +326,13 @@ pub(super) fn health(
 }
 
 fn health_json(mind: &Mind<'_>, health: &Health) -> Value {
-    let info = |it: &forge::mind::FileInfo| {
+    let info = |it: &forge_app::mind::FileInfo| {
         json!({
             "exists": it.exists, "size": it.size,
             "modified": it.modified.map(|it| it.to_string()), "ageSeconds": it.age_seconds,
         })
     };
-    let files = |files: &[(String, forge::mind::FileInfo)]| -> Value {
+    let files = |files: &[(String, forge_app::mind::FileInfo)]| -> Value {
         let map = files.iter().map(|(name, it)| (name.clone(), info(it)));
         Value::Object(map.collect())
     };
@@ -341,7 +341,7 @@ fn health_json(mind: &Mind<'_>, health: &Health) -> Value {
     json!({
         "version": version_json(mind.workspace()),
         "mindDir": {
-            "exists": health.folder_exists, "path": root.join(forge::mind::FOLDER),
+            "exists": health.folder_exists, "path": root.join(forge_app::mind::FOLDER),
             "totalStateSize": health.total_state_bytes,
         },
         "stateFiles": files(&health.state_files),

@@ -1,10 +1,10 @@
 //! `search --scope sources`: one question to the user's other workspaces, shown
 //! workspace by workspace.
 
-use forge::federation::{self, FromSource, Registry};
-use forge::recall::pack::Packing;
-use forge::recall::{self, Answer, Ask, context, snippet};
-use forge::workspace::Workspace;
+use forge_app::federation::{self, FromSource, Registry};
+use forge_app::recall::pack::Packing;
+use forge_app::recall::{self, Answer, Ask, context, snippet};
+use forge_app::workspace::Workspace;
 
 use super::{SNIPPET_LINES, SearchArgs, fit, say_budget, show_hit};
 use crate::hits::hit_json;
@@ -27,7 +27,7 @@ pub(super) fn run(
     let registry = Registry::of_home(settings.home.as_deref())?;
     let sources = registry.sources()?;
     let here = Some(workspace.root());
-    let found = federation::ask(&sources, here, forge::embed::builtin(), ask);
+    let found = federation::ask(&sources, here, forge_app::embed::builtin(), ask);
     for one in &found {
         match &one.answer {
             Err(why) => ui.warn(&format!("`{}` was passed over: {why}", one.source.name)),

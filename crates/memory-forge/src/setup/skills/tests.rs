@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use forge::tokens::{Tokenizer, count_tokens};
+use forge_app::tokens::{Tokenizer, count_tokens};
 use serde_json::Value;
 
 use super::*;
