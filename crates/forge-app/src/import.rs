@@ -11,6 +11,7 @@ use std::path::PathBuf;
 use jiff::Timestamp;
 use jiff::civil::Date;
 
+use crate::diagnostic::Diagnostic;
 use crate::workspace::{self, RelPath};
 
 pub mod basic_memory;
@@ -52,6 +53,34 @@ pub enum Error {
     Unreadable { path: PathBuf, why: String },
     #[error("`{path}` and a thousand names like it are taken")]
     NoName { path: RelPath },
+}
+
+impl Diagnostic for Error {
+    fn code(&self) -> &'static str {
+        match self {
+            Error::Workspace(error) => error.code(),
+            Error::Missing { .. } => "import.missing",
+            Error::NotAFolder { .. } => "import.not-a-folder",
+            Error::Unreadable { .. } => "import.unreadable",
+            Error::NoName { .. } => "import.no-free-name",
+        }
+    }
+
+    fn hints(&self) -> Vec<String> {
+        let hint = match self {
+            Error::Workspace(error) => return error.hints(),
+            Error::Missing { .. } | Error::NotAFolder { .. } => {
+                "Name what is to be imported; `memory-forge import --help` has examples"
+            }
+            Error::Unreadable { .. } => "Nothing was imported from it",
+            Error::NoName { .. } => "Rename some of them",
+        };
+        vec![hint.to_owned()]
+    }
+
+    fn is_usage(&self) -> bool {
+        matches!(self, Error::Missing { .. } | Error::NotAFolder { .. })
+    }
 }
 
 /// What became of a document.

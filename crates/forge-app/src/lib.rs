@@ -12,7 +12,7 @@ pub use forge_memory::{
     recall, routing, teams,
 };
 pub use forge_store::{fault, index, regular, servers, trust, workspace};
-pub use forge_text::{document, quote, secrets};
+pub use forge_text::{diagnostic, document, quote, secrets};
 /// Tokenizers, estimates and exact counts.
 pub mod tokens {
     pub use forge_text::tokens::*;

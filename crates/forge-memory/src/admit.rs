@@ -12,6 +12,7 @@ use std::collections::BTreeMap;
 use std::ops::Deref;
 
 use crate::corrections::{Correction, Corrections};
+use crate::diagnostic::Diagnostic;
 use crate::document::LineNumbers;
 use crate::quote;
 use crate::secrets;
@@ -91,19 +92,26 @@ pub enum Refusal {
     Secret { found: Vec<String> },
 }
 
-impl Refusal {
-    /// Returns what can be done about it.
-    pub fn hint(&self) -> Option<String> {
+impl Diagnostic for Refusal {
+    fn code(&self) -> &'static str {
         match self {
-            Refusal::Workspace(_) => None,
+            Refusal::Workspace(error) => error.code(),
+            Refusal::Corrected(_) => "admit.corrected",
+            Refusal::Secret { .. } => "admit.secret",
+        }
+    }
+
+    fn hints(&self) -> Vec<String> {
+        match self {
+            Refusal::Workspace(error) => error.hints(),
             Refusal::Secret { .. } => {
-                Some("Take it out, and name the place where it is kept instead".to_owned())
+                vec!["Take it out, and name the place where it is kept instead".to_owned()]
             }
             Refusal::Corrected(hits) => {
                 let lift = hits.first().map(Correction::lifted_by).unwrap_or_default();
-                Some(format!(
+                vec![format!(
                     "Say what holds; if the correction itself is wrong, lift it with `{lift}`"
-                ))
+                )]
             }
         }
     }

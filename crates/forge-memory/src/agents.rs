@@ -5,6 +5,7 @@
 use std::fmt;
 
 use crate::admit;
+use crate::diagnostic::Diagnostic;
 use crate::workspace::{self, PathError, RelPath, Workspace};
 
 pub mod claude;
@@ -52,6 +53,77 @@ pub enum Error {
     Path(#[from] PathError),
     #[error(transparent)]
     Workspace(#[from] workspace::Error),
+}
+
+/// Agents named in an error.
+const MAX_AGENTS_IN_HINT: usize = 10;
+
+impl Diagnostic for Error {
+    fn code(&self) -> &'static str {
+        match self {
+            Error::Segment { .. } => "agent.invalid-name",
+            Error::NoMemory => "agent.no-memory",
+            Error::Unknown { .. } => "agent.unknown",
+            Error::Ambiguous { .. } => "agent.ambiguous",
+            Error::NoText => "agent.no-text",
+            Error::Refused(error) => error.code(),
+            Error::KeptElsewhere { .. } => "agent.kept-elsewhere",
+            Error::Known { .. } => "agent.known",
+            Error::NoTopic { .. } => "agent.no-topic",
+            Error::NotATopic { .. } => "agent.not-a-topic",
+            Error::Rating { .. } => "agent.invalid-rating",
+            Error::Path(error) => error.code(),
+            Error::Workspace(error) => error.code(),
+        }
+    }
+
+    fn hints(&self) -> Vec<String> {
+        let hint = match self {
+            Error::Refused(error) => return error.hints(),
+            Error::Path(error) => return error.hints(),
+            Error::Workspace(error) => return error.hints(),
+            Error::Segment { .. } | Error::Rating { .. } => return Vec::new(),
+            Error::NoMemory => "Name a squad and an agent: `memory-forge agent remember … --agent eng/builder` makes the folder".to_owned(),
+            Error::Unknown { homes, .. } if homes.is_empty() => return Vec::new(),
+            Error::Unknown { homes, .. } => list_agents(homes),
+            Error::Ambiguous { .. } => "Name the squad as well".to_owned(),
+            Error::NotATopic { .. } => "Choose another name".to_owned(),
+            Error::NoText => "Give it as an argument, or pipe it in".to_owned(),
+            Error::KeptElsewhere { .. } => {
+                "Say in a sentence what it taught, and where to find it".to_owned()
+            }
+            Error::Known { path, .. } => {
+                return vec![
+                    format!(
+                        "Add to it: `memory-forge agent remember --update {}`",
+                        path.file_name()
+                    ),
+                    "If it is another matter, give it another name, or pass `--new`".to_owned(),
+                ];
+            }
+            Error::NoTopic { .. } => "`memory-forge agent index` lists what there is".to_owned(),
+        };
+        vec![hint]
+    }
+
+    fn is_usage(&self) -> bool {
+        matches!(
+            self,
+            Error::Segment { .. } | Error::Path(_) | Error::Rating { .. }
+        )
+    }
+}
+
+/// Returns the names of these agents as advice, the first ten of them.
+pub fn list_agents(homes: &[Home]) -> String {
+    let shown = homes.iter().take(MAX_AGENTS_IN_HINT);
+    let names: Vec<String> = shown.map(Home::to_string).collect();
+    let more = if homes.len() > MAX_AGENTS_IN_HINT {
+        format!(" and {} more", homes.len() - MAX_AGENTS_IN_HINT)
+    } else {
+        String::new()
+    };
+    format!("There are {}{more}", names.join(", "))
 }
 
 /// The place of one memory: an agent's folder, or the `knowledge/` that all of

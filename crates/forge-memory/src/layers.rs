@@ -10,6 +10,7 @@ use jiff::Timestamp;
 
 use crate::agents;
 use crate::corrections::Corrections;
+use crate::diagnostic::Diagnostic;
 use crate::document::{self, Document, FrontMatter, day_of};
 use crate::quote;
 use crate::workspace::{self, PathError, RelPath, Workspace};
@@ -86,6 +87,36 @@ pub enum Error {
     },
     #[error("There is no role `{role}`")]
     Role { role: String, known: Vec<String> },
+}
+
+impl Diagnostic for Error {
+    fn code(&self) -> &'static str {
+        match self {
+            Error::Agent(error) => error.code(),
+            Error::Workspace(error) => error.code(),
+            Error::Policy { .. } => "context.policy",
+            Error::Role { .. } => "context.no-such-role",
+        }
+    }
+
+    fn hints(&self) -> Vec<String> {
+        let hint = match self {
+            Error::Agent(error) => return error.hints(),
+            Error::Workspace(error) => return error.hints(),
+            Error::Policy { .. } => "`roles` are merged into the built-in ones, `layers` replace them; without the file the built-in policy holds".to_owned(),
+            Error::Role { known, .. } => format!("There are {}", known.join(", ")),
+        };
+        vec![hint]
+    }
+
+    fn is_usage(&self) -> bool {
+        match self {
+            Error::Agent(error) => error.is_usage(),
+            Error::Workspace(error) => error.is_usage(),
+            Error::Policy { .. } => false,
+            Error::Role { .. } => true,
+        }
+    }
 }
 
 /// Puts the context of an agent together. Missing layers are in the manifest;

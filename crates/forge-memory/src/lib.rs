@@ -10,7 +10,7 @@
 
 use forge_embed as embed;
 use forge_store::{index, workspace};
-use forge_text::{document, quote, secrets, tokens};
+use forge_text::{diagnostic, document, quote, secrets, tokens};
 
 pub mod client;
 pub mod model;

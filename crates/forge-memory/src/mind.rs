@@ -12,6 +12,7 @@ use std::path::Path;
 use jiff::Timestamp;
 
 use crate::admit::{self, AdmittedText, SubmittedText};
+use crate::diagnostic::Diagnostic;
 use crate::document::{self, Document, EditError};
 use crate::quote;
 use crate::workspace::{self, RelPath, Workspace};
@@ -262,6 +263,53 @@ pub enum Error {
     Edit { path: String, source: EditError },
     #[error("`{path}` could not be edited safely: {why}; nothing was changed")]
     Unsafe { path: String, why: &'static str },
+}
+
+/// Tasks named in an error.
+const MAX_TASKS_IN_HINTS: usize = 10;
+
+impl Diagnostic for Error {
+    fn code(&self) -> &'static str {
+        match self {
+            Error::Workspace(error) => error.code(),
+            Error::Refused(error) => error.code(),
+            Error::NoMatch { .. } => "mind.no-such-task",
+            Error::Ambiguous { .. } => "mind.several-tasks",
+            Error::Empty { .. } => "mind.empty",
+            Error::Edit { .. } => "mind.not-edited",
+            Error::Unsafe { .. } => "mind.unsafe-edit",
+        }
+    }
+
+    fn hints(&self) -> Vec<String> {
+        match self {
+            Error::Workspace(error) => error.hints(),
+            Error::Refused(error) => error.hints(),
+            Error::NoMatch { open, .. } if open.is_empty() => {
+                vec!["There are no open tasks".to_owned()]
+            }
+            Error::NoMatch { open, .. } => list_tasks("Open", open),
+            Error::Ambiguous { matching, .. } => {
+                let mut hints = list_tasks("Matches", matching);
+                hints.push("Name one of them in full".to_owned());
+                hints
+            }
+            Error::Empty { .. } | Error::Edit { .. } | Error::Unsafe { .. } => Vec::new(),
+        }
+    }
+
+    fn is_usage(&self) -> bool {
+        matches!(self, Error::Empty { .. })
+    }
+}
+
+fn list_tasks(label: &str, tasks: &[String]) -> Vec<String> {
+    let shown = tasks.iter().take(MAX_TASKS_IN_HINTS);
+    let mut hints: Vec<String> = shown.map(|task| format!("{label}: {task}")).collect();
+    if tasks.len() > MAX_TASKS_IN_HINTS {
+        hints.push(format!("and {} more", tasks.len() - MAX_TASKS_IN_HINTS));
+    }
+    hints
 }
 
 impl From<workspace::PathError> for Error {

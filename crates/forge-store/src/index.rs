@@ -15,6 +15,8 @@ mod vectors;
 
 use std::path::PathBuf;
 
+use forge_text::diagnostic::Diagnostic;
+
 pub use chunk::{Chunk, Sizes};
 pub use postings::{B, Held, Holding, K1, bm25, idf};
 pub use query::{Passage, PrefixTerm, Slots, TermMatch, TextHits, Words};
@@ -138,19 +140,31 @@ impl Error {
     pub fn is_damage(&self) -> bool {
         matches!(self, Error::Damaged { .. })
     }
+}
 
-    /// Returns whether the request was wrong, rather than the index.
-    pub fn is_usage(&self) -> bool {
-        matches!(self, Error::Remote(error) if error.is_usage)
+impl Diagnostic for Error {
+    fn code(&self) -> &'static str {
+        match self {
+            Error::Damaged { .. } => "index.damaged",
+            Error::Sqlite { .. } => "index.database",
+            Error::Io { .. } => "index.io",
+            Error::NoKey(error) => error.code(),
+            Error::Remote(_) => "index.server",
+        }
     }
 
-    /// Returns what the user can do about it.
-    pub fn hint(&self) -> Option<&str> {
+    fn hints(&self) -> Vec<String> {
         match self {
-            Error::Damaged { .. } => Some("Delete `.memory-forge/`; it is rebuilt from the files"),
-            Error::Remote(error) => error.hint.as_deref(),
-            Error::Sqlite { .. } | Error::Io { .. } | Error::NoKey(_) => None,
+            Error::Damaged { .. } => {
+                vec!["Delete `.memory-forge/`; it is rebuilt from the files".to_owned()]
+            }
+            Error::Remote(error) => error.hint.iter().cloned().collect(),
+            Error::Sqlite { .. } | Error::Io { .. } | Error::NoKey(_) => Vec::new(),
         }
+    }
+
+    fn is_usage(&self) -> bool {
+        matches!(self, Error::Remote(error) if error.is_usage)
     }
 }
 

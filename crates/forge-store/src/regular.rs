@@ -9,6 +9,8 @@ use std::fs::{self, File, Metadata};
 use std::io::{self, Read};
 use std::path::Path;
 
+use forge_text::diagnostic::Diagnostic;
+
 /// What becomes of a symlink in the place of the file. Links in the folders
 /// above it are followed either way; a caller that minds them checks them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,6 +32,18 @@ pub enum Unreadable {
     NotUtf8 { line: usize },
     #[error(transparent)]
     Io(#[from] io::Error),
+}
+
+impl Diagnostic for Unreadable {
+    fn code(&self) -> &'static str {
+        match self {
+            Unreadable::Link => "file.symlink",
+            Unreadable::NotAFile => "file.not-a-file",
+            Unreadable::TooLarge { .. } => "file.too-large",
+            Unreadable::NotUtf8 { .. } => "file.not-utf8",
+            Unreadable::Io(_) => "file.io",
+        }
+    }
 }
 
 impl Unreadable {

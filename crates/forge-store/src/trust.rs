@@ -15,6 +15,8 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, OnceLock, RwLock};
 
+use forge_text::diagnostic::Diagnostic;
+
 use crate::regular::{self, Links};
 
 const KEY_BYTES: usize = 32;
@@ -46,6 +48,12 @@ struct Key([u8; KEY_BYTES]);
     "no folder of yours can keep the key that marks files as made here, so files of `.memory-forge/` are not used"
 )]
 pub struct NoKey;
+
+impl Diagnostic for NoKey {
+    fn code(&self) -> &'static str {
+        "trust.no-key"
+    }
+}
 
 /// Adds folders that may hold the key, the preferred one first. A process that
 /// never calls this has a key of its own, which ends with it.

@@ -10,6 +10,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use forge_text::diagnostic::Diagnostic;
+
 mod autoload;
 mod config;
 mod disk;
@@ -243,39 +245,39 @@ pub enum Error {
         doing: &'static str,
         source: io::Error,
     },
-    #[error("`{}` line {line} is not UTF-8; convert the file to UTF-8 to have it used", path.display())]
+    #[error("`{}` line {line} is not UTF-8", path.display())]
     NotUtf8 { path: PathBuf, line: usize },
-    #[error("`{}` has {size} bytes, more than the {limit} that `index.max_file_bytes` allows; split the file or raise the limit", path.display())]
+    #[error("`{}` has {size} bytes, more than the {limit} that `index.max_file_bytes` allows", path.display())]
     TooLarge {
         path: PathBuf,
         size: u64,
         limit: u64,
     },
-    #[error("`{}` leads out of the workspace; use a path inside it", path.display())]
+    #[error("`{}` leads out of the workspace", path.display())]
     Outside { path: PathBuf },
-    #[error("`{}` is a symlink and is never written through; write to the file it points to, or replace the link", path.display())]
+    #[error("`{}` is a symlink and is never written through", path.display())]
     Symlink { path: PathBuf },
-    #[error("`{}` belongs to Memory Forge and is rebuilt at will; keep notes elsewhere", path.display())]
+    #[error("`{}` belongs to Memory Forge and is rebuilt at will", path.display())]
     Reserved { path: PathBuf },
-    #[error("{what} is in use by another process (waited {:.1} s); nothing was written, try again when it is done", waited.as_secs_f32())]
+    #[error("{what} is in use by another process (waited {:.1} s)", waited.as_secs_f32())]
     Locked { what: String, waited: Duration },
-    #[error("`{}` already exists; choose another name or edit that file", path.display())]
+    #[error("`{}` already exists", path.display())]
     Exists { path: PathBuf },
-    #[error("`{}` was edited in the meantime; nothing was changed, look at the file and try again", path.display())]
+    #[error("`{}` was edited in the meantime", path.display())]
     ChangedSince { path: PathBuf },
-    #[error("`{}` is not a folder; name an existing folder", path.display())]
+    #[error("`{}` is not a folder", path.display())]
     NotADirectory { path: PathBuf },
-    #[error("`{}` is not a regular file; move it away", path.display())]
+    #[error("`{}` is not a regular file", path.display())]
     NotAFile { path: PathBuf },
-    #[error("`{}` may not be written; make it writable and try again", path.display())]
+    #[error("`{}` may not be written", path.display())]
     ReadOnly { path: PathBuf },
-    #[error("No space left to write `{}`; nothing was changed, free some space and try again", path.display())]
+    #[error("No space left to write `{}`", path.display())]
     Full { path: PathBuf },
-    #[error("There is no change `{id}` to undo; `history` lists those that are kept")]
+    #[error("There is no change `{id}` to undo")]
     NoSuchChange { id: String },
     #[error("There is nothing to undo")]
     NothingToUndo,
-    #[error("The journal entry `{}` cannot be read: {message}; move that folder away to go on without it", path.display())]
+    #[error("The journal entry `{}` cannot be read: {message}", path.display())]
     Journal { path: PathBuf, message: String },
     #[error("{message}")]
     Git { message: String },
@@ -303,24 +305,53 @@ impl Error {
         }
     }
 
-    /// The message for whoever has just named the file, or keeps it: without
-    /// the absolute path, which would be wrong once the workspace is moved.
+    /// Returns the message for a place that names the file already, or keeps
+    /// it: without the absolute path, which would be wrong once the workspace
+    /// is moved.
     pub fn reason(&self) -> String {
-        match self {
+        let message = match self {
             Error::Io { doing, source, .. } => format!("could not {doing} it: {source}"),
-            Error::NotUtf8 { line, .. } => {
-                format!("line {line} is not UTF-8; convert the file to UTF-8 to have it used")
+            Error::NotUtf8 { line, .. } => format!("line {line} is not UTF-8"),
+            Error::TooLarge { size, limit, .. } => {
+                format!(
+                    "it has {size} bytes, more than the {limit} that `index.max_file_bytes` allows"
+                )
             }
-            Error::TooLarge { size, limit, .. } => format!(
-                "it has {size} bytes, more than the {limit} that `index.max_file_bytes` allows; \
-                 split the file or raise the limit"
-            ),
             Error::Outside { .. } => {
-                "it leads out of the workspace; put the file itself here".to_owned()
+                return "it leads out of the workspace; put the file itself here".to_owned();
             }
-            Error::NotAFile { .. } => "it is not a regular file; move it away".to_owned(),
-            other => other.to_string(),
+            Error::NotAFile { .. } => "it is not a regular file".to_owned(),
+            other => return other.describe(),
+        };
+        match self.advice() {
+            Some(advice) => format!("{message}; {advice}"),
+            None => message,
         }
+    }
+
+    /// Returns what to do, as the end of a sentence.
+    fn advice(&self) -> Option<&'static str> {
+        Some(match self {
+            Error::NotUtf8 { .. } => "convert the file to UTF-8 to have it used",
+            Error::TooLarge { .. } => "split the file or raise the limit",
+            Error::Outside { .. } => "use a path inside it",
+            Error::Symlink { .. } => "write to the file it points to, or replace the link",
+            Error::Reserved { .. } => "keep notes elsewhere",
+            Error::Locked { .. } => "nothing was written, try again when it is done",
+            Error::Exists { .. } => "choose another name or edit that file",
+            Error::ChangedSince { .. } => "nothing was changed, look at the file and try again",
+            Error::NotADirectory { .. } => "name an existing folder",
+            Error::NotAFile { .. } => "move it away",
+            Error::ReadOnly { .. } => "make it writable and try again",
+            Error::Full { .. } => "nothing was changed, free some space and try again",
+            Error::Journal { .. } => "move that folder away to go on without it",
+            Error::Io { .. }
+            | Error::NoSuchChange { .. }
+            | Error::NothingToUndo
+            | Error::Git { .. }
+            | Error::Path(_)
+            | Error::Refused(_) => return None,
+        })
     }
 
     /// Whether another process was in the way.
@@ -337,6 +368,44 @@ impl Error {
     pub fn is_not_found(&self) -> bool {
         matches!(self, Error::Io { source, .. } if source.kind() == io::ErrorKind::NotFound)
     }
+}
+
+impl Diagnostic for Error {
+    fn code(&self) -> &'static str {
+        match self {
+            Error::Io { .. } => "workspace.io",
+            Error::NotUtf8 { .. } => "workspace.not-utf8",
+            Error::TooLarge { .. } => "workspace.too-large",
+            Error::Outside { .. } => "workspace.outside",
+            Error::Symlink { .. } => "workspace.symlink",
+            Error::Reserved { .. } => "workspace.reserved",
+            Error::Locked { .. } => "workspace.locked",
+            Error::Exists { .. } => "workspace.exists",
+            Error::ChangedSince { .. } => "workspace.changed-since",
+            Error::NotADirectory { .. } => "workspace.not-a-folder",
+            Error::NotAFile { .. } => "workspace.not-a-file",
+            Error::ReadOnly { .. } => "workspace.read-only",
+            Error::Full { .. } => "workspace.disk-full",
+            Error::NoSuchChange { .. } => "undo.no-such-change",
+            Error::NothingToUndo => "undo.nothing",
+            Error::Journal { .. } => "undo.unreadable-entry",
+            Error::Git { .. } => "git.failed",
+            Error::Path(error) => error.code(),
+            Error::Refused(_) => "workspace.refused",
+        }
+    }
+
+    fn hints(&self) -> Vec<String> {
+        self.advice().map(capitalize).into_iter().collect()
+    }
+}
+
+fn capitalize(sentence: &str) -> String {
+    let mut chars = sentence.chars();
+    chars
+        .next()
+        .map(|first| first.to_uppercase().chain(chars).collect())
+        .unwrap_or_default()
 }
 
 pub(crate) fn into_text(path: &Path, bytes: Vec<u8>) -> Result<String, Error> {

@@ -7,6 +7,8 @@
 use std::fmt;
 use std::str::FromStr;
 
+use crate::diagnostic::Diagnostic;
+
 /// A way to count. The first two are exact, the others are rules of thumb.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Tokenizer {
@@ -58,6 +60,16 @@ impl fmt::Display for Tokenizer {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("Unknown tokenizer `{0}`; use `o200k`, `cl100k`, `claude` or `chars4`")]
 pub struct UnknownTokenizer(pub String);
+
+impl Diagnostic for UnknownTokenizer {
+    fn code(&self) -> &'static str {
+        "tokens.unknown-tokenizer"
+    }
+
+    fn is_usage(&self) -> bool {
+        true
+    }
+}
 
 impl FromStr for Tokenizer {
     type Err = UnknownTokenizer;

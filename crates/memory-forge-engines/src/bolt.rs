@@ -11,6 +11,7 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use forge_text::diagnostic::Diagnostic;
 use neo4rs::{BoltList, BoltMap, BoltString, BoltType, ConfigBuilder, Query, Row};
 
 mod cypher;
@@ -73,15 +74,28 @@ pub enum Error {
     Writes(String),
 }
 
-impl Error {
-    /// Returns whether the request was wrong, rather than the server.
-    pub fn is_usage(&self) -> bool {
+impl Diagnostic for Error {
+    fn code(&self) -> &'static str {
+        match self {
+            Error::Name(_) => "graph.invalid-name",
+            Error::Address(_) => "graph.invalid-address",
+            Error::Connect { .. } => "graph.unreachable",
+            Error::Server(_) => "graph.refused",
+            Error::Silent(_) => "graph.silent",
+            Error::Login { .. } => "graph.login",
+            Error::NoDatabase(_) => "graph.no-database",
+            Error::Newer { .. } => "graph.newer-format",
+            Error::Overtaken => "graph.overtaken",
+            Error::Writes(_) => "graph.query-writes",
+        }
+    }
+
+    fn is_usage(&self) -> bool {
         matches!(self, Error::Name(_) | Error::Address(_) | Error::Writes(_))
     }
 
-    /// Returns what the user can do about it.
-    pub fn hint(&self) -> &'static str {
-        match self {
+    fn hints(&self) -> Vec<String> {
+        let hint = match self {
             Error::Name(_) => {
                 "`tenant` and `workspace` stand below `[graph]` in `memory-forge.toml`"
             }
@@ -103,7 +117,8 @@ impl Error {
             Error::Silent(_) | Error::Server(_) => {
                 "`memory-forge graph push` repairs a push that was cut off"
             }
-        }
+        };
+        vec![hint.to_owned()]
     }
 }
 

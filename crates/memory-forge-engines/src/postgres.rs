@@ -9,6 +9,7 @@ use std::future::Future;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use forge_text::diagnostic::Diagnostic;
 use tokio::runtime::{Builder, Runtime};
 use tokio_postgres::Client;
 use tokio_postgres::error::SqlState;
@@ -123,10 +124,25 @@ impl Error {
             ..Error::failure(what, hint)
         }
     }
+}
 
-    /// Returns what the user can do about it.
-    pub fn hint(&self) -> Option<&str> {
-        self.hint.as_deref()
+impl Diagnostic for Error {
+    fn code(&self) -> &'static str {
+        match self.cause {
+            ErrorCause::Other => "engine.failed",
+            ErrorCause::Silent => "engine.silent",
+            ErrorCause::NoConnection => "engine.no-connection",
+            ErrorCause::Locked => "engine.locked",
+            ErrorCause::NotAllowed => "engine.not-allowed",
+        }
+    }
+
+    fn hints(&self) -> Vec<String> {
+        self.hint.iter().cloned().collect()
+    }
+
+    fn is_usage(&self) -> bool {
+        self.usage
     }
 }
 

@@ -14,6 +14,7 @@ use jiff::Timestamp;
 use rmcp::model::*;
 use rmcp::service::RequestContext;
 use rmcp::{ErrorData, RoleServer, ServerHandler};
+use serde_json::json;
 use tokio::sync::oneshot;
 
 use crate::report::CommandError;
@@ -126,7 +127,10 @@ impl Server {
         let done = self.with(move |call| run(spec, call, &arguments)).await;
         Ok(match done {
             Ok(reply) => reply.result(),
-            Err(error) => failure(format!("{}: {}", failed(spec.name, &error), error.told())),
+            Err(error) => {
+                let text = format!("{}: {}", failed(spec.name, &error), error.told());
+                reply::failure_with_code(text, error.code())
+            }
         })
     }
 }
@@ -232,7 +236,8 @@ fn only_page(request: Option<&PaginatedRequestParams>) -> Result<(), ErrorData> 
 }
 
 fn internal(error: CommandError) -> ErrorData {
-    ErrorData::internal_error(reply::shown(error.told()), None)
+    let data = error.code().map(|code| json!({ "code": code }));
+    ErrorData::internal_error(reply::shown(error.told()), data)
 }
 
 impl ServerHandler for Server {

@@ -14,10 +14,11 @@ use std::process::ExitCode;
 use anstream::{AutoStream, ColorChoice};
 use anstyle::{AnsiColor, Style};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
+use forge_app::diagnostic::Diagnostic;
 
 use crate::cli;
 use crate::settings::{Look, Process};
-use crate::ui;
+use crate::ui::{self, printable};
 
 /// Says which program this is.
 pub(crate) fn version() -> ExitCode {
@@ -78,6 +79,8 @@ pub(crate) enum Kind {
 #[derive(Debug)]
 pub(crate) struct CommandError {
     kind: Kind,
+    /// The stable name of a library's error, for programs.
+    code: Option<&'static str>,
     message: String,
     hints: Vec<String>,
 }
@@ -86,6 +89,7 @@ impl CommandError {
     pub(crate) fn usage(message: impl Into<String>) -> CommandError {
         CommandError {
             kind: Kind::Usage,
+            code: None,
             message: message.into(),
             hints: Vec::new(),
         }
@@ -94,21 +98,25 @@ impl CommandError {
     pub(crate) fn failure(message: impl Into<String>) -> CommandError {
         CommandError {
             kind: Kind::Failure,
+            code: None,
             message: message.into(),
             hints: Vec::new(),
         }
     }
 
-    /// Returns a library's error with the advice that it carries.
-    pub(crate) fn advised(
-        error: &dyn fmt::Display,
-        is_usage: bool,
-        hint: Option<&str>,
-    ) -> CommandError {
+    /// Returns a library's error with its code and its advice. Both may hold
+    /// text of files, so what a terminal would act on is written out.
+    pub(crate) fn of_library(error: &dyn Diagnostic) -> CommandError {
+        let shown = |text: &str| printable(text).into_owned();
         CommandError {
-            kind: if is_usage { Kind::Usage } else { Kind::Failure },
-            message: error.to_string(),
-            hints: hint.map(str::to_owned).into_iter().collect(),
+            kind: if error.is_usage() {
+                Kind::Usage
+            } else {
+                Kind::Failure
+            },
+            code: Some(error.code()),
+            message: shown(&error.to_string()),
+            hints: error.hints().iter().map(|hint| shown(hint)).collect(),
         }
     }
 
@@ -123,11 +131,16 @@ impl CommandError {
         if error.kind() == io::ErrorKind::BrokenPipe {
             return CommandError {
                 kind: Kind::ClosedOutput,
+                code: None,
                 message: "Standard output was closed".to_owned(),
                 hints: Vec::new(),
             };
         }
         CommandError::failure(format!("Cannot write to standard output: {error}"))
+    }
+
+    pub(crate) fn code(&self) -> Option<&'static str> {
+        self.code
     }
 
     pub(crate) fn is_usage(&self) -> bool {
@@ -169,33 +182,36 @@ impl From<anyhow::Error> for CommandError {
 
 impl std::error::Error for CommandError {}
 
-impl From<forge_app::workspace::Error> for CommandError {
-    fn from(error: forge_app::workspace::Error) -> CommandError {
-        CommandError::failure(error.to_string())
-    }
-}
-
-impl From<forge_app::index::Error> for CommandError {
-    fn from(error: forge_app::index::Error) -> CommandError {
-        CommandError::advised(&error, error.is_usage(), error.hint())
-    }
-}
-
-impl From<memory_forge_engines::postgres::Error> for CommandError {
-    fn from(error: memory_forge_engines::postgres::Error) -> CommandError {
-        CommandError::advised(&error, error.usage, error.hint())
-    }
-}
-
-impl From<forge_app::knowledge::refresh::Error> for CommandError {
-    fn from(error: forge_app::knowledge::refresh::Error) -> CommandError {
-        use forge_app::knowledge::refresh::Error;
-        match error {
-            Error::Index(error) => error.into(),
-            Error::Workspace(error) => error.into(),
+/// Errors of the libraries, each with its code and its advice. A macro, since
+/// the compiler has no way to say "every type that implements this trait".
+macro_rules! from_library {
+    ($($error:ty),* $(,)?) => {$(
+        impl From<$error> for CommandError {
+            fn from(error: $error) -> CommandError {
+                CommandError::of_library(&error)
+            }
         }
-    }
+    )*};
 }
+
+from_library!(
+    forge_app::admit::Refusal,
+    forge_app::agents::Error,
+    forge_app::corrections::Error,
+    forge_app::federation::Error,
+    forge_app::import::Error,
+    forge_app::index::Error,
+    forge_app::knowledge::forget::Error,
+    forge_app::knowledge::refresh::Error,
+    forge_app::knowledge::save::Error,
+    forge_app::layers::Error,
+    forge_app::links::Error,
+    forge_app::mind::Error,
+    forge_app::workspace::Error,
+    forge_app::workspace::PathError,
+    memory_forge_engines::bolt::Error,
+    memory_forge_engines::postgres::Error,
+);
 
 impl CommandError {
     /// Clap knows what was wrong; the words are ours.

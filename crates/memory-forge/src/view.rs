@@ -9,6 +9,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use forge_app::admit;
+use forge_app::diagnostic::Diagnostic;
 use forge_app::document::percent_decoded;
 use forge_app::quote;
 use forge_app::workspace::{RelPath, Workspace};
@@ -125,6 +126,8 @@ impl From<Value> for Told {
 #[derive(Debug)]
 struct Refused {
     status: u16,
+    /// The stable name of a library's error.
+    code: Option<&'static str>,
     why: String,
 }
 
@@ -132,14 +135,28 @@ impl Refused {
     fn new(status: u16, why: impl Into<String>) -> Refused {
         Refused {
             status,
+            code: None,
             why: why.into(),
+        }
+    }
+
+    /// Returns a refusal with the advice and the code of a library's error.
+    fn of_library(status: u16, error: &dyn Diagnostic) -> Refused {
+        let mut sentences = vec![error.to_string()];
+        sentences.extend(error.hints());
+        Refused {
+            code: Some(error.code()),
+            ..Refused::new(status, sentences.join(". "))
         }
     }
 }
 
 impl From<CommandError> for Refused {
     fn from(error: CommandError) -> Refused {
-        Refused::new(if error.is_usage() { 400 } else { 500 }, error.told())
+        Refused {
+            code: error.code(),
+            ..Refused::new(if error.is_usage() { 400 } else { 500 }, error.told())
+        }
     }
 }
 
@@ -155,23 +172,22 @@ impl From<forge_app::workspace::Error> for Refused {
             other if other.is_not_found() => 404,
             _ => 500,
         };
-        Refused::new(status, error.to_string())
+        Refused::of_library(status, &error)
     }
 }
 
 impl From<admit::Refusal> for Refused {
     fn from(error: admit::Refusal) -> Refused {
-        let hint = error.hint().map(|hint| format!(". {hint}"));
         match error {
             admit::Refusal::Workspace(error) => error.into(),
-            other => Refused::new(422, format!("{other}{}", hint.unwrap_or_default())),
+            other => Refused::of_library(422, &other),
         }
     }
 }
 
 impl From<forge_app::mind::Error> for Refused {
     fn from(error: forge_app::mind::Error) -> Refused {
-        Refused::new(500, error.to_string())
+        Refused::of_library(500, &error)
     }
 }
 
@@ -264,7 +280,11 @@ impl Desk {
             Ok(Told::Json(value)) => reply(200, &value),
             Err(refused) => {
                 let why = quote::clean(&refused.why);
-                reply(refused.status, &json!({ "error": why }))
+                let mut body = json!({ "error": why });
+                if let Some(code) = refused.code {
+                    body["code"] = code.into();
+                }
+                reply(refused.status, &body)
             }
         }
     }

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use jiff::civil::Date;
 
+use crate::diagnostic::Diagnostic;
 use crate::document::{self, Document, Edit};
 use crate::secrets;
 use crate::workspace::{
@@ -50,6 +51,35 @@ pub enum Error {
     Folder { path: PathBuf, why: String },
     #[error(transparent)]
     File(#[from] workspace::Error),
+}
+
+impl Diagnostic for Error {
+    fn code(&self) -> &'static str {
+        match self {
+            Error::NoHome => "sources.no-home",
+            Error::Registered(_) => "sources.registered",
+            Error::Unknown(_) => "sources.unknown",
+            Error::Name { .. } => "sources.invalid-name",
+            Error::Folder { .. } => "sources.invalid-folder",
+            Error::File(error) => error.code(),
+        }
+    }
+
+    fn hints(&self) -> Vec<String> {
+        let hint = match self {
+            Error::File(error) => return error.hints(),
+            Error::Name { .. } | Error::Folder { .. } => return Vec::new(),
+            Error::NoHome => "Set `HOME`",
+            Error::Registered(_) | Error::Unknown(_) => {
+                "`memory-forge sources list` shows the names"
+            }
+        };
+        vec![hint.to_owned()]
+    }
+
+    fn is_usage(&self) -> bool {
+        !matches!(self, Error::NoHome | Error::File(_))
+    }
 }
 
 /// What became of a registration.

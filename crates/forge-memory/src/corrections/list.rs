@@ -7,6 +7,7 @@ use jiff::civil::Date;
 
 use super::normal::{phrase, unmarked};
 use super::{Correction, Corrections};
+use crate::diagnostic::Diagnostic;
 use crate::document::{self, BlockKind, Document, Edit, inert_line};
 use crate::quote;
 use crate::workspace::{self, Receipt, RelPath, Workspace};
@@ -64,6 +65,44 @@ pub enum Error {
     NotCorrected { fact: String },
     #[error("`{LIST}` cannot be added to: a comment or code block in it is never closed")]
     OpenEnded,
+}
+
+impl Diagnostic for Error {
+    fn code(&self) -> &'static str {
+        match self {
+            Error::Workspace(error) => error.code(),
+            Error::Empty => "correct.empty",
+            Error::Secret { .. } => "correct.secret",
+            Error::OneWord { .. } => "correct.one-word",
+            Error::Long { .. } => "correct.too-long",
+            Error::Same => "correct.same",
+            Error::Replaced { .. } => "correct.corrected",
+            Error::NotCorrected { .. } => "correct.not-corrected",
+            Error::OpenEnded => "correct.open-ended",
+        }
+    }
+
+    fn hints(&self) -> Vec<String> {
+        let hint = match self {
+            Error::Workspace(error) => return error.hints(),
+            Error::Empty | Error::Long { .. } | Error::Same => return Vec::new(),
+            Error::OneWord { .. } => "Say the whole statement: `The port is 8080`".to_owned(),
+            Error::Replaced { correction } => {
+                format!("`{}` lifts that correction first", correction.lifted_by())
+            }
+            Error::NotCorrected { .. } => "`memory-forge stats` lists what is corrected".to_owned(),
+            Error::OpenEnded => "Close it, then try again".to_owned(),
+            Error::Secret { .. } => "Say it without the value".to_owned(),
+        };
+        vec![hint]
+    }
+
+    fn is_usage(&self) -> bool {
+        matches!(
+            self,
+            Error::Empty | Error::Long { .. } | Error::Same | Error::OneWord { .. }
+        )
+    }
 }
 
 /// Puts a fact on the list. Saying the same again changes nothing; saying

@@ -5,6 +5,7 @@ use testkit::TestWorkspace;
 
 use super::*;
 use crate::admit::admit;
+use crate::diagnostic::Diagnostic;
 use crate::workspace::Workspace;
 
 fn now() -> jiff::Timestamp {
@@ -187,7 +188,7 @@ fn a_fact_is_listed_changed_and_lifted() {
     assert_eq!(Corrections::read(&workspace).unwrap().all().len(), 1);
     let error = admit(&workspace, "The port is 8080").unwrap_err();
     assert!(error.to_string().contains("The port is 9191"), "{error}");
-    let hint = error.hint().unwrap();
+    let hint = &error.hints()[0];
     assert!(
         hint.contains("`memory-forge restore --fact 'the PORT is"),
         "{hint}"

@@ -12,6 +12,7 @@ use super::entry::{self, entries};
 use super::refresh;
 use crate::admit;
 use crate::corrections;
+use crate::diagnostic::Diagnostic;
 use crate::document::{self, Document};
 use crate::index::{self, Index, Usage};
 use crate::workspace::{self, Receipt, RelPath, Role, Workspace, role};
@@ -45,6 +46,41 @@ pub enum Error {
     NotForgotten { path: String },
     #[error("`{LIST}` cannot be added to: a comment or code block in it is never closed")]
     OpenEnded,
+}
+
+impl Diagnostic for Error {
+    fn code(&self) -> &'static str {
+        match self {
+            Error::Index(error) => error.code(),
+            Error::Workspace(error) => error.code(),
+            Error::Refused(error) => error.code(),
+            Error::Missing { .. } => "forget.missing",
+            Error::NotKnowledge { .. } => "forget.not-knowledge",
+            Error::Protected { .. } => "forget.protected",
+            Error::NotForgotten { .. } => "forget.not-forgotten",
+            Error::OpenEnded => "forget.open-ended",
+        }
+    }
+
+    fn hints(&self) -> Vec<String> {
+        let hint = match self {
+            Error::Index(error) => return error.hints(),
+            Error::Workspace(error) => return error.hints(),
+            Error::Refused(error) => return error.hints(),
+            Error::NotKnowledge { .. } => return Vec::new(),
+            Error::Missing { .. } => "Name it from the root, as `knowledge/notes.md`".to_owned(),
+            Error::Protected { protect, .. } => {
+                format!("Lower `importance` in its front matter below {protect} first")
+            }
+            Error::NotForgotten { .. } => "`memory-forge stats` lists what is forgotten".to_owned(),
+            Error::OpenEnded => "Close it, then try again".to_owned(),
+        };
+        vec![hint]
+    }
+
+    fn is_usage(&self) -> bool {
+        matches!(self, Error::Index(error) if error.is_usage())
+    }
 }
 
 /// A line of the list.

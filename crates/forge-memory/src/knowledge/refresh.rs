@@ -9,6 +9,7 @@ use std::sync::mpsc;
 use jiff::Timestamp;
 
 use super::describe::{FIELDS, describe, unusable};
+use crate::diagnostic::Diagnostic;
 use crate::document;
 use crate::embed::Embedder;
 use crate::index::chunk::PASSAGES;
@@ -22,6 +23,29 @@ pub enum Error {
     Index(#[from] index::Error),
     #[error(transparent)]
     Workspace(#[from] workspace::Error),
+}
+
+impl Diagnostic for Error {
+    fn code(&self) -> &'static str {
+        match self {
+            Error::Index(error) => error.code(),
+            Error::Workspace(error) => error.code(),
+        }
+    }
+
+    fn hints(&self) -> Vec<String> {
+        match self {
+            Error::Index(error) => error.hints(),
+            Error::Workspace(error) => error.hints(),
+        }
+    }
+
+    fn is_usage(&self) -> bool {
+        match self {
+            Error::Index(error) => error.is_usage(),
+            Error::Workspace(error) => error.is_usage(),
+        }
+    }
 }
 
 /// What became of one file.

@@ -13,6 +13,7 @@ use jiff::civil::Date;
 use super::readme::{self, Listed};
 use crate::admit::{self, AdmittedText, SubmittedText};
 use crate::client::Client;
+use crate::diagnostic::Diagnostic;
 use crate::document::{self, BlockKind, Document, Edit, day_of};
 use crate::workspace::{self, Change, PathError, Receipt, RelPath, Role, Workspace, role, slug};
 
@@ -34,6 +35,37 @@ pub enum Error {
     Exists { path: RelPath },
     #[error("A section `{title}` already exists in `{path}`")]
     SectionExists { path: RelPath, title: String },
+}
+
+impl Diagnostic for Error {
+    fn code(&self) -> &'static str {
+        match self {
+            Error::Name(error) => error.code(),
+            Error::Workspace(error) => error.code(),
+            Error::NotADocument { .. } => "save.not-a-document",
+            Error::Empty => "save.empty",
+            Error::Refused(error) => error.code(),
+            Error::Exists { .. } => "save.exists",
+            Error::SectionExists { .. } => "save.section-exists",
+        }
+    }
+
+    fn hints(&self) -> Vec<String> {
+        let hint = match self {
+            Error::Name(error) => return error.hints(),
+            Error::Workspace(error) => return error.hints(),
+            Error::Refused(error) => return error.hints(),
+            Error::NotADocument { .. } => "Choose another name",
+            Error::Empty => "Give it with `--content`, or pipe it in",
+            Error::Exists { .. } => "Choose another name, or edit that file",
+            Error::SectionExists { .. } => "Choose another name, or edit that section",
+        };
+        vec![hint.to_owned()]
+    }
+
+    fn is_usage(&self) -> bool {
+        matches!(self, Error::Name(_))
+    }
 }
 
 /// A document for `knowledge/`, or a section for a context file.

@@ -11,6 +11,7 @@ use super::names::{Names, Resolution, fold, joined, name_in};
 use super::notes::{Note, NoteLink, naming_key};
 use super::vault::{Vault, is_local, resolve_in};
 use crate::admit;
+use crate::diagnostic::Diagnostic;
 use crate::document::{self, Document, Edit, LinkKind, percent_decoded};
 use crate::workspace::{self, Move, PathError, Proposal, RelPath, Workspace};
 
@@ -46,6 +47,39 @@ pub enum Error {
     Path(#[from] PathError),
     #[error(transparent)]
     Workspace(#[from] workspace::Error),
+}
+
+impl Diagnostic for Error {
+    fn code(&self) -> &'static str {
+        match self {
+            Error::Missing { .. } => "links.missing",
+            Error::Ambiguous { .. } => "links.ambiguous",
+            Error::Exists { .. } => "links.exists",
+            Error::Unlinkable { .. } => "links.unlinkable",
+            Error::Hidden { .. } => "links.hidden",
+            Error::Refused(error) => error.code(),
+            Error::Path(error) => error.code(),
+            Error::Workspace(error) => error.code(),
+        }
+    }
+
+    fn hints(&self) -> Vec<String> {
+        let hint = match self {
+            Error::Refused(error) => return error.hints(),
+            Error::Path(error) => return error.hints(),
+            Error::Workspace(error) => return error.hints(),
+            Error::Exists { .. } | Error::Unlinkable { .. } | Error::Hidden { .. } => {
+                return Vec::new();
+            }
+            Error::Ambiguous { .. } => "Give its path",
+            Error::Missing { .. } => "Give its path from the root, as `notes/plan.md`",
+        };
+        vec![hint.to_owned()]
+    }
+
+    fn is_usage(&self) -> bool {
+        matches!(self, Error::Path(_))
+    }
 }
 
 fn several(files: &[RelPath]) -> String {

@@ -7,6 +7,7 @@
 use std::fmt;
 use std::path::{Component, Path};
 
+use forge_text::diagnostic::Diagnostic;
 use unicode_normalization::UnicodeNormalization;
 
 /// What the names of private files end in.
@@ -165,6 +166,16 @@ impl std::str::FromStr for RelPath {
 pub struct PathError {
     pub text: String,
     pub why: &'static str,
+}
+
+impl Diagnostic for PathError {
+    fn code(&self) -> &'static str {
+        "path.invalid"
+    }
+
+    fn is_usage(&self) -> bool {
+        true
+    }
 }
 
 impl PathError {

@@ -3,6 +3,8 @@
 
 use std::ops::Range;
 
+use crate::diagnostic::Diagnostic;
+
 use super::plain::Fence;
 use super::{Block, BlockKind, Document, lines};
 
@@ -29,6 +31,17 @@ pub enum EditError {
          (a bracket, a comment, a block of code)"
     )]
     Disturbs { line: usize },
+}
+
+impl Diagnostic for EditError {
+    fn code(&self) -> &'static str {
+        match self {
+            EditError::OutOfBounds { .. } => "edit.out-of-bounds",
+            EditError::NotOnCharBoundary { .. } => "edit.inside-character",
+            EditError::Overlap { .. } => "edit.overlap",
+            EditError::Disturbs { .. } => "edit.disturbs",
+        }
+    }
 }
 
 /// Applies edits that were all computed on `text`. Insertions at one place

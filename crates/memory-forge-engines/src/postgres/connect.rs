@@ -538,6 +538,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Stream<S> {
 
 #[cfg(test)]
 mod tests {
+    use forge_text::diagnostic::Diagnostic;
+
     use super::*;
 
     fn read(url: &str) -> Result<Target, Error> {
@@ -575,7 +577,7 @@ mod tests {
     #[test]
     fn without_an_address_it_says_what_to_set() {
         let error = read("").expect_err("none");
-        assert!(error.hint().is_some_and(|it| it.contains("engine.url")));
+        assert!(error.hints()[0].contains("engine.url"));
         let by_user = Environment {
             host: Some("db".to_owned()),
             port: Some("6000".to_owned()),

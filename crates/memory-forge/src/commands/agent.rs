@@ -4,7 +4,7 @@
 use std::io::Read;
 
 use clap::{Args, Subcommand};
-use forge_app::agents::{Error, Home};
+use forge_app::agents::{Error, Home, list_agents};
 use forge_app::workspace::Workspace;
 
 use crate::memory;
@@ -74,10 +74,10 @@ impl Whose {
         match Home::all(workspace).as_slice() {
             [one] => Ok(one.clone()),
             [] => Err(Error::NoMemory.into()),
-            homes => Err(named(
-                CommandError::usage("Several agents have a memory here; say which with `--agent`"),
-                homes,
-            )),
+            homes => Err(CommandError::usage(
+                "Several agents have a memory here; say which with `--agent`",
+            )
+            .hint(printable(&list_agents(homes)))),
         }
     }
 
@@ -110,38 +110,6 @@ pub(crate) fn run(args: AgentArgs, settings: &Settings, ui: &mut Ui) -> Result<E
     }
 }
 
-impl From<Error> for CommandError {
-    fn from(error: Error) -> CommandError {
-        let told = printable(&error.to_string()).into_owned();
-        let failure = CommandError::failure(told.clone());
-        match error {
-            Error::Workspace(error) => error.into(),
-            Error::Refused(refused) => refused.into(),
-            Error::NoMemory => failure.hint(
-                "Name a squad and an agent: `memory-forge agent remember … --agent eng/builder` makes the folder",
-            ),
-            Error::Unknown { homes, .. } if homes.is_empty() => failure,
-            Error::Unknown { homes, .. } => named(failure, &homes),
-            Error::Ambiguous { .. } => failure.hint("Name the squad as well"),
-            Error::Segment { .. } | Error::Path(_) | Error::Rating { .. } => {
-                CommandError::usage(told)
-            }
-            Error::NotATopic { .. } => failure.hint("Choose another name"),
-            Error::NoText => failure.hint("Give it as an argument, or pipe it in"),
-            Error::KeptElsewhere { .. } => {
-                failure.hint("Say in a sentence what it taught, and where to find it")
-            }
-            Error::Known { path, .. } => failure
-                .hint(format!(
-                    "Add to it: `memory-forge agent remember --update {}`",
-                    printable(path.file_name())
-                ))
-                .hint("If it is another matter, give it another name, or pass `--new`"),
-            Error::NoTopic { .. } => failure.hint("`memory-forge agent index` lists what there is"),
-        }
-    }
-}
-
 /// Text that was given as an argument, or else from standard input.
 fn text_or_input(given: Option<&str>, settings: &Settings) -> Result<String, CommandError> {
     if let Some(text) = given {
@@ -156,21 +124,4 @@ fn text_or_input(given: Option<&str>, settings: &Settings) -> Result<String, Com
     String::from_utf8(bytes).map_err(|_| {
         CommandError::failure("The text on standard input is not UTF-8").hint("Convert it first")
     })
-}
-
-/// Agents named in an error at most.
-const MOST: usize = 10;
-
-fn named(error: CommandError, homes: &[Home]) -> CommandError {
-    let names: Vec<String> = homes
-        .iter()
-        .take(MOST)
-        .map(|home| printable(&home.to_string()).into_owned())
-        .collect();
-    let more = if homes.len() > MOST {
-        format!(" and {} more", homes.len() - MOST)
-    } else {
-        String::new()
-    };
-    error.hint(format!("There are {}{more}", names.join(", ")))
 }

@@ -3,7 +3,6 @@
 //! the files themselves.
 
 use clap::Args;
-use forge_app::admit;
 use forge_app::corrections::{self, Correction};
 use forge_app::knowledge::forget::{self, Chosen, Wanted};
 
@@ -223,63 +222,4 @@ fn json(chosen: &[Chosen], change: Option<&str>) -> serde_json::Value {
     serde_json::json!({
         "version": 1, "changed": change.is_some(), "change": change, "forgotten": forgotten,
     })
-}
-
-impl From<forget::Error> for CommandError {
-    fn from(error: forget::Error) -> CommandError {
-        use forget::Error;
-        let failure = CommandError::failure(error.to_string());
-        match error {
-            Error::Index(error) => error.into(),
-            Error::Workspace(error) => error.into(),
-            Error::Refused(refused) => refused.into(),
-            Error::Missing { .. } => failure.hint("Name it from the root, as `knowledge/notes.md`"),
-            Error::NotKnowledge { .. } => failure,
-            Error::Protected { protect, .. } => failure.hint(format!(
-                "Lower `importance` in its front matter below {protect} first"
-            )),
-            Error::NotForgotten { .. } => {
-                failure.hint("`memory-forge stats` lists what is forgotten")
-            }
-            Error::OpenEnded => failure.hint("Close it, then try again"),
-        }
-    }
-}
-
-impl From<corrections::Error> for CommandError {
-    fn from(error: corrections::Error) -> CommandError {
-        use corrections::Error;
-        let told = printable(&error.to_string()).into_owned();
-        match error {
-            Error::Workspace(error) => error.into(),
-            Error::Empty | Error::Long { .. } | Error::Same => CommandError::usage(told),
-            Error::OneWord { .. } => {
-                CommandError::usage(told).hint("Say the whole statement: `The port is 8080`")
-            }
-            Error::Replaced { correction } => CommandError::failure(told).hint(format!(
-                "`{}` lifts that correction first",
-                printable(&correction.lifted_by())
-            )),
-            Error::NotCorrected { .. } => {
-                CommandError::failure(told).hint("`memory-forge stats` lists what is corrected")
-            }
-            Error::OpenEnded => CommandError::failure(told).hint("Close it, then try again"),
-            Error::Secret { .. } => CommandError::failure(told).hint("Say it without the value"),
-        }
-    }
-}
-
-impl From<admit::Refusal> for CommandError {
-    fn from(error: admit::Refusal) -> CommandError {
-        let told = printable(&error.to_string()).into_owned();
-        let hint = error.hint();
-        match error {
-            admit::Refusal::Workspace(error) => error.into(),
-            admit::Refusal::Corrected(_) | admit::Refusal::Secret { .. } => {
-                let failure = CommandError::failure(told);
-                hint.into_iter()
-                    .fold(failure, |error, hint| error.hint(printable(&hint)))
-            }
-        }
-    }
 }

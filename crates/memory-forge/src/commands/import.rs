@@ -286,22 +286,3 @@ fn codex_home(settings: &Settings) -> Option<PathBuf> {
     let named = settings.codex_home.clone();
     named.or_else(|| Some(settings.home.as_ref()?.join(".codex")))
 }
-
-impl From<import::Error> for CommandError {
-    fn from(error: import::Error) -> CommandError {
-        use import::Error;
-        match error {
-            Error::Workspace(error) => error.into(),
-            error @ (Error::Missing { .. } | Error::NotAFolder { .. }) => {
-                CommandError::usage(error.to_string())
-                    .hint("Name what is to be imported; `memory-forge import --help` has examples")
-            }
-            error @ Error::Unreadable { .. } => {
-                CommandError::failure(error.to_string()).hint("Nothing was imported from it")
-            }
-            error @ Error::NoName { .. } => {
-                CommandError::failure(error.to_string()).hint("Rename some of them")
-            }
-        }
-    }
-}

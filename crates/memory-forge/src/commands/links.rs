@@ -516,20 +516,3 @@ fn undo_note(id: &str, ui: &mut Ui) {
 fn several(count: usize, word: &str) -> String {
     format!("{count} {word}{}", if count == 1 { "" } else { "s" })
 }
-
-impl From<links::Error> for CommandError {
-    fn from(error: links::Error) -> CommandError {
-        use links::Error;
-        let failure = CommandError::failure(error.to_string());
-        match error {
-            Error::Workspace(error) => error.into(),
-            Error::Refused(refused) => refused.into(),
-            Error::Path(_) => CommandError::usage(error.to_string()),
-            Error::Ambiguous { .. } => failure.hint("Give its path"),
-            Error::Missing { .. } => {
-                failure.hint("Give its path from the root, as `notes/plan.md`")
-            }
-            Error::Exists { .. } | Error::Unlinkable { .. } | Error::Hidden { .. } => failure,
-        }
-    }
-}

@@ -2,7 +2,7 @@
 //! subcommand reads or changes one of the state files and says what it did.
 
 use clap::{Args, Subcommand, ValueEnum};
-use forge_app::mind::{Error, Mind, NewDecision, NewSession, StateChange};
+use forge_app::mind::{Mind, NewDecision, NewSession, StateChange};
 
 use super::{idea, session};
 use crate::memory;
@@ -314,40 +314,6 @@ pub(crate) fn run(args: MindArgs, settings: &Settings, ui: &mut Ui) -> Result<Ex
         MindCommand::Health(args) => return show::health(&mind, &args, settings, ui),
     }
     Ok(Exit::Success)
-}
-
-impl From<Error> for CommandError {
-    fn from(error: Error) -> CommandError {
-        let told = printable(&error.to_string()).into_owned();
-        match error {
-            Error::Workspace(error) => error.into(),
-            Error::Refused(refused) => refused.into(),
-            Error::Empty { .. } => CommandError::usage(told),
-            Error::NoMatch { open, .. } if open.is_empty() => {
-                CommandError::failure(told).hint("There are no open tasks")
-            }
-            Error::NoMatch { open, .. } => listed(CommandError::failure(told), "Open", &open),
-            Error::Ambiguous { matching, .. } => {
-                listed(CommandError::failure(told), "Matches", &matching)
-                    .hint("Name one of them in full")
-            }
-            _ => CommandError::failure(told),
-        }
-    }
-}
-
-/// Tasks named in an error at most.
-const MOST: usize = 10;
-
-fn listed(mut error: CommandError, label: &str, tasks: &[String]) -> CommandError {
-    for task in tasks.iter().take(MOST) {
-        error = error.hint(format!("{label}: {}", printable(task)));
-    }
-    if tasks.len() > MOST {
-        error.hint(format!("and {} more", tasks.len() - MOST))
-    } else {
-        error
-    }
 }
 
 impl SetArgs {

@@ -200,21 +200,3 @@ fn from_standard_input(settings: &Settings) -> Result<String, CommandError> {
         CommandError::failure("The text on standard input is not UTF-8").hint("Convert it first")
     })
 }
-
-impl From<save::Error> for CommandError {
-    fn from(error: save::Error) -> CommandError {
-        use save::Error;
-        let failure = CommandError::failure(error.to_string());
-        match error {
-            Error::Name(error) => CommandError::usage(error.to_string()),
-            Error::Workspace(error) => error.into(),
-            Error::NotADocument { .. } => failure.hint("Choose another name"),
-            Error::Empty => failure.hint("Give it with `--content`, or pipe it in"),
-            Error::Refused(refused) => refused.into(),
-            Error::Exists { .. } => failure.hint("Choose another name, or edit that file"),
-            Error::SectionExists { .. } => {
-                failure.hint("Choose another name, or edit that section")
-            }
-        }
-    }
-}

@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 
 use clap::{ArgAction, Args, Subcommand};
-use forge_app::federation::{Error, Registry, Source};
+use forge_app::federation::{Registry, Source};
 use forge_app::workspace::identity;
 
 use crate::memory;
@@ -217,16 +217,4 @@ fn set(
         ui.line(&format!("Source '{name}' searchable={searchable}"))?;
     }
     Ok(Exit::Success)
-}
-
-impl From<Error> for CommandError {
-    fn from(error: Error) -> CommandError {
-        match error {
-            Error::File(error) => error.into(),
-            Error::NoHome => CommandError::failure(error.to_string()).hint("Set `HOME`"),
-            Error::Registered(_) | Error::Unknown(_) => CommandError::usage(error.to_string())
-                .hint("`memory-forge sources list` shows the names"),
-            other => CommandError::usage(other.to_string()),
-        }
-    }
 }

@@ -4,7 +4,7 @@
 
 use forge_app::quote;
 use forge_app::tokens::{Tokenizer, count_tokens};
-use rmcp::model::{CallToolResult, ContentBlock};
+use rmcp::model::{CallToolResult, ContentBlock, MetaObject};
 use serde_json::{Value, json};
 
 use super::arguments::Arguments;
@@ -82,6 +82,17 @@ impl Reply {
 
 pub(crate) fn failure(text: String) -> CallToolResult {
     CallToolResult::error(vec![ContentBlock::text(shown(text))])
+}
+
+/// Returns a failure whose `_meta` names the kind of error for programs.
+pub(crate) fn failure_with_code(text: String, code: Option<&'static str>) -> CallToolResult {
+    let mut result = failure(text);
+    if let Some(code) = code {
+        let mut meta = MetaObject::default();
+        meta.insert("memory-forge/code".to_owned(), code.into());
+        result.meta = Some(meta);
+    }
+    result
 }
 
 /// Text with what it hides written out.

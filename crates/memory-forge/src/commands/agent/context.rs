@@ -3,7 +3,7 @@
 
 use clap::{Args, ValueEnum};
 use forge_app::agents::Home;
-use forge_app::layers::{self, Asked, Error, Manifest, Placed, Scope, State};
+use forge_app::layers::{self, Asked, Manifest, Placed, Scope, State};
 use forge_app::workspace::Workspace;
 use serde_json::{Value, json};
 
@@ -161,24 +161,4 @@ fn layer_json(layer: &Placed) -> Value {
         "supporting_sources": layer.supporting,
         "problem": layer.problem,
     })
-}
-
-impl From<Error> for CommandError {
-    fn from(error: Error) -> CommandError {
-        let told = printable(&error.to_string()).into_owned();
-        match error {
-            Error::Agent(error) => error.into(),
-            Error::Workspace(error) => error.into(),
-            Error::Policy { .. } => {
-                CommandError::failure(told).hint(
-                "`roles` are merged into the built-in ones, `layers` replace them; without the file the built-in policy holds",
-            )
-            }
-            Error::Role { known, .. } => {
-                let known: Vec<String> =
-                    known.iter().map(|it| printable(it).into_owned()).collect();
-                CommandError::usage(told).hint(format!("There are {}", known.join(", ")))
-            }
-        }
-    }
 }

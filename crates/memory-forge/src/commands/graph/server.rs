@@ -317,6 +317,5 @@ fn cell(value: &Value) -> String {
 
 /// Returns the server's error with its advice, safe for a terminal.
 pub(super) fn error(error: bolt::Error) -> CommandError {
-    let text = error.to_string();
-    CommandError::advised(&printable(&text), error.is_usage(), Some(error.hint()))
+    error.into()
 }
