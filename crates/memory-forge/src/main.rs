@@ -16,7 +16,6 @@ mod reference;
 mod report;
 mod servers;
 mod settings;
-mod setup;
 mod status;
 mod ui;
 mod view;

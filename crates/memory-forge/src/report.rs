@@ -209,6 +209,7 @@ from_library!(
     forge_app::mind::Error,
     forge_app::workspace::Error,
     forge_app::workspace::PathError,
+    forge_clients::setup::SetupError,
     memory_forge_engines::bolt::Error,
     memory_forge_engines::postgres::Error,
 );

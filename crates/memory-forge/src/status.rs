@@ -8,12 +8,12 @@ use forge_app::layers::injection::{self, Given};
 use forge_app::mind::{BriefingAsk, Mind, Source, State, duration_in_words};
 use forge_app::tokens::{self, Tokenizer, thousands};
 use forge_app::workspace::{DERIVED, Identity, Workspace, git, identity};
+use forge_clients::setup::found::{self, Presence};
+use forge_clients::setup::git::{Wiring, wiring};
+use forge_clients::setup::{Client, Scope, Surroundings, lines_of};
 use serde_json::{Value, json};
 
 use crate::report::CommandError;
-use crate::setup::found::{self, Presence};
-use crate::setup::git::{Wiring, wiring};
-use crate::setup::{Client, Scope, Surroundings, lines_of};
 use crate::ui::{self, printable, style};
 
 /// Lines longer than this are hard to read, however wide a terminal is.
@@ -59,7 +59,7 @@ struct IndexState {
 
 impl Status {
     pub(crate) fn gather(around: &Surroundings<'_>) -> Status {
-        let (workspace, now) = (around.workspace, around.settings.now);
+        let (workspace, now) = (around.workspace, around.now);
         let mind = Mind::open(workspace).shown();
         let state = mind.state().map_err(|error| error.to_string());
         let modified = state.as_ref().ok().and_then(Option::as_ref);
@@ -322,7 +322,7 @@ impl Status {
             "trackedDerivedFiles": self.tracked,
             "installed": installed,
             "twice": twice,
-            "others": self.others,
+            "others": others_json(&self.others),
             "identity": self.identity.as_ref().map(|it| json!({
                 "id": it.id(),
                 "commit": it.commit,
@@ -333,13 +333,19 @@ impl Status {
     }
 }
 
+/// Other memories at work, as `setup` and `status` report them.
+pub(crate) fn others_json(others: &[found::Other]) -> Value {
+    let one = |it: &found::Other| json!({ "system": it.system, "evidence": it.evidence, "note": it.note });
+    others.iter().map(one).collect()
+}
+
 impl Cost {
     fn gather(
         around: &Surroundings<'_>,
         mind: &Mind<'_>,
         installed: &[(Client, Scope, Presence)],
     ) -> Cost {
-        let (workspace, now) = (around.workspace, around.settings.now);
+        let (workspace, now) = (around.workspace, around.now);
         let briefing = if mind.exists() {
             let known = injection::for_session(workspace);
             let ask = BriefingAsk {
@@ -365,7 +371,7 @@ impl Cost {
             &AuditOptions {
                 view: View::Plain,
                 tokenizer,
-                home: around.settings.home.as_deref(),
+                home: around.places.home,
                 now,
             },
         );

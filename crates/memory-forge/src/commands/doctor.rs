@@ -8,12 +8,12 @@ use forge_app::doctor::{self, Diagnosis, Finding, Level, Repair, Step};
 use forge_app::knowledge::proposal::Proposal;
 use forge_app::tokens::thousands;
 use forge_app::workspace::{RelPath, Workspace};
+use forge_clients::setup::found;
 
 use super::undo::{self, UndoArgs};
 use crate::memory;
 use crate::report::{CommandError, Exit};
 use crate::settings::Settings;
-use crate::setup::{Surroundings, found};
 use crate::ui::{Ui, printable, style};
 
 /// Check the workspace; with `--fix`, repair what the audit found
@@ -81,10 +81,7 @@ pub(crate) fn run(
 /// The library's checks, and those of what clients call, which it cannot know.
 fn diagnose(workspace: &Workspace, settings: &Settings) -> Diagnosis {
     let mut diagnosis = doctor::diagnose(workspace);
-    let around = Surroundings {
-        workspace,
-        settings,
-    };
+    let around = settings.surroundings(workspace);
     for missing in found::missing_programs(&around) {
         let (client, program) = (missing.client, &missing.program);
         let message = if program.contains(['/', '\\']) {

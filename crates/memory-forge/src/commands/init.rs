@@ -13,13 +13,13 @@ use forge_app::session::Untracked;
 use forge_app::upkeep::organise::{self, Plan};
 use forge_app::upkeep::scaffold;
 use forge_app::workspace::{Proposal, RelPath, Workspace};
+use forge_clients::setup;
 use serde_json::json;
 
 use super::doctor::show_diff;
 use crate::memory;
 use crate::report::{CommandError, Exit};
 use crate::settings::Settings;
-use crate::setup;
 use crate::ui::{Ui, printable};
 
 /// Prepare this directory: `knowledge/` and an ignore rule

@@ -6,7 +6,6 @@ use clap::Args;
 use crate::memory;
 use crate::report::{CommandError, Exit};
 use crate::settings::Settings;
-use crate::setup::Surroundings;
 use crate::status::{MAX_WIDTH, Status};
 use crate::ui::Ui;
 
@@ -28,10 +27,7 @@ pub(crate) fn run(
     ui: &mut Ui,
 ) -> Result<Exit, CommandError> {
     let workspace = memory::workspace(settings, ui)?;
-    let around = Surroundings {
-        workspace: &workspace,
-        settings,
-    };
+    let around = settings.surroundings(&workspace);
     let looking = ui.busy("Looking");
     let status = Status::gather(&around);
     drop(looking);

@@ -6,7 +6,6 @@ use forge_app::workspace::{PRIVATE, RelPath, git};
 use serde_json::{Value, json};
 
 use super::{Eyes, Given, Refused, Told, Visit, clean};
-use crate::setup::Surroundings;
 use crate::status::Status;
 
 /// Files of a bar that are named; the others are one part.
@@ -18,10 +17,7 @@ const COMMIT_DIGITS: usize = 10;
 
 pub(super) fn overview(visit: &Visit, _: &Given) -> Result<Told, Refused> {
     let workspace = &visit.workspace;
-    let around = Surroundings {
-        workspace,
-        settings: &visit.settings,
-    };
+    let around = visit.settings.surroundings(workspace);
     let status = Status::gather(&around).json();
     let reports = reports(visit);
     let known = visit.known();
