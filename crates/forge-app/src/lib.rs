@@ -21,6 +21,9 @@ pub mod tokens {
 
 pub mod library;
 pub mod stats;
+pub mod record;
+pub mod remember;
+pub mod forget;
 pub mod search;
 pub mod federation;
 pub mod upkeep;

@@ -13,6 +13,7 @@ mod mcp;
 mod memory;
 #[cfg(test)]
 mod reference;
+mod recorded;
 mod report;
 mod servers;
 mod settings;

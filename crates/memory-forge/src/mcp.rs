@@ -9,7 +9,7 @@ use std::sync::mpsc::{self, Sender};
 use std::time::{Duration, Instant};
 
 use forge_app::admit;
-use forge_app::workspace::{RelPath, Workspace, git};
+use forge_app::workspace::{Workspace, git};
 use jiff::Timestamp;
 use rmcp::model::*;
 use rmcp::service::RequestContext;
@@ -220,11 +220,6 @@ fn failed(tool: &str, error: &CommandError) -> &'static str {
 
 fn refuse_secrets(arguments: &Arguments) -> Result<(), CommandError> {
     Ok(admit::refuse_secrets(arguments.all_texts())?)
-}
-
-/// The text of a file, or nothing where there is none.
-fn snapshot(workspace: &Workspace, path: &RelPath) -> String {
-    workspace.read_text(path).unwrap_or_default()
 }
 
 /// Lists that fit one page have no second one.

@@ -3,8 +3,8 @@
 //! the files themselves.
 
 use clap::Args;
-use forge_app::corrections::{self, Correction};
-use forge_app::knowledge::forget::{self, Chosen, Wanted};
+use forge_app::corrections::Correction;
+use forge_app::forget::{self, Chosen, NewCorrection, Wanted};
 
 use crate::memory;
 use crate::report::{CommandError, Exit};
@@ -92,21 +92,22 @@ pub(crate) fn run(
         max_files: args.max_files,
         max_age_days: args.max_age,
     };
-    let chosen =
-        forget::choose(&workspace, index, &wanted, settings.now).map_err(|error| match &error {
-            forget::Error::Missing { path } => {
-                let missing = path.to_string();
-                memory::did_you_mean(error.into(), &workspace, &missing)
-            }
-            _ => error.into(),
-        })?;
+    let plan = forget::plan_forgetting(&workspace, index, &wanted, settings.now);
+    let plan = plan.map_err(|error| match &error {
+        forget::Error::Missing { path } => {
+            let missing = path.to_string();
+            memory::did_you_mean(error.into(), &workspace, &missing)
+        }
+        _ => error.into(),
+    })?;
     // The list is about to change, and nobody should wait for it.
     drop(memory);
-    if chosen.is_empty() {
+    let chosen = &plan.chosen;
+    if plan.is_empty() {
         return nothing(&args, ui);
     }
     if !args.json {
-        for one in &chosen {
+        for one in chosen {
             ui.line(&described(one))?;
         }
     }
@@ -119,10 +120,10 @@ pub(crate) fn run(
             ui.note("Nothing was changed");
             return Ok(Exit::Success);
         }
-        change = forget::forget(&workspace, &chosen, settings.now)?.id;
+        change = plan.apply(&workspace, settings.now)?.id;
     }
     if args.json {
-        ui.json(&json(&chosen, change.as_deref()))?;
+        ui.json(&json(chosen, change.as_deref()))?;
     } else if change.is_some() {
         let count = documents(chosen.len());
         ui.line(&format!("✓ Forgot {count}; listed in {}", forget::LIST))?;
@@ -139,14 +140,13 @@ fn correct(
     ui: &mut Ui,
 ) -> Result<Exit, CommandError> {
     let workspace = memory::workspace(settings, ui)?;
-    let new = corrections::New {
+    let new = NewCorrection {
         fact,
         instead: args.instead.as_deref(),
         reason: args.reason.as_deref(),
     };
     if args.dry_run {
-        let known = corrections::Corrections::read(&workspace)?;
-        let known: Vec<_> = known.check(fact).into_iter().cloned().collect();
+        let known = forget::known_corrections(&workspace, fact)?;
         if args.json {
             let known: Vec<_> = known.iter().map(Correction::to_json).collect();
             ui.json(&serde_json::json!({ "version": 1, "changed": false, "known": known }))?;
@@ -157,7 +157,7 @@ fn correct(
         ui.note("Nothing was changed (`--dry-run`)");
         return Ok(Exit::Success);
     }
-    let done = corrections::correct(&workspace, &new, settings.now)?;
+    let done = forget::correct(&workspace, &new, settings.now)?;
     if args.json {
         ui.json(&serde_json::json!({
             "version": 1, "changed": done.receipt.id.is_some(), "change": done.receipt.id,
@@ -169,7 +169,7 @@ fn correct(
     let told = done.correction.told();
     let told = printable(&told);
     match done.receipt.id {
-        Some(_) => ui.line(&format!("✓ {told}; listed in {}", corrections::LIST))?,
+        Some(_) => ui.line(&format!("✓ {told}; listed in {}", forget::LIST))?,
         None => ui.line(&format!("It is corrected already. {told}"))?,
     }
     ui.note("Files that say it are untouched; `memory-forge restore --fact` lifts the correction");

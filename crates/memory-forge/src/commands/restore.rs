@@ -2,8 +2,8 @@
 //! corrections of facts. It never touches the files themselves.
 
 use clap::{ArgGroup, Args};
-use forge_app::corrections::{self, Correction};
-use forge_app::knowledge::forget;
+use forge_app::corrections::Correction;
+use forge_app::forget;
 use forge_app::workspace::Workspace;
 
 use crate::memory;
@@ -76,7 +76,7 @@ fn lift(
     settings: &Settings,
     ui: &mut Ui,
 ) -> Result<Exit, CommandError> {
-    let lifted = corrections::lift(workspace, Some(&args.fact), settings.now)?;
+    let lifted = forget::lift_corrections(workspace, &args.fact, settings.now)?;
     if args.json {
         let corrections: Vec<_> = lifted.corrections.iter().map(Correction::to_json).collect();
         ui.json(&serde_json::json!({

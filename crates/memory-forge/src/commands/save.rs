@@ -1,11 +1,11 @@
 //! `save`: writes down something learnt. It never overwrites a file.
 
 use std::io::Read;
-use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use forge_app::client::Client;
-use forge_app::knowledge::{readme, save};
+use forge_app::knowledge::readme;
+use forge_app::remember::{self, Context, NewKnowledge, Route, Skill, remember};
 use forge_app::workspace::Workspace;
 
 use crate::choice::client_parser;
@@ -93,14 +93,19 @@ pub(crate) fn run(args: SaveArgs, settings: &Settings, ui: &mut Ui) -> Result<Ex
         None => from_standard_input(settings)?,
     };
     let workspace = memory::workspace(settings, ui)?;
-    let note = save::Context {
+    let note = Context {
         name: &args.name,
         content: &content,
         importance: args.importance,
     };
-    let (saved, became) = match args.kind {
-        SaveKind::Skill => {
-            let skill = save::Skill {
+    let route = if args.into_context {
+        Some(route(&workspace, settings, &args.client)?)
+    } else {
+        None
+    };
+    let (new, became) = match (args.kind, &route) {
+        (SaveKind::Skill, _) => {
+            let skill = Skill {
                 name: &args.name,
                 content: &content,
                 description: args.description.as_deref(),
@@ -109,33 +114,32 @@ pub(crate) fn run(args: SaveArgs, settings: &Settings, ui: &mut Ui) -> Result<Ex
                 importance: args.importance,
                 clients: &args.client,
             };
-            let saved = save::skill(&workspace, &skill, settings.now)?;
             (
-                saved,
+                NewKnowledge::Skill(skill),
                 "Agents load it by themselves, so it is audited and not indexed",
             )
         }
-        SaveKind::Context if args.into_context => {
-            let route = route(&workspace, settings, &args.client)?;
-            let saved = save::into_context(&workspace, &note, &route.files, settings.now)?;
+        (SaveKind::Context, Some(route)) => {
+            let files = &route.files;
             (
-                saved,
+                NewKnowledge::Section { note, files },
                 "Agents load it at every start; `memory-forge audit` shows what that costs",
             )
         }
-        SaveKind::Context => {
-            let saved = save::context(&workspace, &note, settings.now)?;
-            let mut memory = memory::in_step(&workspace, settings, ui)?;
-            let budget = Duration::from_millis(workspace.config().search.embed_budget_ms);
-            memory.embed(Some(budget), &mut ui.watch())?;
-            (saved, "Indexed: a search finds it from now on")
-        }
+        (SaveKind::Context, None) => (
+            NewKnowledge::Document(note),
+            "Indexed: a search finds it from now on",
+        ),
     };
+    let mut library = memory::library(workspace.clone(), settings);
+    let done = remember(&mut library, &new, settings.now, &mut ui.watch())?;
+    ui.remarks(&done.remarks);
+    let saved = done.saved;
     let files: Vec<&str> = saved.files.iter().map(|path| path.as_str()).collect();
     if args.json {
         ui.json(&serde_json::json!({
             "version": 1, "title": saved.title, "files": files, "change": saved.receipt.id,
-            "indexed": args.kind == SaveKind::Context && !args.into_context,
+            "indexed": done.is_indexed,
         }))?;
     } else {
         for file in files {
@@ -146,7 +150,7 @@ pub(crate) fn run(args: SaveArgs, settings: &Settings, ui: &mut Ui) -> Result<Ex
         }
         ui.note(became);
     }
-    if args.kind == SaveKind::Context && !args.into_context {
+    if done.is_indexed {
         mention_module(&workspace, settings, &args.client, ui)?;
     }
     Ok(Exit::Success)
@@ -174,7 +178,7 @@ fn route(
     workspace: &Workspace,
     settings: &Settings,
     clients: &[Client],
-) -> Result<save::Route, CommandError> {
+) -> Result<Route, CommandError> {
     let folder = settings.cwd()?.canonicalize().ok();
     // Claude Code says so in the environment of what it runs.
     let running = settings
@@ -182,7 +186,7 @@ fn route(
         .is_some()
         .then_some(Client::Claude);
     let client = clients.first().copied().or(running);
-    Ok(save::route(workspace, folder.as_deref(), client))
+    Ok(remember::route(workspace, folder.as_deref(), client))
 }
 
 fn from_standard_input(settings: &Settings) -> Result<String, CommandError> {

@@ -4,22 +4,22 @@
 use std::time::Duration;
 
 use forge_app::audit::{self, AuditOptions, View};
-use forge_app::corrections;
 use forge_app::doctor;
+use forge_app::forget;
 use forge_app::index::{Index, Kind};
 use forge_app::knowledge::refresh::Outcome;
-use forge_app::knowledge::{forget, save};
 use forge_app::recall::pack::{self, Packing, Piece};
 use forge_app::recall::{Answer, Ask, context};
+use forge_app::remember::{Context, NewKnowledge, Skill, remember};
 use forge_app::search::{SearchRequest, SearchScope};
 use forge_app::stats::Stats;
 use forge_app::tokens::{Tokenizer, count_tokens, thousands};
-use forge_app::workspace::RelPath;
+use forge_app::workspace::Receipt;
 use serde_json::{Value, json};
 
+use super::Call;
 use super::arguments::Arguments;
 use super::reply::{Budget, Change, Reply, fenced, fitted, one_line};
-use super::{Call, snapshot};
 use crate::report::CommandError;
 use crate::servers::shared_index;
 use forge_app::library::Remark;
@@ -181,10 +181,9 @@ pub(super) fn save(call: &mut Call, arguments: &Arguments) -> Result<Reply, Comm
     let importance = u8::try_from(importance).expect("it was checked to be at most 10");
     let name = arguments.text("name").unwrap_or_default();
     let content = arguments.text("content").unwrap_or_default();
-    let workspace = call.memory.workspace.clone();
-    let (saved, became) = match arguments.text("type") {
+    let (new, became) = match arguments.text("type") {
         Some("skill") => {
-            let skill = save::Skill {
+            let skill = Skill {
                 name,
                 content,
                 description: arguments.text("description"),
@@ -193,43 +192,29 @@ pub(super) fn save(call: &mut Call, arguments: &Arguments) -> Result<Reply, Comm
                 importance,
                 clients: &[],
             };
-            let saved = save::skill(&workspace, &skill, call.now)?;
-            (saved, "Agents load it by themselves; it is not indexed.")
+            let became = "Agents load it by themselves; it is not indexed.";
+            (NewKnowledge::Skill(skill), became)
         }
         _ => {
-            let note = save::Context {
+            let document = Context {
                 name,
                 content,
                 importance,
             };
-            let saved = save::context(&workspace, &note, call.now)?;
-            (saved, "Indexed: searches find it from now on.")
+            let became = "Indexed: searches find it from now on.";
+            (NewKnowledge::Document(document), became)
         }
     };
-    let files: Vec<&str> = saved.files.iter().map(|path| path.as_str()).collect();
-    let changes: Vec<Change> = saved
-        .files
-        .iter()
-        // The same text for each client: once is enough to see.
-        .take(1)
-        .map(|path| Change {
-            path: path.as_str().to_owned(),
-            before: String::new(),
-            after: workspace.read_text(path).unwrap_or_default(),
-        })
-        .collect();
+    let done = remember(call.memory, &new, call.now, &mut |_, _, _| {})?;
+    let files: Vec<&str> = done.saved.files.iter().map(|path| path.as_str()).collect();
+    // The same text for each client: once is enough to see.
+    let first = done.saved.files.first();
+    let first = first.and_then(|path| done.saved.receipt.change_of(path));
+    let changes: Vec<Change> = first.map(Change::of).into_iter().collect();
     let message = format!("Saved {}. {became}", files.join(" and "));
     let mut reply = Reply::change(message, &changes, &call.nonce);
     reply.data["files"] = json!(files);
-    if arguments.text("type") == Some("skill") {
-        return Ok(reply);
-    }
-    let now = call.now;
-    let (_, remarks) = call.memory.refreshed(now, false, &mut |_, _, _| {})?;
-    let budget = Duration::from_millis(workspace.config().search.embed_budget_ms);
-    call.memory.embed(Some(budget), &mut |_, _, _| {})?;
-    call.memory.release();
-    Ok(reply.remark(&remarks))
+    Ok(reply.remark(&done.remarks))
 }
 
 pub(super) fn index(call: &mut Call, arguments: &Arguments) -> Result<Reply, CommandError> {
@@ -283,14 +268,12 @@ pub(super) fn index(call: &mut Call, arguments: &Arguments) -> Result<Reply, Com
 
 /// Puts a fact on the list of those that are wrong.
 pub(super) fn correct(call: &mut Call, arguments: &Arguments) -> Result<Reply, CommandError> {
-    let workspace = &call.memory.workspace;
-    let before = snapshot(workspace, &list());
-    let new = corrections::New {
+    let new = forget::NewCorrection {
         fact: arguments.text("fact").unwrap_or_default(),
         instead: arguments.text("instead"),
         reason: arguments.text("reason"),
     };
-    let done = corrections::correct(workspace, &new, call.now)?;
+    let done = forget::correct(&call.memory.workspace, &new, call.now)?;
     let told = one_line(&done.correction.told());
     let message = match done.receipt.id {
         Some(_) => told,
@@ -300,17 +283,14 @@ pub(super) fn correct(call: &mut Call, arguments: &Arguments) -> Result<Reply, C
         "{message}\nFiles that say it are untouched; `{}` lifts the correction.",
         one_line(&done.correction.lifted_by())
     );
-    let change = Change {
-        path: corrections::LIST.to_owned(),
-        before,
-        after: snapshot(workspace, &list()),
-    };
-    Ok(Reply::change(message, &[change], &call.nonce))
+    let changes = list_changes(&done.receipt);
+    Ok(Reply::change(message, &changes, &call.nonce))
 }
 
-/// Where forgotten documents and corrected facts are listed.
-fn list() -> RelPath {
-    RelPath::new(forget::LIST).expect("a constant that is a path")
+/// The list of forgotten documents and corrected facts, where it changed.
+fn list_changes(receipt: &Receipt) -> Vec<Change> {
+    let changed = forget::list_change(receipt);
+    changed.map(Change::of).into_iter().collect()
 }
 
 pub(super) fn stats(call: &mut Call) -> Result<Reply, CommandError> {
@@ -430,14 +410,14 @@ pub(super) fn forget(call: &mut Call, arguments: &Arguments) -> Result<Reply, Co
     let now = call.now;
     let workspace = call.memory.workspace.clone();
     let (fresh, remarks) = call.memory.refreshed(now, false, &mut |_, _, _| {})?;
-    let chosen = forget::choose(&workspace, &fresh.index, &wanted, now)?;
+    let plan = forget::plan_forgetting(&workspace, &fresh.index, &wanted, now)?;
     call.memory.release();
-    if chosen.is_empty() {
+    if plan.is_empty() {
         let message = "No stale files found to remove.";
         return Ok(Reply::new(message, json!({ "message": message })).remark(&remarks));
     }
-    let before = snapshot(&workspace, &list());
-    forget::forget(&workspace, &chosen, now)?;
+    let receipt = plan.apply(&workspace, now)?;
+    let chosen = &plan.chosen;
     let mut names = String::new();
     for one in chosen.iter().take(MOST) {
         let (path, reason) = (one_line(&one.path), one_line(&one.reason));
@@ -449,10 +429,6 @@ pub(super) fn forget(call: &mut Call, arguments: &Arguments) -> Result<Reply, Co
     let mut message = format!("Took {} file(s) out of searches:\n", chosen.len());
     message.push_str(&fenced(&names, &call.nonce));
     message.push_str("\nThe files are untouched; `memory-forge restore` brings them back.");
-    let change = Change {
-        path: forget::LIST.to_owned(),
-        before,
-        after: snapshot(&workspace, &list()),
-    };
-    Ok(Reply::change(message, &[change], &call.nonce).remark(&remarks))
+    let changes = list_changes(&receipt);
+    Ok(Reply::change(message, &changes, &call.nonce).remark(&remarks))
 }

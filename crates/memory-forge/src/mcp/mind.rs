@@ -3,12 +3,14 @@
 
 use forge_app::corrections::Corrections;
 use forge_app::mind::{File, Mind, NewDecision, NewSession, StateChange};
+use forge_app::record::{NewEntry, record};
 use forge_app::{quote, secrets};
 use serde_json::json;
 
+use super::Call;
 use super::arguments::Arguments;
 use super::reply::{Budget, Change, Reply, fenced, fitted};
-use super::{Call, snapshot};
+use crate::recorded::recorded_line;
 use crate::report::CommandError;
 use crate::ui::printable;
 
@@ -126,22 +128,7 @@ pub(super) fn update_state(call: &mut Call, arguments: &Arguments) -> Result<Rep
         next: arguments.owned("next_action"),
         ..StateChange::default()
     };
-    let now = call.now;
-    written(call, File::State, |mind| {
-        let outcome = mind.set(&change, now)?;
-        let done = if outcome.created {
-            "created"
-        } else {
-            "updated"
-        };
-        let name = mind.file(File::State);
-        let phase = outcome.phase.unwrap_or_else(|| "Not set".to_owned());
-        Ok(format!(
-            "{} {done}. Phase: {}",
-            name.file_name(),
-            own(&phase)
-        ))
-    })
+    written(call, NewEntry::State(change))
 }
 
 pub(super) fn save_decision(call: &mut Call, arguments: &Arguments) -> Result<Reply, CommandError> {
@@ -152,32 +139,25 @@ pub(super) fn save_decision(call: &mut Call, arguments: &Arguments) -> Result<Re
         decided_by: arguments.owned("decided_by"),
         status: arguments.owned("status"),
     };
-    let now = call.now;
-    written(call, File::Decisions, |mind| {
-        let id = mind.decide(&new, now)?;
-        Ok(format!("Decision {id} saved: {}", new.title))
-    })
+    written(call, NewEntry::Decision(new))
 }
 
 pub(super) fn save_progress(call: &mut Call, arguments: &Arguments) -> Result<Reply, CommandError> {
-    let task = arguments.text("task").unwrap_or_default();
-    let section = arguments.text("section").unwrap_or("In Progress");
+    let text = arguments.owned("task").unwrap_or_default();
     let complete = match arguments.text("action") {
         Some(action) => action == "complete",
         None => arguments.flag("completed").unwrap_or(false),
     };
-    let now = call.now;
-    written(call, File::Progress, |mind| {
-        if complete {
-            Ok(format!(
-                "Marked complete: {}",
-                own(&mind.task_done(task, now)?)
-            ))
-        } else {
-            let section = mind.task_add(task, section, now)?;
-            Ok(format!("Added to {}: {task}", own(&section)))
+    let new = if complete {
+        NewEntry::DoneTask { text }
+    } else {
+        let section = arguments.text("section").unwrap_or("In Progress");
+        NewEntry::Task {
+            text,
+            section: section.to_owned(),
         }
-    })
+    };
+    written(call, new)
 }
 
 pub(super) fn save_session(call: &mut Call, arguments: &Arguments) -> Result<Reply, CommandError> {
@@ -190,10 +170,7 @@ pub(super) fn save_session(call: &mut Call, arguments: &Arguments) -> Result<Rep
         next: arguments.owned("next"),
         ..NewSession::default()
     };
-    let now = call.now;
-    written(call, File::SessionLog, |mind| {
-        Ok(format!("Session {} logged.", mind.log(&new, now)?))
-    })
+    written(call, NewEntry::Session(new))
 }
 
 /// A value of a file on a line of ours, which stands outside of the fence.
@@ -201,21 +178,10 @@ fn own(text: &str) -> String {
     quote::value(&quote::clean(text)).into_owned()
 }
 
-/// Writes one of the files and tells how it changed.
-fn written(
-    call: &Call,
-    which: File,
-    write: impl FnOnce(&Mind<'_>) -> Result<String, forge_app::mind::Error>,
-) -> Result<Reply, CommandError> {
-    let workspace = &call.memory.workspace;
-    let mind = Mind::open(workspace);
-    let path = mind.file(which);
-    let before = snapshot(workspace, &path);
-    let message = printable(&write(&mind)?).into_owned();
-    let change = Change {
-        path: path.as_str().to_owned(),
-        before,
-        after: snapshot(workspace, &path),
-    };
-    Ok(Reply::change(message, &[change], &call.nonce))
+/// Writes one entry and shows how its file changed.
+fn written(call: &Call, new: NewEntry) -> Result<Reply, CommandError> {
+    let done = record(&call.memory.workspace, new, call.now)?;
+    let message = printable(&recorded_line(&done, own)).into_owned();
+    let changes: Vec<Change> = done.change().map(Change::of).into_iter().collect();
+    Ok(Reply::change(message, &changes, &call.nonce))
 }

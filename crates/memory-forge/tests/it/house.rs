@@ -69,7 +69,12 @@ pub(crate) const LAYERS: [Layer; 13] = [
     layer("serve", &[], Kind::Door),
     layer(
         "memory-forge",
-        &["forge-app", "forge-clients", "memory-forge-engines", "serve"],
+        &[
+            "forge-app",
+            "forge-clients",
+            "memory-forge-engines",
+            "serve",
+        ],
         Kind::Door,
     ),
     layer("testkit", &[], Kind::Tool),
