@@ -5,7 +5,6 @@
 //! Modules in reading order; each may use only those above it.
 #![cfg_attr(not(test), warn(clippy::unwrap_used))]
 
-pub use forge_clients::audit;
 pub use forge_embed as embed;
 pub use forge_memory::{
     admit, agents, client, corrections, graph, knowledge, layers, links, mind, model, publish,
@@ -21,6 +20,7 @@ pub mod tokens {
 
 pub mod library;
 pub mod stats;
+pub mod audit;
 pub mod record;
 pub mod remember;
 pub mod forget;

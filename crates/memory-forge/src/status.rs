@@ -1,7 +1,7 @@
 //! The status of a workspace: where the work stands, what is stale, what memory
 //! costs and what is installed where. It changes nothing.
 
-use forge_app::audit::{self, AuditOptions, View};
+use forge_app::audit::{AuditRequest, measure_autoload};
 use forge_app::index::Index;
 use forge_app::knowledge::refresh;
 use forge_app::layers::injection::{self, Given};
@@ -366,15 +366,11 @@ impl Cost {
             .iter()
             .any(|(.., presence)| presence.stub.is_some());
         let tokenizer: Tokenizer = workspace.config().audit.tokenizer;
-        let always = audit::autoload_cost(
-            workspace,
-            &AuditOptions {
-                view: View::Plain,
-                tokenizer,
-                home: around.places.home,
-                now,
-            },
-        );
+        let request = AuditRequest {
+            home: around.places.home,
+            ..AuditRequest::plain(now)
+        };
+        let always = measure_autoload(workspace, &request);
         Cost {
             briefing,
             nudge: mind.nudge(now).map_or(0, |line| tokens::estimate(&line)),

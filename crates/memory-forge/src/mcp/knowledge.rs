@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use forge_app::audit::{self, AuditOptions, View};
+use forge_app::audit::{self, AuditRequest};
 use forge_app::doctor;
 use forge_app::forget;
 use forge_app::index::{Index, Kind};
@@ -325,17 +325,12 @@ fn without_null(value: Value) -> Value {
 
 pub(super) fn audit(call: &mut Call, arguments: &Arguments) -> Result<Reply, CommandError> {
     let workspace = &call.memory.workspace;
-    let options = AuditOptions {
-        view: View::Plain,
-        tokenizer: workspace.config().audit.tokenizer,
+    let request = AuditRequest {
         home: call.settings.home.as_deref(),
-        now: call.now,
+        keep_baseline: true,
+        ..AuditRequest::plain(call.now)
     };
-    let report = audit::run(workspace, &options);
-    if let Some(state) = &report.state {
-        // Only the next audit's comparison is lost if this fails.
-        let _ = workspace.write_marked(audit::STATE_FILE, state.to_json().as_bytes());
-    }
+    let report = audit::audit_files(workspace, &request);
     let mut text = format!("Audit for: {}\n", call.root());
     for (level, title) in [
         (audit::Level::Critical, "CRITICAL"),

@@ -1,6 +1,6 @@
 //! Where the work stands and what memory costs.
 
-use forge_app::audit::{self, AuditOptions, Level, Origin, Report, View};
+use forge_app::audit::{self, AuditRequest, Level, Origin, Report, View};
 use forge_app::client::Client;
 use forge_app::workspace::{PRIVATE, RelPath, git};
 use serde_json::{Value, json};
@@ -86,16 +86,13 @@ pub(super) fn overview(visit: &Visit, _: &Given) -> Result<Told, Refused> {
 /// What all files cost, then what each client loads.
 pub(super) fn reports(visit: &Visit) -> Vec<Report> {
     let own = visit.desk.eyes == Eyes::Own;
-    let tokenizer = visit.workspace.config().audit.tokenizer;
-    let options = AuditOptions {
-        view: View::Plain,
-        tokenizer,
-        home: visit.settings.home.as_deref().filter(|_| own),
-        now: visit.now,
-    };
     let clients = Client::audited().map(View::Client);
-    let views: Vec<View> = std::iter::once(View::Plain).chain(clients).collect();
-    let mut reports = audit::run_each(&visit.workspace, &options, &views);
+    let request = AuditRequest {
+        views: std::iter::once(View::Plain).chain(clients).collect(),
+        home: visit.settings.home.as_deref().filter(|_| own),
+        ..AuditRequest::plain(visit.now)
+    };
+    let mut reports = audit::audit(&visit.workspace, &request).reports;
     if !own {
         for report in &mut reports {
             let private = |path: &str| RelPath::new(path).is_ok_and(|it| it.is_private());
