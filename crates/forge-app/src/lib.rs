@@ -24,6 +24,7 @@ pub mod audit;
 pub mod record;
 pub mod remember;
 pub mod forget;
+pub mod documents;
 pub mod search;
 pub mod federation;
 pub mod upkeep;

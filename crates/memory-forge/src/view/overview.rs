@@ -2,10 +2,11 @@
 
 use forge_app::audit::{self, AuditRequest, Level, Origin, Report, View};
 use forge_app::client::Client;
+use forge_app::documents::Audience;
 use forge_app::workspace::{PRIVATE, RelPath, git};
 use serde_json::{Value, json};
 
-use super::{Eyes, Given, Refused, Told, Visit, clean};
+use super::{Given, Refused, Told, Visit, clean};
 use crate::status::Status;
 
 /// Files of a bar that are named; the others are one part.
@@ -45,7 +46,7 @@ pub(super) fn overview(visit: &Visit, _: &Given) -> Result<Told, Refused> {
         })
         .collect();
     let limits = reports[0].total_limits;
-    let own = visit.desk.eyes == Eyes::Own;
+    let own = visit.desk.audience == Audience::Owner;
     let count = |level| reports[0].at(level).count();
     let root = workspace.root();
     let name = root.file_name().map_or_else(
@@ -85,7 +86,7 @@ pub(super) fn overview(visit: &Visit, _: &Given) -> Result<Told, Refused> {
 
 /// What all files cost, then what each client loads.
 pub(super) fn reports(visit: &Visit) -> Vec<Report> {
-    let own = visit.desk.eyes == Eyes::Own;
+    let own = visit.desk.audience == Audience::Owner;
     let clients = Client::audited().map(View::Client);
     let request = AuditRequest {
         views: std::iter::once(View::Plain).chain(clients).collect(),
