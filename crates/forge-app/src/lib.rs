@@ -25,6 +25,7 @@ pub mod record;
 pub mod remember;
 pub mod forget;
 pub mod documents;
+pub mod status;
 pub mod search;
 pub mod federation;
 pub mod upkeep;

@@ -2,11 +2,12 @@
 //! costs and what is installed where. It changes nothing.
 
 use clap::Args;
+use forge_app::status::WorkspaceStatus;
 
 use crate::memory;
 use crate::report::{CommandError, Exit};
 use crate::settings::Settings;
-use crate::status::{MAX_WIDTH, Status};
+use crate::status::{MAX_WIDTH, StatusView};
 use crate::ui::Ui;
 
 /// Show where the work stands, what it costs, what is installed
@@ -29,8 +30,9 @@ pub(crate) fn run(
     let workspace = memory::workspace(settings, ui)?;
     let around = settings.surroundings(&workspace);
     let looking = ui.busy("Looking");
-    let status = Status::gather(&around);
+    let status = WorkspaceStatus::gather(&around);
     drop(looking);
+    let status = StatusView(&status);
     if args.json {
         ui.json(&status.json())?;
     } else {

@@ -3,11 +3,12 @@
 use forge_app::audit::{self, AuditRequest, Level, Origin, Report, View};
 use forge_app::client::Client;
 use forge_app::documents::Audience;
+use forge_app::status::WorkspaceStatus;
 use forge_app::workspace::{PRIVATE, RelPath, git};
 use serde_json::{Value, json};
 
 use super::{Given, Refused, Told, Visit, clean};
-use crate::status::Status;
+use crate::status::StatusView;
 
 /// Files of a bar that are named; the others are one part.
 const MOST_PARTS: usize = 7;
@@ -19,30 +20,19 @@ const COMMIT_DIGITS: usize = 10;
 pub(super) fn overview(visit: &Visit, _: &Given) -> Result<Told, Refused> {
     let workspace = &visit.workspace;
     let around = visit.settings.surroundings(workspace);
-    let status = Status::gather(&around).json();
+    let gathered = WorkspaceStatus::gather(&around);
+    let status = StatusView(&gathered).json();
     let reports = reports(visit);
     let known = visit.known();
-    let hooked = |client: &str| -> bool {
-        let installed = status["installed"].as_array();
-        installed.is_some_and(|all| {
-            let mine = all.iter().filter(|it| it["client"] == client);
-            mine.into_iter().any(|it| {
-                it["hooks"]
-                    .as_array()
-                    .is_some_and(|hooks| !hooks.is_empty())
-                    || it["sharesHooksOfClaude"] == true
-            })
-        })
-    };
-    let briefing = status["tokens"]["briefing"]["count"].as_u64().unwrap_or(0);
+    let briefing = gathered.cost.briefing;
     let clients: Vec<Value> = reports
         .iter()
         .filter_map(|report| {
             let View::Client(client) = report.view else {
                 return None;
             };
-            let hooked = hooked(client.name());
-            Some(bar(report, client, if hooked { briefing } else { 0 }))
+            let is_hooked = gathered.is_hooked(client);
+            Some(bar(report, client, if is_hooked { briefing } else { 0 }))
         })
         .collect();
     let limits = reports[0].total_limits;
@@ -114,7 +104,7 @@ pub(super) fn reports(visit: &Visit) -> Vec<Report> {
 }
 
 /// What one client loads at every start, the heaviest file first.
-fn bar(report: &Report, client: Client, briefing: u64) -> Value {
+fn bar(report: &Report, client: Client, briefing: usize) -> Value {
     let own = report
         .items
         .iter()
