@@ -6,12 +6,12 @@
 
 use jiff::Timestamp;
 
-use crate::corrections::{self, Correction, Corrections};
+use crate::corrections::{self, Corrections};
 use crate::index::Index;
 use crate::knowledge::forget;
 use crate::workspace::{self, FileChange, Receipt, RelPath, Workspace};
 
-pub use crate::corrections::{Corrected, Lifted, New as NewCorrection, correct};
+pub use crate::corrections::{Corrected, Correction, Lifted, New as NewCorrection, correct};
 pub use crate::knowledge::forget::{Chosen, Error, LIST, Wanted, restore};
 
 /// What would be forgotten, for a person to agree to.

@@ -5,7 +5,7 @@ use std::ops::Deref;
 
 use forge_app::client::Client;
 use forge_app::mind::duration_in_words;
-use forge_app::status::{Other, Wiring, WorkspaceStatus};
+use forge_app::status;
 use forge_app::tokens::thousands;
 use forge_app::workspace::DERIVED;
 use serde_json::{Value, json};
@@ -18,12 +18,12 @@ pub(crate) const MAX_WIDTH: usize = 120;
 const LABEL: usize = 11;
 
 /// A status as a screen and as JSON.
-pub(crate) struct StatusView<'a>(pub(crate) &'a WorkspaceStatus);
+pub(crate) struct StatusView<'a>(pub(crate) &'a status::WorkspaceStatus);
 
 impl Deref for StatusView<'_> {
-    type Target = WorkspaceStatus;
+    type Target = status::WorkspaceStatus;
 
-    fn deref(&self) -> &WorkspaceStatus {
+    fn deref(&self) -> &status::WorkspaceStatus {
         self.0
     }
 }
@@ -175,7 +175,7 @@ impl StatusView<'_> {
             );
             screen.line("Twice", &note);
         }
-        if self.merge_driver == Wiring::NotInThisClone {
+        if self.merge_driver == status::Wiring::NotInThisClone {
             let note = "memory merges by lines in this clone; `memory-forge setup --git`";
             screen.line("Git", note);
         }
@@ -257,8 +257,8 @@ impl StatusView<'_> {
 }
 
 /// Other memories at work, as `setup` and `status` report them.
-pub(crate) fn others_json(others: &[Other]) -> Value {
-    let one = |it: &Other| json!({ "system": it.system, "evidence": it.evidence, "note": it.note });
+pub(crate) fn others_json(others: &[status::Other]) -> Value {
+    let one = |it: &status::Other| json!({ "system": it.system, "evidence": it.evidence, "note": it.note });
     others.iter().map(one).collect()
 }
 

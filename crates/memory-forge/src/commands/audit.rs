@@ -5,9 +5,7 @@ use std::path::PathBuf;
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
-use forge_app::audit::{
-    self, AuditRequest, Finding, Item, Kind, MergedFinding, Origin, Report, View,
-};
+use forge_app::audit::{self, Finding, Item, Kind, MergedFinding, Origin, Report, View};
 use forge_app::client::Client;
 use forge_app::doctor;
 use forge_app::tokens::{Tokenizer, thousands};
@@ -126,7 +124,7 @@ pub(crate) fn run(args: AuditArgs, settings: &Settings, ui: &mut Ui) -> Result<E
     if args.plugin.is_some() {
         return plugin::run(&args, &workspace, settings, tokenizer, ui);
     }
-    let request = AuditRequest {
+    let request = audit::AuditRequest {
         views: args.client.map_or(vec![View::Plain], ClientChoice::views),
         tokenizer: Some(tokenizer),
         home: settings.home.as_deref(),

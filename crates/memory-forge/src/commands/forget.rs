@@ -3,8 +3,7 @@
 //! the files themselves.
 
 use clap::Args;
-use forge_app::corrections::Correction;
-use forge_app::forget::{self, Chosen, NewCorrection, Wanted};
+use forge_app::forget;
 
 use crate::memory;
 use crate::report::{CommandError, Exit};
@@ -82,7 +81,7 @@ pub(crate) fn run(
     let workspace = memory::workspace(settings, ui)?;
     let memory = memory::in_step(&workspace, settings, ui)?;
     let index = memory.index().expect("it was just brought up to date");
-    let wanted = Wanted {
+    let wanted = forget::Wanted {
         paths: args
             .paths
             .iter()
@@ -140,7 +139,7 @@ fn correct(
     ui: &mut Ui,
 ) -> Result<Exit, CommandError> {
     let workspace = memory::workspace(settings, ui)?;
-    let new = NewCorrection {
+    let new = forget::NewCorrection {
         fact,
         instead: args.instead.as_deref(),
         reason: args.reason.as_deref(),
@@ -148,7 +147,7 @@ fn correct(
     if args.dry_run {
         let known = forget::known_corrections(&workspace, fact)?;
         if args.json {
-            let known: Vec<_> = known.iter().map(Correction::to_json).collect();
+            let known: Vec<_> = known.iter().map(forget::Correction::to_json).collect();
             ui.json(&serde_json::json!({ "version": 1, "changed": false, "known": known }))?;
         }
         for one in &known {
@@ -162,7 +161,7 @@ fn correct(
         ui.json(&serde_json::json!({
             "version": 1, "changed": done.receipt.id.is_some(), "change": done.receipt.id,
             "correction": done.correction.to_json(),
-            "before": done.before.as_ref().map(Correction::to_json),
+            "before": done.before.as_ref().map(forget::Correction::to_json),
         }))?;
         return Ok(Exit::Success);
     }
@@ -188,7 +187,7 @@ fn nothing(args: &ForgetArgs, ui: &mut Ui) -> Result<Exit, CommandError> {
     Ok(Exit::Success)
 }
 
-fn described(one: &Chosen) -> String {
+fn described(one: &forget::Chosen) -> String {
     let last = match &one.last {
         Some(last) => {
             let day = last.get(..10).unwrap_or(last);
@@ -209,7 +208,7 @@ fn documents(count: usize) -> String {
     format!("{count} document{}", if count == 1 { "" } else { "s" })
 }
 
-fn json(chosen: &[Chosen], change: Option<&str>) -> serde_json::Value {
+fn json(chosen: &[forget::Chosen], change: Option<&str>) -> serde_json::Value {
     let forgotten: Vec<_> = chosen
         .iter()
         .map(|one| {

@@ -2,7 +2,7 @@
 
 use clap::{Args, Subcommand};
 use forge_app::mind::{Idea, Mind, NewIdea};
-use forge_app::record::{NewEntry, RecordedEntry, record};
+use forge_app::record;
 use forge_app::routing::layout;
 use forge_app::routing::manifest::Manifest;
 use serde_json::json;
@@ -79,7 +79,7 @@ pub(crate) fn run(args: IdeaArgs, settings: &Settings, ui: &mut Ui) -> Result<Ex
         text: args.text.join(" "),
         route: args.route,
     };
-    let done = record(&workspace, NewEntry::Idea(new), settings.now)?;
+    let done = record::record(&workspace, record::NewEntry::Idea(new), settings.now)?;
     let manifest = Manifest::read(&workspace);
     for rivalry in layout::rivalries(&workspace, manifest.as_ref()) {
         if rivalry.used == done.file {
@@ -87,7 +87,7 @@ pub(crate) fn run(args: IdeaArgs, settings: &Settings, ui: &mut Ui) -> Result<Ex
             ui.warn(&printable(&format!("{}; {advice}", rivalry.message())));
         }
     }
-    if matches!(&done.entry, RecordedEntry::Idea(kept) if kept.created) {
+    if matches!(&done.entry, record::RecordedEntry::Idea(kept) if kept.created) {
         ui.note(&format!("Made the inbox `{}`", done.file));
     }
     ui.line(&printable(&recorded_line(&done, str::to_owned)))?;

@@ -3,7 +3,7 @@
 
 use clap::{Args, Subcommand, ValueEnum};
 use forge_app::mind::{Mind, NewDecision, NewSession, StateChange};
-use forge_app::record::{NewEntry, record};
+use forge_app::record;
 use forge_app::workspace::Workspace;
 use jiff::Timestamp;
 
@@ -249,7 +249,9 @@ pub(crate) fn run(args: MindArgs, settings: &Settings, ui: &mut Ui) -> Result<Ex
     match command {
         MindCommand::Session(_) | MindCommand::Idea(_) => unreachable!("answered above"),
         MindCommand::Show(args) => show::show(&mind, &args, settings, ui)?,
-        MindCommand::Set(args) => written(NewEntry::State(args.change()?), &workspace, now, ui)?,
+        MindCommand::Set(args) => {
+            written(record::NewEntry::State(args.change()?), &workspace, now, ui)?
+        }
         MindCommand::Decide(args) => {
             let new = NewDecision {
                 title: args.title,
@@ -258,15 +260,15 @@ pub(crate) fn run(args: MindArgs, settings: &Settings, ui: &mut Ui) -> Result<Ex
                 decided_by: args.by,
                 status: args.status,
             };
-            written(NewEntry::Decision(new), &workspace, now, ui)?;
+            written(record::NewEntry::Decision(new), &workspace, now, ui)?;
         }
         MindCommand::Task(TaskArgs { command }) => {
             let new = match command {
-                TaskCommand::Add { task, section } => NewEntry::Task {
+                TaskCommand::Add { task, section } => record::NewEntry::Task {
                     text: task,
                     section,
                 },
-                TaskCommand::Done { task } => NewEntry::DoneTask { text: task },
+                TaskCommand::Done { task } => record::NewEntry::DoneTask { text: task },
             };
             written(new, &workspace, now, ui)?;
         }
@@ -279,7 +281,7 @@ pub(crate) fn run(args: MindArgs, settings: &Settings, ui: &mut Ui) -> Result<Ex
                 next: args.next,
                 ..NewSession::default()
             };
-            written(NewEntry::Session(new), &workspace, now, ui)?;
+            written(record::NewEntry::Session(new), &workspace, now, ui)?;
         }
         MindCommand::Checkpoint(args) => {
             let kept = mind.checkpoint(&args.trigger, now)?;
@@ -303,12 +305,12 @@ pub(crate) fn run(args: MindArgs, settings: &Settings, ui: &mut Ui) -> Result<Ex
 
 /// Writes one entry and reports it.
 fn written(
-    new: NewEntry,
+    new: record::NewEntry,
     workspace: &Workspace,
     now: Timestamp,
     ui: &mut Ui,
 ) -> Result<(), CommandError> {
-    let done = record(workspace, new, now)?;
+    let done = record::record(workspace, new, now)?;
     let line = recorded_line(&done, str::to_owned);
     ui.line(&printable(&line))
 }

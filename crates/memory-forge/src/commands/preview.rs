@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use forge_app::documents::{preview_document, role_name};
+use forge_app::documents;
 use forge_app::routing::closets::Field;
 
 use crate::memory;
@@ -39,9 +39,9 @@ pub(crate) fn run(
         let error = CommandError::failure(format!("There is no document `{path}`"));
         return Err(memory::did_you_mean(error, &workspace, path.as_str()));
     }
-    let preview = preview_document(&workspace, &path)?;
+    let preview = documents::preview_document(&workspace, &path)?;
     let (document, passages) = (&preview.document, &preview.passages);
-    let (entry, role) = (&preview.entry, role_name(preview.role));
+    let (entry, role) = (&preview.entry, documents::role_name(preview.role));
     if args.json {
         ui.json(&serde_json::json!({
             "version": 1,

@@ -2,7 +2,6 @@
 //! corrections of facts. It never touches the files themselves.
 
 use clap::{ArgGroup, Args};
-use forge_app::corrections::Correction;
 use forge_app::forget;
 use forge_app::workspace::Workspace;
 
@@ -78,7 +77,11 @@ fn lift(
 ) -> Result<Exit, CommandError> {
     let lifted = forget::lift_corrections(workspace, &args.fact, settings.now)?;
     if args.json {
-        let corrections: Vec<_> = lifted.corrections.iter().map(Correction::to_json).collect();
+        let corrections: Vec<_> = lifted
+            .corrections
+            .iter()
+            .map(forget::Correction::to_json)
+            .collect();
         ui.json(&serde_json::json!({
             "version": 1, "changed": lifted.receipt.id.is_some(), "change": lifted.receipt.id,
             "lifted": corrections,

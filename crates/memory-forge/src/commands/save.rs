@@ -5,7 +5,7 @@ use std::io::Read;
 use clap::{Args, ValueEnum};
 use forge_app::client::Client;
 use forge_app::knowledge::readme;
-use forge_app::remember::{self, Context, NewKnowledge, Route, Skill, remember};
+use forge_app::remember;
 use forge_app::workspace::Workspace;
 
 use crate::choice::client_parser;
@@ -93,7 +93,7 @@ pub(crate) fn run(args: SaveArgs, settings: &Settings, ui: &mut Ui) -> Result<Ex
         None => from_standard_input(settings)?,
     };
     let workspace = memory::workspace(settings, ui)?;
-    let note = Context {
+    let note = remember::Context {
         name: &args.name,
         content: &content,
         importance: args.importance,
@@ -105,7 +105,7 @@ pub(crate) fn run(args: SaveArgs, settings: &Settings, ui: &mut Ui) -> Result<Ex
     };
     let (new, became) = match (args.kind, &route) {
         (SaveKind::Skill, _) => {
-            let skill = Skill {
+            let skill = remember::Skill {
                 name: &args.name,
                 content: &content,
                 description: args.description.as_deref(),
@@ -115,24 +115,24 @@ pub(crate) fn run(args: SaveArgs, settings: &Settings, ui: &mut Ui) -> Result<Ex
                 clients: &args.client,
             };
             (
-                NewKnowledge::Skill(skill),
+                remember::NewKnowledge::Skill(skill),
                 "Agents load it by themselves, so it is audited and not indexed",
             )
         }
         (SaveKind::Context, Some(route)) => {
             let files = &route.files;
             (
-                NewKnowledge::Section { note, files },
+                remember::NewKnowledge::Section { note, files },
                 "Agents load it at every start; `memory-forge audit` shows what that costs",
             )
         }
         (SaveKind::Context, None) => (
-            NewKnowledge::Document(note),
+            remember::NewKnowledge::Document(note),
             "Indexed: a search finds it from now on",
         ),
     };
     let mut library = memory::library(workspace.clone(), settings);
-    let done = remember(&mut library, &new, settings.now, &mut ui.watch())?;
+    let done = remember::remember(&mut library, &new, settings.now, &mut ui.watch())?;
     ui.remarks(&done.remarks);
     let saved = done.saved;
     let files: Vec<&str> = saved.files.iter().map(|path| path.as_str()).collect();
@@ -178,7 +178,7 @@ fn route(
     workspace: &Workspace,
     settings: &Settings,
     clients: &[Client],
-) -> Result<Route, CommandError> {
+) -> Result<remember::Route, CommandError> {
     let folder = settings.cwd()?.canonicalize().ok();
     // Claude Code says so in the environment of what it runs.
     let running = settings

@@ -2,7 +2,7 @@
 //! costs and what is installed where. It changes nothing.
 
 use clap::Args;
-use forge_app::status::WorkspaceStatus;
+use forge_app::status;
 
 use crate::memory;
 use crate::report::{CommandError, Exit};
@@ -30,7 +30,7 @@ pub(crate) fn run(
     let workspace = memory::workspace(settings, ui)?;
     let around = settings.surroundings(&workspace);
     let looking = ui.busy("Looking");
-    let status = WorkspaceStatus::gather(&around);
+    let status = status::WorkspaceStatus::gather(&around);
     drop(looking);
     let status = StatusView(&status);
     if args.json {

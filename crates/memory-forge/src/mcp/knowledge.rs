@@ -3,14 +3,14 @@
 
 use std::time::Duration;
 
-use forge_app::audit::{self, AuditRequest};
+use forge_app::audit;
 use forge_app::doctor;
 use forge_app::forget;
 use forge_app::index::{Index, Kind};
 use forge_app::knowledge::refresh::Outcome;
 use forge_app::recall::pack::{self, Packing, Piece};
 use forge_app::recall::{Answer, Ask, context};
-use forge_app::remember::{Context, NewKnowledge, Skill, remember};
+use forge_app::remember;
 use forge_app::search::{SearchRequest, SearchScope};
 use forge_app::stats::Stats;
 use forge_app::tokens::{Tokenizer, count_tokens, thousands};
@@ -183,7 +183,7 @@ pub(super) fn save(call: &mut Call, arguments: &Arguments) -> Result<Reply, Comm
     let content = arguments.text("content").unwrap_or_default();
     let (new, became) = match arguments.text("type") {
         Some("skill") => {
-            let skill = Skill {
+            let skill = remember::Skill {
                 name,
                 content,
                 description: arguments.text("description"),
@@ -193,19 +193,19 @@ pub(super) fn save(call: &mut Call, arguments: &Arguments) -> Result<Reply, Comm
                 clients: &[],
             };
             let became = "Agents load it by themselves; it is not indexed.";
-            (NewKnowledge::Skill(skill), became)
+            (remember::NewKnowledge::Skill(skill), became)
         }
         _ => {
-            let document = Context {
+            let document = remember::Context {
                 name,
                 content,
                 importance,
             };
             let became = "Indexed: searches find it from now on.";
-            (NewKnowledge::Document(document), became)
+            (remember::NewKnowledge::Document(document), became)
         }
     };
-    let done = remember(call.memory, &new, call.now, &mut |_, _, _| {})?;
+    let done = remember::remember(call.memory, &new, call.now, &mut |_, _, _| {})?;
     let files: Vec<&str> = done.saved.files.iter().map(|path| path.as_str()).collect();
     // The same text for each client: once is enough to see.
     let first = done.saved.files.first();
@@ -325,10 +325,10 @@ fn without_null(value: Value) -> Value {
 
 pub(super) fn audit(call: &mut Call, arguments: &Arguments) -> Result<Reply, CommandError> {
     let workspace = &call.memory.workspace;
-    let request = AuditRequest {
+    let request = audit::AuditRequest {
         home: call.settings.home.as_deref(),
         keep_baseline: true,
-        ..AuditRequest::plain(call.now)
+        ..audit::AuditRequest::plain(call.now)
     };
     let report = audit::audit_files(workspace, &request);
     let mut text = format!("Audit for: {}\n", call.root());

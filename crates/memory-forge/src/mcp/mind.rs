@@ -3,7 +3,7 @@
 
 use forge_app::corrections::Corrections;
 use forge_app::mind::{File, Mind, NewDecision, NewSession, StateChange};
-use forge_app::record::{NewEntry, record};
+use forge_app::record;
 use forge_app::{quote, secrets};
 use serde_json::json;
 
@@ -128,7 +128,7 @@ pub(super) fn update_state(call: &mut Call, arguments: &Arguments) -> Result<Rep
         next: arguments.owned("next_action"),
         ..StateChange::default()
     };
-    written(call, NewEntry::State(change))
+    written(call, record::NewEntry::State(change))
 }
 
 pub(super) fn save_decision(call: &mut Call, arguments: &Arguments) -> Result<Reply, CommandError> {
@@ -139,7 +139,7 @@ pub(super) fn save_decision(call: &mut Call, arguments: &Arguments) -> Result<Re
         decided_by: arguments.owned("decided_by"),
         status: arguments.owned("status"),
     };
-    written(call, NewEntry::Decision(new))
+    written(call, record::NewEntry::Decision(new))
 }
 
 pub(super) fn save_progress(call: &mut Call, arguments: &Arguments) -> Result<Reply, CommandError> {
@@ -149,10 +149,10 @@ pub(super) fn save_progress(call: &mut Call, arguments: &Arguments) -> Result<Re
         None => arguments.flag("completed").unwrap_or(false),
     };
     let new = if complete {
-        NewEntry::DoneTask { text }
+        record::NewEntry::DoneTask { text }
     } else {
         let section = arguments.text("section").unwrap_or("In Progress");
-        NewEntry::Task {
+        record::NewEntry::Task {
             text,
             section: section.to_owned(),
         }
@@ -170,7 +170,7 @@ pub(super) fn save_session(call: &mut Call, arguments: &Arguments) -> Result<Rep
         next: arguments.owned("next"),
         ..NewSession::default()
     };
-    written(call, NewEntry::Session(new))
+    written(call, record::NewEntry::Session(new))
 }
 
 /// A value of a file on a line of ours, which stands outside of the fence.
@@ -179,8 +179,8 @@ fn own(text: &str) -> String {
 }
 
 /// Writes one entry and shows how its file changed.
-fn written(call: &Call, new: NewEntry) -> Result<Reply, CommandError> {
-    let done = record(&call.memory.workspace, new, call.now)?;
+fn written(call: &Call, new: record::NewEntry) -> Result<Reply, CommandError> {
+    let done = record::record(&call.memory.workspace, new, call.now)?;
     let message = printable(&recorded_line(&done, own)).into_owned();
     let changes: Vec<Change> = done.change().map(Change::of).into_iter().collect();
     Ok(Reply::change(message, &changes, &call.nonce))

@@ -2,7 +2,7 @@
 //! what has a part in it can be read: never what agents load, what is derived,
 //! nor anything outside.
 
-use forge_app::documents::{is_readable, readable_files, state_files};
+use forge_app::documents;
 use forge_app::workspace::{RelPath, Workspace};
 use rmcp::ErrorData;
 use rmcp::model::{
@@ -65,13 +65,13 @@ pub(super) fn all(workspace: &Workspace) -> Vec<Resource> {
             all.push(resource(uri, &path, found.len()).with_description(about));
         }
     }
-    for path in state_files(workspace) {
+    for path in documents::state_files(workspace) {
         if let Some(found) = there(&path).filter(std::fs::Metadata::is_file) {
             let uri = format!("{SCHEME}state/{}", encoded(path.file_name()));
             all.push(resource(uri, &path, found.len()));
         }
     }
-    for found in readable_files(workspace, &|path| address(path).is_some()) {
+    for found in documents::readable_files(workspace, &|path| address(path).is_some()) {
         if let Some(uri) = address(&found.path) {
             all.push(resource(uri, &found.path, found.size));
         }
@@ -173,12 +173,12 @@ fn locate(workspace: &Workspace, uri: &str) -> Option<RelPath> {
     }
     let (kind, below) = rest.split_once('/')?;
     if kind == "state" {
-        let mut files = state_files(workspace).into_iter();
+        let mut files = documents::state_files(workspace).into_iter();
         return files.find(|path| path.file_name() == below);
     }
     let (_, folder, _) = FOLDERS.iter().find(|(name, _, _)| *name == kind)?;
     let path = RelPath::new(&format!("{folder}/{below}")).ok()?;
-    (path.starts_with(folder) && is_readable(workspace, &path)).then_some(path)
+    (path.starts_with(folder) && documents::is_readable(workspace, &path)).then_some(path)
 }
 
 fn address(path: &RelPath) -> Option<String> {

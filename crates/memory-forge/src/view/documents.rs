@@ -1,7 +1,7 @@
 //! Documents: the list, one rendered, its past, and edits of it, as the use
 //! case gives them. It only makes JSON.
 
-use forge_app::documents::{self, DocumentEdit, role_name};
+use forge_app::documents;
 use forge_app::workspace::Error;
 use serde_json::{Value, json};
 
@@ -19,7 +19,7 @@ pub(super) fn list(visit: &Visit, _: &Given) -> Result<Told, Refused> {
         .documents()
         .take(MOST)
         .map(|(index, path)| {
-            let role = role_name(known.vault.file(index).role);
+            let role = documents::role_name(known.vault.file(index).role);
             json!([path.as_str(), known.title(index), role])
         })
         .collect();
@@ -31,7 +31,9 @@ pub(super) fn document(visit: &Visit, given: &Given) -> Result<Told, Refused> {
     let path = given.path()?;
     let known = visit.known();
     let it = documents::render_document(&visit.workspace, &known, &path)?;
-    let role = it.role.map_or_else(|| "kept".to_owned(), role_name);
+    let role = it
+        .role
+        .map_or_else(|| "kept".to_owned(), documents::role_name);
     let headings: Vec<Value> = it
         .headings
         .iter()
@@ -73,7 +75,7 @@ pub(super) fn source(visit: &Visit, given: &Given) -> Result<Told, Refused> {
 
 pub(super) fn save(visit: &Visit, given: &Given) -> Result<Told, Refused> {
     let path = given.path()?;
-    let edit = DocumentEdit {
+    let edit = documents::DocumentEdit {
         path: &path,
         version: given.text("base")?,
         text: given.text("source")?,

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Mutex;
 
 use forge_app::document::html;
-use forge_app::documents::Audience;
+use forge_app::documents;
 use forge_app::workspace::{
     Backup, OutsideChange, OutsideFile, Workspace, change_outside, is_temp_name,
 };
@@ -43,7 +43,7 @@ pub(crate) fn export(
     refuse_foreign(folder, &page("index.html"))?;
     let workspace = Workspace::open(root)?;
     let desk = Desk {
-        audience: Audience::Others,
+        audience: documents::Audience::Others,
         memory: Mutex::new(crate::memory::library(workspace.clone(), settings)),
         ..Desk::of(&workspace, settings)
     };

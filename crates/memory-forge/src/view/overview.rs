@@ -1,10 +1,9 @@
 //! Where the work stands and what memory costs.
 
-use forge_app::audit::{self, AuditRequest, Level, Origin, Report, View};
+use forge_app::audit::{self, Level, Origin, Report, View};
 use forge_app::client::Client;
-use forge_app::documents::Audience;
-use forge_app::status::WorkspaceStatus;
 use forge_app::workspace::{PRIVATE, RelPath, git};
+use forge_app::{documents, status};
 use serde_json::{Value, json};
 
 use super::{Given, Refused, Told, Visit, clean};
@@ -20,7 +19,7 @@ const COMMIT_DIGITS: usize = 10;
 pub(super) fn overview(visit: &Visit, _: &Given) -> Result<Told, Refused> {
     let workspace = &visit.workspace;
     let around = visit.settings.surroundings(workspace);
-    let gathered = WorkspaceStatus::gather(&around);
+    let gathered = status::WorkspaceStatus::gather(&around);
     let status = StatusView(&gathered).json();
     let reports = reports(visit);
     let known = visit.known();
@@ -36,7 +35,7 @@ pub(super) fn overview(visit: &Visit, _: &Given) -> Result<Told, Refused> {
         })
         .collect();
     let limits = reports[0].total_limits;
-    let own = visit.desk.audience == Audience::Owner;
+    let own = visit.desk.audience == documents::Audience::Owner;
     let count = |level| reports[0].at(level).count();
     let root = workspace.root();
     let name = root.file_name().map_or_else(
@@ -76,12 +75,12 @@ pub(super) fn overview(visit: &Visit, _: &Given) -> Result<Told, Refused> {
 
 /// What all files cost, then what each client loads.
 pub(super) fn reports(visit: &Visit) -> Vec<Report> {
-    let own = visit.desk.audience == Audience::Owner;
+    let own = visit.desk.audience == documents::Audience::Owner;
     let clients = Client::audited().map(View::Client);
-    let request = AuditRequest {
+    let request = audit::AuditRequest {
         views: std::iter::once(View::Plain).chain(clients).collect(),
         home: visit.settings.home.as_deref().filter(|_| own),
-        ..AuditRequest::plain(visit.now)
+        ..audit::AuditRequest::plain(visit.now)
     };
     let mut reports = audit::audit(&visit.workspace, &request).reports;
     if !own {

@@ -209,8 +209,8 @@ fn no_door_imports_another() {
 }
 
 /// Counts that may only fall: whoever lowers one writes the new number here.
-const DOOR_IMPORTS: usize = 313;
-const ONE_WORD_TYPES: usize = 698;
+const DOOR_IMPORTS: usize = 307;
+const ONE_WORD_TYPES: usize = 696;
 const PARTICIPLE_TYPES: usize = 105;
 
 #[test]
