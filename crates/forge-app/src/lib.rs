@@ -21,6 +21,7 @@ pub mod tokens {
 pub mod library;
 pub mod stats;
 pub mod audit;
+pub mod indexing;
 pub mod record;
 pub mod remember;
 pub mod forget;

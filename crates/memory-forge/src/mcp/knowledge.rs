@@ -7,7 +7,7 @@ use forge_app::audit;
 use forge_app::doctor;
 use forge_app::forget;
 use forge_app::index::{Index, Kind};
-use forge_app::knowledge::refresh::Outcome;
+use forge_app::indexing;
 use forge_app::recall::pack::{self, Packing, Piece};
 use forge_app::recall::{Answer, Ask, context};
 use forge_app::remember;
@@ -218,29 +218,21 @@ pub(super) fn save(call: &mut Call, arguments: &Arguments) -> Result<Reply, Comm
 }
 
 pub(super) fn index(call: &mut Call, arguments: &Arguments) -> Result<Reply, CommandError> {
-    let force = arguments.flag("force").unwrap_or(false);
-    let now = call.now;
-    let (fresh, mut remarks) = call.memory.refreshed(now, force, &mut |_, _, _| {})?;
-    let files = fresh.outcomes();
-    let (listed, more) = call.memory.list_documents(now, &mut |_, _, _| {})?;
-    remarks.extend(more);
-    remarks.extend(call.memory.embed(Some(EMBED), &mut |_, _, _| {})?);
-    call.memory.release();
-    let counts = match call.memory.index() {
-        Some(index) => index.counts()?,
-        None => unreachable!("it was refreshed above"),
+    let request = indexing::IndexRequest {
+        force: arguments.flag("force").unwrap_or(false),
+        keep_list: true,
+        vectors: indexing::VectorBudget::For(EMBED),
+        must_be_kept: false,
+        now: call.now,
     };
-    let count = |outcome: &Outcome| outcome.count_in(&files);
-    let skipped = files
-        .iter()
-        .filter(|(_, outcome)| matches!(outcome, Outcome::Skipped(_)))
-        .count();
+    let done = indexing::bring_in_step(call.memory, &request, &mut |_, _, _| {})?;
+    let (counts, count) = (done.counts, indexing::OutcomeCounts::of(&done.files));
     let figures = [
-        ("Added", count(&Outcome::Indexed)),
-        ("Updated", count(&Outcome::Reindexed)),
-        ("Removed", count(&Outcome::Removed)),
-        ("Unchanged", count(&Outcome::Unchanged)),
-        ("Skipped", skipped),
+        ("Added", count.added),
+        ("Updated", count.updated),
+        ("Removed", count.removed),
+        ("Unchanged", count.unchanged),
+        ("Skipped", count.skipped),
     ];
     let mut message = format!("Indexed knowledge in: {}", call.root());
     for (what, count) in figures {
@@ -248,7 +240,7 @@ pub(super) fn index(call: &mut Call, arguments: &Arguments) -> Result<Reply, Com
             message.push_str(&format!("\n{what}: {count}"));
         }
     }
-    if listed {
+    if done.is_list_written {
         message.push_str("\nUpdated the list in knowledge/README.md");
     }
     let waiting = counts.chunks - counts.embedded;
@@ -263,7 +255,7 @@ pub(super) fn index(call: &mut Call, arguments: &Arguments) -> Result<Reply, Com
     for (what, count) in figures {
         data[what.to_lowercase()] = count.into();
     }
-    Ok(Reply::new(message, data).remark(&remarks))
+    Ok(Reply::new(message, data).remark(&done.remarks))
 }
 
 /// Puts a fact on the list of those that are wrong.
