@@ -30,6 +30,7 @@ pub mod status;
 pub mod search;
 pub mod federation;
 pub mod upkeep;
+pub mod share;
 pub mod session;
 pub mod lint;
 pub mod consolidate;

@@ -208,6 +208,7 @@ from_library!(
     forge_app::links::Error,
     forge_app::mind::Error,
     forge_app::remember::RememberError,
+    forge_app::share::ShareError,
     forge_app::workspace::Error,
     forge_app::workspace::PathError,
     forge_clients::setup::SetupError,
