@@ -28,6 +28,7 @@ pub mod forget;
 pub mod documents;
 pub mod status;
 pub mod search;
+pub mod state_search;
 pub mod federation;
 pub mod upkeep;
 pub mod share;

@@ -1,10 +1,9 @@
 //! The tools on where the work stands: status, search, state, decisions,
 //! tasks, sessions. Replies are those of older servers, word for word.
 
-use forge_app::corrections::Corrections;
 use forge_app::mind::{File, Mind, NewDecision, NewSession, StateChange};
 use forge_app::record;
-use forge_app::{quote, secrets};
+use forge_app::{quote, state_search};
 use serde_json::json;
 
 use super::Call;
@@ -13,18 +12,6 @@ use super::reply::{Budget, Change, Reply, fenced, fitted};
 use crate::recorded::recorded_line;
 use crate::report::CommandError;
 use crate::ui::printable;
-
-/// Places shown of one file.
-const HITS_PER_FILE: usize = 10;
-
-/// The files in which a word is looked for, in the order of an answer.
-const SEARCHED: [File; 5] = [
-    File::State,
-    File::Progress,
-    File::Decisions,
-    File::SessionLog,
-    File::Archive,
-];
 
 pub(super) fn status(call: &mut Call, arguments: &Arguments) -> Result<Reply, CommandError> {
     let mind = Mind::open(&call.memory.workspace);
@@ -58,46 +45,21 @@ pub(super) fn status(call: &mut Call, arguments: &Arguments) -> Result<Reply, Co
 
 pub(super) fn search(call: &mut Call, arguments: &Arguments) -> Result<Reply, CommandError> {
     let query = arguments.text("query").unwrap_or_default();
-    let wanted = query.trim().to_lowercase();
-    if wanted.is_empty() {
+    if query.trim().is_empty() {
         return Err(CommandError::usage("query parameter is required."));
     }
-    let workspace = &call.memory.workspace;
-    let mind = Mind::open(workspace);
-    let corrections = Corrections::read(workspace)?;
     let mut found = String::new();
-    let mut seen = Vec::new();
-    for which in SEARCHED {
-        let path = mind.file(which);
-        if seen.contains(&path) {
-            continue;
-        }
-        let Ok(text) = workspace.read_text(&path) else {
-            seen.push(path);
-            continue;
-        };
-        // A secret may be longer than what is shown of a place.
-        let text = secrets::redact_in_place(&text);
-        let lines: Vec<&str> = text.lines().collect();
-        let places: Vec<usize> = (0..lines.len())
-            .filter(|at| lines[*at].to_lowercase().contains(&wanted))
-            .collect();
-        if !places.is_empty() {
-            found.push_str(&format!("\n--- {} ---\n", path.file_name()));
-        }
-        for at in places.iter().take(HITS_PER_FILE) {
-            let around = at.saturating_sub(1)..(at + 2).min(lines.len());
-            let snippet = lines[around].join("\n");
-            let snippet = quote::cleaned_part(&snippet).text;
-            let notes = corrections.told_of(&snippet).into_iter();
+    for file in state_search::find_in_state(&call.memory.workspace, query)? {
+        found.push_str(&format!("\n--- {} ---\n", file.path.file_name()));
+        for place in &file.places {
+            let notes = place.notes.iter();
             let notes: String = notes.map(|note| format!("[{note}]\n")).collect();
-            found.push_str(&format!("  Line {}:\n{snippet}\n{notes}\n", at + 1));
+            let (line, snippet) = (place.line, &place.snippet);
+            found.push_str(&format!("  Line {line}:\n{snippet}\n{notes}\n"));
         }
-        if places.len() > HITS_PER_FILE {
-            let more = places.len() - HITS_PER_FILE;
-            found.push_str(&format!("  {more} more in {path}\n"));
+        if file.more > 0 {
+            found.push_str(&format!("  {} more in {}\n", file.more, file.path));
         }
-        seen.push(path);
     }
     let shown = printable(query.trim()).into_owned();
     if found.is_empty() {
