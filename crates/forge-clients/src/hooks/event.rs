@@ -1,5 +1,6 @@
 //! The events of a session, under the names that clients have for them.
 
+/// An event of a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Event {
     /// A session begins, resumes, or continues after a compaction.
