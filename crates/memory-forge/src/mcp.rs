@@ -86,7 +86,7 @@ impl Server {
         let mut desk = Desk {
             settings: settings.clone(),
             root: workspace.root().to_owned(),
-            memory: crate::memory::library(workspace, settings),
+            memory: crate::library::open(workspace, settings),
             commit: None,
         };
         std::thread::Builder::new()
@@ -152,7 +152,7 @@ impl Desk {
         let done = panic::catch_unwind(AssertUnwindSafe(|| work(&mut call)));
         done.unwrap_or_else(|_| {
             // Whatever was half done is not looked at again.
-            self.memory = crate::memory::library(Workspace::open(&self.root)?, &self.settings);
+            self.memory = crate::library::open(Workspace::open(&self.root)?, &self.settings);
             Err(CommandError::failure(
                 "Memory Forge has a defect; its message is on the server's standard error",
             ))

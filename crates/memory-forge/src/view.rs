@@ -263,7 +263,7 @@ impl Desk {
         Desk {
             settings: settings.clone(),
             root: workspace.root().to_owned(),
-            memory: Mutex::new(crate::memory::library(workspace.clone(), settings)),
+            memory: Mutex::new(crate::library::open(workspace.clone(), settings)),
             known: Mutex::new(None),
             audience: Audience::Owner,
         }
@@ -306,7 +306,7 @@ impl Desk {
         panic::catch_unwind(answer).unwrap_or_else(|_| {
             // What was half done is not looked at again.
             if let Ok(workspace) = Workspace::open(&self.root) {
-                *locked(&self.memory) = crate::memory::library(workspace, &self.settings);
+                *locked(&self.memory) = crate::library::open(workspace, &self.settings);
             }
             let why = "Memory Forge has a defect; its message is on standard error";
             Err(Refused::new(500, why))

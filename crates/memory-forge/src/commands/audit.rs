@@ -10,7 +10,7 @@ use forge_app::client::Client;
 use forge_app::doctor;
 use forge_app::tokens::{Tokenizer, thousands};
 
-use crate::memory;
+use crate::paths;
 use crate::report::{CommandError, Exit};
 use crate::settings::Settings;
 use crate::ui::{Ui, printable, style};
@@ -118,7 +118,7 @@ impl Level {
 }
 
 pub(crate) fn run(args: AuditArgs, settings: &Settings, ui: &mut Ui) -> Result<Exit, CommandError> {
-    let workspace = memory::workspace(settings, ui)?;
+    let workspace = paths::workspace(settings, ui)?;
     let configured = workspace.config().audit.tokenizer;
     let tokenizer = args.tokenizer.map_or(configured, Tokenizer::from);
     if args.plugin.is_some() {

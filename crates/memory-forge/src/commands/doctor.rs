@@ -11,7 +11,8 @@ use forge_app::workspace::{RelPath, Workspace};
 use forge_clients::setup::found;
 
 use super::undo::{self, UndoArgs};
-use crate::memory;
+use crate::library;
+use crate::paths;
 use crate::report::{CommandError, Exit};
 use crate::settings::Settings;
 use crate::ui::{Ui, printable, style};
@@ -63,7 +64,7 @@ pub(crate) fn run(
     settings: &Settings,
     ui: &mut Ui,
 ) -> Result<Exit, CommandError> {
-    let workspace = memory::workspace(settings, ui)?;
+    let workspace = paths::workspace(settings, ui)?;
     match (&args.undo, args.fix) {
         (Some(id), _) => {
             let args = UndoArgs {
@@ -194,7 +195,7 @@ fn fix(
     let named: Vec<RelPath> = args
         .files
         .iter()
-        .map(|file| memory::path_in(workspace, settings, file))
+        .map(|file| paths::path_in(workspace, settings, file))
         .collect::<Result<_, _>>()?;
     let repair = doctor::plan(workspace, &named, settings.now);
     for one in &repair.left_alone {
@@ -216,7 +217,7 @@ fn fix(
         }
     }
     if let Some(id) = &change {
-        memory::in_step(workspace, settings, ui)?;
+        library::in_step(workspace, settings, ui)?;
         if !args.json {
             report(&repair.steps, ui)?;
         }

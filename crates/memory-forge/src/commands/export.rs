@@ -10,7 +10,7 @@ use forge_app::import::native;
 use forge_app::workspace::{RelPath, Role, Workspace};
 use serde_json::{Map, Value, json};
 
-use crate::memory;
+use crate::paths;
 use crate::report::{CommandError, Exit};
 use crate::settings::Settings;
 use crate::ui::{Ui, printable};
@@ -104,7 +104,7 @@ pub(crate) fn run(
     settings: &Settings,
     ui: &mut Ui,
 ) -> Result<Exit, CommandError> {
-    let workspace = memory::workspace(settings, ui)?;
+    let workspace = paths::workspace(settings, ui)?;
     match args.format {
         FormatArgs::Json(args) => documents(&workspace, &args, false, settings, ui),
         FormatArgs::Jsonl(args) => documents(&workspace, &args, true, settings, ui),
@@ -163,7 +163,7 @@ fn documents(
         put("\n  ]\n}\n", ui)?;
     }
     if let Some(output) = &args.output {
-        let path = memory::path_in(workspace, settings, output)?;
+        let path = paths::path_in(workspace, settings, output)?;
         export::write_export(workspace, &path, written, settings.now)?;
         ui.note(&format!("Written to {path}"));
     }
@@ -289,7 +289,7 @@ fn chosen(
     }
     let mut chosen = Vec::new();
     for file in &args.files {
-        let path = memory::document_in(workspace, settings, &file.to_string_lossy())?;
+        let path = paths::document_in(workspace, settings, &file.to_string_lossy())?;
         // Says which file it was, should it not be there.
         workspace.read_text(&path)?;
         chosen.push(path);

@@ -5,7 +5,8 @@
 use clap::Args;
 use forge_app::forget;
 
-use crate::memory;
+use crate::library;
+use crate::paths;
 use crate::report::{CommandError, Exit};
 use crate::settings::Settings;
 use crate::ui::{Ui, printable};
@@ -78,14 +79,14 @@ pub(crate) fn run(
         )
         .hint("Run `memory-forge forget --help` to see what it takes"));
     }
-    let workspace = memory::workspace(settings, ui)?;
-    let memory = memory::in_step(&workspace, settings, ui)?;
+    let workspace = paths::workspace(settings, ui)?;
+    let memory = library::in_step(&workspace, settings, ui)?;
     let index = memory.index().expect("it was just brought up to date");
     let wanted = forget::Wanted {
         paths: args
             .paths
             .iter()
-            .map(|path| memory::document_in(&workspace, settings, path))
+            .map(|path| paths::document_in(&workspace, settings, path))
             .collect::<Result<_, _>>()?,
         reason: args.reason.clone(),
         max_files: args.max_files,
@@ -95,7 +96,7 @@ pub(crate) fn run(
     let plan = plan.map_err(|error| match &error {
         forget::Error::Missing { path } => {
             let missing = path.to_string();
-            memory::did_you_mean(error.into(), &workspace, &missing)
+            paths::did_you_mean(error.into(), &workspace, &missing)
         }
         _ => error.into(),
     })?;
@@ -138,7 +139,7 @@ fn correct(
     settings: &Settings,
     ui: &mut Ui,
 ) -> Result<Exit, CommandError> {
-    let workspace = memory::workspace(settings, ui)?;
+    let workspace = paths::workspace(settings, ui)?;
     let new = forget::NewCorrection {
         fact,
         instead: args.instead.as_deref(),

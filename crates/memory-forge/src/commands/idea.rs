@@ -7,7 +7,7 @@ use forge_app::routing::layout;
 use forge_app::routing::manifest::Manifest;
 use serde_json::json;
 
-use crate::memory;
+use crate::paths;
 use crate::recorded::recorded_line;
 use crate::report::{CommandError, Exit};
 use crate::settings::Settings;
@@ -69,7 +69,7 @@ struct ListArgs {
 }
 
 pub(crate) fn run(args: IdeaArgs, settings: &Settings, ui: &mut Ui) -> Result<Exit, CommandError> {
-    let workspace = memory::workspace(settings, ui)?;
+    let workspace = paths::workspace(settings, ui)?;
     if let Some(IdeaCommand::List(args)) = args.command {
         list(&Mind::open(&workspace), &args, ui)?;
         return Ok(Exit::Success);

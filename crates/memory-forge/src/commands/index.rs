@@ -5,7 +5,8 @@ use clap::Args;
 use forge_app::index::Counts;
 use forge_app::indexing::{self, Outcome};
 
-use crate::memory;
+use crate::library;
+use crate::paths;
 use crate::report::{CommandError, Exit};
 use crate::settings::Settings;
 use crate::ui::{Ui, printable, style};
@@ -49,7 +50,7 @@ pub(crate) struct IndexArgs {
 }
 
 pub(crate) fn run(args: IndexArgs, settings: &Settings, ui: &mut Ui) -> Result<Exit, CommandError> {
-    let mut library = memory::library(memory::workspace(settings, ui)?, settings);
+    let mut library = library::open(paths::workspace(settings, ui)?, settings);
     let request = indexing::IndexRequest {
         force: args.force,
         keep_list: !args.no_readme,

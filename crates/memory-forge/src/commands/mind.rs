@@ -8,7 +8,7 @@ use forge_app::workspace::Workspace;
 use jiff::Timestamp;
 
 use super::{idea, session};
-use crate::memory;
+use crate::paths;
 use crate::recorded::recorded_line;
 use crate::report::{CommandError, Exit};
 use crate::settings::Settings;
@@ -243,7 +243,7 @@ pub(crate) fn run(args: MindArgs, settings: &Settings, ui: &mut Ui) -> Result<Ex
         MindCommand::Idea(args) => return idea::run(args, settings, ui),
         command => command,
     };
-    let workspace = memory::workspace(settings, ui)?;
+    let workspace = paths::workspace(settings, ui)?;
     let mind = Mind::open(&workspace);
     let now = settings.now;
     match command {

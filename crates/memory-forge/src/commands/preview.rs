@@ -6,7 +6,7 @@ use clap::Args;
 use forge_app::documents;
 use forge_app::routing::closets::Field;
 
-use crate::memory;
+use crate::paths;
 use crate::report::{CommandError, Exit};
 use crate::settings::Settings;
 use crate::ui::{Ui, printable, style};
@@ -33,11 +33,11 @@ pub(crate) fn run(
     settings: &Settings,
     ui: &mut Ui,
 ) -> Result<Exit, CommandError> {
-    let workspace = memory::workspace(settings, ui)?;
-    let path = memory::document_in(&workspace, settings, &args.file.to_string_lossy())?;
+    let workspace = paths::workspace(settings, ui)?;
+    let path = paths::document_in(&workspace, settings, &args.file.to_string_lossy())?;
     if !workspace.absolute(&path).exists() {
         let error = CommandError::failure(format!("There is no document `{path}`"));
-        return Err(memory::did_you_mean(error, &workspace, path.as_str()));
+        return Err(paths::did_you_mean(error, &workspace, path.as_str()));
     }
     let preview = documents::preview_document(&workspace, &path)?;
     let (document, passages) = (&preview.document, &preview.passages);

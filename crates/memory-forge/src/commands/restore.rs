@@ -5,7 +5,7 @@ use clap::{ArgGroup, Args};
 use forge_app::forget;
 use forge_app::workspace::Workspace;
 
-use crate::memory;
+use crate::paths;
 use crate::report::{CommandError, Exit};
 use crate::settings::Settings;
 use crate::ui::{Ui, printable};
@@ -43,14 +43,14 @@ pub(crate) fn run(
     settings: &Settings,
     ui: &mut Ui,
 ) -> Result<Exit, CommandError> {
-    let workspace = memory::workspace(settings, ui)?;
+    let workspace = paths::workspace(settings, ui)?;
     if !args.fact.is_empty() {
         return lift(&workspace, &args, settings, ui);
     }
     let paths = args
         .paths
         .iter()
-        .map(|path| memory::document_in(&workspace, settings, path))
+        .map(|path| paths::document_in(&workspace, settings, path))
         .collect::<Result<Vec<_>, _>>()?;
     let which = (!args.all).then_some(paths.as_slice());
     let (restored, receipt) = forget::restore(&workspace, which, settings.now)?;

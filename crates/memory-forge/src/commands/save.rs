@@ -9,7 +9,8 @@ use forge_app::remember;
 use forge_app::workspace::Workspace;
 
 use crate::choice::client_parser;
-use crate::memory;
+use crate::library;
+use crate::paths;
 use crate::report::{CommandError, Exit};
 use crate::settings::Settings;
 use crate::ui::Ui;
@@ -92,7 +93,7 @@ pub(crate) fn run(args: SaveArgs, settings: &Settings, ui: &mut Ui) -> Result<Ex
         Some(content) => content.clone(),
         None => from_standard_input(settings)?,
     };
-    let workspace = memory::workspace(settings, ui)?;
+    let workspace = paths::workspace(settings, ui)?;
     let note = remember::Context {
         name: &args.name,
         content: &content,
@@ -131,7 +132,7 @@ pub(crate) fn run(args: SaveArgs, settings: &Settings, ui: &mut Ui) -> Result<Ex
             "Indexed: a search finds it from now on",
         ),
     };
-    let mut library = memory::library(workspace.clone(), settings);
+    let mut library = library::open(workspace.clone(), settings);
     let done = remember::remember(&mut library, &new, settings.now, &mut ui.watch())?;
     ui.remarks(&done.remarks);
     let saved = done.saved;

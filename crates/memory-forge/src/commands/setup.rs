@@ -10,7 +10,7 @@ use forge_clients::setup::{
 use serde_json::json;
 
 use crate::choice::{client_parser, parser};
-use crate::memory;
+use crate::paths;
 use crate::report::{CommandError, Exit};
 use crate::settings::Settings;
 use crate::status;
@@ -91,7 +91,7 @@ pub(crate) struct SetupArgs {
 }
 
 pub(crate) fn run(args: SetupArgs, settings: &Settings, ui: &mut Ui) -> Result<Exit, CommandError> {
-    let workspace = memory::workspace(settings, ui)?;
+    let workspace = paths::workspace(settings, ui)?;
     let around = settings.surroundings(&workspace);
     let clients = if args.git && args.clients.is_empty() {
         Vec::new()

@@ -8,7 +8,7 @@ use forge_app::share;
 use serde_json::json;
 
 use super::doctor::show_diff;
-use crate::memory;
+use crate::paths;
 use crate::report::{CommandError, Exit};
 use crate::settings::Settings;
 use crate::ui::{Ui, printable};
@@ -46,8 +46,8 @@ pub(crate) struct ShareArgs {
 }
 
 pub(crate) fn run(args: ShareArgs, settings: &Settings, ui: &mut Ui) -> Result<Exit, CommandError> {
-    let workspace = memory::workspace(settings, ui)?;
-    let from = memory::path_in(&workspace, settings, &args.file)?;
+    let workspace = paths::workspace(settings, ui)?;
+    let from = paths::path_in(&workspace, settings, &args.file)?;
     let direction = if args.private {
         share::ShareDirection::MakePrivate
     } else {

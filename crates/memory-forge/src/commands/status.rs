@@ -4,7 +4,7 @@
 use clap::Args;
 use forge_app::status;
 
-use crate::memory;
+use crate::paths;
 use crate::report::{CommandError, Exit};
 use crate::settings::Settings;
 use crate::status::{MAX_WIDTH, StatusView};
@@ -27,7 +27,7 @@ pub(crate) fn run(
     settings: &Settings,
     ui: &mut Ui,
 ) -> Result<Exit, CommandError> {
-    let workspace = memory::workspace(settings, ui)?;
+    let workspace = paths::workspace(settings, ui)?;
     let around = settings.surroundings(&workspace);
     let looking = ui.busy("Looking");
     let status = status::WorkspaceStatus::gather(&around);

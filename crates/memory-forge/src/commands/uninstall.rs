@@ -6,7 +6,7 @@ use forge_clients::setup::{self, Client, Scope};
 
 use super::setup::{carry_out, exit, report};
 use crate::choice::{client_parser, parser};
-use crate::memory;
+use crate::paths;
 use crate::report::{CommandError, Exit};
 use crate::settings::Settings;
 use crate::ui::Ui;
@@ -52,7 +52,7 @@ pub(crate) fn run(
     settings: &Settings,
     ui: &mut Ui,
 ) -> Result<Exit, CommandError> {
-    let workspace = memory::workspace(settings, ui)?;
+    let workspace = paths::workspace(settings, ui)?;
     let around = settings.surroundings(&workspace);
     let from_git = args.git || args.clients.is_empty() && args.scope != Some(Scope::User);
     let clients = if args.git {

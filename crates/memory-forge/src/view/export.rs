@@ -44,7 +44,7 @@ pub(crate) fn export(
     let workspace = Workspace::open(root)?;
     let desk = Desk {
         audience: documents::Audience::Others,
-        memory: Mutex::new(crate::memory::library(workspace.clone(), settings)),
+        memory: Mutex::new(crate::library::open(workspace.clone(), settings)),
         ..Desk::of(&workspace, settings)
     };
     let mut notes = Vec::new();
