@@ -27,6 +27,7 @@ pub mod remember;
 pub mod forget;
 pub mod documents;
 pub mod status;
+pub mod timeline;
 pub mod search;
 pub mod state_search;
 pub mod federation;
