@@ -69,7 +69,12 @@ pub(crate) const LAYERS: [Layer; 13] = [
     layer("serve", &[], Kind::Door),
     layer(
         "memory-forge",
-        &["forge-app", "memory-forge-engines", "serve"],
+        &[
+            "forge-app",
+            "forge-clients",
+            "memory-forge-engines",
+            "serve",
+        ],
         Kind::Door,
     ),
     layer("testkit", &[], Kind::Tool),
@@ -204,8 +209,8 @@ fn no_door_imports_another() {
 }
 
 /// Counts that may only fall: whoever lowers one writes the new number here.
-const DOOR_IMPORTS: usize = 310;
-const ONE_WORD_TYPES: usize = 697;
+const DOOR_IMPORTS: usize = 307;
+const ONE_WORD_TYPES: usize = 696;
 const PARTICIPLE_TYPES: usize = 105;
 
 #[test]

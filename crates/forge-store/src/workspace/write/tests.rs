@@ -154,7 +154,8 @@ fn unchanged_bytes_are_not_written_and_not_journaled() {
         receipt.unwrap(),
         Receipt {
             id: None,
-            files: Vec::new()
+            files: Vec::new(),
+            changes: Vec::new()
         }
     );
     assert_eq!(workspace.history().unwrap(), []);
