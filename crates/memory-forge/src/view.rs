@@ -160,6 +160,20 @@ impl From<CommandError> for Refused {
     }
 }
 
+impl From<forge_app::undo::UndoError> for Refused {
+    fn from(error: forge_app::undo::UndoError) -> Refused {
+        use forge_app::undo::UndoError;
+        match error {
+            UndoError::Edited { .. } => Refused::new(409, error.to_string()),
+            // The page lists the changes itself.
+            UndoError::NoSuchChange { id, .. } => {
+                forge_app::workspace::Error::NoSuchChange { id }.into()
+            }
+            UndoError::Workspace(error) => error.into(),
+        }
+    }
+}
+
 impl From<forge_app::workspace::Error> for Refused {
     fn from(error: forge_app::workspace::Error) -> Refused {
         use forge_app::workspace::Error;

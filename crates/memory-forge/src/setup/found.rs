@@ -4,6 +4,7 @@
 
 use std::path::{Path, PathBuf};
 
+use forge_app::check::MissingProgram;
 use forge_app::workspace::regular::{self, Links};
 use forge_app::workspace::{MAX_OUTSIDE_BYTES, RelPath};
 use serde_json::Value;
@@ -127,20 +128,10 @@ pub(crate) fn presence(around: &Surroundings<'_>, client: Client, scope: Scope) 
     presence
 }
 
-/// A program that a client is to call and that is not there. Its hooks keep
-/// silent then, by design, and nothing is remembered.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Missing {
-    pub(crate) client: Client,
-    /// The file that names it.
-    pub(crate) file: String,
-    /// A path, or a name that is not on the `PATH`.
-    pub(crate) program: String,
-}
-
-/// Looks for every program that our entries in clients' files call.
-pub(crate) fn missing_programs(around: &Surroundings<'_>) -> Vec<Missing> {
-    let mut missing: Vec<Missing> = Vec::new();
+/// Looks for programs that our entries in clients' files call and that are not
+/// there. Hooks keep silent then, by design, and nothing is remembered.
+pub(crate) fn missing_programs(around: &Surroundings<'_>) -> Vec<MissingProgram> {
+    let mut missing: Vec<MissingProgram> = Vec::new();
     for client in Client::ALL {
         for scope in Scope::ALL {
             let files = [
@@ -153,7 +144,7 @@ pub(crate) fn missing_programs(around: &Surroundings<'_>) -> Vec<Missing> {
                 programs.extend(plugin::program_of(&text));
                 programs.extend(toml::program(&text));
                 for program in programs {
-                    let one = Missing {
+                    let one = MissingProgram {
                         client,
                         file: around.shown(&place),
                         program,
