@@ -10,6 +10,7 @@ mod mcpb;
 mod reference;
 mod site;
 mod soak;
+mod words;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
@@ -85,6 +86,8 @@ Commands:
   site
       Build the documentation into `target/site` and check its links, with the
       mdbook that `scripts/site.sh` installs
+  words [--beside FOLDER]...
+      Count how the code is named and documented, beside other codebases
   convert-model <folder> [FILE]
       Write the built-in model's file from a student that `training/export.py`
       wrote, or to FILE";
@@ -123,6 +126,7 @@ fn main() -> ExitCode {
         ["mcpb", rest @ ..] => mcpb::run(rest),
         ["reference"] => reference::run(),
         ["site"] => site::run(),
+        ["words", rest @ ..] => words::run(rest),
         ["convert-model", from] => convert_model::run(from.as_ref(), &convert_model::builtin()),
         ["convert-model", from, to] => convert_model::run(from.as_ref(), to.as_ref()),
         _ => {

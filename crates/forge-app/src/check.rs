@@ -23,7 +23,7 @@ pub use consolidation::{
 pub use duplicates::{Candidate, Why};
 pub use fix::{CheckFix, LintFix, Removal, plan_fix, plan_lint_fix, remove};
 pub use registry::REGISTRY;
-pub use survey::{MissingProgram, Survey, homes_with_index};
+pub use survey::{Survey, homes_with_index};
 pub use view::CheckView;
 pub use whole::{check_workspace, select_checks};
 

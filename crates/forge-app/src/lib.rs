@@ -5,7 +5,6 @@
 //! Modules in reading order; each may use only those above it.
 #![cfg_attr(not(test), warn(clippy::unwrap_used))]
 
-pub use forge_clients::audit;
 pub use forge_embed as embed;
 pub use forge_memory::{
     admit, agents, client, corrections, graph, knowledge, layers, links, mind, model, publish,
@@ -22,9 +21,19 @@ pub mod tokens {
 pub mod finding;
 pub mod library;
 pub mod stats;
+pub mod audit;
+pub mod indexing;
+pub mod record;
+pub mod remember;
+pub mod forget;
+pub mod documents;
+pub mod status;
+pub mod timeline;
 pub mod search;
+pub mod state_search;
 pub mod federation;
 pub mod upkeep;
+pub mod share;
 pub mod session;
 pub mod doctor;
 pub mod check;

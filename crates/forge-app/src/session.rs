@@ -13,7 +13,7 @@ mod untracked;
 pub use blockers::{StaleBlocker, stale};
 pub use closes::{FILE as CLOSES, log_close};
 pub use end::{Ended, Ending, end};
-pub use end::{SHORTEN, SHORTEN_BY_HAND};
+pub(crate) use end::{SHORTEN, SHORTEN_BY_HAND};
 pub use start::{Briefing, LastSession, Start, overview, start};
 pub use untracked::{SKIPPED, Untracked, is_skipped};
 

@@ -207,9 +207,12 @@ from_library!(
     forge_app::layers::Error,
     forge_app::links::Error,
     forge_app::mind::Error,
+    forge_app::remember::RememberError,
+    forge_app::share::ShareError,
     forge_app::undo::UndoError,
     forge_app::workspace::Error,
     forge_app::workspace::PathError,
+    forge_clients::setup::SetupError,
     memory_forge_engines::bolt::Error,
     memory_forge_engines::postgres::Error,
 );

@@ -6,6 +6,8 @@ use std::ffi::OsString;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 
+use forge_app::workspace::Workspace;
+use forge_clients::setup::{ClientPlaces, Surroundings};
 use jiff::Timestamp;
 
 use crate::cli::{ColorWhen, GlobalArgs};
@@ -213,20 +215,21 @@ impl Process {
         self.home.as_deref()
     }
 
-    pub(crate) fn claude_config_dir(&self) -> Option<&Path> {
-        self.claude_config_dir.as_deref()
+    /// The folders that clients keep their files in.
+    pub(crate) fn client_places(&self) -> ClientPlaces<'_> {
+        ClientPlaces {
+            home: self.home.as_deref(),
+            claude_config_dir: self.claude_config_dir.as_deref(),
+            codex_home: self.codex_home.as_deref(),
+            copilot_home: self.copilot_home.as_deref(),
+            xdg_config_home: self.xdg_config_home.as_deref(),
+            path: &self.path,
+            binary: self.binary.as_deref(),
+        }
     }
 
     pub(crate) fn claude_plugin_data(&self) -> Option<&Path> {
         self.claude_plugin_data.as_deref()
-    }
-
-    pub(crate) fn codex_home(&self) -> Option<&Path> {
-        self.codex_home.as_deref()
-    }
-
-    pub(crate) fn copilot_home(&self) -> Option<&Path> {
-        self.copilot_home.as_deref()
     }
 
     pub(crate) fn project_root(&self) -> Option<&Path> {
@@ -377,6 +380,23 @@ impl Settings {
     /// What nobody who wrote a file could have known, new with each call.
     pub(crate) fn nonce(&self) -> String {
         nonce()
+    }
+
+    /// Where clients keep their files, for connecting them to a workspace.
+    pub(crate) fn surroundings<'a>(&'a self, workspace: &'a Workspace) -> Surroundings<'a> {
+        Surroundings {
+            workspace,
+            places: ClientPlaces {
+                home: self.home.as_deref(),
+                claude_config_dir: self.claude_config_dir.as_deref(),
+                codex_home: self.codex_home.as_deref(),
+                copilot_home: self.copilot_home.as_deref(),
+                xdg_config_home: self.xdg_config_home.as_deref(),
+                path: &self.path,
+                binary: self.binary.as_deref(),
+            },
+            now: self.now,
+        }
     }
 
     /// The current directory. It fails where the directory was deleted under

@@ -2,8 +2,6 @@
 //! functions that commands use. It knows no sockets; text of files leaves here
 //! cleaned and capped, and everything that was left out is counted.
 
-use std::collections::hash_map::DefaultHasher;
-use std::hash::{Hash, Hasher};
 use std::panic::{self, AssertUnwindSafe};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -11,7 +9,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use forge_app::admit;
 use forge_app::diagnostic::Diagnostic;
 use forge_app::document::percent_decoded;
+use forge_app::documents::{Audience, DocumentError, KnownDocuments};
 use forge_app::quote;
+use forge_app::undo::UndoError;
 use forge_app::workspace::{RelPath, Workspace};
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -26,13 +26,11 @@ mod documents;
 mod export;
 mod fleet;
 mod graph;
-mod known;
 mod overview;
 mod search;
 mod timeline;
 
 pub(crate) use export::export;
-use known::Known;
 
 macro_rules! asset {
     ($path:literal, $kind:literal) => {
@@ -160,15 +158,11 @@ impl From<CommandError> for Refused {
     }
 }
 
-impl From<forge_app::undo::UndoError> for Refused {
-    fn from(error: forge_app::undo::UndoError) -> Refused {
-        use forge_app::undo::UndoError;
+impl From<UndoError> for Refused {
+    fn from(error: UndoError) -> Refused {
         match error {
             UndoError::Edited { .. } => Refused::new(409, error.to_string()),
-            // The page lists the changes itself.
-            UndoError::NoSuchChange { id, .. } => {
-                forge_app::workspace::Error::NoSuchChange { id }.into()
-            }
+            UndoError::NoSuchChange { .. } => Refused::of_library(404, &error),
             UndoError::Workspace(error) => error.into(),
         }
     }
@@ -185,6 +179,23 @@ impl From<forge_app::workspace::Error> for Refused {
             Error::Locked { .. } => 423,
             other if other.is_not_found() => 404,
             _ => 500,
+        };
+        Refused::of_library(status, &error)
+    }
+}
+
+impl From<DocumentError> for Refused {
+    fn from(error: DocumentError) -> Refused {
+        let status = match error {
+            DocumentError::Refused(error) => return error.into(),
+            DocumentError::Workspace(error) => return error.into(),
+            DocumentError::Missing { .. }
+            | DocumentError::MissingThen { .. }
+            | DocumentError::NotAnImage
+            | DocumentError::MissingImage => 404,
+            DocumentError::HoldsSecret => 422,
+            DocumentError::Changed { .. } => 409,
+            DocumentError::Commit(_) => 400,
         };
         Refused::of_library(status, &error)
     }
@@ -241,21 +252,13 @@ impl Given {
     }
 }
 
-/// Who looks: the person at this machine, or whoever gets a copy.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Eyes {
-    Own,
-    /// Nothing private, nothing of the machine.
-    Others,
-}
-
 /// Where questions are answered; shared by those that come at one time.
 pub(crate) struct Desk {
     settings: Settings,
     root: PathBuf,
     memory: Mutex<Library>,
-    known: Mutex<Option<(u64, Arc<Known>)>>,
-    eyes: Eyes,
+    known: Mutex<Option<(u64, Arc<KnownDocuments>)>>,
+    audience: Audience,
 }
 
 /// One question, with what it works on.
@@ -271,9 +274,9 @@ impl Desk {
         Desk {
             settings: settings.clone(),
             root: workspace.root().to_owned(),
-            memory: Mutex::new(crate::memory::library(workspace.clone(), settings)),
+            memory: Mutex::new(crate::library::open(workspace.clone(), settings)),
             known: Mutex::new(None),
-            eyes: Eyes::Own,
+            audience: Audience::Owner,
         }
     }
 
@@ -314,7 +317,7 @@ impl Desk {
         panic::catch_unwind(answer).unwrap_or_else(|_| {
             // What was half done is not looked at again.
             if let Ok(workspace) = Workspace::open(&self.root) {
-                *locked(&self.memory) = crate::memory::library(workspace, &self.settings);
+                *locked(&self.memory) = crate::library::open(workspace, &self.settings);
             }
             let why = "Memory Forge has a defect; its message is on standard error";
             Err(Refused::new(500, why))
@@ -337,36 +340,22 @@ impl Desk {
 impl Visit<'_> {
     /// Every document and what leads to what, read anew where a file changed;
     /// a copy is of one moment.
-    fn known(&self) -> Arc<Known> {
+    fn known(&self) -> Arc<KnownDocuments> {
         let mut kept = locked(&self.desk.known);
-        if let (Eyes::Others, Some((_, known))) = (self.desk.eyes, &*kept) {
+        if let (Audience::Others, Some((_, known))) = (self.desk.audience, &*kept) {
             return known.clone();
         }
-        let stamp = stamp(&self.workspace);
+        let stamp = KnownDocuments::stamp(&self.workspace);
         match &*kept {
             Some((at, known)) if *at == stamp => known.clone(),
             _ => {
-                let known = Arc::new(Known::read(&self.workspace, self.desk.eyes));
+                let known = KnownDocuments::read(&self.workspace, self.desk.audience);
+                let known = Arc::new(known);
                 *kept = Some((stamp, known.clone()));
                 known
             }
         }
     }
-}
-
-/// Changes where a file came, went or was written.
-fn stamp(workspace: &Workspace) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    let files = workspace.tree().files.into_iter();
-    for found in files.chain(forge_app::routing::scan(workspace).files) {
-        (found.path.as_str(), found.mtime_ns, found.size).hash(&mut hasher);
-    }
-    for path in forge_app::mind::Mind::all_files(workspace) {
-        let facts = std::fs::metadata(workspace.absolute(&path)).ok();
-        let facts = facts.and_then(|it| Some((it.modified().ok()?, it.len())));
-        (path.as_str(), facts).hash(&mut hasher);
-    }
-    hasher.finish()
 }
 
 /// A panic with it locked left it as it was: it is replaced as a whole.

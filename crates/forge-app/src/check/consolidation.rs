@@ -12,7 +12,7 @@ use crate::document::{Edit, day_of};
 use crate::finding::{CheckId, Finding, RepairId, Severity};
 use crate::graph::{GRAPH_FILE, render_file};
 use crate::mind::{
-    Condensed, Error, File, Layout, Shortened, Supersession, annotated, archive_of, condensed,
+    Condensed, Error, File, Layout, Shortened, Supersession, annotated, archive_of, condensed, cut,
     shortened,
 };
 use crate::routing::bulk::{Logged, Run, Status};
@@ -249,4 +249,103 @@ fn rewrite_graph(survey: &Survey<'_>, proposal: &mut Proposal) {
     }
     let before = survey.workspace.read_text(&path).ok();
     proposal.add(path, before, render_file(survey.graph()));
+}
+
+/// Lines of a part that are shown.
+const MAX_SHOWN: usize = 20;
+
+impl ConsolidationReport {
+    /// Renders the report under the headings that other tools know.
+    pub fn render(&self, fixed: bool) -> String {
+        let mut out = String::from("Consolidate Report\n\n");
+        let duplicates: Vec<String> = self.duplicates.iter().map(Candidate::line).collect();
+        part(&mut out, "DEDUP", &duplicates, "No duplicate candidates.");
+        let said = |text: &str| cut(text, 80);
+        let contradictions: Vec<String> = self
+            .contradictions
+            .iter()
+            .map(|it| {
+                let (older, newer) = (&it.older, &it.newer);
+                format!(
+                    "line {} \"{}\" is superseded by line {} \"{}\"{}",
+                    older.line,
+                    said(&older.title),
+                    newer.line,
+                    said(newer.decision.as_deref().unwrap_or(&newer.title)),
+                    if fixed { " (marked)" } else { "" },
+                )
+            })
+            .collect();
+        let none = "No contradictions.";
+        part(&mut out, "DECISIONS CONTRADICTIONS", &contradictions, none);
+        part(&mut out, "ORPHANS", &self.orphans, "No orphans.");
+        part(
+            &mut out,
+            "DECISIONS COMPRESSION",
+            &self.compression(fixed),
+            "",
+        );
+        let last = self.last_run.as_ref().map(|it| it.when.to_string());
+        out.push_str(&format!(
+            "Last run: {}\n",
+            last.as_deref().unwrap_or("never")
+        ));
+        out
+    }
+
+    fn compression(&self, fixed: bool) -> Vec<String> {
+        let DecisionFile { path, lines, after } = &self.decisions;
+        let Some(path) = path else {
+            return vec!["There is no file of decisions.".to_owned()];
+        };
+        if *lines < MIN_LINES_TO_GATHER {
+            return vec![format!(
+                "{path} has {lines} lines; nothing to do below {MIN_LINES_TO_GATHER}."
+            )];
+        }
+        let Condensed {
+            pairs,
+            clusters,
+            gathered,
+        } = self.condensed;
+        let verb = if fixed { "were" } else { "can be" };
+        let mut said = vec![if self.condensed.is_nothing() {
+            format!("{path} has {lines} lines; nothing can be gathered.")
+        } else {
+            format!(
+                "{path} has {lines} lines; {pairs} pairs {verb} joined, {gathered} decisions {verb} gathered in {clusters} weeks."
+            )
+        }];
+        if self.archived > 0 {
+            said.push(format!(
+                "{} older decisions {verb} moved to the archive beside it, word for word.",
+                self.archived
+            ));
+        }
+        if self.is_urgent() && !fixed && *after < DECISIONS_NEARLY_FULL {
+            said.push(format!(
+                "WARNING: {lines} lines of at most {MAX_DECISION_LINES}; run `{SHORTEN}`."
+            ));
+        } else if self.is_urgent() && *after >= DECISIONS_NEARLY_FULL {
+            said.push(format!(
+                "WARNING: {after} lines of at most {MAX_DECISION_LINES}; {SHORTEN_BY_HAND}."
+            ));
+        }
+        said
+    }
+}
+
+fn part(out: &mut String, title: &str, lines: &[String], none: &str) {
+    out.push_str(&format!("{title}\n"));
+    if lines.is_empty() {
+        out.push_str(&format!("  {none}\n"));
+    }
+    for line in lines.iter().take(MAX_SHOWN) {
+        out.push_str(&format!("  {line}\n"));
+    }
+    if lines.len() > MAX_SHOWN {
+        let more = lines.len() - MAX_SHOWN;
+        out.push_str(&format!("  and {more} more; `--json` lists them all\n"));
+    }
+    out.push('\n');
 }

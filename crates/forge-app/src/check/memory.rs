@@ -2,7 +2,7 @@
 //! state, notes that may be the same, agents' indexes. It looks for nothing
 //! itself.
 
-use super::survey::{MissingProgram, Survey};
+use super::survey::Survey;
 use crate::doctor;
 use crate::document::LinkKind;
 use crate::finding::{CheckId, CheckOutcome, Finding, Severity};
@@ -197,11 +197,7 @@ pub(super) fn clients_program(survey: &Survey<'_>) -> CheckOutcome {
         return CheckOutcome::Skipped("The files of clients were not read".to_owned());
     };
     let found = missing.iter().map(|it| {
-        let MissingProgram {
-            client,
-            file,
-            program,
-        } = it;
+        let (client, program) = (it.client, &it.program);
         let title = client.title();
         let place = if program.contains(['/', '\\']) {
             "not there"
@@ -213,7 +209,7 @@ pub(super) fn clients_program(survey: &Survey<'_>) -> CheckOutcome {
              is remembered"
         );
         Finding::new(CheckId::CLIENTS_PROGRAM, Severity::Error, message)
-            .at(file, None)
+            .at(&it.file, None)
             .advice(format!(
                 "Install the program there, or run `memory-forge setup {}` again",
                 client.name()

@@ -2,15 +2,15 @@
 //! needs it, so that a view pays for its own checks alone.
 
 use std::cell::OnceCell;
-use std::path::Path;
 
+use forge_clients::setup::Surroundings;
+use forge_clients::setup::found::{self, Missing};
 use jiff::Timestamp;
 
 use super::duplicates::{self, Candidate};
 use crate::agents::claude::{self, Checked};
 use crate::agents::pointers::{self, Indexed};
 use crate::agents::{self, Home};
-use crate::client::Client;
 use crate::doctor;
 use crate::finding::{CheckId, CheckOutcome};
 use crate::graph::{self, Graph};
@@ -22,23 +22,13 @@ use crate::routing::hubs::{Hub, hubs_of};
 use crate::routing::manifest::{Manifest, Mode};
 use crate::workspace::{Error, Tree, Workspace};
 
-/// A program that a client is to call and that is not there.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct MissingProgram {
-    pub client: Client,
-    /// The file that names it.
-    pub file: String,
-    /// A path, or a name that is not on the `PATH`.
-    pub program: String,
-}
-
 /// Everything that checks look at.
 pub struct Survey<'a> {
     pub workspace: &'a Workspace,
     pub now: Timestamp,
     pub mind: Mind<'a>,
-    home: Option<&'a Path>,
-    missing_programs: Option<Vec<MissingProgram>>,
+    around: Option<Surroundings<'a>>,
+    missing_programs: OnceCell<Option<Vec<Missing>>>,
     manifest: OnceCell<Option<Manifest>>,
     hubs: OnceCell<Vec<Hub>>,
     tree: OnceCell<Tree>,
@@ -60,8 +50,8 @@ impl<'a> Survey<'a> {
             workspace,
             now,
             mind: Mind::open(workspace),
-            home: None,
-            missing_programs: None,
+            around: None,
+            missing_programs: OnceCell::new(),
             manifest: OnceCell::new(),
             hubs: OnceCell::new(),
             tree: OnceCell::new(),
@@ -78,21 +68,17 @@ impl<'a> Survey<'a> {
         }
     }
 
-    /// Adds the home directory, in which Claude Code keeps its own memory.
-    pub fn with_home(mut self, home: Option<&'a Path>) -> Survey<'a> {
-        self.home = home;
+    /// Adds where clients keep their files; without it these are not read.
+    pub fn with_surroundings(mut self, around: Surroundings<'a>) -> Survey<'a> {
+        self.around = Some(around);
         self
     }
 
-    /// Adds what clients are to call and cannot.
-    pub fn with_missing_programs(mut self, programs: Vec<MissingProgram>) -> Survey<'a> {
-        self.missing_programs = Some(programs);
-        self
-    }
-
-    /// Returns what clients cannot call; none where nobody looked.
-    pub fn missing_programs(&self) -> Option<&[MissingProgram]> {
-        self.missing_programs.as_deref()
+    /// Returns the programs that clients are to call and cannot; none where it
+    /// is not known where they keep their files.
+    pub fn missing_programs(&self) -> Option<&[Missing]> {
+        let look = || self.around.as_ref().map(found::missing_programs);
+        self.missing_programs.get_or_init(look).as_deref()
     }
 
     /// Returns the manifest, where there is one.
@@ -216,7 +202,7 @@ impl<'a> Survey<'a> {
     /// Returns Claude Code's own memory of this project, where it has one.
     pub fn claude(&self) -> Option<&Checked> {
         let look = || {
-            let home = self.home?;
+            let home = self.around?.places.home?;
             claude::check(&claude::folder(self.workspace.root(), home))
         };
         self.claude.get_or_init(look).as_ref()

@@ -53,9 +53,9 @@ pub struct Ended {
 
 /// What to do about a file of decisions that is nearly full. The last run may
 /// have been a moment ago, which is no reason to wait.
-pub const SHORTEN: &str = "memory-forge consolidate --fix --force";
+pub(crate) const SHORTEN: &str = "memory-forge consolidate --fix --force";
 /// What to say where that would not help.
-pub const SHORTEN_BY_HAND: &str =
+pub(crate) const SHORTEN_BY_HAND: &str =
     "it is not filled by old decisions, so a person has to shorten it";
 
 /// None where there is neither a manifest nor any state: nothing is written.

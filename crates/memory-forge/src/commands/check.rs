@@ -6,17 +6,15 @@ use std::fmt::Write;
 
 use clap::Args;
 use forge_app::check::{
-    self, Check, CheckOutcome, CheckReport, CheckView, Finding, REGISTRY, Severity, Survey,
+    self, CheckOutcome, CheckReport, CheckView, Finding, REGISTRY, Severity, Survey,
 };
 use forge_app::routing::bulk::Who;
-use forge_app::workspace::Workspace;
 use serde_json::{Value, json};
 
 use super::links::survey_vault;
-use crate::memory;
+use crate::paths;
 use crate::report::{CommandError, Exit};
 use crate::settings::Settings;
-use crate::setup::{Surroundings, found};
 use crate::ui::{Ui, printable, style};
 
 /// Check notes and state; exits with 1 when something is wrong
@@ -71,7 +69,7 @@ pub(crate) fn run(args: CheckArgs, settings: &Settings, ui: &mut Ui) -> Result<E
         return list(&args, ui);
     }
     let checks = check::select_checks(&args.only).map_err(unknown_check)?;
-    let workspace = memory::workspace(settings, ui)?;
+    let workspace = paths::workspace(settings, ui)?;
     let mut changes = Vec::new();
     if args.fix {
         let survey = Survey::of(&workspace, settings.now);
@@ -79,7 +77,8 @@ pub(crate) fn run(args: CheckArgs, settings: &Settings, ui: &mut Ui) -> Result<E
         changes = fix(&survey, &args, settings, ui)?;
     }
     let checking = ui.busy("Checking");
-    let survey = survey(&workspace, settings);
+    let around = settings.surroundings(&workspace);
+    let survey = Survey::of(&workspace, settings.now).with_surroundings(around);
     let report = check::check_workspace(&survey, &checks);
     drop(checking);
     if args.json {
@@ -94,21 +93,11 @@ pub(crate) fn run(args: CheckArgs, settings: &Settings, ui: &mut Ui) -> Result<E
     })
 }
 
-fn survey<'a>(workspace: &'a Workspace, settings: &'a Settings) -> Survey<'a> {
-    let around = Surroundings {
-        workspace,
-        settings,
-    };
-    Survey::of(workspace, settings.now)
-        .with_home(settings.home.as_deref())
-        .with_missing_programs(found::missing_programs(&around))
-}
-
 fn unknown_check(word: &str) -> CommandError {
     let error = CommandError::usage(format!("There is no check `{}`", printable(word)));
     let ids = REGISTRY.iter().map(|it| it.id.as_str());
     let groups = REGISTRY.iter().map(|it| it.id.group());
-    let error = match memory::nearest(word, ids.chain(groups)) {
+    let error = match paths::nearest(word, ids.chain(groups)) {
         Some(name) => error.hint(format!("Did you mean `{name}`?")),
         None => error,
     };
@@ -116,22 +105,21 @@ fn unknown_check(word: &str) -> CommandError {
 }
 
 fn list(args: &CheckArgs, ui: &mut Ui) -> Result<Exit, CommandError> {
-    let is_usual = |check: &Check| CheckView::All.checks().any(|it| it.id == check.id);
+    let usual: Vec<_> = CheckView::All.checks().map(|it| it.id).collect();
     if args.json {
-        let one = |it: &Check| {
+        let checks = REGISTRY.iter().map(|it| {
             json!({
                 "id": it.id.as_str(), "group": it.id.group(), "about": it.about,
-                "default": is_usual(it),
+                "default": usual.contains(&it.id),
             })
-        };
-        let checks: Vec<Value> = REGISTRY.iter().map(one).collect();
-        ui.json(&json!({ "version": 1, "checks": checks }))?;
+        });
+        ui.json(&json!({ "version": 1, "checks": checks.collect::<Vec<_>>() }))?;
         return Ok(Exit::Success);
     }
     let width = REGISTRY.iter().map(|it| it.id.as_str().len()).max();
     let width = width.unwrap_or_default();
     for check in &REGISTRY {
-        let only = if is_usual(check) {
+        let only = if usual.contains(&check.id) {
             ""
         } else {
             " (by `--only`)"
@@ -273,7 +261,7 @@ fn show_left_out(left_out: &[&Finding], ui: &mut Ui) -> Result<(), CommandError>
     }
     ui.line(&format!(
         "… and {}: {each}; `--only <id> --limit <n>` shows them, `--json` all",
-        several(left_out.len(), "more finding").replace("more findings", "more")
+        format_args!("{} more", left_out.len())
     ))?;
     ui.line("")
 }
@@ -284,8 +272,9 @@ fn show_summary(
     args: &CheckArgs,
     ui: &mut Ui,
 ) -> Result<(), CommandError> {
-    let is_skipped = |it: &&check::CheckResult| matches!(it.outcome, CheckOutcome::Skipped(_));
-    let skipped = report.results.iter().filter(is_skipped).count();
+    let outcomes = report.results.iter().map(|it| &it.outcome);
+    let skipped = outcomes.filter(|it| matches!(it, CheckOutcome::Skipped(_)));
+    let skipped = skipped.count();
     let ran = several(report.results.len() - skipped, "check");
     let skipped = match skipped {
         0 => String::new(),

@@ -4,19 +4,17 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use forge_app::check::{
-    CheckOutcome, CheckReport, CheckResult, CheckView, Finding, Severity, Survey,
-};
-use forge_app::doctor::{self, LeftAlone, Repair, Step};
+use forge_app::check::{CheckOutcome, CheckReport, CheckView, Finding, Severity, Survey};
+use forge_app::doctor::{self, Repair, Step};
 use forge_app::knowledge::proposal::Proposal;
 use forge_app::tokens::thousands;
 use forge_app::workspace::{RelPath, Workspace};
 
 use super::undo::{self, UndoArgs};
-use crate::memory;
+use crate::library;
+use crate::paths;
 use crate::report::{CommandError, Exit};
 use crate::settings::Settings;
-use crate::setup::{Surroundings, found};
 use crate::ui::{Ui, printable, style};
 
 /// Check the workspace; with `--fix`, repair what the audit found
@@ -66,7 +64,7 @@ pub(crate) fn run(
     settings: &Settings,
     ui: &mut Ui,
 ) -> Result<Exit, CommandError> {
-    let workspace = memory::workspace(settings, ui)?;
+    let workspace = paths::workspace(settings, ui)?;
     match (&args.undo, args.fix) {
         (Some(id), _) => {
             let args = UndoArgs {
@@ -81,14 +79,10 @@ pub(crate) fn run(
     }
 }
 
-/// The library's checks, with what clients call, which it cannot know.
+/// The library's checks, with what clients call, which it cannot know alone.
 fn diagnose(workspace: &Workspace, settings: &Settings) -> CheckReport {
-    let around = Surroundings {
-        workspace,
-        settings,
-    };
-    let survey =
-        Survey::of(workspace, settings.now).with_missing_programs(found::missing_programs(&around));
+    let around = settings.surroundings(workspace);
+    let survey = Survey::of(workspace, settings.now).with_surroundings(around);
     CheckView::Doctor.run(&survey)
 }
 
@@ -104,7 +98,7 @@ fn check(
     if args.json {
         ui.json(&json::diagnosis(&diagnosis))?;
     } else {
-        show(&diagnosis, Shown::All, ui)?;
+        show(&diagnosis, ReportPart::All, ui)?;
         ui.line(&format!(
             "\nSummary: {} ok, {}, {}",
             passed(&diagnosis),
@@ -125,8 +119,9 @@ fn exit(diagnosis: &CheckReport) -> Exit {
 
 /// Returns how many checks state that all is well. A few have nothing to state.
 fn passed(diagnosis: &CheckReport) -> usize {
-    let is_stated = |it: &&CheckResult| matches!(it.outcome, CheckOutcome::Passed(Some(_)));
-    diagnosis.results.iter().filter(is_stated).count()
+    let outcomes = diagnosis.results.iter().map(|it| &it.outcome);
+    let stated = outcomes.filter(|it| matches!(it, CheckOutcome::Passed(Some(_))));
+    stated.count()
 }
 
 fn level_name(severity: Severity) -> &'static str {
@@ -137,7 +132,7 @@ fn level_name(severity: Severity) -> &'static str {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Shown {
+enum ReportPart {
     All,
     /// What is wrong, and nothing that is well or was not looked at.
     Findings,
@@ -146,14 +141,14 @@ enum Shown {
 /// More findings of one check than this are counted instead of shown.
 const MAX_SHOWN: usize = 20;
 
-fn show(diagnosis: &CheckReport, shown: Shown, ui: &mut Ui) -> Result<(), CommandError> {
-    for CheckResult { check, outcome } in &diagnosis.results {
-        let title = check.title;
-        match outcome {
-            CheckOutcome::Passed(Some(said)) if shown == Shown::All => {
+fn show(diagnosis: &CheckReport, part: ReportPart, ui: &mut Ui) -> Result<(), CommandError> {
+    for result in &diagnosis.results {
+        let title = result.check.title;
+        match &result.outcome {
+            CheckOutcome::Passed(Some(said)) if part == ReportPart::All => {
                 show_one(title, (style::GOOD, "✓", ""), "", said, ui)?;
             }
-            CheckOutcome::Skipped(why) if shown == Shown::All => {
+            CheckOutcome::Skipped(why) if part == ReportPart::All => {
                 show_one(title, (style::FAINT, "–", "skipped: "), "", why, ui)?;
             }
             CheckOutcome::Passed(_) | CheckOutcome::Skipped(_) => {}
@@ -209,7 +204,7 @@ fn fix(
     let named: Vec<RelPath> = args
         .files
         .iter()
-        .map(|file| memory::path_in(workspace, settings, file))
+        .map(|file| paths::path_in(workspace, settings, file))
         .collect::<Result<_, _>>()?;
     let repair = doctor::plan(workspace, &named, settings.now);
     for one in &repair.left_alone {
@@ -231,7 +226,7 @@ fn fix(
         }
     }
     if let Some(id) = &change {
-        memory::in_step(workspace, settings, ui)?;
+        library::in_step(workspace, settings, ui)?;
         if !args.json {
             report(&repair.steps, ui)?;
         }
@@ -259,14 +254,14 @@ fn fix(
         CheckOutcome::Passed(_) | CheckOutcome::Skipped(_) => None,
     });
     for finding in findings.flatten() {
-        let is_its = |one: &LeftAlone| finding.path() == Some(one.path.as_str());
-        if repair.left_alone.iter().any(is_its) {
+        let mut left_alone = repair.left_alone.iter();
+        if left_alone.any(|it| finding.path() == Some(it.path.as_str())) {
             finding.advice = Some("Left alone, see above; shorten it by hand".to_owned());
         }
     }
     if !args.json && after.findings().next().is_some() {
         ui.line("\nStill open:")?;
-        show(&after, Shown::Findings, ui)?;
+        show(&after, ReportPart::Findings, ui)?;
     }
     Ok(exit(&after))
 }
@@ -330,14 +325,15 @@ fn several(count: usize, word: &str) -> String {
 
 /// The answers for programs.
 mod json {
-    use super::{CheckOutcome, CheckReport, CheckResult, Repair, Severity, Step};
+    use super::{CheckOutcome, CheckReport, Repair, Severity, Step};
     use super::{level_name, passed};
     use serde_json::{Value, json};
 
     pub(super) fn diagnosis(diagnosis: &CheckReport) -> Value {
         let results = diagnosis.results.iter();
-        let is_skipped = |it: &&CheckResult| matches!(it.outcome, CheckOutcome::Skipped(_));
-        let skipped = diagnosis.results.iter().filter(is_skipped).count();
+        let outcomes = diagnosis.results.iter().map(|it| &it.outcome);
+        let skipped = outcomes.filter(|it| matches!(it, CheckOutcome::Skipped(_)));
+        let skipped = skipped.count();
         let worst = match diagnosis.worst() {
             Some(severity) => level_name(severity),
             None if skipped > 0 => "skipped",
@@ -346,7 +342,9 @@ mod json {
         json!({
             "version": 1,
             "worst": worst,
-            "findings": results.flat_map(findings).collect::<Vec<_>>(),
+            "findings": results
+                .flat_map(|it| findings(it.check.title, &it.outcome))
+                .collect::<Vec<_>>(),
             "summary": {
                 "ok": passed(diagnosis),
                 "skipped": skipped,
@@ -356,10 +354,10 @@ mod json {
         })
     }
 
-    fn findings(CheckResult { check, outcome }: &CheckResult) -> Vec<Value> {
+    fn findings(title: &str, outcome: &CheckOutcome) -> Vec<Value> {
         let plain = |level: &str, message: &str| {
             vec![json!({
-                "check": check.title, "level": level, "message": message,
+                "check": title, "level": level, "message": message,
                 "path": null, "line": null, "next": null,
             })]
         };
@@ -371,7 +369,7 @@ mod json {
                 .iter()
                 .map(|f| {
                     json!({
-                        "check": check.title, "level": level_name(f.severity),
+                        "check": title, "level": level_name(f.severity),
                         "message": f.message, "path": f.path(), "line": f.line(),
                         "next": f.advice,
                     })

@@ -14,7 +14,7 @@ use serde_json::json;
 mod admin;
 
 use super::search::{self, SearchArgs};
-use crate::memory;
+use crate::paths;
 use crate::report::{CommandError, Exit};
 use crate::settings::Settings;
 use crate::ui::{Ui, printable};
@@ -145,7 +145,7 @@ pub(crate) fn run(
         search.scope = Some(SearchScope::Org);
         return search::run(search, settings, ui);
     }
-    let workspace = memory::workspace(settings, ui)?;
+    let workspace = paths::workspace(settings, ui)?;
     let tenant = tenant(&workspace, args.tenant.as_deref())?;
     let waits = waits(&args.command);
     let open = |ui: &mut Ui| {
@@ -270,7 +270,7 @@ fn push(
 ) -> Result<Exit, CommandError> {
     let name = name(&workspace)?;
     let team = workspace.config().engine.team.clone();
-    let mut memory = crate::memory::library(workspace.clone(), settings);
+    let mut memory = crate::library::open(workspace.clone(), settings);
     let (_, remarks) = memory.refreshed(settings.now, false, &mut ui.watch())?;
     ui.remarks(&remarks);
     let engine = if how.dry_run { None } else { Some(open(ui)?) };

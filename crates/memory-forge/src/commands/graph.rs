@@ -10,7 +10,7 @@ use forge_app::workspace::{RelPath, Workspace};
 use serde_json::{Value, json};
 
 use super::links::{survey_vault, vault};
-use crate::memory;
+use crate::paths;
 use crate::report::{CommandError, Exit};
 use crate::settings::Settings;
 use crate::ui::{Ui, printable};
@@ -257,7 +257,7 @@ impl From<EdgeName> for EdgeKind {
 }
 
 pub(crate) fn run(args: GraphArgs, settings: &Settings, ui: &mut Ui) -> Result<Exit, CommandError> {
-    let workspace = memory::workspace(settings, ui)?;
+    let workspace = paths::workspace(settings, ui)?;
     // These need no graph of their own, or no more than a check.
     match &args.command {
         GraphCommand::Cypher(args) => return server::cypher(args, &workspace, settings, ui),
@@ -406,7 +406,7 @@ fn find(graph: &Graph, vault: &Vault, name: &str) -> Result<u32, CommandError> {
         .ok_or_else(|| {
             let error = CommandError::failure(format!("There is no `{wanted}` in the graph"));
             let names = graph.nodes.iter().map(|node| node.name.as_str());
-            let error = match memory::nearest(wanted, names) {
+            let error = match paths::nearest(wanted, names) {
                 Some(name) => error.hint(format!("Did you mean `{name}`?")),
                 None => error,
             };

@@ -11,7 +11,7 @@ use forge_app::workspace::{RelPath, Workspace};
 use serde_json::{Value, json};
 
 use super::doctor::show_diff;
-use crate::memory;
+use crate::paths;
 use crate::report::{CommandError, Exit};
 use crate::settings::Settings;
 use crate::ui::{Ui, printable, style};
@@ -144,7 +144,7 @@ struct RenameArgs {
 }
 
 pub(crate) fn run(args: LinksArgs, settings: &Settings, ui: &mut Ui) -> Result<Exit, CommandError> {
-    let workspace = memory::workspace(settings, ui)?;
+    let workspace = paths::workspace(settings, ui)?;
     let args = match args.command {
         LinksCommand::Check(args) => return check(&workspace, args, settings, ui),
         other => LinksArgs { command: other },
@@ -197,7 +197,7 @@ fn scope(
 ) -> Result<Vec<RelPath>, CommandError> {
     let mut paths = Vec::new();
     for file in files {
-        let path = memory::path_in(workspace, settings, file)?;
+        let path = paths::path_in(workspace, settings, file)?;
         if vault.position(&path).is_none() {
             return Err(CommandError::usage(format!("There is no file `{path}`")));
         }
@@ -505,7 +505,7 @@ pub(super) fn named(
     settings: &Settings,
     name: &str,
 ) -> Result<RelPath, CommandError> {
-    if let Ok(path) = memory::path_in(workspace, settings, name.as_ref())
+    if let Ok(path) = paths::path_in(workspace, settings, name.as_ref())
         && vault.position(&path).is_some()
     {
         return Ok(path);
@@ -523,7 +523,7 @@ pub(super) fn named(
         links::Resolution::Missing => {
             let name = name.to_owned();
             let error = CommandError::from(links::Error::Missing { name: name.clone() });
-            Err(memory::did_you_mean(error, workspace, &name))
+            Err(paths::did_you_mean(error, workspace, &name))
         }
     }
 }

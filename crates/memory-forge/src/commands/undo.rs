@@ -5,7 +5,8 @@ use clap::Args;
 use forge_app::undo;
 use forge_app::workspace::Workspace;
 
-use crate::memory;
+use crate::library;
+use crate::paths;
 use crate::report::{CommandError, Exit};
 use crate::settings::Settings;
 use crate::ui::{Ui, printable, style};
@@ -35,7 +36,7 @@ pub(crate) struct UndoArgs {
 }
 
 pub(crate) fn run(args: UndoArgs, settings: &Settings, ui: &mut Ui) -> Result<Exit, CommandError> {
-    let workspace = memory::workspace(settings, ui)?;
+    let workspace = paths::workspace(settings, ui)?;
     undo_or_preview(&workspace, &args, settings, ui)
 }
 
@@ -50,7 +51,7 @@ pub(super) fn undo_or_preview(
     }
     let id = args.id.as_deref();
     let receipt = undo::undo(workspace, id, settings.now)?;
-    memory::in_step(workspace, settings, ui)?;
+    library::in_step(workspace, settings, ui)?;
     if args.json {
         let files = receipt.files.iter().map(|it| it.path.as_str());
         ui.json(&serde_json::json!({

@@ -51,7 +51,8 @@ pub(super) fn run(
     ui: &mut Ui,
 ) -> Result<Exit, CommandError> {
     let homes = args.whose.all(workspace)?;
-    let mut survey = Survey::of(workspace, settings.now).with_home(settings.home.as_deref());
+    let mut survey =
+        Survey::of(workspace, settings.now).with_surroundings(settings.surroundings(workspace));
     let mut all = Vec::new();
     let mut own = None;
     let mut is_fine = true;

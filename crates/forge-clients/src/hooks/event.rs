@@ -1,21 +1,31 @@
 //! The events of a session, under the names that clients have for them.
 
+/// An event of a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Event {
+pub enum Event {
+    /// A session begins, resumes, or continues after a compaction.
     SessionStart,
+    /// The user sent a prompt.
     UserPromptSubmit,
+    /// The agent ended its turn.
     Stop,
+    /// The client is about to shorten the conversation.
     PreCompact,
+    /// The client has shortened the conversation.
     PostCompact,
+    /// The session ends.
     SessionEnd,
+    /// A subagent begins.
     SubagentStart,
+    /// A subagent ended.
     SubagentStop,
+    /// A task of the client's own list is done.
     TaskCompleted,
 }
 
 impl Event {
-    /// The event that a client or a person means, in any client's spelling.
-    pub(super) fn named(name: &str) -> Option<Event> {
+    /// Returns the event that a client or a person means, in any client's spelling.
+    pub fn named(name: &str) -> Option<Event> {
         let plain: String = name
             .chars()
             .filter(char::is_ascii_alphanumeric)
@@ -39,7 +49,8 @@ impl Event {
         })
     }
 
-    pub(super) fn name(self) -> &'static str {
+    /// Returns our name for it, which is Claude Code's.
+    pub fn name(self) -> &'static str {
         match self {
             Event::SessionStart => "SessionStart",
             Event::UserPromptSubmit => "UserPromptSubmit",
@@ -53,8 +64,8 @@ impl Event {
         }
     }
 
-    /// Whether clients with strict schemas take context for it.
-    pub(super) fn carries_context(self) -> bool {
+    /// Returns whether clients with strict schemas take context for it.
+    pub fn carries_context(self) -> bool {
         matches!(
             self,
             Event::SessionStart | Event::UserPromptSubmit | Event::SubagentStart

@@ -1,40 +1,41 @@
 //! What `setup` writes into the files of agent clients, and how to take it
 //! back. This is the only place that knows those files; it never runs a client
-//! and never writes by itself, but through the library's two doors.
+//! and writes through the two doors of the store alone: `Workspace::change` and
+//! `change_outside`.
 
 use std::path::{Path, PathBuf};
 
-use clap::ValueEnum;
-pub(crate) use forge_app::client::Client;
-use forge_app::workspace::{OutsideFile, RelPath, Workspace};
+use jiff::Timestamp;
 
-use crate::report::CommandError;
-use crate::settings::Settings;
+pub use crate::client::Client;
+use crate::workspace::{OutsideFile, RelPath, Workspace};
 
-mod entries;
-pub(crate) mod found;
-pub(crate) mod git;
-pub(crate) mod hooks;
-mod json;
+mod error;
+pub mod json;
 mod lines;
+pub mod hooks;
+pub mod entries;
+pub mod git;
+mod plugin;
+pub mod skills;
+pub mod stub;
+pub mod toml;
+pub mod found;
 mod managed;
 mod plan;
-mod plugin;
-pub(crate) mod skills;
-mod stub;
-mod toml;
 
-pub(crate) use entries::calls_us;
-pub(crate) use hooks::HookSet;
-pub(crate) use managed::{lines_of, propose as propose_lines};
-pub(crate) use plan::{Ask, Plan, install, uninstall};
+pub use entries::calls_us;
+pub use error::SetupError;
+pub use hooks::HookSet;
+pub use managed::{lines_of, propose as propose_lines};
+pub use plan::{Ask, Plan, PlannedFile, install, uninstall};
 
 /// Whether `setup` writes the server's entry unless told otherwise.
-pub(crate) const MCP_BY_DEFAULT: bool = true;
+pub const MCP_BY_DEFAULT: bool = true;
 
 /// For everyone who works on this project, or for one person everywhere.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, ValueEnum)]
-pub(crate) enum Scope {
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Scope {
     /// Files in this project, to be committed
     Project,
     /// Files in your home, for all projects
@@ -42,12 +43,22 @@ pub(crate) enum Scope {
 }
 
 impl Scope {
-    pub(crate) const ALL: [Scope; 2] = [Scope::Project, Scope::User];
+    /// Both scopes, the shared one first.
+    pub const ALL: [Scope; 2] = [Scope::Project, Scope::User];
 
-    pub(crate) fn name(self) -> &'static str {
+    /// Returns the word that a person types.
+    pub fn name(self) -> &'static str {
         match self {
             Scope::Project => "project",
             Scope::User => "user",
+        }
+    }
+
+    /// Returns what the word stands for, for a list of possible values.
+    pub fn about(self) -> &'static str {
+        match self {
+            Scope::Project => "Files in this project, to be committed",
+            Scope::User => "Files in your home, for all projects",
         }
     }
 
@@ -61,20 +72,47 @@ impl Scope {
 
 /// A file that a client reads.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Place {
+pub enum Place {
+    /// A file of the workspace.
     Project(RelPath),
+    /// A file in the person's home.
     User(OutsideFile),
 }
 
+/// Folders of the machine that clients keep their files in, as the process
+/// found them.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ClientPlaces<'a> {
+    /// The person's home directory.
+    pub home: Option<&'a Path>,
+    /// `CLAUDE_CONFIG_DIR`, where Claude Code was told to keep its settings.
+    pub claude_config_dir: Option<&'a Path>,
+    /// `CODEX_HOME`, the same for Codex.
+    pub codex_home: Option<&'a Path>,
+    /// `COPILOT_HOME`, the same for Copilot CLI.
+    pub copilot_home: Option<&'a Path>,
+    /// `XDG_CONFIG_HOME`, which OpenCode follows.
+    pub xdg_config_home: Option<&'a Path>,
+    /// The folders of `PATH`.
+    pub path: &'a [PathBuf],
+    /// The file that is running.
+    pub binary: Option<&'a Path>,
+}
+
 /// Where everything is: the workspace, and the folders of clients in the home.
-pub(crate) struct Surroundings<'a> {
-    pub(crate) workspace: &'a Workspace,
-    pub(crate) settings: &'a Settings,
+#[derive(Clone, Copy)]
+pub struct Surroundings<'a> {
+    /// The workspace that clients are connected to.
+    pub workspace: &'a Workspace,
+    /// The folders of clients in the home.
+    pub places: ClientPlaces<'a>,
+    /// The moment of the request, for the undo journal.
+    pub now: Timestamp,
 }
 
 impl Surroundings<'_> {
     /// The file that a client's hooks are kept in.
-    fn hooks_file(&self, client: Client, scope: Scope) -> Result<Place, CommandError> {
+    fn hooks_file(&self, client: Client, scope: Scope) -> Result<Place, SetupError> {
         self.place(
             client,
             scope,
@@ -94,7 +132,7 @@ impl Surroundings<'_> {
     }
 
     /// The file that a client's MCP servers are kept in.
-    fn server_file(&self, client: Client, scope: Scope) -> Result<Place, CommandError> {
+    fn server_file(&self, client: Client, scope: Scope) -> Result<Place, SetupError> {
         if let (Client::Claude, Scope::User) = (client, scope) {
             return self.claude_json();
         }
@@ -121,11 +159,9 @@ impl Surroundings<'_> {
 
     /// A file of a client, by its name below the project or below the
     /// client's folder in the home.
-    fn place(&self, client: Client, scope: Scope, name: &str) -> Result<Place, CommandError> {
+    fn place(&self, client: Client, scope: Scope, name: &str) -> Result<Place, SetupError> {
         match scope {
-            Scope::Project => RelPath::new(name)
-                .map(Place::Project)
-                .map_err(|error| CommandError::failure(error.to_string())),
+            Scope::Project => Ok(Place::Project(RelPath::new(name)?)),
             Scope::User => {
                 let (base, folder) = self.home_of(client)?;
                 Ok(Place::User(OutsideFile {
@@ -138,19 +174,19 @@ impl Surroundings<'_> {
 
     /// A client's folder, and the folder that is surely the person's own. A
     /// folder that a variable names is taken as it is.
-    fn home_of(&self, client: Client) -> Result<(PathBuf, PathBuf), CommandError> {
-        let settings = self.settings;
+    fn home_of(&self, client: Client) -> Result<(PathBuf, PathBuf), SetupError> {
+        let places = self.places;
         let named = match client {
-            Client::Claude => settings.claude_config_dir.clone(),
-            Client::Codex => settings.codex_home.clone(),
-            Client::Copilot => settings.copilot_home.clone(),
+            Client::Claude => places.claude_config_dir,
+            Client::Codex => places.codex_home,
+            Client::Copilot => places.copilot_home,
             Client::OpenCode | Client::Gemini | Client::Cursor => None,
         };
         if let Some(folder) = named {
-            return Ok((folder.clone(), folder));
+            return Ok((folder.to_owned(), folder.to_owned()));
         }
-        if let (Client::OpenCode, Some(base)) = (client, &settings.xdg_config_home) {
-            return Ok((base.clone(), base.join("opencode")));
+        if let (Client::OpenCode, Some(base)) = (client, places.xdg_config_home) {
+            return Ok((base.to_owned(), base.join("opencode")));
         }
         let home = self.home()?;
         let folder = home.join(match client {
@@ -166,9 +202,9 @@ impl Surroundings<'_> {
 
     /// Claude Code keeps a person's servers beside its folder, or in it when
     /// the folder was moved.
-    fn claude_json(&self) -> Result<Place, CommandError> {
-        let base = match &self.settings.claude_config_dir {
-            Some(folder) => folder.as_path(),
+    fn claude_json(&self) -> Result<Place, SetupError> {
+        let base = match self.places.claude_config_dir {
+            Some(folder) => folder,
             None => self.home()?,
         };
         Ok(Place::User(OutsideFile {
@@ -177,11 +213,8 @@ impl Surroundings<'_> {
         }))
     }
 
-    fn home(&self) -> Result<&Path, CommandError> {
-        self.settings.home.as_deref().ok_or_else(|| {
-            CommandError::failure("There is no home directory to look into")
-                .hint("Set `HOME`, or use `--scope project`")
-        })
+    fn home(&self) -> Result<&Path, SetupError> {
+        self.places.home.ok_or(SetupError::NoHome)
     }
 
     fn absolute(&self, place: &Place) -> PathBuf {
@@ -197,7 +230,7 @@ impl Surroundings<'_> {
 
     /// The text of a file, or none. Links are refused in both scopes: what is
     /// read here is meant to be written back.
-    fn read(&self, place: &Place) -> Result<Option<String>, CommandError> {
+    fn read(&self, place: &Place) -> Result<Option<String>, SetupError> {
         let file = match place {
             Place::Project(path) => OutsideFile {
                 base: self.workspace.root().to_owned(),
@@ -208,13 +241,16 @@ impl Surroundings<'_> {
         Ok(file.read_text()?)
     }
 
-    /// A place as people write it: relative, or from `~`.
-    pub(crate) fn shown(&self, place: &Place) -> String {
+    /// Returns a place as people write it: relative, or from `~`.
+    pub fn shown(&self, place: &Place) -> String {
         match place {
             Place::Project(path) => path.to_string(),
             Place::User(file) => {
-                let home = self.settings.home.as_deref();
-                match home.and_then(|home| file.path.strip_prefix(home).ok()) {
+                match self
+                    .places
+                    .home
+                    .and_then(|home| file.path.strip_prefix(home).ok())
+                {
                     Some(rest) => format!("~/{}", rest.display()),
                     None => file.path.display().to_string(),
                 }

@@ -1,31 +1,21 @@
 //! The JSON that a client sends. Nothing in it is required, and nothing about
 //! it is believed: it may be empty, huge, cut off, not UTF-8, or never end.
 
-use std::io::Read;
-use std::sync::mpsc::{self, RecvTimeoutError};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
-
 use serde_json::Value;
 
 use super::event::Event;
 
-/// More than this is not read; no field that we use is that far in.
-const MOST_BYTES: usize = 8 << 20;
-/// How long to wait for the next piece of input.
-const PATIENCE: Duration = Duration::from_millis(700);
-/// Enough for a JSON text as deep as the parser goes.
-const STACK: usize = 512 * 1024;
-
+/// What a client sent, as far as it could be read.
 #[derive(Debug, Default)]
-pub(super) struct Payload {
+pub struct Payload {
     fields: serde_json::Map<String, Value>,
-    /// Whether anything came that was not JSON, or nothing at all.
-    pub(super) garbled: Option<&'static str>,
+    /// What was wrong with the input, where it was not a JSON object.
+    pub garbled: Option<&'static str>,
 }
 
 impl Payload {
-    pub(super) fn parse(bytes: &[u8]) -> Payload {
+    /// Reads the bytes that came, whatever they are.
+    pub fn parse(bytes: &[u8]) -> Payload {
         let text = String::from_utf8_lossy(bytes);
         let text = text.trim_start_matches('\u{feff}').trim();
         if text.is_empty() {
@@ -46,92 +36,35 @@ impl Payload {
         }
     }
 
-    /// A field as text, under any of its names; empty counts as absent.
-    pub(super) fn text(&self, names: &[&str]) -> Option<&str> {
+    /// Returns a field as text, under any of its names; empty counts as absent.
+    pub fn text(&self, names: &[&str]) -> Option<&str> {
         names
             .iter()
             .find_map(|name| self.fields.get(*name)?.as_str())
             .filter(|text| !text.is_empty())
     }
 
-    pub(super) fn flag(&self, name: &str) -> bool {
+    /// Returns whether a field is `true`.
+    pub fn flag(&self, name: &str) -> bool {
         self.fields.get(name).and_then(Value::as_bool) == Some(true)
     }
 
-    pub(super) fn has(&self, name: &str) -> bool {
+    /// Returns whether there is a field of this name.
+    pub fn has(&self, name: &str) -> bool {
         self.fields.contains_key(name)
     }
 
-    pub(super) fn event(&self) -> Option<Event> {
+    /// Returns the event that the payload names.
+    pub fn event(&self) -> Option<Event> {
         Event::named(self.text(&["hook_event_name", "hookEventName", "event"])?)
     }
 }
 
-/// Standard input while it is being read, on a thread of its own: some clients
-/// never close their end, and nobody can wait for them any other way.
-pub(super) struct Reading {
-    all: Arc<Mutex<Vec<u8>>>,
-    /// Told of each piece; ends with the reading.
-    pieces: mpsc::Receiver<()>,
-}
-
-impl Reading {
-    /// Starts to read until the end, until a whole object is there, or until
-    /// it is too much. The thread then goes on with `afterwards`.
-    pub(super) fn start(afterwards: impl FnOnce() + Send + 'static) -> Reading {
-        let all = Arc::new(Mutex::new(Vec::new()));
-        let (sender, pieces) = mpsc::channel();
-        let shared = Arc::clone(&all);
-        // Without a thread there is nothing to be read.
-        let _ = std::thread::Builder::new()
-            .stack_size(STACK)
-            .spawn(move || {
-                let mut stdin = std::io::stdin().lock();
-                let mut buffer = vec![0; 64 * 1024];
-                loop {
-                    let read = stdin.read(&mut buffer).unwrap_or(0);
-                    if read == 0 || add(&mut locked(&shared), &buffer[..read]) {
-                        break;
-                    }
-                    if sender.send(()).is_err() {
-                        // Nobody waited so long, nor for what comes afterwards.
-                        return;
-                    }
-                }
-                drop(sender);
-                afterwards();
-            });
-        Reading { all, pieces }
-    }
-
-    /// What came until the end, or until nothing came any more, and whether
-    /// the reading has ended.
-    pub(super) fn wait(self, deadline: Instant) -> (Payload, bool) {
-        let ended = loop {
-            let left = deadline.saturating_duration_since(Instant::now());
-            match self.pieces.recv_timeout(PATIENCE.min(left)) {
-                Ok(()) => {}
-                Err(RecvTimeoutError::Disconnected) => break true,
-                Err(RecvTimeoutError::Timeout) => break false,
-            }
-        };
-        (Payload::parse(&locked(&self.all)), ended)
-    }
-}
-
-fn locked(all: &Mutex<Vec<u8>>) -> MutexGuard<'_, Vec<u8>> {
-    all.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// Adds a piece, and says whether that is all.
-fn add(all: &mut Vec<u8>, piece: &[u8]) -> bool {
-    all.extend_from_slice(piece);
-    if all.len() > MOST_BYTES {
-        all.truncate(MOST_BYTES);
-        return true;
-    }
-    let whole = all.trim_ascii_end().ends_with(b"}");
-    whole && serde_json::from_slice::<serde::de::IgnoredAny>(all).is_ok()
+/// Returns whether the bytes are a whole JSON value, so that nothing has to be
+/// waited for.
+pub fn is_whole_json(bytes: &[u8]) -> bool {
+    let may_end = bytes.trim_ascii_end().ends_with(b"}");
+    may_end && serde_json::from_slice::<serde::de::IgnoredAny>(bytes).is_ok()
 }
 
 /// Text fields of the outermost object of a JSON text that does not parse,

@@ -13,13 +13,17 @@ const SERVERS: &str = "mcp_servers";
 
 /// What a table of our name is.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Server {
+pub enum Server {
+    /// There is none.
     Absent,
+    /// It calls this program.
     Ours,
+    /// It calls something else.
     Foreign,
 }
 
-pub(crate) fn server(text: &str) -> Result<Server, Broken> {
+/// Returns what the table of our name is.
+pub fn server(text: &str) -> Result<Server, Broken> {
     let document = parse(text)?;
     let Some(servers) = document.get(SERVERS) else {
         return Ok(Server::Absent);
@@ -40,16 +44,16 @@ pub(crate) fn server(text: &str) -> Result<Server, Broken> {
     })
 }
 
-/// The program that our table calls, if it is there.
-pub(crate) fn program(text: &str) -> Option<String> {
+/// Returns the program that our table calls, if it is there.
+pub fn program(text: &str) -> Option<String> {
     let document = parse(text).ok()?;
     let server = document.get(SERVERS)?.get(SERVER)?;
     let program = server.get("command").and_then(Item::as_str);
     program.filter(|_| is_ours(server)).map(str::to_owned)
 }
 
-/// The text with our table. One that is there is replaced.
-pub(crate) fn with(current: Option<&str>, program: &str) -> Result<String, Broken> {
+/// Returns the text with our table. One that is there is replaced.
+pub fn with(current: Option<&str>, program: &str) -> Result<String, Broken> {
     let base = match current {
         Some(text) => without(text)?,
         None => None,
@@ -68,8 +72,8 @@ pub(crate) fn with(current: Option<&str>, program: &str) -> Result<String, Broke
     Ok(appended(&text, &table, newline))
 }
 
-/// The text without our table; none where the file was made for it.
-pub(crate) fn without(text: &str) -> Result<Option<String>, Broken> {
+/// Returns the text without our table; none where the file was made for it.
+pub fn without(text: &str) -> Result<Option<String>, Broken> {
     if server(text)? != Server::Ours {
         return Ok(Some(text.to_owned()));
     }

@@ -8,30 +8,31 @@ use super::hooks;
 use super::json::{self, Broken, Item, Which};
 
 /// The name of our server in every client.
-pub(crate) const SERVER: &str = "memory-forge";
+pub const SERVER: &str = "memory-forge";
 
 /// What clients call the object that servers are kept in.
 const SERVER_KEYS: [&str; 2] = ["mcpServers", "mcp"];
 
 /// A file before and after, and how that came about.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Base {
-    pub(crate) text: Option<String>,
+pub struct Base {
+    /// The file, or none where there was none.
+    pub text: Option<String>,
     /// Whether this is surely what was there before, to the byte.
-    pub(crate) exact: bool,
+    pub exact: bool,
 }
 
-/// Ours in a file, as items that [`json::add_all`] would add again.
-pub(crate) fn ours(text: &str) -> Result<Vec<Item>, Broken> {
+/// Returns ours in a file, as items that [`json::add_all`] would add again.
+pub fn ours(text: &str) -> Result<Vec<Item>, Broken> {
     Ok(find(&json::read(text)?)
         .into_iter()
         .map(|f| f.item)
         .collect())
 }
 
-/// The file with exactly these entries of ours. Seeds are added where they
+/// Returns the file with exactly these entries of ours. Seeds are added where they
 /// are missing, and only with an entry.
-pub(crate) fn with(
+pub fn with(
     current: Option<&str>,
     record: Option<Option<&str>>,
     seeds: &[Item],
@@ -48,9 +49,9 @@ pub(crate) fn with(
     install(base.as_deref(), seeds, wanted).map(Some)
 }
 
-/// The file as it was before ours came into it. `record` is what is known of
+/// Returns the file as it was before ours came into it. `record` is what is known of
 /// that; it is believed when adding our entries to it gives the file as it is.
-pub(crate) fn without(
+pub fn without(
     current: Option<&str>,
     record: Option<Option<&str>>,
     seeds: &[Item],
@@ -94,9 +95,9 @@ pub(crate) fn without(
     })
 }
 
-/// Whether these settings run `memory-forge hook` at an event, ours or
+/// Returns whether these settings run `memory-forge hook` at an event, ours or
 /// somebody's own call of it. What cannot be read runs nothing.
-pub(crate) fn calls_us(text: &str, event: &str) -> bool {
+pub fn calls_us(text: &str, event: &str) -> bool {
     let Ok(value) = json::read(text) else {
         return false;
     };
@@ -118,7 +119,7 @@ pub(crate) fn calls_us(text: &str, event: &str) -> bool {
 
 /// What the predecessor's scripts have in a file: the events that run them, and
 /// its server.
-pub(crate) fn predecessors(text: &str) -> Vec<String> {
+pub(super) fn predecessors(text: &str) -> Vec<String> {
     let value = json::read(text).unwrap_or_default();
     let mut names: Vec<String> = find_predecessors(&value)
         .into_iter()
@@ -129,7 +130,7 @@ pub(crate) fn predecessors(text: &str) -> Vec<String> {
 }
 
 /// The file without the entries of the predecessor.
-pub(crate) fn without_predecessors(text: &str) -> Result<String, Broken> {
+pub(super) fn without_predecessors(text: &str) -> Result<String, Broken> {
     let mut left = text.to_owned();
     // From the last to the first, so that positions stay true.
     for found in find_predecessors(&json::read(text)?).iter().rev() {
@@ -159,7 +160,7 @@ fn find_predecessors(value: &Value) -> Vec<Found> {
 }
 
 /// The programs that our entries in a file call.
-pub(crate) fn programs(text: &str) -> Vec<String> {
+pub(super) fn programs(text: &str) -> Vec<String> {
     let Ok(value) = json::read(text) else {
         return Vec::new();
     };
@@ -178,7 +179,7 @@ pub(crate) fn programs(text: &str) -> Vec<String> {
 }
 
 /// A server of our name that is not ours.
-pub(crate) fn foreign_server(text: &str) -> Result<bool, Broken> {
+pub fn foreign_server(text: &str) -> Result<bool, Broken> {
     let value = json::read(text)?;
     Ok(SERVER_KEYS.iter().any(|key| {
         let server = value.get(key).and_then(|servers| servers.get(SERVER));

@@ -3,15 +3,15 @@
 //! The payload tells, because a client started from another's shell inherits
 //! its environment; the environment decides only where the payload does not.
 
-use forge_app::client::Client;
-use forge_app::quote::hidden;
+use crate::client::Client;
+use crate::quote::hidden;
 use serde_json::{Value, json};
 
 use super::event::Event;
 use super::payload::Payload;
 
 /// Returns the client that calls, or none where nothing is recognised.
-pub(super) fn detect_client(payload: &Payload, in_claude: bool, in_gemini: bool) -> Option<Client> {
+pub fn detect_client(payload: &Payload, in_claude: bool, in_gemini: bool) -> Option<Client> {
     let start_by_copilot = payload.text(&["source"]) == Some("new");
     let own_name = payload.text(&["hook_event_name"]).unwrap_or_default();
     if payload.has("conversation_id") || payload.has("cursor_version") {
@@ -51,7 +51,7 @@ pub(super) fn detect_client(payload: &Payload, in_claude: bool, in_gemini: bool)
 /// before a compaction, and shows the rejection to the user and the model.
 /// A client that is not recognised, and our own plugin in OpenCode, read the
 /// form that most clients have.
-pub(super) fn write_reply(
+pub fn write_reply(
     client: Option<Client>,
     event: Event,
     payload: &Payload,
@@ -85,7 +85,7 @@ pub(super) fn write_reply(
 
 /// Returns whether text at the end of a turn makes this client continue
 /// instead of stopping. A reminder is not worth that.
-pub(super) fn continues_after_stop_output(client: Option<Client>) -> bool {
+pub fn continues_after_stop_output(client: Option<Client>) -> bool {
     client == Some(Client::Claude)
 }
 

@@ -16,28 +16,33 @@ use serde_json::Value;
 /// Something to add: an element of the array at `path`, or, with a name, a
 /// property of the object there. What is missing on the way is created.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Item {
-    pub(crate) path: Vec<String>,
-    pub(crate) name: Option<String>,
-    pub(crate) value: Value,
+pub struct Item {
+    /// The keys that lead to the container.
+    pub path: Vec<String>,
+    /// The key of a property; none for an element of an array.
+    pub name: Option<String>,
+    /// What is added.
+    pub value: Value,
 }
 
 /// Which item of a container.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Which<'a> {
+pub(super) enum Which<'a> {
     Element(usize),
     Property(&'a str),
 }
 
 /// Why a file cannot be edited, and where.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Broken {
-    pub(crate) line: usize,
-    pub(crate) what: String,
+pub struct Broken {
+    /// The line, counted from one.
+    pub line: usize,
+    /// What is wrong there.
+    pub what: String,
 }
 
-/// What the text says. Text without a value says `{}`, as clients have it.
-pub(crate) fn read(text: &str) -> Result<Value, Broken> {
+/// Returns the value of the text. Text without a value says `{}`, as clients have it.
+pub fn read(text: &str) -> Result<Value, Broken> {
     let text = text.strip_prefix(BOM).unwrap_or(text);
     if text.trim().is_empty() {
         return Ok(Value::Object(Default::default()));
@@ -46,7 +51,7 @@ pub(crate) fn read(text: &str) -> Result<Value, Broken> {
 }
 
 /// The text with all items in it. A property that is there already stays.
-pub(crate) fn add_all(text: &str, items: &[Item]) -> Result<String, Broken> {
+pub(super) fn add_all(text: &str, items: &[Item]) -> Result<String, Broken> {
     let (bom, body) = split_bom(text);
     let mut body = if body.trim().is_empty() {
         format!("{{}}{body}")
@@ -61,7 +66,7 @@ pub(crate) fn add_all(text: &str, items: &[Item]) -> Result<String, Broken> {
 
 /// The text without one item. Containers below the root that nothing is left
 /// in go with it.
-pub(crate) fn remove(text: &str, path: &[&str], which: Which<'_>) -> Result<String, Broken> {
+pub(super) fn remove(text: &str, path: &[&str], which: Which<'_>) -> Result<String, Broken> {
     let (bom, body) = split_bom(text);
     let body = remove_from(body, path, which)?;
     Ok(format!("{bom}{body}"))
@@ -69,7 +74,7 @@ pub(crate) fn remove(text: &str, path: &[&str], which: Which<'_>) -> Result<Stri
 
 /// The text without one element of the array `key` in an element of the array
 /// at `path`.
-pub(crate) fn remove_inner(
+pub(super) fn remove_inner(
     text: &str,
     path: &[&str],
     outer: usize,

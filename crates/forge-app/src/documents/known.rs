@@ -3,38 +3,49 @@
 //! that no page has to think of it.
 
 use std::collections::HashMap;
+use std::collections::hash_map::DefaultHasher;
+use std::hash::{Hash, Hasher};
 
-use forge_app::document::{Link, LinkKind};
-use forge_app::graph::{self, Graph, Kind};
-use forge_app::links::{Resolution, Vault};
-use forge_app::mind::Mind;
-use forge_app::workspace::{RelPath, Role, Workspace};
+use crate::document::{Link, LinkKind};
+use crate::graph::{self, Graph, Kind};
+use crate::links::{Resolution, Vault};
+use crate::mind::Mind;
+use crate::quote;
+use crate::routing;
+use crate::workspace::{RelPath, Role, Workspace};
 
-use super::Eyes;
+use super::Audience;
 
-pub(super) struct Known {
-    pub(super) vault: Vault,
-    pub(super) graph: Graph,
-    /// For each file those that lead to it: the file, the line, and the key of
-    /// the front matter in which the link stands.
-    pub(super) backlinks: HashMap<u32, Vec<Backlink>>,
+/// Every document of a workspace with its links, as one audience may see them.
+pub struct KnownDocuments {
+    /// The files and what each holds.
+    pub vault: Vault,
+    /// Notes, people, decisions and tasks, and what connects them.
+    pub graph: Graph,
+    /// For each file those that lead to it.
+    pub backlinks: HashMap<u32, Vec<Backlink>>,
     hidden: Vec<bool>,
     /// What is kept beside the notes: checkpoints and the like, to be read.
     kept: Vec<RelPath>,
 }
 
+/// A link that leads to a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Backlink {
-    pub(super) from: u32,
-    pub(super) line: usize,
-    pub(super) key: Option<String>,
+pub struct Backlink {
+    /// The number of the file that has it.
+    pub from: u32,
+    /// Its line.
+    pub line: usize,
+    /// The key of the front matter that it is in.
+    pub key: Option<String>,
 }
 
-impl Known {
-    pub(super) fn read(workspace: &Workspace, eyes: Eyes) -> Known {
+impl KnownDocuments {
+    /// Reads them all.
+    pub fn read(workspace: &Workspace, audience: Audience) -> KnownDocuments {
         let vault = Vault::read(workspace);
         let mut graph = graph::build(&vault).with_state(&vault, &Mind::open(workspace).shown());
-        let private = |path: &RelPath| eyes == Eyes::Others && workspace.is_private(path);
+        let private = |path: &RelPath| audience == Audience::Others && workspace.is_private(path);
         if graph
             .nodes
             .iter()
@@ -76,34 +87,49 @@ impl Known {
                 });
             }
         }
-        Known {
+        KnownDocuments {
             vault,
             graph,
             backlinks,
             hidden,
-            kept: match eyes {
-                Eyes::Own => Mind::all_files(workspace),
-                Eyes::Others => Vec::new(),
+            kept: match audience {
+                Audience::Owner => Mind::all_files(workspace),
+                Audience::Others => Vec::new(),
             },
         }
     }
 
-    /// The number of a document that may be shown: Markdown, inside, and ours
+    /// Returns the number of a document that may be shown: Markdown, inside, and ours
     /// to read.
-    pub(super) fn document(&self, path: &RelPath) -> Option<u32> {
+    pub fn document(&self, path: &RelPath) -> Option<u32> {
         let index = self.vault.position(path)?;
         let file = self.vault.file(index);
         let shown = path.as_str().ends_with(".md") && file.role != Role::Derived;
         (shown && !self.hidden[index as usize]).then_some(index)
     }
 
-    /// Whether it is Markdown that is kept beside the notes.
-    pub(super) fn is_kept(&self, path: &RelPath) -> bool {
+    /// Returns a number that changes where a file came, went or was written.
+    pub fn stamp(workspace: &Workspace) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        let files = workspace.tree().files.into_iter();
+        for found in files.chain(routing::scan(workspace).files) {
+            (found.path.as_str(), found.mtime_ns, found.size).hash(&mut hasher);
+        }
+        for path in Mind::all_files(workspace) {
+            let facts = std::fs::metadata(workspace.absolute(&path)).ok();
+            let facts = facts.and_then(|it| Some((it.modified().ok()?, it.len())));
+            (path.as_str(), facts).hash(&mut hasher);
+        }
+        hasher.finish()
+    }
+
+    /// Returns whether it is Markdown that is kept beside the notes.
+    pub fn is_kept(&self, path: &RelPath) -> bool {
         path.as_str().ends_with(".md") && self.kept.contains(path)
     }
 
-    /// The documents that may be shown.
-    pub(super) fn documents(&self) -> impl Iterator<Item = (u32, &RelPath)> {
+    /// Returns the documents that may be shown, each with its number.
+    pub fn documents(&self) -> impl Iterator<Item = (u32, &RelPath)> {
         let all = self
             .vault
             .notes()
@@ -111,14 +137,15 @@ impl Known {
         all.filter(|(_, path)| self.document(path).is_some())
     }
 
-    pub(super) fn title(&self, index: u32) -> String {
+    /// Returns the title of a document, or the name of its file.
+    pub fn title(&self, index: u32) -> String {
         let file = self.vault.file(index);
         let title = file.note.as_ref().and_then(|note| note.title.as_deref());
-        super::clean(title.unwrap_or_else(|| file.path.file_name()))
+        quote::clean(title.unwrap_or_else(|| file.path.file_name())).into_owned()
     }
 
-    /// The file that a link of the document at `from` means.
-    pub(super) fn goal<'a>(&'a self, from: &'a RelPath, link: &Link) -> Option<&'a RelPath> {
+    /// Returns the file that a link of the document at `from` means.
+    pub fn goal<'a>(&'a self, from: &'a RelPath, link: &Link) -> Option<&'a RelPath> {
         let names = &self.vault.names;
         let found = match link.kind {
             _ if link.target.is_empty() => return Some(from),

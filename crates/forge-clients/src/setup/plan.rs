@@ -4,10 +4,10 @@
 
 use std::path::Path;
 
-use forge_app::document::{self, LinkKind};
-use forge_app::teams::private;
-use forge_app::workspace::git::{self, Driver};
-use forge_app::workspace::{
+use crate::document::{self, LinkKind};
+use crate::teams::private;
+use crate::workspace::git::{self, Driver};
+use crate::workspace::{
     Backup, Error, OutsideChange, OutsideFile, RelPath, Workspace, change_outside,
 };
 use serde_json::{Value, json};
@@ -16,53 +16,63 @@ use super::entries::{self, SERVER};
 use super::found::{self, Presence};
 use super::hooks::{self, HookSet, Program};
 use super::json::{Broken, Item};
-use super::{Client, Place, Scope, Surroundings, plugin, skills, stub, toml};
-use crate::report::CommandError;
+use super::{Client, Place, Scope, SetupError, Surroundings, plugin, skills, stub, toml};
 
 /// What was asked for.
 #[derive(Clone, Debug)]
-pub(crate) struct Ask {
-    pub(crate) clients: Vec<Client>,
-    pub(crate) scope: Scope,
-    pub(crate) hooks: HookSet,
-    pub(crate) mcp: bool,
-    pub(crate) stub: bool,
+pub struct Ask {
+    /// The clients to connect.
+    pub clients: Vec<Client>,
+    /// Where to write.
+    pub scope: Scope,
+    /// Which hooks to install.
+    pub hooks: HookSet,
+    /// Whether to register the MCP server.
+    pub mcp: bool,
+    /// Whether to add the lines about memory.
+    pub stub: bool,
     /// The skills and agents of the plugin, for those who do without it.
-    pub(crate) skills: bool,
+    pub skills: bool,
     /// Install although the other scope, or the predecessor, has it.
-    pub(crate) force: bool,
+    pub force: bool,
     /// Take the predecessor's entries out first.
-    pub(crate) migrate: bool,
+    pub migrate: bool,
     /// Name the running program by its path.
-    pub(crate) absolute: bool,
+    pub absolute: bool,
     /// Have git merge memory files entry by entry.
-    pub(crate) git: bool,
+    pub git: bool,
 }
 
 /// One file that is to change; none means that there is no file.
 #[derive(Debug)]
-pub(crate) struct PlannedFile {
-    pub(crate) place: Place,
-    pub(crate) before: Option<String>,
-    pub(crate) after: Option<String>,
+pub struct PlannedFile {
+    /// Where it is.
+    pub place: Place,
+    /// Its text today.
+    pub before: Option<String>,
+    /// Its text afterwards.
+    pub after: Option<String>,
     /// Nothing of ours was in it.
     first: bool,
 }
 
 /// What is to happen, and what a person should know about it.
 #[derive(Debug, Default)]
-pub(crate) struct Plan {
+pub struct Plan {
     what: String,
     removes: bool,
-    pub(crate) files: Vec<PlannedFile>,
+    /// The files that are to change.
+    pub files: Vec<PlannedFile>,
     /// The driver of this clone, where it is to change.
-    pub(crate) git: Option<super::git::Setting>,
-    pub(crate) notes: Vec<String>,
-    pub(crate) warnings: Vec<String>,
+    pub git: Option<super::git::Setting>,
+    /// What is good to know.
+    pub notes: Vec<String>,
+    /// What was left out or will not work.
+    pub warnings: Vec<String>,
 }
 
 /// Plans what `setup` does.
-pub(crate) fn install(around: &Surroundings<'_>, ask: &Ask) -> Result<Plan, CommandError> {
+pub fn install(around: &Surroundings<'_>, ask: &Ask) -> Result<Plan, SetupError> {
     let mut draft = Draft::new(around);
     let mut plan = Plan {
         what: match ask.clients[..] {
@@ -108,13 +118,11 @@ fn install_git(
     draft: &mut Draft<'_>,
     plan: &mut Plan,
     program: &Program,
-) -> Result<(), CommandError> {
+) -> Result<(), SetupError> {
     let workspace = draft.around.workspace;
     let before = match git::driver(workspace.root()) {
         Driver::NoRepository => {
-            return Err(
-                CommandError::usage("There is no git repository here").hint("Run `git init` first")
-            );
+            return Err(SetupError::NoRepository);
         }
         Driver::Missing => None,
         Driver::Set(it) => Some(it),
@@ -134,7 +142,7 @@ fn install_git(
 
 /// Takes the driver out. The rule on private files stays: without it, they
 /// would be one `git add` away from everyone.
-fn uninstall_git(draft: &mut Draft<'_>, plan: &mut Plan) -> Result<(), CommandError> {
+fn uninstall_git(draft: &mut Draft<'_>, plan: &mut Plan) -> Result<(), SetupError> {
     let place = draft.project_file(super::git::ATTRIBUTES)?;
     if draft
         .text(&place)?
@@ -153,12 +161,12 @@ fn uninstall_git(draft: &mut Draft<'_>, plan: &mut Plan) -> Result<(), CommandEr
 }
 
 /// Plans what `uninstall` does, in the scopes given.
-pub(crate) fn uninstall(
+pub fn uninstall(
     around: &Surroundings<'_>,
     clients: &[Client],
     scopes: &[Scope],
     from_git: bool,
-) -> Result<Plan, CommandError> {
+) -> Result<Plan, SetupError> {
     let mut draft = Draft::new(around);
     let mut plan = Plan {
         what: match clients {
@@ -169,7 +177,7 @@ pub(crate) fn uninstall(
         ..Plan::default()
     };
     for &scope in scopes {
-        if scope == Scope::User && around.settings.home.is_none() {
+        if scope == Scope::User && around.places.home.is_none() {
             continue;
         }
         // Lines that another client still reads stay for it.
@@ -205,8 +213,8 @@ fn names(clients: &[Client]) -> String {
 
 /// A project's files are shared, so they name the program and leave it to the
 /// `PATH`; files in a home may name the one that is there.
-fn program(around: &Surroundings<'_>, ask: &Ask, plan: &mut Plan) -> Result<Program, CommandError> {
-    let on_path = found::on_path(around.settings, "memory-forge");
+fn program(around: &Surroundings<'_>, ask: &Ask, plan: &mut Plan) -> Result<Program, SetupError> {
+    let on_path = found::on_path(around.places, "memory-forge");
     let absolute = ask.absolute || (ask.scope == Scope::User && on_path.is_none());
     if !absolute {
         if on_path.is_none() {
@@ -218,12 +226,9 @@ fn program(around: &Surroundings<'_>, ask: &Ask, plan: &mut Plan) -> Result<Prog
         }
         return Ok(Program::OnPath);
     }
-    let path = around.settings.binary.as_deref().and_then(Path::to_str);
+    let path = around.places.binary.and_then(Path::to_str);
     path.map(|path| Program::At(path.to_owned()))
-        .ok_or_else(|| {
-            CommandError::failure("The path of this program cannot be written into JSON")
-                .hint("Put `memory-forge` on your `PATH`")
-        })
+        .ok_or(SetupError::UnwritableProgram)
 }
 
 /// The files of a client in both scopes that the predecessor has entries in,
@@ -246,7 +251,7 @@ fn predecessors(around: &Surroundings<'_>, client: Client) -> Vec<(Place, Vec<St
     all
 }
 
-fn remove_predecessors(draft: &mut Draft<'_>, client: Client) -> Result<(), CommandError> {
+fn remove_predecessors(draft: &mut Draft<'_>, client: Client) -> Result<(), SetupError> {
     for (place, _) in predecessors(draft.around, client) {
         draft.edit(&place, |file| {
             file.now.map(entries::without_predecessors).transpose()
@@ -262,7 +267,7 @@ fn install_hooks(
     client: Client,
     program: &Program,
     elsewhere: &Presence,
-) -> Result<(), CommandError> {
+) -> Result<(), SetupError> {
     if ask.hooks == HookSet::None {
         return Ok(());
     }
@@ -328,7 +333,7 @@ fn install_plugin(
     ask: &Ask,
     place: &Place,
     program: &Program,
-) -> Result<(), CommandError> {
+) -> Result<(), SetupError> {
     let edited = draft
         .text(place)?
         .is_some_and(|text| !plugin::is_ours(&text));
@@ -347,7 +352,7 @@ fn install_skills(
     plan: &mut Plan,
     ask: &Ask,
     client: Client,
-) -> Result<(), CommandError> {
+) -> Result<(), SetupError> {
     let files = skills::files(client, ask.scope);
     if files.is_empty() {
         plan.notes
@@ -376,7 +381,7 @@ fn install_server(
     scope: Scope,
     client: Client,
     program: &Program,
-) -> Result<(), CommandError> {
+) -> Result<(), SetupError> {
     let around = draft.around;
     if client == Client::Copilot && scope == Scope::Project {
         let claude = around.server_file(Client::Claude, Scope::Project)?;
@@ -401,7 +406,7 @@ fn install_server(
         let item = server_item(client, scope, program);
         if let Some(text) = draft.text(&place)? {
             let found = entries::foreign_server(&text);
-            foreign = found.map_err(|broken| around.broken(&place, &broken))?;
+            foreign = found.map_err(|broken| around.broken(&place, broken))?;
         }
         if !foreign {
             let is_server = |item: &Item| item.name.is_some();
@@ -455,7 +460,7 @@ fn install_stub(
     ask: &Ask,
     client: Client,
     elsewhere: &Presence,
-) -> Result<(), CommandError> {
+) -> Result<(), SetupError> {
     if let (Some(place), false) = (&elsewhere.stub, ask.force) {
         plan.notes.push(format!(
             "{} finds the lines about memory in `{place}` already",
@@ -493,7 +498,7 @@ fn stub_place(
     draft: &mut Draft<'_>,
     client: Client,
     scope: Scope,
-) -> Result<Option<Place>, CommandError> {
+) -> Result<Option<Place>, SetupError> {
     let around = draft.around;
     let mut failed = None;
     let read = stub_files_read(around, client, scope, &mut |place| {
@@ -532,7 +537,7 @@ fn stub_files(
     around: &Surroundings<'_>,
     client: Client,
     scope: Scope,
-) -> Result<Vec<Place>, CommandError> {
+) -> Result<Vec<Place>, SetupError> {
     let names: &[&str] = match (client, scope) {
         (Client::Claude, Scope::Project) => &["CLAUDE.md", ".claude/CLAUDE.md", "AGENTS.md"],
         (Client::Codex, Scope::Project) => &["AGENTS.override.md", "AGENTS.md"],
@@ -568,7 +573,7 @@ pub(super) fn stub_files_read(
     client: Client,
     scope: Scope,
     text: &mut dyn FnMut(&Place) -> Option<String>,
-) -> Result<Vec<Place>, CommandError> {
+) -> Result<Vec<Place>, SetupError> {
     let all = stub_files(around, client, scope)?;
     let mut there: Vec<Place> = Vec::new();
     for place in all {
@@ -576,7 +581,7 @@ pub(super) fn stub_files_read(
             there.push(place);
         }
     }
-    let mut project = |name: &str| -> Result<Option<String>, CommandError> {
+    let mut project = |name: &str| -> Result<Option<String>, SetupError> {
         let place = around.place(client, Scope::Project, name)?;
         Ok(text(&place))
     };
@@ -627,7 +632,7 @@ fn is_in_claudes_folder(place: &Place) -> bool {
 /// Whether a folder above the project has such a file. What a person has in
 /// `~/.claude` does not count, for Claude Code either.
 fn is_below_claudes_own(around: &Surroundings<'_>) -> bool {
-    let home = around.settings.home.as_deref();
+    let home = around.places.home;
     let above = around.workspace.root().ancestors().skip(1);
     above.take(MAX_FOLDERS_ABOVE).any(|folder| {
         CLAUDES_OWN.iter().any(|name| {
@@ -666,7 +671,7 @@ fn uninstall_client(
     plan: &mut Plan,
     client: Client,
     scope: Scope,
-) -> Result<(), CommandError> {
+) -> Result<(), SetupError> {
     let around = draft.around;
     let hooks_file = around.hooks_file(client, scope)?;
     let server_file = around.server_file(client, scope)?;
@@ -752,7 +757,7 @@ impl<'a> Draft<'a> {
         }
     }
 
-    fn load(&mut self, place: &Place) -> Result<usize, CommandError> {
+    fn load(&mut self, place: &Place) -> Result<usize, SetupError> {
         if let Some(index) = self.files.iter().position(|file| file.place == *place) {
             return Ok(index);
         }
@@ -773,17 +778,17 @@ impl<'a> Draft<'a> {
         Ok(self.files.len() - 1)
     }
 
-    fn text(&mut self, place: &Place) -> Result<Option<String>, CommandError> {
+    fn text(&mut self, place: &Place) -> Result<Option<String>, SetupError> {
         let index = self.load(place)?;
         Ok(self.files[index].now.clone())
     }
 
-    fn project_file(&self, name: &str) -> Result<Place, CommandError> {
+    fn project_file(&self, name: &str) -> Result<Place, SetupError> {
         self.around.place(Client::Claude, Scope::Project, name)
     }
 
     /// Whether the project has, or would have, a file of this name.
-    fn has(&mut self, name: &str) -> Result<bool, CommandError> {
+    fn has(&mut self, name: &str) -> Result<bool, SetupError> {
         let place = self.project_file(name)?;
         Ok(self.text(&place)?.is_some())
     }
@@ -792,14 +797,14 @@ impl<'a> Draft<'a> {
         &mut self,
         place: &Place,
         f: impl FnOnce(View<'_>) -> Result<Option<String>, Broken>,
-    ) -> Result<(), CommandError> {
+    ) -> Result<(), SetupError> {
         let index = self.load(place)?;
         let file = &mut self.files[index];
         let view = View {
             now: file.now.as_deref(),
             record: file.record.as_ref().map(Option::as_deref),
         };
-        let after = f(view).map_err(|broken| self.around.broken(place, &broken))?;
+        let after = f(view).map_err(|broken| self.around.broken(place, broken))?;
         self.files[index].now = after;
         Ok(())
     }
@@ -811,7 +816,7 @@ impl<'a> Draft<'a> {
         seeds: &[Item],
         goes: impl Fn(&Item) -> bool,
         wanted: &[Item],
-    ) -> Result<(), CommandError> {
+    ) -> Result<(), SetupError> {
         self.edit(place, |file| {
             let there = file.now.map(entries::ours).transpose()?.unwrap_or_default();
             let mut target: Vec<Item> = there.into_iter().filter(|item| !goes(item)).collect();
@@ -852,10 +857,7 @@ fn record_name(path: &RelPath) -> String {
 
 /// What is known of a file before we came: beside it in a home, among the
 /// derived files in a project.
-fn record(
-    around: &Surroundings<'_>,
-    place: &Place,
-) -> Result<Option<Option<String>>, CommandError> {
+fn record(around: &Surroundings<'_>, place: &Place) -> Result<Option<Option<String>>, SetupError> {
     match place {
         Place::User(file) => {
             let backup = file.read_backup()?;
@@ -877,16 +879,18 @@ fn record(
 }
 
 impl Surroundings<'_> {
-    fn broken(&self, place: &Place, broken: &Broken) -> CommandError {
-        let file = self.shown(place);
-        CommandError::failure(format!("`{file}` line {}: {}", broken.line, broken.what))
-            .hint("Nothing was changed; repair that file and try again")
+    fn broken(&self, place: &Place, broken: Broken) -> SetupError {
+        SetupError::BrokenFile {
+            file: self.shown(place),
+            broken,
+            hint: "Nothing was changed; repair that file and try again",
+        }
     }
 }
 
 impl Plan {
     /// Carries it out. Gives the id under which a project's part can be undone.
-    pub(crate) fn apply(&self, around: &Surroundings<'_>) -> Result<Option<String>, CommandError> {
+    pub fn apply(&self, around: &Surroundings<'_>) -> Result<Option<String>, SetupError> {
         let (mut project, mut user) = (Vec::new(), Vec::new());
         for file in &self.files {
             match &file.place {
@@ -894,7 +898,7 @@ impl Plan {
                 Place::User(place) => user.push((place, file)),
             }
         }
-        let id = self.apply_project(around.workspace, around.settings.now, &project)?;
+        let id = self.apply_project(around.workspace, around.now, &project)?;
         self.apply_user(&user)?;
         if let Some(setting) = &self.git {
             let root = around.workspace.root();
@@ -911,7 +915,7 @@ impl Plan {
         workspace: &Workspace,
         now: jiff::Timestamp,
         files: &[(&RelPath, &PlannedFile)],
-    ) -> Result<Option<String>, CommandError> {
+    ) -> Result<Option<String>, SetupError> {
         if files.is_empty() {
             return Ok(None);
         }
@@ -954,7 +958,7 @@ impl Plan {
         Ok(receipt.id)
     }
 
-    fn apply_user(&self, files: &[(&OutsideFile, &PlannedFile)]) -> Result<(), CommandError> {
+    fn apply_user(&self, files: &[(&OutsideFile, &PlannedFile)]) -> Result<(), SetupError> {
         let bytes = |text: &Option<String>| text.as_ref().map(|text| text.clone().into_bytes());
         let mut changes = Vec::new();
         let mut folders: Vec<OutsideFile> = Vec::new();

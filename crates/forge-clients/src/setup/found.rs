@@ -4,55 +4,61 @@
 
 use std::path::{Path, PathBuf};
 
-use forge_app::check::MissingProgram;
-use forge_app::workspace::regular::{self, Links};
-use forge_app::workspace::{MAX_OUTSIDE_BYTES, RelPath};
+use crate::workspace::regular::{self, Links};
+use crate::workspace::{MAX_OUTSIDE_BYTES, RelPath};
 use serde_json::Value;
 
 use super::hooks::{EVENTS, name_in};
-use super::{Client, Place, Scope, Surroundings, entries, json, plan, plugin, stub, toml};
-use crate::settings::Settings;
+use super::{
+    Client, ClientPlaces, Place, Scope, Surroundings, entries, json, plan, plugin, stub, toml,
+};
 
 /// What is installed for a client in a scope.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Presence {
+pub struct Presence {
     /// Events by our names, in our order.
-    pub(crate) hooks: Vec<&'static str>,
-    pub(crate) hooks_file: String,
-    pub(crate) server: bool,
+    pub hooks: Vec<&'static str>,
+    /// The file that hooks are kept in, as people write it.
+    pub hooks_file: String,
+    /// Whether our MCP server is registered.
+    pub server: bool,
     /// Whether it runs the hooks of Claude Code's file.
-    pub(crate) shares_hooks: bool,
+    pub shares_hooks: bool,
     /// The file that has the lines about memory.
-    pub(crate) stub: Option<String>,
+    pub stub: Option<String>,
 }
 
 impl Presence {
-    pub(crate) fn is_empty_but_for_stub(&self) -> bool {
+    /// Returns whether neither hooks nor the server are installed.
+    pub fn is_empty_but_for_stub(&self) -> bool {
         self.hooks.is_empty() && !self.server
     }
 }
 
 /// Another memory that may be at work.
-#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
-pub(crate) struct Other {
-    pub(crate) system: &'static str,
-    pub(crate) evidence: String,
-    pub(crate) note: &'static str,
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Other {
+    /// Its name.
+    pub system: &'static str,
+    /// The file or the setting that it was recognised by.
+    pub evidence: String,
+    /// What to expect of both at once.
+    pub note: &'static str,
 }
 
-/// A program of this name on the `PATH`.
-pub(crate) fn on_path(settings: &Settings, name: &str) -> Option<PathBuf> {
+/// Finds a program of this name on the `PATH`.
+pub fn on_path(places: ClientPlaces<'_>, name: &str) -> Option<PathBuf> {
     let file = if cfg!(windows) {
         format!("{name}.exe")
     } else {
         name.to_owned()
     };
-    let found = settings.path.iter().map(|folder| folder.join(&file));
+    let found = places.path.iter().map(|folder| folder.join(&file));
     found.into_iter().find(|path| path.is_file())
 }
 
-/// The clients that seem to be in use here, and how that was told.
-pub(crate) fn clients(around: &Surroundings<'_>) -> Vec<(Client, String)> {
+/// Returns the clients that seem to be in use here, each with the reason.
+pub fn clients(around: &Surroundings<'_>) -> Vec<(Client, String)> {
     let mut found = Vec::new();
     for client in Client::ALL {
         let program = match client {
@@ -71,7 +77,7 @@ pub(crate) fn clients(around: &Surroundings<'_>) -> Vec<(Client, String)> {
         let in_project = in_project.iter().find(|name| root.join(name).exists());
         let in_home = around.home_of(client).ok().map(|(_, folder)| folder);
         let in_home = in_home.filter(|folder| folder.is_dir());
-        let why = if let Some(path) = on_path(around.settings, program) {
+        let why = if let Some(path) = on_path(around.places, program) {
             format!("`{}`", path.display())
         } else if let Some(name) = in_project {
             format!("`{name}`")
@@ -85,7 +91,8 @@ pub(crate) fn clients(around: &Surroundings<'_>) -> Vec<(Client, String)> {
     found
 }
 
-pub(crate) fn presence(around: &Surroundings<'_>, client: Client, scope: Scope) -> Presence {
+/// Returns what is installed for a client in a scope.
+pub fn presence(around: &Surroundings<'_>, client: Client, scope: Scope) -> Presence {
     let mut presence = Presence::default();
     if let Ok(place) = around.hooks_file(client, scope) {
         presence.hooks_file = around.shown(&place);
@@ -128,10 +135,21 @@ pub(crate) fn presence(around: &Surroundings<'_>, client: Client, scope: Scope) 
     presence
 }
 
-/// Looks for programs that our entries in clients' files call and that are not
-/// there. Hooks keep silent then, by design, and nothing is remembered.
-pub(crate) fn missing_programs(around: &Surroundings<'_>) -> Vec<MissingProgram> {
-    let mut missing: Vec<MissingProgram> = Vec::new();
+/// A program that a client is to call and that is not there. Its hooks keep
+/// silent then, by design, and nothing is remembered.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Missing {
+    /// The client whose settings call it.
+    pub client: Client,
+    /// The file that names it.
+    pub file: String,
+    /// A path, or a name that is not on the `PATH`.
+    pub program: String,
+}
+
+/// Looks for every program that our entries in clients' files call.
+pub fn missing_programs(around: &Surroundings<'_>) -> Vec<Missing> {
+    let mut missing: Vec<Missing> = Vec::new();
     for client in Client::ALL {
         for scope in Scope::ALL {
             let files = [
@@ -144,12 +162,12 @@ pub(crate) fn missing_programs(around: &Surroundings<'_>) -> Vec<MissingProgram>
                 programs.extend(plugin::program_of(&text));
                 programs.extend(toml::program(&text));
                 for program in programs {
-                    let one = MissingProgram {
+                    let one = Missing {
                         client,
                         file: around.shown(&place),
                         program,
                     };
-                    if !is_there(around.settings, &one.program) && !missing.contains(&one) {
+                    if !is_there(around.places, &one.program) && !missing.contains(&one) {
                         missing.push(one);
                     }
                 }
@@ -159,16 +177,16 @@ pub(crate) fn missing_programs(around: &Surroundings<'_>) -> Vec<MissingProgram>
     missing
 }
 
-fn is_there(settings: &Settings, program: &str) -> bool {
+fn is_there(places: ClientPlaces<'_>, program: &str) -> bool {
     if program.contains(['/', '\\']) {
         Path::new(program).is_file()
     } else {
-        on_path(settings, program.trim_end_matches(".exe")).is_some()
+        on_path(places, program.trim_end_matches(".exe")).is_some()
     }
 }
 
-/// What people must do themselves before a client runs anything.
-pub(crate) fn advice(client: Client, scope: Scope) -> impl Iterator<Item = &'static str> {
+/// Returns what people must do themselves before a client runs anything.
+pub fn advice(client: Client, scope: Scope) -> impl Iterator<Item = &'static str> {
     let advice = match (client, scope) {
         (Client::Claude, Scope::Project) => Some(
             "Claude Code holds a project's hooks until you trust the folder: start `claude` here \
@@ -199,9 +217,9 @@ pub(crate) fn advice(client: Client, scope: Scope) -> impl Iterator<Item = &'sta
     advice.into_iter()
 }
 
-/// Other memories in the project or the home, with what to expect of both at
+/// Finds other memories in the project or the home, with what to expect of both at
 /// once.
-pub(crate) fn others(around: &Surroundings<'_>) -> Vec<Other> {
+pub fn others(around: &Surroundings<'_>) -> Vec<Other> {
     let mut found = Vec::new();
     let root = around.workspace.root();
     let mut note = |system, evidence: String, note| {

@@ -2,15 +2,14 @@
 //! run. It must never write a command that blocks a session when the program is
 //! gone: the shell looks first, and leaves with 0.
 
-use clap::ValueEnum;
 use serde_json::{Map, Value, json};
 
 use super::Client;
 use super::json::Item;
 
 /// How many hooks to install.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub(crate) enum HookSet {
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum HookSet {
     /// Start, prompt, compaction, stop and end of a session
     #[default]
     Default,
@@ -20,18 +19,43 @@ pub(crate) enum HookSet {
     None,
 }
 
+impl HookSet {
+    /// Every set, the usual one first.
+    pub const ALL: [HookSet; 3] = [HookSet::Default, HookSet::All, HookSet::None];
+
+    /// Returns the word that a person types.
+    pub fn name(self) -> &'static str {
+        match self {
+            HookSet::Default => "default",
+            HookSet::All => "all",
+            HookSet::None => "none",
+        }
+    }
+
+    /// Returns what the word stands for, for a list of possible values.
+    pub fn about(self) -> &'static str {
+        match self {
+            HookSet::Default => "Start, prompt, compaction, stop and end of a session",
+            HookSet::All => "Those, and what helpers and tasks report",
+            HookSet::None => "None",
+        }
+    }
+}
+
 /// An event by our name for it, which is Claude Code's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Event {
-    pub(crate) name: &'static str,
+pub struct Event {
+    /// The name, which is Claude Code's.
+    pub name: &'static str,
     seconds: u64,
     /// Whether `--hooks default` has it.
     default: bool,
     /// What it costs the model, in tokens.
-    pub(crate) cost: &'static str,
+    pub cost: &'static str,
 }
 
-pub(crate) const EVENTS: [Event; 9] = [
+/// Every event that a set can install.
+pub const EVENTS: [Event; 9] = [
     event(
         "SessionStart",
         15,
@@ -72,8 +96,8 @@ const fn event(name: &'static str, seconds: u64, default: bool, cost: &'static s
     }
 }
 
-/// What the client calls an event, if it has it.
-pub(crate) fn name_in(client: Client, event: &Event) -> Option<&'static str> {
+/// Returns what the client calls an event, if it has it.
+pub fn name_in(client: Client, event: &Event) -> Option<&'static str> {
     let name = event.name;
     match client {
         Client::Claude => Some(name),
@@ -111,7 +135,7 @@ pub(crate) fn name_in(client: Client, event: &Event) -> Option<&'static str> {
 
 /// The place of an event in the order in which [`items`] gives them, by any
 /// client's name for it.
-pub(crate) fn place_of(name: &str) -> usize {
+pub(super) fn place_of(name: &str) -> usize {
     let is_called = |event: &Event| {
         let mut clients = Client::ALL.iter();
         clients.any(|client| name_in(*client, event) == Some(name))
@@ -119,8 +143,8 @@ pub(crate) fn place_of(name: &str) -> usize {
     EVENTS.iter().position(is_called).unwrap_or(EVENTS.len())
 }
 
-/// The events that a set stands for in a client.
-pub(crate) fn events_of(client: Client, set: HookSet) -> Vec<&'static Event> {
+/// Returns the events that a set stands for in a client.
+pub fn events_of(client: Client, set: HookSet) -> Vec<&'static Event> {
     EVENTS
         .iter()
         .filter(|event| match set {
@@ -134,23 +158,24 @@ pub(crate) fn events_of(client: Client, set: HookSet) -> Vec<&'static Event> {
 
 /// How the program is called.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Program {
+pub enum Program {
+    /// Whichever the `PATH` finds.
     OnPath,
     /// This one file. A path that is not UTF-8 cannot be written into JSON.
     At(String),
 }
 
 impl Program {
-    /// For an entry that starts the program without a shell.
-    pub(crate) fn word(&self) -> &str {
+    /// Returns it for an entry that starts the program without a shell.
+    pub fn word(&self) -> &str {
         match self {
             Program::OnPath => NAME,
             Program::At(path) => path,
         }
     }
 
-    /// As a shell reads it.
-    pub(crate) fn in_shell(&self) -> String {
+    /// Returns it as a shell reads it.
+    pub fn in_shell(&self) -> String {
         match self {
             Program::OnPath => NAME.to_owned(),
             Program::At(path) => quoted(path),
@@ -163,7 +188,7 @@ const LOOK: &str = "command -v memory-forge >/dev/null 2>&1 || exit 0; ";
 
 /// The shell command of a client's hooks. The event comes on standard input.
 /// Claude Code's file is read by other clients too, so it names none.
-pub(crate) fn command(client: Client, program: &Program) -> String {
+pub(super) fn command(client: Client, program: &Program) -> String {
     let client = match client {
         Client::Claude => String::new(),
         other => format!(" --client {}", other.name()),
@@ -191,7 +216,7 @@ const SCRIPTS: [&str; 8] = [
 
 /// Whether a command runs one of those scripts, by a relative path or, where
 /// they were installed for all projects, by an absolute one.
-pub(crate) fn is_predecessors(command: &str) -> bool {
+pub(super) fn is_predecessors(command: &str) -> bool {
     let command = command.replace('\\', "/");
     let runs = |name: &str, end: &str| command.contains(&format!("scripts/hooks/{name}.{end}"));
     (SCRIPTS.iter()).any(|name| runs(name, "js") || runs(name, "sh"))
@@ -199,12 +224,12 @@ pub(crate) fn is_predecessors(command: &str) -> bool {
 
 /// Whether a command is one that `setup` writes, in any of its forms. One
 /// that does more than that is somebody's own.
-pub(crate) fn is_ours(command: &str) -> bool {
+pub(super) fn is_ours(command: &str) -> bool {
     program_of(command).is_some()
 }
 
 /// The program that a command of ours calls: a name, or a path.
-pub(crate) fn program_of(command: &str) -> Option<String> {
+pub(super) fn program_of(command: &str) -> Option<String> {
     let mut rest = command.trim();
     if let Some(after) = rest.strip_prefix(LOOK) {
         rest = after;
@@ -225,8 +250,8 @@ pub(crate) fn program_of(command: &str) -> Option<String> {
     ours.then_some(program)
 }
 
-/// What a client's hooks file gets for a set of hooks.
-pub(crate) fn items(client: Client, set: HookSet, program: &Program) -> Vec<Item> {
+/// Returns what a client's hooks file gets for a set of hooks.
+pub fn items(client: Client, set: HookSet, program: &Program) -> Vec<Item> {
     let command = command(client, program);
     events_of(client, set)
         .into_iter()
@@ -241,8 +266,8 @@ pub(crate) fn items(client: Client, set: HookSet, program: &Program) -> Vec<Item
         .collect()
 }
 
-/// What a hooks file must hold besides hooks.
-pub(crate) fn seeds(client: Client) -> Vec<Item> {
+/// Returns what a hooks file must hold besides hooks.
+pub fn seeds(client: Client) -> Vec<Item> {
     let version = || Item {
         path: Vec::new(),
         name: Some("version".to_owned()),

@@ -1,16 +1,15 @@
 //! The lines for agents in a workspace with a manifest: which ones a file gets,
 //! and where they go when a workspace is started.
 
-use forge_app::routing::manifest::{Manifest, Mode};
-use forge_app::workspace::{Proposal, RelPath, Workspace};
+use crate::routing::manifest::{Manifest, Mode};
+use crate::workspace::{Proposal, RelPath, Workspace};
 
-use super::Scope;
 use super::stub::{self, Lines};
-use crate::report::CommandError;
+use super::{Scope, SetupError};
 
-/// The lines that a file gets. Those in a person's home hold for all projects,
+/// Returns the lines that a file gets. Those in a person's home hold for all projects,
 /// so that only those of a project speak of its manifest.
-pub(crate) fn lines_of(workspace: &Workspace, scope: Scope) -> Lines {
+pub fn lines_of(workspace: &Workspace, scope: Scope) -> Lines {
     let managed = Manifest::read(workspace).is_some_and(|it| it.mode() != Mode::Absent);
     if managed && scope == Scope::Project {
         Lines::Workspace
@@ -22,9 +21,9 @@ pub(crate) fn lines_of(workspace: &Workspace, scope: Scope) -> Lines {
 /// Adds the lines of a workspace that is being started to a proposal: where
 /// lines of ours are already, else in `CLAUDE.md`. `.claude/CLAUDE.md` is read
 /// and never edited.
-pub(crate) fn propose(workspace: &Workspace, proposal: &mut Proposal) -> Result<(), CommandError> {
-    let read = |name: &str| -> Result<(RelPath, Option<String>), CommandError> {
-        let path = RelPath::new(name).map_err(|e| CommandError::usage(e.to_string()))?;
+pub fn propose(workspace: &Workspace, proposal: &mut Proposal) -> Result<(), SetupError> {
+    let read = |name: &str| -> Result<(RelPath, Option<String>), SetupError> {
+        let path = RelPath::new(name)?;
         // A link is never written through; what it leads to may be.
         let path = match std::fs::read_link(workspace.absolute(&path)) {
             Ok(target) => target
@@ -53,9 +52,11 @@ pub(crate) fn propose(workspace: &Workspace, proposal: &mut Proposal) -> Result<
         return Ok(());
     }
     let after = stub::with(before.as_deref(), Lines::Workspace).map_err(|broken| {
-        let (line, what) = (broken.line, broken.what);
-        CommandError::failure(format!("`{path}` line {line}: {what}"))
-            .hint("Repair it, or leave the lines out with `--no-claude-md`")
+        SetupError::BrokenFile {
+            file: path.to_string(),
+            broken,
+            hint: "Repair it, or leave the lines out with `--no-claude-md`",
+        }
     })?;
     proposal.add(path, before, after);
     Ok(())

@@ -4,37 +4,41 @@
 
 use std::ops::Range;
 
-use forge_app::teams;
-use forge_app::workspace::Workspace;
-use forge_app::workspace::git::{self, Driver};
+use crate::teams;
+use crate::workspace::Workspace;
+use crate::workspace::git::{self, Driver};
 
 use super::hooks::Program;
 use super::lines::{appended, cut_out, newline_of};
 
-pub(crate) const ATTRIBUTES: &str = ".gitattributes";
+pub(super) const ATTRIBUTES: &str = ".gitattributes";
 
 const BEGIN: &str = "# memory-forge:begin";
 const END: &str = "# memory-forge:end";
 
 /// A setting of the clone: what it is and what it shall be.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Setting {
-    pub(crate) before: Option<String>,
-    pub(crate) after: Option<String>,
+pub struct Setting {
+    /// The command that git calls today.
+    pub before: Option<String>,
+    /// The command that it shall call.
+    pub after: Option<String>,
 }
 
 /// How this clone and its files stand to the driver.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Wiring {
+pub enum Wiring {
     /// Nothing names the driver.
     None,
+    /// The files and the clone both do.
     Whole,
     /// The files name it and this clone has no setting for it.
     NotInThisClone,
 }
 
 impl Wiring {
-    pub(crate) fn name(self) -> &'static str {
+    /// Returns the name for programs.
+    pub fn name(self) -> &'static str {
         match self {
             Wiring::None => "none",
             Wiring::Whole => "whole",
@@ -45,7 +49,7 @@ impl Wiring {
 
 /// Looks without changing anything. Git is started only where the files name
 /// the driver.
-pub(crate) fn wiring(workspace: &Workspace) -> Wiring {
+pub fn wiring(workspace: &Workspace) -> Wiring {
     let named = teams::names_driver(workspace);
     match named.then(|| git::driver(workspace.root())) {
         None | Some(Driver::NoRepository) => Wiring::None,
@@ -54,12 +58,13 @@ pub(crate) fn wiring(workspace: &Workspace) -> Wiring {
     }
 }
 
-pub(crate) fn is_in(text: &str) -> bool {
+/// Returns whether our lines are in `.gitattributes`.
+pub fn is_in(text: &str) -> bool {
     block(text).is_some()
 }
 
-/// `.gitattributes` with our lines, at the end unless they are there already.
-pub(crate) fn with(current: Option<&str>) -> String {
+/// Returns `.gitattributes` with our lines, at the end unless they are there already.
+pub fn with(current: Option<&str>) -> String {
     let text = current.unwrap_or_default();
     let found = block(text);
     let newline = newline_of(found.clone().map_or(text, |span| &text[span]));
@@ -82,8 +87,8 @@ pub(crate) fn with(current: Option<&str>) -> String {
     }
 }
 
-/// The same without our lines; none where the file was made for them.
-pub(crate) fn without(text: &str) -> Option<String> {
+/// Returns the same without our lines; none where the file was made for them.
+pub fn without(text: &str) -> Option<String> {
     match block(text) {
         Some(span) => cut_out(text, span),
         None => Some(text.to_owned()),
@@ -105,9 +110,9 @@ fn block(text: &str) -> Option<Range<usize>> {
     None
 }
 
-/// The line that git hands to a shell. Where the program is missing, too old
+/// Returns the line that git hands to a shell. Where the program is missing, too old
 /// or broken, git's own merge does it: the file must never end as one side.
-pub(crate) fn driver(program: &Program) -> String {
+pub fn driver(program: &Program) -> String {
     // Git replaces what follows a percent sign.
     let program = program.in_shell().replace('%', "%%");
     format!(

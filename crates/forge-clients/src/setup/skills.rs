@@ -7,17 +7,21 @@ use super::{Client, Scope};
 
 /// Who may start a skill.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Policy {
+pub enum Policy {
     /// The model by itself, and people.
     Autonomous,
     /// People alone: the model is not told of it.
     Explicit,
 }
 
-pub(crate) struct Source {
-    pub(crate) name: &'static str,
-    pub(crate) policy: Policy,
-    pub(crate) text: &'static str,
+/// A skill or an agent of the plugin.
+pub struct Source {
+    /// Its name in the plugin.
+    pub name: &'static str,
+    /// Who may start it.
+    pub policy: Policy,
+    /// Its file as it is in the plugin.
+    pub text: &'static str,
 }
 
 macro_rules! plugin {
@@ -46,7 +50,8 @@ macro_rules! agent {
     };
 }
 
-pub(crate) const SKILLS: [Source; 18] = [
+/// The skills of the plugin.
+pub const SKILLS: [Source; 18] = [
     skill!("memory-forge", Autonomous),
     skill!("session-start", Autonomous),
     skill!("session-end", Autonomous),
@@ -67,13 +72,17 @@ pub(crate) const SKILLS: [Source; 18] = [
     skill!("unlink-workspace", Explicit),
 ];
 
-pub(crate) const AGENTS: [Source; 3] = [agent!("mind"), agent!("orchestrator"), agent!("builder")];
+/// The agents of the plugin.
+pub const AGENTS: [Source; 3] = [agent!("mind"), agent!("orchestrator"), agent!("builder")];
 
 /// A file that a skill points to.
-pub(crate) struct Reference {
-    pub(crate) skill: &'static str,
-    pub(crate) name: &'static str,
-    pub(crate) text: &'static str,
+pub struct Reference {
+    /// The skill that points to it.
+    pub skill: &'static str,
+    /// Its name in the skill's folder of references.
+    pub name: &'static str,
+    /// Its text.
+    pub text: &'static str,
 }
 
 macro_rules! reference {
@@ -87,7 +96,7 @@ macro_rules! reference {
 }
 
 /// What is too long for the core of a skill.
-pub(crate) const REFERENCES: [Reference; 6] = [
+pub const REFERENCES: [Reference; 6] = [
     reference!("memory-forge", "agents.md"),
     reference!("memory-forge", "monorepo.md"),
     reference!("memory-forge", "workspace.md"),
@@ -102,13 +111,15 @@ const CODEX_POLICY: &str = plugin!("skills/init/agents/openai.yaml");
 /// A file for a client: its name below the project or below the client's
 /// folder in the home, and its text.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct SkillFile {
-    pub(crate) name: String,
-    pub(crate) text: String,
+pub struct SkillFile {
+    /// Its name below the project or below the client's folder.
+    pub name: String,
+    /// Its text, with our mark.
+    pub text: String,
 }
 
-/// Everything that a client is given; nothing where it has no place for it.
-pub(crate) fn files(client: Client, scope: Scope) -> Vec<SkillFile> {
+/// Returns everything that a client is given; nothing where it has no place for it.
+pub fn files(client: Client, scope: Scope) -> Vec<SkillFile> {
     let Some(top) = folder(client, scope) else {
         return Vec::new();
     };
@@ -199,8 +210,8 @@ fn parts<'a>(skill: &Source, key: &str) -> (&'a str, &'a str) {
     (value.expect("ours have this line"), body.trim_start())
 }
 
-/// A command that only people start, for Gemini CLI.
-pub(crate) fn gemini_command(skill: &Source) -> String {
+/// Returns a command that only people start, for Gemini CLI.
+pub fn gemini_command(skill: &Source) -> String {
     let (description, body) = parts(skill, "description: ");
     let quoted = |text: &str| toml_edit::Value::from(text).to_string();
     format!(
@@ -241,8 +252,8 @@ fn marked(text: &str, comment: Comment) -> String {
     }
 }
 
-/// Whether this is a file as some `setup` of any version wrote it.
-pub(crate) fn is_ours(text: &str) -> bool {
+/// Returns whether this is a file as some `setup` of any version wrote it.
+pub fn is_ours(text: &str) -> bool {
     let Some(at) = text.find(MARK) else {
         return false;
     };

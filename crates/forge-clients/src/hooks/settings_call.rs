@@ -4,24 +4,35 @@
 
 use std::path::{Path, PathBuf};
 
-use forge_app::client::Client;
-use forge_app::workspace::regular::{self, Links};
+use crate::client::Client;
+use crate::workspace::regular::{self, Links};
 
 use super::payload::Payload;
-use crate::settings::Process;
-use crate::setup::calls_us;
+use crate::setup::{ClientPlaces, calls_us};
 
 /// Settings are small; something else is at that path.
 const MOST_BYTES: u64 = 4 << 20;
 /// No further up from where the session runs.
 const MOST_FOLDERS: usize = 32;
 
-pub(super) fn answers(client: Option<Client>, payload: &Payload, process: &Process) -> bool {
+/// Folders that decide which settings a client reads in a session.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct SessionFolders<'a> {
+    /// The current directory.
+    pub cwd: Option<&'a Path>,
+    /// `CLAUDE_PROJECT_DIR`, which Claude Code sets for its hooks.
+    pub claude_project_dir: Option<&'a Path>,
+    /// The folders of clients in the home.
+    pub places: ClientPlaces<'a>,
+}
+
+/// Returns whether the client's own settings call us for this event.
+pub fn answers(client: Option<Client>, payload: &Payload, folders: &SessionFolders<'_>) -> bool {
     // The client's own word for it, under which its settings have it too.
     let Some(event) = payload.text(&["hook_event_name", "hookEventName"]) else {
         return false;
     };
-    files(client, payload, process)
+    files(client, payload, folders)
         .iter()
         .filter_map(|file| small_text(file))
         // Parsing is for files that speak of us.
@@ -30,16 +41,16 @@ pub(super) fn answers(client: Option<Client>, payload: &Payload, process: &Proce
 
 /// The files of hooks that the client reads in this session, besides those of
 /// plugins.
-fn files(client: Option<Client>, payload: &Payload, process: &Process) -> Vec<PathBuf> {
-    let here = payload.text(&["cwd"]).map(Path::new).or(process.cwd());
-    let home = process.home();
+fn files(client: Option<Client>, payload: &Payload, folders: &SessionFolders<'_>) -> Vec<PathBuf> {
+    let here = payload.text(&["cwd"]).map(Path::new).or(folders.cwd);
+    let places = folders.places;
     let beside = |folder: Option<&Path>, name: &str| {
         let folder = folder.map(Path::to_owned);
-        folder.or_else(|| home.map(|home| home.join(name)))
+        folder.or_else(|| places.home.map(|home| home.join(name)))
     };
     let mut files = Vec::new();
-    let mut of = |folders: &[PathBuf], names: &[&str]| {
-        for folder in folders {
+    let mut of = |inside: &[PathBuf], names: &[&str]| {
+        for folder in inside {
             files.extend(names.iter().map(|name| folder.join(name)));
         }
     };
@@ -47,18 +58,18 @@ fn files(client: Option<Client>, payload: &Payload, process: &Process) -> Vec<Pa
     match client {
         // It reads the folder that it was started in, and no other.
         None | Some(Client::Claude | Client::OpenCode) => {
-            let project = process.claude_project_dir().or(here).map(Path::to_owned);
+            let project = folders.claude_project_dir.or(here).map(Path::to_owned);
             let project: Vec<PathBuf> = project.into_iter().collect();
             of(
                 &project,
                 &[".claude/settings.json", ".claude/settings.local.json"],
             );
-            let own = beside(process.claude_config_dir(), ".claude");
+            let own = beside(places.claude_config_dir, ".claude");
             of(own.as_slice(), &["settings.json"]);
         }
         Some(Client::Codex) => {
             of(&above, &[".codex/hooks.json"]);
-            let own = beside(process.codex_home(), ".codex");
+            let own = beside(places.codex_home, ".codex");
             of(own.as_slice(), &["hooks.json"]);
         }
         Some(Client::Copilot) => {
@@ -70,7 +81,7 @@ fn files(client: Option<Client>, payload: &Payload, process: &Process) -> Vec<Pa
                     ".claude/settings.local.json",
                 ],
             );
-            let own = beside(process.copilot_home(), ".copilot");
+            let own = beside(places.copilot_home, ".copilot");
             of(own.as_slice(), &["hooks/memory-forge.json"]);
         }
         Some(Client::Gemini) => {

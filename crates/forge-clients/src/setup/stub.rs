@@ -2,8 +2,8 @@
 //! stand between two comments, are put in once, and leave no trace when they
 //! go; everything around them is the author's.
 
-use forge_app::document;
-use forge_app::tokens;
+use crate::document;
+use crate::tokens;
 
 use super::json::Broken;
 use super::lines::{appended, cut_out, newline_of};
@@ -31,8 +31,10 @@ const WORKSPACE_TEXT: &str = "\
 
 /// Which lines a file gets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Lines {
+pub enum Lines {
+    /// Those of any project.
     Usual,
+    /// Those of a workspace with a manifest.
     Workspace,
 }
 
@@ -44,18 +46,19 @@ impl Lines {
         }
     }
 
-    /// What the lines cost in each session, by estimate.
-    pub(crate) fn tokens(self) -> usize {
+    /// Returns what the lines cost in each session, by estimate.
+    pub fn tokens(self) -> usize {
         tokens::estimate(self.text())
     }
 }
 
-pub(crate) fn is_in(text: &str) -> bool {
+/// Returns whether our lines are in the text.
+pub fn is_in(text: &str) -> bool {
     matches!(block(text), Ok(Some(_)))
 }
 
-/// The text with our lines in it, at the end unless they are there already.
-pub(crate) fn with(current: Option<&str>, which: Lines) -> Result<String, Broken> {
+/// Returns the text with our lines in it, at the end unless they are there already.
+pub fn with(current: Option<&str>, which: Lines) -> Result<String, Broken> {
     let Some(text) = current else {
         return Ok(format!("{}\n", lines(which, "\n")));
     };
@@ -80,8 +83,8 @@ pub(crate) fn with(current: Option<&str>, which: Lines) -> Result<String, Broken
     Ok(with)
 }
 
-/// The text without our lines; none where the file was made for them.
-pub(crate) fn without(text: &str) -> Result<Option<String>, Broken> {
+/// Returns the text without our lines; none where the file was made for them.
+pub fn without(text: &str) -> Result<Option<String>, Broken> {
     let Some(span) = block(text)? else {
         return Ok(Some(text.to_owned()));
     };

@@ -1,10 +1,8 @@
-//! Opens what every command works on: the workspace, files that a command line
-//! names in it, and its library.
+//! Finds and opens the workspace, reads paths that a command line names in it,
+//! and suggests what was most likely meant. It opens no index.
 
 use std::path::Path;
 
-use forge_app::library::Library;
-use forge_app::routing::bulk::Who;
 use forge_app::workspace::{FoundBy, RelPath, RootHints, Workspace, discover};
 
 use crate::report::CommandError;
@@ -62,20 +60,6 @@ fn near_folder(error: CommandError, named: &Path) -> CommandError {
             named.with_file_name(name).display()
         )),
         None => error,
-    }
-}
-
-/// What agrees to a second bulk run of the day where no one can be asked.
-pub(crate) const FORCE: &str = "Pass `--force` to run it again now";
-/// The same for commands that can show first what they would do.
-pub(crate) const FORCE_OR_LOOK: &str =
-    "Pass `--force` to run it again now, or `--dry-run` to see what would happen";
-
-/// Who holds the lock of a bulk run.
-pub(crate) fn who() -> Who {
-    Who {
-        pid: std::process::id(),
-        agent: "memory-forge".to_owned(),
     }
 }
 
@@ -177,21 +161,4 @@ pub(crate) fn did_you_mean(
         Some(name) => error.hint(format!("Did you mean `{name}`?")),
         None => error,
     }
-}
-
-/// Returns the library of a workspace, with the model that the user chose.
-pub(crate) fn library(workspace: Workspace, settings: &Settings) -> Library {
-    Library::new(workspace, settings.model.clone())
-}
-
-/// Opens the library of a workspace and brings it up to date for a command.
-pub(crate) fn in_step(
-    workspace: &Workspace,
-    settings: &Settings,
-    ui: &mut Ui,
-) -> Result<Library, CommandError> {
-    let mut memory = library(workspace.clone(), settings);
-    let (_, remarks) = memory.refreshed(settings.now, false, &mut ui.watch())?;
-    ui.remarks(&remarks);
-    Ok(memory)
 }

@@ -8,18 +8,18 @@ const SOURCE: &str = include_str!("../../../../plugin/opencode/memory-forge.js")
 const MARK: &str = "const program = \"memory-forge\"";
 
 /// What the plugin's file holds.
-pub(crate) fn text(program: &Program) -> String {
+pub(super) fn text(program: &Program) -> String {
     let word = serde_json::Value::String(program.word().to_owned());
     SOURCE.replacen(MARK, &format!("const program = {word}"), 1)
 }
 
 /// Whether this is the plugin as some `setup` wrote it.
-pub(crate) fn is_ours(found: &str) -> bool {
+pub(super) fn is_ours(found: &str) -> bool {
     program_of(found).is_some()
 }
 
 /// The program that a plugin of ours calls.
-pub(crate) fn program_of(found: &str) -> Option<String> {
+pub(super) fn program_of(found: &str) -> Option<String> {
     let program = found.lines().find_map(|line| {
         let value = line.strip_prefix("const program = ")?;
         serde_json::from_str::<String>(value).ok()
