@@ -180,10 +180,7 @@ mod tests {
             std::fs::write(path, text).expect("written");
         };
         write("knowledge/plan.local.md", "# Plan\n");
-        write(
-            "knowledge/key.local.md",
-            "# Key\n\nAKIAIOSFODNN7EXAMPLQ\n",
-        );
+        write("knowledge/key.local.md", "# Key\n\nAKIAIOSFODNN7EXAMPLQ\n");
         let workspace = Workspace::open(dir.path()).expect("it can be opened");
         let path = |text: &str| RelPath::new(text).expect("a path");
         let plan = |name: &str| plan_sharing(&workspace, path(name), ShareDirection::Share);
