@@ -8,8 +8,8 @@
 pub use forge_clients::audit;
 pub use forge_embed as embed;
 pub use forge_memory::{
-    admit, agents, client, corrections, graph, knowledge, layers, links, mind, model, publish,
-    recall, routing, teams,
+    admit, agents, client, corrections, graph, knowledge, links, mind, model, publish, recall,
+    routing, teams,
 };
 pub use forge_store::{fault, index, regular, servers, trust, workspace};
 pub use forge_text::{diagnostic, document, quote, secrets};
@@ -24,6 +24,7 @@ pub mod stats;
 pub mod search;
 pub mod federation;
 pub mod upkeep;
+pub mod brief;
 pub mod session;
 pub mod lint;
 pub mod consolidate;

@@ -23,6 +23,6 @@ pub mod teams;
 pub mod recall;
 pub mod knowledge;
 pub mod agents;
-pub mod layers;
+pub mod brief;
 pub mod graph;
 pub mod publish;

@@ -12,13 +12,14 @@ use std::path::Path;
 use jiff::Timestamp;
 
 use crate::admit::{self, AdmittedText, SubmittedText};
+use crate::corrections::Corrections;
 use crate::diagnostic::Diagnostic;
 use crate::document::{self, Document, EditError};
 use crate::quote;
 use crate::workspace::{self, RelPath, Workspace};
 
 mod archive;
-mod briefing;
+mod blockers;
 mod checkpoint;
 mod compress;
 mod decisions;
@@ -26,16 +27,16 @@ pub(crate) mod fields;
 mod health;
 mod ideas;
 mod layout;
-mod nudge;
 mod outline;
 mod progress;
 mod record;
 mod sessions;
+mod stale;
 mod state;
 mod tracking;
 mod values;
 
-pub use briefing::{Briefing, BriefingAsk, MAX_BYTES, MAX_TOKENS, Pointers, Source};
+pub use blockers::{StaleBlocker, stale_blockers};
 pub use checkpoint::Checkpoint;
 pub use compress::{Compression, Rotation, Store};
 pub use decisions::{Decided, Decision, NewDecision, Supersession};
@@ -47,7 +48,17 @@ pub use record::{Logged, Record, Recorded, Written};
 pub use sessions::{Captured, NewSession, Session};
 pub use state::{SetOutcome, State, StateChange};
 pub use tracking::{Failures, HOOK_FAILURES, Log, failures};
-pub use values::duration_in_words;
+pub use values::{days_since, duration_in_words};
+
+/// What a briefing reads of the files without reading them whole.
+pub(crate) mod parts {
+    pub(crate) use super::checkpoint::{differences as lost_since_checkpoint, has_known_form};
+    pub(crate) use super::decisions::recent as recent_decisions;
+    pub(crate) use super::outline::is_long;
+    pub(crate) use super::progress::{WorkLine, work_document, work_lines};
+    pub(crate) use super::sessions::recent as recent_sessions;
+    pub(crate) use super::state::{Part, glance as state_at_a_glance};
+}
 
 /// The folder for state and for the small files that hooks keep.
 pub const FOLDER: &str = ".mind";
@@ -175,7 +186,7 @@ impl<'a> Mind<'a> {
     }
 
     /// The text of a state file, or none where there is none.
-    fn text(&self, which: File) -> Result<Option<String>, Error> {
+    pub(crate) fn text(&self, which: File) -> Result<Option<String>, Error> {
         let text = self.workspace.text_if_there(self.files.path(which))?;
         Ok(text.map(|text| match (self.told)(&text) {
             Cow::Owned(told) => told,
@@ -185,7 +196,7 @@ impl<'a> Mind<'a> {
 
     /// `STATE.local.md` beside the state, which is one person's: its path and
     /// text. One that cannot be read is as good as none.
-    fn private_state(&self) -> Option<(String, String)> {
+    pub(crate) fn private_state(&self) -> Option<(String, String)> {
         let state = self.files.path(File::State).as_str();
         let path = format!("{}{}", state.strip_suffix(".md")?, workspace::PRIVATE);
         let text = self.workspace.text_if_there(&RelPath::new(&path).ok()?);
@@ -195,6 +206,11 @@ impl<'a> Mind<'a> {
 
     fn document(&self, which: File) -> Result<Option<Document>, Error> {
         Ok(self.text(which)?.map(document::parse))
+    }
+
+    /// Returns facts that were corrected; none where their list cannot be read.
+    pub(crate) fn corrections(&self) -> Corrections {
+        Corrections::read(self.workspace).unwrap_or_default()
     }
 
     /// When a file was last written; none where there is none.

@@ -10,7 +10,6 @@ mod client;
 mod event;
 mod events;
 mod payload;
-mod sessions;
 mod settings_call;
 
 use std::io::Write;

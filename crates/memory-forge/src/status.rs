@@ -2,11 +2,11 @@
 //! costs and what is installed where. It changes nothing.
 
 use forge_app::audit::{self, AuditOptions, View};
+use forge_app::brief::{BriefRequest, Budget, Occasion, StartReason, WorkspaceLook, brief};
 use forge_app::index::Index;
 use forge_app::knowledge::refresh;
-use forge_app::layers::injection::{self, Given};
-use forge_app::mind::{BriefingAsk, Mind, Source, State, duration_in_words};
-use forge_app::tokens::{self, Tokenizer, thousands};
+use forge_app::mind::{Mind, State, duration_in_words};
+use forge_app::tokens::{Tokenizer, thousands};
 use forge_app::workspace::{DERIVED, Identity, Workspace, git, identity};
 use serde_json::{Value, json};
 
@@ -340,22 +340,25 @@ impl Cost {
         installed: &[(Client, Scope, Presence)],
     ) -> Cost {
         let (workspace, now) = (around.workspace, around.settings.now);
-        let briefing = if mind.exists() {
-            let known = injection::for_session(workspace);
-            let ask = BriefingAsk {
-                source: Source::Startup,
-                max_tokens: BRIEFING_TOKENS,
-                max_bytes: BRIEFING_BYTES,
-                nonce: "00000000",
-                now,
+        let request = BriefRequest {
+            occasion: Occasion::Start {
+                reason: StartReason::Startup,
                 events: &[],
-                overview: &[],
-                pointers: known.as_ref().map(Given::pointers),
-            };
-            tokens::estimate(&mind.briefing(&ask).text)
-        } else {
-            0
+                look: WorkspaceLook::Skip,
+            },
+            budget: BRIEFING_BUDGET,
+            nonce: "00000000",
+            now,
         };
+        let nudge = BriefRequest {
+            occasion: Occasion::Prompt,
+            ..request
+        };
+        let tokens = |request: &BriefRequest<'_>| {
+            let made = brief(mind, request).ok().flatten();
+            made.map_or(0, |it| it.tokens())
+        };
+        let briefing = if mind.exists() { tokens(&request) } else { 0 };
         let has_stub = installed
             .iter()
             .any(|(.., presence)| presence.stub.is_some());
@@ -371,7 +374,7 @@ impl Cost {
         );
         Cost {
             briefing,
-            nudge: mind.nudge(now).map_or(0, |line| tokens::estimate(&line)),
+            nudge: tokens(&nudge),
             stub: if has_stub {
                 lines_of(workspace, Scope::Project).tokens()
             } else {
@@ -384,9 +387,8 @@ impl Cost {
     }
 }
 
-/// As the hook asks for it.
-const BRIEFING_TOKENS: usize = 2500;
-const BRIEFING_BYTES: usize = 9_999;
+/// With one byte less than a hook has.
+const BRIEFING_BUDGET: Budget = Budget::of_text(2_500, 9_999);
 
 /// The path of a directory that holds nothing by which a workspace is known.
 fn unprepared(workspace: &Workspace) -> Option<String> {

@@ -3,12 +3,13 @@
 
 use jiff::civil::Date;
 
-use super::days_since;
-use crate::mind::{Session, State, content_words, first_date};
+use super::values::days_since;
+use super::{Session, State, content_words, first_date};
 
-const ENTRIES: usize = 3;
-const DAYS: i64 = 7;
+const MIN_ENTRIES: usize = 3;
+const MAX_DAYS: i64 = 7;
 
+/// A blocker that has stood for too long.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StaleBlocker {
     pub text: String,
@@ -18,8 +19,8 @@ pub struct StaleBlocker {
     pub since: Option<Date>,
 }
 
-/// The blockers of a state that are stale.
-pub fn stale(state: &State, sessions: &[Session], today: Date) -> Vec<StaleBlocker> {
+/// Returns the blockers of a state that are stale.
+pub fn stale_blockers(state: &State, sessions: &[Session], today: Date) -> Vec<StaleBlocker> {
     let words: Vec<_> = sessions.iter().map(|it| content_words(&it.text)).collect();
     let mut found = Vec::new();
     for blocker in &state.blocked {
@@ -33,8 +34,8 @@ pub fn stale(state: &State, sessions: &[Session], today: Date) -> Vec<StaleBlock
         let since = [first_date(blocker), logged].into_iter().flatten().min();
         // A state that nobody touched for a week has its blockers for as long.
         let since = since.or(state.updated);
-        let long = since.is_some_and(|day| days_since(day, today) > DAYS);
-        if entries.len() >= ENTRIES || long {
+        let long = since.is_some_and(|day| days_since(day, today) > MAX_DAYS);
+        if entries.len() >= MIN_ENTRIES || long {
             found.push(StaleBlocker {
                 text: blocker.clone(),
                 entries: entries.len(),
