@@ -8,6 +8,7 @@ use std::path::Path;
 
 use crate::document::{self, Document};
 use crate::routing;
+use crate::state_files::MIND_FOLDER;
 use crate::workspace::{
     self, Backup, Found, OutsideChange, OutsideFile, RelPath, Role, Workspace, slug,
 };
@@ -24,7 +25,7 @@ const MOST_BYTES: usize = 25_000;
 /// state, archive and what routes to them.
 pub fn files(workspace: &Workspace) -> Vec<Found> {
     let mut files = routing::scan(workspace).files;
-    for path in workspace.markdown_in(".mind") {
+    for path in workspace.markdown_in(MIND_FOLDER) {
         let Ok(meta) = workspace.absolute(&path).metadata() else {
             continue;
         };

@@ -13,6 +13,7 @@ use forge_store::{index, workspace};
 use forge_text::{diagnostic, document, quote, secrets, tokens};
 
 pub mod client;
+pub mod state_files;
 pub mod model;
 pub mod corrections;
 pub mod admit;

@@ -16,6 +16,7 @@ use crate::corrections::Corrections;
 use crate::diagnostic::Diagnostic;
 use crate::document::{self, Document, EditError};
 use crate::quote;
+use crate::state_files::{CHECKPOINTS_FOLDER, STATE_FOLDERS};
 use crate::workspace::{self, RelPath, Workspace};
 
 mod archive;
@@ -42,7 +43,7 @@ pub use compress::{Compression, Rotation, Store};
 pub use decisions::{Decided, Decision, NewDecision, Supersession};
 pub use health::{FileInfo, Finding, Health, Severity};
 pub use ideas::{Idea, IdeaKept, NewIdea};
-pub use layout::{File, Layout};
+pub use layout::{File, Layout, LayoutReason, StateLayout};
 pub use progress::{Bucket, Progress, TaskEntry};
 pub use record::{Logged, Record, Recorded, Written};
 pub use sessions::{Captured, NewSession, Session};
@@ -60,14 +61,13 @@ pub(crate) mod parts {
     pub(crate) use super::state::{Part, glance as state_at_a_glance};
 }
 
-/// The folder for state and for the small files that hooks keep.
-pub const FOLDER: &str = ".mind";
+pub use crate::state_files::MIND_FOLDER as FOLDER;
 
 /// The memory of a workspace: which files it consists of, and what they say.
 #[derive(Debug, Clone)]
 pub struct Mind<'a> {
     workspace: &'a Workspace,
-    files: layout::Files,
+    files: StateLayout,
     /// What is done to the text of files that are read.
     told: fn(&str) -> Cow<'_, str>,
 }
@@ -78,7 +78,7 @@ impl<'a> Mind<'a> {
     pub fn open(workspace: &'a Workspace) -> Mind<'a> {
         Mind {
             workspace,
-            files: layout::Files::resolve(workspace),
+            files: StateLayout::resolve(workspace),
             told: |text| Cow::Borrowed(text),
         }
     }
@@ -109,10 +109,15 @@ impl<'a> Mind<'a> {
         self.files.layout
     }
 
+    /// Returns which files hold the state, and why those.
+    pub fn state_layout(&self) -> &StateLayout {
+        &self.files
+    }
+
     /// State files of the other layout, which nothing reads or writes while
     /// this one is in use.
     pub fn unused_state(&self) -> Vec<RelPath> {
-        self.files.unused(self.workspace)
+        self.files.shadowed(self.workspace)
     }
 
     /// States which files hold the state where both layouts have some; none
@@ -171,8 +176,9 @@ impl<'a> Mind<'a> {
     /// Every file that says where the work stands or stood, what hooks keep
     /// included, for whoever looks through all texts.
     pub fn all_files(workspace: &Workspace) -> Vec<RelPath> {
-        let mut all: Vec<RelPath> = [FOLDER, ".mind/checkpoints", "memory", "scratch"]
+        let mut all: Vec<RelPath> = [CHECKPOINTS_FOLDER]
             .iter()
+            .chain(&STATE_FOLDERS)
             .flat_map(|folder| workspace.markdown_in(folder))
             .collect();
         let logs = Log::ALL.map(|log| format!("{FOLDER}/{}", log.name()));

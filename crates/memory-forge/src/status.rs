@@ -5,7 +5,8 @@ use forge_app::audit::{self, AuditOptions, View};
 use forge_app::brief::{BriefRequest, Budget, Occasion, StartReason, WorkspaceLook, brief};
 use forge_app::index::Index;
 use forge_app::knowledge::refresh;
-use forge_app::mind::{Mind, State, duration_in_words};
+use forge_app::mind::{self, Mind, State, duration_in_words};
+use forge_app::state_files;
 use forge_app::tokens::{Tokenizer, thousands};
 use forge_app::workspace::{DERIVED, Identity, Workspace, git, identity};
 use serde_json::{Value, json};
@@ -394,9 +395,9 @@ const BRIEFING_BUDGET: Budget = Budget::of_text(2_500, 9_999);
 fn unprepared(workspace: &Workspace) -> Option<String> {
     const SIGNS: [&str; 6] = [
         "knowledge",
-        ".mind",
+        mind::FOLDER,
         "_MANIFEST.md",
-        "memory/status.md",
+        state_files::STATE.manifest,
         "memory-forge.toml",
         ".agents/memory",
     ];

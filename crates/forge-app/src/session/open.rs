@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 
 use crate::brief::StartReason;
 use crate::mind::{Captured, Error, File, Log, Mind, NewSession};
+use crate::state_files::MIND_FOLDER;
 use crate::workspace::{RelPath, git};
 
 /// The session that is open now: id, start and commit.
@@ -119,9 +120,14 @@ fn recent_work(mind: &Mind<'_>) -> Vec<String> {
     lines.extend(agents);
     if more > 0 {
         let log = Log::Agents.name();
-        lines.push(format!("{more} more agents in .mind/{log}"));
+        lines.push(format!("{more} more agents in {MIND_FOLDER}/{log}"));
     }
     lines
+}
+
+fn is_below(file: &str, folder: &str) -> bool {
+    let inside = file.strip_prefix(folder);
+    inside.is_some_and(|it| it.starts_with('/'))
 }
 
 /// The session that is open, as it was noted at its start.
@@ -167,7 +173,7 @@ impl OpenSession {
             let root = mind.workspace().root();
             let commit = self.commit.as_deref();
             let mut files = git::changed_since(root, commit, self.started, git_wait)?;
-            files.retain(|file| !file.starts_with(".mind/"));
+            files.retain(|file| !is_below(file, MIND_FOLDER));
             if !files.is_empty() {
                 let count = files.len();
                 let new = NewSession {

@@ -2,7 +2,7 @@
 //! tasks, sessions. Replies are those of older servers, word for word.
 
 use forge_app::corrections::Corrections;
-use forge_app::mind::{File, Mind, NewDecision, NewSession, StateChange};
+use forge_app::mind::{FOLDER, File, Mind, NewDecision, NewSession, StateChange};
 use forge_app::{quote, secrets};
 use serde_json::json;
 
@@ -99,7 +99,7 @@ pub(super) fn search(call: &mut Call, arguments: &Arguments) -> Result<Reply, Co
     }
     let shown = printable(query.trim()).into_owned();
     if found.is_empty() {
-        let text = format!("No results for \"{shown}\" in .mind/ files.");
+        let text = format!("No results for \"{shown}\" in {FOLDER}/ files.");
         return Ok(Reply::new(text.clone(), json!({ "text": text })));
     }
     let (text, left_out) = fitted(&found, Budget::of(arguments), |part, left| {
