@@ -183,7 +183,7 @@ impl OpenSession {
                     }),
                     ..NewSession::default()
                 };
-                let number = mind.log(&new, now)?;
+                let (number, _) = mind.log(&new, now)?;
                 line = Some(format!(
                     "Session {number} was closed without a summary; {count} files changed in it"
                 ));

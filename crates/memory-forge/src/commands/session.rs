@@ -12,7 +12,7 @@ use forge_app::session::{SessionClosing, SessionEnding, SessionReport, close_ses
 use forge_app::workspace::regular::{self, Unreadable};
 use serde_json::{Value, json};
 
-use crate::memory;
+use crate::paths;
 use crate::report::{CommandError, Exit};
 use crate::settings::Settings;
 use crate::ui::{Ui, printable};
@@ -152,7 +152,7 @@ pub(crate) fn run(
 }
 
 fn start(args: &StartArgs, settings: &Settings, ui: &mut Ui) -> Result<Exit, CommandError> {
-    let workspace = memory::workspace(settings, ui)?;
+    let workspace = paths::workspace(settings, ui)?;
     let prompt = args.prompt.join(" ");
     let request = BriefRequest {
         occasion: Occasion::Overview { prompt: &prompt },
@@ -172,7 +172,7 @@ fn start(args: &StartArgs, settings: &Settings, ui: &mut Ui) -> Result<Exit, Com
 }
 
 fn update(args: UpdateArgs, settings: &Settings, ui: &mut Ui) -> Result<Exit, CommandError> {
-    let workspace = memory::workspace(settings, ui)?;
+    let workspace = paths::workspace(settings, ui)?;
     let mind = Mind::open(&workspace);
     let said = Said::from(args.fields);
     let record = Record {
@@ -202,7 +202,7 @@ fn update(args: UpdateArgs, settings: &Settings, ui: &mut Ui) -> Result<Exit, Co
 }
 
 fn end(args: EndArgs, settings: &Settings, ui: &mut Ui) -> Result<Exit, CommandError> {
-    let workspace = memory::workspace(settings, ui)?;
+    let workspace = paths::workspace(settings, ui)?;
     let mut said = match &args.from {
         Some(path) => Said::parse(&read(path, settings)?)?,
         None => Said::default(),
@@ -225,7 +225,7 @@ fn end(args: EndArgs, settings: &Settings, ui: &mut Ui) -> Result<Exit, CommandE
     });
     let mut touched = Vec::new();
     for file in &args.touched {
-        touched.push(memory::path_in(&workspace, settings, file)?);
+        touched.push(paths::path_in(&workspace, settings, file)?);
     }
     let closing = SessionClosing {
         ending: SessionEnding::Described {
