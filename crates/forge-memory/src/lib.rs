@@ -14,6 +14,7 @@ use forge_text::{diagnostic, document, quote, secrets, tokens};
 
 pub mod thresholds;
 pub mod client;
+pub mod state_files;
 pub mod model;
 pub mod corrections;
 pub mod admit;
@@ -24,7 +25,7 @@ pub mod teams;
 pub mod recall;
 pub mod knowledge;
 pub mod agents;
-pub mod layers;
+pub mod brief;
 pub mod graph;
 pub mod publish;
 pub mod wire;

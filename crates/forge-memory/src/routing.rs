@@ -10,6 +10,7 @@ pub mod hubs;
 pub mod layout;
 pub mod manifest;
 pub mod summary;
+pub mod untracked;
 
 /// Every Markdown file of the workspace, the manifest's domains included. This
 /// is the one way to scan: [`Workspace::scan_with`] reads no file and so knows
