@@ -32,7 +32,6 @@ pub struct Survey<'a> {
 impl<'a> Survey<'a> {
     pub fn of(workspace: &'a Workspace) -> Survey<'a> {
         let manifest = Manifest::read(workspace).filter(|it| it.mode() != Mode::Absent);
-        let domains = manifest.as_ref().map(Manifest::domains).unwrap_or_default();
         let hubs = manifest
             .as_ref()
             .map(|it| hubs_of(workspace, it))
@@ -42,7 +41,7 @@ impl<'a> Survey<'a> {
             workspace,
             mind: Mind::open(workspace),
             hubs,
-            tree: workspace.tree_with(&domains),
+            tree: workspace.tree(),
             graph: graph::build(&vault),
             vault,
             manifest,

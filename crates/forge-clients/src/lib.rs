@@ -7,7 +7,7 @@
 #![cfg_attr(not(test), warn(clippy::unwrap_used))]
 
 pub use forge_memory::client;
-use forge_memory::{agents, graph, knowledge, mind, routing};
+use forge_memory::{agents, graph, knowledge, mind};
 use forge_store::{index, workspace};
 use forge_text::{document, quote, secrets};
 

@@ -408,7 +408,7 @@ fn index_state(workspace: &Workspace) -> Result<Option<IndexState>, CommandError
         return Ok(None);
     };
     let catalogue = index.catalogue()?;
-    let scan = forge_app::routing::scan(workspace);
+    let scan = workspace.scan();
     Ok(Some(IndexState {
         files: index.counts()?.files,
         changed: refresh::behind(workspace, &scan, &index, &catalogue)?,

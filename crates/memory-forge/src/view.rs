@@ -344,7 +344,7 @@ impl Visit<'_> {
 fn stamp(workspace: &Workspace) -> u64 {
     let mut hasher = DefaultHasher::new();
     let files = workspace.tree().files.into_iter();
-    for found in files.chain(forge_app::routing::scan(workspace).files) {
+    for found in files.chain(workspace.scan().files) {
         (found.path.as_str(), found.mtime_ns, found.size).hash(&mut hasher);
     }
     for path in forge_app::mind::Mind::all_files(workspace) {

@@ -14,8 +14,8 @@ use crate::knowledge::readme::{self, Listed};
 use crate::knowledge::{forget, refresh};
 use crate::mind::{self, HOOK_FAILURES, Layout, Mind};
 use crate::recall::{self, Ask, Mode};
+use crate::routing::layout;
 use crate::routing::manifest::Manifest;
-use crate::routing::{self, layout};
 use crate::secrets;
 use crate::teams::{self, private};
 use crate::tokens::{Tokenizer, count_tokens, thousands};
@@ -28,7 +28,7 @@ use crate::workspace::{
 pub fn diagnose(workspace: &Workspace) -> Diagnosis {
     let mut out = Findings::default();
     settings(workspace, &mut out);
-    let scan = routing::scan(workspace);
+    let scan = workspace.scan();
     for problem in &scan.problems {
         let (path, message) = (&problem.path, &problem.message);
         out.of("knowledge")

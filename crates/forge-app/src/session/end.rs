@@ -72,9 +72,7 @@ pub fn end(workspace: &Workspace, ending: &Ending) -> Result<Option<Ended>, Erro
         state: Some(mind.file(File::State)),
         ..Ended::default()
     };
-    let tree = manifest
-        .as_ref()
-        .map(|it| workspace.tree_with(&it.domains()));
+    let tree = manifest.as_ref().map(|it| it.tree(workspace));
     if let Some(tree) = &tree {
         ended.touched = match &ending.touched {
             Some(touched) => touched.clone(),

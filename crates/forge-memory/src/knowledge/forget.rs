@@ -15,7 +15,7 @@ use crate::corrections;
 use crate::diagnostic::Diagnostic;
 use crate::document::{self, Document};
 use crate::index::{self, Index, Usage};
-use crate::workspace::{self, Receipt, RelPath, Role, Workspace, role};
+use crate::workspace::{self, Receipt, RelPath, Role, Workspace, role_by_path};
 
 /// Where forgotten files are listed, beside facts that were corrected.
 pub const LIST: &str = corrections::LIST;
@@ -301,7 +301,8 @@ fn named(
     chosen: &mut Vec<Chosen>,
 ) -> Result<(), Error> {
     let name = path.to_string();
-    if !path.starts_with("knowledge") || !matches!(role(path, &[]), Role::Knowledge | Role::Archive)
+    if !path.starts_with("knowledge")
+        || !matches!(role_by_path(path), Role::Knowledge | Role::Archive)
     {
         return Err(Error::NotKnowledge { path: name });
     }

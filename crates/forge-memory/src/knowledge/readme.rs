@@ -70,7 +70,7 @@ pub fn is_listed(path: &RelPath) -> bool {
 /// whoever asked says so elsewhere.
 pub fn documents(workspace: &Workspace, overlay: &[(RelPath, String)]) -> Vec<Listed> {
     let mut listed: Vec<Listed> = Vec::new();
-    for found in crate::routing::scan(workspace).files {
+    for found in workspace.scan().files {
         let path = found.path;
         let is_listed = is_listed(&path) && overlay.iter().all(|(new, _)| *new != path);
         if is_listed && let Ok(text) = workspace.read_text(&path) {

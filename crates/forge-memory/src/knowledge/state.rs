@@ -11,7 +11,7 @@ use crate::index::chunk::{self, Chunk};
 use crate::index::{Change, Index, Sizes};
 use crate::mind::{Decided, File, Mind};
 use crate::recall::{self, Answer, Ask, Mode};
-use crate::workspace::{RelPath, Role, Workspace, role};
+use crate::workspace::{RelPath, Role, Workspace, role_by_path};
 
 /// Folders that may hold state; the role decides about each file. What was
 /// archived beside the state it came from is found with it.
@@ -73,7 +73,7 @@ fn paths(workspace: &Workspace, mind: &Mind<'_>) -> Vec<RelPath> {
             workspace
                 .markdown_in(folder)
                 .into_iter()
-                .filter(|path| matches!(role(path, &[]), Role::State | Role::Archive)),
+                .filter(|path| matches!(role_by_path(path), Role::State | Role::Archive)),
         );
     }
     // A manifest may have its files elsewhere.

@@ -7,7 +7,7 @@ use std::thread;
 use super::names::{Names, Resolution, joined, last};
 use super::notes::{Note, NoteLink};
 use crate::document::LinkKind;
-use crate::workspace::{RelPath, Role, ScanProblem, Workspace};
+use crate::workspace::{RelPath, Role, ScanProblem, Workspace, role_by_path};
 
 /// Sorted by path. Files that cannot be read are there, as names.
 #[derive(Debug, Clone, Default)]
@@ -29,9 +29,8 @@ pub struct File {
 impl Vault {
     pub fn read(workspace: &Workspace) -> Vault {
         let mut tree = workspace.tree();
-        // Memory lies in folders with a dot as well. No domain is one, so the
-        // manifest need not be read for these.
-        for found in workspace.scan_with(&[]).files {
+        // Memory is in folders with a dot as well.
+        for found in workspace.scan().files {
             if found.path.as_str().starts_with('.') {
                 tree.files.push(found);
             }
@@ -41,8 +40,9 @@ impl Vault {
             .files
             .into_iter()
             .map(|found| File {
+                // Files of domains are `Untracked` for links.
+                role: role_by_path(&found.path),
                 path: found.path,
-                role: found.role,
                 mtime_ns: found.mtime_ns,
                 note: None,
             })

@@ -7,8 +7,7 @@ use forge_app::document;
 use forge_app::index::Sizes;
 use forge_app::index::chunk::chunks;
 use forge_app::routing::closets::{self, Context};
-use forge_app::routing::manifest::Manifest;
-use forge_app::workspace::{Role, role};
+use forge_app::workspace::Role;
 
 use crate::memory;
 use crate::report::{CommandError, Exit};
@@ -48,8 +47,7 @@ pub(crate) fn run(
         &document,
         Sizes::up_to(workspace.config().index.chunk_tokens),
     );
-    let domains = Manifest::read(&workspace).map(|it| it.domains());
-    let role = role(&path, &domains.unwrap_or_default());
+    let role = workspace.role(&path);
     let context = Context {
         name: path.stem(),
         archived: role == Role::Archive,

@@ -3,7 +3,7 @@
 //! nor anything outside.
 
 use forge_app::mind::{File, Mind};
-use forge_app::workspace::{RelPath, Role, Workspace, role};
+use forge_app::workspace::{RelPath, Role, Workspace, role_by_path};
 use rmcp::ErrorData;
 use rmcp::model::{
     CompletionInfo, ListResourcesResult, MetaObject, Resource, ResourceContents, ResourceTemplate,
@@ -79,7 +79,7 @@ pub(super) fn all(workspace: &Workspace) -> Vec<Resource> {
             all.push(resource(uri, &path, found.len()));
         }
     }
-    for found in forge_app::routing::scan(workspace).files {
+    for found in workspace.scan().files {
         if let Some(uri) = address(&found.path)
             && may_be_read(found.role)
             && leads_to_memory(workspace, &found.path)
@@ -189,7 +189,7 @@ fn locate(workspace: &Workspace, uri: &str) -> Option<RelPath> {
     }
     let (_, folder, _) = FOLDERS.iter().find(|(name, _, _)| *name == kind)?;
     let path = RelPath::new(&format!("{folder}/{below}")).ok()?;
-    if !path.starts_with(folder) || !may_be_read(role(&path, &[])) {
+    if !path.starts_with(folder) || !may_be_read(role_by_path(&path)) {
         return None;
     }
     leads_to_memory(workspace, &path).then_some(path)
@@ -203,7 +203,7 @@ fn leads_to_memory(workspace: &Workspace, path: &RelPath) -> bool {
         let real = real.strip_prefix(workspace.root()).ok()?.to_str()?;
         RelPath::new(&real.replace('\\', "/")).ok()
     };
-    real().is_some_and(|real| may_be_read(role(&real, &[])))
+    real().is_some_and(|real| may_be_read(role_by_path(&real)))
 }
 
 fn may_be_read(role: Role) -> bool {

@@ -15,7 +15,7 @@ use crate::corrections::Corrections;
 use crate::document::{self, Document, day_of, own_date};
 use crate::routing::hubs::{self, Hub};
 use crate::routing::manifest::{self, Manifest, New, Part};
-use crate::workspace::{Error, RelPath, Role, Workspace, role};
+use crate::workspace::{Error, RelPath, Role, Workspace, role_by_path};
 
 /// What a build did, or would do.
 #[derive(Debug, Clone, Default)]
@@ -79,7 +79,8 @@ pub fn hubs(workspace: &Workspace) -> Result<Vec<Hub>, Error> {
     if !known.is_empty() || !workspace.absolute(&folder).is_dir() {
         return Ok(known);
     }
-    let members: Vec<RelPath> = crate::routing::scan(workspace)
+    let members: Vec<RelPath> = workspace
+        .scan()
         .files
         .into_iter()
         .filter(|found| found.role == Role::Knowledge && found.path.starts_with("knowledge"))
@@ -398,7 +399,7 @@ fn survey(
 fn fresh(path: &RelPath, name: &str, document: &Document) -> Entry {
     let context = Context {
         name,
-        archived: role(path, &[]) == Role::Archive,
+        archived: role_by_path(path) == Role::Archive,
     };
     extract(document, &context)
 }

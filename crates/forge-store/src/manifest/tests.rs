@@ -1,9 +1,9 @@
+use forge_text::document::EditError;
 use proptest::prelude::*;
 use testkit::TestWorkspace;
 
 use super::*;
-use crate::document::EditError;
-use crate::routing::hubs;
+use crate::workspace::Role;
 
 const CURRENT: &str = "\
 # Context Routing
@@ -256,23 +256,10 @@ fn domains_may_lie_in_a_folder_that_is_not_named() {
     let workspace = Workspace::open(ws.root()).unwrap();
     let manifest = Manifest::read(&workspace).unwrap();
     assert_eq!(manifest.domains(), ["working/legal", "working/people"]);
-    let hubs = hubs::hubs(&workspace).unwrap();
-    let shown: Vec<String> = hubs
-        .iter()
-        .map(|hub| {
-            let members: Vec<&str> = hub.members.iter().map(RelPath::as_str).collect();
-            let index = hub.index.as_ref().map_or("-", RelPath::as_str);
-            format!("{} {} {index} {}", hub.name, hub.folder, members.join(","))
-        })
-        .collect();
-    assert_eq!(
-        shown,
-        [
-            "Legal working/legal - working/legal/lease.md",
-            "People working/people working/people/people-index.md notes/extra.md,working/people/anna.md",
-            "memory memory - memory/status.md",
-        ]
-    );
+    let found = |path: &str| workspace.role(&RelPath::new(path).unwrap());
+    assert_eq!(found("working/people/anna.md"), Role::Knowledge);
+    assert_eq!(found("working/people/archive/old.md"), Role::Archive);
+    assert_eq!(found("notes/extra.md"), Role::Untracked);
 }
 
 #[test]
