@@ -9,7 +9,7 @@ pub use forge_clients::audit;
 pub use forge_embed as embed;
 pub use forge_memory::{
     admit, agents, client, corrections, graph, knowledge, layers, links, mind, model, publish,
-    recall, routing, teams,
+    recall, retractions, routing, teams,
 };
 pub use forge_store::{fault, index, regular, servers, trust, workspace};
 pub use forge_text::{diagnostic, document, quote, secrets};

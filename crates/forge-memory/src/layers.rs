@@ -9,10 +9,10 @@
 use jiff::Timestamp;
 
 use crate::agents;
-use crate::corrections::Corrections;
 use crate::diagnostic::Diagnostic;
 use crate::document::{self, Document, FrontMatter, day_of};
 use crate::quote;
+use crate::retractions::Corrections;
 use crate::workspace::{self, PathError, RelPath, Workspace};
 
 mod budget;

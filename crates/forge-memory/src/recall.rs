@@ -8,10 +8,10 @@ use std::collections::{HashMap, HashSet};
 
 use jiff::civil::Date;
 
-use crate::corrections::{Correction, Corrections};
 use crate::embed::Embedder;
 use crate::index::terms::fold;
 use crate::index::{Entry, Error, Index, Kind, Packed, Passage, Passages, TermMatch};
+use crate::retractions::{Correction, Corrections};
 
 use crate::quote;
 

@@ -14,7 +14,7 @@ use self::pack::{Pack, Room, Slot, shortened};
 use super::decisions::Decision;
 use super::state::State;
 use super::{Mind, values};
-use crate::corrections::Corrections;
+use crate::retractions::Corrections;
 use crate::tokens::estimate;
 
 mod frame;

@@ -2,7 +2,7 @@
 //! matters most; where it stands in the text is another question.
 
 use super::clean;
-use crate::corrections::Corrections;
+use crate::retractions::Corrections;
 use crate::tokens::estimate;
 
 /// Room for tokens, by estimate, and for bytes.
@@ -261,7 +261,7 @@ mod tests {
             tokens: 100,
             bytes: 100,
         };
-        let mut pack = Pack::new(room, &crate::corrections::NONE, "n");
+        let mut pack = Pack::new(room, &crate::retractions::NONE, "n");
         assert_eq!(pack.add(Slot::State, 2, "second"), Fit::Whole);
         assert_eq!(pack.add(Slot::State, 1, "first"), Fit::Whole);
         assert_eq!(pack.add(Slot::Events, 0, &"x ".repeat(90)), Fit::Out);
