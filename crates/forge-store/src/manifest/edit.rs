@@ -46,7 +46,9 @@ impl Manifest {
             }
             kept += 1;
         }
-        let new_lines = |edit: &&Edit| edit.span.is_empty() && edit.text.contains(['\n', '\r']);
+        // The first row of an empty part takes the place of the blank line there.
+        let is_blank = |edit: &Edit| self.text()[edit.span.clone()].trim().is_empty();
+        let new_lines = |edit: &&Edit| is_blank(edit) && edit.text.contains(['\n', '\r']);
         if read.entries.len() - kept <= edits.iter().filter(new_lines).count() {
             Ok(after)
         } else {

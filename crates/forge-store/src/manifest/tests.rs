@@ -355,6 +355,29 @@ fn a_marker_keeps_the_remark_behind_its_value() {
 /// `[open` goes on to `]: d`, and all of it is the definition of a link, once
 /// no other bracket stands between them.
 #[test]
+fn an_empty_part_before_another_gets_its_first_row() {
+    let new = New {
+        target: "legal/_CLOSETS-archive",
+        text: "Older",
+        ..New::default()
+    };
+    for before in [
+        "## Tier 3 - Archive\n\n## Hub Map\n",
+        "## Tier 3 - Archive\n## Hub Map\n",
+    ] {
+        let manifest = Manifest::parse(before);
+        let edit = manifest.list(Part::Tier3, &new).expect("it can be listed");
+        let after = manifest.edited(vec![edit]).expect("no row is disturbed");
+        let after = Manifest::parse(after);
+        assert!(
+            after.retired().holds("legal/_CLOSETS-archive"),
+            "{before:?}"
+        );
+        assert!(after.text().ends_with("## Hub Map\n"), "{}", after.text());
+    }
+}
+
+#[test]
 fn a_change_that_would_change_other_rows_is_refused() {
     let text = "## Tier 1\n\n[open | Summary |\n|---|---|\n| [[a]] | A |\n| b | B |\n]: d\n";
     let manifest = Manifest::parse(text);
