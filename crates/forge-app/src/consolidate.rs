@@ -13,6 +13,7 @@ pub use dedup::{Candidate, Why};
 use crate::document::day_of;
 use jiff::Timestamp;
 
+use crate::bulk::{self, Logged, RunReport, Skill, Status, Who};
 use crate::graph::{GRAPH_FILE, render_file};
 use crate::links;
 use crate::lint::{Survey, orphans_of};
@@ -20,8 +21,8 @@ use crate::mind::{
     Condensed, Error, File, MAX_LINES, NEARLY_FULL, Supersession, annotated, archive_of, condensed,
     cut, shortened,
 };
-use crate::routing::bulk::Logged;
-use crate::routing::manifest::{self, New, Part};
+use crate::routing::archives::{ArchiveRow, with_archive};
+use crate::routing::manifest;
 use crate::session::{SHORTEN, SHORTEN_BY_HAND};
 use crate::workspace::{Proposal, RelPath};
 
@@ -98,6 +99,35 @@ pub fn consolidate(
     Ok((report, proposal))
 }
 
+/// Consolidates as a bulk run, and returns what was found with the id of the
+/// change, where there was something to write.
+pub fn run(
+    survey: &Survey<'_>,
+    fix: bool,
+    now: Timestamp,
+    who: &Who,
+) -> Result<(Report, Option<String>), Error> {
+    let workspace = survey.workspace;
+    let last_run = bulk::last_ok(workspace, Skill::Consolidate);
+    let done = bulk::run(workspace, Skill::Consolidate, now, who, || {
+        let (mut report, proposal) = consolidate(survey, fix, now)?;
+        report.last_run = last_run;
+        let mut change = None;
+        if !proposal.is_empty() {
+            let receipt = proposal.apply(workspace, "Consolidate the workspace", now)?;
+            change = receipt.id;
+        }
+        let compressed = report.condensed.pairs + report.condensed.gathered + report.archived;
+        let log = RunReport::new(Status::Ok)
+            .count("dedup", report.duplicates.len())
+            .count("contradictions", report.contradictions.len())
+            .count("orphans", report.orphans.len())
+            .count("decisions-compressed", if fix { compressed } else { 0 });
+        Ok::<_, Error>(((report, change), log))
+    })?;
+    Ok(done.value)
+}
+
 fn orphans(survey: &Survey<'_>) -> Vec<String> {
     let mut found = Vec::new();
     for it in links::check(&survey.vault).missing() {
@@ -118,15 +148,11 @@ fn list_archive(survey: &Survey<'_>, archive: &RelPath, now: Timestamp, proposal
     if manifest.retired().holds(archive.as_str()) {
         return;
     }
-    let new = New {
-        name: "",
+    let row = ArchiveRow {
         target: archive.as_str().trim_end_matches(".md"),
-        text: "Older decisions",
-        note: &day_of(now).to_string(),
+        about: "Older decisions",
     };
-    if let Some(edit) = manifest.list(Part::Tier3, &new)
-        && let Ok(after) = manifest.edited(vec![edit])
-    {
+    if let Some(after) = with_archive(manifest, &row, now) {
         proposal.add(manifest::path(), Some(manifest.text().to_owned()), after);
     }
 }

@@ -22,6 +22,8 @@ pub mod tokens {
 pub mod library;
 pub mod stats;
 pub mod search;
+pub mod bulk;
+pub mod closets;
 pub mod federation;
 pub mod upkeep;
 pub mod session;

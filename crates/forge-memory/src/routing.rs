@@ -3,7 +3,7 @@
 
 pub use forge_store::manifest;
 
-pub mod bulk;
+pub mod archives;
 pub mod closets;
 pub mod hubs;
 pub mod layout;

@@ -3,8 +3,8 @@
 
 use std::path::Path;
 
+use forge_app::bulk::Who;
 use forge_app::library::Library;
-use forge_app::routing::bulk::Who;
 use forge_app::workspace::{FoundBy, RelPath, RootHints, Workspace, discover};
 
 use crate::report::CommandError;

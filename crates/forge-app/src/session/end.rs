@@ -10,14 +10,15 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::start::{closed_at, unclean};
 use super::{Untracked, days_since, is_skipped};
+use crate::bulk::{Skill, last_ok};
+use crate::closets::{self, BuildRequest};
 use crate::links::{self, Vault};
 use crate::mind::{
     Captured, Error, File, Fullness, Layout, MAX_LINES, Mind, NewSession, Record, Recorded, Written,
 };
-use crate::routing::bulk::{Skill, last_ok};
-use crate::routing::closets::build::{Build, build_all};
+use crate::routing::archives::{ArchiveRow, list_archive};
 use crate::routing::hubs::{Hub, hubs_of};
-use crate::routing::manifest::{self, Manifest, Mode, New, Part, SUMMARY_FORMAT};
+use crate::routing::manifest::{self, Manifest, Mode, SUMMARY_FORMAT};
 use crate::upkeep::resummarize;
 use crate::workspace::{self, RelPath, Role, Tree, Workspace};
 
@@ -199,7 +200,7 @@ fn list_and_check(
     ended.untracked = Untracked::of(workspace, tree, manifest).at_least(3);
     let (archive, state) = (mind.file(File::Archive), mind.file(File::State));
     if mind.layout() == Layout::Manifest && workspace.absolute(&archive).is_file() {
-        ended.manifest |= list_archive(workspace, &archive, &state, now)?;
+        ended.manifest |= list_log_archive(workspace, &archive, &state, now)?;
     }
     // What was written just now may link as well.
     let report = links::check(&Vault::read(workspace));
@@ -216,11 +217,14 @@ fn refresh_closets(
     now: Timestamp,
     ended: &mut Ended,
 ) -> Result<(), workspace::Error> {
-    let how = Build {
+    let request = BuildRequest {
+        hubs: hubs.to_vec(),
         force: false,
         dry_run: false,
+        draw_graph: false,
     };
-    let built = build_all(workspace, hubs.iter().copied(), how, now, |_| {})?;
+    // Without the lock of a bulk run: a session ends whoever else builds.
+    let built = closets::build(workspace, &request, now, |_| {})?;
     ended.manifest |= built.listed > 0;
     for (hub, report) in built.hubs {
         let report = report?;
@@ -232,51 +236,32 @@ fn refresh_closets(
     Ok(())
 }
 
-/// A row of Tier 3 for the archive of the log.
-fn list_archive(
+/// Lists the archive of the log in Tier 3.
+fn list_log_archive(
     workspace: &Workspace,
     archive: &RelPath,
     state: &RelPath,
     now: Timestamp,
 ) -> Result<bool, Error> {
-    let target = archive
-        .as_str()
-        .strip_suffix(".md")
-        .unwrap_or(archive.as_str());
+    let path = archive.as_str();
     // Beside the state, its name is enough.
     let target = if archive.parent() == state.parent() {
         archive.stem()
     } else {
-        target
+        path.strip_suffix(".md").unwrap_or(path)
     };
-    let mut listed = false;
-    workspace.change("List the archive of the session log", now, |change| {
-        let path = manifest::path();
-        let Some(text) = change.read_text(&path)? else {
-            return Ok(());
-        };
-        let manifest = Manifest::parse(text);
-        if manifest.retired().holds(archive.as_str()) {
-            return Ok(());
-        }
-        let date = day_of(now).to_string();
-        let edit = manifest.list(
-            Part::Tier3,
-            &New {
-                name: "",
-                target,
-                text: "Older entries of the session log",
-                note: &date,
-            },
-        );
-        if let Some(edit) = edit
-            && let Ok(after) = manifest.edited(vec![edit])
-        {
-            change.write(&path, after);
-            listed = true;
-        }
-        Ok(())
-    })?;
+    let row = ArchiveRow {
+        target,
+        about: "Older entries of the session log",
+    };
+    let (listed, _) = workspace.change_with(
+        "List the archive of the session log",
+        now,
+        |change| -> Result<_, Error> {
+            let listed = list_archive(change, &row, now, |it| it.retired().holds(path))?;
+            Ok(listed)
+        },
+    )?;
     Ok(listed)
 }
 

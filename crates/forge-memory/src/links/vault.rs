@@ -40,7 +40,6 @@ impl Vault {
             .files
             .into_iter()
             .map(|found| File {
-                // Files of domains are `Untracked` for links.
                 role: role_by_path(&found.path),
                 path: found.path,
                 mtime_ns: found.mtime_ns,
@@ -57,6 +56,25 @@ impl Vault {
         read_notes(workspace, &mut files, &mut problems);
         problems.sort();
         Vault::of(files, problems)
+    }
+
+    /// Returns the vault as it is once these files are there. Those that it has
+    /// already stay as they are.
+    pub fn with_new_files(self, texts: Vec<(RelPath, String)>) -> Vault {
+        let new: Vec<File> = texts
+            .into_iter()
+            .filter(|(path, _)| self.position(path).is_none())
+            .map(|(path, text)| File {
+                role: role_by_path(&path),
+                path,
+                mtime_ns: 0,
+                note: Some(Note::read(text, false)),
+            })
+            .collect();
+        let mut files = self.files;
+        files.extend(new);
+        files.sort_by(|a, b| a.path.cmp(&b.path));
+        Vault::of(files, self.problems)
     }
 
     fn of(files: Vec<File>, problems: Vec<ScanProblem>) -> Vault {

@@ -2,10 +2,10 @@
 //! and long files of decisions.
 
 use clap::Args;
+use forge_app::bulk::{self, Skill};
 use forge_app::consolidate::{self, Report, Why};
 use forge_app::lint::Survey;
 use forge_app::mind::Layout;
-use forge_app::routing::bulk::{self, Run, Skill, Status, Who};
 use serde_json::{Value, json};
 
 use crate::memory;
@@ -61,32 +61,9 @@ pub(crate) fn run(
         ui.note("Nothing was changed");
         return Ok(Exit::Success);
     }
-    let last_run = bulk::last_ok(&workspace, Skill::Consolidate);
-    let who = Who {
-        pid: std::process::id(),
-        agent: "memory-forge".to_owned(),
-    };
-    let run = Run::begin(&workspace, Skill::Consolidate, now, &who)?;
     let comparing = ui.busy("Comparing notes");
-    let (mut report, proposal) = consolidate::consolidate(&survey, args.fix, now)?;
+    let (report, change) = consolidate::run(&survey, args.fix, now, &memory::who())?;
     drop(comparing);
-    report.last_run = last_run;
-    let mut change = None;
-    if !proposal.is_empty() {
-        let receipt = proposal.apply(&workspace, "Consolidate the workspace", now)?;
-        change = receipt.id;
-    }
-    let done = report.condensed.pairs + report.condensed.gathered + report.archived;
-    let compressed = if args.fix { done } else { 0 };
-    run.finish(
-        &[
-            ("dedup", &report.duplicates.len()),
-            ("contradictions", &report.contradictions.len()),
-            ("orphans", &report.orphans.len()),
-            ("decisions-compressed", &compressed),
-        ],
-        Status::Ok,
-    )?;
     if args.json {
         ui.json(&report_json(&report, change.as_deref()))?
     } else {
