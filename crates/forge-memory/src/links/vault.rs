@@ -40,7 +40,7 @@ impl Vault {
             .files
             .into_iter()
             .map(|found| File {
-                role: role_by_path(&found.path),
+                role: found.role,
                 path: found.path,
                 mtime_ns: found.mtime_ns,
                 note: None,
