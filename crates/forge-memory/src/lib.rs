@@ -28,3 +28,4 @@ pub mod agents;
 pub mod layers;
 pub mod graph;
 pub mod publish;
+pub mod wire;

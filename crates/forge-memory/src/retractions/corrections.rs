@@ -7,6 +7,7 @@ use std::ops::Range;
 
 use aho_corasick::AhoCorasick;
 use jiff::civil::Date;
+use serde::{Deserialize, Serialize};
 
 use super::normal::{comparable, phrase};
 use crate::workspace::{self, Workspace};
@@ -16,7 +17,7 @@ use crate::workspace::{self, Workspace};
 pub(super) const MAX_FACT_CHARS: usize = 500;
 
 /// A fact that is wrong, and what a person said about it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Correction {
     /// The wrong statement, as it was given.
     pub fact: String,

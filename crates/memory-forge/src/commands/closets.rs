@@ -15,7 +15,7 @@ use forge_app::workspace::Workspace;
 use serde_json::{Value, json};
 
 use crate::hits::thousandths;
-use crate::memory;
+use crate::paths;
 use crate::report::{CommandError, Exit};
 use crate::settings::Settings;
 use crate::ui::{Ui, printable, style};
@@ -137,7 +137,7 @@ pub(crate) fn run(
     settings: &Settings,
     ui: &mut Ui,
 ) -> Result<Exit, CommandError> {
-    let workspace = memory::workspace(settings, ui)?;
+    let workspace = paths::workspace(settings, ui)?;
     match args.command {
         ClosetsCommand::Build(args) => build_all(&args, &workspace, settings, ui),
         ClosetsCommand::Check(args) => check_all(&args, &workspace, ui),
@@ -174,7 +174,7 @@ fn build_all(
     }
     let bar = ui.progress("Describing domains", hubs.len() as u64);
     let progress = |at: usize| bar.set(at as u64, hubs.len() as u64);
-    let built = closets::build_in_run(workspace, &request, &memory::who(), settings.now, progress)?;
+    let built = closets::build_in_run(workspace, &request, &super::who(), settings.now, progress)?;
     drop(bar);
     if let Some(old) = &built.took_over {
         ui.note(&format!(
@@ -317,7 +317,7 @@ fn show(
         limit: args.limit,
         now: settings.now,
     };
-    let library = memory::library(workspace.clone(), settings);
+    let library = crate::library::open(workspace.clone(), settings);
     let shown = closets::show(&library, &request)?;
     ui.remarks(&shown.remarks);
     let Mapped {

@@ -8,7 +8,7 @@ use forge_app::lint::Survey;
 use forge_app::mind::Layout;
 use serde_json::{Value, json};
 
-use crate::memory;
+use crate::paths;
 use crate::report::{CommandError, Exit};
 use crate::settings::Settings;
 use crate::ui::{Ui, printable};
@@ -45,7 +45,7 @@ pub(crate) fn run(
     settings: &Settings,
     ui: &mut Ui,
 ) -> Result<Exit, CommandError> {
-    let workspace = memory::workspace(settings, ui)?;
+    let workspace = paths::workspace(settings, ui)?;
     let now = settings.now;
     let reading = ui.busy("Reading notes");
     let survey = Survey::of(&workspace);
@@ -56,13 +56,13 @@ pub(crate) fn run(
             .hint("`memory-forge init --workspace` starts a workspace with a manifest"));
     }
     if let Some(question) = bulk::cooldown(&workspace, Skill::Consolidate, now)
-        && !ui.confirm_or(&question, args.force, memory::FORCE)?
+        && !ui.confirm_or(&question, args.force, super::FORCE)?
     {
         ui.note("Nothing was changed");
         return Ok(Exit::Success);
     }
     let comparing = ui.busy("Comparing notes");
-    let (report, change) = consolidate::run(&survey, args.fix, now, &memory::who())?;
+    let (report, change) = consolidate::run(&survey, args.fix, now, &super::who())?;
     drop(comparing);
     if args.json {
         ui.json(&report_json(&report, change.as_deref()))?

@@ -5,7 +5,7 @@
 use clap::Args;
 use forge_app::workspace::Role;
 
-use crate::memory;
+use crate::paths;
 use crate::report::{CommandError, Exit};
 use crate::settings::Settings;
 use crate::ui::{Ui, printable};
@@ -40,7 +40,7 @@ Examples:
 pub(crate) struct PreloadArgs {}
 
 pub(crate) fn list(_: ListArgs, settings: &Settings, ui: &mut Ui) -> Result<Exit, CommandError> {
-    let workspace = memory::workspace(settings, ui)?;
+    let workspace = paths::workspace(settings, ui)?;
     let scan = workspace.scan();
     let documents = scan.files.iter().filter(|it| it.role == Role::Knowledge);
     let mut count = 0;
@@ -58,7 +58,7 @@ pub(crate) fn list(_: ListArgs, settings: &Settings, ui: &mut Ui) -> Result<Exit
 }
 
 pub(crate) fn clear(_: ClearArgs, settings: &Settings, ui: &mut Ui) -> Result<Exit, CommandError> {
-    let workspace = memory::workspace(settings, ui)?;
+    let workspace = paths::workspace(settings, ui)?;
     let derived = workspace.derived();
     if derived.join("index.db").symlink_metadata().is_err() {
         ui.line("No index found.")?;
@@ -78,7 +78,7 @@ pub(crate) fn preload(
     settings: &Settings,
     ui: &mut Ui,
 ) -> Result<Exit, CommandError> {
-    let workspace = memory::workspace(settings, ui)?;
+    let workspace = paths::workspace(settings, ui)?;
     let model = model::of(&workspace, settings.model.as_deref())
         .map_err(|why| CommandError::failure(printable(&why).into_owned()))?;
     ui.line(&format!(
