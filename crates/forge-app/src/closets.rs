@@ -1,5 +1,5 @@
 //! The use case `closets`: what is in each file, by field. Builds the entries
-//! of hubs, checks them, and answers a question from them.
+//! of hubs, and answers a question from them.
 //!
 //! A build is one change, whatever it touches: closets, their archives, the
 //! rows of the manifest that list those, and the graph. So one undo reverts it.
@@ -18,7 +18,6 @@ use crate::links::Vault;
 use crate::recall::Ask;
 use crate::routing::closets::Field;
 use crate::routing::closets::build::{self, HubSurvey, Report, list_archives};
-use crate::routing::closets::check::{self, Finding};
 use crate::routing::hubs::Hub;
 use crate::routing::manifest::Manifest;
 use crate::search::configured_mode;
@@ -248,15 +247,6 @@ fn draw_graph(
     let changes = response.reports().flat_map(|(_, report)| &report.changes);
     let written = changes.map(|(path, _, after)| (path.clone(), after.clone()));
     graph::draw(change, &vault.with_new_files(written.collect()))
-}
-
-/// Finds what is wrong with the closets of these hubs. Writes nothing.
-pub fn check(workspace: &Workspace, hubs: &[Hub]) -> Result<Vec<Finding>, workspace::Error> {
-    let mut findings = Vec::new();
-    for hub in hubs {
-        findings.extend(check::check(workspace, hub)?);
-    }
-    Ok(findings)
 }
 
 /// A question to the closets.

@@ -14,6 +14,7 @@ use forge_text::{diagnostic, document, quote, secrets, tokens};
 /// The facts among retractions, under the name that most callers know.
 pub use retractions as corrections;
 
+pub mod thresholds;
 pub mod client;
 pub mod model;
 pub mod retractions;

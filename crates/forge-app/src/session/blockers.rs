@@ -5,9 +5,7 @@ use jiff::civil::Date;
 
 use super::days_since;
 use crate::mind::{Session, State, content_words, first_date};
-
-const ENTRIES: usize = 3;
-const DAYS: i64 = 7;
+use crate::thresholds::{BLOCKER_STALE_DAYS, BLOCKER_STALE_ENTRIES};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StaleBlocker {
@@ -33,8 +31,8 @@ pub fn stale(state: &State, sessions: &[Session], today: Date) -> Vec<StaleBlock
         let since = [first_date(blocker), logged].into_iter().flatten().min();
         // A state that nobody touched for a week has its blockers for as long.
         let since = since.or(state.updated);
-        let long = since.is_some_and(|day| days_since(day, today) > DAYS);
-        if entries.len() >= ENTRIES || long {
+        let long = since.is_some_and(|day| days_since(day, today) > BLOCKER_STALE_DAYS);
+        if entries.len() >= BLOCKER_STALE_ENTRIES || long {
             found.push(StaleBlocker {
                 text: blocker.clone(),
                 entries: entries.len(),

@@ -3,7 +3,7 @@
 //! a file that is missing is a remark.
 
 use crate::document::day_of;
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 
 use super::{StaleBlocker, Untracked, days_since, is_skipped, stale};
 use crate::corrections::Corrections;
@@ -13,6 +13,7 @@ use crate::quote;
 use crate::routing::hubs::hubs_of;
 use crate::routing::layout;
 use crate::routing::manifest::{Age, Manifest, Mode};
+use crate::thresholds::{STATUS_STALE_DAYS, UNCLEAN_CLOSE};
 use crate::workspace::{RelPath, Role, Tree, Workspace};
 
 #[derive(Debug, Clone)]
@@ -61,9 +62,6 @@ pub struct LastSession {
     pub path: RelPath,
 }
 
-/// Status: three days. Unclean close: five minutes.
-const STALE_DAYS: i64 = 3;
-const UNCLEAN: SignedDuration = SignedDuration::from_mins(5);
 const BULLETS: usize = 3;
 const DECISIONS: usize = 2;
 const RECENT_DECISIONS: usize = 5;
@@ -96,7 +94,7 @@ pub fn start(workspace: &Workspace, ask: &Start<'_>) -> Option<Briefing> {
         briefing.stale = state
             .updated
             .map(|on| (on.to_string(), days_since(on, today)))
-            .filter(|(_, days)| *days > STALE_DAYS);
+            .filter(|(_, days)| *days > STATUS_STALE_DAYS);
     }
     briefing.last_session = sessions.last().map(|it| last_session(it, &mind));
     let about = about(state.as_ref(), ask.prompt);
@@ -286,7 +284,7 @@ fn words_of(text: &str) -> Vec<String> {
 /// upkeep rewrites, maps and closets, says nothing about a session.
 pub(super) fn unclean(tree: &Tree, mind: &Mind<'_>) -> Option<RelPath> {
     let closed = closed_at(mind)?;
-    let limit = (closed + UNCLEAN).as_nanosecond();
+    let limit = (closed + UNCLEAN_CLOSE).as_nanosecond();
     tree.files
         .iter()
         .filter(|it| it.is_markdown() && !matches!(it.role, Role::Routing | Role::Autoload))

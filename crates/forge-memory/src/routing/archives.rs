@@ -4,7 +4,7 @@
 use jiff::Timestamp;
 
 use super::manifest::{self, Manifest, New, Part};
-use crate::document::day_of;
+use crate::document::{Edit, day_of};
 use crate::workspace::{Change, Error};
 
 /// A row that lists an archive.
@@ -31,7 +31,9 @@ pub fn list_archive(
     if is_listed(&manifest) {
         return Ok(false);
     }
-    let after = with_archive(&manifest, row, now);
+    // A row that cannot be added without changing others is left to people.
+    let edit = row_of(&manifest, row, now);
+    let after = edit.and_then(|edit| manifest.edited(vec![edit]).ok());
     let is_added = after.is_some();
     if let Some(after) = after {
         change.write(&path, after);
@@ -39,15 +41,13 @@ pub fn list_archive(
     Ok(is_added)
 }
 
-/// Returns the manifest with a row for an archive. None where the row cannot be
-/// added without changing others.
-pub fn with_archive(manifest: &Manifest, row: &ArchiveRow<'_>, now: Timestamp) -> Option<String> {
+/// Returns the edit that lists an archive, where there is one to make.
+pub fn row_of(manifest: &Manifest, row: &ArchiveRow<'_>, now: Timestamp) -> Option<Edit> {
     let new = New {
         name: "",
         target: row.target,
         text: row.about,
         note: &day_of(now).to_string(),
     };
-    let edit = manifest.list(Part::Tier3, &new)?;
-    manifest.edited(vec![edit]).ok()
+    manifest.list(Part::Tier3, &new)
 }

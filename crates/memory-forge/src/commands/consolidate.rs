@@ -3,9 +3,7 @@
 
 use clap::Args;
 use forge_app::bulk::{self, Skill};
-use forge_app::consolidate::{self, Report, Why};
-use forge_app::lint::Survey;
-use forge_app::mind::Layout;
+use forge_app::check::{self, CheckView, ConsolidationReport, Survey, Why};
 use serde_json::{Value, json};
 
 use crate::paths;
@@ -48,10 +46,10 @@ pub(crate) fn run(
     let workspace = paths::workspace(settings, ui)?;
     let now = settings.now;
     let reading = ui.busy("Reading notes");
-    let survey = Survey::of(&workspace);
+    let survey = Survey::of(&workspace, now);
+    survey.vault();
     drop(reading);
-    let has_state = survey.mind.exists() && survey.mind.layout() == Layout::Manifest;
-    if survey.manifest.is_none() && !has_state {
+    if !check::is_possible(&survey) {
         return Err(CommandError::failure("There is no _MANIFEST.md here")
             .hint("`memory-forge init --workspace` starts a workspace with a manifest"));
     }
@@ -62,7 +60,10 @@ pub(crate) fn run(
         return Ok(Exit::Success);
     }
     let comparing = ui.busy("Comparing notes");
-    let (report, change) = consolidate::run(&survey, args.fix, now, &super::who())?;
+    let (report, change) = check::run_consolidation(&survey, args.fix, &super::who())?;
+    let is_urgent = CheckView::Consolidate
+        .run(&survey)
+        .fails(CheckView::Consolidate);
     drop(comparing);
     if args.json {
         ui.json(&report_json(&report, change.as_deref()))?
@@ -72,14 +73,14 @@ pub(crate) fn run(
     if let Some(id) = change {
         ui.note(&format!("`memory-forge doctor --undo {id}` takes it back"));
     }
-    Ok(if report.is_urgent() && !args.fix {
+    Ok(if is_urgent && !args.fix {
         Exit::Failure
     } else {
         Exit::Success
     })
 }
 
-fn report_json(report: &Report, change: Option<&str>) -> Value {
+fn report_json(report: &ConsolidationReport, change: Option<&str>) -> Value {
     let duplicates: Vec<Value> = report
         .duplicates
         .iter()
