@@ -18,7 +18,7 @@ mod workspace;
 mod tests;
 
 pub use consolidation::{
-    Consolidation, ConsolidationReport, DecisionFile, consolidate, is_possible,
+    Consolidation, ConsolidationReport, DecisionFile, consolidate, is_possible, run_consolidation,
 };
 pub use duplicates::{Candidate, Why};
 pub use fix::{CheckFix, LintFix, Removal, plan_fix, plan_lint_fix, remove};

@@ -16,10 +16,9 @@ use crate::index::chunk::{Chunk, chunks};
 use crate::links;
 use crate::quote;
 use crate::routing::closets;
-use crate::routing::manifest::Manifest;
 use crate::secrets;
 use crate::workspace::git::{self, Commit};
-use crate::workspace::{Error, RelPath, Role, Workspace, role};
+use crate::workspace::{Error, RelPath, Role, Workspace};
 
 mod known;
 mod readable;
@@ -430,8 +429,7 @@ impl DocumentPreview {
 pub fn preview_document(workspace: &Workspace, path: &RelPath) -> Result<DocumentPreview, Error> {
     let document = document::parse(workspace.read_text(path)?);
     let sizes = Sizes::up_to(workspace.config().index.chunk_tokens);
-    let domains = Manifest::read(workspace).map(|it| it.domains());
-    let role = role(path, &domains.unwrap_or_default());
+    let role = workspace.role(path);
     let context = closets::Context {
         name: path.stem(),
         archived: role == Role::Archive,

@@ -9,7 +9,6 @@ use std::path::Path;
 use jiff::Timestamp;
 
 use crate::document::{self, Document};
-use crate::routing;
 use crate::secrets;
 use crate::state_files::MIND_FOLDER;
 use crate::workspace::{
@@ -28,13 +27,13 @@ const MOST_BYTES: usize = 25_000;
 /// Every document of the workspace by its path: knowledge, agents' memory,
 /// state, archive and what routes to them.
 pub fn files(workspace: &Workspace) -> Vec<Found> {
-    let mut files = routing::scan(workspace).files;
+    let mut files = workspace.scan().files;
     for path in workspace.markdown_in(MIND_FOLDER) {
         let Ok(meta) = workspace.absolute(&path).metadata() else {
             continue;
         };
         files.push(Found {
-            role: workspace::role(&path, &[]),
+            role: workspace::role_by_path(&path),
             size: meta.len(),
             mtime_ns: 0,
             changed_ns: 0,

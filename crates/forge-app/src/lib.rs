@@ -8,7 +8,7 @@
 pub use forge_embed as embed;
 pub use forge_memory::{
     admit, agents, client, corrections, graph, knowledge, links, mind, model, publish, recall,
-    routing, state_files, teams, thresholds, wire,
+    retractions, routing, state_files, teams, thresholds, wire,
 };
 pub use forge_store::{fault, index, regular, servers, trust, workspace};
 pub use forge_text::{diagnostic, document, quote, secrets};
@@ -32,6 +32,8 @@ pub mod status;
 pub mod timeline;
 pub mod search;
 pub mod state_search;
+pub mod bulk;
+pub mod closets;
 pub mod federation;
 pub mod upkeep;
 pub mod share;

@@ -12,9 +12,10 @@ use jiff::civil::Date;
 use crate::corrections::Corrections;
 use crate::document::day_of;
 use crate::index::Kind;
-use crate::knowledge::{forget, refresh, state};
+use crate::knowledge::{refresh, state};
 use crate::library::{Library, Remark, Watch};
 use crate::recall::{self, Answer, Ask, Mode};
+use crate::retractions;
 use crate::workspace::{SearchMode, Workspace};
 
 /// Which documents a question is asked of.
@@ -148,11 +149,12 @@ pub struct Retractions {
 }
 
 impl Retractions {
-    /// Reads both lists. Fails if one of them is there and cannot be read.
+    /// Reads the list. Fails if it is there and cannot be read.
     pub fn read(workspace: &Workspace) -> Result<Retractions, refresh::Error> {
+        let list = retractions::Retractions::read(workspace)?;
         Ok(Retractions {
-            forgotten: forget::forgotten(workspace)?,
-            corrections: Corrections::read(workspace)?,
+            forgotten: list.forgotten(),
+            corrections: list.facts,
         })
     }
 

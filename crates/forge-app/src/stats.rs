@@ -8,7 +8,6 @@ use serde_json::json;
 use crate::corrections::Corrections;
 use crate::index::{Counts, Index, Usage};
 use crate::knowledge::{forget, refresh};
-use crate::routing;
 use crate::tokens::thousands;
 use crate::workspace::Workspace;
 
@@ -34,7 +33,7 @@ impl Stats {
     /// Reads the figures of an index that is there.
     pub fn gather(workspace: &Workspace, index: &Index) -> Result<Stats, refresh::Error> {
         let catalogue = index.catalogue()?;
-        let scan = routing::scan(workspace);
+        let scan = workspace.scan();
         let mut stats = Stats {
             counts: index.counts()?,
             kinds: BTreeMap::new(),

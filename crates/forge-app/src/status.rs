@@ -8,7 +8,6 @@ use crate::client::Client;
 use crate::index::{self, Index};
 use crate::knowledge::refresh;
 use crate::mind::{self, Mind, State};
-use crate::routing;
 use crate::state_files::{self, MIND_FOLDER};
 use crate::tokens::Tokenizer;
 use crate::workspace::{DERIVED, Identity, Workspace, git, identity};
@@ -225,7 +224,7 @@ fn index_status(workspace: &Workspace) -> Result<Option<IndexStatus>, index::Err
         return Ok(None);
     };
     let catalogue = index.catalogue()?;
-    let scan = routing::scan(workspace);
+    let scan = workspace.scan();
     Ok(Some(IndexStatus {
         files: index.counts()?.files,
         changed: refresh::behind(workspace, &scan, &index, &catalogue)?,

@@ -8,7 +8,7 @@ use crate::document::EditError;
 use crate::links::Names;
 use crate::routing::hubs::Hub;
 use crate::routing::manifest::{Manifest, Mode};
-use crate::workspace::{Error, Move, Proposal, RelPath, Role, Workspace, role};
+use crate::workspace::{Error, Move, Proposal, RelPath, Role, Workspace, role_in};
 
 pub mod archive;
 pub mod domain;
@@ -84,12 +84,12 @@ fn planned_hub(
         Some(it) => it.to.clone(),
         None => path,
     };
-    let files = workspace.tree_with(domains).files.into_iter();
+    let files = workspace.tree().files.into_iter();
     let mut members: Vec<RelPath> = files
         .map(|it| after(it.path))
         .filter(|it| it.starts_with(folder.as_str()) && !it.is_private())
         .filter(|it| !inner.iter().any(|inner| it.starts_with(inner)))
-        .filter(|it| role(it, domains) == Role::Knowledge)
+        .filter(|it| role_in(it, domains) == Role::Knowledge)
         .collect();
     members.sort();
     Hub {

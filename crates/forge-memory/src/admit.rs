@@ -11,10 +11,10 @@
 use std::collections::BTreeMap;
 use std::ops::Deref;
 
-use crate::corrections::{Correction, Corrections};
 use crate::diagnostic::Diagnostic;
 use crate::document::LineNumbers;
 use crate::quote;
+use crate::retractions::{Correction, Corrections};
 use crate::secrets;
 use crate::workspace::{self, Workspace};
 

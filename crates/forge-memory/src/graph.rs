@@ -30,7 +30,7 @@ mod tests;
 
 pub use export::escaped;
 pub use export::{dot, graphml};
-pub use markdown::{PATH as GRAPH_FILE, refresh, render_file, render_markdown};
+pub use markdown::{PATH as GRAPH_FILE, draw, render_file, render_markdown};
 pub use pull::{Pulled, pull_state};
 pub use relation::{Link, Relation};
 pub use svg::{MOST_NODES, svg};

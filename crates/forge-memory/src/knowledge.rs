@@ -1,10 +1,9 @@
 //! The knowledge of a workspace: kept fresh in the index, saved, forgotten,
 //! restored, counted. Files are the truth; everything here follows them.
 
-pub use crate::corrections;
+pub use crate::retractions as corrections;
 
 pub mod describe;
-pub mod entry;
 pub mod forget;
 pub mod fresh;
 pub mod maps;

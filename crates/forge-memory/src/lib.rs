@@ -11,12 +11,14 @@
 use forge_embed as embed;
 use forge_store::{index, workspace};
 use forge_text::{diagnostic, document, quote, secrets, tokens};
+/// The facts among retractions, under the name that most callers know.
+pub use retractions as corrections;
 
 pub mod thresholds;
 pub mod client;
 pub mod state_files;
 pub mod model;
-pub mod corrections;
+pub mod retractions;
 pub mod admit;
 pub mod links;
 pub mod routing;

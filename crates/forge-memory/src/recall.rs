@@ -9,10 +9,10 @@ use std::collections::{HashMap, HashSet};
 use jiff::civil::Date;
 use serde::{Deserialize, Serialize};
 
-use crate::corrections::{Correction, Corrections};
 use crate::embed::Embedder;
 use crate::index::terms::fold;
 use crate::index::{Entry, Error, Index, Kind, Packed, Passage, Passages, TermMatch};
+use crate::retractions::{Correction, Corrections};
 
 use crate::quote;
 

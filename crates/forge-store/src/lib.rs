@@ -11,5 +11,6 @@ pub mod fault;
 pub mod regular;
 pub mod trust;
 pub mod workspace;
+pub mod manifest;
 pub mod servers;
 pub mod index;

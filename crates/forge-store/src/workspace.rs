@@ -46,7 +46,7 @@ pub use outside::{
 };
 pub use path::{PRIVATE, PathError, RelPath, shell_word, slug};
 pub use proposal::{Move, Proposal, Proposed};
-pub use role::{Role, role};
+pub use role::{Role, role_by_path, role_in};
 pub use root::{FoundBy, Root, RootHints, discover};
 pub use scan::{Found, Scan, ScanProblem, Tree};
 pub use undo::{Effect, JournalEntry, JournalFile, Undone, Unfinished};
@@ -169,21 +169,15 @@ impl Workspace {
         }
     }
 
-    /// Every Markdown file of the workspace with its size and time, by stat
-    /// alone. `domains` are the folders of the manifest's Hub Map.
-    pub fn scan_with(&self, domains: &[String]) -> Scan {
+    /// Lists the Markdown files of the folders that hold memory, by stat alone.
+    /// Only `manifest` may call it: it knows which `domains` there are, and a
+    /// caller who does not would see other files than everybody else.
+    pub(crate) fn scan_in(&self, domains: &[String]) -> Scan {
         scan::scan(&self.root, domains)
     }
 
-    /// Every file of the workspace of whatever kind, by stat alone. Folders
-    /// with a dot, other people's code and build outputs are left out.
-    pub fn tree(&self) -> Tree {
-        scan::tree(&self.root, &[])
-    }
-
-    /// As [`Workspace::tree`], with the folders of the manifest's Hub Map, on
-    /// which roles depend.
-    pub fn tree_with(&self, domains: &[String]) -> Tree {
+    /// Lists every file of the workspace, by stat alone. See [`Self::scan_in`].
+    pub(crate) fn tree_in(&self, domains: &[String]) -> Tree {
         scan::tree(&self.root, domains)
     }
 

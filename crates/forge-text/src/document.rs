@@ -11,6 +11,7 @@ mod edit;
 mod front_matter;
 mod inert;
 mod lines;
+pub mod linked_items;
 mod links;
 mod normal;
 mod plain;

@@ -46,7 +46,7 @@ pub(crate) mod upgrade;
 pub(crate) mod view;
 pub(crate) mod workspace;
 
-use forge_app::routing::bulk::Who;
+use forge_app::bulk::Who;
 
 use crate::cli::Command;
 use crate::report::{CommandError, Exit};

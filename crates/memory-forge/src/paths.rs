@@ -155,7 +155,7 @@ pub(crate) fn did_you_mean(
     workspace: &Workspace,
     wanted: &str,
 ) -> CommandError {
-    let scan = forge_app::routing::scan(workspace);
+    let scan = workspace.scan();
     let known = scan.files.iter().map(|found| found.path.as_str());
     match nearest(wanted, known) {
         Some(name) => error.hint(format!("Did you mean `{name}`?")),

@@ -215,6 +215,7 @@ macro_rules! from_library {
 from_library!(
     forge_app::admit::Refusal,
     forge_app::agents::Error,
+    forge_app::closets::ClosetsError,
     forge_app::corrections::Error,
     forge_app::federation::Error,
     forge_app::import::Error,

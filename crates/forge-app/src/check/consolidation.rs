@@ -8,6 +8,7 @@ use jiff::Timestamp;
 use super::duplicates::Candidate;
 use super::survey::Survey;
 use super::{CheckView, run_checks};
+use crate::bulk::{self, Logged, RunReport, Skill, Status, Who};
 use crate::document::{Edit, day_of};
 use crate::finding::{CheckId, Finding, RepairId, Severity};
 use crate::graph::{GRAPH_FILE, render_file};
@@ -15,11 +16,11 @@ use crate::mind::{
     Condensed, Error, File, Layout, Shortened, Supersession, annotated, archive_of, condensed, cut,
     shortened,
 };
-use crate::routing::bulk::{Logged, Run, Status};
-use crate::routing::manifest::{self, Manifest, New, Part};
+use crate::routing::archives::{ArchiveRow, row_of};
+use crate::routing::manifest::{self, Manifest};
 use crate::session::{SHORTEN, SHORTEN_BY_HAND};
 use crate::thresholds::{DECISIONS_NEARLY_FULL, MAX_DECISION_LINES, MIN_LINES_TO_GATHER};
-use crate::workspace::{self, Proposal, RelPath};
+use crate::workspace::{Proposal, RelPath};
 
 /// What `consolidate` found, and what it did or would do.
 #[derive(Debug, Clone, Default)]
@@ -101,20 +102,42 @@ impl ConsolidationReport {
         self.decisions.lines >= DECISIONS_NEARLY_FULL
     }
 
-    /// Writes the line of this run and lets the next one in.
-    pub fn log(&self, run: Run<'_>, fixed: bool, status: Status) -> Result<(), workspace::Error> {
+    /// Returns what the log of runs keeps of it.
+    pub(super) fn run_report(&self, fixed: bool) -> RunReport {
         let done = self.condensed.pairs + self.condensed.gathered + self.archived;
-        let compressed = if fixed { done } else { 0 };
-        run.finish(
-            &[
-                ("dedup", &self.duplicates.len()),
-                ("contradictions", &self.contradictions.len()),
-                ("orphans", &self.orphans.len()),
-                ("decisions-compressed", &compressed),
-            ],
-            status,
-        )
+        RunReport::new(Status::Ok)
+            .count("dedup", self.duplicates.len())
+            .count("contradictions", self.contradictions.len())
+            .count("orphans", self.orphans.len())
+            .count("decisions-compressed", if fixed { done } else { 0 })
     }
+}
+
+/// Consolidates as a bulk run. Returns what was found, and the id of the change
+/// where there was something to write.
+pub fn run_consolidation(
+    survey: &Survey<'_>,
+    fix: bool,
+    who: &Who,
+) -> Result<(ConsolidationReport, Option<String>), Error> {
+    let (workspace, now) = (survey.workspace, survey.now);
+    let last_run = bulk::last_ok(workspace, Skill::Consolidate);
+    let done = bulk::run(workspace, Skill::Consolidate, now, who, || {
+        let Consolidation {
+            mut report,
+            proposal,
+            ..
+        } = consolidate(survey, fix)?;
+        report.last_run = last_run;
+        let mut change = None;
+        if !proposal.is_empty() {
+            let receipt = proposal.apply(workspace, "Consolidate the workspace", now)?;
+            change = receipt.id;
+        }
+        let log = report.run_report(fix);
+        Ok::<_, Error>(((report, change), log))
+    })?;
+    Ok(done.value)
 }
 
 /// A file of decisions as compression would leave it.
@@ -219,13 +242,11 @@ pub(super) fn row_of_archive(
     archive: &RelPath,
     now: Timestamp,
 ) -> Option<Edit> {
-    let new = New {
-        name: "",
+    let row = ArchiveRow {
         target: archive.as_str().trim_end_matches(".md"),
-        text: "Older decisions",
-        note: &day_of(now).to_string(),
+        about: "Older decisions",
     };
-    manifest.list(Part::Tier3, &new)
+    row_of(manifest, &row, now)
 }
 
 fn list_archive(survey: &Survey<'_>, archive: Option<&RelPath>, proposal: &mut Proposal) {

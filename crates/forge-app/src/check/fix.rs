@@ -10,10 +10,10 @@ use jiff::Timestamp;
 use super::consolidation::{self, Consolidation};
 use super::survey::Survey;
 use super::workspace::{Registered, is_dead, lacks_summary};
+use crate::bulk::{self, Skill, Who};
 use crate::document::{self, Document, Edit, day_of};
 use crate::links::NoteLink;
 use crate::mind::{self, File, annotated};
-use crate::routing::bulk::{Run, Skill, Status, Who};
 use crate::routing::manifest::{self, Entry, Manifest, Part, SUMMARY_FORMAT};
 use crate::upkeep::resummarize;
 use crate::workspace::{Error, Proposal, Proposed, Receipt, RelPath, Workspace};
@@ -220,15 +220,15 @@ impl CheckFix {
         now: Timestamp,
     ) -> Result<Vec<String>, Error> {
         const WHAT: &str = "Repair by `check --fix`";
-        let run = match &self.consolidation {
-            Some(_) => Some(Run::begin(workspace, Skill::Consolidate, now, who)?),
-            None => None,
+        let lint = self.lint;
+        let Some(consolidation) = self.consolidation else {
+            return lint.apply_as(WHAT, workspace, now);
         };
-        let changes = self.lint.apply_as(WHAT, workspace, now)?;
-        if let (Some(run), Some(consolidation)) = (run, self.consolidation) {
-            consolidation.report.log(run, true, Status::Ok)?;
-        }
-        Ok(changes)
+        let done = bulk::run(workspace, Skill::Consolidate, now, who, || {
+            let changes = lint.apply_as(WHAT, workspace, now)?;
+            Ok::<_, Error>((changes, consolidation.report.run_report(true)))
+        })?;
+        Ok(done.value)
     }
 }
 

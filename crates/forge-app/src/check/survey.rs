@@ -103,10 +103,7 @@ impl<'a> Survey<'a> {
 
     /// Returns every folder and file, with the manifest's domains.
     pub fn tree(&self) -> &Tree {
-        self.tree.get_or_init(|| {
-            let domains = self.manifest().map(Manifest::domains).unwrap_or_default();
-            self.workspace.tree_with(&domains)
-        })
+        self.tree.get_or_init(|| self.workspace.tree())
     }
 
     /// Returns every file as links see it.

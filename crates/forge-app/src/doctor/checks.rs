@@ -14,8 +14,8 @@ use crate::knowledge::readme::{self, Listed};
 use crate::knowledge::{forget, refresh};
 use crate::mind::{self, HOOK_FAILURES, Layout, Mind};
 use crate::recall::{self, Ask, Mode};
+use crate::routing::layout;
 use crate::routing::manifest::Manifest;
-use crate::routing::{self, layout};
 use crate::secrets;
 use crate::teams::{self, private};
 use crate::tokens::{Tokenizer, count_tokens, thousands};
@@ -34,7 +34,7 @@ pub(crate) fn check_settings(workspace: &Workspace) -> Vec<(CheckId, CheckOutcom
 /// Runs every check but that of the settings. Nothing is changed.
 pub(crate) fn diagnose(workspace: &Workspace) -> Vec<(CheckId, CheckOutcome)> {
     let mut out = Findings::default();
-    let scan = routing::scan(workspace);
+    let scan = workspace.scan();
     for problem in &scan.problems {
         let (path, message) = (&problem.path, &problem.message);
         out.of(CheckId::KNOWLEDGE_UNREADABLE)

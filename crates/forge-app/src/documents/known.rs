@@ -11,7 +11,6 @@ use crate::graph::{self, Graph, Kind};
 use crate::links::{Resolution, Vault};
 use crate::mind::Mind;
 use crate::quote;
-use crate::routing;
 use crate::workspace::{RelPath, Role, Workspace};
 
 use super::Audience;
@@ -112,7 +111,7 @@ impl KnownDocuments {
     pub fn stamp(workspace: &Workspace) -> u64 {
         let mut hasher = DefaultHasher::new();
         let files = workspace.tree().files.into_iter();
-        for found in files.chain(routing::scan(workspace).files) {
+        for found in files.chain(workspace.scan().files) {
             (found.path.as_str(), found.mtime_ns, found.size).hash(&mut hasher);
         }
         for path in Mind::all_files(workspace) {

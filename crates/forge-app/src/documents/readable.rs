@@ -2,8 +2,7 @@
 //! what is derived, nor anything outside, whatever a link leads to.
 
 use crate::mind::{File, Mind};
-use crate::routing;
-use crate::workspace::{Found, RelPath, Role, Workspace, role};
+use crate::workspace::{Found, RelPath, Role, Workspace, role_by_path};
 
 /// The state files in the order in which they are listed.
 const STATE: [File; 5] = [
@@ -17,7 +16,7 @@ const STATE: [File; 5] = [
 /// Returns the wanted files that have a part in the memory and may be read.
 /// What a link leads to costs a call of the system, so it is looked at last.
 pub fn readable_files(workspace: &Workspace, wanted: &dyn Fn(&RelPath) -> bool) -> Vec<Found> {
-    let mut files = routing::scan(workspace).files;
+    let mut files = workspace.scan().files;
     files.retain(|found| {
         wanted(&found.path) && may_be_read(found.role) && leads_to_memory(workspace, &found.path)
     });
@@ -26,7 +25,7 @@ pub fn readable_files(workspace: &Workspace, wanted: &dyn Fn(&RelPath) -> bool) 
 
 /// Returns whether a file may be read by name.
 pub fn is_readable(workspace: &Workspace, path: &RelPath) -> bool {
-    may_be_read(role(path, &[])) && leads_to_memory(workspace, path)
+    may_be_read(role_by_path(path)) && leads_to_memory(workspace, path)
 }
 
 /// Returns the files in which the work stands, each once.
@@ -49,7 +48,7 @@ fn leads_to_memory(workspace: &Workspace, path: &RelPath) -> bool {
         let real = real.strip_prefix(workspace.root()).ok()?.to_str()?;
         RelPath::new(&real.replace('\\', "/")).ok()
     };
-    real().is_some_and(|real| may_be_read(role(&real, &[])))
+    real().is_some_and(|real| may_be_read(role_by_path(&real)))
 }
 
 fn may_be_read(role: Role) -> bool {

@@ -7,8 +7,6 @@ use crate::embed::Embedder;
 use crate::index::Index;
 use crate::knowledge::{forget, fresh, maps, refresh};
 use crate::recall::{self, Answer, Ask, Mode};
-use crate::routing;
-use crate::routing::manifest::Manifest;
 use crate::workspace::{Workspace, identity};
 
 use super::Source;
@@ -102,14 +100,13 @@ fn indexed_answer(
     let Some(index) = Index::open_read_only(&workspace.derived())? else {
         return Ok(None);
     };
-    let manifest = Manifest::read(workspace);
+    let (scan, manifest) = workspace.scan_and_manifest();
     let mut catalogue = index.catalogue()?;
     fresh::retire(&mut catalogue, manifest.as_ref());
     let forgotten = forget::forgotten(workspace)?;
     // What the asker knows to be wrong is wrong there as well.
     let own = Corrections::read(workspace)?;
     let corrections = Corrections::of([own.all(), ask.corrections.all()].concat());
-    let scan = routing::scan_by(workspace, manifest.as_ref());
     let behind = refresh::differences(&scan, &catalogue, false);
     let behind = behind.to_read.len() + behind.gone.len();
     if behind > 0 {

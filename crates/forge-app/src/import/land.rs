@@ -11,8 +11,7 @@ use super::{Error, Landed, Options, Outcome, Report};
 use crate::admit::Tally;
 use crate::corrections::Corrections;
 use crate::document::{self, Document, day_of};
-use crate::routing;
-use crate::workspace::{Proposal, RelPath, Role, Workspace, role};
+use crate::workspace::{Proposal, RelPath, Role, Workspace, role_by_path};
 
 /// What goes into one change. Most imports are one; more would have to be held
 /// in memory all at once.
@@ -58,7 +57,7 @@ impl<'a> Landing<'a> {
         workspace: &'a Workspace,
         options: &'a Options,
     ) -> Result<Landing<'a>, Error> {
-        let scan = routing::scan(workspace);
+        let scan = workspace.scan();
         let mut known = HashMap::new();
         for found in &scan.files {
             // What cannot be read cannot be one of ours that may be updated.
@@ -196,7 +195,7 @@ impl<'a> Landing<'a> {
             };
             let mut path = RelPath::new(&name).map_err(crate::workspace::Error::from)?;
             // Names that end in `-index` or `-archive` have a meaning.
-            if !matches!(role(&path, &[]), Role::Knowledge | Role::Agent) {
+            if !matches!(role_by_path(&path), Role::Knowledge | Role::Agent) {
                 let name = format!("{}-note.md", name.trim_end_matches(".md"));
                 path = RelPath::new(&name).map_err(crate::workspace::Error::from)?;
             }

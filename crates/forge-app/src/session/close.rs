@@ -13,16 +13,17 @@ use jiff::{SignedDuration, Timestamp};
 use super::closes::log_close;
 use super::open::OpenSession;
 use crate::brief::overview::{closed_at, unclean};
+use crate::bulk::{Skill, last_ok};
+use crate::closets::{self, BuildRequest};
 use crate::document::day_of;
 use crate::links::{self, Vault};
 use crate::mind::{
     Captured, Error, File, Fullness, Layout, Mind, NewSession, Record, Recorded, Written,
     days_since,
 };
-use crate::routing::bulk::{Skill, last_ok};
-use crate::routing::closets::build::{Build, build_all};
+use crate::routing::archives::{ArchiveRow, list_archive};
 use crate::routing::hubs::{Hub, hubs_of};
-use crate::routing::manifest::{self, Manifest, Mode, New, Part, SUMMARY_FORMAT};
+use crate::routing::manifest::{self, Manifest, Mode, SUMMARY_FORMAT};
 use crate::routing::untracked::{Untracked, is_skipped};
 use crate::thresholds::{CONSOLIDATE_NAG_DAYS, MAX_DECISION_LINES};
 use crate::upkeep::resummarize;
@@ -146,9 +147,7 @@ fn describe(
         state: Some(mind.file(File::State)),
         ..SessionReport::default()
     };
-    let tree = manifest
-        .as_ref()
-        .map(|it| workspace.tree_with(&it.domains()));
+    let tree = manifest.as_ref().map(|it| it.tree(workspace));
     if let Some(tree) = &tree {
         ended.touched = match named {
             Some(named) => named.to_vec(),
@@ -275,7 +274,7 @@ fn list_and_check(
     ended.untracked = Untracked::of(workspace, tree, manifest).at_least(3);
     let (archive, state) = (mind.file(File::Archive), mind.file(File::State));
     if mind.layout() == Layout::Manifest && workspace.absolute(&archive).is_file() {
-        ended.manifest |= list_archive(workspace, &archive, &state, now)?;
+        ended.manifest |= list_log_archive(workspace, &archive, &state, now)?;
     }
     // What was written just now may link as well.
     let report = links::check(&Vault::read(workspace));
@@ -292,11 +291,14 @@ fn refresh_closets(
     now: Timestamp,
     ended: &mut SessionReport,
 ) -> Result<(), workspace::Error> {
-    let how = Build {
+    let request = BuildRequest {
+        hubs: hubs.to_vec(),
         force: false,
         dry_run: false,
+        draw_graph: false,
     };
-    let built = build_all(workspace, hubs.iter().copied(), how, now, |_| {})?;
+    // Without the lock of a bulk run: a session ends whoever else builds.
+    let built = closets::build(workspace, &request, now, |_| {})?;
     ended.manifest |= built.listed > 0;
     for (hub, report) in built.hubs {
         let report = report?;
@@ -308,51 +310,32 @@ fn refresh_closets(
     Ok(())
 }
 
-/// A row of Tier 3 for the archive of the log.
-fn list_archive(
+/// Lists the archive of the log in Tier 3.
+fn list_log_archive(
     workspace: &Workspace,
     archive: &RelPath,
     state: &RelPath,
     now: Timestamp,
 ) -> Result<bool, Error> {
-    let target = archive
-        .as_str()
-        .strip_suffix(".md")
-        .unwrap_or(archive.as_str());
+    let path = archive.as_str();
     // Beside the state, its name is enough.
     let target = if archive.parent() == state.parent() {
         archive.stem()
     } else {
-        target
+        path.strip_suffix(".md").unwrap_or(path)
     };
-    let mut listed = false;
-    workspace.change("List the archive of the session log", now, |change| {
-        let path = manifest::path();
-        let Some(text) = change.read_text(&path)? else {
-            return Ok(());
-        };
-        let manifest = Manifest::parse(text);
-        if manifest.retired().holds(archive.as_str()) {
-            return Ok(());
-        }
-        let date = day_of(now).to_string();
-        let edit = manifest.list(
-            Part::Tier3,
-            &New {
-                name: "",
-                target,
-                text: "Older entries of the session log",
-                note: &date,
-            },
-        );
-        if let Some(edit) = edit
-            && let Ok(after) = manifest.edited(vec![edit])
-        {
-            change.write(&path, after);
-            listed = true;
-        }
-        Ok(())
-    })?;
+    let row = ArchiveRow {
+        target,
+        about: "Older entries of the session log",
+    };
+    let (listed, _) = workspace.change_with(
+        "List the archive of the session log",
+        now,
+        |change| -> Result<_, Error> {
+            let listed = list_archive(change, &row, now, |it| it.retired().holds(path))?;
+            Ok(listed)
+        },
+    )?;
     Ok(listed)
 }
 

@@ -8,7 +8,7 @@ use crate::document::{self, Edit, day_of};
 use crate::routing::hubs;
 use crate::routing::layout::{self, StateFile};
 use crate::routing::manifest::{self, Manifest, New, Part};
-use crate::workspace::{Error, Proposal, RelPath, Role, Workspace, role};
+use crate::workspace::{Error, Proposal, RelPath, Role, Workspace, role_in};
 
 /// What archiving a file would change. Nothing where it is archived already.
 pub fn plan(
@@ -36,7 +36,7 @@ pub fn plan(
         )));
     }
     if matches!(
-        role(file, &manifest.domains()),
+        role_in(file, &manifest.domains()),
         Role::Routing | Role::Autoload
     ) {
         let message = format!("`{file}` leads to other files; archive those instead");

@@ -8,14 +8,13 @@
 //! nothing: rows then stay as they are until `force`.
 
 use std::collections::{BTreeMap, HashSet};
-use std::fmt::Display;
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::{Places, propose};
+use crate::bulk::{self, RunReport, Skill, Status, Who};
 use crate::document::{self, Edit, content_hash};
-use crate::routing::bulk::{Run, Skill, Status, Who};
 use crate::routing::hubs::{self, Hub};
 use crate::routing::manifest::{self, Entry, Manifest, Part, Retired, SUMMARY_FORMAT};
 use crate::routing::summary::{LONGEST, summary};
@@ -346,21 +345,21 @@ pub fn run(
         plan.remember(workspace)?;
         return Ok(None);
     }
-    let run = Run::begin(workspace, Skill::Resummarize, now, who)?;
-    let receipt = plan.proposal.apply(workspace, "Refresh summaries", now)?;
-    plan.remember(workspace)?;
-    let counts: [(&str, &dyn Display); 3] = [
-        ("tier1", &plan.tier1),
-        ("hubmap", &plan.hub_map),
-        ("hubinteriors", &plan.hub_pages),
-    ];
     let status = if plan.lost.is_empty() {
         Status::Ok
     } else {
         Status::Partial
     };
-    run.finish(&counts, status)?;
-    Ok(Some(receipt))
+    let done = bulk::run(workspace, Skill::Resummarize, now, who, || {
+        let receipt = plan.proposal.apply(workspace, "Refresh summaries", now)?;
+        plan.remember(workspace)?;
+        let report = RunReport::new(status)
+            .count("tier1", plan.tier1)
+            .count("hubmap", plan.hub_map)
+            .count("hubinteriors", plan.hub_pages);
+        Ok::<_, Error>((receipt, report))
+    })?;
+    Ok(Some(done.value))
 }
 
 #[cfg(test)]

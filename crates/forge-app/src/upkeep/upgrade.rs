@@ -2,13 +2,11 @@
 //! is seen from the files themselves, so a run that was cut off goes on where
 //! it stopped; the marker is moved last, when everything behind it is true.
 
-use std::fmt::Display;
-
 use jiff::Timestamp;
 
 use super::{propose, resummarize};
-use crate::routing::bulk::{Run, Skill, Status, Who};
-use crate::routing::closets::build::{self, Build};
+use crate::bulk::{self, RunReport, Skill, Status, Who};
+use crate::closets::{self, BuildRequest};
 use crate::routing::hubs::{self, Hub};
 use crate::routing::manifest::{self, Age, Manifest, Mode, SUMMARY_FORMAT, VERSION};
 use crate::workspace::{Error, Proposal, Workspace};
@@ -146,7 +144,37 @@ pub fn plan(workspace: &Workspace, force: bool) -> Result<Plan, Error> {
 /// Carries out a plan. After an error the lock stays and what was done stays
 /// done; the next run goes on.
 pub fn run(workspace: &Workspace, plan: &Plan, now: Timestamp, who: &Who) -> Result<Done, Error> {
-    let run = Run::begin(workspace, Skill::Upgrade, now, who)?;
+    let done = bulk::run(workspace, Skill::Upgrade, now, who, || {
+        let done = take_steps(workspace, plan, now, who)?;
+        let from = if plan.from.is_empty() {
+            "none"
+        } else {
+            &plan.from
+        };
+        let yes = |it: bool| if it { "yes" } else { "no" };
+        let status = if done.partial {
+            Status::Partial
+        } else {
+            Status::Ok
+        };
+        let report = RunReport::new(status)
+            .count("from", from)
+            .count("to", VERSION)
+            .count("resummarize", yes(plan.resummarize))
+            .count("reindex", yes(!plan.hubs.is_empty()))
+            .count("hubs", done.hubs)
+            .count("files", done.files);
+        Ok::<_, Error>((done, report))
+    })?;
+    Ok(done.value)
+}
+
+fn take_steps(
+    workspace: &Workspace,
+    plan: &Plan,
+    now: Timestamp,
+    who: &Who,
+) -> Result<Done, Error> {
     let mut done = Done::default();
     if plan.resummarize {
         let summaries = resummarize::plan(workspace, false)?;
@@ -166,27 +194,6 @@ pub fn run(workspace: &Workspace, plan: &Plan, now: Timestamp, who: &Who) -> Res
         )?;
         last.apply(workspace, "Upgrade the workspace", now)?;
     }
-    let from = if plan.from.is_empty() {
-        "none"
-    } else {
-        &plan.from
-    };
-    let yes = |it: bool| if it { "yes" } else { "no" };
-    let (summaries, reindexed) = (yes(plan.resummarize), yes(!plan.hubs.is_empty()));
-    let counts: [(&str, &dyn Display); 6] = [
-        ("from", &from),
-        ("to", &VERSION),
-        ("resummarize", &summaries),
-        ("reindex", &reindexed),
-        ("hubs", &done.hubs),
-        ("files", &done.files),
-    ];
-    let status = if done.partial {
-        Status::Partial
-    } else {
-        Status::Ok
-    };
-    run.finish(&counts, status)?;
     Ok(done)
 }
 
@@ -198,30 +205,20 @@ fn reindex(
     who: &Who,
     done: &mut Done,
 ) -> Result<(), Error> {
-    if plan.hubs.is_empty() {
-        return Ok(());
-    }
-    let run = Run::begin(workspace, Skill::Reindex, now, who)?;
-    let (mut refreshed, mut skipped) = (0, 0);
-    let wanted = Build {
+    let request = BuildRequest {
+        hubs: plan.hubs.iter().collect(),
         force: false,
         dry_run: false,
+        draw_graph: false,
     };
-    for (_, report) in build::build_all(workspace, &plan.hubs, wanted, now, |_| {})?.hubs {
+    let built = closets::build_in_run(workspace, &request, who, now, |_| {})?;
+    for (_, report) in built.hubs {
         let report = report?;
         done.hubs += 1;
         done.files += report.files;
-        refreshed += report.refreshed;
-        skipped += report.skipped;
         done.remarks.extend(report.remarks);
     }
-    let counts: [(&str, &dyn Display); 4] = [
-        ("hubs", &done.hubs),
-        ("files", &done.files),
-        ("refreshed", &refreshed),
-        ("skipped", &skipped),
-    ];
-    run.finish(&counts, Status::Ok)
+    Ok(())
 }
 
 /// `<!-- memex-closets:1.0 -->`

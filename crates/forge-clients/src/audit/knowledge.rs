@@ -12,7 +12,6 @@ use crate::document::content_hash;
 use crate::index::Index;
 use crate::knowledge::refresh::differences;
 use crate::mind::Mind;
-use crate::routing;
 use crate::tokens::{Tokenizer, count_tokens, thousands};
 use crate::workspace::{Found, RelPath, Role, Scan, Workspace};
 
@@ -29,7 +28,7 @@ pub(super) fn check(
     judge: Tokenizer,
     findings: &mut Vec<Finding>,
 ) -> usize {
-    let scan = routing::scan(workspace);
+    let scan = workspace.scan();
     for problem in &scan.problems {
         let message = format!("`{}` {}", problem.path, problem.message);
         findings.push(Finding::new(

@@ -11,7 +11,7 @@ use super::imports::Importer;
 use super::loads::{Load, Loads};
 use super::skills;
 use super::source::{Place, Reader, Source};
-use crate::workspace::{Role, role};
+use crate::workspace::{Role, role_by_path};
 
 pub(super) fn loads(reader: &Reader) -> Loads {
     let mut importer = Importer::new(reader, Load::whole, claude::HOPS);
@@ -65,7 +65,7 @@ fn sources(reader: &Reader) -> Vec<Rc<Source>> {
     let mut seen = HashSet::new();
     let mut found = Vec::new();
     for file in files {
-        if role(&file.path, &[]) != Role::Autoload {
+        if role_by_path(&file.path) != Role::Autoload {
             continue;
         }
         let real = file.real.as_ref().unwrap_or(&file.path);

@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use super::source::{Place, Reader};
 use super::{Finding, Kind, Level};
 use crate::document::content_hash;
-use crate::workspace::{Role, role};
+use crate::workspace::{Role, role_by_path};
 
 /// The file's name in the folder of derived files.
 pub const FILE: &str = "audit.json";
@@ -55,7 +55,7 @@ pub(super) fn compare(
 ) -> Option<State> {
     let mut files = BTreeMap::new();
     for file in reader.files() {
-        if role(&file.path, &[]) == Role::Autoload
+        if role_by_path(&file.path) == Role::Autoload
             && let Some(source) = reader.read(&Place::Inside(file.path.clone()))
         {
             files.insert(file.path.to_string(), content_hash(source.text()));

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use jiff::Timestamp;
 
 use crate::tokens::{Tokenizer, count_tokens};
-use crate::workspace::{Error, RelPath, Role, Workspace, git, role};
+use crate::workspace::{Error, RelPath, Role, Workspace, git, role_by_path};
 
 /// One commit.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -53,7 +53,7 @@ pub fn trend(
             let Ok(path) = RelPath::new(&path) else {
                 continue;
             };
-            match role(&path, &[]) {
+            match role_by_path(&path) {
                 Role::Knowledge => point.documents += 1,
                 Role::Autoload if path.as_str().ends_with(".md") => {
                     point.files += 1;

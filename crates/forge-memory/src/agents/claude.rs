@@ -4,8 +4,8 @@
 use std::path::{Path, PathBuf};
 
 use super::pointers::{MAX_BYTES, MAX_LINES};
+use crate::document::linked_items;
 use crate::document::{self, LinkKind};
-use crate::knowledge::entry;
 use crate::workspace::{list_beyond, read_beyond};
 
 /// What an index of somebody else's looks like from outside.
@@ -81,7 +81,7 @@ pub fn check(folder: &Path) -> Option<Checked> {
     let text = read_beyond(&path, LARGEST)?;
     let (lines, bytes) = (text.lines().count(), text.len());
     let document = document::parse(text);
-    let lost = entry::entries(&document)
+    let lost = linked_items::entries(&document)
         .filter(|it| is_local(it.target) && !folder.join(it.target).exists())
         .map(|it| (it.line, it.target.to_owned()))
         .collect();

@@ -12,8 +12,8 @@ use jiff::Timestamp;
 use super::topics::{self, Topic};
 use super::{Error, Home};
 use crate::document;
+use crate::document::linked_items;
 use crate::index::Index;
-use crate::knowledge::entry;
 use crate::knowledge::readme::Listed;
 use crate::workspace::{self, Change, Receipt, RelPath, Workspace};
 
@@ -228,7 +228,7 @@ pub(super) fn reword(
             continue;
         };
         let document = document::parse(text);
-        let entries = entry::entries(&document)
+        let entries = linked_items::entries(&document)
             .filter(|it| document.str(&it.span).trim_end_matches(['\n', '\r']) == old);
         let edits = entries.map(|it| document::Edit {
             span: it.span.start..it.span.start + old.len(),
@@ -253,7 +253,7 @@ pub(super) fn first_sentence(text: &str) -> String {
 
 /// The line of a topic, without its marker.
 pub(super) fn line(title: &str, target: &str, description: &str) -> String {
-    let link = entry::link(&cut(title, LONGEST_TITLE), target);
+    let link = linked_items::link(&cut(title, LONGEST_TITLE), target);
     let mut text = String::new();
     let mut escaped = false;
     // A link in a description would be a pointer of its own.

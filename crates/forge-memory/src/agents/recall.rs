@@ -9,11 +9,11 @@ use jiff::Timestamp;
 use super::Home;
 use super::pointers::age_in_days;
 use super::topics::{self, Kind, Topic};
-use crate::corrections::Corrections;
 use crate::document;
 use crate::index::Entry;
 use crate::quote;
 use crate::recall::{Answer, Question, context, pack::Piece, snippet};
+use crate::retractions::Corrections;
 use crate::workspace::{RelPath, Workspace, git};
 
 /// Topics that are given at most.

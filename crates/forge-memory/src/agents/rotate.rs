@@ -9,7 +9,7 @@ use super::learnings::{self, Dated};
 use super::topics::STATE_FILES;
 use super::{Error, Home, MEMORY, folders_in};
 use crate::document::{self, Document};
-use crate::workspace::{self, Receipt, RelPath, Workspace};
+use crate::workspace::{self, Change, Receipt, RelPath, Workspace};
 
 /// What a file may have before it is rotated.
 pub const MAX_BYTES: usize = 12_000;
@@ -73,8 +73,8 @@ pub fn rotate(
         }
         return Ok(rotation);
     }
-    let mut done = Vec::new();
-    let receipt = workspace.change("Rotate agents' files", now, |change| {
+    let rotated = |change: &mut Change<'_>| -> Result<Vec<Rotated>, Error> {
+        let mut done = Vec::new();
         for path in files {
             let archive = archive_of(path)?;
             let text = change.read_text(path)?;
@@ -88,8 +88,9 @@ pub fn rotate(
             }
             done.push(plan.rotated);
         }
-        Ok(())
-    })?;
+        Ok(done)
+    };
+    let (done, receipt) = workspace.change_with("Rotate agents' files", now, rotated)?;
     rotation.files = done;
     rotation.receipt = Some(receipt);
     Ok(rotation)
@@ -116,7 +117,7 @@ fn plan(
     archive: &RelPath,
     text: Option<String>,
     max_bytes: usize,
-) -> Result<Option<Plan>, workspace::Error> {
+) -> Result<Option<Plan>, Error> {
     let Some(text) = text.filter(|text| text.len() > max_bytes) else {
         return Ok(None);
     };
@@ -151,6 +152,9 @@ fn plan(
             (!has_pointer).then_some(&pointer),
         )
     };
+    if !reads_as_before(&document, &entries, &moving, &text) {
+        return Err(Error::Unsafe { path: path.clone() });
+    }
     let rotated = Rotated {
         path: path.clone(),
         archive: archive.clone(),
@@ -163,6 +167,18 @@ fn plan(
         moved,
         rotated,
     }))
+}
+
+/// Whether the entries that stay are the entries of the new text.
+fn reads_as_before(document: &Document, entries: &[Dated], moving: &[&Dated], text: &str) -> bool {
+    let after = document::parse(text);
+    let left = learnings::entries(&after);
+    let stays = |entry: &&Dated| !moving.contains(entry);
+    let kept = entries
+        .iter()
+        .filter(stays)
+        .map(|it| document.str(&it.span));
+    left.iter().map(|it| after.str(&it.span)).eq(kept)
 }
 
 /// Oldest first. Where dates do not tell, the order of the file does: most

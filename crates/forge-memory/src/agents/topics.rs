@@ -11,8 +11,7 @@ use super::Home;
 use crate::document::{self, Document};
 use crate::knowledge::forget;
 use crate::knowledge::readme::Listed;
-use crate::routing;
-use crate::workspace::{RelPath, Role, Workspace, role};
+use crate::workspace::{RelPath, Role, Workspace, role_by_path};
 
 /// What a memory is about, which decides who may see it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -163,19 +162,21 @@ pub fn is_topic(home: &Home, path: &RelPath) -> bool {
     let name = path.file_name();
     match home.agent() {
         Some(_) => {
-            role(path, &[]) == Role::Agent
+            role_by_path(path) == Role::Agent
                 && !STATE_FILES.contains(&name)
                 && !name.ends_with("-archive.md")
                 && !name.starts_with('.')
         }
-        None => role(path, &[]) == Role::Knowledge,
+        // Topics of the project are in `knowledge/` alone, not in domains.
+        None => path.starts_with("knowledge") && role_by_path(path) == Role::Knowledge,
     }
 }
 
 fn paths(workspace: &Workspace, home: &Home) -> Vec<RelPath> {
     let mut paths = match home.agent() {
         Some(_) => workspace.markdown_in(home.folder().as_str()),
-        None => routing::scan(workspace)
+        None => workspace
+            .scan()
             .files
             .into_iter()
             .map(|it| it.path)

@@ -246,7 +246,7 @@ fn look_around(
     overview.hub_map = (manifest.hub_map().into_iter())
         .map(|(entry, _)| (row(&entry.name), row(&entry.text)))
         .collect();
-    let tree = workspace.tree_with(&manifest.domains());
+    let tree = manifest.tree(workspace);
     if mind.layout() == Layout::Manifest {
         overview.unclean = unclean(&tree, mind);
     }

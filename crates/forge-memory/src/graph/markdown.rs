@@ -4,33 +4,21 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use jiff::Timestamp;
-
 use super::{Edge, EdgeKind, Graph, Node};
 use crate::document::inert_line;
 use crate::links::Vault;
-use crate::routing::manifest::Manifest;
-use crate::workspace::{self, RelPath, Workspace};
+use crate::workspace::{self, Change, RelPath};
 
 /// Where the graph is written.
 pub const PATH: &str = "memory/.graph.md";
 
-/// Draws the file anew where a workspace has a manifest and its notes have typed
-/// edges, and says whether that changed it.
-pub fn refresh(workspace: &Workspace, now: Timestamp) -> Result<bool, workspace::Error> {
-    if Manifest::read(workspace).is_none() {
-        return Ok(false);
+/// Draws the file again as part of a change, where the notes have typed edges.
+pub fn draw(change: &mut Change<'_>, vault: &Vault) -> Result<(), workspace::Error> {
+    let graph = super::build(vault);
+    if graph.typed().next().is_some() {
+        change.write(&RelPath::new(PATH)?, render_file(&graph));
     }
-    let graph = super::build(&Vault::read(workspace));
-    if graph.typed().next().is_none() {
-        return Ok(false);
-    }
-    let path = RelPath::new(PATH)?;
-    let receipt = workspace.change("Write the graph", now, |change| {
-        change.write(&path, render_file(&graph));
-        Ok(())
-    })?;
-    Ok(!receipt.files.is_empty())
+    Ok(())
 }
 
 /// Renders `memory/.graph.md`, whose title other tools write as well.

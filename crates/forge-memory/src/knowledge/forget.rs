@@ -1,28 +1,18 @@
-//! Forgetting is a list that people can read and edit: `knowledge/_FORGOTTEN.md`.
-//! The files stay as they are; what the list names is not found by a search.
-//! Nothing that is derived knows about it, so rebuilding the index changes
-//! nothing, and no line that somebody else wrote is ever touched.
+//! Which documents to forget, and forgetting and restoring them. The files
+//! stay as they are: `retractions` has the list that searches go by.
 
 use std::collections::HashSet;
 
-use jiff::civil::Date;
 use jiff::{Timestamp, ToSpan};
 
-use super::entry::{self, entries};
 use super::refresh;
 use crate::admit;
-use crate::corrections;
 use crate::diagnostic::Diagnostic;
-use crate::document::{self, Document};
 use crate::index::{self, Index, Usage};
-use crate::workspace::{self, Receipt, RelPath, Role, Workspace, role};
+use crate::retractions::{self, ListError};
+use crate::workspace::{self, Receipt, RelPath, Role, Workspace, role_by_path};
 
-/// Where forgotten files are listed, beside facts that were corrected.
-pub const LIST: &str = corrections::LIST;
-
-/// What stands above the list when it is begun.
-const TITLE: &str = "# Forgotten\n\n";
-const ABOUT: &str = "Searches leave these documents out; the files are untouched. `memory-forge restore` brings one back, and so does deleting its line.\n\n";
+pub use crate::retractions::{LIST, Tombstone};
 
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
@@ -83,17 +73,13 @@ impl Diagnostic for Error {
     }
 }
 
-/// A line of the list.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Tombstone {
-    /// Relative to the root.
-    pub path: String,
-    pub date: Option<Date>,
-    pub reason: Option<String>,
-    /// Whether the file still exists.
-    pub exists: bool,
-    /// Where it stands in the list.
-    pub line: usize,
+impl From<ListError> for Error {
+    fn from(error: ListError) -> Error {
+        match error {
+            ListError::Workspace(error) => Error::Workspace(error),
+            ListError::OpenEnded => Error::OpenEnded,
+        }
+    }
 }
 
 /// A document to forget, and why.
@@ -121,29 +107,12 @@ pub struct Wanted {
 
 /// Paths that the list names, relative to the root.
 pub fn forgotten(workspace: &Workspace) -> Result<HashSet<String>, refresh::Error> {
-    let list = read(workspace)?;
-    Ok(list.map_or_else(HashSet::new, |list| {
-        entries(&list).map(|e| full_path(e.target)).collect()
-    }))
+    Ok(retractions::read_forgotten(workspace)?)
 }
 
 /// The list with all that it says, in its own order.
 pub fn list(workspace: &Workspace) -> Result<Vec<Tombstone>, workspace::Error> {
-    let Some(list) = read(workspace)? else {
-        return Ok(Vec::new());
-    };
-    let tombstones = entries(&list).map(|e| {
-        let path = full_path(e.target);
-        let (date, reason) = remark(e.text);
-        Tombstone {
-            exists: RelPath::new(&path).is_ok_and(|p| workspace.absolute(&p).is_file()),
-            path,
-            date,
-            reason,
-            line: e.line,
-        }
-    });
-    Ok(tombstones.collect())
+    retractions::read_tombstones(workspace)
 }
 
 /// Decides what to forget, least important first. What is forgotten already is
@@ -201,29 +170,14 @@ pub fn choose(
 
 /// Adds documents to the list.
 pub fn forget(workspace: &Workspace, chosen: &[Chosen], now: Timestamp) -> Result<Receipt, Error> {
-    let mut open_ended = false;
-    let receipt = workspace.change(
-        &what("Forget", chosen.iter().map(|c| &*c.path)),
-        now,
-        |change| {
-            let before = change.read_text(&list_path())?;
-            let before = before.unwrap_or_else(|| format!("{TITLE}{ABOUT}"));
-            let after = with_tombstones(&document::parse(before), chosen, now);
-            let there: HashSet<String> = entries(&document::parse(after.as_str()))
-                .map(|e| full_path(e.target))
-                .collect();
-            if chosen.iter().any(|c| !there.contains(&c.path)) {
-                open_ended = true;
-                return Err(workspace::Error::Refused(Error::OpenEnded.to_string()));
-            }
-            change.write(&list_path(), after);
-            Ok(())
-        },
-    );
-    match receipt {
-        Err(_) if open_ended => Err(Error::OpenEnded),
-        other => Ok(other?),
-    }
+    let documents: Vec<(&str, &str)> = chosen
+        .iter()
+        .map(|it| (it.path.as_str(), it.reason.as_str()))
+        .collect();
+    let what = what("Forget", chosen.iter().map(|c| &*c.path));
+    Ok(retractions::add_documents(
+        workspace, &what, &documents, now,
+    )?)
 }
 
 /// Takes documents off the list, and with `None` all of them. Gives the paths.
@@ -242,54 +196,9 @@ pub fn restore(
     if let Some(path) = restored.iter().find(|path| !listed.contains(*path)) {
         return Err(Error::NotForgotten { path: path.clone() });
     }
-    let receipt = workspace.change(
-        &what("Restore", restored.iter().map(|p| &**p)),
-        now,
-        |change| {
-            let Some(text) = change.read_text(&list_path())? else {
-                return Ok(());
-            };
-            let list = document::parse(text);
-            let lines = entries(&list)
-                .filter(|e| restored.contains(&full_path(e.target)))
-                .map(|e| list.take_out(e.span))
-                .collect();
-            let after = document::apply(&list.text, lines)
-                .map_err(|e| workspace::Error::Refused(e.to_string()))?;
-            change.write(&list_path(), after);
-            Ok(())
-        },
-    )?;
+    let what = what("Restore", restored.iter().map(|p| &**p));
+    let receipt = retractions::remove_documents(workspace, &what, &restored, now)?;
     Ok((restored, receipt))
-}
-
-fn list_path() -> RelPath {
-    RelPath::new(LIST).expect("a constant that is a valid path")
-}
-
-fn read(workspace: &Workspace) -> Result<Option<Document>, workspace::Error> {
-    Ok(workspace.text_if_there(&list_path())?.map(document::parse))
-}
-
-/// Targets are relative to `knowledge/`, as links in a file there are.
-fn full_path(target: &str) -> String {
-    let path = format!("knowledge/{target}");
-    match RelPath::new(&path) {
-        Ok(normal) => normal.to_string(),
-        Err(_) => path,
-    }
-}
-
-/// `— forgotten 2026-11-15: reason`, as far as it is there.
-fn remark(text: &str) -> (Option<Date>, Option<String>) {
-    let text = text.trim_start_matches(['—', '–', '-', ':', ' ']).trim();
-    let rest = text.strip_prefix("forgotten").map_or(text, str::trim_start);
-    let date: Option<Date> = rest.get(..10).and_then(|d| d.parse().ok());
-    let reason = match date {
-        Some(_) => rest[10..].trim_start_matches([':', ' ', ',']),
-        None => rest,
-    };
-    (date, (!reason.is_empty()).then(|| reason.to_owned()))
 }
 
 fn named(
@@ -301,7 +210,8 @@ fn named(
     chosen: &mut Vec<Chosen>,
 ) -> Result<(), Error> {
     let name = path.to_string();
-    if !path.starts_with("knowledge") || !matches!(role(path, &[]), Role::Knowledge | Role::Archive)
+    if !path.starts_with("knowledge")
+        || !matches!(role_by_path(path), Role::Knowledge | Role::Archive)
     {
         return Err(Error::NotKnowledge { path: name });
     }
@@ -361,34 +271,6 @@ fn because(usage: &Usage, reason: String) -> Chosen {
 
 fn moment(text: &str) -> Option<Timestamp> {
     text.parse().ok()
-}
-
-fn with_tombstones(list: &Document, chosen: &[Chosen], now: Timestamp) -> String {
-    let newline = list.newline();
-    // Facts that were corrected have a section of their own, which stays last.
-    let facts = list.find_section(corrections::SECTION);
-    let end = facts.map_or(list.text.len(), |at| list.sections[at].heading.start);
-    let mut text = list.text[..end].to_owned();
-    if facts.is_some() && entries(list).next().is_none() {
-        text.push_str(&ABOUT.replace('\n', newline));
-    } else if facts.is_some() {
-        text.truncate(text.trim_end().len());
-    }
-    if !text.is_empty() && !text.ends_with(['\n', '\r']) {
-        text.push_str(newline);
-    }
-    let day = now.strftime("%Y-%m-%d");
-    for one in chosen {
-        let target = one.path.strip_prefix("knowledge/").unwrap_or(&one.path);
-        let link = entry::link(&one.path, target);
-        let reason = document::inert_line(&one.reason);
-        text.push_str(&format!("- {link} — forgotten {day}: {reason}{newline}"));
-    }
-    if facts.is_some() {
-        text.push_str(newline);
-    }
-    text.push_str(&list.text[end..]);
-    text
 }
 
 fn what<'a>(verb: &str, paths: impl ExactSizeIterator<Item = &'a str>) -> String {

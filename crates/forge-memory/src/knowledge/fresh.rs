@@ -7,10 +7,7 @@ use jiff::Timestamp;
 
 use super::refresh::{self, Error, Outcome, Refresh};
 use crate::index::{Entry, Index, Note};
-use crate::routing::{
-    self,
-    manifest::{Manifest, Retired},
-};
+use crate::routing::manifest::{Manifest, Retired};
 use crate::workspace::{Lock, Scan, Workspace};
 
 /// An index to ask, and what is to be said about it.
@@ -96,9 +93,8 @@ pub fn retire(catalogue: &mut [Entry], manifest: Option<&Manifest>) -> Retired {
 /// Opens the index and brings it up to date. Where it cannot be kept, it is
 /// made in memory: a search is answered as long as the files can be read.
 pub fn fresh(workspace: &Workspace, opening: &mut Opening) -> Result<Fresh, Error> {
-    let manifest = Manifest::read(workspace);
     // One look at the files serves all that follows.
-    let scan = routing::scan_by(workspace, manifest.as_ref());
+    let (scan, manifest) = workspace.scan_and_manifest();
     Ok(in_step(workspace, &scan, opening)?.with_retired(manifest.as_ref()))
 }
 
@@ -134,8 +130,7 @@ pub fn again(workspace: &Workspace, before: Fresh, opening: &mut Opening) -> Res
         && before.index.is_as_opened()
         && (before.in_memory().is_some() || manifest_is_there(workspace));
     if usable {
-        let manifest = Manifest::read(workspace);
-        let scan = routing::scan_by(workspace, manifest.as_ref());
+        let (scan, manifest) = workspace.scan_and_manifest();
         let unchanged = refresh::nothing_differs(&scan, &before.catalogue)
             && refresh::has_current_shape(workspace, &before.index)?;
         if unchanged {
@@ -214,8 +209,7 @@ fn kept(
 
 /// Throws an index away that proved to be damaged while it was asked.
 pub fn rebuilt(workspace: &Workspace, opening: &mut Opening, why: String) -> Result<Fresh, Error> {
-    let manifest = Manifest::read(workspace);
-    let scan = routing::scan_by(workspace, manifest.as_ref());
+    let (scan, manifest) = workspace.scan_and_manifest();
     let fresh = match workspace.lock_index(opening.wait) {
         Ok(lock) => kept(workspace, &scan, lock, Some(why), opening)
             .or_else(|e| in_memory(workspace, &scan, opening, e.to_string())),

@@ -5,7 +5,7 @@ use super::refresh::Error;
 use crate::document;
 use crate::index::{Change, Entry, Index, Sizes, Stamp};
 use crate::routing::manifest::{self, Manifest};
-use crate::workspace::{RelPath, Role, Workspace, git, role};
+use crate::workspace::{RelPath, Role, Workspace, git, role_in};
 
 pub struct Past {
     pub index: Index,
@@ -39,7 +39,7 @@ pub fn at(
         .filter(|(path, _)| path.ends_with(".md"))
         .filter_map(|(path, blob)| {
             let path = RelPath::new(&path).ok()?;
-            let role = role(&path, &domains);
+            let role = role_in(&path, &domains);
             let inside = path.starts_with("knowledge")
                 || domains.iter().any(|domain| path.starts_with(domain));
             let wanted = matches!(role, Role::Knowledge | Role::Archive | Role::Agent)

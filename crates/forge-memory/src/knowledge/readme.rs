@@ -8,8 +8,8 @@ use std::ops::Range;
 
 use jiff::Timestamp;
 
-use super::entry;
 use super::fresh::Fresh;
+use crate::document::linked_items;
 use crate::document::{self, BlockKind, Document, Edit};
 use crate::workspace::{self, RelPath, Workspace};
 
@@ -46,7 +46,7 @@ impl Listed {
     }
 
     fn line(&self) -> String {
-        let link = entry::link(&self.title, target(&self.path));
+        let link = linked_items::link(&self.title, target(&self.path));
         match self.summary.as_str() {
             "" => format!("- {link}"),
             summary => format!("- {link} — {summary}"),
@@ -70,7 +70,7 @@ pub fn is_listed(path: &RelPath) -> bool {
 /// whoever asked says so elsewhere.
 pub fn documents(workspace: &Workspace, overlay: &[(RelPath, String)]) -> Vec<Listed> {
     let mut listed: Vec<Listed> = Vec::new();
-    for found in crate::routing::scan(workspace).files {
+    for found in workspace.scan().files {
         let path = found.path;
         let is_listed = is_listed(&path) && overlay.iter().all(|(new, _)| *new != path);
         if is_listed && let Ok(text) = workspace.read_text(&path) {
@@ -286,7 +286,7 @@ fn span_of_list(document: &Document) -> Option<Range<usize>> {
 
 /// The lines of the list by the documents that they lead to.
 fn lines_in(document: &Document, list: &Range<usize>) -> BTreeMap<String, String> {
-    entry::entries(document)
+    linked_items::entries(document)
         .filter(|entry| list.contains(&entry.span.start))
         .map(|entry| {
             let line = document.str(&entry.span).trim_end();

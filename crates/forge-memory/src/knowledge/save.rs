@@ -15,7 +15,9 @@ use crate::admit::{self, AdmittedText, SubmittedText};
 use crate::client::Client;
 use crate::diagnostic::Diagnostic;
 use crate::document::{self, BlockKind, Document, Edit, day_of};
-use crate::workspace::{self, Change, PathError, Receipt, RelPath, Role, Workspace, role, slug};
+use crate::workspace::{
+    self, Change, PathError, Receipt, RelPath, Role, Workspace, role_by_path, slug,
+};
 
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
@@ -115,7 +117,7 @@ const USUAL_IMPORTANCE: u8 = 5;
 /// Writes `knowledge/<slug>.md`.
 pub fn context(workspace: &Workspace, context: &Context, now: Timestamp) -> Result<Saved, Error> {
     let path = RelPath::new(&format!("knowledge/{}.md", slug(context.name)?))?;
-    if role(&path, &[]) != Role::Knowledge {
+    if role_by_path(&path) != Role::Knowledge {
         return Err(Error::NotADocument { path });
     }
     let context = admitted(workspace, context, context.content)?;

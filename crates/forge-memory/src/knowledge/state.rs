@@ -12,7 +12,7 @@ use crate::index::{Change, Index, Sizes};
 use crate::mind::{Decided, File, Mind};
 use crate::recall::{self, Answer, Ask, Mode};
 use crate::state_files::STATE_FOLDERS;
-use crate::workspace::{RelPath, Role, Workspace, role};
+use crate::workspace::{RelPath, Role, Workspace, role_by_path};
 
 /// Passages that are ranked before those of replaced decisions are lowered.
 const POOL: usize = 200;
@@ -71,7 +71,7 @@ fn paths(workspace: &Workspace, mind: &Mind<'_>) -> Vec<RelPath> {
             workspace
                 .markdown_in(folder)
                 .into_iter()
-                .filter(|path| matches!(role(path, &[]), Role::State | Role::Archive)),
+                .filter(|path| matches!(role_by_path(path), Role::State | Role::Archive)),
         );
     }
     // A manifest may have its files elsewhere.

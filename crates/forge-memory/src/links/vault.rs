@@ -8,7 +8,7 @@ use super::names::{Names, Resolution, joined, last};
 use super::notes::{Note, NoteLink};
 use crate::document::LinkKind;
 use crate::state_files::MIND_FOLDER;
-use crate::workspace::{RelPath, Role, ScanProblem, Workspace};
+use crate::workspace::{RelPath, Role, ScanProblem, Workspace, role_by_path};
 
 /// Files that could not be read are named up to this many.
 const MAX_PROBLEM_LINES: usize = 10;
@@ -33,9 +33,8 @@ pub struct File {
 impl Vault {
     pub fn read(workspace: &Workspace) -> Vault {
         let mut tree = workspace.tree();
-        // Memory lies in folders with a dot as well. No domain is one, so the
-        // manifest need not be read for these.
-        for found in workspace.scan_with(&[]).files {
+        // Memory is in folders with a dot as well.
+        for found in workspace.scan().files {
             if found.path.as_str().starts_with('.') {
                 tree.files.push(found);
             }
@@ -45,8 +44,8 @@ impl Vault {
             .files
             .into_iter()
             .map(|found| File {
-                path: found.path,
                 role: found.role,
+                path: found.path,
                 mtime_ns: found.mtime_ns,
                 note: None,
             })
@@ -66,6 +65,25 @@ impl Vault {
         read_notes(workspace, &mut files, &mut problems);
         problems.sort();
         Vault::of(files, problems)
+    }
+
+    /// Returns the vault as it is once these files are there. Those that it has
+    /// already stay as they are.
+    pub fn with_new_files(self, texts: Vec<(RelPath, String)>) -> Vault {
+        let new: Vec<File> = texts
+            .into_iter()
+            .filter(|(path, _)| self.position(path).is_none())
+            .map(|(path, text)| File {
+                role: role_by_path(&path),
+                path,
+                mtime_ns: 0,
+                note: Some(Note::read(text, false)),
+            })
+            .collect();
+        let mut files = self.files;
+        files.extend(new);
+        files.sort_by(|a, b| a.path.cmp(&b.path));
+        Vault::of(files, self.problems)
     }
 
     fn of(files: Vec<File>, problems: Vec<ScanProblem>) -> Vault {

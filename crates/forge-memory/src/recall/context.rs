@@ -9,9 +9,9 @@ use std::fmt::Write;
 
 use super::pack::Piece;
 use super::{Answer, Hit};
-use crate::corrections::Correction;
 use crate::index::Standing;
 use crate::quote;
+use crate::retractions::Correction;
 
 /// Renders the pieces of an answer; empty when there are none.
 pub fn render(answer: &Answer, pieces: &[Piece], left_out: &[usize], nonce: &str) -> String {

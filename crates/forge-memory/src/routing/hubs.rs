@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::manifest::Manifest;
 use crate::document;
-use crate::workspace::{Error, RelPath, Role, Workspace, role};
+use crate::workspace::{Error, RelPath, Role, Workspace, role_by_path, role_in};
 
 /// A folder of documents that is described by a closets file, a hub page, or
 /// both.
@@ -57,8 +57,8 @@ pub fn hubs(workspace: &Workspace) -> Result<Vec<Hub>, Error> {
 /// As [`hubs`], for whoever has read the manifest.
 pub fn hubs_of(workspace: &Workspace, manifest: &Manifest) -> Vec<Hub> {
     let domains = manifest.domains();
-    let files: Vec<RelPath> = workspace
-        .scan_with(&domains)
+    let files: Vec<RelPath> = manifest
+        .scan(workspace)
         .files
         .into_iter()
         .filter(|found| found.role == Role::Knowledge && !found.path.is_private())
@@ -149,7 +149,7 @@ fn add_linked(workspace: &Workspace, hub: &mut Hub, domains: &[String]) {
         let Ok(path) = RelPath::new(&format!("{target}.md")) else {
             continue;
         };
-        let belongs = matches!(role(&path, domains), Role::Untracked | Role::Knowledge);
+        let belongs = matches!(role_in(&path, domains), Role::Untracked | Role::Knowledge);
         let elsewhere = !domains.iter().any(|domain| path.starts_with(domain));
         if belongs && elsewhere && !path.is_private() && workspace.absolute(&path).is_file() {
             members.insert(path);
@@ -169,7 +169,7 @@ fn memory(workspace: &Workspace) -> Option<Hub> {
 
 fn memory_of(folder: RelPath, mut members: Vec<RelPath>) -> Hub {
     members.retain(|path| {
-        let kept = !matches!(role(path, &[]), Role::Routing | Role::Archive);
+        let kept = !matches!(role_by_path(path), Role::Routing | Role::Archive);
         kept && !path.file_name().starts_with('.') && !path.is_private()
     });
     Hub {
@@ -191,3 +191,6 @@ pub fn planned_memory<'a>(paths: impl Iterator<Item = &'a RelPath>) -> Option<Hu
     members.dedup();
     (!members.is_empty()).then(|| memory_of(folder.clone(), members))
 }
+
+#[cfg(test)]
+mod tests;

@@ -7,7 +7,7 @@ use std::fs;
 
 use super::manifest::{self, Manifest, Part};
 use crate::state_files;
-use crate::workspace::{RelPath, Role, Workspace, is_foreign, role};
+use crate::workspace::{RelPath, Role, Workspace, is_foreign, role_in};
 
 /// A file that every session reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -118,7 +118,7 @@ pub struct Rivalry {
 /// is no other.
 pub fn rivalries(workspace: &Workspace, manifest: Option<&Manifest>) -> Vec<Rivalry> {
     let domains = manifest.map(Manifest::domains).unwrap_or_default();
-    let in_domain = |path: &RelPath| role(path, &domains) == Role::Knowledge;
+    let in_domain = |path: &RelPath| role_in(path, &domains) == Role::Knowledge;
     let named = named(workspace, manifest, &StateFile::ALL);
     let mut found = Vec::new();
     for file in StateFile::ALL {
@@ -223,9 +223,9 @@ fn named(workspace: &Workspace, manifest: Option<&Manifest>, files: &[StateFile]
         }
     }
     let domains = manifest.map(Manifest::domains).unwrap_or_default();
-    found.retain(|path| role(path, &domains) != Role::Archive);
+    found.retain(|path| role_in(path, &domains) != Role::Archive);
     found.sort_by_key(|path| {
-        let inside = role(path, &domains) == Role::Knowledge;
+        let inside = role_in(path, &domains) == Role::Knowledge;
         (inside, path.components().count(), path.clone())
     });
     found

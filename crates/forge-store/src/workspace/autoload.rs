@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use super::path::{is_inside, is_plain_name};
 use super::regular::{self, Links};
-use super::{DERIVED, RelPath, Role, ScanProblem, Workspace, role};
+use super::{DERIVED, RelPath, Role, ScanProblem, Workspace, role_by_path};
 
 /// What a walk found, both sorted by path.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -197,7 +197,7 @@ fn is_loaded(path: &str) -> bool {
     if !text.ends_with(".md") && !text.ends_with(".mdc") {
         return false;
     }
-    role(&path, &[]) == Role::Autoload
+    role_by_path(&path) == Role::Autoload
         || path.file_name() == "AGENTS.override.md"
         || [
             ".github/skills/",

@@ -26,9 +26,16 @@ pub enum Role {
     Untracked,
 }
 
-/// The role of a path. `domains` are the folders of the manifest's Hub Map,
-/// such as `working/legal`; they count as knowledge.
-pub fn role(path: &RelPath, domains: &[String]) -> Role {
+/// Returns the role that a path has whatever the manifest says. Files of a
+/// domain are [`Role::Untracked`] here: it is for callers that mean
+/// `knowledge/` or a folder of ours alone. `Workspace::role` knows domains.
+pub fn role_by_path(path: &RelPath) -> Role {
+    role_in(path, &[])
+}
+
+/// Returns the role of a path. `domains` are the folders of the manifest's Hub
+/// Map, such as `working/legal`; they count as knowledge.
+pub fn role_in(path: &RelPath, domains: &[String]) -> Role {
     let path = path.as_str();
     if first(path) == DERIVED {
         return Role::Derived;
@@ -241,7 +248,7 @@ mod tests {
             ("people/anna.md", Knowledge),
         ];
         for (path, expect) in table {
-            let got = role(&RelPath::new(path).unwrap(), &domains);
+            let got = role_in(&RelPath::new(path).unwrap(), &domains);
             assert_eq!(got, expect, "for {path}");
         }
     }
@@ -249,6 +256,6 @@ mod tests {
     #[test]
     fn without_a_manifest_no_domain_is_knowledge() {
         let path = RelPath::new("working/legal/contract.md").unwrap();
-        assert_eq!(role(&path, &[]), Role::Untracked);
+        assert_eq!(role_by_path(&path), Role::Untracked);
     }
 }

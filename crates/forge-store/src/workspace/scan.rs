@@ -15,7 +15,7 @@ use std::thread;
 
 use super::autoload::is_skipped;
 use super::path::{is_inside, is_plain_name};
-use super::{RelPath, Role, role};
+use super::{RelPath, Role, role_in};
 
 /// What a walk found, both sorted by path.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -313,7 +313,7 @@ impl<'a> Walk<'a> {
 
     fn found(&self, path: String, meta: &Metadata) -> Found {
         let path = RelPath::from_checked(path);
-        let role = role(&path, self.domains);
+        let role = role_in(&path, self.domains);
         Found {
             path,
             size: meta.len(),

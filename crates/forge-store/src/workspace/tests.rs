@@ -27,7 +27,7 @@ fn opening_needs_a_folder_and_creates_nothing() {
             .unwrap_err()
             .is_not_found()
     );
-    workspace.scan_with(&[]);
+    workspace.scan();
     assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1);
     assert_eq!(workspace.root(), fs::canonicalize(dir.path()).unwrap());
 }

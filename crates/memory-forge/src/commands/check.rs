@@ -8,7 +8,6 @@ use clap::Args;
 use forge_app::check::{
     self, CheckOutcome, CheckReport, CheckView, Finding, REGISTRY, Severity, Survey,
 };
-use forge_app::routing::bulk::Who;
 use serde_json::{Value, json};
 
 use super::links::survey_vault;
@@ -157,11 +156,7 @@ fn fix(
         ui.note("Nothing was changed");
         return Ok(Vec::new());
     }
-    let who = Who {
-        pid: std::process::id(),
-        agent: "memory-forge".to_owned(),
-    };
-    let changes = fix.apply(survey.workspace, &who, settings.now)?;
+    let changes = fix.apply(survey.workspace, &super::who(), settings.now)?;
     for id in &changes {
         ui.note(&format!("`memory-forge undo {id}` reverts it"));
     }

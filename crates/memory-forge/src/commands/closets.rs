@@ -2,16 +2,14 @@
 //! step with the files, `check` only looks, `show` answers from them.
 
 use clap::{Args, Subcommand, ValueEnum};
+use forge_app::bulk::{self, Skill};
 use forge_app::check::{CheckView, Survey};
-use forge_app::corrections::Corrections;
-use forge_app::graph::{self, GRAPH_FILE};
-use forge_app::knowledge::forget;
-use forge_app::knowledge::maps::{self, Mapped, Only};
+use forge_app::closets::{self, BuildRequest, BuildResponse, ShowRequest};
+use forge_app::graph::GRAPH_FILE;
+use forge_app::knowledge::maps::Mapped;
 use forge_app::quote;
 use forge_app::recall::closets::reasons;
-use forge_app::recall::{Answer, Ask, Hit, context};
-use forge_app::routing::bulk::{self, Run, Skill, Status, Who};
-use forge_app::routing::closets::build::{self, Build, Report};
+use forge_app::recall::{Answer, Hit, context};
 use forge_app::routing::closets::{Field, Listed};
 use forge_app::routing::hubs::Hub;
 use forge_app::workspace::Workspace;
@@ -22,7 +20,6 @@ use crate::paths;
 use crate::report::{CommandError, Exit};
 use crate::settings::Settings;
 use crate::ui::{Ui, printable, style};
-use forge_app::search::configured_mode;
 
 /// Keep and ask the closets: what is in each file, by field
 ///
@@ -149,26 +146,6 @@ pub(crate) fn run(
     }
 }
 
-/// The hubs to work on, or an error that names those there are.
-fn hubs(workspace: &Workspace, only: Option<&str>) -> Result<Vec<Hub>, CommandError> {
-    let mut hubs = build::hubs(workspace)?;
-    let Some(only) = only else {
-        return Ok(hubs);
-    };
-    let names: Vec<String> = hubs.iter().map(|hub| format!("`{}`", hub.name)).collect();
-    let wanted = only.trim_end_matches('/');
-    hubs.retain(|hub| hub.name.eq_ignore_ascii_case(wanted) || hub.folder.as_str() == wanted);
-    if hubs.is_empty() {
-        let hint = if names.is_empty() {
-            "there are none yet; `memory-forge init` makes a start".to_owned()
-        } else {
-            format!("there are {}", names.join(", "))
-        };
-        return Err(CommandError::usage(format!("There is no hub `{only}`")).hint(hint));
-    }
-    Ok(hubs)
-}
-
 const NO_HUBS: &str = "There is no hub: neither a `_MANIFEST.md` with a Hub Map nor Markdown under `knowledge/`. `memory-forge init` makes a start.";
 
 fn build_all(
@@ -177,94 +154,62 @@ fn build_all(
     settings: &Settings,
     ui: &mut Ui,
 ) -> Result<Exit, CommandError> {
-    let hubs = hubs(workspace, args.hub.as_deref())?;
+    let hubs = closets::find_hubs(workspace, args.hub.as_deref())?;
     if hubs.is_empty() {
         ui.note(NO_HUBS);
     }
-    // Lock and log lie in `memory/`; where there is none, none is made.
-    let kept = hubs.iter().any(Hub::is_memory) || workspace.root().join("memory").is_dir();
-    let mut run = None;
-    if kept && !args.dry_run && !hubs.is_empty() {
-        if !args.force
-            && settings.stdin_terminal
-            && let Some(question) = bulk::cooldown(workspace, Skill::Reindex, settings.now)
-            && !ui.confirm(&question, false)?
-        {
-            return Ok(Exit::Success);
-        }
-        let who = Who {
-            pid: std::process::id(),
-            agent: "memory-forge".to_owned(),
-        };
-        let begun = Run::begin(workspace, Skill::Reindex, settings.now, &who)?;
-        if let Some(old) = &begun.took_over {
-            ui.note(&format!(
-                "Took over a lock that was left behind: {}",
-                printable(old)
-            ));
-        }
-        run = Some(begun);
-    }
-    let options = Build {
+    let request = BuildRequest {
+        hubs: hubs.iter().collect(),
         force: args.force,
         dry_run: args.dry_run,
+        draw_graph: true,
     };
-    let mut done: Vec<(&Hub, Report)> = Vec::new();
-    let mut status = Status::Ok;
+    if !args.force
+        && !args.dry_run
+        && settings.stdin_terminal
+        && closets::is_logged(workspace, &request.hubs)
+        && let Some(question) = bulk::cooldown(workspace, Skill::Reindex, settings.now)
+        && !ui.confirm(&question, false)?
+    {
+        return Ok(Exit::Success);
+    }
     let bar = ui.progress("Describing domains", hubs.len() as u64);
     let progress = |at: usize| bar.set(at as u64, hubs.len() as u64);
-    let built = build::build_all(workspace, &hubs, options, settings.now, progress)?;
+    let built = closets::build_in_run(workspace, &request, &super::who(), settings.now, progress)?;
     drop(bar);
-    for (hub, report) in built.hubs {
-        match report {
-            Ok(report) => done.push((hub, report)),
-            Err(error) => {
-                status = Status::Partial;
-                ui.warn(&format!("`{}` was left as it is: {error}", hub.name));
-            }
+    if let Some(old) = &built.took_over {
+        ui.note(&format!(
+            "Took over a lock that was left behind: {}",
+            printable(old)
+        ));
+    }
+    for (hub, report) in &built.hubs {
+        if let Err(error) = report {
+            ui.warn(&format!("`{}` was left as it is: {error}", hub.name));
         }
     }
-    if !args.dry_run {
-        let drawing = ui.busy("Drawing the graph");
-        let drawn = graph::refresh(workspace, settings.now)?;
-        drop(drawing);
-        if drawn {
-            ui.note(&format!("{GRAPH_FILE} was drawn anew"));
-        }
+    if built.is_graph_changed {
+        ui.note(&format!("{GRAPH_FILE} was drawn anew"));
     }
-    let sum = |of: fn(&Report) -> usize| done.iter().map(|(_, report)| of(report)).sum::<usize>();
-    let counts = [
-        ("hubs", done.len()),
-        ("files", sum(|r| r.files)),
-        ("refreshed", sum(|r| r.refreshed)),
-        ("skipped", sum(|r| r.skipped)),
-    ];
-    if let Some(run) = run {
-        let counts: Vec<(&str, &dyn std::fmt::Display)> = counts
-            .iter()
-            .map(|(name, count)| (*name, count as &dyn std::fmt::Display))
-            .collect();
-        run.finish(&counts, status)?;
-    }
-    report_build(args, &done, &counts, ui)?;
-    Ok(match status {
-        Status::Ok => Exit::Success,
-        Status::Partial => Exit::Failure,
+    report_build(args, &built, ui)?;
+    Ok(if built.is_complete() {
+        Exit::Success
+    } else {
+        Exit::Failure
     })
 }
 
 fn report_build(
     args: &BuildArgs,
-    done: &[(&Hub, Report)],
-    counts: &[(&str, usize)],
+    built: &BuildResponse<'_>,
     ui: &mut Ui,
 ) -> Result<(), CommandError> {
-    for (_, report) in done {
+    for (_, report) in built.reports() {
         report.remarks.iter().for_each(|remark| ui.warn(remark));
     }
     if args.json {
-        let hubs: Vec<Value> = done
-            .iter()
+        let hubs: Vec<Value> = built
+            .reports()
             .map(|(hub, report)| {
                 json!({
                     "hub": hub.name,
@@ -283,7 +228,7 @@ fn report_build(
             .collect();
         return ui.json(&json!({ "version": 1, "dry_run": args.dry_run, "hubs": hubs }));
     }
-    for (hub, report) in done {
+    for (hub, report) in built.reports() {
         if args.dry_run {
             for (path, before, after) in &report.changes {
                 ui.diff(path.as_str(), before, after)?;
@@ -308,7 +253,8 @@ fn report_build(
         }
         ui.line(&line)?;
     }
-    let counts: Vec<String> = counts
+    let counts: Vec<String> = built
+        .counts()
         .iter()
         .map(|(name, n)| format!("{name}={n}"))
         .collect();
@@ -321,7 +267,7 @@ fn check_all(
     settings: &Settings,
     ui: &mut Ui,
 ) -> Result<Exit, CommandError> {
-    let hubs = hubs(workspace, args.hub.as_deref())?;
+    let hubs = closets::find_hubs(workspace, args.hub.as_deref())?;
     if hubs.is_empty() {
         ui.note(NO_HUBS);
     }
@@ -366,40 +312,30 @@ fn show(
     settings: &Settings,
     ui: &mut Ui,
 ) -> Result<Exit, CommandError> {
-    let hub = match &args.hub {
-        Some(name) => hubs(workspace, Some(name))?.into_iter().next(),
+    let hub: Option<Hub> = match &args.hub {
+        Some(name) => closets::find_hubs(workspace, Some(name))?
+            .into_iter()
+            .next(),
         None => None,
     };
     let today = Some(forge_app::document::day_of(settings.now));
     let field = args.field.map(FieldName::field);
-    let forgotten = forget::forgotten(workspace)?;
-    let corrections = Corrections::read(workspace)?;
-    let ask = Ask {
+    let request = ShowRequest {
         question: &args.query,
-        mode: configured_mode(workspace),
-        limit: args.limit,
-        unique: false,
-        kinds: Vec::new(),
-        scopes: Vec::new(),
-        since: None,
-        today,
-        forgotten: &forgotten,
-        corrections: &corrections,
-        explain: false,
-    };
-    let memory = crate::library::open(workspace.clone(), settings);
-    let (model, remarks) = memory.model_for(ask.mode);
-    ui.remarks(&remarks);
-    let only = Only {
         field,
         hub: hub.as_ref().map(|hub| hub.name.as_str()),
+        limit: args.limit,
+        now: settings.now,
     };
+    let library = crate::library::open(workspace.clone(), settings);
+    let shown = closets::show(&library, &request)?;
+    ui.remarks(&shown.remarks);
     let Mapped {
         listing,
         answer,
         unread,
         notes,
-    } = maps::ask_closets(workspace, &ask, only, model)?;
+    } = shown.mapped;
     unread.iter().for_each(|problem| ui.warn(problem));
     notes.iter().for_each(|note| ui.note(note));
     if listing.entries.is_empty() {

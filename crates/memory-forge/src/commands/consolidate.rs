@@ -2,8 +2,8 @@
 //! and long files of decisions.
 
 use clap::Args;
+use forge_app::bulk::{self, Skill};
 use forge_app::check::{self, CheckView, ConsolidationReport, Survey, Why};
-use forge_app::routing::bulk::{self, Run, Skill, Status, Who};
 use serde_json::{Value, json};
 
 use crate::paths;
@@ -59,29 +59,12 @@ pub(crate) fn run(
         ui.note("Nothing was changed");
         return Ok(Exit::Success);
     }
-    let last_run = bulk::last_ok(&workspace, Skill::Consolidate);
-    let who = Who {
-        pid: std::process::id(),
-        agent: "memory-forge".to_owned(),
-    };
-    let run = Run::begin(&workspace, Skill::Consolidate, now, &who)?;
     let comparing = ui.busy("Comparing notes");
-    let check::Consolidation {
-        mut report,
-        proposal,
-        ..
-    } = check::consolidate(&survey, args.fix)?;
+    let (report, change) = check::run_consolidation(&survey, args.fix, &super::who())?;
     let is_urgent = CheckView::Consolidate
         .run(&survey)
         .fails(CheckView::Consolidate);
     drop(comparing);
-    report.last_run = last_run;
-    let mut change = None;
-    if !proposal.is_empty() {
-        let receipt = proposal.apply(&workspace, "Consolidate the workspace", now)?;
-        change = receipt.id;
-    }
-    report.log(run, args.fix, Status::Ok)?;
     if args.json {
         ui.json(&report_json(&report, change.as_deref()))?
     } else {

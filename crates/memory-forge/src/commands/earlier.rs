@@ -3,7 +3,6 @@
 //! them writes a file. `memory` was another name for `stats`.
 
 use clap::Args;
-use forge_app::routing;
 use forge_app::workspace::Role;
 
 use crate::paths;
@@ -42,7 +41,7 @@ pub(crate) struct PreloadArgs {}
 
 pub(crate) fn list(_: ListArgs, settings: &Settings, ui: &mut Ui) -> Result<Exit, CommandError> {
     let workspace = paths::workspace(settings, ui)?;
-    let scan = routing::scan(&workspace);
+    let scan = workspace.scan();
     let documents = scan.files.iter().filter(|it| it.role == Role::Knowledge);
     let mut count = 0;
     for document in documents {

@@ -1,7 +1,7 @@
 //! `manifest`: shows the map of the workspace, and keeps its summaries right.
 
 use clap::{Args, Subcommand};
-use forge_app::routing::bulk::{self, Skill};
+use forge_app::bulk::{self, Skill};
 use forge_app::routing::manifest::{Age, Entry, Manifest, Mode, Part, VERSION};
 use forge_app::upkeep::resummarize;
 use serde_json::json;

@@ -1,7 +1,7 @@
 //! `upgrade`: brings a workspace of an older format to the current one.
 
 use clap::Args;
-use forge_app::routing::bulk::{self, Skill};
+use forge_app::bulk::{self, Skill};
 use forge_app::routing::manifest::VERSION;
 use forge_app::upkeep::upgrade::{self, Signal};
 use serde_json::json;

@@ -296,19 +296,14 @@ fn a_file_that_vanishes_or_turns_into_a_folder_while_it_is_read() {
         let ws = ws("//- knowledge/a.md\n# A\n//- knowledge/b.md\n# B\n//- knowledge/c.md\n# C\n");
         let workspace = Workspace::open(ws.root()).expect("it is there");
         let mut index = Index::in_memory().expect("memory");
-        let report = refresh::build(
-            &workspace,
-            &forge_app::routing::scan(&workspace),
-            &mut index,
-            &mut |done, _| {
-                if done == 1 {
-                    ws.remove("knowledge/b.md");
-                    if folder {
-                        std::fs::create_dir(ws.path("knowledge/b.md")).expect("ours");
-                    }
+        let report = refresh::build(&workspace, &workspace.scan(), &mut index, &mut |done, _| {
+            if done == 1 {
+                ws.remove("knowledge/b.md");
+                if folder {
+                    std::fs::create_dir(ws.path("knowledge/b.md")).expect("ours");
                 }
-            },
-        );
+            }
+        });
         let report = report.expect("the others are fine");
         let of = |path: &str| {
             report

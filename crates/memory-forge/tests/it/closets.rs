@@ -92,6 +92,54 @@ fn w1_a_new_archive_is_listed_by_a_link_that_leads_to_it() {
     assert_eq!(ws.read("_MANIFEST.md"), manifest);
 }
 
+/// Closets, an archive, the manifest's row for it and the graph are one change.
+#[test]
+fn one_undo_reverts_a_build_byte_for_byte() {
+    let ws = workspace();
+    ws.write(
+        "legal/terms.md",
+        "---\nsupersedes: \"[[nda]]\"\n---\n# Terms\n\nI sign these instead.\n",
+    );
+    for at in 0..35 {
+        ws.write(
+            &format!("legal/case{at:02}.md"),
+            format!("I won case {at}.\n"),
+        );
+    }
+    // What the run itself keeps beside the lock is no change of a person's.
+    let sources = |ws: &TestWorkspace| -> String {
+        let tree = ws.tree_of_sources();
+        let lines = tree.split_inclusive('\n');
+        lines
+            .filter(|line| !line.contains(".reindex-runs.log"))
+            .collect()
+    };
+    let before = sources(&ws);
+    let said = ws.run(&["closets", "build"]);
+    assert!(
+        said.stderr.contains("memory/.graph.md was drawn anew"),
+        "{said}"
+    );
+    let built = sources(&ws);
+    for made in [
+        "legal/_CLOSETS.md",
+        "legal/_CLOSETS-archive.md",
+        "memory/_CLOSETS.md",
+        "memory/.graph.md",
+    ] {
+        assert!(built.contains(made), "{built}");
+    }
+    assert!(ws.read("_MANIFEST.md").contains("_CLOSETS-archive"));
+
+    // The graph has the closets that were made with it.
+    let again = ws.run(&["closets", "build", "--force"]);
+    assert!(!again.stderr.contains("drawn anew"), "{again}");
+    assert_eq!(sources(&ws), built);
+
+    ws.run(&["doctor", "--undo", "--yes"]).ok();
+    assert_eq!(sources(&ws), before);
+}
+
 #[test]
 fn check_finds_what_is_out_of_date() {
     let ws = workspace();

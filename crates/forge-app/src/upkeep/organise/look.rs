@@ -42,9 +42,7 @@ struct Note {
 
 /// How many notes lie around in no order, by their paths alone.
 pub fn loose_notes(workspace: &Workspace) -> usize {
-    let domains = Manifest::read(workspace).map(|it| it.domains());
-    let domains = domains.unwrap_or_default();
-    let files = workspace.tree_with(&domains).files;
+    let files = workspace.tree().files;
     let files = files.iter().filter(|it| it.role == Role::Untracked);
     files.filter(|it| is_note(&it.path)).count()
 }
@@ -53,7 +51,7 @@ pub fn loose_notes(workspace: &Workspace) -> usize {
 pub fn look(workspace: &Workspace, now: Timestamp) -> Plan {
     let manifest = Manifest::read(workspace);
     let known = manifest.as_ref().map(Manifest::domains).unwrap_or_default();
-    let tree = workspace.tree_with(&known);
+    let tree = workspace.tree();
     let code = code_folders(tree.files.iter().map(|it| &it.path));
     let paths = tree
         .files

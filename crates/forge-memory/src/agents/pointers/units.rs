@@ -6,8 +6,8 @@ use std::collections::HashSet;
 use std::ops::Range;
 
 use super::Shelf;
+use crate::document::linked_items;
 use crate::document::{self, BlockKind, Document, Link, LinkKind};
-use crate::knowledge::entry;
 
 /// A piece of an index with its line ends.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -159,7 +159,7 @@ fn unit(
 /// List items that are ours to move, with everything nested in them.
 fn pieces(document: &Document, names: &Names) -> Vec<(Range<usize>, UnitKind)> {
     let mut pieces: Vec<(Range<usize>, UnitKind)> = Vec::new();
-    for found in entry::entries(document) {
+    for found in linked_items::entries(document) {
         let start = found.span.start;
         if pieces.last().is_some_and(|(span, _)| start < span.end) {
             continue;
@@ -237,7 +237,7 @@ impl Names<'_> {
         (wiki && self.topics.contains(&named)).then_some(named)
     }
 
-    fn kind_of(&self, found: &entry::Entry<'_>, text: &str) -> Option<UnitKind> {
+    fn kind_of(&self, found: &linked_items::Entry<'_>, text: &str) -> Option<UnitKind> {
         let target = local(found.target)?;
         if self.shelf.is_note(text, &target) {
             return Some(UnitKind::Note);

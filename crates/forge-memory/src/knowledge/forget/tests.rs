@@ -1,5 +1,6 @@
 use super::*;
 use crate::knowledge::fresh::{Opening, fresh};
+use crate::retractions::{ABOUT_DOCUMENTS as ABOUT, DOCUMENTS_OPENING as TITLE};
 use proptest::prelude::*;
 use std::time::Duration;
 use testkit::TestWorkspace;

@@ -449,7 +449,7 @@ fn what_was_corrected_comes_with_its_correction() {
     let nudge = prompt_line(&it.mind(), now()).unwrap();
     assert!(!nudge.contains("Finish login"), "{nudge}");
     // Within any cap.
-    let known = crate::corrections::Corrections::read(&it.workspace).unwrap();
+    let known = crate::retractions::Corrections::read(&it.workspace).unwrap();
     for max_tokens in (0..800).step_by(7) {
         let budget = Budget::of_text(max_tokens, MAX_BYTES);
         let ask = BriefInput { budget, ..ask };

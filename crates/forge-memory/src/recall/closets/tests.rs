@@ -1,7 +1,7 @@
 use super::*;
-use crate::corrections::Corrections;
 use crate::document::parse;
 use crate::embed;
+use crate::retractions::Corrections;
 use crate::routing::closets::{Context, extract};
 
 fn listed(name: &str, text: &str) -> Listed {

@@ -11,11 +11,12 @@ use jiff::civil::Date;
 use super::file::{Block, File, Stamp, source_hash};
 use super::merge::merge;
 use super::{Context, Entry, Field, MANY_ARCHIVED, PRIMARY, RECENT, extract};
-use crate::corrections::Corrections;
 use crate::document::{self, Document, day_of, own_date};
+use crate::retractions::Corrections;
+use crate::routing::archives::{ArchiveRow, list_archive};
 use crate::routing::hubs::{self, Hub};
-use crate::routing::manifest::{self, Manifest, New, Part};
-use crate::workspace::{Error, RelPath, Role, Workspace, role};
+use crate::routing::manifest::{Manifest, Part};
+use crate::workspace::{Change, Error, RelPath, Role, Workspace, role_by_path};
 
 /// What a build did, or would do.
 #[derive(Debug, Clone, Default)]
@@ -79,7 +80,8 @@ pub fn hubs(workspace: &Workspace) -> Result<Vec<Hub>, Error> {
     if !known.is_empty() || !workspace.absolute(&folder).is_dir() {
         return Ok(known);
     }
-    let members: Vec<RelPath> = crate::routing::scan(workspace)
+    let members: Vec<RelPath> = workspace
+        .scan()
         .files
         .into_iter()
         .filter(|found| found.role == Role::Knowledge && found.path.starts_with("knowledge"))
@@ -96,85 +98,42 @@ pub fn hubs(workspace: &Workspace) -> Result<Vec<Hub>, Error> {
     }])
 }
 
-/// What [`build_all`] did.
-#[derive(Debug)]
-pub struct Built<'h> {
-    pub hubs: Vec<(&'h Hub, Result<Report, Error>)>,
-    /// Archives that the manifest lists from now on.
-    pub listed: usize,
-}
-
-/// Builds the closets of several hubs and lists their archives in the manifest.
-/// A hub that fails does not stop the others. `progress` gets the number of
-/// hubs that are done.
-pub fn build_all<'h>(
-    workspace: &Workspace,
-    hubs: impl IntoIterator<Item = &'h Hub>,
-    how: Build,
-    now: Timestamp,
-    mut progress: impl FnMut(usize),
-) -> Result<Built<'h>, Error> {
-    let mut built: Vec<(&Hub, Result<Report, Error>)> = Vec::new();
-    for hub in hubs {
-        progress(built.len());
-        built.push((hub, build(workspace, hub, how, now)));
-    }
-    let done: Vec<&Hub> = (built.iter())
-        .filter(|(_, report)| report.is_ok() && !how.dry_run)
-        .map(|(hub, _)| *hub)
-        .collect();
-    Ok(Built {
-        listed: list_archives(workspace, &done, now)?,
-        hubs: built,
-    })
-}
-
 /// Lists the archives of these hubs in the manifest's Tier 3, where there is a
-/// manifest. Looks at the files and not at what was made just now, so that an
-/// archive that an interrupted run left unlisted is listed by the next one.
-fn list_archives(workspace: &Workspace, hubs: &[&Hub], now: Timestamp) -> Result<usize, Error> {
-    let path = manifest::path();
-    let unlisted = |manifest: &Manifest, hub: &Hub| {
-        let link = archive_link(hub);
-        // The name that another tool gave it leads nowhere, but lists it.
-        let old = format!("{}-CLOSETS-archive", hub.folder.file_name());
-        let mut entries = manifest.part(Part::Tier3);
-        workspace.absolute(&hub.closets_archive()).is_file()
-            && !entries.any(|it| it.target == old || link_of(&it.target) == link)
-    };
+/// manifest, and returns how many rows are new. Looks at the files and not at
+/// what was made just now, so that an archive that an interrupted run left
+/// unlisted is listed by the next one.
+pub fn list_archives(
+    workspace: &Workspace,
+    change: &mut Change<'_>,
+    hubs: &[&Hub],
+    now: Timestamp,
+) -> Result<usize, Error> {
+    // Without a row to add, nothing is read that a writer could have changed.
     let Some(manifest) = Manifest::read(workspace) else {
         return Ok(0);
     };
-    if !hubs.iter().any(|hub| unlisted(&manifest, hub)) {
-        return Ok(0);
-    }
-    let today = day_of(now).to_string();
     let mut listed = 0;
-    workspace.change("closets archives in the manifest", now, |change| {
-        for hub in hubs {
-            let Some(text) = change.read_text(&path)? else {
-                return Ok(());
-            };
-            let manifest = Manifest::parse(text);
-            if !unlisted(&manifest, hub) {
-                continue;
-            }
-            let new = New {
-                target: &archive_link(hub),
-                text: &format!("Older closet entries of {}", hub.name),
-                note: &today,
-                ..New::default()
-            };
-            if let Some(edit) = manifest.list(Part::Tier3, &new)
-                && let Ok(text) = manifest.edited(vec![edit])
-            {
-                change.write(&path, text);
-                listed += 1;
-            }
+    for hub in hubs {
+        let archive = hub.closets_archive();
+        if is_listed(&manifest, hub) || change.read(&archive)?.is_none() {
+            continue;
         }
-        Ok(())
-    })?;
+        let row = ArchiveRow {
+            target: &archive_link(hub),
+            about: &format!("Older closet entries of {}", hub.name),
+        };
+        listed += usize::from(list_archive(change, &row, now, |it| is_listed(it, hub))?);
+    }
     Ok(listed)
+}
+
+/// Whether Tier 3 has the archive of a hub. The name that another tool gave it
+/// leads nowhere, but lists it.
+fn is_listed(manifest: &Manifest, hub: &Hub) -> bool {
+    let link = archive_link(hub);
+    let old = format!("{}-CLOSETS-archive", hub.folder.file_name());
+    let mut entries = manifest.part(Part::Tier3);
+    entries.any(|it| it.target == old || link_of(&it.target) == link)
 }
 
 /// How entries and documents of a hub stand to one another.
@@ -261,46 +220,82 @@ pub fn build(
     build: Build,
     now: Timestamp,
 ) -> Result<Report, Error> {
-    let primary = workspace.text_if_there(&hub.closets())?;
-    let archive = workspace.text_if_there(&hub.closets_archive())?;
-    // The slow part comes before the lock: whoever else writes need not wait.
-    let (mut members, problems) = survey(workspace, hub, &primary, &archive, build.force);
-    let corrections = Corrections::read(workspace)?;
-    let mut report = Report::default();
+    let survey = HubSurvey::read(workspace, hub, build.force)?;
     if build.dry_run {
+        return survey.preview(workspace);
+    }
+    let what = format!("closets of {}", hub.name);
+    let (report, _) =
+        workspace.change_with(&what, now, |change| survey.write(workspace, change))?;
+    Ok(report)
+}
+
+/// What a build knows of a hub before it takes the lock: its documents, and
+/// entries of those that changed. Reading them is the slow part.
+pub struct HubSurvey<'h> {
+    hub: &'h Hub,
+    members: Vec<Member>,
+    /// Documents that could not be read, and why.
+    problems: Vec<String>,
+    corrections: Corrections,
+    force: bool,
+}
+
+impl<'h> HubSurvey<'h> {
+    /// Reads the documents of a hub. With `force` each gets a new entry.
+    pub fn read(workspace: &Workspace, hub: &'h Hub, force: bool) -> Result<HubSurvey<'h>, Error> {
+        let primary = workspace.text_if_there(&hub.closets())?;
+        let archive = workspace.text_if_there(&hub.closets_archive())?;
+        let (members, problems) = survey(workspace, hub, &primary, &archive, force);
+        Ok(HubSurvey {
+            hub,
+            members,
+            problems,
+            corrections: Corrections::read(workspace)?,
+            force,
+        })
+    }
+
+    /// Returns what a build would do, and writes nothing.
+    pub fn preview(self, workspace: &Workspace) -> Result<Report, Error> {
+        let primary = workspace.text_if_there(&self.hub.closets())?;
+        let archive = workspace.text_if_there(&self.hub.closets_archive())?;
+        self.weave(workspace, primary, archive)
+    }
+
+    /// Writes the closets as part of a change. They are read again under its
+    /// lock, so that an entry that was edited meanwhile is not lost. After an
+    /// error nothing of this hub is staged.
+    pub fn write(self, workspace: &Workspace, change: &mut Change<'_>) -> Result<Report, Error> {
+        let primary = change.read_text(&self.hub.closets())?;
+        let archive = change.read_text(&self.hub.closets_archive())?;
+        let report = self.weave(workspace, primary, archive)?;
+        for (path, _, text) in &report.changes {
+            change.write(path, text.clone());
+        }
+        Ok(report)
+    }
+
+    fn weave(
+        mut self,
+        workspace: &Workspace,
+        primary: Option<String>,
+        archive: Option<String>,
+    ) -> Result<Report, Error> {
+        let mut report = Report::default();
         weave(
             workspace,
-            hub,
-            &corrections,
-            &mut members,
+            self.hub,
+            &self.corrections,
+            &mut self.members,
             primary,
             archive,
-            build.force,
+            self.force,
             &mut report,
         )?;
-    } else {
-        workspace.change(&format!("closets of {}", hub.name), now, |change| {
-            report = Report::default();
-            let primary = change.read_text(&hub.closets())?;
-            let archive = change.read_text(&hub.closets_archive())?;
-            weave(
-                workspace,
-                hub,
-                &corrections,
-                &mut members,
-                primary,
-                archive,
-                build.force,
-                &mut report,
-            )?;
-            for (path, _, text) in &report.changes {
-                change.write(path, text.clone());
-            }
-            Ok(())
-        })?;
+        report.remarks.splice(0..0, self.problems);
+        Ok(report)
     }
-    report.remarks.splice(0..0, problems);
-    Ok(report)
 }
 
 /// The closets of a hub as a build would leave them, from texts that may not
@@ -398,7 +393,7 @@ fn survey(
 fn fresh(path: &RelPath, name: &str, document: &Document) -> Entry {
     let context = Context {
         name,
-        archived: role(path, &[]) == Role::Archive,
+        archived: role_by_path(path) == Role::Archive,
     };
     extract(document, &context)
 }

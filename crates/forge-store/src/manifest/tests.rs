@@ -1,9 +1,9 @@
+use forge_text::document::EditError;
 use proptest::prelude::*;
 use testkit::TestWorkspace;
 
 use super::*;
-use crate::document::EditError;
-use crate::routing::hubs;
+use crate::workspace::Role;
 
 const CURRENT: &str = "\
 # Context Routing
@@ -256,23 +256,10 @@ fn domains_may_lie_in_a_folder_that_is_not_named() {
     let workspace = Workspace::open(ws.root()).unwrap();
     let manifest = Manifest::read(&workspace).unwrap();
     assert_eq!(manifest.domains(), ["working/legal", "working/people"]);
-    let hubs = hubs::hubs(&workspace).unwrap();
-    let shown: Vec<String> = hubs
-        .iter()
-        .map(|hub| {
-            let members: Vec<&str> = hub.members.iter().map(RelPath::as_str).collect();
-            let index = hub.index.as_ref().map_or("-", RelPath::as_str);
-            format!("{} {} {index} {}", hub.name, hub.folder, members.join(","))
-        })
-        .collect();
-    assert_eq!(
-        shown,
-        [
-            "Legal working/legal - working/legal/lease.md",
-            "People working/people working/people/people-index.md notes/extra.md,working/people/anna.md",
-            "memory memory - memory/status.md",
-        ]
-    );
+    let found = |path: &str| workspace.role(&RelPath::new(path).unwrap());
+    assert_eq!(found("working/people/anna.md"), Role::Knowledge);
+    assert_eq!(found("working/people/archive/old.md"), Role::Archive);
+    assert_eq!(found("notes/extra.md"), Role::Untracked);
 }
 
 #[test]
@@ -367,6 +354,29 @@ fn a_marker_keeps_the_remark_behind_its_value() {
 
 /// `[open` goes on to `]: d`, and all of it is the definition of a link, once
 /// no other bracket stands between them.
+#[test]
+fn an_empty_part_before_another_gets_its_first_row() {
+    let new = New {
+        target: "legal/_CLOSETS-archive",
+        text: "Older",
+        ..New::default()
+    };
+    for before in [
+        "## Tier 3 - Archive\n\n## Hub Map\n",
+        "## Tier 3 - Archive\n## Hub Map\n",
+    ] {
+        let manifest = Manifest::parse(before);
+        let edit = manifest.list(Part::Tier3, &new).expect("it can be listed");
+        let after = manifest.edited(vec![edit]).expect("no row is disturbed");
+        let after = Manifest::parse(after);
+        assert!(
+            after.retired().holds("legal/_CLOSETS-archive"),
+            "{before:?}"
+        );
+        assert!(after.text().ends_with("## Hub Map\n"), "{}", after.text());
+    }
+}
+
 #[test]
 fn a_change_that_would_change_other_rows_is_refused() {
     let text = "## Tier 1\n\n[open | Summary |\n|---|---|\n| [[a]] | A |\n| b | B |\n]: d\n";

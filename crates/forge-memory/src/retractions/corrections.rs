@@ -1,9 +1,6 @@
-//! Facts that a person said are wrong, kept as a list in Markdown, and the one
-//! check of a text against them. What the list names is found however it is
-//! spelled, and never by sharing words alone; files that repeat it stay as
-//! they are.
-//!
-//! Without a list nothing is compared: the check costs one look for a file.
+//! Facts that a person said are wrong, and the one check of a text against
+//! them. A fact is found however it is spelled, and never by sharing words
+//! alone. Without a list nothing is compared.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -12,15 +9,12 @@ use aho_corasick::AhoCorasick;
 use jiff::civil::Date;
 use serde::{Deserialize, Serialize};
 
+use super::normal::{comparable, phrase};
 use crate::workspace::{self, Workspace};
 
-mod list;
-mod normal;
-#[cfg(test)]
-mod tests;
-
-pub use list::{Corrected, Error, LIST, Lifted, New, SECTION, correct, lift};
-use normal::{comparable, phrase};
+/// A fact is a statement, not a document. A longer one, which a person or a
+/// clone wrote into the list, is none.
+pub(super) const MAX_FACT_CHARS: usize = 500;
 
 /// A fact that is wrong, and what a person said about it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -120,7 +114,7 @@ impl Seen {
 }
 
 /// A replacement has at most so many bytes, and a place for each.
-const MAX_WAITING: usize = 4 * list::LONGEST;
+const MAX_WAITING: usize = 4 * MAX_FACT_CHARS;
 
 /// No corrections, for whoever has none to give.
 pub static NONE: Corrections = Corrections {
@@ -131,7 +125,7 @@ pub static NONE: Corrections = Corrections {
 impl Corrections {
     /// Those of a workspace; none where there is no list.
     pub fn read(workspace: &Workspace) -> Result<Corrections, workspace::Error> {
-        Ok(Corrections::of(list::read(workspace)?))
+        Ok(Corrections::of(super::read_facts(workspace)?))
     }
 
     pub fn of(all: Vec<Correction>) -> Corrections {

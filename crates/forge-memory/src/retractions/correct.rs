@@ -1,28 +1,21 @@
-//! The list of corrections: a section of `knowledge/_FORGOTTEN.md` that people
-//! can read and edit, a line for each. No line that somebody else wrote is
-//! touched.
+//! Correcting a fact and lifting a correction. A statement is admitted only
+//! where it can be found again and does not stand in the way of others.
 
 use jiff::Timestamp;
-use jiff::civil::Date;
 
+use super::corrections::MAX_FACT_CHARS;
 use super::normal::{phrase, unmarked};
-use super::{Correction, Corrections};
+use super::{
+    Correction, Corrections, LIST, ListedFact, RetractionList, SECTION, change_list, take_off,
+};
 use crate::diagnostic::Diagnostic;
-use crate::document::{self, BlockKind, Document, Edit, inert_line};
+use crate::document::{self, Edit, inert_line};
 use crate::quote;
-use crate::workspace::{self, Receipt, RelPath, Workspace};
+use crate::workspace::{self, Receipt, Workspace};
 
-/// The file that says what is to be forgotten.
-pub const LIST: &str = "knowledge/_FORGOTTEN.md";
-/// The section of it that lists facts.
-pub const SECTION: &str = "Corrected facts";
-
+/// The text above a list that begins with a fact.
 const OPENING: &str = "# Forgotten\n";
 const ABOUT: &str = "These statements are wrong. Texts that say them are not saved, and what a search finds of them carries the correction. `memory-forge restore --fact` lifts one, and so does deleting its line.\n\n";
-/// A fact is a statement, not a document. A longer one, which a person or a
-/// clone wrote into the list, is none.
-pub(super) const LONGEST: usize = 500;
-
 /// A fact to correct.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct New<'a> {
@@ -55,7 +48,7 @@ pub enum Error {
     Secret { rule: &'static str },
     #[error("`{fact}` is one word, and every text that has it would be refused")]
     OneWord { fact: String },
-    #[error("The {what} has more than {LONGEST} characters")]
+    #[error("The {what} has more than {MAX_FACT_CHARS} characters")]
     Long { what: &'static str },
     #[error("The replacement says what the fact says")]
     Same,
@@ -124,48 +117,54 @@ pub fn correct(workspace: &Workspace, new: &New, now: Timestamp) -> Result<Corre
             return Err(Error::Replaced { correction });
         }
     }
-    let (before, receipt) = workspace.change_with("Correct a fact", now, |change| {
-        let text = change.read_text(&path())?;
-        let document = document::parse(text.unwrap_or_else(|| OPENING.to_owned()));
-        let there = items(&document);
-        let same: Vec<&Item> = there
-            .iter()
-            .filter(|it| phrase(&it.correction.fact) == own)
-            .collect();
-        let before = same.first().map(|it| it.correction.clone());
-        let says = |it: &Correction| {
-            (&it.instead, &it.reason) == (&new.instead, &new.reason)
-                // Nothing new is said about it.
-                || (new.instead.is_none() && new.reason.is_none())
-        };
-        if before.as_ref().is_some_and(says) {
-            return Ok(before);
-        }
-        let day = now.strftime("%Y-%m-%d").to_string();
-        let edits = match same.split_first() {
-            Some((first, others)) => {
-                let mut edits = vec![Edit {
-                    span: first.line_span.clone(),
-                    text: format!("{}{}", new.line(&day), document.newline()),
-                }];
-                let removal = |it: &&Item| document.take_out(it.line_span.clone());
-                edits.extend(others.iter().map(removal));
-                edits
+    let (before, receipt) = change_list(
+        workspace,
+        "Correct a fact",
+        Some(OPENING),
+        now,
+        |list| -> Result<_, Error> {
+            let document = &list.document;
+            let same: Vec<&ListedFact> = list
+                .facts
+                .iter()
+                .filter(|it| phrase(&it.correction.fact) == own)
+                .collect();
+            let before = same.first().map(|it| it.correction.clone());
+            let says = |it: &Correction| {
+                (&it.instead, &it.reason) == (&new.instead, &new.reason)
+                    // Nothing new is said about it.
+                    || (new.instead.is_none() && new.reason.is_none())
+            };
+            if before.as_ref().is_some_and(says) {
+                return Ok((before, None));
             }
-            None => vec![match document.find_section(SECTION) {
-                Some(section) => document.append_to_section(section, &new.line(&day)),
-                None => document.append_section(2, SECTION, &format!("{ABOUT}{}", new.line(&day))),
-            }],
-        };
-        let after = document::apply(&document.text, edits)
-            .map_err(|e| workspace::Error::Refused(e.to_string()))?;
-        let read = items(&document::parse(after.as_str()));
-        if !read.iter().any(|it| phrase(&it.correction.fact) == own) {
-            return Err(Error::OpenEnded);
-        }
-        change.write(&path(), after);
-        Ok(before)
-    })?;
+            let day = now.strftime("%Y-%m-%d").to_string();
+            let edits = match same.split_first() {
+                Some((first, others)) => {
+                    let mut edits = vec![Edit {
+                        span: first.span.clone(),
+                        text: format!("{}{}", new.line(&day), document.newline()),
+                    }];
+                    let removal = |it: &&ListedFact| document.take_out(it.span.clone());
+                    edits.extend(others.iter().map(removal));
+                    edits
+                }
+                None => vec![match document.find_section(SECTION) {
+                    Some(section) => document.append_to_section(section, &new.line(&day)),
+                    None => {
+                        document.append_section(2, SECTION, &format!("{ABOUT}{}", new.line(&day)))
+                    }
+                }],
+            };
+            let after = document::apply(&document.text, edits)
+                .map_err(|e| workspace::Error::Refused(e.to_string()))?;
+            let mut read = RetractionList::parse(after.clone()).facts.into_iter();
+            if !read.any(|it| phrase(&it.correction.fact) == own) {
+                return Err(Error::OpenEnded);
+            }
+            Ok((before, Some(after)))
+        },
+    )?;
     let there = Corrections::read(workspace)?;
     let correction = there.all().iter().find(|it| phrase(&it.fact) == own);
     Ok(Corrected {
@@ -206,41 +205,14 @@ pub fn lift(
         .cloned()
         .collect();
     let what = format!("Lift {} correction(s)", corrections.len());
-    let receipt = workspace.change(&what, now, |change| {
-        let Some(text) = change.read_text(&path())? else {
-            return Ok(());
-        };
-        let document = document::parse(text);
-        let edits = items(&document)
-            .into_iter()
-            .filter(|it| is_wanted(&it.correction))
-            .map(|it| document.take_out(it.line_span))
-            .collect();
-        let after = document::apply(&document.text, edits)
-            .map_err(|e| workspace::Error::Refused(e.to_string()))?;
-        change.write(&path(), after);
-        Ok(())
+    let receipt = take_off(workspace, &what, now, |list| {
+        let facts = list.facts.iter().filter(|it| is_wanted(&it.correction));
+        facts.map(|it| it.span.clone()).collect()
     })?;
     Ok(Lifted {
         corrections,
         receipt,
     })
-}
-
-pub(super) fn read(workspace: &Workspace) -> Result<Vec<Correction>, workspace::Error> {
-    let Some(text) = workspace.text_if_there(&path())? else {
-        return Ok(Vec::new());
-    };
-    // A list of documents alone need not be taken apart for this.
-    if !text.to_lowercase().contains(&SECTION.to_lowercase()) {
-        return Ok(Vec::new());
-    }
-    let items = items(&document::parse(text)).into_iter();
-    Ok(items.map(|it| it.correction).collect())
-}
-
-fn path() -> RelPath {
-    RelPath::new(LIST).expect("a constant that is a valid path")
 }
 
 /// What a person gave, made fit to stand in the list.
@@ -261,7 +233,7 @@ impl Given {
             reason: given(new.reason, inert_line),
             fact,
         };
-        let long = |text: &str| text.chars().count() > LONGEST;
+        let long = |text: &str| text.chars().count() > MAX_FACT_CHARS;
         for (what, text) in [
             ("fact", Some(&given.fact)),
             ("replacement", given.instead.as_ref()),
@@ -312,75 +284,4 @@ fn quoted(text: &str) -> String {
         plain = rest;
     }
     inert_line(plain)
-}
-
-/// A correction and the line that it stands on.
-struct Item {
-    correction: Correction,
-    line_span: std::ops::Range<usize>,
-}
-
-/// Every list item of the section; code and comments are no items.
-fn items(document: &Document) -> Vec<Item> {
-    let Some(section) = document.find_section(SECTION) else {
-        return Vec::new();
-    };
-    let own = document.sections[section].own.clone();
-    let lists = document.blocks.iter().filter(|it| {
-        it.kind == BlockKind::List && own.start <= it.span.start && it.span.end <= own.end
-    });
-    let mut items = Vec::new();
-    for list in lists {
-        let (first, last) = document.lines_of(&list.span);
-        for line in first..=last {
-            let start = document.line_starts[line - 1];
-            let end = document.line_starts.get(line).copied();
-            let end = end.unwrap_or(document.text.len());
-            let text = document.text[start..end].trim_end();
-            let Some(text) = text.strip_prefix(['-', '*', '+']) else {
-                continue;
-            };
-            if let Some(correction) = parsed(text.trim(), line) {
-                items.push(Item {
-                    correction,
-                    line_span: start..end,
-                });
-            }
-        }
-    }
-    items
-}
-
-/// `"fact" — corrected 2026-11-15, instead "fact": reason`, as far as it is
-/// there. A line without quotes is a fact as a whole.
-fn parsed(text: &str, line: usize) -> Option<Correction> {
-    let (fact, rest) = match text.strip_prefix('"').and_then(|text| text.split_once('"')) {
-        Some(parts) => parts,
-        None => text.split_once(" — corrected").unwrap_or((text, "")),
-    };
-    let rest = rest.trim_start_matches(['—', '–', '-', ':', ' ']).trim();
-    let rest = rest.strip_prefix("corrected").map_or(rest, str::trim_start);
-    let date: Option<Date> = rest.get(..10).and_then(|day| day.parse().ok());
-    let rest = if date.is_some() { &rest[10..] } else { rest };
-    let rest = rest.trim_start_matches([',', ' ']);
-    let instead = rest
-        .strip_prefix("instead \"")
-        .and_then(|rest| rest.split_once('"'));
-    let (instead, rest) = match instead {
-        Some((instead, rest)) => (Some(instead.to_owned()), rest),
-        None => (None, rest),
-    };
-    let reason = rest.trim_start_matches([':', ',', ' ']).trim();
-    let is_long = |text: &str| text.chars().count() > LONGEST;
-    if is_long(fact) || instead.as_deref().is_some_and(is_long) {
-        return None;
-    }
-    let said = !phrase(fact).trim().is_empty();
-    said.then(|| Correction {
-        fact: fact.trim().to_owned(),
-        instead: instead.filter(|it| !it.trim().is_empty()),
-        reason: (!reason.is_empty()).then(|| reason.to_owned()),
-        date,
-        line,
-    })
 }

@@ -3,8 +3,9 @@
 
 use std::ops::Range;
 
+use forge_text::document::{Cell, Edit, EditError, Row, apply, cell_shown, cell_text};
+
 use super::{Entry, FORMAT, MARKER, Manifest, Marker, Part, VERSION};
-use crate::document::{Edit, EditError, Row, apply, cell_shown, cell_text};
 use crate::workspace::RelPath;
 
 /// Something to list.
@@ -45,7 +46,9 @@ impl Manifest {
             }
             kept += 1;
         }
-        let new_lines = |edit: &&Edit| edit.span.is_empty() && edit.text.contains(['\n', '\r']);
+        // The first row of an empty part takes the place of the blank line there.
+        let is_blank = |edit: &Edit| self.text()[edit.span.clone()].trim().is_empty();
+        let new_lines = |edit: &&Edit| is_blank(edit) && edit.text.contains(['\n', '\r']);
         if read.entries.len() - kept <= edits.iter().filter(new_lines).count() {
             Ok(after)
         } else {
@@ -76,7 +79,7 @@ impl Manifest {
     pub fn set_under(&self, entry: &Entry, heading: &str, text: &str) -> Option<Edit> {
         let (sheet, _) = entry.row?;
         let table = &self.sheets[sheet].table;
-        let named = |cell: &crate::document::Cell| {
+        let named = |cell: &Cell| {
             let title = self.document.str(&cell.text);
             title.trim_matches(['*', '`']).eq_ignore_ascii_case(heading)
         };
@@ -137,7 +140,7 @@ impl Manifest {
         let sheet = self.sheets.first()?;
         let mut cells = vec![String::new(); sheet.table.header.cells.len()];
         let header = sheet.table.header.cells.iter();
-        let titled = |it: &crate::document::Cell| {
+        let titled = |it: &Cell| {
             let title = self.document.str(&it.text);
             title
                 .trim_matches(['*', '`'])

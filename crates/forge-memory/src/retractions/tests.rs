@@ -3,6 +3,7 @@
 use proptest::prelude::*;
 use testkit::TestWorkspace;
 
+use super::normal::{comparable, phrase};
 use super::*;
 use crate::admit::admit;
 use crate::diagnostic::Diagnostic;

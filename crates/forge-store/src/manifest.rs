@@ -6,10 +6,12 @@
 use std::collections::HashSet;
 use std::ops::Range;
 
-use crate::document::{self, Document, Row, Table, cell_shown, short_name};
+use forge_text::document::{self, Document, Row, Table, cell_shown, short_name};
+
 use crate::workspace::{Error, RelPath, Workspace, slug};
 
 mod edit;
+mod listing;
 #[cfg(test)]
 mod tests;
 

@@ -2,7 +2,7 @@
 //! Whatever a file is called, the target leads back to it, and the label and
 //! the text never become anything else than text.
 
-use crate::document::{self, Document, LinkKind};
+use super::{Document, LinkKind, inert_line};
 
 /// `[label](target)` for a path relative to the file that the line stands in.
 pub fn link(label: &str, path: &str) -> String {
@@ -10,7 +10,7 @@ pub fn link(label: &str, path: &str) -> String {
     // Whether the character at hand has a backslash of its own before it, put
     // there by `inert_line` or by a name that has one.
     let mut escaped = false;
-    for c in document::inert_line(label).chars() {
+    for c in inert_line(label).chars() {
         if matches!(c, '[' | ']' | '`' | '<' | '>' | '*') && !escaped {
             out.push('\\');
         }
@@ -62,6 +62,7 @@ pub fn entries(document: &Document) -> impl Iterator<Item = Entry<'_>> {
 pub struct Entry<'a> {
     /// The path, relative to the file that the line stands in.
     pub target: &'a str,
+    /// Its line in the document, from one.
     pub line: usize,
     /// The whole line with its line end.
     pub span: std::ops::Range<usize>,
@@ -80,6 +81,7 @@ fn is_marker(before: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::document;
     use proptest::prelude::*;
 
     fn check(text: &str, expect: &[(&str, usize, &str)]) {

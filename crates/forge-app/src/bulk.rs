@@ -1,6 +1,9 @@
 //! Runs that rewrite many files: one at a time, remembered in a log, and not
-//! twice a day by accident. The names of locks and logs are a public surface,
-//! shared with other tools, and are never changed.
+//! twice a day by accident. A use case calls [`run`] with what it does; whether
+//! to run again after [`cooldown`] is for the door to ask.
+//!
+//! The names of locks and logs are a public surface, shared with other tools,
+//! and are never changed.
 
 use std::fmt::{Display, Write as _};
 
@@ -69,22 +72,72 @@ pub enum Status {
     Partial,
 }
 
+/// What a run writes to its log.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RunReport {
+    status: Status,
+    counts: Vec<(&'static str, String)>,
+}
+
+impl RunReport {
+    /// Returns a report without counts.
+    pub fn new(status: Status) -> RunReport {
+        RunReport {
+            status,
+            counts: Vec::new(),
+        }
+    }
+
+    /// Adds a count behind those that are there.
+    pub fn count(mut self, name: &'static str, value: impl Display) -> RunReport {
+        self.counts.push((name, value.to_string()));
+        self
+    }
+}
+
+/// What came of a run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BulkOutcome<T> {
+    pub value: T,
+    /// The lock of an earlier run that had been left behind.
+    pub took_over: Option<String>,
+}
+
+/// Runs `body` under the lock of its kind and writes its report to the log.
+///
+/// After an error the lock stays for half an hour on purpose: what was left
+/// half done is looked at before the next run. Runs of different kinds may be
+/// nested.
+pub fn run<T, E: From<Error>>(
+    workspace: &Workspace,
+    skill: Skill,
+    now: Timestamp,
+    who: &Who,
+    body: impl FnOnce() -> Result<(T, RunReport), E>,
+) -> Result<BulkOutcome<T>, E> {
+    let run = Run::begin(workspace, skill, now, who)?;
+    let took_over = run.took_over.clone();
+    let (value, report) = body()?;
+    run.finish(&report)?;
+    Ok(BulkOutcome { value, took_over })
+}
+
 /// A run that holds its lock. Dropped without [`Run::finish`], as on an error,
-/// the lock stays: what was left half done is looked at before the next run.
+/// the lock stays.
 #[derive(Debug)]
 #[must_use = "the lock stays until `finish` is called"]
-pub struct Run<'a> {
+struct Run<'a> {
     workspace: &'a Workspace,
     skill: Skill,
     now: Timestamp,
     line: String,
     /// The lock of an earlier run that had been left behind.
-    pub took_over: Option<String>,
+    took_over: Option<String>,
 }
 
 impl<'a> Run<'a> {
     /// Takes the lock, or says who has it.
-    pub fn begin(
+    fn begin(
         workspace: &'a Workspace,
         skill: Skill,
         now: Timestamp,
@@ -123,13 +176,13 @@ impl<'a> Run<'a> {
     }
 
     /// Writes the log and lets the next one in.
-    pub fn finish(self, counts: &[(&str, &dyn Display)], status: Status) -> Result<(), Error> {
+    fn finish(self, report: &RunReport) -> Result<(), Error> {
         let mut line = stamp(self.now);
         line.push(' ');
-        for (name, value) in counts {
-            let _ = write!(line, " {name}={}", word(&value.to_string()));
+        for (name, value) in &report.counts {
+            let _ = write!(line, " {name}={}", word(value));
         }
-        let status = match status {
+        let status = match report.status {
             Status::Ok => "ok",
             Status::Partial => "partial",
         };
@@ -273,8 +326,12 @@ mod tests {
         );
         // Another kind of run is another lock.
         drop(Run::begin(&workspace, Skill::Upgrade, now, &me()).unwrap());
-        run.finish(&[("hubs", &2), ("files", &7)], Status::Ok)
-            .unwrap();
+        run.finish(
+            &RunReport::new(Status::Ok)
+                .count("hubs", 2)
+                .count("files", 7),
+        )
+        .unwrap();
         assert!(!ws.exists("memory/.reindex.lock"));
         assert!(ws.exists("memory/.upgrade.lock"), "left by an error");
         assert_eq!(
@@ -298,9 +355,9 @@ mod tests {
         let now = at("2026-03-01T09:30:00Z");
         let second = Run::begin(&workspace, Skill::Upgrade, now, &me()).unwrap();
         assert!(second.took_over.as_ref().unwrap().contains("09:00:00Z"));
-        first.finish(&[], Status::Partial).unwrap();
+        first.finish(&RunReport::new(Status::Partial)).unwrap();
         assert!(ws.exists("memory/.upgrade.lock"));
-        second.finish(&[], Status::Ok).unwrap();
+        second.finish(&RunReport::new(Status::Ok)).unwrap();
         assert!(!ws.exists("memory/.upgrade.lock"));
     }
 

@@ -1,0 +1,374 @@
+//! What a person took back: documents that searches leave out, and facts that
+//! are wrong. Both are lines of one Markdown list that people can read and
+//! edit. This is its only parser, and every change to it goes through here.
+//!
+//! Nothing that is derived knows about the list, so rebuilding the index
+//! changes nothing. No line that someone else wrote is ever touched, and what
+//! is forgotten or wrong stays in its own file as it is.
+
+use std::collections::HashSet;
+use std::ops::Range;
+
+use jiff::Timestamp;
+use jiff::civil::Date;
+
+use crate::document::linked_items::entries;
+use crate::document::{self, BlockKind, Document, inert_line, linked_items};
+use crate::workspace::{self, Receipt, RelPath, Workspace};
+
+mod correct;
+mod corrections;
+mod normal;
+#[cfg(test)]
+mod tests;
+
+pub use correct::{Corrected, Error, Lifted, New, correct, lift};
+pub use corrections::{Correction, Corrections, NONE, check};
+
+/// The list, relative to the root.
+pub const LIST: &str = "knowledge/_FORGOTTEN.md";
+/// The section of it that lists facts. It stays the last one.
+pub const SECTION: &str = "Corrected facts";
+
+/// The text above a list that begins with a document. One that begins with a
+/// fact has its introduction inside the section.
+pub(crate) const DOCUMENTS_OPENING: &str = "# Forgotten\n\n";
+pub(crate) const ABOUT_DOCUMENTS: &str = "Searches leave these documents out; the files are untouched. `memory-forge restore` brings one back, and so does deleting its line.\n\n";
+
+/// Everything that the list of a workspace states.
+#[derive(Debug, Clone, Default)]
+pub struct Retractions {
+    pub documents: Vec<Tombstone>,
+    pub facts: Corrections,
+}
+
+/// A document that is forgotten.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Tombstone {
+    /// Relative to the root.
+    pub path: String,
+    pub date: Option<Date>,
+    pub reason: Option<String>,
+    /// Whether the file still exists.
+    pub exists: bool,
+    /// Its line in the list.
+    pub line: usize,
+}
+
+impl Retractions {
+    /// Reads the list; it is empty where there is none. Fails if it is there
+    /// and cannot be read: a search must not return what it might forbid.
+    pub fn read(workspace: &Workspace) -> Result<Retractions, workspace::Error> {
+        let Some(list) = RetractionList::read(workspace)? else {
+            return Ok(Retractions::default());
+        };
+        Ok(Retractions {
+            documents: list.tombstones(workspace),
+            facts: Corrections::of(list.facts.into_iter().map(|it| it.correction).collect()),
+        })
+    }
+
+    /// Returns the paths that searches leave out.
+    pub fn forgotten(&self) -> HashSet<String> {
+        self.documents.iter().map(|it| it.path.clone()).collect()
+    }
+}
+
+/// Reads the paths that the list names, without a look at their files.
+pub fn read_forgotten(workspace: &Workspace) -> Result<HashSet<String>, workspace::Error> {
+    let list = RetractionList::read(workspace)?;
+    let documents = list.map_or_else(Vec::new, |list| list.documents);
+    Ok(documents.into_iter().map(|it| it.path).collect())
+}
+
+/// Reads the documents that the list names, in its order.
+pub fn read_tombstones(workspace: &Workspace) -> Result<Vec<Tombstone>, workspace::Error> {
+    let list = RetractionList::read(workspace)?;
+    Ok(list.map_or_else(Vec::new, |list| list.tombstones(workspace)))
+}
+
+/// Reads the facts that the list corrects, in its order. Hooks call this at
+/// every prompt: without a list it costs one look for the file, and a list of
+/// documents alone is not parsed.
+fn read_facts(workspace: &Workspace) -> Result<Vec<Correction>, workspace::Error> {
+    let Some(text) = workspace.text_if_there(&path())? else {
+        return Ok(Vec::new());
+    };
+    if !text.to_lowercase().contains(&SECTION.to_lowercase()) {
+        return Ok(Vec::new());
+    }
+    let facts = RetractionList::parse(text).facts.into_iter();
+    Ok(facts.map(|it| it.correction).collect())
+}
+
+/// The list as it is in its file: the lines that state something, with their
+/// bytes.
+struct RetractionList {
+    document: Document,
+    documents: Vec<ListedDocument>,
+    facts: Vec<ListedFact>,
+}
+
+struct ListedDocument {
+    path: String,
+    /// The remark behind the link.
+    remark: String,
+    line: usize,
+    /// The whole line with its line end.
+    span: Range<usize>,
+}
+
+struct ListedFact {
+    correction: Correction,
+    /// The whole line with its line end.
+    span: Range<usize>,
+}
+
+impl RetractionList {
+    fn read(workspace: &Workspace) -> Result<Option<RetractionList>, workspace::Error> {
+        let text = workspace.text_if_there(&path())?;
+        Ok(text.map(RetractionList::parse))
+    }
+
+    fn parse(text: String) -> RetractionList {
+        let document = document::parse(text);
+        let documents = entries(&document).map(|entry| ListedDocument {
+            path: full_path(entry.target),
+            remark: entry.text.to_owned(),
+            line: entry.line,
+            span: entry.span,
+        });
+        RetractionList {
+            documents: documents.collect(),
+            facts: facts(&document),
+            document,
+        }
+    }
+
+    fn tombstones(&self, workspace: &Workspace) -> Vec<Tombstone> {
+        let tombstone = |one: &ListedDocument| {
+            let (date, reason) = parse_remark(&one.remark);
+            Tombstone {
+                exists: RelPath::new(&one.path)
+                    .is_ok_and(|path| workspace.absolute(&path).is_file()),
+                path: one.path.clone(),
+                date,
+                reason,
+                line: one.line,
+            }
+        };
+        self.documents.iter().map(tombstone).collect()
+    }
+}
+
+/// Changes the list in one change. `opening` is the text of a list that is not
+/// there yet; without one, nothing is done where there is no list.
+fn change_list<T: Default, E: From<workspace::Error>>(
+    workspace: &Workspace,
+    what: &str,
+    opening: Option<&str>,
+    now: Timestamp,
+    edit: impl FnOnce(&RetractionList) -> Result<(T, Option<String>), E>,
+) -> Result<(T, Receipt), E> {
+    workspace.change_with(what, now, |change| {
+        let text = change.read_text(&path())?;
+        let Some(text) = text.or_else(|| opening.map(str::to_owned)) else {
+            return Ok(T::default());
+        };
+        let (value, after) = edit(&RetractionList::parse(text))?;
+        if let Some(after) = after {
+            change.write(&path(), after);
+        }
+        Ok(value)
+    })
+}
+
+/// Takes lines off the list: those that `wanted` returns.
+fn take_off(
+    workspace: &Workspace,
+    what: &str,
+    now: Timestamp,
+    wanted: impl Fn(&RetractionList) -> Vec<Range<usize>>,
+) -> Result<Receipt, workspace::Error> {
+    let ((), receipt) = change_list(workspace, what, None, now, |list| {
+        let lines = wanted(list).into_iter();
+        let edits = lines.map(|span| list.document.take_out(span)).collect();
+        let after = document::apply(&list.document.text, edits)
+            .map_err(|e| workspace::Error::Refused(e.to_string()))?;
+        Ok::<_, workspace::Error>(((), Some(after)))
+    })?;
+    Ok(receipt)
+}
+
+/// A list that could not be added to.
+pub(crate) enum ListError {
+    Workspace(workspace::Error),
+    /// A comment or a code block in it is never closed and would swallow the
+    /// new lines.
+    OpenEnded,
+}
+
+impl From<workspace::Error> for ListError {
+    fn from(error: workspace::Error) -> ListError {
+        ListError::Workspace(error)
+    }
+}
+
+/// Puts documents on the list: each a path relative to the root and a reason.
+pub(crate) fn add_documents(
+    workspace: &Workspace,
+    what: &str,
+    documents: &[(&str, &str)],
+    now: Timestamp,
+) -> Result<Receipt, ListError> {
+    let opening = format!("{DOCUMENTS_OPENING}{ABOUT_DOCUMENTS}");
+    let ((), receipt) = change_list(workspace, what, Some(&opening), now, |list| {
+        let after = with_documents(list, documents, now);
+        let there = RetractionList::parse(after.clone()).documents;
+        let is_there = |path: &str| there.iter().any(|it| it.path == path);
+        if documents.iter().any(|(path, _)| !is_there(path)) {
+            return Err(ListError::OpenEnded);
+        }
+        Ok(((), Some(after)))
+    })?;
+    Ok(receipt)
+}
+
+/// Takes documents off the list, by their paths relative to the root.
+pub(crate) fn remove_documents(
+    workspace: &Workspace,
+    what: &str,
+    paths: &[String],
+    now: Timestamp,
+) -> Result<Receipt, workspace::Error> {
+    take_off(workspace, what, now, |list| {
+        let documents = list.documents.iter();
+        let wanted = documents.filter(|it| paths.contains(&it.path));
+        wanted.map(|it| it.span.clone()).collect()
+    })
+}
+
+fn with_documents(list: &RetractionList, added: &[(&str, &str)], now: Timestamp) -> String {
+    let document = &list.document;
+    let newline = document.newline();
+    // The section of facts stays last: lines come before it.
+    let section = document.find_section(SECTION);
+    let end = section.map_or(document.text.len(), |at| {
+        document.sections[at].heading.start
+    });
+    let mut text = document.text[..end].to_owned();
+    if section.is_some() && list.documents.is_empty() {
+        text.push_str(&ABOUT_DOCUMENTS.replace('\n', newline));
+    } else if section.is_some() {
+        text.truncate(text.trim_end().len());
+    }
+    if !text.is_empty() && !text.ends_with(['\n', '\r']) {
+        text.push_str(newline);
+    }
+    let day = now.strftime("%Y-%m-%d");
+    for (path, reason) in added {
+        let target = path.strip_prefix("knowledge/").unwrap_or(path);
+        let link = linked_items::link(path, target);
+        let reason = inert_line(reason);
+        text.push_str(&format!("- {link} — forgotten {day}: {reason}{newline}"));
+    }
+    if section.is_some() {
+        text.push_str(newline);
+    }
+    text.push_str(&document.text[end..]);
+    text
+}
+
+fn path() -> RelPath {
+    RelPath::new(LIST).expect("a constant that is a valid path")
+}
+
+/// Targets are relative to `knowledge/`, as links in a file there are.
+fn full_path(target: &str) -> String {
+    let path = format!("knowledge/{target}");
+    match RelPath::new(&path) {
+        Ok(normal) => normal.to_string(),
+        Err(_) => path,
+    }
+}
+
+/// Parses `— forgotten 2026-11-15: reason`, as far as it is there.
+fn parse_remark(text: &str) -> (Option<Date>, Option<String>) {
+    let (date, rest) = dated(text, "forgotten");
+    let reason = match date {
+        Some(_) => rest.trim_start_matches([':', ' ', ',']),
+        None => rest,
+    };
+    (date, (!reason.is_empty()).then(|| reason.to_owned()))
+}
+
+/// Splits `— verb 2026-11-15 rest` into the day and the rest.
+fn dated<'a>(text: &'a str, verb: &str) -> (Option<Date>, &'a str) {
+    let text = text.trim_start_matches(['—', '–', '-', ':', ' ']).trim();
+    let rest = text.strip_prefix(verb).map_or(text, str::trim_start);
+    let date: Option<Date> = rest.get(..10).and_then(|day| day.parse().ok());
+    (date, if date.is_some() { &rest[10..] } else { rest })
+}
+
+/// Finds every list item of the section of facts; code and comments are no
+/// items.
+fn facts(document: &Document) -> Vec<ListedFact> {
+    let Some(section) = document.find_section(SECTION) else {
+        return Vec::new();
+    };
+    let own = document.sections[section].own.clone();
+    let lists = document.blocks.iter().filter(|it| {
+        it.kind == BlockKind::List && own.start <= it.span.start && it.span.end <= own.end
+    });
+    let mut facts = Vec::new();
+    for list in lists {
+        let (first, last) = document.lines_of(&list.span);
+        for line in first..=last {
+            let start = document.line_starts[line - 1];
+            let end = document.line_starts.get(line).copied();
+            let end = end.unwrap_or(document.text.len());
+            let text = document.text[start..end].trim_end();
+            let Some(text) = text.strip_prefix(['-', '*', '+']) else {
+                continue;
+            };
+            if let Some(correction) = parse_fact(text.trim(), line) {
+                facts.push(ListedFact {
+                    correction,
+                    span: start..end,
+                });
+            }
+        }
+    }
+    facts
+}
+
+/// Parses `"fact" — corrected 2026-11-15, instead "fact": reason`, as far as it
+/// is there. A line without quotes is a fact as a whole.
+fn parse_fact(text: &str, line: usize) -> Option<Correction> {
+    let (fact, rest) = match text.strip_prefix('"').and_then(|text| text.split_once('"')) {
+        Some(parts) => parts,
+        None => text.split_once(" — corrected").unwrap_or((text, "")),
+    };
+    let (date, rest) = dated(rest, "corrected");
+    let rest = rest.trim_start_matches([',', ' ']);
+    let instead = rest
+        .strip_prefix("instead \"")
+        .and_then(|rest| rest.split_once('"'));
+    let (instead, rest) = match instead {
+        Some((instead, rest)) => (Some(instead.to_owned()), rest),
+        None => (None, rest),
+    };
+    let reason = rest.trim_start_matches([':', ',', ' ']).trim();
+    let is_long = |text: &str| text.chars().count() > corrections::MAX_FACT_CHARS;
+    if is_long(fact) || instead.as_deref().is_some_and(is_long) {
+        return None;
+    }
+    let is_said = !normal::phrase(fact).trim().is_empty();
+    is_said.then(|| Correction {
+        fact: fact.trim().to_owned(),
+        instead: instead.filter(|it| !it.trim().is_empty()),
+        reason: (!reason.is_empty()).then(|| reason.to_owned()),
+        date,
+        line,
+    })
+}
