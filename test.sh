@@ -43,6 +43,11 @@ fi
 # judged by itself; CONTRIBUTING.md says how to look for new ones.
 export PROPTEST_RNG_SEED="${PROPTEST_RNG_SEED:-20261115}"
 
+# Tests of the first program start the second one, which lies beside it.
+echo "== cargo build --workspace --bin memory-forge-engines"
+cargo build --quiet --workspace --bin memory-forge-engines
+export MEMORY_FORGE_WORKER_IS_BUILT=1
+
 echo "== cargo test ${tests[*]}"
 log="$(mktemp)"
 skips="$(mktemp)"

@@ -59,5 +59,7 @@ Go on there:
   alias memory-forge=$forge
   memory-forge search "who may approve a refund"
   memory-forge doctor --fix --dry-run
-docs/tutorial.md begins with a project of your own.
+docs/tutorial.md begins with a project of your own. An index or a graph on a
+server needs a second program: cargo build --profile try -p memory-forge-engines
+puts it beside this one.
 END

@@ -448,3 +448,72 @@ pub fn preview_document(workspace: &Workspace, path: &RelPath) -> Result<Documen
 pub fn role_name(role: Role) -> String {
     format!("{role:?}").to_lowercase()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn workspace(files: &[(&str, &str)]) -> (tempfile::TempDir, Workspace) {
+        let dir = tempfile::tempdir().expect("a folder can be made");
+        for (name, text) in files {
+            let path = dir.path().join(name);
+            let folder = path.parent().expect("it is below the root");
+            std::fs::create_dir_all(folder).expect("made");
+            std::fs::write(path, text).expect("written");
+        }
+        let workspace = Workspace::open(dir.path()).expect("it can be opened");
+        (dir, workspace)
+    }
+
+    fn path(text: &str) -> RelPath {
+        RelPath::new(text).expect("a path")
+    }
+
+    #[test]
+    fn an_edit_of_an_older_version_writes_nothing() {
+        let (_dir, workspace) = workspace(&[("knowledge/a.md", "# A\r\n\r\nOne\r\n")]);
+        let known = KnownDocuments::read(&workspace, Audience::Owner);
+        let path = path("knowledge/a.md");
+        let now = "2026-03-01T09:00:00Z".parse().expect("a time");
+        let source = read_source(&workspace, &known, &path).expect("it may be edited");
+        assert_eq!(source.text, "# A\n\nOne\n");
+        let edit = DocumentEdit {
+            path: &path,
+            version: &source.version,
+            text: "# A\n\nTwo\n",
+        };
+        let edited = edit_document(&workspace, &known, &edit, now).expect("it is written");
+        let there = workspace.read_text(&path).expect("it is there");
+        assert_eq!(there, "# A\r\n\r\nTwo\r\n");
+        assert_eq!(edited.version, document::version(&there));
+        let again = edit_document(&workspace, &known, &edit, now).expect_err("it is older");
+        assert_eq!(again.code(), "document.changed");
+        assert_eq!(workspace.read_text(&path).expect("it is there"), there);
+    }
+
+    #[test]
+    fn others_see_nothing_private() {
+        let files = [
+            ("knowledge/a.md", "# A\n"),
+            ("knowledge/b.local.md", "# B\n\n[[a]]\n"),
+        ];
+        let (_dir, workspace) = workspace(&files);
+        for (audience, shown) in [(Audience::Owner, true), (Audience::Others, false)] {
+            let known = KnownDocuments::read(&workspace, audience);
+            let b = render_document(&workspace, &known, &path("knowledge/b.local.md"));
+            assert_eq!(b.is_ok(), shown);
+            let a = render_document(&workspace, &known, &path("knowledge/a.md"));
+            assert_eq!(a.expect("it is shared").backlinks.len(), usize::from(shown));
+        }
+    }
+
+    #[test]
+    fn what_agents_load_is_not_readable() {
+        let files = [("knowledge/a.md", "# A\n"), ("CLAUDE.md", "# C\n")];
+        let (_dir, workspace) = workspace(&files);
+        let found = readable_files(&workspace, &|_| true);
+        let found: Vec<&str> = found.iter().map(|it| it.path.as_str()).collect();
+        assert_eq!(found, ["knowledge/a.md"]);
+        assert!(!is_readable(&workspace, &path("CLAUDE.md")));
+    }
+}

@@ -8,7 +8,7 @@
 pub use forge_embed as embed;
 pub use forge_memory::{
     admit, agents, client, corrections, graph, knowledge, layers, links, mind, model, publish,
-    recall, routing, teams, thresholds,
+    recall, routing, teams, thresholds, wire,
 };
 pub use forge_store::{fault, index, regular, servers, trust, workspace};
 pub use forge_text::{diagnostic, document, quote, secrets};

@@ -105,3 +105,43 @@ pub fn remember(
         remarks,
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::workspace::Workspace;
+
+    #[test]
+    fn a_document_is_indexed_and_embedded_and_a_skill_is_not() {
+        let dir = tempfile::tempdir().expect("a folder can be made");
+        let workspace = Workspace::open(dir.path()).expect("it can be opened");
+        let mut library = Library::new(workspace, None);
+        let now = "2026-03-01T09:00:00Z".parse().expect("a time");
+        let skill = NewKnowledge::Skill(Skill {
+            name: "Flaky webhooks",
+            content: "Freeze the clock.",
+            description: Some("Webhook tests fail at random"),
+            trigger: None,
+            problem: None,
+            importance: 5,
+            clients: &[],
+        });
+        let done = remember(&mut library, &skill, now, &mut |_, _, _| {});
+        assert!(!done.expect("it is saved").is_indexed);
+        assert!(library.index().is_none());
+        let document = NewKnowledge::Document(Context {
+            name: "Retry policy",
+            content: "Retry three times, then park.",
+            importance: 5,
+        });
+        let done = remember(&mut library, &document, now, &mut |_, _, _| {});
+        let done = done.expect("it is saved");
+        assert!(done.is_indexed);
+        let file = &done.saved.files[0];
+        let change = done.saved.receipt.change_of(file).expect("it was made");
+        assert!(change.before.is_none() && change.after_text().contains("then park"));
+        let index = library.index().expect("it was brought up to date");
+        let counts = index.counts().expect("it can be read");
+        assert!(counts.chunks > 0 && counts.embedded == counts.chunks);
+    }
+}

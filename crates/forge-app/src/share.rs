@@ -166,3 +166,32 @@ impl SharePlan {
         self.proposal.apply(workspace, &what, now)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_note_is_shared_unless_it_holds_a_secret() {
+        let dir = tempfile::tempdir().expect("a folder can be made");
+        let write = |name: &str, text: &str| {
+            let path = dir.path().join(name);
+            std::fs::create_dir_all(path.parent().expect("below")).expect("made");
+            std::fs::write(path, text).expect("written");
+        };
+        write("knowledge/plan.local.md", "# Plan\n");
+        write("knowledge/key.local.md", "# Key\n\nAKIAIOSFODNN7EXAMPLQ\n");
+        let workspace = Workspace::open(dir.path()).expect("it can be opened");
+        let path = |text: &str| RelPath::new(text).expect("a path");
+        let plan = |name: &str| plan_sharing(&workspace, path(name), ShareDirection::Share);
+        let now = "2026-03-01T09:00:00Z".parse().expect("a time");
+        let shared = plan("knowledge/plan.local.md").expect("it may be shared");
+        assert_eq!(shared.to.as_str(), "knowledge/plan.md");
+        shared.apply(&workspace, now).expect("it is renamed");
+        assert!(dir.path().join("knowledge/plan.md").is_file());
+        let secret = plan("knowledge/key.local.md").expect_err("it holds a secret");
+        assert_eq!(secret.code(), "share.holds-secret");
+        let public = plan("knowledge/plan.md").expect_err("it is shared already");
+        assert!(public.is_usage());
+    }
+}

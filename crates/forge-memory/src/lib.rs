@@ -27,3 +27,4 @@ pub mod agents;
 pub mod layers;
 pub mod graph;
 pub mod publish;
+pub mod wire;

@@ -125,7 +125,7 @@ impl From<Value> for Told {
 struct Refused {
     status: u16,
     /// The stable name of a library's error.
-    code: Option<&'static str>,
+    code: Option<String>,
     why: String,
 }
 
@@ -143,7 +143,7 @@ impl Refused {
         let mut sentences = vec![error.to_string()];
         sentences.extend(error.hints());
         Refused {
-            code: Some(error.code()),
+            code: Some(error.code().to_owned()),
             ..Refused::new(status, sentences.join(". "))
         }
     }
@@ -152,7 +152,7 @@ impl Refused {
 impl From<CommandError> for Refused {
     fn from(error: CommandError) -> Refused {
         Refused {
-            code: error.code(),
+            code: error.code().map(str::to_owned),
             ..Refused::new(if error.is_usage() { 400 } else { 500 }, error.told())
         }
     }

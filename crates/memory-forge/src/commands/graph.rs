@@ -262,6 +262,9 @@ pub(crate) fn run(args: GraphArgs, settings: &Settings, ui: &mut Ui) -> Result<E
     match &args.command {
         GraphCommand::Cypher(args) => return server::cypher(args, &workspace, settings, ui),
         GraphCommand::Drop(args) => return server::drop_all(args, &workspace, settings, ui),
+        // The worker builds it.
+        GraphCommand::Push(args) => return server::push(args, &workspace, settings, ui),
+        GraphCommand::Status(args) => return server::status(args, &workspace, settings, ui),
         GraphCommand::Check(args) => return check(args, &workspace, settings, ui),
         _ => {}
     }
@@ -281,13 +284,11 @@ pub(crate) fn run(args: GraphArgs, settings: &Settings, ui: &mut Ui) -> Result<E
             ask::run(&args, &shared(notes), &vault, &workspace, settings, ui)
         }
         GraphCommand::Pull(args) => pull::run(&args, &shared(notes), &workspace, settings, ui),
-        GraphCommand::Push(args) => server::push(&args, &shared(notes), &workspace, settings, ui),
-        GraphCommand::Status(args) => {
-            server::status(&args, &shared(notes), &workspace, settings, ui)
-        }
-        GraphCommand::Cypher(_) | GraphCommand::Drop(_) | GraphCommand::Check(_) => {
-            unreachable!("answered above")
-        }
+        GraphCommand::Cypher(_)
+        | GraphCommand::Drop(_)
+        | GraphCommand::Push(_)
+        | GraphCommand::Status(_)
+        | GraphCommand::Check(_) => unreachable!("answered above"),
     }
 }
 

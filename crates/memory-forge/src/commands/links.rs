@@ -158,9 +158,6 @@ pub(crate) fn run(args: LinksArgs, settings: &Settings, ui: &mut Ui) -> Result<E
     }
 }
 
-/// How many files that could not be read are named.
-const MOST_PROBLEMS: usize = 10;
-
 /// Reads the vault, and says what could not be read of it.
 pub(super) fn vault(workspace: &Workspace, ui: &mut Ui) -> Vault {
     let reading = ui.busy("Reading notes");
@@ -179,12 +176,8 @@ pub(super) fn survey_vault(survey: &Survey<'_>, ui: &mut Ui) {
 }
 
 fn warn_of_problems(vault: &Vault, ui: &mut Ui) {
-    for problem in vault.problems.iter().take(MOST_PROBLEMS) {
-        ui.warn(&printable(&problem.to_string()));
-    }
-    if vault.problems.len() > MOST_PROBLEMS {
-        let more = vault.problems.len() - MOST_PROBLEMS;
-        ui.warn(&format!("{more} more files could not be read"));
+    for line in vault.problem_lines() {
+        ui.warn(&printable(&line));
     }
 }
 

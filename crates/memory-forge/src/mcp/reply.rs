@@ -86,7 +86,7 @@ pub(crate) fn failure(text: String) -> CallToolResult {
 }
 
 /// Returns a failure whose `_meta` names the kind of error for programs.
-pub(crate) fn failure_with_code(text: String, code: Option<&'static str>) -> CallToolResult {
+pub(crate) fn failure_with_code(text: String, code: Option<&str>) -> CallToolResult {
     let mut result = failure(text);
     if let Some(code) = code {
         let mut meta = MetaObject::default();

@@ -69,12 +69,7 @@ pub(crate) const LAYERS: [Layer; 13] = [
     layer("serve", &[], Kind::Door),
     layer(
         "memory-forge",
-        &[
-            "forge-app",
-            "forge-clients",
-            "memory-forge-engines",
-            "serve",
-        ],
+        &["forge-app", "forge-clients", "serve"],
         Kind::Door,
     ),
     layer("testkit", &[], Kind::Tool),
@@ -210,8 +205,8 @@ fn no_door_imports_another() {
 
 /// Counts that may only fall: whoever lowers one writes the new number here.
 const DOOR_IMPORTS: usize = 304;
-const ONE_WORD_TYPES: usize = 686;
-const PARTICIPLE_TYPES: usize = 104;
+const ONE_WORD_TYPES: usize = 673;
+const PARTICIPLE_TYPES: usize = 98;
 
 #[test]
 fn doors_name_fewer_and_fewer_items_of_the_library() {

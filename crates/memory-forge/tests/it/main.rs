@@ -54,4 +54,6 @@ mod supply;
 mod terminal;
 mod tidy;
 mod upgrade;
+#[cfg(unix)]
+mod worker;
 mod workspace_promises;

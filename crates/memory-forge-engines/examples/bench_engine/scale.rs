@@ -17,11 +17,10 @@ use forge_app::index::Packed;
 use forge_app::knowledge::describe;
 use forge_app::publish::{Item, Published};
 use forge_app::recall::{self, Mode};
+use forge_app::wire::IndexPushReport;
 use forge_app::workspace::{RelPath, Role};
-use memory_forge_engines::postgres::{Engine, Pushed, Within};
+use memory_forge_engines::postgres::{Engine, Within};
 use testkit::postgres::Postgres;
-
-use crate::bench::mcp::at;
 
 use super::{LOGIN, Options, TEAM, TENANT, asking, connect, connect_to, member, pushing};
 
@@ -85,7 +84,7 @@ pub(super) fn run(primary: Postgres, options: &Options, model: &dyn Embedder) ->
         None => 1_000_000,
     };
     let count = count.max(2 * A_WORKSPACE).next_multiple_of(A_WORKSPACE);
-    let Some(data) = crate::bench::data_folder() else {
+    let Some(data) = super::data_folder() else {
         println!("skipped: no benchmark data");
         return Ok(());
     };
@@ -197,7 +196,7 @@ pub(super) fn ask(options: &Options, model: &dyn Embedder) -> Result<()> {
     let [url] = options.words.as_slice() else {
         bail!("usage: bench engine ask URL");
     };
-    let Some(data) = crate::bench::data_folder() else {
+    let Some(data) = super::data_folder() else {
         println!("skipped: no benchmark data");
         return Ok(());
     };
@@ -373,7 +372,7 @@ fn together(count: usize, work: impl Fn() -> Result<()> + Sync) -> Result<()> {
     })
 }
 
-fn fill(engine: &Engine, at: usize, team: &str, contents: &Contents) -> Result<Pushed> {
+fn fill(engine: &Engine, at: usize, team: &str, contents: &Contents) -> Result<IndexPushReport> {
     let Contents { paragraphs, real } = contents;
     let mut dice = Dice(1 + at as u64 * 7919);
     let items: Vec<Item> = (0..A_WORKSPACE / A_DOCUMENT)
@@ -493,4 +492,10 @@ fn report(what: &str, mut times: Vec<f64>) {
         at(&mut times, 100),
         times.len()
     );
+}
+
+/// The time that `percent` of all were shorter than.
+fn at(times: &mut [f64], percent: usize) -> f64 {
+    times.sort_by(f64::total_cmp);
+    times[(times.len() * percent / 100).min(times.len() - 1)]
 }

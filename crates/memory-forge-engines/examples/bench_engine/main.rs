@@ -1,8 +1,12 @@
-//! `bench engine`: the shared index on a real server, which it starts. `parity`
+//! `cargo xtask bench engine`: the shared index on a real server, which it starts. `parity`
 //! asks both engines the same questions in one run; `scale` is in its own file,
-//! with `ask`, which asks a server that `scale --keep` left.
+//! with `ask`, which asks a server that `scale --keep` left. It is here, so that
+//! no other developer command builds TLS and drivers of databases.
+
+#![cfg(unix)]
 
 use std::collections::HashSet;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
@@ -12,14 +16,22 @@ use forge_app::knowledge::fresh::{self, Opening};
 use forge_app::knowledge::refresh;
 use forge_app::publish::{self, Include, Item};
 use forge_app::recall::{self, Ask, Mode};
+use forge_app::wire::{MemberAccess, TeamMember};
 use forge_app::workspace::Workspace;
-use memory_forge_engines::postgres::{Access, Engine, Environment, Member, Push, Target, Within};
+use memory_forge_engines::postgres::{Engine, Environment, Push, Target, Within};
 use testkit::postgres::{Postgres, Version};
 
-use super::recall::scores::{Scores, interval, mean};
-use super::sets;
+use scores::{Scores, interval, mean};
 
 mod scale;
+
+// Sources of xtask, which uses the rest of them.
+#[allow(dead_code)]
+#[path = "../../../../xtask/src/bench/recall/scores.rs"]
+mod scores;
+#[allow(dead_code)]
+#[path = "../../../../xtask/src/bench/sets.rs"]
+mod sets;
 
 const TENANT: &str = "bench";
 const LOGIN: &str = "bencher";
@@ -34,7 +46,13 @@ struct Options {
     words: Vec<String>,
 }
 
-pub(crate) fn run(rest: &[&str]) -> Result<()> {
+fn main() -> Result<()> {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    run(&words)
+}
+
+fn run(rest: &[&str]) -> Result<()> {
     let [what, rest @ ..] = rest else {
         bail!("usage: bench engine parity|scale|ask");
     };
@@ -70,7 +88,7 @@ pub(crate) fn run(rest: &[&str]) -> Result<()> {
     if *what == "ask" {
         return scale::ask(&options, model);
     }
-    let tmp = crate::target().join("tmp");
+    let tmp = target().join("tmp");
     // What a search over a million passages reads fits into 4 GB.
     let settings = "-c shared_buffers=4GB -c maintenance_work_mem=1GB -c max_wal_size=4GB -c effective_cache_size=8GB";
     let server = Postgres::start_with(&tmp.to_string_lossy(), options.version, settings);
@@ -88,11 +106,11 @@ pub(crate) fn run(rest: &[&str]) -> Result<()> {
     }
 }
 
-fn member(login: &str, team: &str) -> Member {
-    Member {
+fn member(login: &str, team: &str) -> TeamMember {
+    TeamMember {
         login: login.to_owned(),
         team: team.to_owned(),
-        access: Access::Write,
+        access: MemberAccess::Write,
         is_group: false,
     }
 }
@@ -128,7 +146,7 @@ fn asking<'a>(
 }
 
 fn parity(server: &Postgres, options: &Options, model: &dyn Embedder) -> Result<()> {
-    let Some(data) = super::data_folder() else {
+    let Some(data) = data_folder() else {
         println!("skipped: no benchmark data");
         return Ok(());
     };
@@ -244,4 +262,20 @@ fn pushing<'a>(name: &'a str, team: &'a str, items: &'a [Item]) -> Push<'a> {
         knows: &|_| true,
         force: false,
     }
+}
+
+/// Where cargo builds.
+fn target() -> PathBuf {
+    let named = std::env::var_os("CARGO_TARGET_DIR").map(PathBuf::from);
+    named.unwrap_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target"))
+}
+
+/// Where the public benchmark data lies, if it is here. It is never part of
+/// the repository.
+fn data_folder() -> Option<PathBuf> {
+    let folder = std::env::var_os("MEMORY_FORGE_BENCH_DATA").map_or_else(
+        || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/bench"),
+        PathBuf::from,
+    );
+    folder.is_dir().then_some(folder)
 }
