@@ -19,6 +19,12 @@ impl Findings {
         self.findings
     }
 
+    /// Adds what other checks said, behind what was said so far.
+    pub(super) fn append(&mut self, other: Findings) {
+        self.findings.extend(other.findings);
+        self.spoken.extend(other.spoken);
+    }
+
     pub(super) fn of(&mut self, check: &'static str) -> Check<'_> {
         debug_assert!(super::CHECKS.iter().any(|(name, _)| *name == check));
         Check {

@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use forge_app::doctor::{self, Diagnosis, Finding, Level, Repair, Step};
+use forge_app::doctor::{self, Depth, Diagnosis, Finding, Level, Repair, Step};
 use forge_app::knowledge::proposal::Proposal;
 use forge_app::tokens::thousands;
 use forge_app::workspace::{RelPath, Workspace};
@@ -45,6 +45,11 @@ pub(crate) struct DoctorArgs {
     #[arg(long)]
     pub(crate) dry_run: bool,
 
+    /// Read every document, also where there are very many and the index says
+    /// that most are unchanged
+    #[arg(long)]
+    pub(crate) deep: bool,
+
     /// Do not ask
     #[arg(long, short)]
     pub(crate) yes: bool,
@@ -79,8 +84,18 @@ pub(crate) fn run(
 }
 
 /// The library's checks, and those of what clients call, which it cannot know.
-fn diagnose(workspace: &Workspace, settings: &Settings) -> Diagnosis {
-    let mut diagnosis = doctor::diagnose(workspace);
+fn diagnose(workspace: &Workspace, args: &DoctorArgs, settings: &Settings) -> Diagnosis {
+    let depth = if args.deep {
+        Depth::Full
+    } else {
+        // Another share of the files each time.
+        let turn = settings.now.as_second().unsigned_abs();
+        Depth::Sample {
+            most: doctor::MAX_SAMPLE,
+            turn,
+        }
+    };
+    let mut diagnosis = doctor::diagnose(workspace, depth);
     let around = Surroundings {
         workspace,
         settings,
@@ -120,7 +135,7 @@ fn check(
     ui: &mut Ui,
 ) -> Result<Exit, CommandError> {
     let checking = ui.busy("Checking");
-    let diagnosis = diagnose(workspace, settings);
+    let diagnosis = diagnose(workspace, args, settings);
     drop(checking);
     if args.json {
         ui.json(&json::diagnosis(&diagnosis))?;
@@ -240,7 +255,7 @@ fn fix(
         return Ok(Exit::Success);
     }
     // What a repair cannot put right is still said.
-    let mut after = diagnose(workspace, settings);
+    let mut after = diagnose(workspace, args, settings);
     after
         .findings
         .retain(|finding| finding.level > Level::Skipped);
