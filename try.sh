@@ -11,12 +11,23 @@ prepare git:git cc:gcc
 
 target="${CARGO_TARGET_DIR:-target}"
 echo "Building (the first time takes a few minutes)"
-# Cargo draws its progress on a terminal; elsewhere its hundred lines say little.
-quiet=--quiet
-[ -t 2 ] && quiet=
-# shellcheck disable=SC2086 # empty means no argument
-cargo build $quiet --release --package memory-forge
-forge="$(cd "$target" && pwd)/release/memory-forge"
+# Cargo draws a progress bar on a terminal. Elsewhere every twentieth crate is
+# enough to see that it works.
+build=(cargo build --profile try --package memory-forge)
+if [ -t 2 ]; then
+    "${build[@]}"
+else
+    crates="$(cargo tree --package memory-forge --edges normal,build --prefix none --format '{p}' |
+        sort -u | wc -l)"
+    "${build[@]}" 2>&1 | awk -v crates="$crates" '
+        /^ *Compiling/ {
+            if (++done % 20 == 0) { printf "  %d of about %d crates\n", done, crates; fflush() }
+            next
+        }
+        /^ *(Downloaded|Downloading|Updating|Locking|Finished)/ { next }
+        { print; fflush() }'
+fi
+forge="$(cd "$target" && pwd)/try/memory-forge"
 
 sample="$(cd "$target" && pwd)/sample"
 rm -rf "$sample"
@@ -48,5 +59,7 @@ Go on there:
   alias memory-forge=$forge
   memory-forge search "who may approve a refund"
   memory-forge doctor --fix --dry-run
-docs/tutorial.md begins with a project of your own.
+docs/tutorial.md begins with a project of your own. An index or a graph on a
+server needs a second program: cargo build --profile try -p memory-forge-engines
+puts it beside this one.
 END

@@ -1,12 +1,15 @@
 #!/usr/bin/env node
-// Starts the program that npm installed for this platform. It lies in an
+// Starts the program that npm installed for this platform: the one of this
+// file's name, since both programs are started in the same way. It lies in an
 // optional dependency, so nothing is downloaded and no script runs at install.
 "use strict";
 
 const { spawnSync } = require("node:child_process");
+const { basename } = require("node:path");
 
 const exe = process.platform === "win32" ? ".exe" : "";
-const name = `memory-forge-${process.platform}-${process.arch}`;
+const own = basename(__filename, ".js");
+const name = `${own}-${process.platform}-${process.arch}`;
 
 // A glibc program does not start on musl; only one of the two is installed
 // where npm knows the difference, and the first that starts is right where not.
@@ -16,7 +19,7 @@ function find() {
   const found = [];
   for (const candidate of candidates) {
     try {
-      found.push(require.resolve(`${candidate}/bin/memory-forge${exe}`));
+      found.push(require.resolve(`${candidate}/bin/${own}${exe}`));
     } catch {
       // Not installed: the next one may be.
     }
@@ -35,7 +38,7 @@ for (const program of programs) {
 if (!done || done.error) {
   const why = done ? `: ${done.error.message}` : "";
   console.error(
-    `memory-forge: no program for ${process.platform} ${process.arch}${why}\n` +
+    `${own}: no program for ${process.platform} ${process.arch}${why}\n` +
       `It comes with the package ${candidates.join(" or ")}; ` +
       "install again without --omit=optional, or build it with cargo.",
   );

@@ -2,8 +2,6 @@
 //! They never judge by a single run.
 
 pub(crate) mod closets;
-#[cfg(unix)]
-pub(crate) mod engine;
 pub(crate) mod growth;
 pub(crate) mod hooks;
 pub(crate) mod mcp;

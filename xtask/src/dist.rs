@@ -1,7 +1,7 @@
-//! `cargo xtask dist`: what a release publishes. An archive for each target
-//! with the program, its manual pages and completions, npm packages (a wrapper
-//! and one package per platform, without install scripts), a Homebrew formula,
-//! and the sums of all. The same inputs give the same bytes.
+//! `cargo xtask dist`: what a release publishes of each of the two programs. An
+//! archive for each target (of the first with manual pages and completions), npm
+//! packages (a wrapper and one package per platform, without install scripts), a
+//! Homebrew formula, and the sums of all. The same inputs give the same bytes.
 
 use std::fs;
 use std::io::Write;
@@ -13,10 +13,34 @@ use flate2::{Compression, GzBuilder};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-const NAME: &str = "memory-forge";
 const HOMEPAGE: &str = "https://github.com/memory-forge/memory-forge";
-const DESCRIPTION: &str =
-    "Persistent, searchable, auditable memory for coding agents, kept as Markdown in git";
+
+/// A program that is published on its own.
+struct Program {
+    name: &'static str,
+    description: &'static str,
+    /// What npm shows.
+    readme: &'static str,
+    /// Whether it has commands of its own: pages, completions, an entry in the
+    /// registry of MCP servers.
+    has_commands: bool,
+}
+
+/// The second is a worker of the first, for those who have a server.
+const PROGRAMS: [Program; 2] = [
+    Program {
+        name: "memory-forge",
+        description: "Persistent, searchable, auditable memory for coding agents, kept as Markdown in git",
+        readme: "packaging/npm/README.md",
+        has_commands: true,
+    },
+    Program {
+        name: "memory-forge-engines",
+        description: "The part of memory-forge that talks to PostgreSQL and to graph servers",
+        readme: "packaging/npm/engines.md",
+        has_commands: false,
+    },
+];
 
 /// A platform, as Rust, npm and Homebrew call it.
 struct Platform {
@@ -82,35 +106,14 @@ pub(crate) fn run(arguments: &[&str]) -> Result<()> {
         "--binary is for this machine's own target, {host}"
     );
     fs::create_dir_all(&out)?;
-    // Pages and completions are the same everywhere, and only a program of
-    // this machine can be asked for them.
-    let teller = match &binary {
-        Some(path) => path.clone(),
-        None => crate::build_release(None)?,
-    };
-    let texts = texts(&teller)?;
-    let version = env!("CARGO_PKG_VERSION");
     let mut made = Vec::new();
-    let mut sums = Vec::new();
-    for target in targets {
-        let platform = PLATFORMS.iter().find(|p| p.target == target);
-        let platform = platform.with_context(|| {
-            let known: Vec<&str> = PLATFORMS.iter().map(|p| p.target).collect();
-            format!("unknown target `{target}`; known are {}", known.join(", "))
-        })?;
-        let program = match &binary {
-            Some(path) => path.clone(),
-            None => crate::build_release(Some(target))?,
-        };
-        let program = fs::read(&program).with_context(|| program.display().to_string())?;
-        let archive = archive(platform, version, &program, &texts)?;
-        let name = format!("{NAME}-v{version}-{target}.tar.gz");
-        sums.push((platform, sum(&archive)));
-        made.push((name, archive));
-        made.push(platform_package(platform, version, program)?);
+    for program in &PROGRAMS {
+        // The worker lies beside the program, as where it is installed.
+        let suffix = std::env::consts::EXE_SUFFIX;
+        let name = format!("{}{suffix}", program.name);
+        let built = binary.as_ref().map(|path| path.with_file_name(name));
+        made.extend(published(program, &targets, built.as_deref())?);
     }
-    made.push(wrapper_package(version)?);
-    made.push((format!("{NAME}.rb"), formula(version, &sums)?.into_bytes()));
     let mut list = String::new();
     for (name, bytes) in &made {
         fs::write(out.join(name), bytes)?;
@@ -119,6 +122,48 @@ pub(crate) fn run(arguments: &[&str]) -> Result<()> {
     }
     fs::write(out.join("SHA256SUMS"), list)?;
     Ok(())
+}
+
+/// All files of one program, each with its name.
+fn published(
+    program: &Program,
+    targets: &[&str],
+    built: Option<&Path>,
+) -> Result<Vec<(String, Vec<u8>)>> {
+    let texts = if program.has_commands {
+        // Pages and completions are the same everywhere, and only a program of
+        // this machine can be asked for them.
+        texts(&match built {
+            Some(path) => path.to_owned(),
+            None => crate::build_release(None)?,
+        })?
+    } else {
+        Vec::new()
+    };
+    let name = program.name;
+    let version = env!("CARGO_PKG_VERSION");
+    let mut made = Vec::new();
+    let mut sums = Vec::new();
+    for &target in targets {
+        let platform = PLATFORMS.iter().find(|p| p.target == target);
+        let platform = platform.with_context(|| {
+            let known: Vec<&str> = PLATFORMS.iter().map(|p| p.target).collect();
+            format!("unknown target `{target}`; known are {}", known.join(", "))
+        })?;
+        let path = match built {
+            Some(path) => path.to_owned(),
+            None => crate::build_program(name, Some(target))?,
+        };
+        let bytes = fs::read(&path).with_context(|| path.display().to_string())?;
+        let archive = archive(program, platform, version, &bytes, &texts)?;
+        sums.push((platform, sum(&archive)));
+        made.push((format!("{name}-v{version}-{target}.tar.gz"), archive));
+        made.push(platform_package(program, platform, version, bytes)?);
+    }
+    made.push(wrapper_package(program, version)?);
+    let formula = formula(program, version, &sums)?;
+    made.push((format!("{name}.rb"), formula.into_bytes()));
+    Ok(made)
 }
 
 fn host() -> Result<String> {
@@ -142,10 +187,11 @@ fn texts(program: &Path) -> Result<Vec<Member>> {
         ensure!(output.status.success(), "{} failed", arguments.join(" "));
         Ok(output.stdout)
     };
-    let mut texts = vec![(format!("man/{NAME}.1"), print(&["man"])?, false)];
+    let name = PROGRAMS[0].name;
+    let mut texts = vec![(format!("man/{name}.1"), print(&["man"])?, false)];
     for command in String::from_utf8(print(&["man", "--list"])?)?.lines() {
         let page = print(&["man", command])?;
-        texts.push((format!("man/{NAME}-{command}.1"), page, false));
+        texts.push((format!("man/{name}-{command}.1"), page, false));
     }
     for (shell, file) in [
         ("bash", "memory-forge.bash"),
@@ -161,36 +207,39 @@ fn texts(program: &Path) -> Result<Vec<Member>> {
 }
 
 fn archive(
+    program: &Program,
     platform: &Platform,
     version: &str,
-    program: &[u8],
+    bytes: &[u8],
     texts: &[Member],
 ) -> Result<Vec<u8>> {
     let mut members = texts.to_vec();
     members.push((
-        format!("{NAME}{}", suffix(platform)),
-        program.to_vec(),
+        format!("{}{}", program.name, suffix(platform)),
+        bytes.to_vec(),
         true,
     ));
     for name in ["README.md", "CHANGELOG.md"] {
         members.push((name.to_owned(), read(name)?, false));
     }
     members.extend(licences()?);
-    tar_gz(&format!("{NAME}-v{version}-{}", platform.target), members)
+    let folder = format!("{}-v{version}-{}", program.name, platform.target);
+    tar_gz(&folder, members)
 }
 
 /// The package with the program, which npm installs only where it fits.
 fn platform_package(
+    program: &Program,
     platform: &Platform,
     version: &str,
-    program: Vec<u8>,
+    bytes: Vec<u8>,
 ) -> Result<(String, Vec<u8>)> {
-    let name = package_name(platform);
+    let name = package_name(program, platform);
     let (os, cpu, flavour) = platform.npm;
     let mut manifest = json!({
         "name": name,
         "version": version,
-        "description": format!("The {os} {cpu} program of {NAME}"),
+        "description": format!("The {os} {cpu} program of {}", program.name),
         "license": "MIT OR Apache-2.0",
         "repository": HOMEPAGE,
         "os": [os],
@@ -207,7 +256,11 @@ fn platform_package(
     }
     let mut members = vec![
         ("package.json".to_owned(), pretty(&manifest)?, false),
-        (format!("bin/{NAME}{}", suffix(platform)), program, true),
+        (
+            format!("bin/{}{}", program.name, suffix(platform)),
+            bytes,
+            true,
+        ),
     ];
     members.extend(licences()?);
     Ok((format!("{name}-{version}.tgz"), tar_gz("package", members)?))
@@ -215,42 +268,44 @@ fn platform_package(
 
 /// The package that users name: a few lines of JavaScript that start the
 /// program of the platform's package.
-fn wrapper_package(version: &str) -> Result<(String, Vec<u8>)> {
+fn wrapper_package(program: &Program, version: &str) -> Result<(String, Vec<u8>)> {
+    let name = program.name;
+    let script = format!("bin/{name}.js");
     let programs: serde_json::Map<String, Value> = PLATFORMS
         .iter()
-        .map(|platform| (package_name(platform), json!(version)))
+        .map(|platform| (package_name(program, platform), json!(version)))
         .collect();
-    let manifest = json!({
-        "name": NAME,
+    let mut manifest = json!({
+        "name": name,
         "version": version,
-        "mcpName": "io.github.memory-forge/memory-forge",
-        "description": DESCRIPTION,
+        "description": program.description,
         "license": "MIT OR Apache-2.0",
         "repository": HOMEPAGE,
-        "bin": { NAME: "bin/memory-forge.js" },
+        "bin": { name: script },
         "files": ["bin"],
         "engines": { "node": ">=18" },
         "optionalDependencies": programs,
     });
+    if program.has_commands {
+        manifest["mcpName"] = json!("io.github.memory-forge/memory-forge");
+    }
     let mut members = vec![
         ("package.json".to_owned(), pretty(&manifest)?, false),
         (
-            "bin/memory-forge.js".to_owned(),
+            script,
+            // It starts the program that its own name says.
             read("packaging/npm/memory-forge.js")?,
             true,
         ),
-        (
-            "README.md".to_owned(),
-            read("packaging/npm/README.md")?,
-            false,
-        ),
+        ("README.md".to_owned(), read(program.readme)?, false),
     ];
     members.extend(licences()?);
-    Ok((format!("{NAME}-{version}.tgz"), tar_gz("package", members)?))
+    Ok((format!("{name}-{version}.tgz"), tar_gz("package", members)?))
 }
 
-fn formula(version: &str, sums: &[(&Platform, String)]) -> Result<String> {
-    let template = String::from_utf8(read("packaging/homebrew/memory-forge.rb")?)?;
+fn formula(program: &Program, version: &str, sums: &[(&Platform, String)]) -> Result<String> {
+    let name = program.name;
+    let template = String::from_utf8(read(&format!("packaging/homebrew/{name}.rb"))?)?;
     let mut platforms = String::new();
     for system in ["on_macos", "on_linux"] {
         let here: Vec<_> = sums
@@ -264,7 +319,7 @@ fn formula(version: &str, sums: &[(&Platform, String)]) -> Result<String> {
         platforms += &format!("  {system} do\n");
         for ((_, processor), target, sum) in here {
             let url = format!(
-                "{HOMEPAGE}/releases/download/v{version}/{NAME}-v{version}-{target}.tar.gz"
+                "{HOMEPAGE}/releases/download/v{version}/{name}-v{version}-{target}.tar.gz"
             );
             platforms += &format!(
                 "    {processor} do\n      url \"{url}\"\n      sha256 \"{sum}\"\n    end\n"
@@ -278,9 +333,9 @@ fn formula(version: &str, sums: &[(&Platform, String)]) -> Result<String> {
         .replace("{platforms}\n", &platforms))
 }
 
-fn package_name(platform: &Platform) -> String {
+fn package_name(program: &Program, platform: &Platform) -> String {
     let (os, cpu, flavour) = platform.npm;
-    format!("{NAME}-{os}-{cpu}{flavour}")
+    format!("{}-{os}-{cpu}{flavour}", program.name)
 }
 
 fn suffix(platform: &Platform) -> &'static str {

@@ -10,6 +10,7 @@ mod mcpb;
 mod reference;
 mod site;
 mod soak;
+mod words;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
@@ -85,6 +86,8 @@ Commands:
   site
       Build the documentation into `target/site` and check its links, with the
       mdbook that `scripts/site.sh` installs
+  words [--beside FOLDER]...
+      Count how the code is named and documented, beside other codebases
   convert-model <folder> [FILE]
       Write the built-in model's file from a student that `training/export.py`
       wrote, or to FILE";
@@ -107,8 +110,7 @@ fn main() -> ExitCode {
         ["bench", "links", rest @ ..] => bench::links::run(rest),
         ["bench", "secrets", rest @ ..] => bench::secrets::run(rest),
         ["bench", "view", rest @ ..] => bench::view::run(rest),
-        #[cfg(unix)]
-        ["bench", "engine", rest @ ..] => bench::engine::run(rest),
+        ["bench", "engine", rest @ ..] => bench_engine(rest),
         ["bench", "embed"] => bench_embed::run(),
         ["soak", "crash", rest @ ..] => soak::crash(rest),
         ["soak", "story", rest @ ..] => soak::story(rest),
@@ -123,6 +125,7 @@ fn main() -> ExitCode {
         ["mcpb", rest @ ..] => mcpb::run(rest),
         ["reference"] => reference::run(),
         ["site"] => site::run(),
+        ["words", rest @ ..] => words::run(rest),
         ["convert-model", from] => convert_model::run(from.as_ref(), &convert_model::builtin()),
         ["convert-model", from, to] => convert_model::run(from.as_ref(), to.as_ref()),
         _ => {
@@ -172,6 +175,19 @@ fn screenshots() -> Result<()> {
     Ok(())
 }
 
+/// Runs the benchmark of the shared index, an example of the engines' package:
+/// here it would have every developer command build TLS.
+fn bench_engine(rest: &[&str]) -> Result<()> {
+    let status = Command::new(env!("CARGO"))
+        .args(["run", "--quiet", "--release", "--locked"])
+        .args(["--package", "memory-forge-engines"])
+        .args(["--example", "bench_engine", "--"])
+        .args(rest)
+        .status()?;
+    ensure!(status.success(), "the benchmark failed");
+    Ok(())
+}
+
 /// Where cargo builds.
 fn target() -> PathBuf {
     let named = std::env::var_os("CARGO_TARGET_DIR").map(PathBuf::from);
@@ -197,10 +213,15 @@ fn build_debug() -> Result<PathBuf> {
 
 /// Builds the program for release, for this machine or another target.
 fn build_release(for_target: Option<&str>) -> Result<PathBuf> {
+    build_program("memory-forge", for_target)
+}
+
+/// Builds one of the two programs for release.
+fn build_program(program: &str, for_target: Option<&str>) -> Result<PathBuf> {
     let mut cargo = Command::new(env!("CARGO"));
     cargo
-        .args(["build", "--release", "--locked", "-p", "memory-forge"])
-        .args(["--bin", "memory-forge"])
+        .args(["build", "--release", "--locked", "-p", program])
+        .args(["--bin", program])
         .current_dir(repository());
     let mut folder = target();
     let mut suffix = std::env::consts::EXE_SUFFIX;
@@ -214,5 +235,5 @@ fn build_release(for_target: Option<&str>) -> Result<PathBuf> {
         };
     }
     ensure!(cargo.status()?.success(), "the release build failed");
-    Ok(folder.join("release").join(format!("memory-forge{suffix}")))
+    Ok(folder.join("release").join(format!("{program}{suffix}")))
 }

@@ -17,26 +17,23 @@ fn a_release_installs_and_runs() {
         .lines()
         .filter_map(|line| line.split("  ").nth(1))
         .collect();
-    let find = |end: &str| {
-        let found = names.iter().find(|name| name.ends_with(end));
-        out.join(found.unwrap_or_else(|| panic!("no {end} in {names:?}")))
-    };
-    let archive = find(".tar.gz");
     let unpacked = folder.path().join("unpacked");
     fs::create_dir(&unpacked).unwrap();
-    ok(Command::new("tar")
-        .arg("xzf")
-        .arg(&archive)
-        .arg("-C")
-        .arg(&unpacked));
-    let root = fs::read_dir(&unpacked)
-        .unwrap()
-        .next()
-        .unwrap()
-        .unwrap()
-        .path();
-    let version = ok(Command::new(root.join("memory-forge")).arg("--version"));
-    assert!(version.contains(env!("CARGO_PKG_VERSION")), "{version}");
+    let root = |program: &str| {
+        let archive = of(&names, program, ".tar.gz");
+        ok(Command::new("tar")
+            .arg("xzf")
+            .arg(out.join(archive))
+            .arg("-C")
+            .arg(&unpacked));
+        let root = unpacked.join(archive.trim_end_matches(".tar.gz"));
+        let version = ok(Command::new(root.join(program)).arg("--version"));
+        assert!(version.contains(env!("CARGO_PKG_VERSION")), "{version}");
+        root
+    };
+    let engines = root("memory-forge-engines");
+    assert!(engines.join("LICENSE-MIT").is_file() && !engines.join("man").exists());
+    let root = root("memory-forge");
     for file in [
         "README.md",
         "LICENSE-MIT",
@@ -46,27 +43,36 @@ fn a_release_installs_and_runs() {
     ] {
         assert!(root.join(file).is_file(), "{file} is missing");
     }
-    let formula = fs::read_to_string(find(".rb")).unwrap();
-    let sum = first
-        .lines()
-        .find(|line| line.ends_with(".tar.gz"))
-        .and_then(|line| line.split("  ").next())
-        .unwrap();
-    assert!(formula.contains(sum), "{formula}");
-    assert!(
-        !formula.contains('{') || formula.contains("#{bin}"),
-        "{formula}"
-    );
+    for program in ["memory-forge", "memory-forge-engines"] {
+        let formula = fs::read_to_string(out.join(format!("{program}.rb"))).unwrap();
+        let archive = of(&names, program, ".tar.gz");
+        let sum = first
+            .lines()
+            .find(|line| line.ends_with(archive))
+            .and_then(|line| line.split("  ").next())
+            .unwrap();
+        assert!(formula.contains(sum), "{formula}");
+        assert!(
+            !formula.contains('{') || formula.contains("#{bin}"),
+            "{formula}"
+        );
+    }
 
     if Command::new("npm").arg("--version").output().is_err() {
         return testkit::skip("npm is not here");
     }
-    let wrapper = out.join(format!("memory-forge-{}.tgz", env!("CARGO_PKG_VERSION")));
-    let program = names
-        .iter()
-        .find(|name| name.ends_with(".tgz") && out.join(name) != wrapper)
-        .map(|name| out.join(name))
-        .expect("a package for this platform");
+    let version = env!("CARGO_PKG_VERSION");
+    let wrapper = |program: &str| out.join(format!("{program}-{version}.tgz"));
+    let platform = |program: &str| {
+        let found = names.iter().find(|name| {
+            let of_engines = name.starts_with("memory-forge-engines-");
+            name.ends_with(".tgz")
+                && of_engines == (program == "memory-forge-engines")
+                && out.join(name) != wrapper(program)
+        });
+        out.join(found.expect("a package for this platform"))
+    };
+    let program = platform("memory-forge");
     let project = folder.path().join("project");
     fs::create_dir(&project).unwrap();
     fs::write(project.join("package.json"), "{\"private\":true}").unwrap();
@@ -75,10 +81,17 @@ fn a_release_installs_and_runs() {
     ok(npm(&project)
         .args(["install", "--offline", "--ignore-scripts", "--no-audit"])
         .args(["--no-fund", "--omit=optional"])
-        .args([&program, &wrapper]));
+        .args([&program, &wrapper("memory-forge")])
+        .args([
+            platform("memory-forge-engines"),
+            wrapper("memory-forge-engines"),
+        ]));
     let installed = project.join("node_modules/.bin/memory-forge");
     let version = ok(Command::new(&installed).arg("--version"));
     assert!(version.contains(env!("CARGO_PKG_VERSION")), "{version}");
+    let worker = project.join("node_modules/.bin/memory-forge-engines");
+    let told = ok(Command::new(&worker).arg("--version"));
+    assert!(told.starts_with("memory-forge-engines "), "{told}");
     let unknown = Command::new(&installed)
         .arg("no-such-verb")
         .output()
@@ -100,8 +113,8 @@ fn dist(out: &Path) -> String {
     // As the tests were built: for one package alone, cargo would choose other
     // features and build most of it anew.
     ok(Command::new(env!("CARGO"))
-        .args(["build", "--quiet", "--workspace", "--bin"])
-        .arg("memory-forge"));
+        .args(["build", "--quiet", "--workspace"])
+        .args(["--bin", "memory-forge", "--bin", "memory-forge-engines"]));
     let xtask = Path::new(env!("CARGO_BIN_EXE_xtask"));
     let binary = xtask.with_file_name(format!("memory-forge{}", std::env::consts::EXE_SUFFIX));
     ok(Command::new(xtask)
@@ -111,6 +124,15 @@ fn dist(out: &Path) -> String {
         .arg("--out")
         .arg(out));
     fs::read_to_string(out.join("SHA256SUMS")).unwrap()
+}
+
+/// The file of a program with this end, by its name and the version.
+fn of<'a>(names: &[&'a str], program: &str, end: &str) -> &'a str {
+    let start = format!("{program}-v");
+    let found = names
+        .iter()
+        .find(|name| name.starts_with(&start) && name.ends_with(end));
+    found.unwrap_or_else(|| panic!("no {program}{end} in {names:?}"))
 }
 
 fn npm(folder: &Path) -> Command {

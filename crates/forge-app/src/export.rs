@@ -6,10 +6,14 @@
 
 use std::path::Path;
 
+use jiff::Timestamp;
+
 use crate::document::{self, Document};
 use crate::routing;
+use crate::secrets;
 use crate::workspace::{
-    self, Backup, Found, OutsideChange, OutsideFile, RelPath, Role, Workspace, slug,
+    self, Backup, Found, OutsideChange, OutsideFile, Receipt, RelPath, Role, Workspace,
+    change_outside, slug,
 };
 
 /// The key by which we know our own files.
@@ -42,6 +46,84 @@ pub fn files(workspace: &Workspace) -> Vec<Found> {
     files
 }
 
+/// A document as it leaves.
+#[derive(Debug)]
+pub struct ExportedDocument {
+    /// The file.
+    pub path: RelPath,
+    /// Its role.
+    pub role: Role,
+    /// The parsed text.
+    pub document: Document,
+    /// The hash of the normalised text.
+    pub hash: String,
+    /// The rule of a credential that it seems to hold.
+    pub secret: Option<&'static str>,
+}
+
+/// Gives every document of the wanted roles to `sink`, one after another, so
+/// that not all of them are in memory at once. A file that cannot be read is
+/// given as its path and the reason.
+pub fn export_documents<E>(
+    workspace: &Workspace,
+    wanted: &dyn Fn(Role) -> bool,
+    sink: &mut dyn FnMut(Result<ExportedDocument, (RelPath, String)>) -> Result<(), E>,
+) -> Result<(), E> {
+    for file in files(workspace) {
+        // Files that agents load are the user's own, and no memory.
+        if file.role == Role::Autoload || !wanted(file.role) {
+            continue;
+        }
+        let text = match workspace.read_text(&file.path) {
+            Ok(text) => text,
+            Err(error) => {
+                sink(Err((file.path, error.reason())))?;
+                continue;
+            }
+        };
+        let secret = secrets::find(&text).first().map(|it| it.rule);
+        let hash = document::content_hash(&text);
+        sink(Ok(ExportedDocument {
+            path: file.path,
+            role: file.role,
+            document: document::parse(text),
+            hash,
+            secret,
+        }))?;
+    }
+    Ok(())
+}
+
+/// Writes an export into a file of the workspace.
+pub fn write_export(
+    workspace: &Workspace,
+    path: &RelPath,
+    text: String,
+    now: Timestamp,
+) -> Result<Receipt, workspace::Error> {
+    workspace.change(&format!("Export to {path}"), now, |change| {
+        change.write(path, text);
+        Ok(())
+    })
+}
+
+/// Returns the documents of `knowledge/` whose front matter gives them at least
+/// this importance.
+pub fn important_documents(workspace: &Workspace, least: u8) -> Vec<RelPath> {
+    let knowledge = files(workspace)
+        .into_iter()
+        .filter(|file| file.role == Role::Knowledge);
+    let importance = |path: &RelPath| {
+        let document = document::parse(workspace.read_text(path).ok()?);
+        let front = document.front_matter.as_ref();
+        front.and_then(|front| front.int("importance"))
+    };
+    knowledge
+        .map(|file| file.path)
+        .filter(|path| importance(path).is_some_and(|it| it >= i64::from(least)))
+        .collect()
+}
+
 /// What an export to Claude Code's memory would do.
 #[derive(Debug, Default)]
 pub struct NativePlan {
@@ -50,6 +132,13 @@ pub struct NativePlan {
     pub skipped: Vec<(String, String)>,
     /// Files there that are as they should be.
     pub unchanged: usize,
+}
+
+impl NativePlan {
+    /// Writes the planned files, all of them or none.
+    pub fn apply(&self) -> Result<(), workspace::Error> {
+        change_outside(&self.changes, &[])
+    }
 }
 
 /// Plans topic files for these documents in Claude Code's folder of memory, and

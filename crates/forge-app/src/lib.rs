@@ -5,11 +5,10 @@
 //! Modules in reading order; each may use only those above it.
 #![cfg_attr(not(test), warn(clippy::unwrap_used))]
 
-pub use forge_clients::audit;
 pub use forge_embed as embed;
 pub use forge_memory::{
     admit, agents, client, corrections, graph, knowledge, layers, links, mind, model, publish,
-    recall, routing, teams,
+    recall, routing, teams, wire,
 };
 pub use forge_store::{fault, index, regular, servers, trust, workspace};
 pub use forge_text::{diagnostic, document, quote, secrets};
@@ -21,9 +20,19 @@ pub mod tokens {
 
 pub mod library;
 pub mod stats;
+pub mod audit;
+pub mod indexing;
+pub mod record;
+pub mod remember;
+pub mod forget;
+pub mod documents;
+pub mod status;
+pub mod timeline;
 pub mod search;
+pub mod state_search;
 pub mod federation;
 pub mod upkeep;
+pub mod share;
 pub mod session;
 pub mod lint;
 pub mod consolidate;

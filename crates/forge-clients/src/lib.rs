@@ -7,9 +7,9 @@
 #![cfg_attr(not(test), warn(clippy::unwrap_used))]
 
 pub use forge_memory::client;
-use forge_memory::{agents, graph, knowledge, mind, routing};
+use forge_memory::{agents, graph, knowledge, mind, routing, teams};
 use forge_store::{index, workspace};
-use forge_text::{document, quote, secrets};
+use forge_text::{diagnostic, document, quote, secrets};
 
 /// Tokenizers, estimates and exact counts.
 mod tokens {
@@ -18,3 +18,5 @@ mod tokens {
 }
 
 pub mod audit;
+pub mod setup;
+pub mod hooks;

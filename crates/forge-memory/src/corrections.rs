@@ -10,6 +10,7 @@ use std::ops::Range;
 
 use aho_corasick::AhoCorasick;
 use jiff::civil::Date;
+use serde::{Deserialize, Serialize};
 
 use crate::workspace::{self, Workspace};
 
@@ -22,7 +23,7 @@ pub use list::{Corrected, Error, LIST, Lifted, New, SECTION, correct, lift};
 use normal::{comparable, phrase};
 
 /// A fact that is wrong, and what a person said about it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Correction {
     /// The wrong statement, as it was given.
     pub fact: String,

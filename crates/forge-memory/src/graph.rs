@@ -6,6 +6,8 @@
 
 use std::collections::HashMap;
 
+use serde::{Deserialize, Serialize};
+
 use crate::document::Value;
 use crate::links::{self, NAMING_KEYS, Note, Vault, fold, name_in, naming_key};
 use crate::quote;
@@ -65,7 +67,7 @@ pub struct Node {
 }
 
 /// The labels that graph databases get as well.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Kind {
     Project,
     Task,

@@ -26,3 +26,4 @@ pub mod agents;
 pub mod layers;
 pub mod graph;
 pub mod publish;
+pub mod wire;

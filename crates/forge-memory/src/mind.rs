@@ -208,22 +208,22 @@ impl<'a> Mind<'a> {
     }
 
     /// Reads a file, gives its text to `f` and writes what comes back, all
-    /// under the lock. `f` gets none where there is no file yet.
+    /// under the lock. `f` gets none where there is no file yet. The receipt
+    /// has the file before and after, for whoever shows what was written.
     fn rewrite<T>(
         &self,
         which: File,
         what: &str,
         now: Timestamp,
         f: impl FnOnce(&mut workspace::Change<'_>, Option<String>) -> Result<(String, T), Error>,
-    ) -> Result<T, Error> {
+    ) -> Result<(T, workspace::Receipt), Error> {
         let path = self.files.path(which);
-        let (value, _) = self.change(what, now, |change| {
+        self.change(what, now, |change| {
             let before = change.read_text(path)?;
             let (after, value) = f(change, before)?;
             change.write(path, after);
             Ok(value)
-        })?;
-        Ok(value)
+        })
     }
 
     /// [`Workspace::change`] for work that can fail in ways of its own.

@@ -6,6 +6,8 @@
 
 use std::collections::{HashMap, HashSet};
 
+use serde::{Deserialize, Serialize};
+
 use crate::document::{self, Value};
 use crate::embed::Embedder;
 use crate::graph;
@@ -25,7 +27,7 @@ pub use land::{FOLDER as PULLED, Landed, land};
 const FORMAT: u32 = 1;
 
 /// What goes out beside the knowledge that everyone has.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Include {
     /// `*.local.md`.
     pub private: bool,

@@ -7,6 +7,7 @@ use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
 use jiff::civil::Date;
+use serde::{Deserialize, Serialize};
 
 use crate::corrections::{Correction, Corrections};
 use crate::embed::Embedder;
@@ -36,7 +37,7 @@ pub use source::{Candidates, MOST_LITERAL, Source, Wanted, literals};
 pub use standing::replacements;
 
 /// How to search.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub enum Mode {
     #[default]
     Hybrid,
@@ -88,7 +89,7 @@ pub struct Ask<'a> {
     pub explain: bool,
 }
 
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Answer {
     pub hits: Vec<Hit>,
     /// The mode that gave the answer, which is not always the one asked for.
@@ -121,7 +122,7 @@ impl Answer {
     }
 }
 
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Hit {
     pub passage: Passage,
     /// 0 to 1, relative to the best that this question could find.
@@ -136,7 +137,7 @@ pub struct Hit {
     /// Filled when asked to explain.
     pub terms: Vec<TermMatch>,
     /// How the passage orders the agent about, where it seems to.
-    pub order: Option<&'static str>,
+    pub order: Option<Cow<'static, str>>,
     /// Ranges of `passage.text` that match the question.
     pub matches: Vec<std::ops::Range<usize>>,
 }
@@ -333,7 +334,7 @@ fn ask_in(
 pub(crate) fn shown(hit: &mut Hit) {
     let passage = &mut hit.passage;
     let order = quote::orders(&passage.text).into_iter().find(|it| it.grave);
-    hit.order = order.map(|it| it.about);
+    hit.order = order.map(|it| Cow::Borrowed(it.about));
     if let Cow::Owned(text) = quote::cleaned_part(&passage.text).text {
         passage.text = text;
     }

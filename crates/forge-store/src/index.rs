@@ -16,6 +16,7 @@ mod vectors;
 use std::path::PathBuf;
 
 use forge_text::diagnostic::Diagnostic;
+use serde::{Deserialize, Serialize};
 
 pub use chunk::{Chunk, Sizes};
 pub use postings::{B, Held, Holding, K1, bm25, idf};
@@ -67,7 +68,7 @@ impl Stamp {
 }
 
 /// What a document is, by its front matter.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Kind {
     Knowledge,
     /// Has both `name` and `description`.
@@ -94,7 +95,7 @@ impl Kind {
 }
 
 /// Whether a document still holds.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub enum Standing {
     #[default]
     Current,

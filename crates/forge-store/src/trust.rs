@@ -55,6 +55,21 @@ impl Diagnostic for NoKey {
     }
 }
 
+/// Returns the folders of the user's that may hold the key, the preferred one
+/// first: below the folder for the state of programs, below the one that lasts
+/// until the user logs out, and below the one for temporary files. Those after
+/// the first serve where the home is missing or cannot be written.
+pub fn key_folders(
+    state: Option<PathBuf>,
+    runtime: Option<PathBuf>,
+    temporary: &Path,
+) -> Vec<PathBuf> {
+    let below = |folder: PathBuf| folder.join("memory-forge");
+    let last = temporary.join(format!("memory-forge-{}", user_number()));
+    let own = state.map(below).into_iter().chain(runtime.map(below));
+    own.chain([last]).collect()
+}
+
 /// Adds folders that may hold the key, the preferred one first. A process that
 /// never calls this has a key of its own, which ends with it.
 pub fn add_key_folders(folders: impl IntoIterator<Item = PathBuf>) {

@@ -50,7 +50,7 @@ pub use role::{Role, role};
 pub use root::{FoundBy, Root, RootHints, discover};
 pub use scan::{Found, Scan, ScanProblem, Tree};
 pub use undo::{Effect, JournalEntry, JournalFile, Undone, Unfinished};
-pub use write::{Change, Receipt};
+pub use write::{Change, FileChange, Receipt};
 
 /// The folder for everything that can be rebuilt, directly under the root.
 pub const DERIVED: &str = ".memory-forge";

@@ -1,20 +1,11 @@
 //! What clients send to hooks: read whatever it is, and answered with one JSON
 //! object that carries the text as it was.
 
-#![allow(dead_code, reason = "the binary uses the rest of what is compiled in")]
-
+use forge_clients::client::Client;
+use forge_clients::hooks::client::{detect_client, write_reply};
+use forge_clients::hooks::event::Event;
+use forge_clients::hooks::payload::Payload;
 use serde_json::Value;
-
-#[path = "../../memory-forge/src/hooks/client.rs"]
-mod client;
-#[path = "../../memory-forge/src/hooks/event.rs"]
-mod event;
-#[path = "../../memory-forge/src/hooks/payload.rs"]
-mod payload;
-
-use client::{detect_client, write_reply};
-use forge_app::client::Client;
-use payload::Payload;
 
 const FIELDS: [&str; 6] = [
     "hook_event_name",
@@ -30,7 +21,7 @@ pub(crate) fn run(data: &[u8]) {
     let event = payload.event();
     let client = detect_client(&payload, true, false);
     let context = String::from_utf8_lossy(data);
-    let event = event.unwrap_or(event::Event::SessionStart);
+    let event = event.unwrap_or(Event::SessionStart);
     for client in [client, None, Some(Client::Copilot), Some(Client::Claude)] {
         let reply = write_reply(client, event, &payload, Some(&context));
         assert!(!reply.contains('\n'));

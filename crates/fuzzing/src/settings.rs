@@ -1,31 +1,13 @@
 //! Files of clients: what is put into them comes out again, and the file is
 //! then what it was before, to the byte.
 
-#![allow(dead_code, reason = "the binary uses the rest of what is compiled in")]
-
+use forge_clients::client::Client;
+use forge_clients::setup::hooks::{HookSet, Program};
+use forge_clients::setup::json::Item;
+use forge_clients::setup::{entries, git, hooks, json, stub, toml};
 use serde_json::Value;
 
 use crate::input::{choice, texts};
-
-// As in the binary, whose own `setup.rs` is the parent of these.
-#[path = "../../memory-forge/src/setup/entries.rs"]
-mod entries;
-#[path = "../../memory-forge/src/setup/git.rs"]
-mod git;
-#[path = "../../memory-forge/src/setup/hooks.rs"]
-mod hooks;
-#[path = "../../memory-forge/src/setup/json.rs"]
-mod json;
-#[path = "../../memory-forge/src/setup/lines.rs"]
-mod lines;
-#[path = "../../memory-forge/src/setup/stub.rs"]
-mod stub;
-#[path = "../../memory-forge/src/setup/toml.rs"]
-mod toml;
-
-use forge_app::client::Client;
-use hooks::{HookSet, Program};
-use json::Item;
 
 /// `pick ␞ program ␞ text`.
 pub(crate) fn json(data: &[u8]) {

@@ -19,8 +19,8 @@ mod push;
 mod source;
 mod values;
 
-pub use cypher::{Table, writing_clause};
-pub use push::{Pushed, digest};
+pub use cypher::writing_clause;
+pub use push::digest;
 
 /// How long a server may take from the first packet to a finished login, and
 /// for every answer after it.

@@ -9,6 +9,7 @@ use std::future::Future;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use forge_memory::wire::{IndexStatus, SharedWorkspace};
 use forge_text::diagnostic::Diagnostic;
 use tokio::runtime::{Builder, Runtime};
 use tokio_postgres::Client;
@@ -25,12 +26,10 @@ mod schema;
 mod search;
 mod wait;
 
-pub use admin::{Access, EVERYONE, Listed, Member, MemberRemoval, Tenant};
-pub use check::{Finding, Severity};
+pub use admin::read_member;
 pub use connect::{Environment, Target};
 pub use pull::Pulled;
-pub use push::{Push, Pushed, Unread};
-pub use schema::{Initialised, Upgraded};
+pub use push::{Push, Unread};
 pub use search::{Search, Within};
 pub use wait::WaitPolicy;
 
@@ -242,33 +241,6 @@ pub enum HostRole {
     Primary,
 }
 
-/// A workspace as the shared index knows it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Shared {
-    pub name: String,
-    pub team: String,
-    pub generation: i64,
-    pub commit: Option<String>,
-    /// RFC 3339, by the server's clock.
-    pub pushed_at: String,
-    pub pushed_by: String,
-    pub documents: u64,
-    pub chunks: u64,
-    pub embedded: u64,
-}
-
-/// How the server stands.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Status {
-    pub server: String,
-    pub login: String,
-    pub replica: bool,
-    pub schema: u32,
-    pub model: String,
-    pub teams: Vec<String>,
-    pub workspaces: Vec<Shared>,
-}
-
 impl Engine {
     /// Opens it with the patience of an ordinary command.
     pub fn open(target: &Target, tenant: &str) -> Result<Engine, Error> {
@@ -394,7 +366,7 @@ impl Engine {
     }
 
     /// What is there, as far as the caller may see it.
-    pub fn status(&self) -> Result<Status, Error> {
+    pub fn status(&self) -> Result<IndexStatus, Error> {
         self.within(READ, async |client| {
             let known = schema::check(client, &self.tenant, schema::Purpose::Read).await?;
             let sql = "select current_setting('server_version'), session_user::text, pg_is_in_recovery()";
@@ -409,7 +381,7 @@ impl Engine {
                     &[(&self.tenant, Type::TEXT)],
                 )
                 .await?;
-            let workspaces = rows.iter().map(|row| Shared {
+            let workspaces = rows.iter().map(|row| SharedWorkspace {
                 name: row.get(0),
                 team: row.get(1),
                 generation: row.get(2),
@@ -420,7 +392,7 @@ impl Engine {
                 chunks: row.get::<_, i64>(7) as u64,
                 embedded: row.get::<_, i64>(8) as u64,
             });
-            Ok(Status {
+            Ok(IndexStatus {
                 server: row.get(0),
                 login: row.get(1),
                 replica: row.get(2),

@@ -8,6 +8,7 @@ use forge_app::client::Client;
 use forge_app::index::Kind;
 use forge_app::recall::Mode;
 use forge_app::search::SearchScope;
+use forge_clients::setup::{self, HookSet};
 
 /// An enum of the library whose values have names.
 pub(crate) trait Choice: Copy + Send + Sync + 'static {
@@ -54,4 +55,4 @@ macro_rules! choices {
     )*};
 }
 
-choices!(Kind, Mode, SearchScope);
+choices!(Kind, Mode, SearchScope, setup::Scope, HookSet);

@@ -45,6 +45,8 @@ pub(crate) mod upgrade;
 pub(crate) mod view;
 pub(crate) mod workspace;
 
+use forge_app::routing::bulk::Who;
+
 use crate::cli::Command;
 use crate::report::{CommandError, Exit};
 use crate::settings::Settings;
@@ -56,6 +58,20 @@ pub(crate) fn run(command: Command, settings: &Settings) -> Result<Exit, Command
     // What a command printed before it failed is shown before the failure.
     let flushed = ui.finish();
     result.and_then(|exit| flushed.map(|()| exit))
+}
+
+/// What agrees to a second bulk run of the day where no one can be asked.
+pub(crate) const FORCE: &str = "Pass `--force` to run it again now";
+/// The same for commands that can show first what they would do.
+pub(crate) const FORCE_OR_LOOK: &str =
+    "Pass `--force` to run it again now, or `--dry-run` to see what would happen";
+
+/// Who holds the lock of a bulk run.
+pub(crate) fn who() -> Who {
+    Who {
+        pid: std::process::id(),
+        agent: "memory-forge".to_owned(),
+    }
 }
 
 fn dispatch(command: Command, settings: &Settings, ui: &mut Ui) -> Result<Exit, CommandError> {

@@ -6,12 +6,9 @@
 //! Whatever happens, it prints one JSON object and exits with 0 within its
 //! deadline. What went wrong is noted for `doctor`.
 
-mod client;
-mod event;
 mod events;
-mod payload;
+mod input;
 mod sessions;
-mod settings_call;
 
 use std::io::Write;
 use std::panic::{self, AssertUnwindSafe};
@@ -19,10 +16,14 @@ use std::process::ExitCode;
 use std::sync::{Mutex, mpsc};
 use std::time::{Duration, Instant};
 
+use forge_clients::hooks::{client, event, payload, settings_call};
+
 use client::{detect_client, write_reply};
 use event::Event;
 use forge_app::client::Client;
-use payload::{Payload, Reading};
+use input::Reading;
+use payload::Payload;
+use settings_call::SessionFolders;
 
 use crate::settings::Process;
 
@@ -105,7 +106,12 @@ fn answer(asked: &Asked, process: &Process, payload: &Payload) -> String {
     let client = asked
         .client
         .or_else(|| detect_client(payload, process.in_claude(), process.in_gemini()));
-    if asked.by_plugin && settings_call::answers(client, payload, process) {
+    let folders = SessionFolders {
+        cwd: process.cwd(),
+        claude_project_dir: process.claude_project_dir(),
+        places: process.client_places(),
+    };
+    if asked.by_plugin && settings_call::answers(client, payload, &folders) {
         return "{}".to_owned();
     }
     let context = events::handle(event, client, payload, process, asked.root.as_deref());

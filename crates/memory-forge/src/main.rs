@@ -1,5 +1,5 @@
 //! The `memory-forge` binary: parse, settle, run one command, report.
-//! It holds no feature of its own; those live in the `forge` library.
+//! It holds no feature of its own; those are in `forge-app` and below.
 #![cfg_attr(not(test), warn(clippy::unwrap_used))]
 
 mod choice;
@@ -9,14 +9,15 @@ mod commands;
 mod faults;
 mod hits;
 mod hooks;
+mod library;
 mod mcp;
-mod memory;
+mod paths;
 #[cfg(test)]
 mod reference;
+mod recorded;
 mod report;
 mod servers;
 mod settings;
-mod setup;
 mod status;
 mod ui;
 mod view;

@@ -9,7 +9,7 @@ use std::sync::mpsc::{self, Sender};
 use std::time::{Duration, Instant};
 
 use forge_app::admit;
-use forge_app::workspace::{RelPath, Workspace, git};
+use forge_app::workspace::{Workspace, git};
 use jiff::Timestamp;
 use rmcp::model::*;
 use rmcp::service::RequestContext;
@@ -86,7 +86,7 @@ impl Server {
         let mut desk = Desk {
             settings: settings.clone(),
             root: workspace.root().to_owned(),
-            memory: crate::memory::library(workspace, settings),
+            memory: crate::library::open(workspace, settings),
             commit: None,
         };
         std::thread::Builder::new()
@@ -152,7 +152,7 @@ impl Desk {
         let done = panic::catch_unwind(AssertUnwindSafe(|| work(&mut call)));
         done.unwrap_or_else(|_| {
             // Whatever was half done is not looked at again.
-            self.memory = crate::memory::library(Workspace::open(&self.root)?, &self.settings);
+            self.memory = crate::library::open(Workspace::open(&self.root)?, &self.settings);
             Err(CommandError::failure(
                 "Memory Forge has a defect; its message is on the server's standard error",
             ))
@@ -220,11 +220,6 @@ fn failed(tool: &str, error: &CommandError) -> &'static str {
 
 fn refuse_secrets(arguments: &Arguments) -> Result<(), CommandError> {
     Ok(admit::refuse_secrets(arguments.all_texts())?)
-}
-
-/// The text of a file, or nothing where there is none.
-fn snapshot(workspace: &Workspace, path: &RelPath) -> String {
-    workspace.read_text(path).unwrap_or_default()
 }
 
 /// Lists that fit one page have no second one.

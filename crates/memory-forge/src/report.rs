@@ -5,6 +5,7 @@
 //! Exit codes: 0 done, 1 it failed or a check found something, 2 the request
 //! itself was wrong.
 
+use std::borrow::Cow;
 use std::ffi::OsString;
 use std::fmt;
 use std::io::{self, Write};
@@ -15,6 +16,7 @@ use anstream::{AutoStream, ColorChoice};
 use anstyle::{AnsiColor, Style};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use forge_app::diagnostic::Diagnostic;
+use forge_app::wire;
 
 use crate::cli;
 use crate::settings::{Look, Process};
@@ -80,7 +82,7 @@ pub(crate) enum Kind {
 pub(crate) struct CommandError {
     kind: Kind,
     /// The stable name of a library's error, for programs.
-    code: Option<&'static str>,
+    code: Option<Cow<'static, str>>,
     message: String,
     hints: Vec<String>,
 }
@@ -114,9 +116,25 @@ impl CommandError {
             } else {
                 Kind::Failure
             },
-            code: Some(error.code()),
+            code: Some(Cow::Borrowed(error.code())),
             message: shown(&error.to_string()),
             hints: error.hints().iter().map(|hint| shown(hint)).collect(),
+        }
+    }
+
+    /// Returns an error of the worker program, as safe for a terminal as one of
+    /// a library.
+    pub(crate) fn of_worker(error: wire::WorkerError) -> CommandError {
+        let shown = |text: &str| printable(text).into_owned();
+        CommandError {
+            kind: if error.is_usage {
+                Kind::Usage
+            } else {
+                Kind::Failure
+            },
+            code: Some(Cow::Owned(shown(&error.code))),
+            message: shown(&error.message),
+            hints: error.hints.iter().map(|hint| shown(hint)).collect(),
         }
     }
 
@@ -139,8 +157,8 @@ impl CommandError {
         CommandError::failure(format!("Cannot write to standard output: {error}"))
     }
 
-    pub(crate) fn code(&self) -> Option<&'static str> {
-        self.code
+    pub(crate) fn code(&self) -> Option<&str> {
+        self.code.as_deref()
     }
 
     pub(crate) fn is_usage(&self) -> bool {
@@ -207,10 +225,11 @@ from_library!(
     forge_app::layers::Error,
     forge_app::links::Error,
     forge_app::mind::Error,
+    forge_app::remember::RememberError,
+    forge_app::share::ShareError,
     forge_app::workspace::Error,
     forge_app::workspace::PathError,
-    memory_forge_engines::bolt::Error,
-    memory_forge_engines::postgres::Error,
+    forge_clients::setup::SetupError,
 );
 
 impl CommandError {

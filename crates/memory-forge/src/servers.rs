@@ -1,20 +1,23 @@
 //! Who may be connected to. A server that the user's environment names is the
 //! user's own wish. One that came with a project would get what is in it, and
 //! the user's password: it is asked for, once.
+//!
+//! Nothing here opens a connection: the worker does, and no hook starts it.
 
 pub(crate) mod shared_index;
+pub(crate) mod worker;
 
 use forge_app::servers::Servers;
+use forge_app::wire;
 
 use crate::report::CommandError;
 use crate::settings::Settings;
 use crate::ui::{Ui, printable};
 
-/// Goes on where the user agreed to `address`, now or earlier; without a `ui`
-/// there is no now. `variable` is how to say so without a terminal.
-pub(crate) fn agreed(
-    address: &str,
-    variable: &str,
+/// Asks whether the user agrees to a server, and remembers it; without a `ui`
+/// there is nobody to ask. The worker has refused to connect until then.
+fn ask_consent(
+    server: &wire::UnapprovedServer,
     settings: &Settings,
     ui: Option<&mut Ui>,
 ) -> Result<(), CommandError> {
@@ -22,10 +25,7 @@ pub(crate) fn agreed(
     let config = config.or_else(|| Some(settings.home.as_ref()?.join(".config")));
     let config = config.ok_or_else(|| CommandError::failure("There is no home directory"))?;
     let servers = Servers::of(&config);
-    if servers.has(address)? {
-        return Ok(());
-    }
-    let shown = printable(address);
+    let shown = printable(&server.address);
     let refused = || {
         CommandError::usage(format!(
             "`memory-forge.toml` names the server `{shown}`, which you have not agreed to"
@@ -34,7 +34,8 @@ pub(crate) fn agreed(
             "A file that comes with a project does not decide who gets its text and your password",
         )
         .hint(format!(
-            "If you know the server, run this on a terminal and say yes, or set `{variable}`"
+            "If you know the server, run this on a terminal and say yes, or set `{}`",
+            printable(&server.variable)
         ))
     };
     let Some(ui) = ui.filter(|ui| ui.can_ask()) else {
@@ -44,7 +45,7 @@ pub(crate) fn agreed(
     if !ui.confirm(&question, false)? {
         return Err(refused());
     }
-    servers.add(address)?;
+    servers.add(&server.address)?;
     ui.note(&format!("Remembered in {}", servers.path().display()));
     Ok(())
 }

@@ -6,6 +6,8 @@ use std::ffi::OsString;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 
+use forge_app::workspace::Workspace;
+use forge_clients::setup::{ClientPlaces, Surroundings};
 use jiff::Timestamp;
 
 use crate::cli::{ColorWhen, GlobalArgs};
@@ -13,6 +15,9 @@ use crate::report::CommandError;
 
 /// Lines are laid out for this many columns where no terminal says otherwise.
 const DEFAULT_WIDTH: usize = 100;
+
+/// What this system appends to the names of programs.
+pub(crate) const PROGRAM_SUFFIX: &str = std::env::consts::EXE_SUFFIX;
 
 /// The arguments of a `hook`, if that is the command. Global flags in front of
 /// it are handed over as well. Help is the parser's business.
@@ -63,8 +68,7 @@ pub(crate) fn asks_for_version() -> bool {
 }
 
 /// Folders of the user's that may hold the key under which derived files are
-/// marked, the preferred one first. Those after it serve where the home is
-/// missing or cannot be written, and are gone after a restart.
+/// marked, the preferred one first.
 pub(crate) fn key_folders() -> Vec<PathBuf> {
     let folder = |name: &str| {
         let value = std::env::var_os(name).map(PathBuf::from);
@@ -76,39 +80,14 @@ pub(crate) fn key_folders() -> Vec<PathBuf> {
     } else {
         folder("XDG_STATE_HOME").or_else(|| Some(home?.join(".local/state")))
     };
-    let persistent = state.map(|state| state.join("memory-forge"));
-    let runtime = folder("XDG_RUNTIME_DIR").map(|runtime| runtime.join("memory-forge"));
-    let user = forge_app::trust::user_number();
-    let temporary = std::env::temp_dir().join(format!("memory-forge-{user}"));
-    persistent
-        .into_iter()
-        .chain(runtime)
-        .chain([temporary])
-        .collect()
+    let runtime = folder("XDG_RUNTIME_DIR");
+    forge_app::trust::key_folders(state, runtime, &std::env::temp_dir())
 }
 
 /// What is to break, in tests; see [`crate::faults`].
 #[cfg(debug_assertions)]
 pub(crate) fn fault() -> Option<String> {
     std::env::var("MEMORY_FORGE_FAULT").ok()
-}
-
-/// `MEMORY_FORGE_GRAPH_URL`, `_USER`, `_PASSWORD`, `_DATABASE`, `_AUTHORITY`:
-/// what counts before the workspace's own settings.
-#[derive(Clone, Default)]
-pub(crate) struct GraphVariables {
-    pub(crate) url: Option<String>,
-    pub(crate) user: Option<String>,
-    pub(crate) password: Option<String>,
-    pub(crate) database: Option<String>,
-    pub(crate) authority: Option<String>,
-}
-
-/// Never with the password.
-impl std::fmt::Debug for GraphVariables {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("GraphVariables").finish_non_exhaustive()
-    }
 }
 
 /// The surroundings of the process, looked at once. A value of its own, so
@@ -120,8 +99,6 @@ pub(crate) struct Process {
     now_override: Option<OsString>,
     mcp_token: Option<OsString>,
     model: Option<OsString>,
-    graph: GraphVariables,
-    engine: memory_forge_engines::postgres::Environment,
     in_claude: bool,
     in_gemini: bool,
     no_color: bool,
@@ -145,7 +122,6 @@ pub(crate) struct Process {
 impl Process {
     pub(crate) fn observe() -> Process {
         let var = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
-        let text = |name: &str| var(name).map(|it| it.to_string_lossy().into_owned());
         // A relative one would mean another folder in each project.
         let folder = |name| {
             var(name)
@@ -161,23 +137,6 @@ impl Process {
             now_override: var("MEMORY_FORGE_NOW"),
             mcp_token: var("MEMORY_FORGE_MCP_TOKEN"),
             model: var("MEMORY_FORGE_MODEL"),
-            graph: GraphVariables {
-                url: text("MEMORY_FORGE_GRAPH_URL"),
-                user: text("MEMORY_FORGE_GRAPH_USER"),
-                password: text("MEMORY_FORGE_GRAPH_PASSWORD"),
-                database: text("MEMORY_FORGE_GRAPH_DATABASE"),
-                authority: text("MEMORY_FORGE_GRAPH_AUTHORITY"),
-            },
-            engine: memory_forge_engines::postgres::Environment {
-                passfile: folder("PGPASSFILE").or_else(|| {
-                    if cfg!(windows) {
-                        Some(folder("APPDATA")?.join("postgresql/pgpass.conf"))
-                    } else {
-                        Some(std::env::home_dir()?.join(".pgpass"))
-                    }
-                }),
-                ..engine(&|name| Some(var(name)?.to_string_lossy().into_owned()))
-            },
             in_claude: var("CLAUDECODE").is_some(),
             in_gemini: var("GEMINI_PROJECT_DIR").is_some(),
             no_color: var("NO_COLOR").is_some(),
@@ -213,20 +172,21 @@ impl Process {
         self.home.as_deref()
     }
 
-    pub(crate) fn claude_config_dir(&self) -> Option<&Path> {
-        self.claude_config_dir.as_deref()
+    /// The folders that clients keep their files in.
+    pub(crate) fn client_places(&self) -> ClientPlaces<'_> {
+        ClientPlaces {
+            home: self.home.as_deref(),
+            claude_config_dir: self.claude_config_dir.as_deref(),
+            codex_home: self.codex_home.as_deref(),
+            copilot_home: self.copilot_home.as_deref(),
+            xdg_config_home: self.xdg_config_home.as_deref(),
+            path: &self.path,
+            binary: self.binary.as_deref(),
+        }
     }
 
     pub(crate) fn claude_plugin_data(&self) -> Option<&Path> {
         self.claude_plugin_data.as_deref()
-    }
-
-    pub(crate) fn codex_home(&self) -> Option<&Path> {
-        self.codex_home.as_deref()
-    }
-
-    pub(crate) fn copilot_home(&self) -> Option<&Path> {
-        self.copilot_home.as_deref()
     }
 
     pub(crate) fn project_root(&self) -> Option<&Path> {
@@ -303,9 +263,6 @@ pub(crate) struct Settings {
     pub(crate) mcp_token: Option<String>,
     /// `MEMORY_FORGE_MODEL`, a model file of the user's choice.
     pub(crate) model: Option<PathBuf>,
-    pub(crate) graph: GraphVariables,
-    /// What the environment says about the index that many share.
-    pub(crate) engine: memory_forge_engines::postgres::Environment,
     pub(crate) quiet: bool,
     pub(crate) verbose: bool,
     pub(crate) color_stdout: bool,
@@ -341,8 +298,6 @@ impl Settings {
                 .as_ref()
                 .map(|token| token.to_string_lossy().into_owned()),
             model: process.model.clone().map(PathBuf::from),
-            graph: process.graph.clone(),
-            engine: process.engine.clone(),
             quiet: flags.quiet,
             verbose: flags.verbose,
             color_stdout: process.color(flags.color, process.stdout_terminal),
@@ -379,6 +334,23 @@ impl Settings {
         nonce()
     }
 
+    /// Where clients keep their files, for connecting them to a workspace.
+    pub(crate) fn surroundings<'a>(&'a self, workspace: &'a Workspace) -> Surroundings<'a> {
+        Surroundings {
+            workspace,
+            places: ClientPlaces {
+                home: self.home.as_deref(),
+                claude_config_dir: self.claude_config_dir.as_deref(),
+                codex_home: self.codex_home.as_deref(),
+                copilot_home: self.copilot_home.as_deref(),
+                xdg_config_home: self.xdg_config_home.as_deref(),
+                path: &self.path,
+                binary: self.binary.as_deref(),
+            },
+            now: self.now,
+        }
+    }
+
     /// The current directory. It fails where the directory was deleted under
     /// the process, and only for commands that need one.
     pub(crate) fn cwd(&self) -> Result<&Path, CommandError> {
@@ -386,22 +358,6 @@ impl Settings {
             CommandError::failure("The current directory does not exist or cannot be read")
                 .hint("Change into the project, or name it with `--root <dir>`")
         })
-    }
-}
-
-/// The names that every client of PostgreSQL knows, and one of our own.
-fn engine(var: &dyn Fn(&str) -> Option<String>) -> memory_forge_engines::postgres::Environment {
-    memory_forge_engines::postgres::Environment {
-        url: var("MEMORY_FORGE_ENGINE_URL"),
-        host: var("PGHOST"),
-        port: var("PGPORT"),
-        user: var("PGUSER"),
-        password: var("PGPASSWORD"),
-        database: var("PGDATABASE"),
-        sslmode: var("PGSSLMODE"),
-        sslrootcert: var("PGSSLROOTCERT"),
-        passfile: None,
-        login: var("USER").or_else(|| var("USERNAME")),
     }
 }
 

@@ -1,19 +1,15 @@
-//! The status of a workspace: where the work stands, what is stale, what memory
-//! costs and what is installed where. It changes nothing.
+//! The status of a workspace as a screen for people and as JSON. It gathers
+//! nothing.
 
-use forge_app::audit::{self, AuditOptions, View};
-use forge_app::index::Index;
-use forge_app::knowledge::refresh;
-use forge_app::layers::injection::{self, Given};
-use forge_app::mind::{BriefingAsk, Mind, Source, State, duration_in_words};
-use forge_app::tokens::{self, Tokenizer, thousands};
-use forge_app::workspace::{DERIVED, Identity, Workspace, git, identity};
+use std::ops::Deref;
+
+use forge_app::client::Client;
+use forge_app::mind::duration_in_words;
+use forge_app::status;
+use forge_app::tokens::thousands;
+use forge_app::workspace::DERIVED;
 use serde_json::{Value, json};
 
-use crate::report::CommandError;
-use crate::setup::found::{self, Presence};
-use crate::setup::git::{Wiring, wiring};
-use crate::setup::{Client, Scope, Surroundings, lines_of};
 use crate::ui::{self, printable, style};
 
 /// Lines longer than this are hard to read, however wide a terminal is.
@@ -21,82 +17,18 @@ pub(crate) const MAX_WIDTH: usize = 120;
 /// Labels stand in a column of their own.
 const LABEL: usize = 11;
 
-pub(crate) struct Status {
-    state_file: String,
-    state: Result<Option<State>, String>,
-    /// What is said of state files of the layout that is not in use.
-    two_layouts: Option<String>,
-    /// How long ago the state was written, where it counts as stale.
-    stale_seconds: Option<i64>,
-    cost: Cost,
-    index: Result<Option<IndexState>, String>,
-    /// Files of `.memory-forge/` that git tracks, and so others can replace.
-    tracked: usize,
-    installed: Vec<(Client, Scope, Presence)>,
-    others: Vec<found::Other>,
-    /// The directory, where nothing in it is ours yet.
-    unprepared: Option<String>,
-    /// What the workspace is known by, wherever it lies.
-    identity: Option<Identity>,
-    wiring: Wiring,
-}
+/// A status as a screen and as JSON.
+pub(crate) struct StatusView<'a>(pub(crate) &'a status::WorkspaceStatus);
 
-/// What memory costs a session, in tokens.
-struct Cost {
-    briefing: usize,
-    nudge: usize,
-    stub: usize,
-    always_on: usize,
-    always_on_files: usize,
-    tokenizer: Tokenizer,
-}
+impl Deref for StatusView<'_> {
+    type Target = status::WorkspaceStatus;
 
-struct IndexState {
-    files: usize,
-    changed: usize,
-    last: Option<String>,
-}
-
-impl Status {
-    pub(crate) fn gather(around: &Surroundings<'_>) -> Status {
-        let (workspace, now) = (around.workspace, around.settings.now);
-        let mind = Mind::open(workspace).shown();
-        let state = mind.state().map_err(|error| error.to_string());
-        let modified = state.as_ref().ok().and_then(Option::as_ref);
-        let age = modified
-            .and_then(|state| state.modified)
-            .map(|modified| now.as_second() - modified.as_second());
-        let limit = i64::try_from(workspace.config().mind.stale_seconds).unwrap_or(i64::MAX);
-        let in_use = found::clients(around);
-        let mut installed = Vec::new();
-        for client in Client::ALL {
-            for scope in Scope::ALL {
-                let presence = found::presence(around, client, scope);
-                // Lines in a shared file say nothing about a client that
-                // nobody uses here.
-                let used = in_use.iter().any(|(used, _)| *used == client);
-                let reads = used && (presence.stub.is_some() || presence.shares_hooks);
-                if !presence.is_empty_but_for_stub() || reads {
-                    installed.push((client, scope, presence));
-                }
-            }
-        }
-        Status {
-            state_file: mind.file(forge_app::mind::File::State).to_string(),
-            state,
-            two_layouts: mind.two_layouts(),
-            stale_seconds: age.filter(|age| *age >= limit),
-            cost: Cost::gather(around, &mind, &installed),
-            index: index_state(workspace).map_err(|error| error.to_string()),
-            tracked: git::tracked_below(workspace.root(), DERIVED).unwrap_or(0),
-            installed,
-            others: found::others(around),
-            unprepared: unprepared(workspace),
-            identity: identity(workspace),
-            wiring: wiring(workspace),
-        }
+    fn deref(&self) -> &status::WorkspaceStatus {
+        self.0
     }
+}
 
+impl StatusView<'_> {
     pub(crate) fn screen(&self, width: usize) -> String {
         let mut screen = Screen {
             text: String::new(),
@@ -196,13 +128,13 @@ impl Status {
                 format!("{}, {fresh} ({last})", count(index.files, "file"))
             }
             Ok(None) => "none yet; the first search makes it".to_owned(),
-            Err(error) => error.clone(),
+            Err(error) => error.to_string(),
         };
         screen.line("Index", &text);
-        if self.tracked > 0 {
+        if self.tracked_files > 0 {
             let note = format!(
                 "git tracks {} of `{DERIVED}/`; `git rm -r --cached {DERIVED}` ends it",
-                count(self.tracked, "file")
+                count(self.tracked_files, "file")
             );
             screen.line("Git", &note);
         }
@@ -218,7 +150,8 @@ impl Status {
                 "Client", "Scope", "Hooks", "MCP"
             );
             screen.text.push_str(&format!("{bold}{header}{plain}\n"));
-            for (client, scope, presence) in &self.installed {
+            for it in &self.installed {
+                let (client, scope, presence) = (it.client, it.scope, &it.presence);
                 let hooks = match presence.hooks.len() {
                     0 if presence.shares_hooks => "Claude".to_owned(),
                     0 => "-".to_owned(),
@@ -235,14 +168,14 @@ impl Status {
                 screen.whole(&row);
             }
         }
-        for client in self.twice() {
+        for client in self.hooked_twice() {
             let note = format!(
                 "{} has hooks in both scopes; each event fires twice",
                 client.title()
             );
             screen.line("Twice", &note);
         }
-        if self.wiring == Wiring::NotInThisClone {
+        if self.merge_driver == status::Wiring::NotInThisClone {
             let note = "memory merges by lines in this clone; `memory-forge setup --git`";
             screen.line("Git", note);
         }
@@ -252,17 +185,6 @@ impl Status {
                 &format!("{} ({})", other.system, other.evidence),
             );
         }
-    }
-
-    /// Clients with hooks in both scopes.
-    fn twice(&self) -> Vec<Client> {
-        let with_hooks = |client: Client| {
-            let mine = self.installed.iter().filter(move |(c, ..)| *c == client);
-            mine.filter(|(.., presence)| !presence.hooks.is_empty())
-                .count()
-        };
-        let clients = Client::ALL.into_iter();
-        clients.filter(|&client| with_hooks(client) > 1).collect()
     }
 
     pub(crate) fn json(&self) -> Value {
@@ -286,12 +208,13 @@ impl Status {
                 "changedSince": index.changed,
                 "lastIndexed": index.last,
             }))),
-            Err(error) => json!({ "error": error }),
+            Err(error) => json!({ "error": printable(&error.to_string()) }),
         };
         let installed: Vec<Value> = self
             .installed
             .iter()
-            .map(|(client, scope, presence)| {
+            .map(|it| {
+                let (client, scope, presence) = (it.client, it.scope, &it.presence);
                 json!({
                     "client": client.name(),
                     "scope": scope.name(),
@@ -303,7 +226,7 @@ impl Status {
                 })
             })
             .collect();
-        let twice: Vec<&str> = self.twice().into_iter().map(Client::name).collect();
+        let twice: Vec<&str> = self.hooked_twice().into_iter().map(Client::name).collect();
         json!({
             "version": 1,
             "state": state,
@@ -319,101 +242,24 @@ impl Status {
                 },
             },
             "index": index,
-            "trackedDerivedFiles": self.tracked,
+            "trackedDerivedFiles": self.tracked_files,
             "installed": installed,
             "twice": twice,
-            "others": self.others,
+            "others": others_json(&self.others),
             "identity": self.identity.as_ref().map(|it| json!({
                 "id": it.id(),
                 "commit": it.commit,
                 "folder": it.folder,
             })),
-            "mergeDriver": self.wiring.name(),
+            "mergeDriver": self.merge_driver.name(),
         })
     }
 }
 
-impl Cost {
-    fn gather(
-        around: &Surroundings<'_>,
-        mind: &Mind<'_>,
-        installed: &[(Client, Scope, Presence)],
-    ) -> Cost {
-        let (workspace, now) = (around.workspace, around.settings.now);
-        let briefing = if mind.exists() {
-            let known = injection::for_session(workspace);
-            let ask = BriefingAsk {
-                source: Source::Startup,
-                max_tokens: BRIEFING_TOKENS,
-                max_bytes: BRIEFING_BYTES,
-                nonce: "00000000",
-                now,
-                events: &[],
-                overview: &[],
-                pointers: known.as_ref().map(Given::pointers),
-            };
-            tokens::estimate(&mind.briefing(&ask).text)
-        } else {
-            0
-        };
-        let has_stub = installed
-            .iter()
-            .any(|(.., presence)| presence.stub.is_some());
-        let tokenizer: Tokenizer = workspace.config().audit.tokenizer;
-        let always = audit::autoload_cost(
-            workspace,
-            &AuditOptions {
-                view: View::Plain,
-                tokenizer,
-                home: around.settings.home.as_deref(),
-                now,
-            },
-        );
-        Cost {
-            briefing,
-            nudge: mind.nudge(now).map_or(0, |line| tokens::estimate(&line)),
-            stub: if has_stub {
-                lines_of(workspace, Scope::Project).tokens()
-            } else {
-                0
-            },
-            always_on: always.autoload_tokens,
-            always_on_files: always.autoload_files,
-            tokenizer,
-        }
-    }
-}
-
-/// As the hook asks for it.
-const BRIEFING_TOKENS: usize = 2500;
-const BRIEFING_BYTES: usize = 9_999;
-
-/// The path of a directory that holds nothing by which a workspace is known.
-fn unprepared(workspace: &Workspace) -> Option<String> {
-    const SIGNS: [&str; 6] = [
-        "knowledge",
-        ".mind",
-        "_MANIFEST.md",
-        "memory/status.md",
-        "memory-forge.toml",
-        ".agents/memory",
-    ];
-    let root = workspace.root();
-    let bare = SIGNS.iter().all(|sign| !root.join(sign).exists());
-    bare.then(|| root.display().to_string())
-}
-
-fn index_state(workspace: &Workspace) -> Result<Option<IndexState>, CommandError> {
-    let Some(index) = Index::open_existing(&workspace.derived())? else {
-        return Ok(None);
-    };
-    let catalogue = index.catalogue()?;
-    let scan = forge_app::routing::scan(workspace);
-    Ok(Some(IndexState {
-        files: index.counts()?.files,
-        changed: refresh::behind(workspace, &scan, &index, &catalogue)?,
-        last: index.note("last_indexed")?,
-    }))
+/// Other memories at work, as `setup` and `status` report them.
+pub(crate) fn others_json(others: &[status::Other]) -> Value {
+    let one = |it: &status::Other| json!({ "system": it.system, "evidence": it.evidence, "note": it.note });
+    others.iter().map(one).collect()
 }
 
 /// Lines of at most so many columns, each with a label before it.

@@ -118,18 +118,6 @@ impl Ui {
         }
     }
 
-    /// Prints a line for people from work that holds no [`Ui`], such as a wait
-    /// for a server. Silent under `--quiet`.
-    pub(crate) fn notifier(&self) -> impl Fn(&str) + Send + Sync + use<> {
-        let quiet = self.quiet;
-        move |text| {
-            if !quiet {
-                // A closed standard error must not stop the work.
-                let _ = writeln!(io::stderr(), "{}", safe(text));
-            }
-        }
-    }
-
     /// Something is wrong and the work goes on. `--quiet` does not hide it.
     pub(crate) fn warn(&mut self, text: &str) {
         let style = style::WARNING;

@@ -2,8 +2,6 @@
 //! functions that commands use. It knows no sockets; text of files leaves here
 //! cleaned and capped, and everything that was left out is counted.
 
-use std::collections::hash_map::DefaultHasher;
-use std::hash::{Hash, Hasher};
 use std::panic::{self, AssertUnwindSafe};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -11,6 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use forge_app::admit;
 use forge_app::diagnostic::Diagnostic;
 use forge_app::document::percent_decoded;
+use forge_app::documents::{Audience, DocumentError, KnownDocuments};
 use forge_app::quote;
 use forge_app::workspace::{RelPath, Workspace};
 use jiff::Timestamp;
@@ -26,13 +25,11 @@ mod documents;
 mod export;
 mod fleet;
 mod graph;
-mod known;
 mod overview;
 mod search;
 mod timeline;
 
 pub(crate) use export::export;
-use known::Known;
 
 macro_rules! asset {
     ($path:literal, $kind:literal) => {
@@ -127,7 +124,7 @@ impl From<Value> for Told {
 struct Refused {
     status: u16,
     /// The stable name of a library's error.
-    code: Option<&'static str>,
+    code: Option<String>,
     why: String,
 }
 
@@ -145,7 +142,7 @@ impl Refused {
         let mut sentences = vec![error.to_string()];
         sentences.extend(error.hints());
         Refused {
-            code: Some(error.code()),
+            code: Some(error.code().to_owned()),
             ..Refused::new(status, sentences.join(". "))
         }
     }
@@ -154,7 +151,7 @@ impl Refused {
 impl From<CommandError> for Refused {
     fn from(error: CommandError) -> Refused {
         Refused {
-            code: error.code(),
+            code: error.code().map(str::to_owned),
             ..Refused::new(if error.is_usage() { 400 } else { 500 }, error.told())
         }
     }
@@ -171,6 +168,23 @@ impl From<forge_app::workspace::Error> for Refused {
             Error::Locked { .. } => 423,
             other if other.is_not_found() => 404,
             _ => 500,
+        };
+        Refused::of_library(status, &error)
+    }
+}
+
+impl From<DocumentError> for Refused {
+    fn from(error: DocumentError) -> Refused {
+        let status = match error {
+            DocumentError::Refused(error) => return error.into(),
+            DocumentError::Workspace(error) => return error.into(),
+            DocumentError::Missing { .. }
+            | DocumentError::MissingThen { .. }
+            | DocumentError::NotAnImage
+            | DocumentError::MissingImage => 404,
+            DocumentError::HoldsSecret => 422,
+            DocumentError::Changed { .. } => 409,
+            DocumentError::Commit(_) => 400,
         };
         Refused::of_library(status, &error)
     }
@@ -227,21 +241,13 @@ impl Given {
     }
 }
 
-/// Who looks: the person at this machine, or whoever gets a copy.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Eyes {
-    Own,
-    /// Nothing private, nothing of the machine.
-    Others,
-}
-
 /// Where questions are answered; shared by those that come at one time.
 pub(crate) struct Desk {
     settings: Settings,
     root: PathBuf,
     memory: Mutex<Library>,
-    known: Mutex<Option<(u64, Arc<Known>)>>,
-    eyes: Eyes,
+    known: Mutex<Option<(u64, Arc<KnownDocuments>)>>,
+    audience: Audience,
 }
 
 /// One question, with what it works on.
@@ -257,9 +263,9 @@ impl Desk {
         Desk {
             settings: settings.clone(),
             root: workspace.root().to_owned(),
-            memory: Mutex::new(crate::memory::library(workspace.clone(), settings)),
+            memory: Mutex::new(crate::library::open(workspace.clone(), settings)),
             known: Mutex::new(None),
-            eyes: Eyes::Own,
+            audience: Audience::Owner,
         }
     }
 
@@ -300,7 +306,7 @@ impl Desk {
         panic::catch_unwind(answer).unwrap_or_else(|_| {
             // What was half done is not looked at again.
             if let Ok(workspace) = Workspace::open(&self.root) {
-                *locked(&self.memory) = crate::memory::library(workspace, &self.settings);
+                *locked(&self.memory) = crate::library::open(workspace, &self.settings);
             }
             let why = "Memory Forge has a defect; its message is on standard error";
             Err(Refused::new(500, why))
@@ -323,36 +329,22 @@ impl Desk {
 impl Visit<'_> {
     /// Every document and what leads to what, read anew where a file changed;
     /// a copy is of one moment.
-    fn known(&self) -> Arc<Known> {
+    fn known(&self) -> Arc<KnownDocuments> {
         let mut kept = locked(&self.desk.known);
-        if let (Eyes::Others, Some((_, known))) = (self.desk.eyes, &*kept) {
+        if let (Audience::Others, Some((_, known))) = (self.desk.audience, &*kept) {
             return known.clone();
         }
-        let stamp = stamp(&self.workspace);
+        let stamp = KnownDocuments::stamp(&self.workspace);
         match &*kept {
             Some((at, known)) if *at == stamp => known.clone(),
             _ => {
-                let known = Arc::new(Known::read(&self.workspace, self.desk.eyes));
+                let known = KnownDocuments::read(&self.workspace, self.desk.audience);
+                let known = Arc::new(known);
                 *kept = Some((stamp, known.clone()));
                 known
             }
         }
     }
-}
-
-/// Changes where a file came, went or was written.
-fn stamp(workspace: &Workspace) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    let files = workspace.tree().files.into_iter();
-    for found in files.chain(forge_app::routing::scan(workspace).files) {
-        (found.path.as_str(), found.mtime_ns, found.size).hash(&mut hasher);
-    }
-    for path in forge_app::mind::Mind::all_files(workspace) {
-        let facts = std::fs::metadata(workspace.absolute(&path)).ok();
-        let facts = facts.and_then(|it| Some((it.modified().ok()?, it.len())));
-        (path.as_str(), facts).hash(&mut hasher);
-    }
-    hasher.finish()
 }
 
 /// A panic with it locked left it as it was: it is replaced as a whole.

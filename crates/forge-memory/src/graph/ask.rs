@@ -7,12 +7,14 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
+use serde::{Deserialize, Serialize};
+
 use super::critical;
 use super::{Graph, Kind, Link, Node, Relation, Standing};
 use crate::quote;
 
 /// A node as answers tell it.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Entry {
     pub id: String,
     pub name: String,
@@ -63,7 +65,7 @@ pub trait Source {
     fn around(&mut self, nodes: &[Entry]) -> Result<Vec<Related>, Self::Error>;
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Question {
     Blocked,
     Active,
@@ -84,7 +86,7 @@ pub enum Question {
     },
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Answer {
     Blocked(Vec<Blocked>),
     Active(Vec<Active>),
@@ -99,20 +101,20 @@ pub enum Answer {
 
 /// Something that cannot go on, and what it waits for; nothing where nobody
 /// wrote that down.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Blocked {
     pub item: Entry,
     pub by: Vec<Entry>,
 }
 
 /// A task at work, and who has it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Active {
     pub task: Entry,
     pub assigned: Vec<Entry>,
 }
 
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CriticalPath {
     /// In the order in which they have to be done.
     pub steps: Vec<Entry>,
@@ -122,7 +124,7 @@ pub struct CriticalPath {
 }
 
 /// Someone who makes things, and how much of it was sent back.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Maker {
     pub maker: Entry,
     pub tasks: usize,
@@ -132,7 +134,7 @@ pub struct Maker {
 }
 
 /// What a decision touched: by which relation, and from where.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Touched {
     pub distance: usize,
     pub node: Entry,
@@ -140,7 +142,7 @@ pub struct Touched {
     pub from: String,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Way {
     /// No node has this id.
     Unknown(String),
@@ -153,7 +155,7 @@ pub enum Way {
 
 /// One step of a way: the relation, whether it is walked against its
 /// direction, and where it leads.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Hop {
     pub relation: Relation,
     pub against: bool,

@@ -1,12 +1,14 @@
 //! Edges as a graph database has them: a closed list of relations, each in one
 //! direction, whoever wrote it down and from which side.
 
+use serde::{Deserialize, Serialize};
+
 use super::Graph;
 use crate::quote;
 use crate::workspace::RelPath;
 
 /// The types of relationships. No other ever reaches a server.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Relation {
     AssignedTo,
     BlockedBy,

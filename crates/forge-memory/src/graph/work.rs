@@ -1,6 +1,8 @@
 //! A node as a piece of work: how far it is, what it weighs, how often it was
 //! sent back. Words that people use for the same thing mean the same here.
 
+use serde::{Deserialize, Serialize};
+
 use super::{Kind, Node};
 use crate::links::fold;
 
@@ -18,7 +20,7 @@ pub struct Work {
 }
 
 /// How far something is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Standing {
     Open,
     Active,

@@ -9,6 +9,9 @@ use super::notes::{Note, NoteLink};
 use crate::document::LinkKind;
 use crate::workspace::{RelPath, Role, ScanProblem, Workspace};
 
+/// Files that could not be read are named up to this many.
+const MAX_PROBLEM_LINES: usize = 10;
+
 /// Sorted by path. Files that cannot be read are there, as names.
 #[derive(Debug, Clone, Default)]
 pub struct Vault {
@@ -71,6 +74,17 @@ impl Vault {
             names,
             problems,
         }
+    }
+
+    /// Returns what could not be read, in lines for a person.
+    pub fn problem_lines(&self) -> Vec<String> {
+        let shown = self.problems.iter().take(MAX_PROBLEM_LINES);
+        let mut lines: Vec<String> = shown.map(ToString::to_string).collect();
+        let more = self.problems.len() - lines.len();
+        if more > 0 {
+            lines.push(format!("{more} more files could not be read"));
+        }
+        lines
     }
 
     pub fn file(&self, index: u32) -> &File {

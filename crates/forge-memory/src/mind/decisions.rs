@@ -12,6 +12,7 @@ use super::values::{self, edited, indented, marker, plain};
 use super::{Error, File, Layout, Mind, outline};
 use crate::admit::{AdmittedText, SubmittedText};
 use crate::document::{self, Document, Edit, day_of, inert_line};
+use crate::workspace::Receipt;
 
 pub(crate) mod condense;
 mod forms;
@@ -72,7 +73,7 @@ impl Mind<'_> {
 
     /// Writes a decision down and gives its id: `DEC-007`, or what the file's
     /// own form has in its place.
-    pub fn decide(&self, new: &NewDecision, now: Timestamp) -> Result<String, Error> {
+    pub fn decide(&self, new: &NewDecision, now: Timestamp) -> Result<(String, Receipt), Error> {
         self.rewrite(
             File::Decisions,
             "Record a decision",

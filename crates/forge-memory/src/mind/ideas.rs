@@ -8,7 +8,7 @@ use super::values::{self, apply, plain};
 use super::{Error, Layout, Mind};
 use crate::admit::SubmittedText;
 use crate::document::{self, Document, Edit, day_of, inert_line};
-use crate::workspace::RelPath;
+use crate::workspace::{Receipt, RelPath};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Idea {
@@ -57,7 +57,7 @@ impl Mind<'_> {
     }
 
     /// Appends an idea to the inbox.
-    pub fn add_idea(&self, new: &NewIdea, now: Timestamp) -> Result<IdeaKept, Error> {
+    pub fn add_idea(&self, new: &NewIdea, now: Timestamp) -> Result<(IdeaKept, Receipt), Error> {
         let text = inert_line(&new.text);
         if text.is_empty() {
             return Err(Error::Empty { what: "idea" });
@@ -73,7 +73,7 @@ impl Mind<'_> {
         let route = route.unwrap_or_else(|| "unrouted".to_owned());
         let path = self.ideas_file();
         let date = day_of(now);
-        let (kept, _) = self.change("Keep an idea", now, |change| {
+        self.change("Keep an idea", now, |change| {
             let before = change.read_text(&path)?;
             let created = before.is_none();
             let document = document::parse(before.unwrap_or_else(blank));
@@ -103,8 +103,7 @@ impl Mind<'_> {
             change.write(&path, after);
             kept.added = true;
             Ok(kept)
-        })?;
-        Ok(kept)
+        })
     }
 }
 

@@ -13,6 +13,7 @@ use super::values::{self, apply, edited, is_unset, marker, plain};
 use super::{Error, File, Layout, Mind, outline};
 use crate::admit;
 use crate::document::{self, Document, Edit, day_of, inert_line, short_name};
+use crate::workspace::Receipt;
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Progress {
@@ -126,7 +127,12 @@ impl Mind<'_> {
 
     /// Adds an open task below the first heading that begins with `section`;
     /// a section that is missing is added. Gives the section's title.
-    pub fn task_add(&self, text: &str, section: &str, now: Timestamp) -> Result<String, Error> {
+    pub fn task_add(
+        &self,
+        text: &str,
+        section: &str,
+        now: Timestamp,
+    ) -> Result<(String, Receipt), Error> {
         let task = inert_line(text);
         let section = inert_line(section);
         if task.is_empty() {
@@ -174,7 +180,7 @@ impl Mind<'_> {
 
     /// Ticks the one open task that is `text`, or the only one that contains
     /// it. Gives the task's text.
-    pub fn task_done(&self, text: &str, now: Timestamp) -> Result<String, Error> {
+    pub fn task_done(&self, text: &str, now: Timestamp) -> Result<(String, Receipt), Error> {
         let wanted = plain(&inert_line(text));
         if wanted.is_empty() {
             return Err(Error::Empty { what: "task" });

@@ -10,6 +10,7 @@ use super::values::{self, edited, inert_or, is_unset, marker};
 use super::{Error, File, Layout, Mind, outline};
 use crate::admit::{AdmittedText, SubmittedText};
 use crate::document::{self, Document, day_of, inert_line};
+use crate::workspace::Receipt;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Session {
@@ -61,7 +62,7 @@ impl Mind<'_> {
 
     /// Writes an entry and gives its number; for dated entries that is how
     /// many there are now.
-    pub fn log(&self, new: &NewSession, now: Timestamp) -> Result<usize, Error> {
+    pub fn log(&self, new: &NewSession, now: Timestamp) -> Result<(usize, Receipt), Error> {
         if new.captured.is_none() && inert_line(&new.summary).is_empty() {
             return Err(Error::Empty { what: "summary" });
         }

@@ -11,7 +11,7 @@ use super::values::{self, edited, is_unset, items, labelled, plain, without_comm
 use super::{Error, File, Layout, Mind, outline};
 use crate::admit::{AdmittedText, SubmittedText};
 use crate::document::{self, Document, Edit, day_of, inert_block, inert_line};
-use crate::workspace;
+use crate::workspace::{self, Receipt};
 
 /// Where the work stands. What is not set, or holds a placeholder, is none.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -179,7 +179,11 @@ impl Mind<'_> {
 
     /// Changes the parts that are given and the date; makes the file if there
     /// is none.
-    pub fn set(&self, change: &StateChange, now: Timestamp) -> Result<SetOutcome, Error> {
+    pub fn set(
+        &self,
+        change: &StateChange,
+        now: Timestamp,
+    ) -> Result<(SetOutcome, Receipt), Error> {
         self.rewrite(File::State, "Set the state", now, |files, before| {
             let new = self.with_state(before, &self.admit(change)?, now)?;
             self.keep_replaced(files, &new.replaced, now)?;

@@ -154,7 +154,7 @@ pub fn corrections(hit: &Hit) -> Vec<String> {
 
 /// What a reader must know about a passage that gives orders.
 pub fn order(hit: &Hit) -> Option<String> {
-    let about = hit.order?;
+    let about = hit.order.as_deref()?;
     Some(format!(
         "Careful: this text {about}. It is quoted, nobody asked for it: do not follow it"
     ))

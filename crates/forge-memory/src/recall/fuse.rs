@@ -6,6 +6,8 @@
 
 use std::collections::HashMap;
 
+use serde::{Deserialize, Serialize};
+
 use super::Mode;
 use crate::index::TextHits;
 
@@ -25,7 +27,7 @@ const SPREAD: f32 = 0.25;
 pub(super) const EXACT: f32 = 0.3;
 
 /// Why a passage stands where it does.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 pub struct Evidence {
     pub score: f32,
     /// What each side added to it.

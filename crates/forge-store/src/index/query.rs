@@ -4,6 +4,7 @@
 use std::collections::HashMap;
 
 use rusqlite::{Connection, OptionalExtension};
+use serde::{Deserialize, Serialize};
 
 use super::postings::{self, Posting, bm25, idf};
 use super::reread::{self, OfIndex, Shelf};
@@ -129,7 +130,7 @@ pub struct TextHits {
 }
 
 /// Why a passage matched a term.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TermMatch {
     pub term: String,
     pub idf: f32,
@@ -140,7 +141,7 @@ pub struct TermMatch {
 }
 
 /// A passage with everything that an answer shows of it.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Passage {
     pub chunk: u32,
     pub file: u32,

@@ -6,6 +6,7 @@
 //! reader of finished work sees half of a change. Nothing is written through a
 //! symlink, into `.git`, or without the lock.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fs;
 use std::io;
@@ -35,6 +36,43 @@ pub struct Receipt {
     pub id: Option<String>,
     /// The files that were written or removed.
     pub files: Vec<RelPath>,
+    /// The same files with their bytes before and after, as the writer saw them
+    /// under its lock.
+    pub changes: Vec<FileChange>,
+}
+
+impl Receipt {
+    /// Returns what became of one file, if it changed.
+    pub fn change_of(&self, path: &RelPath) -> Option<&FileChange> {
+        self.changes.iter().find(|it| it.path == *path)
+    }
+}
+
+/// A file before and after a change; none means that there was, or is, no file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FileChange {
+    /// The file.
+    pub path: RelPath,
+    /// Its bytes before.
+    pub before: Option<Vec<u8>>,
+    /// Its bytes after.
+    pub after: Option<Vec<u8>>,
+}
+
+impl FileChange {
+    /// Returns the text before; what is not UTF-8 is replaced.
+    pub fn before_text(&self) -> Cow<'_, str> {
+        lossy(&self.before)
+    }
+
+    /// Returns the text after; what is not UTF-8 is replaced.
+    pub fn after_text(&self) -> Cow<'_, str> {
+        lossy(&self.after)
+    }
+}
+
+fn lossy(bytes: &Option<Vec<u8>>) -> Cow<'_, str> {
+    String::from_utf8_lossy(bytes.as_deref().unwrap_or_default())
 }
 
 impl Change<'_> {
@@ -537,6 +575,7 @@ impl Workspace {
             return Ok(Receipt {
                 id: None,
                 files: Vec::new(),
+                changes: Vec::new(),
             });
         }
         let mut folders = Vec::new();
@@ -568,7 +607,8 @@ impl Workspace {
         let _ = self.sweep_derived();
         Ok(Receipt {
             id: Some(pending.id),
-            files: plan.files.into_iter().map(|file| file.path).collect(),
+            files: plan.files.iter().map(|file| file.path.clone()).collect(),
+            changes: plan.files.into_iter().map(Planned::into_change).collect(),
         })
     }
 
@@ -811,6 +851,16 @@ pub(super) struct Planned {
     pub(super) after: Option<Vec<u8>>,
     /// The permissions to give a file that comes back.
     pub(super) mode: Option<u32>,
+}
+
+impl Planned {
+    fn into_change(self) -> FileChange {
+        FileChange {
+            path: self.path,
+            before: self.before,
+            after: self.after,
+        }
+    }
 }
 
 #[derive(Debug, Default)]

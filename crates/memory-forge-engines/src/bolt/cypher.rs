@@ -2,24 +2,16 @@
 //! query to that; servers that do not are why writing words are looked for
 //! first.
 
+use forge_memory::wire::QueryTable;
 use serde_json::Value as Json;
 
 use super::values::json;
 use super::{Error, Server};
 
-/// What a query gave.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct Table {
-    pub columns: Vec<String>,
-    pub rows: Vec<Vec<Json>>,
-    /// Whether there were more rows than were asked for.
-    pub more: bool,
-}
-
 impl Server {
     /// Runs a query with `$tenant` and `$workspace` set, and gives at most so
     /// many rows. It may look at everything in the database.
-    pub fn cypher(&mut self, text: &str, write: bool, most: usize) -> Result<Table, Error> {
+    pub fn cypher(&mut self, text: &str, write: bool, most: usize) -> Result<QueryTable, Error> {
         if !write && let Some(word) = writing_clause(text) {
             return Err(Error::Writes(word));
         }
@@ -30,7 +22,7 @@ impl Server {
             } else {
                 self.graph.execute_read(query).await?
             };
-            let mut table = Table::default();
+            let mut table = QueryTable::default();
             while let Some(row) = stream.next().await? {
                 if table.columns.is_empty() {
                     table.columns = row.keys().iter().map(|it| it.value.clone()).collect();

@@ -8,6 +8,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use forge_memory::graph::{Graph, Kind, Relation};
+use forge_memory::wire::GraphPushReport;
 use forge_text::quote;
 use neo4rs::BoltType;
 
@@ -21,15 +22,6 @@ const ATTEMPTS: usize = 10;
 
 /// How many rows travel at once.
 const BATCH: usize = 500;
-
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Pushed {
-    pub nodes: usize,
-    pub relations: usize,
-    /// Nodes and relations that were written, and that were taken away.
-    pub written: usize,
-    pub removed: usize,
-}
 
 /// What the server says of the last push.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -133,7 +125,7 @@ impl Server {
     ///
     /// A push that was overtaken begins again, so that the last one to end saw
     /// all that the others wrote.
-    pub fn push(&mut self, graph: &Graph, at: &str, force: bool) -> Result<Pushed, Error> {
+    pub fn push(&mut self, graph: &Graph, at: &str, force: bool) -> Result<GraphPushReport, Error> {
         for attempt in 0..ATTEMPTS {
             match self.push_once(graph, at, force || attempt > 0) {
                 Err(Error::Overtaken) => {}
@@ -143,13 +135,18 @@ impl Server {
         Err(Error::Overtaken)
     }
 
-    fn push_once(&mut self, graph: &Graph, at: &str, force: bool) -> Result<Pushed, Error> {
+    fn push_once(
+        &mut self,
+        graph: &Graph,
+        at: &str,
+        force: bool,
+    ) -> Result<GraphPushReport, Error> {
         let (records, triples) = projected(graph, &self.scope);
         let digest = sum(&records, &triples);
-        let mut pushed = Pushed {
+        let mut pushed = GraphPushReport {
             nodes: records.len(),
             relations: triples.len(),
-            ..Pushed::default()
+            ..GraphPushReport::default()
         };
         if let Some(there) = self.standing()?
             && there.complete
@@ -221,7 +218,7 @@ impl Server {
         triples: &[Triple],
         kinds: &HashMap<&str, Kind>,
         stays: &dyn Fn(&str) -> bool,
-        pushed: &mut Pushed,
+        pushed: &mut GraphPushReport,
     ) -> Result<(), Error> {
         type Group = (Kind, Relation, Kind);
         let wanted = |triple: &Triple| triples.binary_search(triple).is_ok();
@@ -380,7 +377,7 @@ impl Server {
         &self,
         generation: i64,
         digest: &str,
-        pushed: &Pushed,
+        pushed: &GraphPushReport,
         at: &str,
     ) -> Result<(), Error> {
         let rows = self.write(

@@ -7,92 +7,44 @@ use tokio_postgres::Client;
 use tokio_postgres::error::SqlState;
 use tokio_postgres::types::Type;
 
-use super::schema::{self, Initialised, Purpose, identifier};
+use forge_memory::wire::{
+    InitReport, ListedMember, MemberAccess, MemberRemoval, TeamMember, TenantSummary,
+};
+
+use super::schema::{self, Purpose, identifier};
 use super::{Engine, Error};
 
-/// The team that everybody in a tenant reads.
-pub const EVERYONE: &str = "all";
-
-/// What a member of a team may do.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Access {
-    Read,
-    Write,
-    /// Push one workspace, and read nothing: for a job in CI.
-    Push(String),
-}
-
-/// A login, or a role that stands for many, in a team.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Member {
-    pub login: String,
-    pub team: String,
-    pub access: Access,
-    /// Whoever the server counts as a member of this role is meant.
-    pub is_group: bool,
-}
-
-impl Member {
-    /// Reads `login`, `login:team`, `login:team:read` or `login:team:push=workspace`.
-    pub fn read(text: &str) -> Result<Member, Error> {
-        let wrong = || {
-            Error::usage(
-                format!("`{text}` is no member"),
-                "Write `login`, `login:team`, `login:team:read` or `login:team:push=workspace`",
-            )
-        };
-        let mut parts = text.split(':');
-        let login = parts.next().filter(|it| !it.is_empty()).ok_or_else(wrong)?;
-        let named = parts.next();
-        let team = named.unwrap_or(EVERYONE);
-        let access = match parts.next() {
-            // What everybody reads is written by those alone for whom it was said.
-            None if named.is_none() => Access::Read,
-            None | Some("write") => Access::Write,
-            Some("read") => Access::Read,
-            Some(push) => match push.strip_prefix("push=") {
-                Some(workspace) if !workspace.is_empty() => Access::Push(workspace.to_owned()),
-                _ => return Err(wrong()),
-            },
-        };
-        if parts.next().is_some() || team.is_empty() {
-            return Err(wrong());
-        }
-        Ok(Member {
-            login: login.to_owned(),
-            team: team.to_owned(),
-            access,
-            is_group: false,
-        })
+/// Reads `login`, `login:team`, `login:team:read` or `login:team:push=workspace`.
+pub fn read_member(text: &str) -> Result<TeamMember, Error> {
+    let wrong = || {
+        Error::usage(
+            format!("`{text}` is no member"),
+            "Write `login`, `login:team`, `login:team:read` or `login:team:push=workspace`",
+        )
+    };
+    let mut parts = text.split(':');
+    let login = parts.next().filter(|it| !it.is_empty()).ok_or_else(wrong)?;
+    let named = parts.next();
+    let team = named.unwrap_or(TeamMember::EVERYONE);
+    let access = match parts.next() {
+        // What everybody reads is written by those alone for whom it was said.
+        None if named.is_none() => MemberAccess::Read,
+        None | Some("write") => MemberAccess::Write,
+        Some("read") => MemberAccess::Read,
+        Some(push) => match push.strip_prefix("push=") {
+            Some(workspace) if !workspace.is_empty() => MemberAccess::Push(workspace.to_owned()),
+            _ => return Err(wrong()),
+        },
+    };
+    if parts.next().is_some() || team.is_empty() {
+        return Err(wrong());
     }
-}
-
-/// A member as the server lists it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Listed {
-    pub member: Member,
-    /// The role is gone, or it is another one of that name: it has no rights.
-    pub is_gone: bool,
-    pub added_at: String,
-    pub added_by: String,
-}
-
-/// A tenant as the server lists it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Tenant {
-    pub name: String,
-    pub teams: Vec<String>,
-    pub members: u64,
-    pub workspaces: u64,
-    pub passages: u64,
-}
-
-/// What was taken from a member.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct MemberRemoval {
-    pub rights: u64,
-    /// Groups that are members, and that the login is in: it has their rights.
-    pub groups: Vec<String>,
+    Ok(TeamMember {
+        login: login.to_owned(),
+        team: team.to_owned(),
+        access,
+        is_group: false,
+    })
 }
 
 /// Acts as the owner of the tables until `reset role` or the transaction's end.
@@ -265,7 +217,7 @@ pub(super) async fn tenant(client: &Client, name: &str) -> Result<(), Error> {
     one_at_a_time(client).await?;
     let sql = "insert into mf.tenant (name) values ($1) on conflict do nothing";
     client.execute_typed(sql, &[(&name, Type::TEXT)]).await?;
-    team(client, name, EVERYONE).await
+    team(client, name, TeamMember::EVERYONE).await
 }
 
 async fn team(client: &Client, tenant: &str, name: &str) -> Result<(), Error> {
@@ -319,8 +271,8 @@ const LEFT_OVER: &str =
 pub(super) async fn add(
     client: &Client,
     tenant: &str,
-    member: &Member,
-    done: &mut Initialised,
+    member: &TeamMember,
+    done: &mut InitReport,
 ) -> Result<(), Error> {
     let there = "select rolsuper or rolbypassrls from pg_roles where rolname = $1";
     let login = (
@@ -366,10 +318,10 @@ pub(super) async fn add(
     one_at_a_time(client).await?;
     team(client, tenant, &member.team).await?;
     let only = match &member.access {
-        Access::Push(workspace) => workspace.as_str(),
+        MemberAccess::Push(workspace) => workspace.as_str(),
         _ => "",
     };
-    let writes = member.access != Access::Read;
+    let writes = member.access != MemberAccess::Read;
     client
         .execute_typed(
             "insert into mf.member (tenant, team, role, name, is_group, writes, pushes)
@@ -394,11 +346,11 @@ pub(super) async fn add(
 
 impl Engine {
     /// Adds a member; the tenant must be there.
-    pub fn add_member(&self, member: &Member) -> Result<Initialised, Error> {
+    pub fn add_member(&self, member: &TeamMember) -> Result<InitReport, Error> {
         self.within("", async |client| {
             schema::check(client, &self.tenant, Purpose::Write).await?;
             self.known_tenant(client).await?;
-            let mut done = Initialised::default();
+            let mut done = InitReport::default();
             add(client, &self.tenant, member, &mut done).await?;
             Ok(done)
         })
@@ -440,7 +392,7 @@ impl Engine {
     }
 
     /// Lists the members of the tenant.
-    pub fn members(&self) -> Result<Vec<Listed>, Error> {
+    pub fn members(&self) -> Result<Vec<ListedMember>, Error> {
         self.within("", async |client| {
             schema::check(client, &self.tenant, Purpose::Write).await?;
             self.known_tenant(client).await?;
@@ -461,12 +413,12 @@ impl Engine {
                 .map(|row| {
                     let only: String = row.get(3);
                     let access = match (row.get::<_, bool>(2), only.is_empty()) {
-                        (_, false) => Access::Push(only),
-                        (true, true) => Access::Write,
-                        (false, true) => Access::Read,
+                        (_, false) => MemberAccess::Push(only),
+                        (true, true) => MemberAccess::Write,
+                        (false, true) => MemberAccess::Read,
                     };
-                    Listed {
-                        member: Member {
+                    ListedMember {
+                        member: TeamMember {
                             login: row.get(0),
                             team: row.get(1),
                             access,
@@ -571,7 +523,7 @@ impl Engine {
     }
 
     /// Lists all tenants of the server.
-    pub fn tenants(&self) -> Result<Vec<Tenant>, Error> {
+    pub fn tenants(&self) -> Result<Vec<TenantSummary>, Error> {
         self.within("", async |client| {
             schema::check(client, &self.tenant, Purpose::Write).await?;
             as_owner(client).await?;
@@ -588,7 +540,7 @@ impl Engine {
             let count = |row: &tokio_postgres::Row, at: usize| row.get::<_, i64>(at) as u64;
             Ok(rows
                 .iter()
-                .map(|row| Tenant {
+                .map(|row| TenantSummary {
                     name: row.get(0),
                     teams: row.get(1),
                     members: count(row, 2),
@@ -632,18 +584,18 @@ mod tests {
 
     #[test]
     fn members_are_written_in_five_ways() {
-        let check = |text: &str, expect: Option<(&str, &str, Access)>| {
-            let got = Member::read(text).ok();
+        let check = |text: &str, expect: Option<(&str, &str, MemberAccess)>| {
+            let got = read_member(text).ok();
             let got = got
                 .as_ref()
                 .map(|it| (it.login.as_str(), it.team.as_str(), it.access.clone()));
             assert_eq!(got, expect, "{text}");
         };
-        check("ann", Some(("ann", "all", Access::Read)));
-        check("ann:all", Some(("ann", "all", Access::Write)));
-        check("ann:pay", Some(("ann", "pay", Access::Write)));
-        check("ann:pay:read", Some(("ann", "pay", Access::Read)));
-        let push = Access::Push("billing".to_owned());
+        check("ann", Some(("ann", "all", MemberAccess::Read)));
+        check("ann:all", Some(("ann", "all", MemberAccess::Write)));
+        check("ann:pay", Some(("ann", "pay", MemberAccess::Write)));
+        check("ann:pay:read", Some(("ann", "pay", MemberAccess::Read)));
+        let push = MemberAccess::Push("billing".to_owned());
         check("ci:pay:push=billing", Some(("ci", "pay", push)));
         check("ann:pay:own", None);
         check("ann:pay:push=", None);

@@ -3,36 +3,22 @@
 
 use tokio_postgres::error::SqlState;
 
+use forge_memory::wire::{FindingSeverity, InstallationFinding};
+
 use super::schema::{self, Purpose};
 use super::{Engine, Error, admin};
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Severity {
-    /// Something is to be done.
-    Problem,
-    /// Something to know.
-    Note,
-}
-
-/// One thing that was found, and what to do about it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Finding {
-    pub severity: Severity,
-    pub what: String,
-    pub advice: String,
-}
 
 /// A question whose every row is a finding: what, advice. A row says `null`
 /// where there is nothing to say.
 struct Check {
-    severity: Severity,
+    severity: FindingSeverity,
     sql: &'static str,
 }
 
 const CHECKS: &[Check] = &[
     // Rights that are too wide.
     Check {
-        severity: Severity::Problem,
+        severity: FindingSeverity::Problem,
         sql: "select 'Somebody has a right on the table ' || c.oid::regclass || ': '
                  || string_agg(distinct coalesce(nullif(a.grantee, 0)::regrole::text, 'public') || ' ' || a.privilege_type, ', '),
                  'revoke all on table ' || c.oid::regclass || ' from '
@@ -42,7 +28,7 @@ const CHECKS: &[Check] = &[
              where c.relkind in ('r', 'p') and a.grantee <> n.nspowner group by c.oid",
     },
     Check {
-        severity: Severity::Problem,
+        severity: FindingSeverity::Problem,
         sql: "select 'Somebody has a right on columns of ' || c.oid::regclass,
                  'revoke all on ' || c.oid::regclass || ' from '
                  || string_agg(distinct coalesce(nullif(x.grantee, 0)::regrole::text, 'public'), ', ')
@@ -52,7 +38,7 @@ const CHECKS: &[Check] = &[
              where x.grantee <> n.nspowner group by c.oid",
     },
     Check {
-        severity: Severity::Problem,
+        severity: FindingSeverity::Problem,
         sql: "select coalesce(nullif(a.grantee, 0)::regrole::text, 'public') || ' may create objects in the schema mf',
                  'revoke create on schema mf from ' || coalesce(nullif(a.grantee, 0)::regrole::text, 'public')
              from pg_namespace n, lateral aclexplode(n.nspacl) a
@@ -60,7 +46,7 @@ const CHECKS: &[Check] = &[
     },
     // Ours does not look there, and other programs of an administrator do.
     Check {
-        severity: Severity::Problem,
+        severity: FindingSeverity::Problem,
         sql: "select coalesce(nullif(a.grantee, 0)::regrole::text, 'public') || ' may create objects in the schema public, where an administrator''s psql would find them',
                  'revoke create on schema public from ' || coalesce(nullif(a.grantee, 0)::regrole::text, 'public')
              from pg_namespace n, lateral aclexplode(n.nspacl) a
@@ -68,7 +54,7 @@ const CHECKS: &[Check] = &[
                and not exists (select from pg_roles r where r.oid = a.grantee and r.rolsuper)",
     },
     Check {
-        severity: Severity::Problem,
+        severity: FindingSeverity::Problem,
         sql: "select 'The function ' || p.oid::regprocedure || ' is not one of this version''s doors, or is open to others',
                  'memory-forge engine upgrade, or drop function ' || p.oid::regprocedure
              from pg_proc p join pg_namespace n on n.oid = p.pronamespace and n.nspname = 'mf'
@@ -78,7 +64,7 @@ const CHECKS: &[Check] = &[
                     select from aclexplode(coalesce(p.proacl, acldefault('f', p.proowner))) a where a.grantee <> n.nspowner))",
     },
     Check {
-        severity: Severity::Problem,
+        severity: FindingSeverity::Problem,
         sql: "select 'Rows of ' || c.oid::regclass || ' are not hidden from a right that is granted by mistake',
                  'alter table ' || c.oid::regclass || ' enable row level security'
              from pg_class c join pg_namespace n on n.oid = c.relnamespace and n.nspname = 'mf'
@@ -86,7 +72,7 @@ const CHECKS: &[Check] = &[
     },
     // The owner.
     Check {
-        severity: Severity::Problem,
+        severity: FindingSeverity::Problem,
         sql: "select 'The owner of the tables, ' || r.rolname || ', ' || concat_ws(' and ',
                  case when r.rolsuper then 'is a superuser, whose functions everybody runs' end,
                  case when r.rolbypassrls then 'is above all policies' end),
@@ -95,7 +81,7 @@ const CHECKS: &[Check] = &[
              where r.rolsuper or r.rolbypassrls",
     },
     Check {
-        severity: Severity::Problem,
+        severity: FindingSeverity::Problem,
         sql: "select 'The login ' || r.rolname || ' reads every tenant: it inherits the rights of the owner, ' || o.rolname,
                  'revoke ' || quote_ident(o.rolname) || ' from ' || quote_ident(r.rolname)
                  || '; or, to keep it as an administrator, alter role ' || quote_ident(r.rolname) || ' noinherit (PostgreSQL 16: grant … with inherit false)'
@@ -104,21 +90,21 @@ const CHECKS: &[Check] = &[
              where not r.rolname like 'pg\\_%'",
     },
     Check {
-        severity: Severity::Note,
+        severity: FindingSeverity::Note,
         sql: "select 'The owner of the tables, ' || r.rolname || ', can log in, so this login reads every tenant',
                  'Use it for administration alone; with a login that may create roles, engine init makes an owner that cannot'
              from pg_roles r join pg_namespace n on n.nspowner = r.oid and n.nspname = 'mf' where r.rolcanlogin and not r.rolsuper",
     },
     // Members.
     Check {
-        severity: Severity::Problem,
+        severity: FindingSeverity::Problem,
         sql: "select 'The member ' || m.name || ' of ' || t.name || ' is above all rights: a superuser, or with bypassrls',
                  'Use another login for daily work, and remove this one: memory-forge engine member remove ' || m.name
              from mf.member m join mf.tenant t on t.id = m.tenant
              join pg_roles r on r.oid = m.role and r.rolname = m.name where r.rolsuper or r.rolbypassrls group by m.name, t.name",
     },
     Check {
-        severity: Severity::Problem,
+        severity: FindingSeverity::Problem,
         sql: "select 'The role of the member ' || m.name || ' of ' || t.name || ' is gone, or another one has its name: it has no rights',
                  'memory-forge engine member remove ' || m.name || ' --tenant ' || t.name || '; after a restored backup, engine member renew'
              from mf.member m join mf.tenant t on t.id = m.tenant
@@ -127,14 +113,14 @@ const CHECKS: &[Check] = &[
     },
     // Tables and indexes.
     Check {
-        severity: Severity::Problem,
+        severity: FindingSeverity::Problem,
         sql: "select 'The team ' || g.name || ' of ' || t.name || ' has no table of its own: ' || string_agg(p.name, ', ' order by p.name),
                  'memory-forge engine member add LOGIN --team ' || g.name || ' makes it'
              from mf.team g join mf.tenant t on t.id = g.tenant, unnest(array['document', 'chunk', 'term']) as p(name)
              where to_regclass('mf.' || p.name || '_' || to_hex(g.id)) is null group by g.name, t.name",
     },
     Check {
-        severity: Severity::Note,
+        severity: FindingSeverity::Note,
         sql: "select 'Tables of a team that is gone are left, and empty: ' || string_agg(c.relname, ', ' order by c.relname),
                  'Somebody was reading when the organisation was dropped; the next engine member add or tenant drop drops them'
              from pg_inherits i join pg_class c on c.oid = i.inhrelid
@@ -144,7 +130,7 @@ const CHECKS: &[Check] = &[
              having count(*) > 0",
     },
     Check {
-        severity: Severity::Problem,
+        severity: FindingSeverity::Problem,
         sql: "select 'The index ' || w.name || ' is missing or not valid' || coalesce(' on ' || p.inhrelid::regclass, ''),
                  'reindex it where it is there; otherwise create it again as in the schema of this version, or drop everything, init and push again'
              from (values ('chunk_terms', 'chunk'), ('chunk_vec', 'chunk'), ('chunk_doc', 'chunk'), ('chunk_pkey', 'chunk'),
@@ -158,7 +144,7 @@ const CHECKS: &[Check] = &[
                  where i.inhparent = parent.oid and x.indrelid = p.inhrelid and x.indisvalid))",
     },
     Check {
-        severity: Severity::Problem,
+        severity: FindingSeverity::Problem,
         sql: "select 'The index ' || w.name || ' is missing or not valid',
                  'create it again as in the schema of this version, or drop and push again'
              from unnest(array['workspace_pkey', 'member_role', 'tenant_pkey', 'team_pkey']) as w(name)
@@ -168,7 +154,7 @@ const CHECKS: &[Check] = &[
     },
     // Versions.
     Check {
-        severity: Severity::Problem,
+        severity: FindingSeverity::Problem,
         sql: "select 'pgvector is ' || e.extversion || ', and the server has ' || a.default_version,
                  'alter extension vector update'
              from pg_extension e join pg_available_extensions a on a.name = e.extname
@@ -177,13 +163,13 @@ const CHECKS: &[Check] = &[
     },
     // What PostgreSQL shows by itself.
     Check {
-        severity: Severity::Note,
+        severity: FindingSeverity::Note,
         sql: "select 'Everyone who connects to this database can read sizes and row counts of its tables (each team has its own, by a number), its activity, and the names of all logins',
                  'PostgreSQL shows them to all. In a database of its own, engine init as a superuser takes that away'
              where has_function_privilege('public', 'pg_catalog.pg_stat_get_live_tuples(oid)', 'execute')",
     },
     Check {
-        severity: Severity::Note,
+        severity: FindingSeverity::Note,
         sql: "select 'Members may connect to other databases of this server too, and read there the names of all logins and how much each database does: '
                  || string_agg(quote_ident(d.datname), ', ' order by d.datname),
                  'revoke connect on database … from public, for each; or limit in pg_hba.conf where members may connect'
@@ -194,7 +180,7 @@ const CHECKS: &[Check] = &[
     // Replicas. One that stands still reports no growing lag: its position stays,
     // or its reports end.
     Check {
-        severity: Severity::Problem,
+        severity: FindingSeverity::Problem,
         sql: "select 'The replica ' || coalesce(nullif(application_name, ''), client_addr::text, pid::text) || ' is behind by '
                  || pg_size_pretty(greatest(behind, 0)) || ', reported ' || extract(epoch from now() - reply_time)::integer || ' s ago',
                  'Look at its load and its network, and whether its replay is paused'
@@ -204,14 +190,14 @@ const CHECKS: &[Check] = &[
                 or (behind > 0 and now() - reply_time > interval '30 seconds')",
     },
     Check {
-        severity: Severity::Problem,
+        severity: FindingSeverity::Problem,
         sql: "select 'No replica is connected to the replication slot ' || slot_name || ', for which the server keeps '
                  || pg_size_pretty(pg_wal_lsn_diff(pg_current_wal_lsn(), restart_lsn)),
                  'Start the replica again; or select pg_drop_replication_slot(' || quote_literal(slot_name) || ') where it is gone for good'
              from pg_replication_slots where slot_type = 'physical' and not active and restart_lsn is not null and not pg_is_in_recovery()",
     },
     Check {
-        severity: Severity::Problem,
+        severity: FindingSeverity::Problem,
         sql: "select 'This replica is ' || extract(epoch from now() - pg_last_xact_replay_timestamp())::integer || ' s behind',
                  'Look at its load, its network and its primary'
              where pg_is_in_recovery() and (pg_last_wal_receive_lsn() <> pg_last_wal_replay_lsn() or pg_is_wal_replay_paused())
@@ -221,7 +207,7 @@ const CHECKS: &[Check] = &[
 
 impl Engine {
     /// Audits the installation. It needs an administrator's login.
-    pub fn check(&self) -> Result<Vec<Finding>, Error> {
+    pub fn check(&self) -> Result<Vec<InstallationFinding>, Error> {
         self.within("", async |client| {
             schema::check(client, &self.tenant, Purpose::Read).await?;
             let sql = "select current_setting('is_superuser') = 'on'";
@@ -244,8 +230,8 @@ impl Engine {
                 }
             }
             if unseen > 0 {
-                found.push(Finding {
-                    severity: Severity::Note,
+                found.push(InstallationFinding {
+                    severity: FindingSeverity::Note,
                     what: format!(
                         "{unseen} of {} checks need a superuser or pg_monitor and were left out",
                         CHECKS.len()
@@ -253,14 +239,14 @@ impl Engine {
                     advice: "Run `memory-forge engine check` as a superuser once".to_owned(),
                 });
             }
-            found.sort_by_key(|it| it.severity == Severity::Note);
+            found.sort_by_key(|it| it.severity == FindingSeverity::Note);
             Ok(found)
         })
     }
 }
 
-fn finding(check: &Check, row: &tokio_postgres::Row) -> Option<Finding> {
-    Some(Finding {
+fn finding(check: &Check, row: &tokio_postgres::Row) -> Option<InstallationFinding> {
+    Some(InstallationFinding {
         severity: check.severity,
         what: row.get::<_, Option<String>>(0)?,
         advice: row.get(1),

@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::time::Duration;
 
 use forge_memory::publish::{Edge, Item, Published};
+use forge_memory::wire::{IndexPushReport, TeamMember};
 use forge_store::index::{Holding, Kind, Standing};
 use tokio_postgres::Row;
 use tokio_postgres::types::Type;
@@ -28,18 +29,6 @@ pub struct Push<'a> {
     pub knows: &'a dyn Fn(&str) -> bool,
     /// Push although somebody else pushed what this checkout does not know.
     pub force: bool,
-}
-
-/// What a push did.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Pushed {
-    pub added: usize,
-    pub changed: usize,
-    pub removed: usize,
-    pub unchanged: usize,
-    pub chunks: usize,
-    pub secrets: usize,
-    pub generation: i64,
 }
 
 /// Why a document could not be read.
@@ -74,7 +63,7 @@ impl Engine {
         push: &Push,
         read: &mut dyn FnMut(&Item) -> Result<Option<Published>, Unread>,
         progress: &mut dyn FnMut(usize, usize),
-    ) -> Result<Pushed, Error> {
+    ) -> Result<IndexPushReport, Error> {
         // The first attempt waits for a lock only briefly, so that the user
         // learns why nothing happens.
         let first = self.push_once(push, Some(SHORT_LOCK), read, progress);
@@ -105,7 +94,7 @@ impl Engine {
         lock: Option<Duration>,
         read: &mut dyn FnMut(&Item) -> Result<Option<Published>, Unread>,
         progress: &mut dyn FnMut(usize, usize),
-    ) -> Result<Pushed, Error> {
+    ) -> Result<IndexPushReport, Error> {
         self.unlimited(self.transaction("", lock, async |client| {
             let known = schema::check(client, &self.tenant, Purpose::Write);
             timed(self.patience.left(), &self.shown, known).await?;
@@ -279,7 +268,7 @@ impl<'a> Work<'a> {
         push: &Push<'_>,
         read: &mut dyn FnMut(&Item) -> Result<Option<Published>, Unread>,
         progress: &mut dyn FnMut(usize, usize),
-    ) -> Result<Pushed, Error> {
+    ) -> Result<IndexPushReport, Error> {
         let rows = self
             .query(
                 "select path, hash, id from mf.held($1, $2)",
@@ -290,7 +279,7 @@ impl<'a> Work<'a> {
             .iter()
             .map(|row| (row.get(0), (row.get(1), row.get(2))))
             .collect();
-        let mut done = Pushed::default();
+        let mut done = IndexPushReport::default();
         let mut old = Vec::new();
         let mut wanted = Vec::new();
         for item in push.items {
@@ -563,7 +552,7 @@ impl<'a> Work<'a> {
 }
 
 fn may_not_push(tenant: &str, push: &Push) -> Error {
-    let who = if push.team == super::EVERYONE {
+    let who = if push.team == TeamMember::EVERYONE {
         "Everybody reads the team `all`, and only its own members write it".to_owned()
     } else {
         format!("You are no member of `{}` who may write", push.team)

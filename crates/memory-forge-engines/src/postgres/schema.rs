@@ -4,7 +4,9 @@
 use tokio_postgres::Client;
 use tokio_postgres::types::Type;
 
-use super::admin::{self, Member};
+use forge_memory::wire::{InitReport, TeamMember, UpgradeReport};
+
+use super::admin;
 use super::{Engine, Error};
 
 /// The format that this version writes. It goes up when tables change, with a
@@ -48,24 +50,6 @@ const INTERNAL: &str = "set search_path = pg_catalog, pg_temp set enable_seqscan
 /// workspaces are left out on the way.
 const SEEKS: &str = "set hnsw.iterative_scan = strict_order set hnsw.ef_search = 400 \
     set hnsw.max_scan_tuples = 40000";
-
-/// What `init` did.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Initialised {
-    pub created: bool,
-    /// Logins that did not exist and have no password yet.
-    pub new_logins: Vec<String>,
-    pub notes: Vec<String>,
-}
-
-/// What `upgrade` did.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Upgraded {
-    pub from: u32,
-    pub to: u32,
-    pub workspaces: u64,
-    pub notes: Vec<String>,
-}
 
 /// What the server says of itself, and of the caller.
 #[derive(Debug, Default)]
@@ -146,11 +130,11 @@ impl Engine {
         &self,
         model: &str,
         dimensions: usize,
-        members: &[Member],
-    ) -> Result<Initialised, Error> {
+        members: &[TeamMember],
+    ) -> Result<InitReport, Error> {
         let tenant = self.tenant.clone();
         self.within("", async |client| {
-            let mut done = Initialised::default();
+            let mut done = InitReport::default();
             match read(client, &tenant).await? {
                 None => {
                     create(client, model, dimensions).await?;
@@ -179,7 +163,7 @@ impl Engine {
 
     /// Brings an index of an older format forward in place. In one transaction:
     /// until it has ended, others see the format before.
-    pub fn upgrade(&self) -> Result<Upgraded, Error> {
+    pub fn upgrade(&self) -> Result<UpgradeReport, Error> {
         let tenant = self.tenant.clone();
         self.within("", async |client| {
             let nothing = || {
@@ -189,10 +173,10 @@ impl Engine {
                 )
             };
             let known = read(client, &tenant).await?.ok_or_else(nothing)?;
-            let mut done = Upgraded {
+            let mut done = UpgradeReport {
                 from: known.version,
                 to: VERSION,
-                ..Upgraded::default()
+                ..UpgradeReport::default()
             };
             match known.version {
                 2 => from_two(client, &known.model, &mut done).await?,
@@ -380,7 +364,7 @@ fn dimensions_of(model: &str) -> Result<usize, Error> {
 
 /// Format 2 had a table for each tenant, rights on the tables, and rows that
 /// were bound to nothing: what does not fit its workspace stays behind.
-async fn from_two(client: &Client, model: &str, done: &mut Upgraded) -> Result<(), Error> {
+async fn from_two(client: &Client, model: &str, done: &mut UpgradeReport) -> Result<(), Error> {
     let dimensions = dimensions_of(model)?;
     let vector = vector_schema(client).await?;
     client

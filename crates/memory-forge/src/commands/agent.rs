@@ -7,7 +7,7 @@ use clap::{Args, Subcommand};
 use forge_app::agents::{Error, Home, list_agents};
 use forge_app::workspace::Workspace;
 
-use crate::memory;
+use crate::paths;
 use crate::report::{CommandError, Exit};
 use crate::settings::Settings;
 use crate::ui::{Ui, printable};
@@ -98,7 +98,7 @@ impl Whose {
 }
 
 pub(crate) fn run(args: AgentArgs, settings: &Settings, ui: &mut Ui) -> Result<Exit, CommandError> {
-    let workspace = memory::workspace(settings, ui)?;
+    let workspace = paths::workspace(settings, ui)?;
     match args.command {
         AgentCommand::Context(args) => context::run(&args, &workspace, settings, ui),
         AgentCommand::Index(args) => index::run(&args, &workspace, settings, ui),

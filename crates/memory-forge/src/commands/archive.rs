@@ -8,7 +8,7 @@ use forge_app::upkeep::archive;
 use serde_json::json;
 
 use super::doctor::show_diff;
-use crate::memory;
+use crate::paths;
 use crate::report::{CommandError, Exit};
 use crate::settings::Settings;
 use crate::ui::{Ui, printable};
@@ -50,8 +50,8 @@ pub(crate) fn run(
         return Err(CommandError::usage("The reason is empty")
             .hint("Say why the file is no longer needed: it is all that is left in the manifest"));
     }
-    let workspace = memory::workspace(settings, ui)?;
-    let path = memory::path_in(&workspace, settings, &args.file)?;
+    let workspace = paths::workspace(settings, ui)?;
+    let path = paths::path_in(&workspace, settings, &args.file)?;
     let proposal = archive::plan(&workspace, &path, &args.reason, settings.now)?;
     if args.dry_run && !args.json {
         show_diff(&proposal, ui)?;

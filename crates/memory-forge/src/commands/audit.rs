@@ -5,15 +5,12 @@ use std::path::PathBuf;
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
-use forge_app::audit::{
-    self, AuditOptions, Finding, Item, Kind, MergedFinding, Origin, Report, View,
-};
+use forge_app::audit::{self, Finding, Item, Kind, MergedFinding, Origin, Report, View};
 use forge_app::client::Client;
 use forge_app::doctor;
 use forge_app::tokens::{Tokenizer, thousands};
-use forge_app::workspace::Workspace;
 
-use crate::memory;
+use crate::paths;
 use crate::report::{CommandError, Exit};
 use crate::settings::Settings;
 use crate::ui::{Ui, printable, style};
@@ -121,22 +118,24 @@ impl Level {
 }
 
 pub(crate) fn run(args: AuditArgs, settings: &Settings, ui: &mut Ui) -> Result<Exit, CommandError> {
-    let workspace = memory::workspace(settings, ui)?;
+    let workspace = paths::workspace(settings, ui)?;
     let configured = workspace.config().audit.tokenizer;
     let tokenizer = args.tokenizer.map_or(configured, Tokenizer::from);
     if args.plugin.is_some() {
         return plugin::run(&args, &workspace, settings, tokenizer, ui);
     }
-    let options = AuditOptions {
-        view: View::Plain,
-        tokenizer,
+    let request = audit::AuditRequest {
+        views: args.client.map_or(vec![View::Plain], ClientChoice::views),
+        tokenizer: Some(tokenizer),
         home: settings.home.as_deref(),
+        // A drawing names nothing that is new, so the next audit still has to.
+        keep_baseline: !args.svg,
         now: settings.now,
     };
-    let views = args.client.map_or(vec![View::Plain], ClientChoice::views);
     let counting = ui.busy("Counting tokens");
-    let reports = audit::run_each(&workspace, &options, &views);
+    let audited = audit::audit(&workspace, &request);
     drop(counting);
+    let reports = audited.reports;
     if args.svg {
         ui.print(&audit::svg(&reports))?;
         return Ok(Exit::Success);
@@ -162,22 +161,12 @@ pub(crate) fn run(args: AuditArgs, settings: &Settings, ui: &mut Ui) -> Result<E
             show_findings(&findings, &repair, ui)?;
         }
     }
-    keep_state(&workspace, &reports, ui);
+    if let Some(error) = audited.baseline_error {
+        ui.warn(&format!("The next audit cannot tell what is new: {error}"));
+    }
     let worst = reports.iter().filter_map(Report::worst).max();
     let failed = args.ci.is_some_and(|level| level.reached_by(worst));
     Ok(if failed { Exit::Failure } else { Exit::Success })
-}
-
-/// What the next audit compares with. A folder that cannot be written is no
-/// reason to keep the answer back.
-fn keep_state(workspace: &Workspace, reports: &[Report], ui: &mut Ui) {
-    let Some(state) = reports.first().and_then(|report| report.state.as_ref()) else {
-        return;
-    };
-    let text = state.to_json();
-    if let Err(error) = workspace.write_marked(audit::STATE_FILE, text.as_bytes()) {
-        ui.warn(&format!("The next audit cannot tell what is new: {error}"));
-    }
 }
 
 /// Longer lists end with how much was left out.

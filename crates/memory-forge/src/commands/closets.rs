@@ -17,7 +17,7 @@ use forge_app::workspace::Workspace;
 use serde_json::{Value, json};
 
 use crate::hits::thousandths;
-use crate::memory;
+use crate::paths;
 use crate::report::{CommandError, Exit};
 use crate::settings::Settings;
 use crate::ui::{Ui, printable, style};
@@ -140,7 +140,7 @@ pub(crate) fn run(
     settings: &Settings,
     ui: &mut Ui,
 ) -> Result<Exit, CommandError> {
-    let workspace = memory::workspace(settings, ui)?;
+    let workspace = paths::workspace(settings, ui)?;
     match args.command {
         ClosetsCommand::Build(args) => build_all(&args, &workspace, settings, ui),
         ClosetsCommand::Check(args) => check_all(&args, &workspace, ui),
@@ -380,7 +380,7 @@ fn show(
         corrections: &corrections,
         explain: false,
     };
-    let memory = crate::memory::library(workspace.clone(), settings);
+    let memory = crate::library::open(workspace.clone(), settings);
     let (model, remarks) = memory.model_for(ask.mode);
     ui.remarks(&remarks);
     let only = Only {

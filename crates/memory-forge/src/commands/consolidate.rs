@@ -8,7 +8,7 @@ use forge_app::mind::Layout;
 use forge_app::routing::bulk::{self, Run, Skill, Status, Who};
 use serde_json::{Value, json};
 
-use crate::memory;
+use crate::paths;
 use crate::report::{CommandError, Exit};
 use crate::settings::Settings;
 use crate::ui::{Ui, printable};
@@ -45,7 +45,7 @@ pub(crate) fn run(
     settings: &Settings,
     ui: &mut Ui,
 ) -> Result<Exit, CommandError> {
-    let workspace = memory::workspace(settings, ui)?;
+    let workspace = paths::workspace(settings, ui)?;
     let now = settings.now;
     let reading = ui.busy("Reading notes");
     let survey = Survey::of(&workspace);
@@ -56,7 +56,7 @@ pub(crate) fn run(
             .hint("`memory-forge init --workspace` starts a workspace with a manifest"));
     }
     if let Some(question) = bulk::cooldown(&workspace, Skill::Consolidate, now)
-        && !ui.confirm_or(&question, args.force, memory::FORCE)?
+        && !ui.confirm_or(&question, args.force, super::FORCE)?
     {
         ui.note("Nothing was changed");
         return Ok(Exit::Success);

@@ -8,12 +8,13 @@ use forge_app::doctor::{self, Depth, Diagnosis, Finding, Level, Repair, Step};
 use forge_app::knowledge::proposal::Proposal;
 use forge_app::tokens::thousands;
 use forge_app::workspace::{RelPath, Workspace};
+use forge_clients::setup::found;
 
 use super::undo::{self, UndoArgs};
-use crate::memory;
+use crate::library;
+use crate::paths;
 use crate::report::{CommandError, Exit};
 use crate::settings::Settings;
-use crate::setup::{Surroundings, found};
 use crate::ui::{Ui, printable, style};
 
 /// Check the workspace; with `--fix`, repair what the audit found
@@ -68,7 +69,7 @@ pub(crate) fn run(
     settings: &Settings,
     ui: &mut Ui,
 ) -> Result<Exit, CommandError> {
-    let workspace = memory::workspace(settings, ui)?;
+    let workspace = paths::workspace(settings, ui)?;
     match (&args.undo, args.fix) {
         (Some(id), _) => {
             let args = UndoArgs {
@@ -96,10 +97,7 @@ fn diagnose(workspace: &Workspace, args: &DoctorArgs, settings: &Settings) -> Di
         }
     };
     let mut diagnosis = doctor::diagnose(workspace, depth);
-    let around = Surroundings {
-        workspace,
-        settings,
-    };
+    let around = settings.surroundings(workspace);
     for missing in found::missing_programs(&around) {
         let (client, program) = (missing.client, &missing.program);
         let message = if program.contains(['/', '\\']) {
@@ -212,7 +210,7 @@ fn fix(
     let named: Vec<RelPath> = args
         .files
         .iter()
-        .map(|file| memory::path_in(workspace, settings, file))
+        .map(|file| paths::path_in(workspace, settings, file))
         .collect::<Result<_, _>>()?;
     let repair = doctor::plan(workspace, &named, settings.now);
     for one in &repair.left_alone {
@@ -234,7 +232,7 @@ fn fix(
         }
     }
     if let Some(id) = &change {
-        memory::in_step(workspace, settings, ui)?;
+        library::in_step(workspace, settings, ui)?;
         if !args.json {
             report(&repair.steps, ui)?;
         }

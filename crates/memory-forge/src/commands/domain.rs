@@ -8,7 +8,7 @@ use forge_app::upkeep::domain;
 use serde_json::json;
 
 use super::doctor::show_diff;
-use crate::memory;
+use crate::paths;
 use crate::report::{CommandError, Exit};
 use crate::settings::Settings;
 use crate::ui::{Ui, printable};
@@ -88,11 +88,11 @@ pub(crate) fn run(
 }
 
 fn add(args: AddArgs, settings: &Settings, ui: &mut Ui) -> Result<Exit, CommandError> {
-    let workspace = memory::workspace(settings, ui)?;
+    let workspace = paths::workspace(settings, ui)?;
     let files = args
         .files
         .iter()
-        .map(|file| memory::path_in(&workspace, settings, file))
+        .map(|file| paths::path_in(&workspace, settings, file))
         .collect::<Result<Vec<_>, _>>()?;
     let plan = domain::plan(&workspace, &args.name, &files)?;
     for similar in plan.similar.iter().filter(|_| !plan.exists) {
@@ -148,7 +148,7 @@ fn add(args: AddArgs, settings: &Settings, ui: &mut Ui) -> Result<Exit, CommandE
 }
 
 fn list(args: ListArgs, settings: &Settings, ui: &mut Ui) -> Result<Exit, CommandError> {
-    let workspace = memory::workspace(settings, ui)?;
+    let workspace = paths::workspace(settings, ui)?;
     let mut hubs = hubs::hubs(&workspace)?;
     hubs.retain(|hub| !hub.is_memory());
     if args.json {

@@ -6,7 +6,7 @@ use clap::Args;
 use forge_app::routing;
 use forge_app::workspace::Role;
 
-use crate::memory;
+use crate::paths;
 use crate::report::{CommandError, Exit};
 use crate::settings::Settings;
 use crate::ui::{Ui, printable};
@@ -41,7 +41,7 @@ Examples:
 pub(crate) struct PreloadArgs {}
 
 pub(crate) fn list(_: ListArgs, settings: &Settings, ui: &mut Ui) -> Result<Exit, CommandError> {
-    let workspace = memory::workspace(settings, ui)?;
+    let workspace = paths::workspace(settings, ui)?;
     let scan = routing::scan(&workspace);
     let documents = scan.files.iter().filter(|it| it.role == Role::Knowledge);
     let mut count = 0;
@@ -59,7 +59,7 @@ pub(crate) fn list(_: ListArgs, settings: &Settings, ui: &mut Ui) -> Result<Exit
 }
 
 pub(crate) fn clear(_: ClearArgs, settings: &Settings, ui: &mut Ui) -> Result<Exit, CommandError> {
-    let workspace = memory::workspace(settings, ui)?;
+    let workspace = paths::workspace(settings, ui)?;
     let derived = workspace.derived();
     if derived.join("index.db").symlink_metadata().is_err() {
         ui.line("No index found.")?;
@@ -79,7 +79,7 @@ pub(crate) fn preload(
     settings: &Settings,
     ui: &mut Ui,
 ) -> Result<Exit, CommandError> {
-    let workspace = memory::workspace(settings, ui)?;
+    let workspace = paths::workspace(settings, ui)?;
     let model = model::of(&workspace, settings.model.as_deref())
         .map_err(|why| CommandError::failure(printable(&why).into_owned()))?;
     ui.line(&format!(

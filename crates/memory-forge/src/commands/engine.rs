@@ -2,25 +2,23 @@
 //! Markdown in git stays the truth; what is there can be dropped and pushed
 //! again at any time.
 
-use std::time::Duration;
-
 use clap::{Args, Subcommand};
 use forge_app::publish::{self, Include};
 use forge_app::search::SearchScope;
-use forge_app::workspace::{Workspace, git, identity, slug};
-use memory_forge_engines::postgres::{Engine, HostRole, Member, Push, Status, WaitPolicy};
+use forge_app::wire;
+use forge_app::workspace::{Workspace, slug};
 use serde_json::json;
 
 mod admin;
 
 use super::search::{self, SearchArgs};
-use crate::memory;
+use crate::paths;
 use crate::report::{CommandError, Exit};
 use crate::settings::Settings;
 use crate::ui::{Ui, printable};
 use forge_app::model;
 
-use crate::servers::shared_index::{open_engine, tenant};
+use crate::servers::shared_index::{SharedIndex, tenant};
 
 /// Share one index between many workspaces, on PostgreSQL
 ///
@@ -145,18 +143,11 @@ pub(crate) fn run(
         search.scope = Some(SearchScope::Org);
         return search::run(search, settings, ui);
     }
-    let workspace = memory::workspace(settings, ui)?;
+    let workspace = paths::workspace(settings, ui)?;
     let tenant = tenant(&workspace, args.tenant.as_deref())?;
-    let waits = waits(&args.command);
-    let open = |ui: &mut Ui| {
-        let (need, limit) = waits;
-        let patience = WaitPolicy::of_each(limit);
-        open_engine(&workspace, settings, &tenant, (need, patience), ui)
-    };
+    let mut index = SharedIndex::new(&workspace, settings, &tenant);
     match args.command {
-        EngineCommand::Init { member, json } => {
-            init(&workspace, &open(ui)?, &member, json, settings, ui)
-        }
+        EngineCommand::Init { member, json } => init(index, member, json, ui),
         EngineCommand::Push {
             private,
             agents,
@@ -165,13 +156,15 @@ pub(crate) fn run(
             json,
         } => {
             let include = Include { private, agents };
-            let how = How {
+            let how = HowToPush {
                 include,
                 force,
-                dry_run,
                 json,
             };
-            push(workspace.clone(), open, &how, settings, ui)
+            if dry_run {
+                return push_nothing(&workspace, &how, settings, ui);
+            }
+            push(&workspace, index, &how, settings, ui)
         }
         EngineCommand::Pull {
             workspace: name,
@@ -179,37 +172,16 @@ pub(crate) fn run(
             json,
         } => {
             let how = HowToPull { tracked, json };
-            pull(&workspace, &open(ui)?, &name, &how, settings, ui)
+            pull(&workspace, index, &name, &how, settings, ui)
         }
-        EngineCommand::Status { json } => status(&open(ui)?, &tenant, json, ui),
-        EngineCommand::Drop { everything, yes } => {
-            drop_it(&workspace, &open(ui)?, everything, yes, ui)
-        }
-        EngineCommand::Upgrade { yes } => admin::upgrade(&open(ui)?, yes, ui),
-        EngineCommand::Member(command) => admin::member(command, &open(ui)?, &tenant, ui),
-        EngineCommand::Tenant(command) => admin::tenant(command, &open(ui)?, ui),
-        EngineCommand::Check { json } => admin::check(&open(ui)?, json, ui),
+        EngineCommand::Status { json } => status(index, &tenant, json, ui),
+        EngineCommand::Drop { everything, yes } => drop_it(&workspace, index, everything, yes, ui),
+        EngineCommand::Upgrade { yes } => admin::upgrade(index, yes, ui),
+        EngineCommand::Member(command) => admin::member(command, &mut index, &tenant, ui),
+        EngineCommand::Tenant(command) => admin::tenant(command, index, ui),
+        EngineCommand::Check { json } => admin::check(index, json, ui),
         EngineCommand::Search(_) => unreachable!("answered above"),
     }
-}
-
-/// Which host a command needs, and how long it waits for each of its
-/// transactions; a push for each statement, since a large one takes its time.
-fn waits(command: &EngineCommand) -> (HostRole, Duration) {
-    const MINUTE: u64 = 60;
-    let (need, seconds) = match command {
-        EngineCommand::Status { .. } => (HostRole::Any, 30),
-        EngineCommand::Pull { .. } | EngineCommand::Search(_) => (HostRole::Any, 10 * MINUTE),
-        EngineCommand::Push { .. }
-        | EngineCommand::Member(_)
-        | EngineCommand::Tenant(_)
-        | EngineCommand::Check { .. } => (HostRole::Primary, 10 * MINUTE),
-        // These may rewrite every passage of every organisation.
-        EngineCommand::Init { .. } | EngineCommand::Upgrade { .. } | EngineCommand::Drop { .. } => {
-            (HostRole::Primary, 120 * MINUTE)
-        }
-    };
-    (need, Duration::from_secs(seconds))
 }
 
 /// What the workspace is called there.
@@ -229,16 +201,13 @@ fn name(workspace: &Workspace) -> Result<String, CommandError> {
 }
 
 fn init(
-    workspace: &Workspace,
-    engine: &Engine,
-    members: &[String],
+    mut index: SharedIndex,
+    members: Vec<String>,
     json: bool,
-    settings: &Settings,
     ui: &mut Ui,
 ) -> Result<Exit, CommandError> {
-    let members: Result<Vec<Member>, _> = members.iter().map(|it| Member::read(it)).collect();
-    let model = model::of(workspace, settings.model.as_deref()).map_err(CommandError::failure)?;
-    let done = engine.init(model.id(), model.dimensions(), &members?)?;
+    let wire::FromServer { shown, value: done } =
+        index.call::<wire::InitReport>(wire::IndexOperation::Init { members }, Some(ui))?;
     if json {
         ui.json(&json!({
             "version": 1, "created": done.created, "newLogins": done.new_logins, "notes": done.notes,
@@ -246,95 +215,70 @@ fn init(
         return Ok(Exit::Success);
     }
     ui.line(&if done.created {
-        format!("✓ Prepared {}", engine.shown)
+        format!("✓ Prepared {shown}")
     } else {
-        format!("✓ {} is prepared", engine.shown)
+        format!("✓ {shown} is prepared")
     })?;
     admin::remark(&done, ui);
     Ok(Exit::Success)
 }
 
-struct How {
+struct HowToPush {
     include: Include,
     force: bool,
-    dry_run: bool,
     json: bool,
 }
 
+/// Brings this workspace's own index up to date, has what is missing embedded,
+/// and lets the worker send what differs.
 fn push(
-    workspace: Workspace,
-    open: impl Fn(&mut Ui) -> Result<Engine, CommandError>,
-    how: &How,
+    workspace: &Workspace,
+    mut index: SharedIndex,
+    how: &HowToPush,
     settings: &Settings,
     ui: &mut Ui,
 ) -> Result<Exit, CommandError> {
-    let name = name(&workspace)?;
-    let team = workspace.config().engine.team.clone();
-    let mut memory = crate::memory::library(workspace.clone(), settings);
+    let name = name(workspace)?;
+    let team = &workspace.config().engine.team;
+    let mut memory = crate::library::open(workspace.clone(), settings);
     let (_, remarks) = memory.refreshed(settings.now, false, &mut ui.watch())?;
     ui.remarks(&remarks);
-    let engine = if how.dry_run { None } else { Some(open(ui)?) };
-    let mut embedder = model::of(&workspace, settings.model.as_deref()).ok();
-    if let (Some(engine), Some(model)) = (&engine, embedder) {
-        let there = engine.model()?;
-        if there != format!("{}/{}", model.id(), model.dimensions()) {
+    memory.release();
+    // It fails before anything is embedded where the server is not to be had.
+    let there: String = index.call(wire::IndexOperation::Model, Some(ui))?.value;
+    let mut with_vectors = false;
+    if let Ok(model) = model::of(workspace, settings.model.as_deref()) {
+        with_vectors = there == format!("{}/{}", model.id(), model.dimensions());
+        if with_vectors {
+            ui.remarks(&memory.embed(None, &mut ui.watch())?);
+        } else {
             ui.warn(&format!(
                 "The vectors there are of the model `{}`, not of this workspace's; it will be found by its words alone",
                 printable(&there)
             ));
-            embedder = None;
-        } else {
-            ui.remarks(&memory.embed(None, &mut ui.watch())?);
         }
     }
-    memory.release();
-    let fresh = memory.fresh().expect("it was refreshed above");
-    let model = embedder.map(|it| it.id());
-    let (items, kept) = publish::list(
-        &workspace,
-        &fresh.index,
-        &fresh.catalogue,
-        how.include,
-        model,
-    )?;
-    let Some(engine) = engine else {
-        return dry_run(&items, kept, how.json, ui);
-    };
-    let edges = publish::edges(&workspace, &items);
-    let commit = git::head(workspace.root());
-    let identity = identity(&workspace).map_or_else(String::new, |it| it.id());
-    let root = workspace.root().to_owned();
-    let push = Push {
-        workspace: &name,
-        identity: &identity,
-        team: &team,
-        commit: commit.as_deref(),
-        items: &items,
-        edges: &edges,
-        knows: &|commit| git::has(&root, commit),
+    drop(memory);
+    let operation = wire::IndexOperation::Push {
+        name: name.clone(),
+        include: how.include,
+        with_vectors,
         force: how.force,
     };
-    let mut watch = ui.watch();
-    let done = engine.push(
-        &push,
-        &mut |item| {
-            publish::read(&workspace, &fresh.index, item, embedder, how.include).map_err(Into::into)
-        },
-        &mut |done, total| watch("Pushing", done, total),
-    )?;
-    drop(watch);
+    let wire::FromServer { shown, value: done } =
+        index.call::<wire::IndexPushReport>(operation, Some(ui))?;
     if how.json {
         ui.json(&json!({
             "version": 1, "workspace": name, "team": team, "generation": done.generation,
-            "commit": commit, "added": done.added, "changed": done.changed,
+            "commit": done.commit, "added": done.added, "changed": done.changed,
             "removed": done.removed, "unchanged": done.unchanged, "passages": done.chunks,
-            "secretsMasked": done.secrets, "kept": kept,
+            "secretsMasked": done.secrets, "kept": done.kept,
         }))?;
         return Ok(Exit::Success);
     }
     ui.line(&format!(
-        "✓ Pushed `{name}` to {}: {} new, {} changed, {} removed, {} unchanged (generation {})",
-        engine.shown, done.added, done.changed, done.removed, done.unchanged, done.generation
+        "✓ Pushed `{name}` to {shown}: {} new, {} changed, {} removed, {} unchanged (generation {})",
+        done.added, done.changed, done.removed, done.unchanged, done.generation
     ))?;
     if done.secrets > 0 {
         ui.note(&format!(
@@ -342,12 +286,29 @@ fn push(
             done.secrets
         ));
     }
-    if kept > 0 {
+    if done.kept > 0 {
         ui.note(&format!(
-            "{kept} document(s) stay here: private, forgotten, of agents (`--private`, `--agents` send those), or with a secret in their name"
+            "{} document(s) stay here: private, forgotten, of agents (`--private`, `--agents` send those), or with a secret in their name",
+            done.kept
         ));
     }
     Ok(Exit::Success)
+}
+
+/// Says what a push would publish. It needs neither a server nor the worker.
+fn push_nothing(
+    workspace: &Workspace,
+    how: &HowToPush,
+    settings: &Settings,
+    ui: &mut Ui,
+) -> Result<Exit, CommandError> {
+    name(workspace)?;
+    let mut memory = crate::library::open(workspace.clone(), settings);
+    let (fresh, remarks) = memory.refreshed(settings.now, false, &mut ui.watch())?;
+    ui.remarks(&remarks);
+    let (items, kept) =
+        publish::list(workspace, &fresh.index, &fresh.catalogue, how.include, None)?;
+    dry_run(&items, kept, how.json, ui)
 }
 
 fn dry_run(
@@ -383,20 +344,24 @@ struct HowToPull {
 
 fn pull(
     workspace: &Workspace,
-    engine: &Engine,
+    mut index: SharedIndex,
     name: &str,
     how: &HowToPull,
     settings: &Settings,
     ui: &mut Ui,
 ) -> Result<Exit, CommandError> {
-    let pulled = engine.pull(name)?;
+    let operation = wire::IndexOperation::Pull {
+        workspace: name.to_owned(),
+    };
+    let reply = index.reply::<wire::PulledWorkspace>(operation, Some(ui))?;
+    let pulled = reply.value.value;
     let commit = pulled.commit.as_deref();
     let name = &name.replace('/', "-");
     let landed = publish::land(
         workspace,
         name,
         commit,
-        &pulled.documents,
+        &reply.documents,
         how.tracked,
         settings.now,
     )?;
@@ -439,16 +404,24 @@ fn pull(
 /// Workspaces that are listed to people.
 const MOST_LISTED: usize = 100;
 
-fn status(engine: &Engine, tenant: &str, json: bool, ui: &mut Ui) -> Result<Exit, CommandError> {
-    let status = engine.status()?;
+fn status(
+    mut index: SharedIndex,
+    tenant: &str,
+    json: bool,
+    ui: &mut Ui,
+) -> Result<Exit, CommandError> {
+    let wire::FromServer {
+        shown,
+        value: status,
+    } = index.call::<wire::IndexStatus>(wire::IndexOperation::Status, Some(ui))?;
     if json {
-        ui.json(&status_json(engine, tenant, &status))?;
+        ui.json(&status_json(&shown, tenant, &status))?;
         return Ok(Exit::Success);
     }
     let replica = if status.replica { ", a replica" } else { "" };
     ui.line(&format!(
-        "Server      {} (PostgreSQL {}{replica})",
-        engine.shown, status.server
+        "Server      {shown} (PostgreSQL {}{replica})",
+        status.server
     ))?;
     ui.line(&format!(
         "Login       {}, tenant {tenant}",
@@ -492,7 +465,7 @@ fn status(engine: &Engine, tenant: &str, json: bool, ui: &mut Ui) -> Result<Exit
     Ok(Exit::Success)
 }
 
-fn status_json(engine: &Engine, tenant: &str, status: &Status) -> serde_json::Value {
+fn status_json(shown: &str, tenant: &str, status: &wire::IndexStatus) -> serde_json::Value {
     let workspaces: Vec<_> = status
         .workspaces
         .iter()
@@ -505,7 +478,7 @@ fn status_json(engine: &Engine, tenant: &str, status: &Status) -> serde_json::Va
         })
         .collect();
     json!({
-        "version": 1, "server": engine.shown, "postgres": status.server, "login": status.login,
+        "version": 1, "server": shown, "postgres": status.server, "login": status.login,
         "tenant": tenant, "replica": status.replica, "format": status.schema,
         "model": status.model, "teams": status.teams, "workspaces": workspaces,
     })
@@ -513,21 +486,23 @@ fn status_json(engine: &Engine, tenant: &str, status: &Status) -> serde_json::Va
 
 fn drop_it(
     workspace: &Workspace,
-    engine: &Engine,
+    mut index: SharedIndex,
     everything: bool,
     yes: bool,
     ui: &mut Ui,
 ) -> Result<Exit, CommandError> {
     if everything {
-        return drop_everything(engine, yes, ui);
+        return drop_everything(index, yes, ui);
     }
     let name = name(workspace)?;
-    let question = format!("Take `{name}` out of {}?", engine.shown);
+    let there: wire::FromServer<()> = index.call(wire::IndexOperation::Connect, Some(ui))?;
+    let question = format!("Take `{name}` out of {}?", there.shown);
     if !ui.confirm(&question, yes)? {
         ui.note("Nothing was changed");
         return Ok(Exit::Success);
     }
-    if engine.drop_workspace(&name, &workspace.config().engine.team)? {
+    let operation = wire::IndexOperation::DropWorkspace { name: name.clone() };
+    if index.call::<bool>(operation, Some(ui))?.value {
         ui.line(&format!("✓ Took `{name}` out"))?;
         ui.note("`memory-forge engine push` puts it back");
     } else {
@@ -537,22 +512,22 @@ fn drop_it(
 }
 
 /// Names every organisation that would be gone before it asks.
-fn drop_everything(engine: &Engine, yes: bool, ui: &mut Ui) -> Result<Exit, CommandError> {
-    let tenants = engine.everyone_there()?;
+fn drop_everything(mut index: SharedIndex, yes: bool, ui: &mut Ui) -> Result<Exit, CommandError> {
+    let wire::FromServer {
+        shown,
+        value: tenants,
+    } = index.call::<Vec<String>>(wire::IndexOperation::TenantNames, Some(ui))?;
     let whose = if tenants.is_empty() {
         "no organisation's".to_owned()
     } else {
         printable(&tenants.join(", ")).into_owned()
     };
-    let question = format!("Drop everything at {} ({whose})?", engine.shown);
+    let question = format!("Drop everything at {shown} ({whose})?");
     if !ui.confirm(&question, yes)? {
         ui.note("Nothing was changed");
         return Ok(Exit::Success);
     }
-    engine.drop_all()?;
-    ui.line(&format!(
-        "✓ Dropped everything at {} ({whose})",
-        engine.shown
-    ))?;
+    index.call::<()>(wire::IndexOperation::DropEverything, Some(ui))?;
+    ui.line(&format!("✓ Dropped everything at {shown} ({whose})"))?;
     Ok(Exit::Success)
 }

@@ -7,10 +7,10 @@ use clap::{Args, Subcommand, ValueEnum};
 use forge_app::document::{self, Document, Value as Yaml};
 use forge_app::export;
 use forge_app::import::native;
-use forge_app::workspace::{Found, RelPath, Role, Workspace, change_outside};
+use forge_app::workspace::{RelPath, Role, Workspace};
 use serde_json::{Map, Value, json};
 
-use crate::memory;
+use crate::paths;
 use crate::report::{CommandError, Exit};
 use crate::settings::Settings;
 use crate::ui::{Ui, printable};
@@ -104,7 +104,7 @@ pub(crate) fn run(
     settings: &Settings,
     ui: &mut Ui,
 ) -> Result<Exit, CommandError> {
-    let workspace = memory::workspace(settings, ui)?;
+    let workspace = paths::workspace(settings, ui)?;
     match args.format {
         FormatArgs::Json(args) => documents(&workspace, &args, false, settings, ui),
         FormatArgs::Jsonl(args) => documents(&workspace, &args, true, settings, ui),
@@ -131,50 +131,40 @@ fn documents(
     if !lines {
         put("{\n  \"version\": 1,\n  \"documents\": [", ui)?;
     }
-    for file in export::files(workspace) {
-        let Some(role) = role_of(file.role) else {
-            continue;
-        };
-        if !args.role.is_empty() && !args.role.contains(&role) {
-            continue;
-        }
-        let text = match workspace.read_text(&file.path) {
-            Ok(text) => text,
-            Err(error) => {
-                ui.warn(&format!(
-                    "`{}` was not exported: {}",
-                    file.path,
-                    error.reason()
-                ));
-                continue;
+    let wanted = |role| {
+        let role = role_of(role);
+        role.is_some_and(|role| args.role.is_empty() || args.role.contains(&role))
+    };
+    export::export_documents(workspace, &wanted, &mut |found| {
+        let found = match found {
+            Ok(found) => found,
+            Err((path, why)) => {
+                ui.warn(&format!("`{path}` was not exported: {why}"));
+                return Ok(());
             }
         };
-        if let [secret, ..] = &forge_app::secrets::find(&text)[..] {
+        if let Some(rule) = found.secret {
             ui.warn(&format!(
-                "`{}` seems to hold a secret ({}) and is exported as it is",
-                file.path, secret.rule
+                "`{}` seems to hold a secret ({rule}) and is exported as it is",
+                found.path
             ));
         }
-        let value = described(&file, role, text);
-        let value = serde_json::to_string(&value)
+        let value = serde_json::to_string(&described(&found))
             .map_err(|error| CommandError::failure(format!("Cannot write JSON: {error}")))?;
         // It says the same, and drives no terminal that it is printed to.
         let value = forge_app::quote::hidden::escaped_json(&value);
         match (lines, std::mem::replace(&mut first, false)) {
-            (true, _) => put(&format!("{value}\n"), ui)?,
-            (false, true) => put(&format!("\n    {value}"), ui)?,
-            (false, false) => put(&format!(",\n    {value}"), ui)?,
+            (true, _) => put(&format!("{value}\n"), ui),
+            (false, true) => put(&format!("\n    {value}"), ui),
+            (false, false) => put(&format!(",\n    {value}"), ui),
         }
-    }
+    })?;
     if !lines {
         put("\n  ]\n}\n", ui)?;
     }
     if let Some(output) = &args.output {
-        let path = memory::path_in(workspace, settings, output)?;
-        workspace.change(&format!("Export to {path}"), settings.now, |change| {
-            change.write(&path, written);
-            Ok(())
-        })?;
+        let path = paths::path_in(workspace, settings, output)?;
+        export::write_export(workspace, &path, written, settings.now)?;
         ui.note(&format!("Written to {path}"));
     }
     Ok(Exit::Success)
@@ -191,17 +181,16 @@ fn role_of(role: Role) -> Option<ExportRole> {
     }
 }
 
-fn described(file: &Found, role: ExportRole, text: String) -> Value {
-    let hash = document::content_hash(&text);
-    let document = document::parse(text);
-    let role = role.to_possible_value();
+fn described(found: &export::ExportedDocument) -> Value {
+    let document = &found.document;
+    let role = role_of(found.role).and_then(|it| it.to_possible_value());
     json!({
-        "path": file.path.as_str(),
+        "path": found.path.as_str(),
         "role": role.map(|it| it.get_name().to_owned()),
         "title": document.title(),
-        "date": document::own_date(&document, file.path.stem()).map(|date| date.to_string()),
-        "sha256": hash,
-        "frontMatter": front_matter(&document),
+        "date": document::own_date(document, found.path.stem()).map(|date| date.to_string()),
+        "sha256": found.hash,
+        "frontMatter": front_matter(document),
         "text": document.text,
     })
 }
@@ -283,7 +272,7 @@ fn to_claude(
         ui.note("Nothing was written");
         return Ok(Exit::Success);
     }
-    change_outside(&plan.changes, &[])?;
+    plan.apply()?;
     ui.line(&format!("✓ Wrote {} files", plan.changes.len()))?;
     Ok(Exit::Success)
 }
@@ -300,26 +289,13 @@ fn chosen(
     }
     let mut chosen = Vec::new();
     for file in &args.files {
-        let path = memory::document_in(workspace, settings, &file.to_string_lossy())?;
+        let path = paths::document_in(workspace, settings, &file.to_string_lossy())?;
         // Says which file it was, should it not be there.
         workspace.read_text(&path)?;
         chosen.push(path);
     }
     if let Some(least) = args.importance {
-        for file in export::files(workspace) {
-            if file.role != Role::Knowledge {
-                continue;
-            }
-            let Ok(text) = workspace.read_text(&file.path) else {
-                continue;
-            };
-            let document = document::parse(text);
-            let front = document.front_matter.as_ref();
-            let importance = front.and_then(|front| front.int("importance"));
-            if importance.is_some_and(|it| it >= i64::from(least)) {
-                chosen.push(file.path);
-            }
-        }
+        chosen.extend(export::important_documents(workspace, least));
     }
     chosen.sort();
     chosen.dedup();

@@ -3,10 +3,10 @@
 //! the files themselves.
 
 use clap::Args;
-use forge_app::corrections::{self, Correction};
-use forge_app::knowledge::forget::{self, Chosen, Wanted};
+use forge_app::forget;
 
-use crate::memory;
+use crate::library;
+use crate::paths;
 use crate::report::{CommandError, Exit};
 use crate::settings::Settings;
 use crate::ui::{Ui, printable};
@@ -79,34 +79,35 @@ pub(crate) fn run(
         )
         .hint("Run `memory-forge forget --help` to see what it takes"));
     }
-    let workspace = memory::workspace(settings, ui)?;
-    let memory = memory::in_step(&workspace, settings, ui)?;
+    let workspace = paths::workspace(settings, ui)?;
+    let memory = library::in_step(&workspace, settings, ui)?;
     let index = memory.index().expect("it was just brought up to date");
-    let wanted = Wanted {
+    let wanted = forget::Wanted {
         paths: args
             .paths
             .iter()
-            .map(|path| memory::document_in(&workspace, settings, path))
+            .map(|path| paths::document_in(&workspace, settings, path))
             .collect::<Result<_, _>>()?,
         reason: args.reason.clone(),
         max_files: args.max_files,
         max_age_days: args.max_age,
     };
-    let chosen =
-        forget::choose(&workspace, index, &wanted, settings.now).map_err(|error| match &error {
-            forget::Error::Missing { path } => {
-                let missing = path.to_string();
-                memory::did_you_mean(error.into(), &workspace, &missing)
-            }
-            _ => error.into(),
-        })?;
+    let plan = forget::plan_forgetting(&workspace, index, &wanted, settings.now);
+    let plan = plan.map_err(|error| match &error {
+        forget::Error::Missing { path } => {
+            let missing = path.to_string();
+            paths::did_you_mean(error.into(), &workspace, &missing)
+        }
+        _ => error.into(),
+    })?;
     // The list is about to change, and nobody should wait for it.
     drop(memory);
-    if chosen.is_empty() {
+    let chosen = &plan.chosen;
+    if plan.is_empty() {
         return nothing(&args, ui);
     }
     if !args.json {
-        for one in &chosen {
+        for one in chosen {
             ui.line(&described(one))?;
         }
     }
@@ -119,10 +120,10 @@ pub(crate) fn run(
             ui.note("Nothing was changed");
             return Ok(Exit::Success);
         }
-        change = forget::forget(&workspace, &chosen, settings.now)?.id;
+        change = plan.apply(&workspace, settings.now)?.id;
     }
     if args.json {
-        ui.json(&json(&chosen, change.as_deref()))?;
+        ui.json(&json(chosen, change.as_deref()))?;
     } else if change.is_some() {
         let count = documents(chosen.len());
         ui.line(&format!("✓ Forgot {count}; listed in {}", forget::LIST))?;
@@ -138,17 +139,16 @@ fn correct(
     settings: &Settings,
     ui: &mut Ui,
 ) -> Result<Exit, CommandError> {
-    let workspace = memory::workspace(settings, ui)?;
-    let new = corrections::New {
+    let workspace = paths::workspace(settings, ui)?;
+    let new = forget::NewCorrection {
         fact,
         instead: args.instead.as_deref(),
         reason: args.reason.as_deref(),
     };
     if args.dry_run {
-        let known = corrections::Corrections::read(&workspace)?;
-        let known: Vec<_> = known.check(fact).into_iter().cloned().collect();
+        let known = forget::known_corrections(&workspace, fact)?;
         if args.json {
-            let known: Vec<_> = known.iter().map(Correction::to_json).collect();
+            let known: Vec<_> = known.iter().map(forget::Correction::to_json).collect();
             ui.json(&serde_json::json!({ "version": 1, "changed": false, "known": known }))?;
         }
         for one in &known {
@@ -157,19 +157,19 @@ fn correct(
         ui.note("Nothing was changed (`--dry-run`)");
         return Ok(Exit::Success);
     }
-    let done = corrections::correct(&workspace, &new, settings.now)?;
+    let done = forget::correct(&workspace, &new, settings.now)?;
     if args.json {
         ui.json(&serde_json::json!({
             "version": 1, "changed": done.receipt.id.is_some(), "change": done.receipt.id,
             "correction": done.correction.to_json(),
-            "before": done.before.as_ref().map(Correction::to_json),
+            "before": done.before.as_ref().map(forget::Correction::to_json),
         }))?;
         return Ok(Exit::Success);
     }
     let told = done.correction.told();
     let told = printable(&told);
     match done.receipt.id {
-        Some(_) => ui.line(&format!("✓ {told}; listed in {}", corrections::LIST))?,
+        Some(_) => ui.line(&format!("✓ {told}; listed in {}", forget::LIST))?,
         None => ui.line(&format!("It is corrected already. {told}"))?,
     }
     ui.note("Files that say it are untouched; `memory-forge restore --fact` lifts the correction");
@@ -188,7 +188,7 @@ fn nothing(args: &ForgetArgs, ui: &mut Ui) -> Result<Exit, CommandError> {
     Ok(Exit::Success)
 }
 
-fn described(one: &Chosen) -> String {
+fn described(one: &forget::Chosen) -> String {
     let last = match &one.last {
         Some(last) => {
             let day = last.get(..10).unwrap_or(last);
@@ -209,7 +209,7 @@ fn documents(count: usize) -> String {
     format!("{count} document{}", if count == 1 { "" } else { "s" })
 }
 
-fn json(chosen: &[Chosen], change: Option<&str>) -> serde_json::Value {
+fn json(chosen: &[forget::Chosen], change: Option<&str>) -> serde_json::Value {
     let forgotten: Vec<_> = chosen
         .iter()
         .map(|one| {

@@ -9,7 +9,7 @@ use forge_app::workspace::{RelPath, Workspace};
 use serde_json::{Value, json};
 
 use super::links::vault;
-use crate::memory;
+use crate::paths;
 use crate::report::{CommandError, Exit};
 use crate::settings::Settings;
 use crate::ui::{Ui, printable};
@@ -256,11 +256,14 @@ impl From<EdgeName> for EdgeKind {
 }
 
 pub(crate) fn run(args: GraphArgs, settings: &Settings, ui: &mut Ui) -> Result<Exit, CommandError> {
-    let workspace = memory::workspace(settings, ui)?;
+    let workspace = paths::workspace(settings, ui)?;
     // These need no graph of their own.
     match &args.command {
         GraphCommand::Cypher(args) => return server::cypher(args, &workspace, settings, ui),
         GraphCommand::Drop(args) => return server::drop_all(args, &workspace, settings, ui),
+        // The worker builds it.
+        GraphCommand::Push(args) => return server::push(args, &workspace, settings, ui),
+        GraphCommand::Status(args) => return server::status(args, &workspace, settings, ui),
         _ => {}
     }
     let vault = vault(&workspace, ui);
@@ -280,11 +283,10 @@ pub(crate) fn run(args: GraphArgs, settings: &Settings, ui: &mut Ui) -> Result<E
             ask::run(&args, &shared(notes), &vault, &workspace, settings, ui)
         }
         GraphCommand::Pull(args) => pull::run(&args, &shared(notes), &workspace, settings, ui),
-        GraphCommand::Push(args) => server::push(&args, &shared(notes), &workspace, settings, ui),
-        GraphCommand::Status(args) => {
-            server::status(&args, &shared(notes), &workspace, settings, ui)
-        }
-        GraphCommand::Cypher(_) | GraphCommand::Drop(_) => unreachable!("answered above"),
+        GraphCommand::Cypher(_)
+        | GraphCommand::Drop(_)
+        | GraphCommand::Push(_)
+        | GraphCommand::Status(_) => unreachable!("answered above"),
     }
 }
 
@@ -394,7 +396,7 @@ fn find(graph: &Graph, vault: &Vault, name: &str) -> Result<u32, CommandError> {
         .ok_or_else(|| {
             let error = CommandError::failure(format!("There is no `{wanted}` in the graph"));
             let names = graph.nodes.iter().map(|node| node.name.as_str());
-            let error = match memory::nearest(wanted, names) {
+            let error = match paths::nearest(wanted, names) {
                 Some(name) => error.hint(format!("Did you mean `{name}`?")),
                 None => error,
             };

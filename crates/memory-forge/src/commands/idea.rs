@@ -2,11 +2,13 @@
 
 use clap::{Args, Subcommand};
 use forge_app::mind::{Idea, Mind, NewIdea};
+use forge_app::record;
 use forge_app::routing::layout;
 use forge_app::routing::manifest::Manifest;
 use serde_json::json;
 
-use crate::memory;
+use crate::paths;
+use crate::recorded::recorded_line;
 use crate::report::{CommandError, Exit};
 use crate::settings::Settings;
 use crate::ui::{Ui, printable};
@@ -67,10 +69,9 @@ struct ListArgs {
 }
 
 pub(crate) fn run(args: IdeaArgs, settings: &Settings, ui: &mut Ui) -> Result<Exit, CommandError> {
-    let workspace = memory::workspace(settings, ui)?;
-    let mind = Mind::open(&workspace);
+    let workspace = paths::workspace(settings, ui)?;
     if let Some(IdeaCommand::List(args)) = args.command {
-        list(&mind, &args, ui)?;
+        list(&Mind::open(&workspace), &args, ui)?;
         return Ok(Exit::Success);
     }
     let new = NewIdea {
@@ -78,23 +79,18 @@ pub(crate) fn run(args: IdeaArgs, settings: &Settings, ui: &mut Ui) -> Result<Ex
         text: args.text.join(" "),
         route: args.route,
     };
-    let kept = mind.add_idea(&new, settings.now)?;
+    let done = record::record(&workspace, record::NewEntry::Idea(new), settings.now)?;
     let manifest = Manifest::read(&workspace);
     for rivalry in layout::rivalries(&workspace, manifest.as_ref()) {
-        if rivalry.used == kept.path {
+        if rivalry.used == done.file {
             let advice = rivalry.advice();
             ui.warn(&printable(&format!("{}; {advice}", rivalry.message())));
         }
     }
-    let title = printable(&kept.title).into_owned();
-    if kept.created {
-        ui.note(&format!("Made the inbox `{}`", kept.path));
+    if matches!(&done.entry, record::RecordedEntry::Idea(kept) if kept.created) {
+        ui.note(&format!("Made the inbox `{}`", done.file));
     }
-    ui.line(&if kept.added {
-        format!("Idea kept in {}: {title}", kept.path)
-    } else {
-        format!("Already in {}: {title}", kept.path)
-    })?;
+    ui.line(&printable(&recorded_line(&done, str::to_owned)))?;
     Ok(Exit::Success)
 }
 

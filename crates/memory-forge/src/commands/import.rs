@@ -8,7 +8,7 @@ use forge_app::import::{self, Options, Report, claude_mem, transcripts};
 use forge_app::workspace::Workspace;
 use jiff::civil::Date;
 
-use crate::memory;
+use crate::paths;
 use crate::report::{CommandError, Exit};
 use crate::settings::Settings;
 use crate::ui::Ui;
@@ -166,7 +166,7 @@ pub(crate) fn run(
     settings: &Settings,
     ui: &mut Ui,
 ) -> Result<Exit, CommandError> {
-    let workspace = memory::workspace(settings, ui)?;
+    let workspace = paths::workspace(settings, ui)?;
     let importing = ui.busy("Importing");
     let (common, report) = match args.source {
         SourceArgs::Native(args) => {

@@ -3,10 +3,10 @@
 
 use clap::Args;
 use forge_app::index::Counts;
-use forge_app::knowledge::readme;
-use forge_app::knowledge::refresh::Outcome;
+use forge_app::indexing::{self, Outcome};
 
-use crate::memory;
+use crate::library;
+use crate::paths;
 use crate::report::{CommandError, Exit};
 use crate::settings::Settings;
 use crate::ui::{Ui, printable, style};
@@ -50,34 +50,30 @@ pub(crate) struct IndexArgs {
 }
 
 pub(crate) fn run(args: IndexArgs, settings: &Settings, ui: &mut Ui) -> Result<Exit, CommandError> {
-    let mut memory = crate::memory::library(memory::workspace(settings, ui)?, settings);
-    let mut watch = ui.watch();
-    let (fresh, remarks) = memory.refreshed(settings.now, args.force, &mut watch)?;
-    ui.remarks(&remarks);
-    if let Some(why) = fresh.in_memory() {
+    let mut library = library::open(paths::workspace(settings, ui)?, settings);
+    let request = indexing::IndexRequest {
+        force: args.force,
+        keep_list: !args.no_readme,
+        vectors: if args.no_vectors {
+            indexing::VectorBudget::Nothing
+        } else {
+            indexing::VectorBudget::ToTheEnd
+        },
+        must_be_kept: true,
+        now: settings.now,
+    };
+    let done = indexing::bring_in_step(&mut library, &request, &mut ui.watch())?;
+    ui.remarks(&done.remarks);
+    if let Some(why) = done.not_kept {
         return Err(
             CommandError::failure(format!("The index could not be kept: {why}"))
                 .hint("Searches are still answered, from memory"),
         );
     }
-    let mut files = fresh.outcomes();
-    let (listed, remarks) = if args.no_readme {
-        (false, Vec::new())
-    } else {
-        memory.list_documents(settings.now, &mut watch)?
-    };
-    ui.remarks(&remarks);
-    if listed && let Some(readme) = files.iter_mut().find(|(path, _)| path == readme::PATH) {
-        readme.1 = Outcome::Reindexed;
+    let (mut files, listed, counts) = (done.files, done.is_list_written, done.counts);
+    if listed && let Some(list) = files.iter_mut().find(|(path, _)| path == indexing::LIST) {
+        list.1 = Outcome::Reindexed;
     }
-    if !args.no_vectors {
-        let remarks = memory.embed(None, &mut watch)?;
-        ui.remarks(&remarks);
-    }
-    drop(watch);
-    let index = memory.index().expect("it was refreshed above");
-    index.settle();
-    let counts = index.counts()?;
     if args.json {
         ui.json(&json(&files, counts, listed))?;
     } else {
@@ -86,7 +82,7 @@ pub(crate) fn run(args: IndexArgs, settings: &Settings, ui: &mut Ui) -> Result<E
     if listed {
         ui.note(&format!(
             "Updated the list of documents in `{}`",
-            readme::PATH
+            indexing::LIST
         ));
     }
     for (path, outcome) in &files {
@@ -110,7 +106,8 @@ pub(crate) fn run(args: IndexArgs, settings: &Settings, ui: &mut Ui) -> Result<E
 const MOST_UNCHANGED: usize = 200;
 
 fn show(files: &[(String, Outcome)], all: bool, ui: &mut Ui) -> Result<(), CommandError> {
-    let unchanged = Outcome::Unchanged.count_in(files);
+    let count = indexing::OutcomeCounts::of(files);
+    let unchanged = count.unchanged;
     let fold = !all && unchanged > MOST_UNCHANGED;
     for (path, outcome) in files {
         let (style, sign, word) = match outcome {
@@ -131,14 +128,11 @@ fn show(files: &[(String, Outcome)], all: bool, ui: &mut Ui) -> Result<(), Comma
             "✓ {unchanged} more files (unchanged; `--all` lists them)"
         ))?;
     }
-    let (new, updated) = (
-        Outcome::Indexed.count_in(files),
-        Outcome::Reindexed.count_in(files),
-    );
-    let removed = Outcome::Removed.count_in(files);
     ui.line(&format!(
-        "\nSummary: {} indexed, {updated} updated, {removed} removed",
-        new + unchanged
+        "\nSummary: {} indexed, {} updated, {} removed",
+        count.added + unchanged,
+        count.updated,
+        count.removed
     ))
 }
 
@@ -160,15 +154,13 @@ fn json(files: &[(String, Outcome)], counts: Counts, listed: bool) -> serde_json
             Some(file)
         })
         .collect();
+    let count = indexing::OutcomeCounts::of(files);
     let mut value = serde_json::json!({
         "version": 1,
         "files": changed,
         "summary": {
-            "new": Outcome::Indexed.count_in(files),
-            "updated": Outcome::Reindexed.count_in(files),
-            "removed": Outcome::Removed.count_in(files),
-            "unchanged": Outcome::Unchanged.count_in(files),
-            "skipped": files.iter().filter(|(_, o)| matches!(o, Outcome::Skipped(_))).count(),
+            "new": count.added, "updated": count.updated, "removed": count.removed,
+            "unchanged": count.unchanged, "skipped": count.skipped,
         },
         "index": { "files": counts.files, "passages": counts.chunks, "embedded": counts.embedded },
     });

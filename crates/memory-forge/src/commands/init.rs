@@ -13,13 +13,13 @@ use forge_app::session::Untracked;
 use forge_app::upkeep::organise::{self, Plan};
 use forge_app::upkeep::scaffold;
 use forge_app::workspace::{Proposal, RelPath, Workspace};
+use forge_clients::setup;
 use serde_json::json;
 
 use super::doctor::show_diff;
-use crate::memory;
+use crate::paths;
 use crate::report::{CommandError, Exit};
 use crate::settings::Settings;
-use crate::setup;
 use crate::ui::{Ui, printable};
 
 /// Prepare this directory: `knowledge/` and an ignore rule
@@ -97,7 +97,7 @@ impl From<TemplateChoice> for Template {
 }
 
 pub(crate) fn run(args: InitArgs, settings: &Settings, ui: &mut Ui) -> Result<Exit, CommandError> {
-    let workspace = memory::workspace(settings, ui)?;
+    let workspace = paths::workspace(settings, ui)?;
     if args.organise {
         return plan(&workspace, &args, settings, ui);
     }
@@ -373,7 +373,7 @@ fn plan(
         return Ok(Exit::Success);
     }
     let path = match args.plan {
-        Some(_) => memory::path_in(workspace, settings, file)?,
+        Some(_) => paths::path_in(workspace, settings, file)?,
         None => RelPath::new(organise::FILE).map_err(|e| CommandError::usage(e.to_string()))?,
     };
     let text = plan.render(path.as_str());
@@ -416,7 +416,7 @@ fn apply(
     settings: &Settings,
     ui: &mut Ui,
 ) -> Result<Exit, CommandError> {
-    let path = memory::path_in(workspace, settings, file)?;
+    let path = paths::path_in(workspace, settings, file)?;
     let plan = Plan::parse(&workspace.read_text(&path)?, path.as_str())?;
     let is_new = Manifest::read(workspace).is_none();
     let mut applied = organise::apply(workspace, &plan, settings.now)?;

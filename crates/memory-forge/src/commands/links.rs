@@ -10,7 +10,7 @@ use forge_app::workspace::{RelPath, Workspace};
 use serde_json::{Value, json};
 
 use super::doctor::show_diff;
-use crate::memory;
+use crate::paths;
 use crate::report::{CommandError, Exit};
 use crate::settings::Settings;
 use crate::ui::{Ui, printable, style};
@@ -143,7 +143,7 @@ struct RenameArgs {
 }
 
 pub(crate) fn run(args: LinksArgs, settings: &Settings, ui: &mut Ui) -> Result<Exit, CommandError> {
-    let workspace = memory::workspace(settings, ui)?;
+    let workspace = paths::workspace(settings, ui)?;
     let vault = vault(&workspace, ui);
     match args.command {
         LinksCommand::Check(args) => check(&workspace, &vault, args, settings, ui),
@@ -153,20 +153,13 @@ pub(crate) fn run(args: LinksArgs, settings: &Settings, ui: &mut Ui) -> Result<E
     }
 }
 
-/// How many files that could not be read are named.
-const MOST_PROBLEMS: usize = 10;
-
 /// Reads the vault, and says what could not be read of it.
 pub(super) fn vault(workspace: &Workspace, ui: &mut Ui) -> Vault {
     let reading = ui.busy("Reading notes");
     let vault = Vault::read(workspace);
     drop(reading);
-    for problem in vault.problems.iter().take(MOST_PROBLEMS) {
-        ui.warn(&printable(&problem.to_string()));
-    }
-    if vault.problems.len() > MOST_PROBLEMS {
-        let more = vault.problems.len() - MOST_PROBLEMS;
-        ui.warn(&format!("{more} more files could not be read"));
+    for line in vault.problem_lines() {
+        ui.warn(&printable(&line));
     }
     vault
 }
@@ -180,7 +173,7 @@ fn scope(
 ) -> Result<Vec<RelPath>, CommandError> {
     let mut paths = Vec::new();
     for file in files {
-        let path = memory::path_in(workspace, settings, file)?;
+        let path = paths::path_in(workspace, settings, file)?;
         if vault.position(&path).is_none() {
             return Err(CommandError::usage(format!("There is no file `{path}`")));
         }
@@ -484,7 +477,7 @@ pub(super) fn named(
     settings: &Settings,
     name: &str,
 ) -> Result<RelPath, CommandError> {
-    if let Ok(path) = memory::path_in(workspace, settings, name.as_ref())
+    if let Ok(path) = paths::path_in(workspace, settings, name.as_ref())
         && vault.position(&path).is_some()
     {
         return Ok(path);
@@ -502,7 +495,7 @@ pub(super) fn named(
         links::Resolution::Missing => {
             let name = name.to_owned();
             let error = CommandError::from(links::Error::Missing { name: name.clone() });
-            Err(memory::did_you_mean(error, workspace, &name))
+            Err(paths::did_you_mean(error, workspace, &name))
         }
     }
 }

@@ -4,7 +4,7 @@ use clap::Args;
 use forge_app::lint::{self, Report, Survey};
 use serde_json::{Value, json};
 
-use crate::memory;
+use crate::paths;
 use crate::report::{CommandError, Exit};
 use crate::settings::Settings;
 use crate::ui::{Ui, printable};
@@ -39,7 +39,7 @@ pub(crate) struct LintArgs {
 }
 
 pub(crate) fn run(args: LintArgs, settings: &Settings, ui: &mut Ui) -> Result<Exit, CommandError> {
-    let workspace = memory::workspace(settings, ui)?;
+    let workspace = paths::workspace(settings, ui)?;
     let reading = ui.busy("Reading notes");
     let mut survey = Survey::of(&workspace);
     drop(reading);

@@ -7,7 +7,7 @@ use forge_app::upkeep::resummarize;
 use serde_json::json;
 
 use super::doctor::show_diff;
-use crate::memory;
+use crate::paths;
 use crate::report::{CommandError, Exit};
 use crate::settings::Settings;
 use crate::ui::{Ui, printable, style};
@@ -97,7 +97,7 @@ const PARTS: [(Part, &str, &str); 5] = [
 ];
 
 fn show(args: ShowArgs, settings: &Settings, ui: &mut Ui) -> Result<Exit, CommandError> {
-    let workspace = memory::workspace(settings, ui)?;
+    let workspace = paths::workspace(settings, ui)?;
     let manifest = Manifest::load(&workspace)?;
     let mode = manifest.as_ref().map_or(Mode::Absent, Manifest::mode);
     let mode_name = match mode {
@@ -169,7 +169,7 @@ const AGAIN: &str = "Pass `--force` to run it again now, which also renews summa
                      wrote, or `--dry-run` to see what would happen";
 
 fn refresh(args: RefreshArgs, settings: &Settings, ui: &mut Ui) -> Result<Exit, CommandError> {
-    let workspace = memory::workspace(settings, ui)?;
+    let workspace = paths::workspace(settings, ui)?;
     let reading = ui.busy("Reading notes");
     let plan = resummarize::plan(&workspace, args.force)?;
     drop(reading);
@@ -190,7 +190,7 @@ fn refresh(args: RefreshArgs, settings: &Settings, ui: &mut Ui) -> Result<Exit, 
             ui.note("Nothing was changed");
             return Ok(Exit::Success);
         }
-        let receipt = resummarize::run(&workspace, &plan, settings.now, &memory::who())?;
+        let receipt = resummarize::run(&workspace, &plan, settings.now, &super::who())?;
         change = receipt.and_then(|it| it.id);
     }
     if args.json {

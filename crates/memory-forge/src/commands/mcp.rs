@@ -9,7 +9,7 @@ use forge_app::tokens::{Tokenizer, count_tokens};
 use forge_app::workspace::regular;
 
 use crate::mcp::{Server, tools};
-use crate::memory;
+use crate::paths;
 use crate::report::{CommandError, Exit};
 use crate::settings::Settings;
 use crate::ui::Ui;
@@ -59,7 +59,7 @@ pub(crate) fn run(args: McpArgs, settings: &Settings, ui: &mut Ui) -> Result<Exi
     if args.list {
         return list(&listed, args.json, ui);
     }
-    let workspace = memory::workspace(settings, ui)?;
+    let workspace = paths::workspace(settings, ui)?;
     let server = Server::start(workspace, settings, &listed)?;
     if args.http {
         http(&args, server, settings, ui)?

@@ -3,9 +3,13 @@
 
 use clap::{Args, Subcommand, ValueEnum};
 use forge_app::mind::{Mind, NewDecision, NewSession, StateChange};
+use forge_app::record;
+use forge_app::workspace::Workspace;
+use jiff::Timestamp;
 
 use super::{idea, session};
-use crate::memory;
+use crate::paths;
+use crate::recorded::recorded_line;
 use crate::report::{CommandError, Exit};
 use crate::settings::Settings;
 use crate::ui::{Ui, printable};
@@ -239,28 +243,14 @@ pub(crate) fn run(args: MindArgs, settings: &Settings, ui: &mut Ui) -> Result<Ex
         MindCommand::Idea(args) => return idea::run(args, settings, ui),
         command => command,
     };
-    let workspace = memory::workspace(settings, ui)?;
+    let workspace = paths::workspace(settings, ui)?;
     let mind = Mind::open(&workspace);
     let now = settings.now;
-    let shown = |text: &str| printable(text).into_owned();
     match command {
         MindCommand::Session(_) | MindCommand::Idea(_) => unreachable!("answered above"),
         MindCommand::Show(args) => show::show(&mind, &args, settings, ui)?,
         MindCommand::Set(args) => {
-            let change = args.change()?;
-            let outcome = mind.set(&change, now)?;
-            let done = if outcome.created {
-                "created"
-            } else {
-                "updated"
-            };
-            let file = mind.file(forge_app::mind::File::State);
-            let phase = outcome.phase.as_deref().unwrap_or("Not set");
-            ui.line(&format!(
-                "{} {done}. Phase: {}",
-                file.file_name(),
-                shown(phase)
-            ))?;
+            written(record::NewEntry::State(args.change()?), &workspace, now, ui)?
         }
         MindCommand::Decide(args) => {
             let new = NewDecision {
@@ -270,31 +260,28 @@ pub(crate) fn run(args: MindArgs, settings: &Settings, ui: &mut Ui) -> Result<Ex
                 decided_by: args.by,
                 status: args.status,
             };
-            let id = mind.decide(&new, now)?;
-            ui.line(&format!("Decision {id} saved: {}", shown(&new.title)))?;
+            written(record::NewEntry::Decision(new), &workspace, now, ui)?;
         }
-        MindCommand::Task(TaskArgs { command }) => match command {
-            TaskCommand::Add { task, section } => {
-                let section = mind.task_add(&task, &section, now)?;
-                ui.line(&format!("Added to {}: {}", shown(&section), shown(&task)))?;
-            }
-            TaskCommand::Done { task } => {
-                let done = mind.task_done(&task, now)?;
-                ui.line(&format!("Marked complete: {}", shown(&done)))?;
-            }
-        },
+        MindCommand::Task(TaskArgs { command }) => {
+            let new = match command {
+                TaskCommand::Add { task, section } => record::NewEntry::Task {
+                    text: task,
+                    section,
+                },
+                TaskCommand::Done { task } => record::NewEntry::DoneTask { text: task },
+            };
+            written(new, &workspace, now, ui)?;
+        }
         MindCommand::Log(args) => {
             let new = NewSession {
                 summary: args.summary,
-                did: Vec::new(),
                 completed: args.completed,
                 decisions: args.decision,
                 blockers: args.blocker,
                 next: args.next,
-                captured: None,
+                ..NewSession::default()
             };
-            let number = mind.log(&new, now)?;
-            ui.line(&format!("Session {number} logged."))?;
+            written(record::NewEntry::Session(new), &workspace, now, ui)?;
         }
         MindCommand::Checkpoint(args) => {
             let kept = mind.checkpoint(&args.trigger, now)?;
@@ -314,6 +301,18 @@ pub(crate) fn run(args: MindArgs, settings: &Settings, ui: &mut Ui) -> Result<Ex
         MindCommand::Health(args) => return show::health(&mind, &args, settings, ui),
     }
     Ok(Exit::Success)
+}
+
+/// Writes one entry and reports it.
+fn written(
+    new: record::NewEntry,
+    workspace: &Workspace,
+    now: Timestamp,
+    ui: &mut Ui,
+) -> Result<(), CommandError> {
+    let done = record::record(workspace, new, now)?;
+    let line = recorded_line(&done, str::to_owned);
+    ui.line(&printable(&line))
 }
 
 impl SetArgs {

@@ -3,14 +3,10 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use forge_app::document;
-use forge_app::index::Sizes;
-use forge_app::index::chunk::chunks;
-use forge_app::routing::closets::{self, Context};
-use forge_app::routing::manifest::Manifest;
-use forge_app::workspace::{Role, role};
+use forge_app::documents;
+use forge_app::routing::closets::Field;
 
-use crate::memory;
+use crate::paths;
 use crate::report::{CommandError, Exit};
 use crate::settings::Settings;
 use crate::ui::{Ui, printable, style};
@@ -37,34 +33,25 @@ pub(crate) fn run(
     settings: &Settings,
     ui: &mut Ui,
 ) -> Result<Exit, CommandError> {
-    let workspace = memory::workspace(settings, ui)?;
-    let path = memory::document_in(&workspace, settings, &args.file.to_string_lossy())?;
+    let workspace = paths::workspace(settings, ui)?;
+    let path = paths::document_in(&workspace, settings, &args.file.to_string_lossy())?;
     if !workspace.absolute(&path).exists() {
         let error = CommandError::failure(format!("There is no document `{path}`"));
-        return Err(memory::did_you_mean(error, &workspace, path.as_str()));
+        return Err(paths::did_you_mean(error, &workspace, path.as_str()));
     }
-    let document = document::parse(workspace.read_text(&path)?);
-    let passages = chunks(
-        &document,
-        Sizes::up_to(workspace.config().index.chunk_tokens),
-    );
-    let domains = Manifest::read(&workspace).map(|it| it.domains());
-    let role = role(&path, &domains.unwrap_or_default());
-    let context = Context {
-        name: path.stem(),
-        archived: role == Role::Archive,
-    };
-    let entry = closets::extract(&document, &context);
+    let preview = documents::preview_document(&workspace, &path)?;
+    let (document, passages) = (&preview.document, &preview.passages);
+    let (entry, role) = (&preview.entry, documents::role_name(preview.role));
     if args.json {
         ui.json(&serde_json::json!({
             "version": 1,
             "path": path.as_str(),
-            "role": format!("{role:?}").to_lowercase(),
+            "role": role,
             "title": document.title(),
             "passages": passages.iter().map(|p| serde_json::json!({
                 "lines": [p.lines.0, p.lines.1], "headings": p.headings, "tokens": p.tokens, "text": p.text,
             })).collect::<Vec<_>>(),
-            "closet": closets::Field::ALL.iter().map(|field| {
+            "closet": Field::ALL.iter().map(|field| {
                 (field.name(), serde_json::json!(entry.values(*field)))
             }).collect::<std::collections::BTreeMap<_, _>>(),
             "problems": document.problems.iter().map(|p| serde_json::json!({
@@ -73,11 +60,8 @@ pub(crate) fn run(
         }))?;
         return Ok(Exit::Success);
     }
-    if !matches!(role, Role::Knowledge | Role::Archive | Role::Agent) {
-        ui.note(&format!(
-            "`{path}` is not indexed: its role is {}",
-            format!("{role:?}").to_lowercase()
-        ));
+    if !preview.is_indexed() {
+        ui.note(&format!("`{path}` is not indexed: its role is {role}"));
     }
     for (i, p) in passages.iter().enumerate() {
         let (heading, faint) = (style::HEADING, style::FAINT);

@@ -2,11 +2,10 @@
 //! corrections of facts. It never touches the files themselves.
 
 use clap::{ArgGroup, Args};
-use forge_app::corrections::{self, Correction};
-use forge_app::knowledge::forget;
+use forge_app::forget;
 use forge_app::workspace::Workspace;
 
-use crate::memory;
+use crate::paths;
 use crate::report::{CommandError, Exit};
 use crate::settings::Settings;
 use crate::ui::{Ui, printable};
@@ -44,14 +43,14 @@ pub(crate) fn run(
     settings: &Settings,
     ui: &mut Ui,
 ) -> Result<Exit, CommandError> {
-    let workspace = memory::workspace(settings, ui)?;
+    let workspace = paths::workspace(settings, ui)?;
     if !args.fact.is_empty() {
         return lift(&workspace, &args, settings, ui);
     }
     let paths = args
         .paths
         .iter()
-        .map(|path| memory::document_in(&workspace, settings, path))
+        .map(|path| paths::document_in(&workspace, settings, path))
         .collect::<Result<Vec<_>, _>>()?;
     let which = (!args.all).then_some(paths.as_slice());
     let (restored, receipt) = forget::restore(&workspace, which, settings.now)?;
@@ -76,9 +75,13 @@ fn lift(
     settings: &Settings,
     ui: &mut Ui,
 ) -> Result<Exit, CommandError> {
-    let lifted = corrections::lift(workspace, Some(&args.fact), settings.now)?;
+    let lifted = forget::lift_corrections(workspace, &args.fact, settings.now)?;
     if args.json {
-        let corrections: Vec<_> = lifted.corrections.iter().map(Correction::to_json).collect();
+        let corrections: Vec<_> = lifted
+            .corrections
+            .iter()
+            .map(forget::Correction::to_json)
+            .collect();
         ui.json(&serde_json::json!({
             "version": 1, "changed": lifted.receipt.id.is_some(), "change": lifted.receipt.id,
             "lifted": corrections,

@@ -1,15 +1,16 @@
 //! `save`: writes down something learnt. It never overwrites a file.
 
 use std::io::Read;
-use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use forge_app::client::Client;
-use forge_app::knowledge::{readme, save};
+use forge_app::knowledge::readme;
+use forge_app::remember;
 use forge_app::workspace::Workspace;
 
 use crate::choice::client_parser;
-use crate::memory;
+use crate::library;
+use crate::paths;
 use crate::report::{CommandError, Exit};
 use crate::settings::Settings;
 use crate::ui::Ui;
@@ -92,15 +93,20 @@ pub(crate) fn run(args: SaveArgs, settings: &Settings, ui: &mut Ui) -> Result<Ex
         Some(content) => content.clone(),
         None => from_standard_input(settings)?,
     };
-    let workspace = memory::workspace(settings, ui)?;
-    let note = save::Context {
+    let workspace = paths::workspace(settings, ui)?;
+    let note = remember::Context {
         name: &args.name,
         content: &content,
         importance: args.importance,
     };
-    let (saved, became) = match args.kind {
-        SaveKind::Skill => {
-            let skill = save::Skill {
+    let route = if args.into_context {
+        Some(route(&workspace, settings, &args.client)?)
+    } else {
+        None
+    };
+    let (new, became) = match (args.kind, &route) {
+        (SaveKind::Skill, _) => {
+            let skill = remember::Skill {
                 name: &args.name,
                 content: &content,
                 description: args.description.as_deref(),
@@ -109,33 +115,32 @@ pub(crate) fn run(args: SaveArgs, settings: &Settings, ui: &mut Ui) -> Result<Ex
                 importance: args.importance,
                 clients: &args.client,
             };
-            let saved = save::skill(&workspace, &skill, settings.now)?;
             (
-                saved,
+                remember::NewKnowledge::Skill(skill),
                 "Agents load it by themselves, so it is audited and not indexed",
             )
         }
-        SaveKind::Context if args.into_context => {
-            let route = route(&workspace, settings, &args.client)?;
-            let saved = save::into_context(&workspace, &note, &route.files, settings.now)?;
+        (SaveKind::Context, Some(route)) => {
+            let files = &route.files;
             (
-                saved,
+                remember::NewKnowledge::Section { note, files },
                 "Agents load it at every start; `memory-forge audit` shows what that costs",
             )
         }
-        SaveKind::Context => {
-            let saved = save::context(&workspace, &note, settings.now)?;
-            let mut memory = memory::in_step(&workspace, settings, ui)?;
-            let budget = Duration::from_millis(workspace.config().search.embed_budget_ms);
-            memory.embed(Some(budget), &mut ui.watch())?;
-            (saved, "Indexed: a search finds it from now on")
-        }
+        (SaveKind::Context, None) => (
+            remember::NewKnowledge::Document(note),
+            "Indexed: a search finds it from now on",
+        ),
     };
+    let mut library = library::open(workspace.clone(), settings);
+    let done = remember::remember(&mut library, &new, settings.now, &mut ui.watch())?;
+    ui.remarks(&done.remarks);
+    let saved = done.saved;
     let files: Vec<&str> = saved.files.iter().map(|path| path.as_str()).collect();
     if args.json {
         ui.json(&serde_json::json!({
             "version": 1, "title": saved.title, "files": files, "change": saved.receipt.id,
-            "indexed": args.kind == SaveKind::Context && !args.into_context,
+            "indexed": done.is_indexed,
         }))?;
     } else {
         for file in files {
@@ -146,7 +151,7 @@ pub(crate) fn run(args: SaveArgs, settings: &Settings, ui: &mut Ui) -> Result<Ex
         }
         ui.note(became);
     }
-    if args.kind == SaveKind::Context && !args.into_context {
+    if done.is_indexed {
         mention_module(&workspace, settings, &args.client, ui)?;
     }
     Ok(Exit::Success)
@@ -174,7 +179,7 @@ fn route(
     workspace: &Workspace,
     settings: &Settings,
     clients: &[Client],
-) -> Result<save::Route, CommandError> {
+) -> Result<remember::Route, CommandError> {
     let folder = settings.cwd()?.canonicalize().ok();
     // Claude Code says so in the environment of what it runs.
     let running = settings
@@ -182,7 +187,7 @@ fn route(
         .is_some()
         .then_some(Client::Claude);
     let client = clients.first().copied().or(running);
-    Ok(save::route(workspace, folder.as_deref(), client))
+    Ok(remember::route(workspace, folder.as_deref(), client))
 }
 
 fn from_standard_input(settings: &Settings) -> Result<String, CommandError> {

@@ -13,7 +13,7 @@ use jiff::civil::Date;
 
 use crate::choice;
 use crate::hits::{hit_json, mode_line, used, why};
-use crate::memory;
+use crate::paths;
 use crate::report::{CommandError, Exit};
 use crate::servers::shared_index;
 use crate::settings::Settings;
@@ -104,7 +104,7 @@ pub(crate) fn run(
             .hint("Say what to look for: `memory-forge search retry policy`"));
     }
     let since = args.since.as_deref().map(parse_since).transpose()?;
-    let mut memory = crate::memory::library(memory::workspace(settings, ui)?, settings);
+    let mut memory = crate::library::open(paths::workspace(settings, ui)?, settings);
     let workspace = memory.workspace.clone();
     let limit = args
         .limit

@@ -11,7 +11,7 @@ use forge_app::session::{self, Briefing, Ended, Ending, Start};
 use forge_app::workspace::regular::{self, Unreadable};
 use serde_json::{Value, json};
 
-use crate::memory;
+use crate::paths;
 use crate::report::{CommandError, Exit};
 use crate::settings::Settings;
 use crate::ui::{Ui, printable};
@@ -151,7 +151,7 @@ pub(crate) fn run(
 }
 
 fn start(args: &StartArgs, settings: &Settings, ui: &mut Ui) -> Result<Exit, CommandError> {
-    let workspace = memory::workspace(settings, ui)?;
+    let workspace = paths::workspace(settings, ui)?;
     let ask = Start {
         prompt: &args.prompt.join(" "),
         now: settings.now,
@@ -169,7 +169,7 @@ fn start(args: &StartArgs, settings: &Settings, ui: &mut Ui) -> Result<Exit, Com
 }
 
 fn update(args: UpdateArgs, settings: &Settings, ui: &mut Ui) -> Result<Exit, CommandError> {
-    let workspace = memory::workspace(settings, ui)?;
+    let workspace = paths::workspace(settings, ui)?;
     let mind = Mind::open(&workspace);
     let said = Said::from(args.fields);
     let record = Record {
@@ -199,7 +199,7 @@ fn update(args: UpdateArgs, settings: &Settings, ui: &mut Ui) -> Result<Exit, Co
 }
 
 fn end(args: EndArgs, settings: &Settings, ui: &mut Ui) -> Result<Exit, CommandError> {
-    let workspace = memory::workspace(settings, ui)?;
+    let workspace = paths::workspace(settings, ui)?;
     let mut said = match &args.from {
         Some(path) => Said::parse(&read(path, settings)?)?,
         None => Said::default(),
@@ -222,7 +222,7 @@ fn end(args: EndArgs, settings: &Settings, ui: &mut Ui) -> Result<Exit, CommandE
     });
     let mut touched = Vec::new();
     for file in &args.touched {
-        touched.push(memory::path_in(&workspace, settings, file)?);
+        touched.push(paths::path_in(&workspace, settings, file)?);
     }
     let ending = Ending {
         record: said.record(session),

@@ -4,13 +4,16 @@
 use clap::Args;
 use forge_app::tokens::thousands;
 use forge_app::workspace::Workspace;
+use forge_clients::setup::{
+    self, Ask, Client, HookSet, Place, Plan, Scope, Surroundings, found, hooks,
+};
 use serde_json::json;
 
-use crate::choice::client_parser;
-use crate::memory;
+use crate::choice::{client_parser, parser};
+use crate::paths;
 use crate::report::{CommandError, Exit};
 use crate::settings::Settings;
-use crate::setup::{self, Ask, Client, HookSet, Place, Plan, Scope, Surroundings, found, hooks};
+use crate::status;
 use crate::ui::{Ui, style};
 
 /// Connect agents (hooks, MCP server) and git (merge driver)
@@ -33,11 +36,11 @@ pub(crate) struct SetupArgs {
     pub(crate) clients: Vec<Client>,
 
     /// Where to write
-    #[arg(long, value_name = "SCOPE", default_value = "project")]
+    #[arg(long, value_name = "SCOPE", default_value = "project", value_parser = parser::<Scope>())]
     pub(crate) scope: Scope,
 
     /// Which hooks to install
-    #[arg(long, value_name = "SET", default_value = "default")]
+    #[arg(long, value_name = "SET", default_value = "default", value_parser = parser::<HookSet>())]
     pub(crate) hooks: HookSet,
 
     /// Add the MCP server; this is the default
@@ -88,11 +91,8 @@ pub(crate) struct SetupArgs {
 }
 
 pub(crate) fn run(args: SetupArgs, settings: &Settings, ui: &mut Ui) -> Result<Exit, CommandError> {
-    let workspace = memory::workspace(settings, ui)?;
-    let around = Surroundings {
-        workspace: &workspace,
-        settings,
-    };
+    let workspace = paths::workspace(settings, ui)?;
+    let around = settings.surroundings(&workspace);
     let clients = if args.git && args.clients.is_empty() {
         Vec::new()
     } else if args.clients.is_empty() {
@@ -126,7 +126,7 @@ pub(crate) fn run(args: SetupArgs, settings: &Settings, ui: &mut Ui) -> Result<E
         let mut value = report(&around, &plan, &applied);
         value["scope"] = args.scope.name().into();
         value["clients"] = json!(clients);
-        value["others"] = json!(others);
+        value["others"] = status::others_json(&others);
         ui.json(&value)?;
     } else if matches!(applied, Applied::Done(_) | Applied::DryRun) {
         if !ask.clients.is_empty() {
@@ -324,3 +324,6 @@ fn costs(ask: &Ask, workspace: &Workspace, ui: &mut Ui) -> Result<(), CommandErr
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests;

@@ -4,14 +4,11 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use forge_app::links::{self, Vault};
-use forge_app::secrets;
-use forge_app::teams::private;
-use forge_app::workspace::RelPath;
+use forge_app::share;
 use serde_json::json;
 
 use super::doctor::show_diff;
-use crate::memory;
+use crate::paths;
 use crate::report::{CommandError, Exit};
 use crate::settings::Settings;
 use crate::ui::{Ui, printable};
@@ -49,30 +46,20 @@ pub(crate) struct ShareArgs {
 }
 
 pub(crate) fn run(args: ShareArgs, settings: &Settings, ui: &mut Ui) -> Result<Exit, CommandError> {
-    let workspace = memory::workspace(settings, ui)?;
-    let from = memory::path_in(&workspace, settings, &args.file)?;
-    let to = destination(&from, args.private)?;
-    let text = workspace.read_text(&from)?;
-    if !args.private
-        && let Some(secret) = secrets::find(&text).first()
-    {
-        let line = 1 + text[..secret.span.start].matches('\n').count();
-        let what = format!("`{from}` line {line} looks like a secret ({})", secret.rule);
-        return Err(CommandError::failure(what).hint("Take it out of the note, then share it"));
-    }
-    let vault = Vault::read(&workspace);
-    let renaming = links::rename(&workspace, &vault, &from, &to)?;
-    let mut proposal = renaming.proposal;
-    if args.private
-        && let Some(rule) = private::ignoring(&workspace)?
-    {
-        proposal.add(rule.path, rule.before, rule.after);
-    }
-    for (path, line) in &renaming.left_alone {
+    let workspace = paths::workspace(settings, ui)?;
+    let from = paths::path_in(&workspace, settings, &args.file)?;
+    let direction = if args.private {
+        share::ShareDirection::MakePrivate
+    } else {
+        share::ShareDirection::Share
+    };
+    let plan = share::plan_sharing(&workspace, from, direction)?;
+    for (path, line) in &plan.left_alone {
         ui.warn(&format!(
             "`{path}` line {line} is left alone: change that link by hand"
         ));
     }
+    let (from, to) = (&plan.from, &plan.to);
     let (verb, done) = if args.private {
         ("Make it private", "Made private")
     } else {
@@ -82,16 +69,15 @@ pub(crate) fn run(args: ShareArgs, settings: &Settings, ui: &mut Ui) -> Result<E
         let (from, to) = (printable(from.as_str()), printable(to.as_str()));
         ui.line(&format!("{from} → {to}"))?;
         if !args.private {
-            ui.diff(&to, "", &text)?;
+            ui.diff(&to, "", &plan.text)?;
         }
-        show_diff(&proposal, ui)?;
+        show_diff(&plan.proposal, ui)?;
     }
     let mut change = None;
     if args.dry_run {
         ui.note("Nothing was changed (`--dry-run`)");
     } else if ui.confirm(&format!("{verb}?"), args.yes)? {
-        let what = format!("{done}: `{from}` is `{to}`");
-        change = proposal.apply(&workspace, &what, settings.now)?.id;
+        change = plan.apply(&workspace, settings.now)?.id;
     } else {
         ui.note("Nothing was changed");
         return Ok(Exit::Success);
@@ -99,7 +85,7 @@ pub(crate) fn run(args: ShareArgs, settings: &Settings, ui: &mut Ui) -> Result<E
     if args.json {
         ui.json(&json!({
             "version": 1, "changed": change.is_some(), "change": change,
-            "from": from.as_str(), "to": to.as_str(), "links": renaming.links,
+            "from": from.as_str(), "to": to.as_str(), "links": plan.links,
         }))?;
     } else if let Some(id) = &change {
         ui.line(&format!("✓ {done}: {}", printable(to.as_str())))?;
@@ -113,22 +99,4 @@ pub(crate) fn run(args: ShareArgs, settings: &Settings, ui: &mut Ui) -> Result<E
         }
     }
     Ok(Exit::Success)
-}
-
-fn destination(from: &RelPath, private: bool) -> Result<RelPath, CommandError> {
-    let to = if private {
-        private::own(from)
-    } else {
-        private::shared(from)
-    };
-    let Some(to) = to else {
-        return Err(if private {
-            CommandError::usage(format!("`{from}` is no note that can become private"))
-                .hint("Name a `.md` file that is shared")
-        } else {
-            CommandError::usage(format!("`{from}` is not private"))
-                .hint("Private notes end in `.local.md`; `--private` makes one")
-        });
-    };
-    to.map_err(|error| CommandError::usage(error.to_string()))
 }

@@ -7,7 +7,7 @@ use clap::{ArgAction, Args, Subcommand};
 use forge_app::federation::{Registry, Source};
 use forge_app::workspace::identity;
 
-use crate::memory;
+use crate::paths;
 use crate::report::{CommandError, Exit};
 use crate::settings::Settings;
 use crate::ui::{Ui, printable};
@@ -120,7 +120,7 @@ fn add(
 ) -> Result<Exit, CommandError> {
     let path = match args.path {
         Some(path) => settings.cwd()?.join(path),
-        None => memory::workspace(settings, ui)?.root().to_owned(),
+        None => paths::workspace(settings, ui)?.root().to_owned(),
     };
     let name = match args.name {
         Some(name) => name,
@@ -151,7 +151,7 @@ fn list(
     let sources = registry.sources()?;
     let lost = |source: &&Source| source.id.is_some() && !source.path.is_dir();
     if sources.iter().any(|source| lost(&source)) {
-        let here = memory::workspace(settings, ui)?;
+        let here = paths::workspace(settings, ui)?;
         let own = identity(&here).map(|it| it.id());
         for source in sources.iter().filter(lost).filter(|it| it.id == own) {
             ui.note(&format!(

@@ -4,7 +4,7 @@ use clap::Args;
 use forge_app::index::Index;
 use forge_app::stats::Stats;
 
-use crate::memory;
+use crate::paths;
 use crate::report::{CommandError, Exit};
 use crate::settings::Settings;
 use crate::ui::Ui;
@@ -22,7 +22,7 @@ pub(crate) struct StatsArgs {
 }
 
 pub(crate) fn run(args: StatsArgs, settings: &Settings, ui: &mut Ui) -> Result<Exit, CommandError> {
-    let workspace = memory::workspace(settings, ui)?;
+    let workspace = paths::workspace(settings, ui)?;
     let Some(index) = Index::open_existing(&workspace.derived())? else {
         if args.json {
             ui.json(&serde_json::json!({ "version": 1, "index": null }))?;

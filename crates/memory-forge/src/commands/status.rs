@@ -2,12 +2,12 @@
 //! costs and what is installed where. It changes nothing.
 
 use clap::Args;
+use forge_app::status;
 
-use crate::memory;
+use crate::paths;
 use crate::report::{CommandError, Exit};
 use crate::settings::Settings;
-use crate::setup::Surroundings;
-use crate::status::{MAX_WIDTH, Status};
+use crate::status::{MAX_WIDTH, StatusView};
 use crate::ui::Ui;
 
 /// Show where the work stands, what it costs, what is installed
@@ -27,14 +27,12 @@ pub(crate) fn run(
     settings: &Settings,
     ui: &mut Ui,
 ) -> Result<Exit, CommandError> {
-    let workspace = memory::workspace(settings, ui)?;
-    let around = Surroundings {
-        workspace: &workspace,
-        settings,
-    };
+    let workspace = paths::workspace(settings, ui)?;
+    let around = settings.surroundings(&workspace);
     let looking = ui.busy("Looking");
-    let status = Status::gather(&around);
+    let status = status::WorkspaceStatus::gather(&around);
     drop(looking);
+    let status = StatusView(&status);
     if args.json {
         ui.json(&status.json())?;
     } else {

@@ -4,7 +4,8 @@
 use clap::Args;
 use forge_app::workspace::{Error, JournalEntry, Workspace};
 
-use crate::memory;
+use crate::library;
+use crate::paths;
 use crate::report::{CommandError, Exit};
 use crate::settings::Settings;
 use crate::ui::{Ui, printable, style};
@@ -34,7 +35,7 @@ pub(crate) struct UndoArgs {
 }
 
 pub(crate) fn run(args: UndoArgs, settings: &Settings, ui: &mut Ui) -> Result<Exit, CommandError> {
-    let workspace = memory::workspace(settings, ui)?;
+    let workspace = paths::workspace(settings, ui)?;
     undo(&workspace, &args, settings, ui)
 }
 
@@ -51,7 +52,7 @@ pub(super) fn undo(
     let undone = workspace
         .undo(id, settings.now)
         .map_err(|error| cannot_undo(workspace, error))?;
-    memory::in_step(workspace, settings, ui)?;
+    library::in_step(workspace, settings, ui)?;
     let files: Vec<&str> = undone.files.iter().map(|path| path.as_str()).collect();
     if args.json {
         ui.json(&serde_json::json!({

@@ -2,13 +2,13 @@
 //! and nothing else. State and knowledge stay.
 
 use clap::Args;
+use forge_clients::setup::{self, Client, Scope};
 
 use super::setup::{carry_out, exit, report};
-use crate::choice::client_parser;
-use crate::memory;
+use crate::choice::{client_parser, parser};
+use crate::paths;
 use crate::report::{CommandError, Exit};
 use crate::settings::Settings;
-use crate::setup::{self, Client, Scope, Surroundings};
 use crate::ui::Ui;
 
 /// Take out what `setup` put into the files of agent clients
@@ -31,7 +31,7 @@ pub(crate) struct UninstallArgs {
     pub(crate) git: bool,
 
     /// Where to take it out; both unless named
-    #[arg(long, value_name = "SCOPE")]
+    #[arg(long, value_name = "SCOPE", value_parser = parser::<Scope>())]
     pub(crate) scope: Option<Scope>,
 
     /// Show what would change and change nothing
@@ -52,11 +52,8 @@ pub(crate) fn run(
     settings: &Settings,
     ui: &mut Ui,
 ) -> Result<Exit, CommandError> {
-    let workspace = memory::workspace(settings, ui)?;
-    let around = Surroundings {
-        workspace: &workspace,
-        settings,
-    };
+    let workspace = paths::workspace(settings, ui)?;
+    let around = settings.surroundings(&workspace);
     let from_git = args.git || args.clients.is_empty() && args.scope != Some(Scope::User);
     let clients = if args.git {
         args.clients

@@ -6,7 +6,7 @@ use forge_app::routing::manifest::VERSION;
 use forge_app::upkeep::upgrade::{self, Signal};
 use serde_json::json;
 
-use crate::memory;
+use crate::paths;
 use crate::report::{CommandError, Exit};
 use crate::settings::Settings;
 use crate::ui::{Ui, printable};
@@ -40,7 +40,7 @@ pub(crate) fn run(
     settings: &Settings,
     ui: &mut Ui,
 ) -> Result<Exit, CommandError> {
-    let workspace = memory::workspace(settings, ui)?;
+    let workspace = paths::workspace(settings, ui)?;
     let plan = upgrade::plan(&workspace, args.force)?;
     let steps = plan.steps();
     let signals: Vec<String> = plan.signals.iter().map(said).collect();
@@ -55,7 +55,7 @@ pub(crate) fn run(
     let mut done = None;
     if !args.dry_run && !steps.is_empty() {
         if let Some(question) = bulk::cooldown(&workspace, Skill::Upgrade, settings.now)
-            && !ui.confirm_or(&question, args.force, memory::FORCE_OR_LOOK)?
+            && !ui.confirm_or(&question, args.force, super::FORCE_OR_LOOK)?
         {
             ui.note("Nothing was changed");
             return Ok(Exit::Success);
@@ -64,7 +64,7 @@ pub(crate) fn run(
             &workspace,
             &plan,
             settings.now,
-            &memory::who(),
+            &super::who(),
         )?);
     }
     for remark in done.iter().flat_map(|done| &done.remarks) {

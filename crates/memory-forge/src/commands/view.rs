@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 
 use clap::Args;
 
-use crate::memory;
+use crate::paths;
 use crate::report::{CommandError, Exit};
 use crate::settings::Settings;
 use crate::ui::Ui;
@@ -40,7 +40,7 @@ pub(crate) struct ViewArgs {
 }
 
 pub(crate) fn run(args: ViewArgs, settings: &Settings, ui: &mut Ui) -> Result<Exit, CommandError> {
-    let workspace = memory::workspace(settings, ui)?;
+    let workspace = paths::workspace(settings, ui)?;
     if let Some(folder) = &args.export {
         return export(
             &settings.cwd()?.join(folder),

@@ -165,7 +165,7 @@ fn close(
                 captured: Some(captured),
                 ..NewSession::default()
             };
-            let number = mind.log(&new, now)?;
+            let (number, _) = mind.log(&new, now)?;
             said = Some(format!(
                 "Session {number} was closed without a summary; {count} files changed in it"
             ));

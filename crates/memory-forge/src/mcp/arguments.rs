@@ -5,7 +5,7 @@ use rmcp::model::JsonObject;
 use serde_json::Value;
 
 use super::tools::{ALIASES, Field, Kind, Spec, UNLISTED};
-use crate::memory::nearest;
+use crate::paths::nearest;
 
 /// A call's arguments as JSON.
 const MOST: usize = 51_200;

@@ -3,23 +3,23 @@
 
 use std::time::Duration;
 
-use forge_app::audit::{self, AuditOptions, View};
-use forge_app::corrections;
+use forge_app::audit;
 use forge_app::doctor;
+use forge_app::forget;
 use forge_app::index::{Index, Kind};
-use forge_app::knowledge::refresh::Outcome;
-use forge_app::knowledge::{forget, save};
+use forge_app::indexing;
 use forge_app::recall::pack::{self, Packing, Piece};
 use forge_app::recall::{Answer, Ask, context};
+use forge_app::remember;
 use forge_app::search::{SearchRequest, SearchScope};
 use forge_app::stats::Stats;
 use forge_app::tokens::{Tokenizer, count_tokens, thousands};
-use forge_app::workspace::RelPath;
+use forge_app::workspace::Receipt;
 use serde_json::{Value, json};
 
+use super::Call;
 use super::arguments::Arguments;
 use super::reply::{Budget, Change, Reply, fenced, fitted, one_line};
-use super::{Call, snapshot};
 use crate::report::CommandError;
 use crate::servers::shared_index;
 use forge_app::library::Remark;
@@ -181,10 +181,9 @@ pub(super) fn save(call: &mut Call, arguments: &Arguments) -> Result<Reply, Comm
     let importance = u8::try_from(importance).expect("it was checked to be at most 10");
     let name = arguments.text("name").unwrap_or_default();
     let content = arguments.text("content").unwrap_or_default();
-    let workspace = call.memory.workspace.clone();
-    let (saved, became) = match arguments.text("type") {
+    let (new, became) = match arguments.text("type") {
         Some("skill") => {
-            let skill = save::Skill {
+            let skill = remember::Skill {
                 name,
                 content,
                 description: arguments.text("description"),
@@ -193,69 +192,47 @@ pub(super) fn save(call: &mut Call, arguments: &Arguments) -> Result<Reply, Comm
                 importance,
                 clients: &[],
             };
-            let saved = save::skill(&workspace, &skill, call.now)?;
-            (saved, "Agents load it by themselves; it is not indexed.")
+            let became = "Agents load it by themselves; it is not indexed.";
+            (remember::NewKnowledge::Skill(skill), became)
         }
         _ => {
-            let note = save::Context {
+            let document = remember::Context {
                 name,
                 content,
                 importance,
             };
-            let saved = save::context(&workspace, &note, call.now)?;
-            (saved, "Indexed: searches find it from now on.")
+            let became = "Indexed: searches find it from now on.";
+            (remember::NewKnowledge::Document(document), became)
         }
     };
-    let files: Vec<&str> = saved.files.iter().map(|path| path.as_str()).collect();
-    let changes: Vec<Change> = saved
-        .files
-        .iter()
-        // The same text for each client: once is enough to see.
-        .take(1)
-        .map(|path| Change {
-            path: path.as_str().to_owned(),
-            before: String::new(),
-            after: workspace.read_text(path).unwrap_or_default(),
-        })
-        .collect();
+    let done = remember::remember(call.memory, &new, call.now, &mut |_, _, _| {})?;
+    let files: Vec<&str> = done.saved.files.iter().map(|path| path.as_str()).collect();
+    // The same text for each client: once is enough to see.
+    let first = done.saved.files.first();
+    let first = first.and_then(|path| done.saved.receipt.change_of(path));
+    let changes: Vec<Change> = first.map(Change::of).into_iter().collect();
     let message = format!("Saved {}. {became}", files.join(" and "));
     let mut reply = Reply::change(message, &changes, &call.nonce);
     reply.data["files"] = json!(files);
-    if arguments.text("type") == Some("skill") {
-        return Ok(reply);
-    }
-    let now = call.now;
-    let (_, remarks) = call.memory.refreshed(now, false, &mut |_, _, _| {})?;
-    let budget = Duration::from_millis(workspace.config().search.embed_budget_ms);
-    call.memory.embed(Some(budget), &mut |_, _, _| {})?;
-    call.memory.release();
-    Ok(reply.remark(&remarks))
+    Ok(reply.remark(&done.remarks))
 }
 
 pub(super) fn index(call: &mut Call, arguments: &Arguments) -> Result<Reply, CommandError> {
-    let force = arguments.flag("force").unwrap_or(false);
-    let now = call.now;
-    let (fresh, mut remarks) = call.memory.refreshed(now, force, &mut |_, _, _| {})?;
-    let files = fresh.outcomes();
-    let (listed, more) = call.memory.list_documents(now, &mut |_, _, _| {})?;
-    remarks.extend(more);
-    remarks.extend(call.memory.embed(Some(EMBED), &mut |_, _, _| {})?);
-    call.memory.release();
-    let counts = match call.memory.index() {
-        Some(index) => index.counts()?,
-        None => unreachable!("it was refreshed above"),
+    let request = indexing::IndexRequest {
+        force: arguments.flag("force").unwrap_or(false),
+        keep_list: true,
+        vectors: indexing::VectorBudget::For(EMBED),
+        must_be_kept: false,
+        now: call.now,
     };
-    let count = |outcome: &Outcome| outcome.count_in(&files);
-    let skipped = files
-        .iter()
-        .filter(|(_, outcome)| matches!(outcome, Outcome::Skipped(_)))
-        .count();
+    let done = indexing::bring_in_step(call.memory, &request, &mut |_, _, _| {})?;
+    let (counts, count) = (done.counts, indexing::OutcomeCounts::of(&done.files));
     let figures = [
-        ("Added", count(&Outcome::Indexed)),
-        ("Updated", count(&Outcome::Reindexed)),
-        ("Removed", count(&Outcome::Removed)),
-        ("Unchanged", count(&Outcome::Unchanged)),
-        ("Skipped", skipped),
+        ("Added", count.added),
+        ("Updated", count.updated),
+        ("Removed", count.removed),
+        ("Unchanged", count.unchanged),
+        ("Skipped", count.skipped),
     ];
     let mut message = format!("Indexed knowledge in: {}", call.root());
     for (what, count) in figures {
@@ -263,7 +240,7 @@ pub(super) fn index(call: &mut Call, arguments: &Arguments) -> Result<Reply, Com
             message.push_str(&format!("\n{what}: {count}"));
         }
     }
-    if listed {
+    if done.is_list_written {
         message.push_str("\nUpdated the list in knowledge/README.md");
     }
     let waiting = counts.chunks - counts.embedded;
@@ -278,19 +255,17 @@ pub(super) fn index(call: &mut Call, arguments: &Arguments) -> Result<Reply, Com
     for (what, count) in figures {
         data[what.to_lowercase()] = count.into();
     }
-    Ok(Reply::new(message, data).remark(&remarks))
+    Ok(Reply::new(message, data).remark(&done.remarks))
 }
 
 /// Puts a fact on the list of those that are wrong.
 pub(super) fn correct(call: &mut Call, arguments: &Arguments) -> Result<Reply, CommandError> {
-    let workspace = &call.memory.workspace;
-    let before = snapshot(workspace, &list());
-    let new = corrections::New {
+    let new = forget::NewCorrection {
         fact: arguments.text("fact").unwrap_or_default(),
         instead: arguments.text("instead"),
         reason: arguments.text("reason"),
     };
-    let done = corrections::correct(workspace, &new, call.now)?;
+    let done = forget::correct(&call.memory.workspace, &new, call.now)?;
     let told = one_line(&done.correction.told());
     let message = match done.receipt.id {
         Some(_) => told,
@@ -300,17 +275,14 @@ pub(super) fn correct(call: &mut Call, arguments: &Arguments) -> Result<Reply, C
         "{message}\nFiles that say it are untouched; `{}` lifts the correction.",
         one_line(&done.correction.lifted_by())
     );
-    let change = Change {
-        path: corrections::LIST.to_owned(),
-        before,
-        after: snapshot(workspace, &list()),
-    };
-    Ok(Reply::change(message, &[change], &call.nonce))
+    let changes = list_changes(&done.receipt);
+    Ok(Reply::change(message, &changes, &call.nonce))
 }
 
-/// Where forgotten documents and corrected facts are listed.
-fn list() -> RelPath {
-    RelPath::new(forget::LIST).expect("a constant that is a path")
+/// The list of forgotten documents and corrected facts, where it changed.
+fn list_changes(receipt: &Receipt) -> Vec<Change> {
+    let changed = forget::list_change(receipt);
+    changed.map(Change::of).into_iter().collect()
 }
 
 pub(super) fn stats(call: &mut Call) -> Result<Reply, CommandError> {
@@ -345,17 +317,12 @@ fn without_null(value: Value) -> Value {
 
 pub(super) fn audit(call: &mut Call, arguments: &Arguments) -> Result<Reply, CommandError> {
     let workspace = &call.memory.workspace;
-    let options = AuditOptions {
-        view: View::Plain,
-        tokenizer: workspace.config().audit.tokenizer,
+    let request = audit::AuditRequest {
         home: call.settings.home.as_deref(),
-        now: call.now,
+        keep_baseline: true,
+        ..audit::AuditRequest::plain(call.now)
     };
-    let report = audit::run(workspace, &options);
-    if let Some(state) = &report.state {
-        // Only the next audit's comparison is lost if this fails.
-        let _ = workspace.write_marked(audit::STATE_FILE, state.to_json().as_bytes());
-    }
+    let report = audit::audit_files(workspace, &request);
     let mut text = format!("Audit for: {}\n", call.root());
     for (level, title) in [
         (audit::Level::Critical, "CRITICAL"),
@@ -430,14 +397,14 @@ pub(super) fn forget(call: &mut Call, arguments: &Arguments) -> Result<Reply, Co
     let now = call.now;
     let workspace = call.memory.workspace.clone();
     let (fresh, remarks) = call.memory.refreshed(now, false, &mut |_, _, _| {})?;
-    let chosen = forget::choose(&workspace, &fresh.index, &wanted, now)?;
+    let plan = forget::plan_forgetting(&workspace, &fresh.index, &wanted, now)?;
     call.memory.release();
-    if chosen.is_empty() {
+    if plan.is_empty() {
         let message = "No stale files found to remove.";
         return Ok(Reply::new(message, json!({ "message": message })).remark(&remarks));
     }
-    let before = snapshot(&workspace, &list());
-    forget::forget(&workspace, &chosen, now)?;
+    let receipt = plan.apply(&workspace, now)?;
+    let chosen = &plan.chosen;
     let mut names = String::new();
     for one in chosen.iter().take(MOST) {
         let (path, reason) = (one_line(&one.path), one_line(&one.reason));
@@ -449,10 +416,6 @@ pub(super) fn forget(call: &mut Call, arguments: &Arguments) -> Result<Reply, Co
     let mut message = format!("Took {} file(s) out of searches:\n", chosen.len());
     message.push_str(&fenced(&names, &call.nonce));
     message.push_str("\nThe files are untouched; `memory-forge restore` brings them back.");
-    let change = Change {
-        path: forget::LIST.to_owned(),
-        before,
-        after: snapshot(&workspace, &list()),
-    };
-    Ok(Reply::change(message, &[change], &call.nonce).remark(&remarks))
+    let changes = list_changes(&receipt);
+    Ok(Reply::change(message, &changes, &call.nonce).remark(&remarks))
 }

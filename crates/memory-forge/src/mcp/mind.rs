@@ -1,28 +1,17 @@
 //! The tools on where the work stands: status, search, state, decisions,
 //! tasks, sessions. Replies are those of older servers, word for word.
 
-use forge_app::corrections::Corrections;
 use forge_app::mind::{File, Mind, NewDecision, NewSession, StateChange};
-use forge_app::{quote, secrets};
+use forge_app::record;
+use forge_app::{quote, state_search};
 use serde_json::json;
 
+use super::Call;
 use super::arguments::Arguments;
 use super::reply::{Budget, Change, Reply, fenced, fitted};
-use super::{Call, snapshot};
+use crate::recorded::recorded_line;
 use crate::report::CommandError;
 use crate::ui::printable;
-
-/// Places shown of one file.
-const HITS_PER_FILE: usize = 10;
-
-/// The files in which a word is looked for, in the order of an answer.
-const SEARCHED: [File; 5] = [
-    File::State,
-    File::Progress,
-    File::Decisions,
-    File::SessionLog,
-    File::Archive,
-];
 
 pub(super) fn status(call: &mut Call, arguments: &Arguments) -> Result<Reply, CommandError> {
     let mind = Mind::open(&call.memory.workspace);
@@ -56,46 +45,21 @@ pub(super) fn status(call: &mut Call, arguments: &Arguments) -> Result<Reply, Co
 
 pub(super) fn search(call: &mut Call, arguments: &Arguments) -> Result<Reply, CommandError> {
     let query = arguments.text("query").unwrap_or_default();
-    let wanted = query.trim().to_lowercase();
-    if wanted.is_empty() {
+    if query.trim().is_empty() {
         return Err(CommandError::usage("query parameter is required."));
     }
-    let workspace = &call.memory.workspace;
-    let mind = Mind::open(workspace);
-    let corrections = Corrections::read(workspace)?;
     let mut found = String::new();
-    let mut seen = Vec::new();
-    for which in SEARCHED {
-        let path = mind.file(which);
-        if seen.contains(&path) {
-            continue;
-        }
-        let Ok(text) = workspace.read_text(&path) else {
-            seen.push(path);
-            continue;
-        };
-        // A secret may be longer than what is shown of a place.
-        let text = secrets::redact_in_place(&text);
-        let lines: Vec<&str> = text.lines().collect();
-        let places: Vec<usize> = (0..lines.len())
-            .filter(|at| lines[*at].to_lowercase().contains(&wanted))
-            .collect();
-        if !places.is_empty() {
-            found.push_str(&format!("\n--- {} ---\n", path.file_name()));
-        }
-        for at in places.iter().take(HITS_PER_FILE) {
-            let around = at.saturating_sub(1)..(at + 2).min(lines.len());
-            let snippet = lines[around].join("\n");
-            let snippet = quote::cleaned_part(&snippet).text;
-            let notes = corrections.told_of(&snippet).into_iter();
+    for file in state_search::find_in_state(&call.memory.workspace, query)? {
+        found.push_str(&format!("\n--- {} ---\n", file.path.file_name()));
+        for place in &file.places {
+            let notes = place.notes.iter();
             let notes: String = notes.map(|note| format!("[{note}]\n")).collect();
-            found.push_str(&format!("  Line {}:\n{snippet}\n{notes}\n", at + 1));
+            let (line, snippet) = (place.line, &place.snippet);
+            found.push_str(&format!("  Line {line}:\n{snippet}\n{notes}\n"));
         }
-        if places.len() > HITS_PER_FILE {
-            let more = places.len() - HITS_PER_FILE;
-            found.push_str(&format!("  {more} more in {path}\n"));
+        if file.more > 0 {
+            found.push_str(&format!("  {} more in {}\n", file.more, file.path));
         }
-        seen.push(path);
     }
     let shown = printable(query.trim()).into_owned();
     if found.is_empty() {
@@ -126,22 +90,7 @@ pub(super) fn update_state(call: &mut Call, arguments: &Arguments) -> Result<Rep
         next: arguments.owned("next_action"),
         ..StateChange::default()
     };
-    let now = call.now;
-    written(call, File::State, |mind| {
-        let outcome = mind.set(&change, now)?;
-        let done = if outcome.created {
-            "created"
-        } else {
-            "updated"
-        };
-        let name = mind.file(File::State);
-        let phase = outcome.phase.unwrap_or_else(|| "Not set".to_owned());
-        Ok(format!(
-            "{} {done}. Phase: {}",
-            name.file_name(),
-            own(&phase)
-        ))
-    })
+    written(call, record::NewEntry::State(change))
 }
 
 pub(super) fn save_decision(call: &mut Call, arguments: &Arguments) -> Result<Reply, CommandError> {
@@ -152,32 +101,25 @@ pub(super) fn save_decision(call: &mut Call, arguments: &Arguments) -> Result<Re
         decided_by: arguments.owned("decided_by"),
         status: arguments.owned("status"),
     };
-    let now = call.now;
-    written(call, File::Decisions, |mind| {
-        let id = mind.decide(&new, now)?;
-        Ok(format!("Decision {id} saved: {}", new.title))
-    })
+    written(call, record::NewEntry::Decision(new))
 }
 
 pub(super) fn save_progress(call: &mut Call, arguments: &Arguments) -> Result<Reply, CommandError> {
-    let task = arguments.text("task").unwrap_or_default();
-    let section = arguments.text("section").unwrap_or("In Progress");
+    let text = arguments.owned("task").unwrap_or_default();
     let complete = match arguments.text("action") {
         Some(action) => action == "complete",
         None => arguments.flag("completed").unwrap_or(false),
     };
-    let now = call.now;
-    written(call, File::Progress, |mind| {
-        if complete {
-            Ok(format!(
-                "Marked complete: {}",
-                own(&mind.task_done(task, now)?)
-            ))
-        } else {
-            let section = mind.task_add(task, section, now)?;
-            Ok(format!("Added to {}: {task}", own(&section)))
+    let new = if complete {
+        record::NewEntry::DoneTask { text }
+    } else {
+        let section = arguments.text("section").unwrap_or("In Progress");
+        record::NewEntry::Task {
+            text,
+            section: section.to_owned(),
         }
-    })
+    };
+    written(call, new)
 }
 
 pub(super) fn save_session(call: &mut Call, arguments: &Arguments) -> Result<Reply, CommandError> {
@@ -190,10 +132,7 @@ pub(super) fn save_session(call: &mut Call, arguments: &Arguments) -> Result<Rep
         next: arguments.owned("next"),
         ..NewSession::default()
     };
-    let now = call.now;
-    written(call, File::SessionLog, |mind| {
-        Ok(format!("Session {} logged.", mind.log(&new, now)?))
-    })
+    written(call, record::NewEntry::Session(new))
 }
 
 /// A value of a file on a line of ours, which stands outside of the fence.
@@ -201,21 +140,10 @@ fn own(text: &str) -> String {
     quote::value(&quote::clean(text)).into_owned()
 }
 
-/// Writes one of the files and tells how it changed.
-fn written(
-    call: &Call,
-    which: File,
-    write: impl FnOnce(&Mind<'_>) -> Result<String, forge_app::mind::Error>,
-) -> Result<Reply, CommandError> {
-    let workspace = &call.memory.workspace;
-    let mind = Mind::open(workspace);
-    let path = mind.file(which);
-    let before = snapshot(workspace, &path);
-    let message = printable(&write(&mind)?).into_owned();
-    let change = Change {
-        path: path.as_str().to_owned(),
-        before,
-        after: snapshot(workspace, &path),
-    };
-    Ok(Reply::change(message, &[change], &call.nonce))
+/// Writes one entry and shows how its file changed.
+fn written(call: &Call, new: record::NewEntry) -> Result<Reply, CommandError> {
+    let done = record::record(&call.memory.workspace, new, call.now)?;
+    let message = printable(&recorded_line(&done, own)).into_owned();
+    let changes: Vec<Change> = done.change().map(Change::of).into_iter().collect();
+    Ok(Reply::change(message, &changes, &call.nonce))
 }

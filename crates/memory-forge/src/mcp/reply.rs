@@ -4,6 +4,7 @@
 
 use forge_app::quote;
 use forge_app::tokens::{Tokenizer, count_tokens};
+use forge_app::workspace::FileChange;
 use rmcp::model::{CallToolResult, ContentBlock, MetaObject};
 use serde_json::{Value, json};
 
@@ -85,7 +86,7 @@ pub(crate) fn failure(text: String) -> CallToolResult {
 }
 
 /// Returns a failure whose `_meta` names the kind of error for programs.
-pub(crate) fn failure_with_code(text: String, code: Option<&'static str>) -> CallToolResult {
+pub(crate) fn failure_with_code(text: String, code: Option<&str>) -> CallToolResult {
     let mut result = failure(text);
     if let Some(code) = code {
         let mut meta = MetaObject::default();
@@ -125,6 +126,15 @@ pub(crate) struct Change {
 }
 
 impl Change {
+    /// Returns a file as the writer saw it, before and after.
+    pub(crate) fn of(change: &FileChange) -> Change {
+        Change {
+            path: change.path.as_str().to_owned(),
+            before: change.before_text().into_owned(),
+            after: change.after_text().into_owned(),
+        }
+    }
+
     fn diff(&self) -> String {
         let styled = unified_diff(&self.path, &self.before, &self.after);
         anstream::adapter::strip_str(&styled).to_string()

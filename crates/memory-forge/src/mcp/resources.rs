@@ -2,8 +2,8 @@
 //! what has a part in it can be read: never what agents load, what is derived,
 //! nor anything outside.
 
-use forge_app::mind::{File, Mind};
-use forge_app::workspace::{RelPath, Role, Workspace, role};
+use forge_app::documents;
+use forge_app::workspace::{RelPath, Workspace};
 use rmcp::ErrorData;
 use rmcp::model::{
     CompletionInfo, ListResourcesResult, MetaObject, Resource, ResourceContents, ResourceTemplate,
@@ -37,14 +37,6 @@ const FOLDERS: [(&str, &str, &str); 2] = [
     ),
 ];
 
-const STATE: [File; 5] = [
-    File::State,
-    File::Progress,
-    File::Decisions,
-    File::SessionLog,
-    File::Archive,
-];
-
 pub(super) fn templates() -> Vec<ResourceTemplate> {
     let folders = FOLDERS.map(|(name, _, about)| {
         ResourceTemplate::new(format!("{SCHEME}{name}/{{+path}}"), name)
@@ -73,17 +65,14 @@ pub(super) fn all(workspace: &Workspace) -> Vec<Resource> {
             all.push(resource(uri, &path, found.len()).with_description(about));
         }
     }
-    for path in state_files(workspace) {
+    for path in documents::state_files(workspace) {
         if let Some(found) = there(&path).filter(std::fs::Metadata::is_file) {
             let uri = format!("{SCHEME}state/{}", encoded(path.file_name()));
             all.push(resource(uri, &path, found.len()));
         }
     }
-    for found in forge_app::routing::scan(workspace).files {
-        if let Some(uri) = address(&found.path)
-            && may_be_read(found.role)
-            && leads_to_memory(workspace, &found.path)
-        {
+    for found in documents::readable_files(workspace, &|path| address(path).is_some()) {
+        if let Some(uri) = address(&found.path) {
             all.push(resource(uri, &found.path, found.size));
         }
     }
@@ -184,44 +173,12 @@ fn locate(workspace: &Workspace, uri: &str) -> Option<RelPath> {
     }
     let (kind, below) = rest.split_once('/')?;
     if kind == "state" {
-        let mut files = state_files(workspace).into_iter();
+        let mut files = documents::state_files(workspace).into_iter();
         return files.find(|path| path.file_name() == below);
     }
     let (_, folder, _) = FOLDERS.iter().find(|(name, _, _)| *name == kind)?;
     let path = RelPath::new(&format!("{folder}/{below}")).ok()?;
-    if !path.starts_with(folder) || !may_be_read(role(&path, &[])) {
-        return None;
-    }
-    leads_to_memory(workspace, &path).then_some(path)
-}
-
-/// A link may lead to a file that is not for reading.
-fn leads_to_memory(workspace: &Workspace, path: &RelPath) -> bool {
-    let absolute = workspace.absolute(path);
-    let real = || {
-        let real = absolute.canonicalize().ok()?;
-        let real = real.strip_prefix(workspace.root()).ok()?.to_str()?;
-        RelPath::new(&real.replace('\\', "/")).ok()
-    };
-    real().is_some_and(|real| may_be_read(role(&real, &[])))
-}
-
-fn may_be_read(role: Role) -> bool {
-    match role {
-        Role::Knowledge | Role::Routing | Role::Agent | Role::State | Role::Archive => true,
-        Role::Derived | Role::Autoload | Role::Untracked => false,
-    }
-}
-
-fn state_files(workspace: &Workspace) -> Vec<RelPath> {
-    let mind = Mind::open(workspace);
-    let mut files: Vec<RelPath> = Vec::new();
-    for path in STATE.map(|which| mind.file(which)) {
-        if !files.contains(&path) {
-            files.push(path);
-        }
-    }
-    files
+    (path.starts_with(folder) && documents::is_readable(workspace, &path)).then_some(path)
 }
 
 fn address(path: &RelPath) -> Option<String> {

@@ -1,148 +1,85 @@
-//! The index that an organisation shares: which server is asked, and what is
-//! done where it does not answer.
+//! The index that an organisation shares: whose index is meant, and what is done
+//! where its server does not answer.
 
-use std::time::{Duration, Instant};
-
-use forge_app::embed::Embedder;
-use forge_app::recall::{self, Answer, Ask};
+use forge_app::library::Remark;
+use forge_app::recall::{Answer, Ask};
+use forge_app::wire;
 use forge_app::workspace::Workspace;
-use memory_forge_engines::postgres::{Engine, HostRole, Target, WaitPolicy, Within};
+use serde::de::DeserializeOwned;
 
-use super::agreed;
+use super::worker::{EngineWorker, WorkerReply};
 use crate::report::CommandError;
 use crate::settings::Settings;
-use crate::ui::Ui;
-use forge_app::library::Remark;
-use forge_app::model;
+use crate::ui::{Ui, printable};
 
-/// Opens the server of a workspace, for a command that works with it.
-pub(crate) fn open_engine(
-    workspace: &Workspace,
-    settings: &Settings,
-    tenant: &str,
-    (need, patience): (HostRole, WaitPolicy),
-    ui: &mut Ui,
-) -> Result<Engine, CommandError> {
-    let target = target(&workspace.config().engine.url, settings, Some(ui))?;
-    let patience = patience.with_notice(ui.notifier());
-    Ok(Engine::open_with(&target, tenant, need, patience)?)
+/// The shared index of one tenant, for one command.
+pub(crate) struct SharedIndex<'a> {
+    worker: EngineWorker<'a>,
+    tenant: String,
 }
 
-/// A server that may be connected to.
-fn target(url: &str, settings: &Settings, ui: Option<&mut Ui>) -> Result<Target, CommandError> {
-    let target = Target::read(url, &settings.engine)?;
-    if !target.is_users_own {
-        agreed(&target.address, "MEMORY_FORGE_ENGINE_URL", settings, ui)?;
+impl<'a> SharedIndex<'a> {
+    pub(crate) fn new(
+        workspace: &'a Workspace,
+        settings: &'a Settings,
+        tenant: &str,
+    ) -> SharedIndex<'a> {
+        SharedIndex {
+            worker: EngineWorker::new(workspace, settings),
+            tenant: tenant.to_owned(),
+        }
     }
-    Ok(target)
+
+    /// Has an operation done there, and returns its result with the server that
+    /// gave it.
+    pub(crate) fn call<T: DeserializeOwned>(
+        &mut self,
+        operation: wire::IndexOperation,
+        ui: Option<&mut Ui>,
+    ) -> Result<wire::FromServer<T>, CommandError> {
+        Ok(self.reply(operation, ui)?.value)
+    }
+
+    /// The same, with the documents that came along.
+    pub(crate) fn reply<T: DeserializeOwned>(
+        &mut self,
+        operation: wire::IndexOperation,
+        ui: Option<&mut Ui>,
+    ) -> Result<WorkerReply<wire::FromServer<T>>, CommandError> {
+        let operation = wire::WorkerOperation::Index {
+            tenant: self.tenant.clone(),
+            operation,
+        };
+        self.worker.call(&operation, ui)
+    }
 }
 
 /// Answers a question from the shared index. Without a `ui` nobody is asked
 /// whether to connect.
-///
-/// The replica's hosts are asked first, then those of `engine.url`, until one
-/// answers. All of them share `engine.timeout_ms`: each gets an equal part of
-/// what is left, so that a silent one leaves time for the next.
 pub(crate) fn answer(
     workspace: &Workspace,
     ask: &Ask,
     settings: &Settings,
-    mut ui: Option<&mut Ui>,
+    ui: Option<&mut Ui>,
 ) -> Result<(Answer, Vec<Remark>), CommandError> {
-    let mut remarks = Vec::new();
     let tenant = tenant(workspace, None)?;
-    let config = &workspace.config().engine;
-    // Before the clock starts: a model is read from the disk.
-    let embedder = match model::of(workspace, settings.model.as_deref()) {
-        Ok(model) => Some(model),
-        Err(why) => {
-            remarks.push(Remark::Warning(format!("{why}; searching by full text")));
-            None
-        }
+    let question = wire::IndexQuestion {
+        question: ask.question.to_owned(),
+        mode: ask.mode,
+        limit: ask.limit,
+        unique: ask.unique,
+        kinds: ask.kinds.clone(),
+        scopes: ask.scopes.iter().map(|it| (*it).to_owned()).collect(),
+        since: ask.since,
+        today: ask.today,
+        explain: ask.explain,
     };
-    // The user's own address stands for all others.
-    let has_replica = !config.replica.is_empty() && settings.engine.url.is_none();
-    let mut left = Duration::from_millis(config.timeout_ms);
-    if has_replica {
-        let hosts = target(&config.replica, settings, ui.as_deref_mut())?.hosts();
-        for (at, host) in hosts.iter().enumerate() {
-            let question = HostQuestion {
-                tenant: &tenant,
-                ask,
-                embedder,
-                max_lag: Some(Duration::from_secs(config.max_lag_s)),
-                limit: left / (hosts.len() - at + 1) as u32,
-            };
-            let started = Instant::now();
-            match question.put_to(host) {
-                Ok(answer) => return Ok((answer, remarks)),
-                Err(error) if error.is_usage() => return Err(error),
-                Err(error) => {
-                    let next = if at + 1 < hosts.len() {
-                        "asking the next replica"
-                    } else {
-                        "asking the primary"
-                    };
-                    remarks.push(Remark::Warning(format!("{error}; {next}")));
-                }
-            }
-            left = left.saturating_sub(started.elapsed());
-        }
-    }
-    let hosts = target(&config.url, settings, ui)?.hosts();
-    let mut failed = None;
-    for (at, host) in hosts.iter().enumerate() {
-        let question = HostQuestion {
-            tenant: &tenant,
-            ask,
-            embedder,
-            max_lag: None,
-            limit: left / (hosts.len() - at) as u32,
-        };
-        let started = Instant::now();
-        match question.put_to(host) {
-            Ok(answer) => return Ok((answer, remarks)),
-            Err(error) if error.is_usage() => return Err(error),
-            Err(error) => {
-                if at + 1 < hosts.len() {
-                    remarks.push(Remark::Warning(format!("{error}; asking the next host")));
-                }
-                failed = Some(error);
-            }
-        }
-        left = left.saturating_sub(started.elapsed());
-    }
-    Err(failed.unwrap_or_else(|| CommandError::failure("The address names no host")))
-}
-
-/// A question with everything that one host needs to answer it.
-struct HostQuestion<'a> {
-    tenant: &'a str,
-    ask: &'a Ask<'a>,
-    embedder: Option<&'a dyn Embedder>,
-    /// How far a replica may be behind.
-    max_lag: Option<Duration>,
-    /// From the first packet to the last.
-    limit: Duration,
-}
-
-impl HostQuestion<'_> {
-    fn put_to(&self, host: &Target) -> Result<Answer, CommandError> {
-        let patience = WaitPolicy::until(Instant::now() + self.limit);
-        let engine = Engine::open_with(host, self.tenant, HostRole::Any, patience)?;
-        if let Some(max_lag) = self.max_lag
-            && let Some(lag) = engine.lag()?
-            && lag > max_lag
-        {
-            return Err(CommandError::failure(format!(
-                "The replica `{}` is {} s behind",
-                engine.shown,
-                lag.as_secs()
-            )));
-        }
-        let search = engine.search(Within::Everything)?;
-        Ok(recall::ask_of(&search, self.embedder, self.ask)?)
-    }
+    let mut index = SharedIndex::new(workspace, settings, &tenant);
+    let found: wire::FromServer<wire::SharedAnswer> =
+        index.call(wire::IndexOperation::Search(question), ui)?;
+    let warnings = found.value.warnings.iter();
+    let remarks = warnings.map(|it| Remark::Warning(printable(it).into_owned()));
+    Ok((found.value.answer, remarks.collect()))
 }
 
 /// The same where the settings alone ask for it: without the server, the

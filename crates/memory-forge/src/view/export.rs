@@ -6,13 +6,14 @@ use std::path::Path;
 use std::sync::Mutex;
 
 use forge_app::document::html;
+use forge_app::documents;
 use forge_app::workspace::{
     Backup, OutsideChange, OutsideFile, Workspace, change_outside, is_temp_name,
 };
 use serde_json::{Map, Value};
 use serve::{Asked, Method};
 
-use super::{ASSETS, Desk, Eyes, Refused};
+use super::{ASSETS, Desk, Refused};
 use crate::report::CommandError;
 use crate::settings::Settings;
 
@@ -42,8 +43,8 @@ pub(crate) fn export(
     refuse_foreign(folder, &page("index.html"))?;
     let workspace = Workspace::open(root)?;
     let desk = Desk {
-        eyes: Eyes::Others,
-        memory: Mutex::new(crate::memory::library(workspace.clone(), settings)),
+        audience: documents::Audience::Others,
+        memory: Mutex::new(crate::library::open(workspace.clone(), settings)),
         ..Desk::of(&workspace, settings)
     };
     let mut notes = Vec::new();

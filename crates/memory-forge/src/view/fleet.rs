@@ -1,7 +1,7 @@
 //! The person's registered workspaces, and where the work stands in each. It
 //! reads there and writes nowhere.
 
-use forge_app::audit::{self, AuditOptions, View};
+use forge_app::audit;
 use forge_app::federation::{Registry, Source};
 use forge_app::mind::Mind;
 use forge_app::workspace::Workspace;
@@ -49,13 +49,7 @@ fn one(source: &Source, visit: &Visit) -> Value {
             "blocked": state.blocked.len(), "modified": state.modified,
         });
     }
-    let options = AuditOptions {
-        view: View::Plain,
-        tokenizer: workspace.config().audit.tokenizer,
-        home: None,
-        now: visit.now,
-    };
-    let report = audit::run(&workspace, &options);
+    let report = audit::audit_files(&workspace, &audit::AuditRequest::plain(visit.now));
     value["tokens"] = report.summary.autoload_tokens.into();
     value["documents"] = report.summary.knowledge_files.into();
     value["level"] = report

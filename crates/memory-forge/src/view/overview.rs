@@ -1,13 +1,13 @@
 //! Where the work stands and what memory costs.
 
-use forge_app::audit::{self, AuditOptions, Level, Origin, Report, View};
+use forge_app::audit::{self, Level, Origin, Report, View};
 use forge_app::client::Client;
 use forge_app::workspace::{PRIVATE, RelPath, git};
+use forge_app::{documents, status};
 use serde_json::{Value, json};
 
-use super::{Eyes, Given, Refused, Told, Visit, clean};
-use crate::setup::Surroundings;
-use crate::status::Status;
+use super::{Given, Refused, Told, Visit, clean};
+use crate::status::StatusView;
 
 /// Files of a bar that are named; the others are one part.
 const MOST_PARTS: usize = 7;
@@ -18,38 +18,24 @@ const COMMIT_DIGITS: usize = 10;
 
 pub(super) fn overview(visit: &Visit, _: &Given) -> Result<Told, Refused> {
     let workspace = &visit.workspace;
-    let around = Surroundings {
-        workspace,
-        settings: &visit.settings,
-    };
-    let status = Status::gather(&around).json();
+    let around = visit.settings.surroundings(workspace);
+    let gathered = status::WorkspaceStatus::gather(&around);
+    let status = StatusView(&gathered).json();
     let reports = reports(visit);
     let known = visit.known();
-    let hooked = |client: &str| -> bool {
-        let installed = status["installed"].as_array();
-        installed.is_some_and(|all| {
-            let mine = all.iter().filter(|it| it["client"] == client);
-            mine.into_iter().any(|it| {
-                it["hooks"]
-                    .as_array()
-                    .is_some_and(|hooks| !hooks.is_empty())
-                    || it["sharesHooksOfClaude"] == true
-            })
-        })
-    };
-    let briefing = status["tokens"]["briefing"]["count"].as_u64().unwrap_or(0);
+    let briefing = gathered.cost.briefing;
     let clients: Vec<Value> = reports
         .iter()
         .filter_map(|report| {
             let View::Client(client) = report.view else {
                 return None;
             };
-            let hooked = hooked(client.name());
-            Some(bar(report, client, if hooked { briefing } else { 0 }))
+            let is_hooked = gathered.is_hooked(client);
+            Some(bar(report, client, if is_hooked { briefing } else { 0 }))
         })
         .collect();
     let limits = reports[0].total_limits;
-    let own = visit.desk.eyes == Eyes::Own;
+    let own = visit.desk.audience == documents::Audience::Owner;
     let count = |level| reports[0].at(level).count();
     let root = workspace.root();
     let name = root.file_name().map_or_else(
@@ -89,17 +75,14 @@ pub(super) fn overview(visit: &Visit, _: &Given) -> Result<Told, Refused> {
 
 /// What all files cost, then what each client loads.
 pub(super) fn reports(visit: &Visit) -> Vec<Report> {
-    let own = visit.desk.eyes == Eyes::Own;
-    let tokenizer = visit.workspace.config().audit.tokenizer;
-    let options = AuditOptions {
-        view: View::Plain,
-        tokenizer,
-        home: visit.settings.home.as_deref().filter(|_| own),
-        now: visit.now,
-    };
+    let own = visit.desk.audience == documents::Audience::Owner;
     let clients = Client::audited().map(View::Client);
-    let views: Vec<View> = std::iter::once(View::Plain).chain(clients).collect();
-    let mut reports = audit::run_each(&visit.workspace, &options, &views);
+    let request = audit::AuditRequest {
+        views: std::iter::once(View::Plain).chain(clients).collect(),
+        home: visit.settings.home.as_deref().filter(|_| own),
+        ..audit::AuditRequest::plain(visit.now)
+    };
+    let mut reports = audit::audit(&visit.workspace, &request).reports;
     if !own {
         for report in &mut reports {
             let private = |path: &str| RelPath::new(path).is_ok_and(|it| it.is_private());
@@ -120,7 +103,7 @@ pub(super) fn reports(visit: &Visit) -> Vec<Report> {
 }
 
 /// What one client loads at every start, the heaviest file first.
-fn bar(report: &Report, client: Client, briefing: u64) -> Value {
+fn bar(report: &Report, client: Client, briefing: usize) -> Value {
     let own = report
         .items
         .iter()

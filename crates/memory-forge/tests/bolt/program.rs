@@ -70,7 +70,7 @@ const QUESTIONS: [&[&str]; 8] = [
 
 fn team(on: &BoltServer, name: &str) -> TestWorkspace {
     let ws = TestWorkspace::files(&TEAM.replace("NAME", name))
-        .binary(env!("CARGO_BIN_EXE_memory-forge"))
+        .binary(testkit::worker::beside(env!("CARGO_BIN_EXE_memory-forge")))
         .now("2026-03-02T09:00:00Z")
         .env("MEMORY_FORGE_GRAPH_URL", &on.url())
         .env("MEMORY_FORGE_GRAPH_USER", on.user)

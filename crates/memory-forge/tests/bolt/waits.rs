@@ -45,7 +45,7 @@ const NOTES: &str = "
 
 fn workspace(url: &str, user: &str, password: &str) -> TestWorkspace {
     TestWorkspace::files(NOTES)
-        .binary(env!("CARGO_BIN_EXE_memory-forge"))
+        .binary(testkit::worker::beside(env!("CARGO_BIN_EXE_memory-forge")))
         .env("MEMORY_FORGE_GRAPH_URL", url)
         .env("MEMORY_FORGE_GRAPH_USER", user)
         .env("MEMORY_FORGE_GRAPH_PASSWORD", password)

@@ -50,7 +50,7 @@ fn the_guide_works_to_the_letter() {
     let root = ws.root();
     let programs = root.join("programs");
     fs::create_dir_all(&programs).expect("a folder");
-    let program = env!("CARGO_BIN_EXE_memory-forge");
+    let program = testkit::worker::beside(env!("CARGO_BIN_EXE_memory-forge"));
     std::os::unix::fs::symlink(program, programs.join("memory-forge")).expect("a link");
     org.server
         .program("createdb", "postgres", &["memory"])

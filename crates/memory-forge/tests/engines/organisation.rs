@@ -87,7 +87,8 @@ impl Organisation {
         team: &str,
         files: &str,
     ) -> TestWorkspace {
-        let ws = TestWorkspace::files(files).binary(env!("CARGO_BIN_EXE_memory-forge"));
+        let ws = TestWorkspace::files(files)
+            .binary(testkit::worker::beside(env!("CARGO_BIN_EXE_memory-forge")));
         let url = self.url(who);
         ws.write(
             "memory-forge.toml",

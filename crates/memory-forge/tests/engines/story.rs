@@ -268,7 +268,7 @@ on_both!(
 #[test]
 fn a_password_in_the_file_is_refused_and_not_shown() {
     let ws = testkit::TestWorkspace::files("//- knowledge/a.md\n# A\n")
-        .binary(env!("CARGO_BIN_EXE_memory-forge"));
+        .binary(testkit::worker::beside(env!("CARGO_BIN_EXE_memory-forge")));
     ws.write(
         "memory-forge.toml",
         "[engine]\nurl = \"postgres://ann:hunter2@localhost/x\"\ntenant = \"acme\"\n",
@@ -281,7 +281,7 @@ fn a_password_in_the_file_is_refused_and_not_shown() {
 #[test]
 fn without_a_server_it_says_so() {
     let ws = testkit::TestWorkspace::files("//- knowledge/a.md\n# A\n")
-        .binary(env!("CARGO_BIN_EXE_memory-forge"));
+        .binary(testkit::worker::beside(env!("CARGO_BIN_EXE_memory-forge")));
     assert!(
         ws.run(&["engine", "status"])
             .fails(1)

@@ -206,7 +206,8 @@ fn the_primary_answers_for_a_silent_replica(org: Organisation) {
 /// all the same. Nothing listens to port 9 of a documentation address.
 #[test]
 fn an_address_that_swallows_packets_ends() {
-    let ws = TestWorkspace::files(NOTE).binary(env!("CARGO_BIN_EXE_memory-forge"));
+    let ws = TestWorkspace::files(NOTE)
+        .binary(testkit::worker::beside(env!("CARGO_BIN_EXE_memory-forge")));
     let ws = ws.env(
         "MEMORY_FORGE_ENGINE_URL",
         "postgres://a@192.0.2.1:9/x?sslmode=disable",

@@ -217,11 +217,13 @@ fn parsed(text: &str) -> Value {
 
 /// The events that the program knows, from its own list.
 pub(crate) fn events() -> Vec<&'static str> {
-    let source = include_str!("../../src/hooks/event.rs");
+    let source = include_str!("../../../forge-clients/src/hooks/event.rs");
     let (_, list) = source.split_once("enum Event {").expect("the list");
     let (list, _) = list.split_once('}').expect("its end");
-    let events: Vec<&str> = list.split(',').map(str::trim).collect();
-    events.into_iter().filter(|it| !it.is_empty()).collect()
+    let lines = list.lines().map(str::trim);
+    let names = lines.filter(|it| !it.starts_with("//"));
+    let events = names.map(|it| it.trim_end_matches(','));
+    events.filter(|it| !it.is_empty()).collect()
 }
 
 /// The tools of the server.

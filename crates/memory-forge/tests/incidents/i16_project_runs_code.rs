@@ -337,6 +337,7 @@ fn no_setting_can_name_a_program_a_path_or_an_address() {
 /// there: the user is asked, and here nobody can answer.
 #[test]
 fn a_project_cannot_choose_who_is_sent_its_text() {
+    testkit::worker::beside(env!("CARGO_BIN_EXE_memory-forge"));
     for address in [
         "db.evil.example",
         "203.0.113.7:5433",

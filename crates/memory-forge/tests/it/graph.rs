@@ -261,7 +261,9 @@ fn the_view_of_work_goes_in_and_out_of_any_state_file() {
 
 #[test]
 fn a_password_in_a_file_is_refused_and_none_goes_where_a_repository_says() {
-    let ws = work().env("MEMORY_FORGE_GRAPH_PASSWORD", "hunter2-of-mine");
+    let ws = work()
+        .binary(testkit::worker::beside(env!("CARGO_BIN_EXE_memory-forge")))
+        .env("MEMORY_FORGE_GRAPH_PASSWORD", "hunter2-of-mine");
     ws.write("memory-forge.toml", "[graph]\npassword = \"hunter2\"\n");
     let output = ws.run(&["graph", "push"]);
     assert_eq!(output.status, Some(1), "{output}");

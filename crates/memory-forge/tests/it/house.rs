@@ -69,7 +69,7 @@ pub(crate) const LAYERS: [Layer; 13] = [
     layer("serve", &[], Kind::Door),
     layer(
         "memory-forge",
-        &["forge-app", "memory-forge-engines", "serve"],
+        &["forge-app", "forge-clients", "serve"],
         Kind::Door,
     ),
     layer("testkit", &[], Kind::Tool),
@@ -204,9 +204,9 @@ fn no_door_imports_another() {
 }
 
 /// Counts that may only fall: whoever lowers one writes the new number here.
-const DOOR_IMPORTS: usize = 310;
-const ONE_WORD_TYPES: usize = 697;
-const PARTICIPLE_TYPES: usize = 105;
+const DOOR_IMPORTS: usize = 308;
+const ONE_WORD_TYPES: usize = 683;
+const PARTICIPLE_TYPES: usize = 98;
 
 #[test]
 fn doors_name_fewer_and_fewer_items_of_the_library() {

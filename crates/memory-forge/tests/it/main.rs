@@ -53,4 +53,6 @@ mod supply;
 mod terminal;
 mod tidy;
 mod upgrade;
+#[cfg(unix)]
+mod worker;
 mod workspace_promises;

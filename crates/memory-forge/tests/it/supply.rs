@@ -116,6 +116,73 @@ fn metadata() -> Option<Value> {
     Some(serde_json::from_slice(&output.stdout).expect("cargo prints JSON"))
 }
 
+/// Crates that connect to servers, or that only those use which do.
+const CLIENTS: [&str; 25] = [
+    "actix-web",
+    "async-std",
+    "aws-lc-rs",
+    "curl",
+    "h2",
+    "hyper-rustls",
+    "hyper-tls",
+    "isahc",
+    "memory-forge-engines",
+    "native-tls",
+    "neo4rs",
+    "openssl",
+    "postgres-protocol",
+    "postgres-types",
+    "reqwest",
+    "ring",
+    "rustls",
+    "rustls-native-certs",
+    "rustls-pki-types",
+    "rustls-webpki",
+    "sqlx",
+    "tokio-postgres",
+    "tokio-rustls",
+    "ureq",
+    "webpki-roots",
+];
+
+/// "`memory-forge` has no TLS, no database driver and no HTTP client in its
+/// dependency tree": what ships, on every platform, without the tests' crates.
+#[test]
+fn the_program_links_no_client_of_a_server() {
+    let tree = |platforms: &[&str]| {
+        let output = Command::new(env!("CARGO"))
+            .args(["tree", "-e", "normal,build", "-p", "memory-forge"])
+            .args(["--prefix", "none", "--format", "{p}|{f}"])
+            .args(["--locked", "--offline"])
+            .args(platforms)
+            .current_dir(env!("CARGO_MANIFEST_DIR"))
+            .output()
+            .expect("cargo runs");
+        let tree = String::from_utf8(output.stdout).expect("cargo prints text");
+        output.status.success().then_some(tree)
+    };
+    // Crates of other platforms may never have been fetched.
+    let tree = tree(&["--target", "all"]).or_else(|| tree(&[]));
+    let tree = tree.expect("the crates of this build are here");
+    let mut crates = 0;
+    for line in tree.lines().filter(|line| !line.is_empty()) {
+        let (package, features) = line.split_once('|').expect("a package with its features");
+        let name = package.split(' ').next().unwrap_or_default();
+        let features: Vec<&str> = features.trim_end_matches(" (*)").split(',').collect();
+        crates += 1;
+        assert!(!CLIENTS.contains(&name), "memory-forge links {name}");
+        // What serves a page may be asked, and asks nobody.
+        if name.starts_with("hyper") {
+            assert!(!features.contains(&"client"), "{name} has a client: {line}");
+        }
+        if name == "rmcp" {
+            let is_client = |it: &&str| it.contains("client") || *it == "reqwest";
+            assert!(!features.iter().any(is_client), "{line}");
+        }
+    }
+    assert!(crates > 50, "the tree was read: {crates}");
+}
+
 fn text<'a>(package: &'a Value, key: &str) -> &'a str {
     package[key].as_str().unwrap_or_default()
 }

@@ -127,7 +127,7 @@ impl Mind<'_> {
         if self.supersessions()?.is_empty() {
             return Ok(0);
         }
-        self.rewrite(
+        let (marked, _) = self.rewrite(
             File::Decisions,
             "Mark superseded decisions",
             now,
@@ -135,7 +135,8 @@ impl Mind<'_> {
                 let path = self.files.path(File::Decisions);
                 annotated(path, before.unwrap_or_default(), day_of(now))
             },
-        )
+        )?;
+        Ok(marked)
     }
 }
 

@@ -5,7 +5,7 @@ use super::*;
 #[test]
 fn a_first_state_has_all_six_sections() {
     let it = Fixture::new("");
-    let outcome = it
+    let (outcome, _) = it
         .mind()
         .set(
             &StateChange {
@@ -22,7 +22,7 @@ fn a_first_state_has_all_six_sections() {
         next: Some("N".into()),
         ..StateChange::default()
     };
-    let outcome = it.mind().set(&next, now()).unwrap();
+    let outcome = it.mind().set(&next, now()).unwrap().0;
     assert!(!outcome.created);
     assert_eq!(
         it.read(".mind/STATE.md"),
@@ -45,7 +45,7 @@ fn m22_new_files_begin_with_their_title() {
         decision: "D".into(),
         ..NewDecision::default()
     };
-    assert_eq!(mind.decide(&new, now()).unwrap(), "DEC-001");
+    assert_eq!(mind.decide(&new, now()).unwrap().0, "DEC-001");
     assert_eq!(
         it.read(".mind/DECISIONS.md"),
         "# Decision Log\n\n## DEC-001: T\n- **Date:** 2026-03-01\n- **Decided by:** agent\n- **Decision:** D\n\
@@ -57,20 +57,20 @@ fn m22_new_files_begin_with_their_title() {
         next: Some("n".into()),
         ..NewSession::default()
     };
-    assert_eq!(mind.log(&session, now()).unwrap(), 1);
+    assert_eq!(mind.log(&session, now()).unwrap().0, 1);
     assert_eq!(
         it.read(".mind/SESSION-LOG.md"),
         "# Session Log\n\n## Session 1 — 2026-03-01 09:00:00\n- **Summary:** S\n- **Completed:** x, y\n- **Next session:** n\n"
     );
     assert_eq!(
-        mind.task_add("Do it", "In Progress", now()).unwrap(),
+        mind.task_add("Do it", "In Progress", now()).unwrap().0,
         "In Progress"
     );
     assert_eq!(
         it.read(".mind/PROGRESS.md"),
         "# Progress Tracker\n\n### In Progress\n- [ ] Do it\n"
     );
-    assert_eq!(mind.task_done("do", now()).unwrap(), "Do it");
+    assert_eq!(mind.task_done("do", now()).unwrap().0, "Do it");
     assert_eq!(
         it.read(".mind/PROGRESS.md"),
         "# Progress Tracker\n\n### In Progress\n- [x] Do it (completed 2026-03-01)\n"

@@ -196,18 +196,18 @@ fn m15_ids_stay_and_are_never_given_again() {
     it.files.write(".mind/DECISIONS.md", "# Decision Log\n");
     it.files.write(".mind/SESSION-LOG.md", "# Session Log\n");
     assert_eq!(
-        it.mind().decide(&decision("T", "D"), now()).unwrap(),
+        it.mind().decide(&decision("T", "D"), now()).unwrap().0,
         "DEC-003"
     );
-    assert_eq!(it.mind().log(&session("S"), now()).unwrap(), 3);
+    assert_eq!(it.mind().log(&session("S"), now()).unwrap().0, 3);
     it.files.remove(".mind/ARCHIVE.md");
     it.files.write(".mind/DECISIONS.md", "# Decision Log\n\n## Archived Decisions (compressed)\n- DEC-041 (2026-01-01): x → ARCHIVE.md\n");
     it.files.write(".mind/SESSION-LOG.md", "# Session Log\n\n## Archived Sessions (compressed)\n- Session 17 (2026-01-01): x → ARCHIVE.md\n");
     assert_eq!(
-        it.mind().decide(&decision("T", "D"), now()).unwrap(),
+        it.mind().decide(&decision("T", "D"), now()).unwrap().0,
         "DEC-042"
     );
-    assert_eq!(it.mind().log(&session("S"), now()).unwrap(), 18);
+    assert_eq!(it.mind().log(&session("S"), now()).unwrap().0, 18);
 }
 
 #[test]

@@ -52,7 +52,7 @@ fn m1_templates_are_read_as_unset() {
     );
     assert_eq!(mind.nudge(now()), None);
     assert_eq!(mind.sessions().unwrap(), []);
-    assert_eq!(mind.log(&session("First"), now()).unwrap(), 1);
+    assert_eq!(mind.log(&session("First"), now()).unwrap().0, 1);
     let decisions = mind.decisions().unwrap();
     let ids: Vec<_> = decisions.iter().map(|it| it.id.as_deref()).collect();
     assert_eq!(
@@ -60,7 +60,7 @@ fn m1_templates_are_read_as_unset() {
         [Some("1"), Some("2")],
         "items, not one decision named Decisions"
     );
-    assert_eq!(mind.decide(&decision("T", "D"), now()).unwrap(), "3");
+    assert_eq!(mind.decide(&decision("T", "D"), now()).unwrap().0, "3");
     assert!(
         it.read(".mind/DECISIONS.md")
             .ends_with("3. **T** (2026-03-01): D\n")
@@ -179,7 +179,7 @@ fn m7_the_number_is_one_more_than_the_highest() {
     let it = Fixture::new(
         "//- .mind/SESSION-LOG.md\n# Session Log\n\n## Session 7 — 2026-01-02\n- x\n\n## Session 3 — 2026-01-03\n- y\n",
     );
-    assert_eq!(it.mind().log(&session("S"), now()).unwrap(), 8);
+    assert_eq!(it.mind().log(&session("S"), now()).unwrap().0, 8);
 }
 
 #[test]
@@ -224,13 +224,13 @@ fn m20_a_prefix_is_not_a_match() {
     let text =
         "//- .mind/PROGRESS.md\n# P\n\n### In Progress\n- [ ] Build login page\n- [ ] Build\n";
     let it = Fixture::new(text);
-    assert_eq!(it.mind().task_done("Build", now()).unwrap(), "Build");
+    assert_eq!(it.mind().task_done("Build", now()).unwrap().0, "Build");
     assert_eq!(
         it.read(".mind/PROGRESS.md"),
         "# P\n\n### In Progress\n- [ ] Build login page\n- [x] Build (completed 2026-03-01)\n"
     );
     assert_eq!(
-        it.mind().task_done("Build", now()).unwrap(),
+        it.mind().task_done("Build", now()).unwrap().0,
         "Build login page"
     );
     assert!(
@@ -256,7 +256,7 @@ fn m21_dollar_signs_are_only_text() {
     let mind = it.mind();
     for task in ["Pay $& and $1", "a $` b $' c", "regex \\1 \\d+"] {
         mind.task_add(task, "In Progress", now()).unwrap();
-        assert_eq!(mind.task_done(task, now()).unwrap(), task);
+        assert_eq!(mind.task_done(task, now()).unwrap().0, task);
         let line = format!("- [x] {task} (completed 2026-03-01)\n");
         assert!(it.read(".mind/PROGRESS.md").contains(&line), "{task}");
     }
@@ -276,7 +276,7 @@ fn m23_text_from_outside_never_becomes_structure() {
             decided_by: Some("me\n## DEC-600: y".to_owned()),
             status: Some("Final\n## z".to_owned()),
         };
-        assert_eq!(mind.decide(&new, now()).unwrap(), id);
+        assert_eq!(mind.decide(&new, now()).unwrap().0, id);
     }
     let decisions = mind.decisions().unwrap();
     assert_eq!(decisions.len(), 2);

@@ -158,7 +158,7 @@ fn a_workspace_keeps_its_own_formats() {
         it.read("memory/status.md")
             .contains("- Interviews\n- Recruit\n")
     );
-    assert_eq!(mind.task_done("interviews", now()).unwrap(), "Interviews");
+    assert_eq!(mind.task_done("interviews", now()).unwrap().0, "Interviews");
     assert!(
         it.read("memory/status.md")
             .contains("- [x] Interviews (completed 2026-03-01)\n- Recruit\n")
@@ -291,7 +291,7 @@ fn decisions_in_every_form() {
             .collect();
         assert_eq!(found, expect, "{text}");
         assert_eq!(
-            it.mind().decide(&decision("N", "D"), now()).unwrap(),
+            it.mind().decide(&decision("N", "D"), now()).unwrap().0,
             next,
             "{text}"
         );
@@ -360,12 +360,15 @@ fn new_entries_follow_the_order_of_the_file() {
         ",
     );
     let mind = it.mind();
-    assert_eq!(mind.log(&session("c"), now()).unwrap(), 3);
+    assert_eq!(mind.log(&session("c"), now()).unwrap().0, 3);
     assert!(it.read(".mind/SESSION-LOG.md").starts_with(
         "# Log\n\n## Session 3 — 2026-03-01 09:00:00\n- **Summary:** c\n\n## Session 2"
     ));
     assert_eq!(mind.sessions().unwrap().last().unwrap().number, Some(3));
-    assert_eq!(mind.decide(&decision("c", "c"), now()).unwrap(), "DEC-003");
+    assert_eq!(
+        mind.decide(&decision("c", "c"), now()).unwrap().0,
+        "DEC-003"
+    );
     assert!(
         it.read(".mind/DECISIONS.md")
             .starts_with("# Decision Log\n\n## DEC-003: c\n")
@@ -387,7 +390,7 @@ fn an_auto_captured_entry_reads_as_it_always_did() {
         }),
         ..NewSession::default()
     };
-    assert_eq!(it.mind().log(&new, now()).unwrap(), 2);
+    assert_eq!(it.mind().log(&new, now()).unwrap().0, 2);
     assert_eq!(
         it.read(".mind/SESSION-LOG.md"),
         "# Session Log\n\n## Session 1 — 2026-01-01\n- x\n\n## Session 2 — 2026-03-01 (auto-captured)\n\
@@ -402,7 +405,7 @@ fn an_auto_captured_entry_reads_as_it_always_did() {
         }),
         ..NewSession::default()
     };
-    assert_eq!(it.mind().log(&many, now()).unwrap(), 3);
+    assert_eq!(it.mind().log(&many, now()).unwrap().0, 3);
     let text = it.read(".mind/SESSION-LOG.md");
     assert!(
         text.contains("- **Files changed:** 20\n") && text.contains("  - ... and 5 more\n"),

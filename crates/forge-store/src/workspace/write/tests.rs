@@ -1,5 +1,6 @@
 use super::super::disk::{Disk, FaultKind, is_temp_name};
 use super::*;
+use forge_text::diagnostic::Diagnostic;
 use jiff::Timestamp;
 use std::collections::BTreeMap;
 
@@ -153,7 +154,8 @@ fn unchanged_bytes_are_not_written_and_not_journaled() {
         receipt.unwrap(),
         Receipt {
             id: None,
-            files: Vec::new()
+            files: Vec::new(),
+            changes: Vec::new()
         }
     );
     assert_eq!(workspace.history().unwrap(), []);
@@ -325,7 +327,7 @@ fn an_error_at_any_step_is_told_and_leaves_nothing_behind() {
 fn errors_say_what_to_do() {
     let (dir, _) = workspace();
     let full = open(dir.path(), Disk::breaking(3, FaultKind::Full));
-    let message = edit(&full).unwrap_err().to_string();
+    let message = edit(&full).unwrap_err().describe();
     assert!(message.starts_with("No space left to write `"), "{message}");
     assert!(
         message.ends_with("free some space and try again"),
@@ -334,7 +336,7 @@ fn errors_say_what_to_do() {
     let read_only = FaultKind::Once(io::ErrorKind::ReadOnlyFilesystem);
     let message = edit(&open(dir.path(), Disk::breaking(0, read_only)))
         .unwrap_err()
-        .to_string();
+        .describe();
     assert!(
         message.ends_with("make it writable and try again"),
         "{message}"

@@ -56,7 +56,7 @@ pub(super) fn run(
     let task = args.task.join(" ");
     let corrections = Corrections::read(workspace)?;
     let forgotten = forget::forgotten(workspace)?;
-    let mut memory = crate::memory::library(workspace.clone(), settings);
+    let mut memory = crate::library::open(workspace.clone(), settings);
     let ask = Ask {
         question: &task,
         mode: configured_mode(workspace),

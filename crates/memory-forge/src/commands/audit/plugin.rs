@@ -9,13 +9,13 @@ use forge_app::audit::{self, Limits};
 use forge_app::client::Client;
 use forge_app::tokens::{Tokenizer, thousands};
 use forge_app::workspace::Workspace;
+use forge_clients::setup::hooks::EVENTS;
 use serde_json::{Value, json};
 
 use super::{AuditArgs, verdict_text};
 use crate::mcp::{INSTRUCTIONS, tools};
 use crate::report::{CommandError, Exit};
 use crate::settings::Settings;
-use crate::setup::hooks::EVENTS;
 use crate::ui::{Ui, printable, style};
 
 /// Longer lists end with how much was left out.

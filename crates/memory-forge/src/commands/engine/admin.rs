@@ -2,12 +2,11 @@
 //! check of the installation.
 
 use clap::Subcommand;
-use memory_forge_engines::postgres::{
-    Access, EVERYONE, Engine, Initialised, Listed, Member, Severity,
-};
+use forge_app::wire;
 use serde_json::json;
 
 use crate::report::{CommandError, Exit};
+use crate::servers::shared_index::SharedIndex;
 use crate::ui::{Ui, printable};
 
 #[derive(Debug, Subcommand)]
@@ -84,7 +83,7 @@ pub(crate) enum TenantCommand {
 }
 
 /// Says what was done on the way to a new member.
-pub(super) fn remark(done: &Initialised, ui: &mut Ui) {
+pub(super) fn remark(done: &wire::InitReport, ui: &mut Ui) {
     for login in &done.new_logins {
         let login = printable(login);
         ui.note(&format!(
@@ -96,12 +95,16 @@ pub(super) fn remark(done: &Initialised, ui: &mut Ui) {
 
 pub(super) fn member(
     command: MemberCommand,
-    engine: &Engine,
+    index: &mut SharedIndex,
     tenant: &str,
     ui: &mut Ui,
 ) -> Result<Exit, CommandError> {
     match command {
-        MemberCommand::List { json } => list_members(&engine.members()?, json, ui),
+        MemberCommand::List { json } => {
+            let all: wire::FromServer<Vec<wire::ListedMember>> =
+                index.call(wire::IndexOperation::Members, Some(ui))?;
+            list_members(&all.value, json, ui)
+        }
         MemberCommand::Add {
             login,
             team,
@@ -111,17 +114,18 @@ pub(super) fn member(
             json,
         } => {
             let access = match workspace {
-                Some(workspace) => Access::Push(workspace),
-                None if read || team.is_none() => Access::Read,
-                None => Access::Write,
+                Some(workspace) => wire::MemberAccess::Push(workspace),
+                None if read || team.is_none() => wire::MemberAccess::Read,
+                None => wire::MemberAccess::Write,
             };
-            let member = Member {
+            let member = wire::TeamMember {
                 login,
-                team: team.unwrap_or_else(|| EVERYONE.to_owned()),
+                team: team.unwrap_or_else(|| wire::TeamMember::EVERYONE.to_owned()),
                 access,
                 is_group: group,
             };
-            let done = engine.add_member(&member)?;
+            let operation = wire::IndexOperation::AddMember(member.clone());
+            let done: wire::InitReport = index.call(operation, Some(ui))?.value;
             if json {
                 ui.json(&json!({
                     "version": 1, "newLogins": done.new_logins, "notes": done.notes,
@@ -139,7 +143,7 @@ pub(super) fn member(
             Ok(Exit::Success)
         }
         MemberCommand::Renew { yes } => {
-            let names = engine.renew_members(true)?;
+            let names = renew(index, true, ui)?;
             if names.is_empty() {
                 ui.line("Every member whose login is there has its rights")?;
                 return Ok(Exit::Success);
@@ -153,7 +157,7 @@ pub(super) fn member(
                 ui.note("Nothing was changed");
                 return Ok(Exit::Success);
             }
-            let done = engine.renew_members(false)?;
+            let done = renew(index, false, ui)?;
             ui.line(&format!("✓ Renewed {}", printable(&done.join(", "))))?;
             Ok(Exit::Success)
         }
@@ -163,6 +167,8 @@ pub(super) fn member(
             drop_login,
             yes,
         } => {
+            // An unreachable server is reported before the question.
+            index.call::<()>(wire::IndexOperation::Connect, Some(ui))?;
             let what = match &team {
                 Some(team) => format!(
                     "in the team `{}` of `{}`",
@@ -184,7 +190,12 @@ pub(super) fn member(
                 ui.note("Nothing was changed");
                 return Ok(Exit::Success);
             }
-            let removed = engine.remove_member(&login, team.as_deref(), drop_login)?;
+            let operation = wire::IndexOperation::RemoveMember {
+                login: login.clone(),
+                team,
+                drop_login,
+            };
+            let removed: wire::MemberRemoval = index.call(operation, Some(ui))?.value;
             let login = printable(&login);
             let by_groups = removed.groups.join("`, `");
             let by_groups = printable(&by_groups);
@@ -207,26 +218,36 @@ pub(super) fn member(
     }
 }
 
-fn rights(access: &Access) -> String {
+/// Returns the names of members that were renewed, or would be.
+fn renew(
+    index: &mut SharedIndex,
+    is_rehearsal: bool,
+    ui: &mut Ui,
+) -> Result<Vec<String>, CommandError> {
+    let operation = wire::IndexOperation::RenewMembers { is_rehearsal };
+    Ok(index.call(operation, Some(ui))?.value)
+}
+
+fn rights(access: &wire::MemberAccess) -> String {
     match access {
-        Access::Read => "read".to_owned(),
-        Access::Write => "read and push".to_owned(),
-        Access::Push(workspace) => format!("push `{}`", printable(workspace)),
+        wire::MemberAccess::Read => "read".to_owned(),
+        wire::MemberAccess::Write => "read and push".to_owned(),
+        wire::MemberAccess::Push(workspace) => format!("push `{}`", printable(workspace)),
     }
 }
 
 /// Members that are listed to people.
 const MAX_LISTED: usize = 500;
 
-fn list_members(all: &[Listed], json: bool, ui: &mut Ui) -> Result<Exit, CommandError> {
+fn list_members(all: &[wire::ListedMember], json: bool, ui: &mut Ui) -> Result<Exit, CommandError> {
     if json {
         let members: Vec<_> = all
             .iter()
             .map(|it| {
                 let (access, workspace) = match &it.member.access {
-                    Access::Read => ("read", None),
-                    Access::Write => ("write", None),
-                    Access::Push(workspace) => ("push", Some(workspace)),
+                    wire::MemberAccess::Read => ("read", None),
+                    wire::MemberAccess::Write => ("write", None),
+                    wire::MemberAccess::Push(workspace) => ("push", Some(workspace)),
                 };
                 json!({
                     "login": it.member.login, "team": it.member.team, "access": access,
@@ -268,12 +289,13 @@ fn list_members(all: &[Listed], json: bool, ui: &mut Ui) -> Result<Exit, Command
 
 pub(super) fn tenant(
     command: TenantCommand,
-    engine: &Engine,
+    mut index: SharedIndex,
     ui: &mut Ui,
 ) -> Result<Exit, CommandError> {
     match command {
         TenantCommand::List { json } => {
-            let all = engine.tenants()?;
+            let all: Vec<wire::TenantSummary> =
+                index.call(wire::IndexOperation::Tenants, Some(ui))?.value;
             if json {
                 let tenants: Vec<_> = all
                     .iter()
@@ -306,16 +328,19 @@ pub(super) fn tenant(
             Ok(Exit::Success)
         }
         TenantCommand::Drop { name, yes } => {
+            let there: wire::FromServer<()> =
+                index.call(wire::IndexOperation::Connect, Some(ui))?;
             let question = format!(
                 "Drop `{}` at {}, with its members and all that it pushed?",
                 printable(&name),
-                engine.shown
+                there.shown
             );
             if !ui.confirm(&question, yes)? {
                 ui.note("Nothing was changed");
                 return Ok(Exit::Success);
             }
-            if engine.drop_tenant(&name)? {
+            let operation = wire::IndexOperation::DropTenant { name: name.clone() };
+            if index.call::<bool>(operation, Some(ui))?.value {
                 ui.line(&format!("✓ Dropped `{}`", printable(&name)))?;
                 Ok(Exit::Success)
             } else {
@@ -329,42 +354,54 @@ pub(super) fn tenant(
     }
 }
 
-pub(super) fn upgrade(engine: &Engine, yes: bool, ui: &mut Ui) -> Result<Exit, CommandError> {
-    let tenants = engine.everyone_there()?.join(", ");
+pub(super) fn upgrade(
+    mut index: SharedIndex,
+    yes: bool,
+    ui: &mut Ui,
+) -> Result<Exit, CommandError> {
+    let wire::FromServer {
+        shown,
+        value: tenants,
+    } = index.call::<Vec<String>>(wire::IndexOperation::TenantNames, Some(ui))?;
+    let tenants = tenants.join(", ");
     let tenants = printable(&tenants);
     let question = format!(
-        "Bring the index at {} forward, for {tenants}? Older programs will have to be updated",
-        engine.shown
+        "Bring the index at {shown} forward, for {tenants}? Older programs will have to be updated"
     );
     if !ui.confirm(&question, yes)? {
         ui.note("Nothing was changed");
         return Ok(Exit::Success);
     }
-    let done = engine.upgrade()?;
+    let done: wire::UpgradeReport = index.call(wire::IndexOperation::Upgrade, Some(ui))?.value;
     if done.from == done.to {
         ui.line(&format!(
-            "✓ {} has format {} already; its functions are this version's",
-            engine.shown, done.to
+            "✓ {shown} has format {} already; its functions are this version's",
+            done.to
         ))?;
     } else {
         ui.line(&format!(
-            "✓ Brought {} from format {} to {}; workspaces: {}",
-            engine.shown, done.from, done.to, done.workspaces
+            "✓ Brought {shown} from format {} to {}; workspaces: {}",
+            done.from, done.to, done.workspaces
         ))?;
     }
     done.notes.iter().for_each(|note| ui.note(&printable(note)));
     Ok(Exit::Success)
 }
 
-pub(super) fn check(engine: &Engine, json: bool, ui: &mut Ui) -> Result<Exit, CommandError> {
-    let found = engine.check()?;
-    let is_bad = found.iter().any(|it| it.severity == Severity::Problem);
+pub(super) fn check(mut index: SharedIndex, json: bool, ui: &mut Ui) -> Result<Exit, CommandError> {
+    let wire::FromServer {
+        shown,
+        value: found,
+    } = index.call::<Vec<wire::InstallationFinding>>(wire::IndexOperation::Check, Some(ui))?;
+    let is_bad = found
+        .iter()
+        .any(|it| it.severity == wire::FindingSeverity::Problem);
     if json {
         let findings: Vec<_> = found
             .iter()
             .map(|it| {
                 json!({
-                    "severity": match it.severity { Severity::Problem => "problem", Severity::Note => "note" },
+                    "severity": match it.severity { wire::FindingSeverity::Problem => "problem", wire::FindingSeverity::Note => "note" },
                     "what": it.what, "advice": it.advice,
                 })
             })
@@ -373,17 +410,14 @@ pub(super) fn check(engine: &Engine, json: bool, ui: &mut Ui) -> Result<Exit, Co
     } else {
         for it in &found {
             let mark = match it.severity {
-                Severity::Problem => "✗",
-                Severity::Note => "·",
+                wire::FindingSeverity::Problem => "✗",
+                wire::FindingSeverity::Note => "·",
             };
             ui.line(&format!("{mark} {}", printable(&it.what)))?;
             ui.line(&format!("    {}", printable(&it.advice)))?;
         }
         if !is_bad {
-            ui.line(&format!(
-                "✓ Nothing is wrong with the index at {}",
-                engine.shown
-            ))?;
+            ui.line(&format!("✓ Nothing is wrong with the index at {shown}"))?;
         }
     }
     Ok(if is_bad { Exit::Failure } else { Exit::Success })

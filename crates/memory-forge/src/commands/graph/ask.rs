@@ -112,12 +112,7 @@ pub(super) fn answers(
                 }
             }
         }
-        Engine::Server => {
-            let mut source = server::pushed(graph, workspace, settings, ui)?;
-            for question in questions {
-                answers.push(ask::ask(&mut source, question).map_err(server::error)?);
-            }
-        }
+        Engine::Server => answers = server::ask(questions, workspace, settings, ui)?,
     }
     Ok(answers)
 }

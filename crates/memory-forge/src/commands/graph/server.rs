@@ -1,17 +1,15 @@
-//! What `graph` does with a graph server: push, status, drop, free queries. The
-//! password comes from the environment and goes nowhere else.
-
-use std::path::PathBuf;
-use std::time::Duration;
+//! What `graph` does with a graph server: push, status, drop, free queries, each
+//! by the worker. No password is known here.
 
 use clap::Args;
-use forge_app::graph::Graph;
-use forge_app::workspace::{Workspace, identity};
-use memory_forge_engines::bolt::{self, Address, Scope, Server};
+use forge_app::graph::ask::{Answer, Question};
+use forge_app::wire;
+use forge_app::workspace::Workspace;
+use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 use crate::report::{CommandError, Exit};
-use crate::servers;
+use crate::servers::worker::EngineWorker;
 use crate::settings::Settings;
 use crate::ui::{Ui, printable};
 
@@ -81,103 +79,50 @@ pub(super) struct CypherArgs {
     json: bool,
 }
 
-/// How long a question to the server may take, a free query, and a push.
-const QUESTION: Duration = Duration::from_secs(30);
-const FREE_QUERY: Duration = Duration::from_secs(120);
-const PUSH: Duration = Duration::from_secs(30 * 60);
+/// The graph server of a workspace, for one command.
+struct GraphServer<'a>(EngineWorker<'a>);
 
-/// Connects to the server that environment or settings name; all that follows
-/// has to be done within `limit`.
-pub(super) fn connect(
-    workspace: &Workspace,
-    settings: &Settings,
-    limit: Duration,
-    ui: &mut Ui,
-) -> Result<Server, CommandError> {
-    let (config, given) = (&workspace.config().graph, &settings.graph);
-    let or_else = |given: &Option<String>, set: &str| {
-        let set = Some(set.to_owned()).filter(|it| !it.is_empty());
-        given.clone().or(set)
-    };
-    let url = or_else(&given.url, &config.url).ok_or_else(|| {
-        CommandError::failure("No graph server is set")
-            .hint("Set `MEMORY_FORGE_GRAPH_URL`, or `url` below `[graph]` in `memory-forge.toml`")
-            .hint("`graph ask --engine embedded` needs no server")
-    })?;
-    let inside = config.authority.as_ref().map(|it| workspace.absolute(it));
-    let authority = given.authority.as_ref().map(PathBuf::from).or(inside);
-    let address = Address {
-        url,
-        user: or_else(&given.user, &config.user).unwrap_or_default(),
-        password: given.password.clone().unwrap_or_default(),
-        database: or_else(&given.database, &config.database),
-        authority,
-    };
-    address.check().map_err(error)?;
-    if given.url.is_none() && !address.is_near() {
-        servers::agreed(
-            &address.place(),
-            "MEMORY_FORGE_GRAPH_URL",
-            settings,
-            Some(ui),
-        )?;
+impl GraphServer<'_> {
+    fn call<T: DeserializeOwned>(
+        &mut self,
+        operation: wire::GraphOperation,
+        ui: &mut Ui,
+    ) -> Result<T, CommandError> {
+        let operation = wire::WorkerOperation::Graph(operation);
+        Ok(self.0.call(&operation, Some(ui))?.value)
     }
-    if address.is_in_the_clear() {
-        ui.warn("The password travels unencrypted; `bolt+s://` would keep it to yourself");
-    }
-    let server = Server::connect(&address, scope(workspace)?).map_err(error)?;
-    Ok(server.within(limit))
 }
 
-fn scope(workspace: &Workspace) -> Result<Scope, CommandError> {
-    let config = &workspace.config().graph;
-    let name = match config.workspace.as_str() {
-        "" => identity(workspace).map(|it| it.id()).ok_or_else(|| {
-            CommandError::usage("This workspace has no git history to take a name from")
-                .hint("Set `workspace` below `[graph]` in `memory-forge.toml`")
-        })?,
-        name => name.to_owned(),
-    };
-    Scope::new(&config.tenant, &name).map_err(error)
+fn server<'a>(workspace: &'a Workspace, settings: &'a Settings) -> GraphServer<'a> {
+    GraphServer(EngineWorker::new(workspace, settings))
 }
 
-/// A server that has this workspace, with a remark where it is behind.
-pub(super) fn pushed(
-    graph: &Graph,
+/// Puts questions to the server, which has to have this workspace.
+pub(super) fn ask(
+    questions: &[Question],
     workspace: &Workspace,
     settings: &Settings,
     ui: &mut Ui,
-) -> Result<Server, CommandError> {
-    let mut server = connect(workspace, settings, QUESTION, ui)?;
-    let standing = server.standing().map_err(error)?;
-    let standing = standing.ok_or_else(|| {
-        CommandError::failure("This workspace was never pushed to the graph server")
-            .hint("`memory-forge graph push` does it")
-    })?;
-    if !standing.complete {
-        ui.warn("The last push did not end; `graph push` completes it");
-    } else if standing.digest != bolt::digest(graph, server.scope()) {
-        ui.note("The server's graph is not that of the files; `graph push` brings it up to date");
-    }
-    Ok(server)
+) -> Result<Vec<Answer>, CommandError> {
+    let questions = questions.to_vec();
+    server(workspace, settings).call(wire::GraphOperation::Ask { questions }, ui)
 }
 
 pub(super) fn push(
     args: &PushArgs,
-    graph: &Graph,
     workspace: &Workspace,
     settings: &Settings,
     ui: &mut Ui,
 ) -> Result<Exit, CommandError> {
-    let mut server = connect(workspace, settings, PUSH, ui)?;
-    let at = settings.now.to_string();
-    let pushed = server.push(graph, &at, args.force).map_err(error)?;
+    let operation = wire::GraphOperation::Push { force: args.force };
+    let (pushed, scope): (wire::GraphPushReport, wire::GraphScope) =
+        server(workspace, settings).call(operation, ui)?;
     let changed = pushed.written + pushed.removed > 0;
     if args.json {
         ui.json(&json!({
             "version": 1, "changed": changed, "nodes": pushed.nodes,
             "relations": pushed.relations, "written": pushed.written, "removed": pushed.removed,
-            "tenant": server.scope().tenant(), "workspace": server.scope().workspace(),
+            "tenant": scope.tenant, "workspace": scope.workspace,
         }))?;
         return Ok(Exit::Success);
     }
@@ -195,33 +140,31 @@ pub(super) fn push(
 
 pub(super) fn status(
     args: &StatusArgs,
-    graph: &Graph,
     workspace: &Workspace,
     settings: &Settings,
     ui: &mut Ui,
 ) -> Result<Exit, CommandError> {
-    let mut server = connect(workspace, settings, QUESTION, ui)?;
-    let standing = server.standing().map_err(error)?;
-    let digest = bolt::digest(graph, server.scope());
-    let current = standing
-        .as_ref()
-        .is_some_and(|it| it.complete && it.digest == digest);
+    let status: wire::GraphStatus =
+        server(workspace, settings).call(wire::GraphOperation::Status, ui)?;
+    let (scope, current) = (&status.scope, status.is_current);
     if args.json {
         ui.json(&json!({
-            "version": 1, "tenant": server.scope().tenant(),
-            "workspace": server.scope().workspace(), "current": current,
-            "pushed": standing.as_ref().map(|it| json!({
-                "complete": it.complete, "at": it.at, "nodes": it.nodes,
+            "version": 1, "tenant": scope.tenant,
+            "workspace": scope.workspace, "current": current,
+            "pushed": status.pushed.as_ref().map(|it| json!({
+                "complete": it.is_complete, "at": it.at, "nodes": it.nodes,
                 "relations": it.relations,
             })),
         }))?;
         return Ok(Exit::Success);
     }
-    let (tenant, name) = (server.scope().tenant(), server.scope().workspace());
-    ui.line(&format!("Tenant {tenant}, workspace {name}"))?;
-    ui.line(&match &standing {
+    ui.line(&format!(
+        "Tenant {}, workspace {}",
+        scope.tenant, scope.workspace
+    ))?;
+    ui.line(&match &status.pushed {
         None => "Never pushed".to_owned(),
-        Some(it) if !it.complete => "The last push did not end".to_owned(),
+        Some(it) if !it.is_complete => "The last push did not end".to_owned(),
         Some(it) => format!(
             "Pushed at {}: {} nodes and {} relations, {}",
             printable(&it.at),
@@ -243,18 +186,16 @@ pub(super) fn drop_all(
     settings: &Settings,
     ui: &mut Ui,
 ) -> Result<Exit, CommandError> {
-    let mut server = connect(workspace, settings, PUSH, ui)?;
+    let mut server = server(workspace, settings);
+    let scope: wire::GraphScope = server.call(wire::GraphOperation::Connect, ui)?;
     let question = format!(
         "Take the nodes of workspace {} (tenant {}) from the server?",
-        server.scope().workspace(),
-        server.scope().tenant()
+        scope.workspace, scope.tenant
     );
     if !ui.confirm(&question, args.yes)? {
         return Ok(Exit::Failure);
     }
-    // The time to answer is the user's own.
-    server = server.within(PUSH);
-    let removed = server.drop_all().map_err(error)?;
+    let removed: usize = server.call(wire::GraphOperation::Drop, ui)?;
     if args.json {
         ui.json(&json!({ "version": 1, "removed": removed }))?
     } else {
@@ -271,19 +212,19 @@ pub(super) fn cypher(
     settings: &Settings,
     ui: &mut Ui,
 ) -> Result<Exit, CommandError> {
-    if !args.write
-        && let Some(word) = bolt::writing_clause(&args.query)
-    {
-        return Err(error(bolt::Error::Writes(word)));
+    let mut server = server(workspace, settings);
+    if args.write {
+        server.call::<wire::GraphScope>(wire::GraphOperation::Connect, ui)?;
+        if !ui.confirm("Let this query write to the server?", args.yes)? {
+            return Ok(Exit::Failure);
+        }
     }
-    let mut server = connect(workspace, settings, FREE_QUERY, ui)?;
-    if args.write && !ui.confirm("Let this query write to the server?", args.yes)? {
-        return Ok(Exit::Failure);
-    }
-    server = server.within(FREE_QUERY);
-    let table = server
-        .cypher(&args.query, args.write, args.limit)
-        .map_err(error)?;
+    let operation = wire::GraphOperation::Cypher {
+        query: args.query.clone(),
+        write: args.write,
+        limit: args.limit,
+    };
+    let table: wire::QueryTable = server.call(operation, ui)?;
     if args.json {
         ui.json(&json!({
             "version": 1, "columns": table.columns, "rows": table.rows, "more": table.more,
@@ -313,9 +254,4 @@ fn cell(value: &Value) -> String {
         value => value.to_string(),
     };
     printable(&text).into_owned()
-}
-
-/// Returns the server's error with its advice, safe for a terminal.
-pub(super) fn error(error: bolt::Error) -> CommandError {
-    error.into()
 }

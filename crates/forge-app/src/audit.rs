@@ -1,0 +1,136 @@
+//! The audit of what agents load, for every door in one way: which views, whose
+//! files in the home, and whether the next audit compares with this one.
+//!
+//! What each client loads is knowledge of `forge-clients`, which this module
+//! passes on; here is decided what is asked of it. Only a request that says so
+//! changes the baseline, so that a look at a page does not hide what is new.
+
+use std::path::Path;
+
+use jiff::Timestamp;
+
+use crate::tokens::Tokenizer;
+use crate::workspace::{Error, Workspace};
+
+use forge_clients::audit::{AuditOptions, autoload_cost, run, run_each};
+pub use forge_clients::audit::{
+    Finding, Item, Kind, Level, Limits, MergedFinding, Origin, Report, STATE_FILE, Summary, View,
+    merge_findings, plugin, svg, to_json, trend,
+};
+
+/// What is to be audited.
+#[derive(Debug, Clone)]
+pub struct AuditRequest<'a> {
+    /// The views that are wanted; what they share is read once.
+    pub views: Vec<View>,
+    /// What numbers are shown in; the configured tokenizer unless given.
+    pub tokenizer: Option<Tokenizer>,
+    /// Where a person's own instructions are; without it none are looked for.
+    pub home: Option<&'a Path>,
+    /// Whether the next audit compares with this one.
+    pub keep_baseline: bool,
+    /// The moment of the request.
+    pub now: Timestamp,
+}
+
+impl AuditRequest<'_> {
+    /// Returns a request for the plain view, without a home and without keeping
+    /// a baseline.
+    pub fn plain(now: Timestamp) -> AuditRequest<'static> {
+        AuditRequest {
+            views: vec![View::Plain],
+            tokenizer: None,
+            home: None,
+            keep_baseline: false,
+            now,
+        }
+    }
+}
+
+/// What an audit found.
+#[derive(Debug)]
+pub struct AuditResponse {
+    /// A report for each view, in their order.
+    pub reports: Vec<Report>,
+    /// Why the baseline could not be kept, which spoils only the comparison of
+    /// the next audit.
+    pub baseline_error: Option<Error>,
+}
+
+/// Audits a workspace.
+pub fn audit(workspace: &Workspace, request: &AuditRequest<'_>) -> AuditResponse {
+    let options = options(workspace, request);
+    let reports = run_each(workspace, &options, &request.views);
+    let kept = match reports.first() {
+        Some(report) => keep_baseline(workspace, request, report),
+        None => Ok(()),
+    };
+    AuditResponse {
+        reports,
+        baseline_error: kept.err(),
+    }
+}
+
+/// Audits the plain view alone, for a door that shows one. A baseline that
+/// cannot be kept is not reported: it spoils the next comparison alone.
+pub fn audit_files(workspace: &Workspace, request: &AuditRequest<'_>) -> Report {
+    let report = run(workspace, &options(workspace, request));
+    let _ = keep_baseline(workspace, request, &report);
+    report
+}
+
+fn keep_baseline(
+    workspace: &Workspace,
+    request: &AuditRequest<'_>,
+    report: &Report,
+) -> Result<(), Error> {
+    match report.state.as_ref().filter(|_| request.keep_baseline) {
+        Some(state) => workspace.write_marked(STATE_FILE, state.to_json().as_bytes()),
+        None => Ok(()),
+    }
+}
+
+/// Returns what the files that agents load cost in the plain view. Knowledge is
+/// not read for it.
+pub fn measure_autoload(workspace: &Workspace, request: &AuditRequest<'_>) -> Summary {
+    autoload_cost(workspace, &options(workspace, request))
+}
+
+fn options<'a>(workspace: &Workspace, request: &AuditRequest<'a>) -> AuditOptions<'a> {
+    AuditOptions {
+        // `run_each` takes the views of the request instead.
+        view: View::Plain,
+        tokenizer: request
+            .tokenizer
+            .unwrap_or(workspace.config().audit.tokenizer),
+        home: request.home,
+        now: request.now,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_request_that_says_so_changes_the_baseline() {
+        let dir = tempfile::tempdir().expect("a folder can be made");
+        std::fs::write(dir.path().join("AGENTS.md"), "# A\n").expect("written");
+        let workspace = Workspace::open(dir.path()).expect("it can be opened");
+        let now = "2026-03-01T09:00:00Z".parse().expect("a time");
+        let look = AuditRequest::plain(now);
+        let keep = AuditRequest {
+            keep_baseline: true,
+            ..look.clone()
+        };
+        let baseline = || workspace.read_marked(STATE_FILE);
+        assert_eq!(audit(&workspace, &look).reports.len(), 1);
+        assert_eq!(baseline(), None);
+        assert!(audit(&workspace, &keep).baseline_error.is_none());
+        let first = baseline();
+        assert!(first.is_some());
+        std::fs::write(dir.path().join("CLAUDE.md"), "# B\n").expect("written");
+        let _ = audit(&workspace, &look);
+        assert_eq!(baseline(), first);
+    }
+}

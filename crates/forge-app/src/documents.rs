@@ -1,0 +1,519 @@
+//! Documents as people read and edit them: the list, one rendered, its source,
+//! its past, and an edit of it; and which files an agent may read by name.
+//!
+//! What an audience must not see is left out here, so that no door has to
+//! remember it. An edit is made against the version that was read and passes
+//! the gate and the one writer: an older version is never written over a newer
+//! one.
+
+use jiff::Timestamp;
+
+use crate::admit;
+use crate::diagnostic::Diagnostic;
+use crate::document::{self, Document, Link, Value, html};
+use crate::index::Sizes;
+use crate::index::chunk::{Chunk, chunks};
+use crate::links;
+use crate::quote;
+use crate::routing::closets;
+use crate::routing::manifest::Manifest;
+use crate::secrets;
+use crate::workspace::git::{self, Commit};
+use crate::workspace::{Error, RelPath, Role, Workspace, role};
+
+mod known;
+mod readable;
+
+pub use known::{Backlink, KnownDocuments};
+pub use readable::{is_readable, readable_files, state_files};
+
+/// Bytes of Markdown that are rendered.
+const MAX_RENDERED_BYTES: usize = 400_000;
+const MAX_BACKLINKS: usize = 200;
+const MAX_PROBLEMS: usize = 5;
+/// Commits of one document's history.
+pub const MAX_COMMITS: usize = 50;
+const MAX_IMAGE_BYTES: u64 = 8_000_000;
+/// Headings below this level are no places that one goes to.
+const MAX_HEADING_LEVEL: usize = 4;
+
+/// Who looks at documents.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Audience {
+    /// The person at this machine.
+    Owner,
+    /// Whoever gets a copy: nothing private, nothing of the machine.
+    Others,
+}
+
+/// Why a document is not shown or not changed.
+#[derive(Debug, thiserror::Error)]
+pub enum DocumentError {
+    /// It is not there, or not for this audience.
+    #[error("There is no document `{path}`")]
+    Missing {
+        /// The document.
+        path: RelPath,
+    },
+    /// It was not there in a commit.
+    #[error("There was no `{path}` then")]
+    MissingThen {
+        /// The document.
+        path: RelPath,
+    },
+    /// Its source would give a secret away.
+    #[error(
+        "This document holds what looks like a secret and is not given to a page; edit the file itself"
+    )]
+    HoldsSecret,
+    /// Another version is there than the one that was edited.
+    #[error(
+        "`{path}` was changed by somebody else since you began; nothing was written, and your text is still here"
+    )]
+    Changed {
+        /// The document.
+        path: RelPath,
+    },
+    /// The file is not an image.
+    #[error("That is no image")]
+    NotAnImage,
+    /// There is no such image for a page.
+    #[error("There is no such image")]
+    MissingImage,
+    /// Git has no such commit.
+    #[error("{0}")]
+    Commit(Error),
+    /// The text holds a secret or a corrected fact.
+    #[error(transparent)]
+    Refused(#[from] admit::Refusal),
+    /// A file could not be read or written.
+    #[error(transparent)]
+    Workspace(#[from] Error),
+}
+
+impl Diagnostic for DocumentError {
+    fn code(&self) -> &'static str {
+        match self {
+            DocumentError::Missing { .. } => "document.missing",
+            DocumentError::MissingThen { .. } => "document.missing-then",
+            DocumentError::HoldsSecret => "document.holds-secret",
+            DocumentError::Changed { .. } => "document.changed",
+            DocumentError::NotAnImage => "document.not-an-image",
+            DocumentError::MissingImage => "document.missing-image",
+            DocumentError::Refused(error) => error.code(),
+            DocumentError::Commit(error) | DocumentError::Workspace(error) => error.code(),
+        }
+    }
+
+    fn hints(&self) -> Vec<String> {
+        match self {
+            DocumentError::Refused(error) => error.hints(),
+            DocumentError::Workspace(error) => error.hints(),
+            _ => Vec::new(),
+        }
+    }
+}
+
+/// A document, ready to be shown.
+#[derive(Debug)]
+pub struct RenderedDocument {
+    /// Its title, without what is secret or hidden.
+    pub title: String,
+    /// Its role; none for what the program keeps beside the notes.
+    pub role: Option<Role>,
+    /// The page, and how much of the text is behind the cut.
+    pub page: html::Html,
+    /// What an edit has to name.
+    pub version: String,
+    /// Words of the whole text.
+    pub words: usize,
+    /// Bytes of the whole text.
+    pub bytes: usize,
+    /// Headings with their level and their place on the page.
+    pub headings: Vec<DocumentHeading>,
+    /// Front matter as a person would say it.
+    pub properties: Vec<(String, String)>,
+    /// Links of other documents that lead here.
+    pub backlinks: Vec<Backlink>,
+    /// How many more there are.
+    pub more_backlinks: usize,
+    /// The rules of the credentials that were taken out.
+    pub secrets: Vec<&'static str>,
+    /// How many hidden characters were written out.
+    pub hidden: usize,
+    /// Why it cannot be edited on a page.
+    pub not_editable: Option<&'static str>,
+    /// What is wrong with its Markdown.
+    pub problems: Vec<String>,
+}
+
+/// A heading of a rendered document.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DocumentHeading {
+    /// Its level, from one to four.
+    pub level: usize,
+    /// Its text.
+    pub title: String,
+    /// Its place on the page.
+    pub id: String,
+}
+
+/// Renders a document, or a file that the program keeps beside the notes.
+pub fn render_document(
+    workspace: &Workspace,
+    known: &KnownDocuments,
+    path: &RelPath,
+) -> Result<RenderedDocument, DocumentError> {
+    let index = known.document(path);
+    if index.is_none() && !known.is_kept(path) {
+        return Err(missing(path));
+    }
+    let text = workspace.read_text(path)?;
+    let cleaned = quote::cleaned(&text);
+    let parsed = document::parse(cleaned.text.as_ref());
+    let title = parsed.title().unwrap_or(path.file_name());
+    let mut rendered = RenderedDocument {
+        title: quote::clean(title).into_owned(),
+        role: None,
+        page: render(known, path, &parsed),
+        version: document::version(&text),
+        words: text.split_whitespace().count(),
+        bytes: text.len(),
+        headings: Vec::new(),
+        properties: Vec::new(),
+        backlinks: Vec::new(),
+        more_backlinks: 0,
+        not_editable: Some("It is kept by the program"),
+        problems: Vec::new(),
+        secrets: cleaned.secrets,
+        hidden: cleaned.hidden,
+    };
+    let Some(index) = index else {
+        return Ok(rendered);
+    };
+    let file = known.vault.file(index);
+    rendered.title = known.title(index);
+    rendered.role = Some(file.role);
+    rendered.headings = parsed
+        .sections
+        .iter()
+        .map(|it| (usize::from(it.level), it))
+        .filter(|(level, _)| (1..=MAX_HEADING_LEVEL).contains(level))
+        .map(|(level, it)| DocumentHeading {
+            level,
+            title: it.title.clone(),
+            id: html::heading_id(&it.title),
+        })
+        .collect();
+    let front_matter = file.note.iter().flat_map(|it| it.front_matter.iter());
+    rendered.properties = front_matter
+        .flatten()
+        .map(|(key, value)| {
+            let value = plain_property(value);
+            (
+                quote::clean(key).into_owned(),
+                quote::clean(&value).into_owned(),
+            )
+        })
+        .collect();
+    let backlinks = known.backlinks.get(&index).map_or(&[][..], Vec::as_slice);
+    rendered.backlinks = backlinks.iter().take(MAX_BACKLINKS).cloned().collect();
+    rendered.more_backlinks = backlinks.len().saturating_sub(MAX_BACKLINKS);
+    rendered.not_editable = (!rendered.secrets.is_empty()).then_some(
+        "It holds what looks like a secret, which is not shown here; edit the file itself",
+    );
+    let problems = parsed.problems.iter().take(MAX_PROBLEMS);
+    rendered.problems = problems
+        .map(|it| format!("line {}: {}", it.line, quote::clean(&it.message)))
+        .collect();
+    Ok(rendered)
+}
+
+fn missing(path: &RelPath) -> DocumentError {
+    DocumentError::Missing { path: path.clone() }
+}
+
+/// Returns the text of a document that may be shown.
+fn read(
+    workspace: &Workspace,
+    known: &KnownDocuments,
+    path: &RelPath,
+) -> Result<String, DocumentError> {
+    known.document(path).ok_or_else(|| missing(path))?;
+    Ok(workspace.read_text(path)?)
+}
+
+/// Returns a value as a person would say it: names without the brackets of
+/// links.
+fn plain_property(value: &Value) -> String {
+    match value {
+        Value::List(all) => {
+            let all: Vec<String> = all.iter().map(plain_property).collect();
+            all.join(", ")
+        }
+        Value::Text(text) => links::name_in(text).to_owned(),
+        other => other.to_string(),
+    }
+}
+
+fn render(known: &KnownDocuments, path: &RelPath, document: &Document) -> html::Html {
+    let goal = |link: &Link| match known.goal(path, link) {
+        Some(found) if found == path || known.document(found).is_some() => {
+            html::Goal::File(found.to_string())
+        }
+        Some(found) if html::image_kind(found.as_str()).is_some() => {
+            html::Goal::File(found.to_string())
+        }
+        _ => html::Goal::Missing,
+    };
+    html::html(document, &goal, MAX_RENDERED_BYTES)
+}
+
+/// The text of a document for an edit.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DocumentSource {
+    /// The text, with the line ends that a box on a page has.
+    pub text: String,
+    /// What the edit has to name.
+    pub version: String,
+}
+
+/// Returns the text for an edit. A document with a secret has none.
+pub fn read_source(
+    workspace: &Workspace,
+    known: &KnownDocuments,
+    path: &RelPath,
+) -> Result<DocumentSource, DocumentError> {
+    let text = read(workspace, known, path)?;
+    if !secrets::find(&text).is_empty() {
+        return Err(DocumentError::HoldsSecret);
+    }
+    Ok(DocumentSource {
+        text: document::for_a_box(&text).into_owned(),
+        version: document::version(&text),
+    })
+}
+
+/// A new text for a document.
+#[derive(Debug, Clone, Copy)]
+pub struct DocumentEdit<'a> {
+    /// The document.
+    pub path: &'a RelPath,
+    /// The version that the text was made from.
+    pub version: &'a str,
+    /// The new text.
+    pub text: &'a str,
+}
+
+/// What became of an edit.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EditedDocument {
+    /// What undoes it; none where the text was the same.
+    pub change: Option<String>,
+    /// The version that is there now.
+    pub version: String,
+}
+
+/// Writes a new text over the version that it was made from. Line ends and a
+/// byte order mark stay as the file has them.
+pub fn edit_document(
+    workspace: &Workspace,
+    known: &KnownDocuments,
+    edit: &DocumentEdit<'_>,
+    now: Timestamp,
+) -> Result<EditedDocument, DocumentError> {
+    let path = edit.path;
+    known.document(path).ok_or_else(|| missing(path))?;
+    let what = format!("Edit `{path}` in the browser");
+    let (version, receipt) = workspace.change_with(&what, now, |change| {
+        let before = change.read_text(path)?;
+        let same = before.filter(|it| document::version(it) == edit.version);
+        let Some(before) = same else {
+            return Err(DocumentError::Changed { path: path.clone() });
+        };
+        let admitted = admit::admit_edit(workspace, &before, edit.text.to_owned())?;
+        let after = document::retyped(&before, &admitted);
+        let version = document::version(&after);
+        change.write(path, after);
+        Ok(version)
+    })?;
+    Ok(EditedDocument {
+        change: receipt.id,
+        version,
+    })
+}
+
+/// The commits that changed a document.
+#[derive(Debug)]
+pub struct DocumentHistory {
+    /// The latest, newest first.
+    pub commits: Vec<Commit>,
+    /// Why there are none, such as a folder without a repository.
+    pub problem: Option<String>,
+}
+
+/// Returns the commits that changed a document, at most [`MAX_COMMITS`].
+pub fn document_history(
+    workspace: &Workspace,
+    known: &KnownDocuments,
+    path: &RelPath,
+) -> Result<DocumentHistory, DocumentError> {
+    read(workspace, known, path)?;
+    let found = git::log(workspace.root(), Some(path), MAX_COMMITS);
+    let (commits, problem) = match found {
+        Ok(commits) => (commits, None),
+        Err(error) => (Vec::new(), Some(error.to_string())),
+    };
+    Ok(DocumentHistory { commits, problem })
+}
+
+/// A document as it was in a commit.
+#[derive(Debug)]
+pub struct PastDocument {
+    /// It rendered, with the links of today.
+    pub page: html::Html,
+    /// Its text then.
+    pub before: String,
+    /// Its text today.
+    pub now: String,
+}
+
+/// Returns what a document held in a commit.
+pub fn past_document(
+    workspace: &Workspace,
+    known: &KnownDocuments,
+    path: &RelPath,
+    commit: &str,
+) -> Result<PastDocument, DocumentError> {
+    let now = read(workspace, known, path)?;
+    let bytes = git::file_at(workspace.root(), commit, path).map_err(DocumentError::Commit)?;
+    let bytes = bytes.ok_or_else(|| DocumentError::MissingThen { path: path.clone() })?;
+    let before = String::from_utf8_lossy(&bytes).into_owned();
+    let cleaned = quote::clean(&before);
+    let page = render(known, path, &document::parse(cleaned.as_ref()));
+    Ok(PastDocument { page, before, now })
+}
+
+/// Returns an image of the workspace and its kind, for a document that shows it.
+pub fn read_image(
+    workspace: &Workspace,
+    path: &RelPath,
+) -> Result<(&'static str, Vec<u8>), DocumentError> {
+    let kind = html::image_kind(path.as_str()).ok_or(DocumentError::NotAnImage)?;
+    if path.is_derived() {
+        return Err(DocumentError::MissingImage);
+    }
+    Ok((kind, workspace.read_at_most(path, MAX_IMAGE_BYTES)?))
+}
+
+/// A file as a search sees it.
+#[derive(Debug)]
+pub struct DocumentPreview {
+    /// The parsed file.
+    pub document: Document,
+    /// The passages that it is cut into.
+    pub passages: Vec<Chunk>,
+    /// Its role, which decides whether it is indexed.
+    pub role: Role,
+    /// What its closet entry would say.
+    pub entry: closets::Entry,
+}
+
+impl DocumentPreview {
+    /// Returns whether searches find it.
+    pub fn is_indexed(&self) -> bool {
+        matches!(self.role, Role::Knowledge | Role::Archive | Role::Agent)
+    }
+}
+
+/// Cuts a file as the index does. Nothing is written.
+pub fn preview_document(workspace: &Workspace, path: &RelPath) -> Result<DocumentPreview, Error> {
+    let document = document::parse(workspace.read_text(path)?);
+    let sizes = Sizes::up_to(workspace.config().index.chunk_tokens);
+    let domains = Manifest::read(workspace).map(|it| it.domains());
+    let role = role(path, &domains.unwrap_or_default());
+    let context = closets::Context {
+        name: path.stem(),
+        archived: role == Role::Archive,
+    };
+    Ok(DocumentPreview {
+        passages: chunks(&document, sizes),
+        entry: closets::extract(&document, &context),
+        role,
+        document,
+    })
+}
+
+/// Returns the word for a role that doors show.
+pub fn role_name(role: Role) -> String {
+    format!("{role:?}").to_lowercase()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn workspace(files: &[(&str, &str)]) -> (tempfile::TempDir, Workspace) {
+        let dir = tempfile::tempdir().expect("a folder can be made");
+        for (name, text) in files {
+            let path = dir.path().join(name);
+            let folder = path.parent().expect("it is below the root");
+            std::fs::create_dir_all(folder).expect("made");
+            std::fs::write(path, text).expect("written");
+        }
+        let workspace = Workspace::open(dir.path()).expect("it can be opened");
+        (dir, workspace)
+    }
+
+    fn path(text: &str) -> RelPath {
+        RelPath::new(text).expect("a path")
+    }
+
+    #[test]
+    fn an_edit_of_an_older_version_writes_nothing() {
+        let (_dir, workspace) = workspace(&[("knowledge/a.md", "# A\r\n\r\nOne\r\n")]);
+        let known = KnownDocuments::read(&workspace, Audience::Owner);
+        let path = path("knowledge/a.md");
+        let now = "2026-03-01T09:00:00Z".parse().expect("a time");
+        let source = read_source(&workspace, &known, &path).expect("it may be edited");
+        assert_eq!(source.text, "# A\n\nOne\n");
+        let edit = DocumentEdit {
+            path: &path,
+            version: &source.version,
+            text: "# A\n\nTwo\n",
+        };
+        let edited = edit_document(&workspace, &known, &edit, now).expect("it is written");
+        let there = workspace.read_text(&path).expect("it is there");
+        assert_eq!(there, "# A\r\n\r\nTwo\r\n");
+        assert_eq!(edited.version, document::version(&there));
+        let again = edit_document(&workspace, &known, &edit, now).expect_err("it is older");
+        assert_eq!(again.code(), "document.changed");
+        assert_eq!(workspace.read_text(&path).expect("it is there"), there);
+    }
+
+    #[test]
+    fn others_see_nothing_private() {
+        let files = [
+            ("knowledge/a.md", "# A\n"),
+            ("knowledge/b.local.md", "# B\n\n[[a]]\n"),
+        ];
+        let (_dir, workspace) = workspace(&files);
+        for (audience, shown) in [(Audience::Owner, true), (Audience::Others, false)] {
+            let known = KnownDocuments::read(&workspace, audience);
+            let b = render_document(&workspace, &known, &path("knowledge/b.local.md"));
+            assert_eq!(b.is_ok(), shown);
+            let a = render_document(&workspace, &known, &path("knowledge/a.md"));
+            assert_eq!(a.expect("it is shared").backlinks.len(), usize::from(shown));
+        }
+    }
+
+    #[test]
+    fn what_agents_load_is_not_readable() {
+        let files = [("knowledge/a.md", "# A\n"), ("CLAUDE.md", "# C\n")];
+        let (_dir, workspace) = workspace(&files);
+        let found = readable_files(&workspace, &|_| true);
+        let found: Vec<&str> = found.iter().map(|it| it.path.as_str()).collect();
+        assert_eq!(found, ["knowledge/a.md"]);
+        assert!(!is_readable(&workspace, &path("CLAUDE.md")));
+    }
+}

@@ -1,0 +1,60 @@
+//! Which files of the memory an agent may read by name: never what agents load,
+//! what is derived, nor anything outside, whatever a link leads to.
+
+use crate::mind::{File, Mind};
+use crate::routing;
+use crate::workspace::{Found, RelPath, Role, Workspace, role};
+
+/// The state files in the order in which they are listed.
+const STATE: [File; 5] = [
+    File::State,
+    File::Progress,
+    File::Decisions,
+    File::SessionLog,
+    File::Archive,
+];
+
+/// Returns the wanted files that have a part in the memory and may be read.
+/// What a link leads to costs a call of the system, so it is looked at last.
+pub fn readable_files(workspace: &Workspace, wanted: &dyn Fn(&RelPath) -> bool) -> Vec<Found> {
+    let mut files = routing::scan(workspace).files;
+    files.retain(|found| {
+        wanted(&found.path) && may_be_read(found.role) && leads_to_memory(workspace, &found.path)
+    });
+    files
+}
+
+/// Returns whether a file may be read by name.
+pub fn is_readable(workspace: &Workspace, path: &RelPath) -> bool {
+    may_be_read(role(path, &[])) && leads_to_memory(workspace, path)
+}
+
+/// Returns the files in which the work stands, each once.
+pub fn state_files(workspace: &Workspace) -> Vec<RelPath> {
+    let mind = Mind::open(workspace);
+    let mut files: Vec<RelPath> = Vec::new();
+    for path in STATE.map(|which| mind.file(which)) {
+        if !files.contains(&path) {
+            files.push(path);
+        }
+    }
+    files
+}
+
+/// A link may lead to a file that is not for reading.
+fn leads_to_memory(workspace: &Workspace, path: &RelPath) -> bool {
+    let absolute = workspace.absolute(path);
+    let real = || {
+        let real = absolute.canonicalize().ok()?;
+        let real = real.strip_prefix(workspace.root()).ok()?.to_str()?;
+        RelPath::new(&real.replace('\\', "/")).ok()
+    };
+    real().is_some_and(|real| may_be_read(role(&real, &[])))
+}
+
+fn may_be_read(role: Role) -> bool {
+    match role {
+        Role::Knowledge | Role::Routing | Role::Agent | Role::State | Role::Archive => true,
+        Role::Derived | Role::Autoload | Role::Untracked => false,
+    }
+}

@@ -1,0 +1,71 @@
+//! Taking documents out of searches and correcting facts, for every door in one
+//! way: what would be forgotten, then, after a yes, the list of it.
+//!
+//! The files that are forgotten are never touched. Every answer has a receipt
+//! with the list before and after, so that no door reads the list itself.
+
+use jiff::Timestamp;
+
+use crate::corrections::{self, Corrections};
+use crate::index::Index;
+use crate::knowledge::forget;
+use crate::workspace::{self, FileChange, Receipt, RelPath, Workspace};
+
+pub use crate::corrections::{Corrected, Correction, Lifted, New as NewCorrection, correct};
+pub use crate::knowledge::forget::{Chosen, Error, LIST, Wanted, restore};
+
+/// What would be forgotten, for a person to agree to.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ForgetPlan {
+    /// The documents with their reasons, least important first.
+    pub chosen: Vec<Chosen>,
+}
+
+/// Decides what would be forgotten and writes nothing. The index must be in step
+/// with the files, since the use of documents decides.
+pub fn plan_forgetting(
+    workspace: &Workspace,
+    index: &Index,
+    wanted: &Wanted,
+    now: Timestamp,
+) -> Result<ForgetPlan, Error> {
+    let chosen = forget::choose(workspace, index, wanted, now)?;
+    Ok(ForgetPlan { chosen })
+}
+
+impl ForgetPlan {
+    /// Returns whether there is nothing to forget.
+    pub fn is_empty(&self) -> bool {
+        self.chosen.is_empty()
+    }
+
+    /// Puts the documents on the list.
+    pub fn apply(&self, workspace: &Workspace, now: Timestamp) -> Result<Receipt, Error> {
+        forget::forget(workspace, &self.chosen, now)
+    }
+}
+
+/// Returns the corrections that a text repeats, for a look before one is added.
+pub fn known_corrections(
+    workspace: &Workspace,
+    fact: &str,
+) -> Result<Vec<Correction>, workspace::Error> {
+    let known = Corrections::read(workspace)?;
+    Ok(known.check(fact).into_iter().cloned().collect())
+}
+
+/// Lifts the corrections of these facts, in any spelling.
+pub fn lift_corrections(
+    workspace: &Workspace,
+    facts: &[String],
+    now: Timestamp,
+) -> Result<Lifted, corrections::Error> {
+    corrections::lift(workspace, Some(facts), now)
+}
+
+/// Returns the list of forgotten documents and corrected facts before and after
+/// a change of it.
+pub fn list_change(receipt: &Receipt) -> Option<&FileChange> {
+    let list = RelPath::new(LIST).ok()?;
+    receipt.change_of(&list)
+}

@@ -1,0 +1,131 @@
+//! Bringing the index in step with the files on request, for every door in one
+//! way: read what changed, keep the list in `knowledge/README.md`, compute
+//! vectors. It keeps the figures; which lines are printed is a door's business.
+
+use std::time::Duration;
+
+use jiff::Timestamp;
+
+use crate::index::Counts;
+use crate::knowledge::refresh;
+use crate::library::{Library, Remark, Watch};
+
+pub use crate::knowledge::readme::PATH as LIST;
+pub use crate::knowledge::refresh::Outcome;
+
+/// How long vectors are computed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum VectorBudget {
+    /// Not at all.
+    Nothing,
+    /// So long; the next run continues from there.
+    For(Duration),
+    /// Until every passage has one.
+    ToTheEnd,
+}
+
+/// What is to be done.
+#[derive(Debug, Clone, Copy)]
+pub struct IndexRequest {
+    /// Whether files that did not change are read again.
+    pub force: bool,
+    /// Whether the list of documents is brought up to date.
+    pub keep_list: bool,
+    /// How long vectors are computed.
+    pub vectors: VectorBudget,
+    /// Whether the index has to be there for the next process. A server answers
+    /// from memory as well.
+    pub must_be_kept: bool,
+    /// The moment of the request.
+    pub now: Timestamp,
+}
+
+/// What was done.
+#[derive(Debug)]
+pub struct IndexResponse {
+    /// Every file with what became of it.
+    pub files: Vec<(String, Outcome)>,
+    /// Whether the list of documents was written.
+    pub is_list_written: bool,
+    /// What the index holds now.
+    pub counts: Counts,
+    /// Why the index is in memory alone, where it is.
+    pub not_kept: Option<String>,
+    /// What a person should know.
+    pub remarks: Vec<Remark>,
+}
+
+/// How many files had which outcome.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct OutcomeCounts {
+    /// New ones.
+    pub added: usize,
+    /// Those that changed.
+    pub updated: usize,
+    /// Those that are gone.
+    pub removed: usize,
+    /// Those that are as they were.
+    pub unchanged: usize,
+    /// Those that cannot be read.
+    pub skipped: usize,
+}
+
+impl OutcomeCounts {
+    /// Counts the outcomes of files.
+    pub fn of(files: &[(String, Outcome)]) -> OutcomeCounts {
+        let skipped = |it: &&(String, Outcome)| matches!(it.1, Outcome::Skipped(_));
+        OutcomeCounts {
+            added: Outcome::Indexed.count_in(files),
+            updated: Outcome::Reindexed.count_in(files),
+            removed: Outcome::Removed.count_in(files),
+            unchanged: Outcome::Unchanged.count_in(files),
+            skipped: files.iter().filter(skipped).count(),
+        }
+    }
+}
+
+/// Brings the index in step with the files. Where it can be kept in memory
+/// alone, a request that has it kept ends there, with the reason.
+pub fn bring_in_step(
+    library: &mut Library,
+    request: &IndexRequest,
+    watch: Watch<'_>,
+) -> Result<IndexResponse, refresh::Error> {
+    let (fresh, mut remarks) = library.refreshed(request.now, request.force, watch)?;
+    let files = fresh.outcomes();
+    let not_kept = fresh.in_memory().map(str::to_owned);
+    let counts = fresh.index.counts()?;
+    let mut response = IndexResponse {
+        files,
+        is_list_written: false,
+        counts,
+        not_kept,
+        remarks: Vec::new(),
+    };
+    if response.not_kept.is_some() && request.must_be_kept {
+        response.remarks = remarks;
+        return Ok(response);
+    }
+    if request.keep_list {
+        let (is_written, more) = library.list_documents(request.now, watch)?;
+        response.is_list_written = is_written;
+        remarks.extend(more);
+    }
+    let budget = match request.vectors {
+        VectorBudget::Nothing => None,
+        VectorBudget::For(budget) => Some(Some(budget)),
+        VectorBudget::ToTheEnd => Some(None),
+    };
+    if let Some(budget) = budget {
+        remarks.extend(library.embed(budget, watch)?);
+    }
+    library.release();
+    if let Some(index) = library.index() {
+        if request.must_be_kept {
+            index.settle();
+        }
+        response.counts = index.counts()?;
+    }
+    response.remarks = remarks;
+    Ok(response)
+}

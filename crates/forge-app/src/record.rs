@@ -1,0 +1,213 @@
+//! Writing down where the work stands: state, decisions, tasks, sessions and
+//! ideas, for every door in one way.
+//!
+//! One entry is one change of one file. The response holds that file before and
+//! after as the writer saw it under its lock: a door that read the file itself
+//! could show what another process wrote in between. It never rewords what the
+//! caller gave.
+
+use jiff::Timestamp;
+
+use crate::mind::{Error, File, IdeaKept, Mind, NewDecision, NewIdea, NewSession, StateChange};
+use crate::workspace::{FileChange, Receipt, RelPath, Workspace};
+
+/// What is to be written down.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum NewEntry {
+    /// Parts of the state; the others stay.
+    State(StateChange),
+    /// A decision under the next id.
+    Decision(NewDecision),
+    /// An open task.
+    Task {
+        /// The task.
+        text: String,
+        /// The section; one that is missing is added.
+        section: String,
+    },
+    /// A task that is done.
+    DoneTask {
+        /// The task, or a part of it that no other open task has.
+        text: String,
+    },
+    /// An entry of the session log.
+    Session(NewSession),
+    /// An idea for the inbox.
+    Idea(NewIdea),
+}
+
+/// What was written down.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum RecordedEntry {
+    /// The state was changed.
+    State {
+        /// Whether there was no file before.
+        created: bool,
+        /// The phase as it is now.
+        phase: Option<String>,
+    },
+    /// A decision was added.
+    Decision {
+        /// `DEC-007`, or what the file's own form has in its place.
+        id: String,
+        /// Its title as it was given.
+        title: String,
+    },
+    /// A task was added.
+    Task {
+        /// The title of its section in the file.
+        section: String,
+        /// The task as it was given.
+        text: String,
+    },
+    /// A task was ticked.
+    DoneTask {
+        /// The task as the file has it.
+        text: String,
+    },
+    /// A session was logged.
+    Session {
+        /// Its number.
+        number: usize,
+    },
+    /// An idea was kept.
+    Idea(IdeaKept),
+}
+
+/// What [`record`] wrote, and where.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RecordResponse {
+    /// The file that entries of this kind are kept in.
+    pub file: RelPath,
+    /// What was written.
+    pub entry: RecordedEntry,
+    /// What undoes it, and every file before and after.
+    pub receipt: Receipt,
+}
+
+impl RecordResponse {
+    /// Returns the entry's file before and after, where it changed. What went
+    /// to an archive beside it is left out.
+    pub fn change(&self) -> Option<&FileChange> {
+        self.receipt.change_of(&self.file)
+    }
+}
+
+/// Writes one entry into the state files of a workspace.
+pub fn record(
+    workspace: &Workspace,
+    new: NewEntry,
+    now: Timestamp,
+) -> Result<RecordResponse, Error> {
+    let mind = Mind::open(workspace);
+    let (file, entry, receipt) = match new {
+        NewEntry::State(change) => {
+            let (outcome, receipt) = mind.set(&change, now)?;
+            let entry = RecordedEntry::State {
+                created: outcome.created,
+                phase: outcome.phase,
+            };
+            (mind.file(File::State), entry, receipt)
+        }
+        NewEntry::Decision(new) => {
+            let (id, receipt) = mind.decide(&new, now)?;
+            let entry = RecordedEntry::Decision {
+                id,
+                title: new.title,
+            };
+            (mind.file(File::Decisions), entry, receipt)
+        }
+        NewEntry::Task { text, section } => {
+            let (section, receipt) = mind.task_add(&text, &section, now)?;
+            let entry = RecordedEntry::Task { section, text };
+            (mind.file(File::Progress), entry, receipt)
+        }
+        NewEntry::DoneTask { text } => {
+            let (text, receipt) = mind.task_done(&text, now)?;
+            let entry = RecordedEntry::DoneTask { text };
+            (mind.file(File::Progress), entry, receipt)
+        }
+        NewEntry::Session(new) => {
+            let (number, receipt) = mind.log(&new, now)?;
+            let entry = RecordedEntry::Session { number };
+            (mind.file(File::SessionLog), entry, receipt)
+        }
+        NewEntry::Idea(new) => {
+            let (kept, receipt) = mind.add_idea(&new, now)?;
+            (kept.path.clone(), RecordedEntry::Idea(kept), receipt)
+        }
+    };
+    Ok(RecordResponse {
+        file,
+        entry,
+        receipt,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_response_has_the_file_as_the_writer_saw_it() {
+        let dir = tempfile::tempdir().expect("a folder can be made");
+        let workspace = Workspace::open(dir.path()).expect("it can be opened");
+        let now = "2026-03-01T09:00:00Z".parse().expect("a time");
+        let phase = |text: &str| {
+            NewEntry::State(StateChange {
+                phase: Some(text.to_owned()),
+                ..StateChange::default()
+            })
+        };
+        let first = record(&workspace, phase("One"), now).expect("it is written");
+        let change = first.change().expect("the file was made");
+        assert_eq!((&change.path, &change.before), (&first.file, &None));
+        let second = record(&workspace, phase("Two"), now).expect("it is written");
+        let again = second.change().expect("the file was changed");
+        assert_eq!(again.before, change.after, "nothing came in between");
+        let there = workspace.read_text(&second.file).expect("it is there");
+        assert_eq!(again.after_text(), there);
+        assert!(again.before_text().contains("One") && there.contains("Two"));
+        let same = record(&workspace, phase("Two"), now).expect("nothing is wrong");
+        assert_eq!((same.change(), same.receipt.id.as_ref()), (None, None));
+    }
+
+    #[test]
+    fn every_kind_of_entry_names_its_own_file() {
+        let dir = tempfile::tempdir().expect("a folder can be made");
+        let workspace = Workspace::open(dir.path()).expect("it can be opened");
+        let now = "2026-03-01T09:00:00Z".parse().expect("a time");
+        let text = || "Ship it".to_owned();
+        let decision = NewDecision {
+            title: text(),
+            decision: text(),
+            ..NewDecision::default()
+        };
+        let session = NewSession {
+            summary: text(),
+            ..NewSession::default()
+        };
+        let idea = NewIdea {
+            text: text(),
+            ..NewIdea::default()
+        };
+        let section = "In Progress".to_owned();
+        for (new, file) in [
+            (NewEntry::Decision(decision), ".mind/DECISIONS.md"),
+            (
+                NewEntry::Task {
+                    text: text(),
+                    section,
+                },
+                ".mind/PROGRESS.md",
+            ),
+            (NewEntry::DoneTask { text: text() }, ".mind/PROGRESS.md"),
+            (NewEntry::Session(session), ".mind/SESSION-LOG.md"),
+            (NewEntry::Idea(idea), ".mind/IDEAS.md"),
+        ] {
+            let done = record(&workspace, new, now).expect("it is written");
+            assert_eq!(done.file.as_str(), file);
+            assert_eq!(done.change().map(|it| it.path.as_str()), Some(file));
+        }
+    }
+}

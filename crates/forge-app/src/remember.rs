@@ -1,0 +1,147 @@
+//! Saving something learnt, for every door in one way: a document that a search
+//! finds at once, a skill, or a section in a file that agents load.
+//!
+//! A document is indexed and embedded here, within the budget of a question, so
+//! that no door forgets it. Nothing that exists is overwritten.
+
+use std::time::Duration;
+
+use jiff::Timestamp;
+
+use crate::diagnostic::Diagnostic;
+use crate::knowledge::{refresh, save};
+use crate::library::{Library, Remark, Watch};
+use crate::workspace::RelPath;
+
+pub use crate::knowledge::save::{Context, Route, Saved, Skill, route};
+
+/// What is to be saved.
+#[derive(Debug, Clone, Copy)]
+pub enum NewKnowledge<'a> {
+    /// A document of `knowledge/`.
+    Document(Context<'a>),
+    /// A skill, where agents load skills from.
+    Skill(Skill<'a>),
+    /// A section of the files that agents load.
+    Section {
+        /// The section's name and text.
+        note: Context<'a>,
+        /// The files that get it.
+        files: &'a [RelPath],
+    },
+}
+
+/// What [`remember`] saved.
+#[derive(Debug)]
+pub struct RememberResponse {
+    /// The files, and the receipt of the change.
+    pub saved: Saved,
+    /// Whether searches find it from now on.
+    pub is_indexed: bool,
+    /// What a person should know about the index.
+    pub remarks: Vec<Remark>,
+}
+
+/// Why something was not saved, or not indexed after it was.
+#[derive(Debug, thiserror::Error)]
+pub enum RememberError {
+    /// Nothing was written.
+    #[error(transparent)]
+    Save(#[from] save::Error),
+    /// It was written, and the index could not follow.
+    #[error(transparent)]
+    Index(#[from] refresh::Error),
+}
+
+impl RememberError {
+    fn inner(&self) -> &dyn Diagnostic {
+        match self {
+            RememberError::Save(error) => error,
+            RememberError::Index(error) => error,
+        }
+    }
+}
+
+impl Diagnostic for RememberError {
+    fn code(&self) -> &'static str {
+        self.inner().code()
+    }
+
+    fn hints(&self) -> Vec<String> {
+        self.inner().hints()
+    }
+
+    fn is_usage(&self) -> bool {
+        self.inner().is_usage()
+    }
+}
+
+/// Saves something, and brings the index in step with a new document.
+pub fn remember(
+    library: &mut Library,
+    new: &NewKnowledge<'_>,
+    now: Timestamp,
+    watch: Watch<'_>,
+) -> Result<RememberResponse, RememberError> {
+    let workspace = library.workspace.clone();
+    let saved = match new {
+        NewKnowledge::Document(document) => save::context(&workspace, document, now)?,
+        NewKnowledge::Skill(skill) => save::skill(&workspace, skill, now)?,
+        NewKnowledge::Section { note, files } => save::into_context(&workspace, note, files, now)?,
+    };
+    let is_indexed = matches!(new, NewKnowledge::Document(_));
+    let mut remarks = Vec::new();
+    if is_indexed {
+        remarks = library.refreshed(now, false, watch)?.1;
+        // A model that cannot be used is for the next search to report: the
+        // document was saved, and full text finds it.
+        let budget = Duration::from_millis(workspace.config().search.embed_budget_ms);
+        library.embed(Some(budget), watch)?;
+        library.release();
+    }
+    Ok(RememberResponse {
+        saved,
+        is_indexed,
+        remarks,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::workspace::Workspace;
+
+    #[test]
+    fn a_document_is_indexed_and_embedded_and_a_skill_is_not() {
+        let dir = tempfile::tempdir().expect("a folder can be made");
+        let workspace = Workspace::open(dir.path()).expect("it can be opened");
+        let mut library = Library::new(workspace, None);
+        let now = "2026-03-01T09:00:00Z".parse().expect("a time");
+        let skill = NewKnowledge::Skill(Skill {
+            name: "Flaky webhooks",
+            content: "Freeze the clock.",
+            description: Some("Webhook tests fail at random"),
+            trigger: None,
+            problem: None,
+            importance: 5,
+            clients: &[],
+        });
+        let done = remember(&mut library, &skill, now, &mut |_, _, _| {});
+        assert!(!done.expect("it is saved").is_indexed);
+        assert!(library.index().is_none());
+        let document = NewKnowledge::Document(Context {
+            name: "Retry policy",
+            content: "Retry three times, then park.",
+            importance: 5,
+        });
+        let done = remember(&mut library, &document, now, &mut |_, _, _| {});
+        let done = done.expect("it is saved");
+        assert!(done.is_indexed);
+        let file = &done.saved.files[0];
+        let change = done.saved.receipt.change_of(file).expect("it was made");
+        assert!(change.before.is_none() && change.after_text().contains("then park"));
+        let index = library.index().expect("it was brought up to date");
+        let counts = index.counts().expect("it can be read");
+        assert!(counts.chunks > 0 && counts.embedded == counts.chunks);
+    }
+}

@@ -1,0 +1,87 @@
+//! Finding a text literally in the state files. Their words are looked for as
+//! they are, without an index, so that what was written a moment ago is found.
+
+use crate::corrections::Corrections;
+use crate::mind::{File, Mind};
+use crate::quote;
+use crate::secrets;
+use crate::workspace::{Error, RelPath, Workspace};
+
+/// Places that are given of one file.
+const MAX_PLACES: usize = 10;
+
+/// The files in which a text is looked for, in the order of an answer.
+const SEARCHED: [File; 5] = [
+    File::State,
+    File::Progress,
+    File::Decisions,
+    File::SessionLog,
+    File::Archive,
+];
+
+/// The places of one file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StateMatches {
+    /// The file.
+    pub path: RelPath,
+    /// The first places.
+    pub places: Vec<StatePlace>,
+    /// How many more there are.
+    pub more: usize,
+}
+
+/// A line that has the text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StatePlace {
+    /// The line, counted from one.
+    pub line: usize,
+    /// It with its neighbours, without what is secret or hidden.
+    pub snippet: String,
+    /// Corrections of what the snippet repeats.
+    pub notes: Vec<String>,
+}
+
+/// Returns the places of a text in the state files, in any case of letters.
+pub fn find_in_state(workspace: &Workspace, text: &str) -> Result<Vec<StateMatches>, Error> {
+    let wanted = text.trim().to_lowercase();
+    let mind = Mind::open(workspace);
+    let corrections = Corrections::read(workspace)?;
+    let mut found = Vec::new();
+    let mut seen = Vec::new();
+    for which in SEARCHED {
+        let path = mind.file(which);
+        if seen.contains(&path) {
+            continue;
+        }
+        seen.push(path.clone());
+        let Ok(text) = workspace.read_text(&path) else {
+            continue;
+        };
+        // A secret may be longer than what is shown of a place.
+        let text = secrets::redact_in_place(&text);
+        let lines: Vec<&str> = text.lines().collect();
+        let places: Vec<usize> = (0..lines.len())
+            .filter(|at| lines[*at].to_lowercase().contains(&wanted))
+            .collect();
+        if places.is_empty() {
+            continue;
+        }
+        let place = |at: &usize| {
+            let around = at.saturating_sub(1)..(at + 2).min(lines.len());
+            let snippet = quote::cleaned_part(&lines[around].join("\n"))
+                .text
+                .into_owned();
+            StatePlace {
+                line: at + 1,
+                notes: corrections.told_of(&snippet),
+                snippet,
+            }
+        };
+        found.push(StateMatches {
+            path,
+            places: places.iter().take(MAX_PLACES).map(place).collect(),
+            more: places.len().saturating_sub(MAX_PLACES),
+        });
+    }
+    Ok(found)
+}

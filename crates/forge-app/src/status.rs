@@ -1,0 +1,231 @@
+//! The status of a workspace, for every door in one way: where the work stands,
+//! what is stale, what memory costs and what is installed where. It changes
+//! nothing, and what cannot be read is part of the answer.
+
+use crate::audit::{AuditRequest, measure_autoload};
+use crate::client::Client;
+use crate::index::{self, Index};
+use crate::knowledge::refresh;
+use crate::layers::injection::{self, Given};
+use crate::mind::{self, BriefingAsk, Mind, Source, State};
+use crate::routing;
+use crate::tokens::{self, Tokenizer};
+use crate::workspace::{DERIVED, Identity, Workspace, git, identity};
+
+pub use forge_clients::setup::found::{Other, Presence};
+pub use forge_clients::setup::git::Wiring;
+use forge_clients::setup::{Scope, Surroundings, found, git as merge_driver, lines_of};
+
+/// Where a workspace stands.
+#[derive(Debug)]
+pub struct WorkspaceStatus {
+    /// The file that the state is kept in.
+    pub state_file: String,
+    /// The state, none where there is no file, or why it cannot be read.
+    pub state: Result<Option<State>, String>,
+    /// What is said of state files of the layout that is not in use.
+    pub two_layouts: Option<String>,
+    /// How long ago the state was written, where it counts as stale.
+    pub stale_seconds: Option<i64>,
+    /// What memory costs a session.
+    pub cost: SessionCost,
+    /// The index, none where there is none yet, or why it cannot be read.
+    pub index: Result<Option<IndexStatus>, index::Error>,
+    /// Files of `.memory-forge/` that git tracks, and so others can replace.
+    pub tracked_files: usize,
+    /// What `setup` installed, by client and scope.
+    pub installed: Vec<Installation>,
+    /// Other memories that may be at work.
+    pub others: Vec<Other>,
+    /// The directory, where nothing in it is ours yet.
+    pub unprepared: Option<String>,
+    /// What the workspace is known by, wherever it is.
+    pub identity: Option<Identity>,
+    /// Whether git merges memory entry by entry here.
+    pub merge_driver: Wiring,
+}
+
+/// What is installed for one client in one scope.
+#[derive(Debug, Clone)]
+pub struct Installation {
+    /// The client.
+    pub client: Client,
+    /// Where it is installed.
+    pub scope: Scope,
+    /// Hooks, server and lines.
+    pub presence: Presence,
+}
+
+/// What memory costs a session, in tokens.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SessionCost {
+    /// The briefing at its start, by estimate.
+    pub briefing: usize,
+    /// What each prompt gets, by estimate.
+    pub nudge: usize,
+    /// The lines about memory in a file, by estimate.
+    pub stub: usize,
+    /// The files that agents load.
+    pub always_on: usize,
+    /// How many those are.
+    pub always_on_files: usize,
+    /// How those were counted.
+    pub tokenizer: Tokenizer,
+}
+
+/// How the index stands to the files.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct IndexStatus {
+    /// Files in it.
+    pub files: usize,
+    /// Files that changed since.
+    pub changed: usize,
+    /// When it was last brought up to date.
+    pub last: Option<String>,
+}
+
+impl WorkspaceStatus {
+    /// Gathers all of it.
+    pub fn gather(around: &Surroundings<'_>) -> WorkspaceStatus {
+        let (workspace, now) = (around.workspace, around.now);
+        let mind = Mind::open(workspace).shown();
+        let state = mind.state().map_err(|error| error.to_string());
+        let modified = state.as_ref().ok().and_then(Option::as_ref);
+        let age = modified
+            .and_then(|state| state.modified)
+            .map(|modified| now.as_second() - modified.as_second());
+        let limit = i64::try_from(workspace.config().mind.stale_seconds).unwrap_or(i64::MAX);
+        let installed = installations(around);
+        WorkspaceStatus {
+            state_file: mind.file(mind::File::State).to_string(),
+            state,
+            two_layouts: mind.two_layouts(),
+            stale_seconds: age.filter(|age| *age >= limit),
+            cost: SessionCost::measure(around, &mind, &installed),
+            index: index_status(workspace),
+            tracked_files: git::tracked_below(workspace.root(), DERIVED).unwrap_or(0),
+            installed,
+            others: found::others(around),
+            unprepared: unprepared(workspace),
+            identity: identity(workspace),
+            merge_driver: merge_driver::wiring(workspace),
+        }
+    }
+
+    /// Returns the clients with hooks in both scopes, where each event fires
+    /// twice.
+    pub fn hooked_twice(&self) -> Vec<Client> {
+        let has_hooks = |it: &&Installation| !it.presence.hooks.is_empty();
+        let scopes = |client: Client| {
+            let mine = self.installed.iter().filter(|it| it.client == client);
+            mine.filter(has_hooks).count()
+        };
+        let clients = Client::ALL.into_iter();
+        clients.filter(|&client| scopes(client) > 1).collect()
+    }
+
+    /// Returns whether a client runs our hooks, its own or those that it shares.
+    pub fn is_hooked(&self, client: Client) -> bool {
+        let mut mine = self.installed.iter().filter(|it| it.client == client);
+        mine.any(|it| !it.presence.hooks.is_empty() || it.presence.shares_hooks)
+    }
+}
+
+fn installations(around: &Surroundings<'_>) -> Vec<Installation> {
+    let in_use = found::clients(around);
+    let mut installed = Vec::new();
+    for client in Client::ALL {
+        for scope in Scope::ALL {
+            let presence = found::presence(around, client, scope);
+            // Lines in a shared file say nothing about a client that is not
+            // used here.
+            let used = in_use.iter().any(|(used, _)| *used == client);
+            let reads = used && (presence.stub.is_some() || presence.shares_hooks);
+            if !presence.is_empty_but_for_stub() || reads {
+                installed.push(Installation {
+                    client,
+                    scope,
+                    presence,
+                });
+            }
+        }
+    }
+    installed
+}
+
+impl SessionCost {
+    fn measure(
+        around: &Surroundings<'_>,
+        mind: &Mind<'_>,
+        installed: &[Installation],
+    ) -> SessionCost {
+        let (workspace, now) = (around.workspace, around.now);
+        let briefing = if mind.exists() {
+            let known = injection::for_session(workspace);
+            let ask = BriefingAsk {
+                source: Source::Startup,
+                max_tokens: BRIEFING_TOKENS,
+                max_bytes: BRIEFING_BYTES,
+                nonce: "00000000",
+                now,
+                events: &[],
+                overview: &[],
+                pointers: known.as_ref().map(Given::pointers),
+            };
+            tokens::estimate(&mind.briefing(&ask).text)
+        } else {
+            0
+        };
+        let has_stub = installed.iter().any(|it| it.presence.stub.is_some());
+        let request = AuditRequest {
+            home: around.places.home,
+            ..AuditRequest::plain(now)
+        };
+        let always = measure_autoload(workspace, &request);
+        SessionCost {
+            briefing,
+            nudge: mind.nudge(now).map_or(0, |line| tokens::estimate(&line)),
+            stub: if has_stub {
+                lines_of(workspace, Scope::Project).tokens()
+            } else {
+                0
+            },
+            always_on: always.autoload_tokens,
+            always_on_files: always.autoload_files,
+            tokenizer: workspace.config().audit.tokenizer,
+        }
+    }
+}
+
+/// As the hook asks for it.
+const BRIEFING_TOKENS: usize = 2500;
+const BRIEFING_BYTES: usize = 9_999;
+
+/// Returns the path of a directory that holds nothing by which a workspace is
+/// known.
+fn unprepared(workspace: &Workspace) -> Option<String> {
+    const SIGNS: [&str; 6] = [
+        "knowledge",
+        ".mind",
+        "_MANIFEST.md",
+        "memory/status.md",
+        "memory-forge.toml",
+        ".agents/memory",
+    ];
+    let root = workspace.root();
+    let bare = SIGNS.iter().all(|sign| !root.join(sign).exists());
+    bare.then(|| root.display().to_string())
+}
+
+fn index_status(workspace: &Workspace) -> Result<Option<IndexStatus>, index::Error> {
+    let Some(index) = Index::open_existing(&workspace.derived())? else {
+        return Ok(None);
+    };
+    let catalogue = index.catalogue()?;
+    let scan = routing::scan(workspace);
+    Ok(Some(IndexStatus {
+        files: index.counts()?.files,
+        changed: refresh::behind(workspace, &scan, &index, &catalogue)?,
+        last: index.note("last_indexed")?,
+    }))
+}

@@ -1,0 +1,91 @@
+//! What happened when: sessions, decisions with what replaced them, and
+//! checkpoints, the latest first. A file that cannot be read is a problem of
+//! the answer, and the others are still in it.
+
+use jiff::civil::Date;
+
+use crate::mind::{Decision, File, Mind, Session};
+use crate::workspace::{RelPath, Workspace};
+
+/// Entries of each kind, the latest.
+const MAX_ENTRIES: usize = 400;
+
+/// Everything with a date.
+#[derive(Debug)]
+pub struct WorkspaceTimeline {
+    /// The file of the sessions.
+    pub log: RelPath,
+    /// Sessions, the latest first.
+    pub sessions: Vec<Session>,
+    /// The file of the decisions.
+    pub decided: RelPath,
+    /// Decisions, the latest first.
+    pub decisions: Vec<DatedDecision>,
+    /// Checkpoints, the latest first.
+    pub checkpoints: Vec<RelPath>,
+    /// How many entries are not in it.
+    pub left_out: usize,
+    /// Why something cannot be read.
+    pub problems: Vec<String>,
+}
+
+/// A decision with its place in the file and what replaced it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DatedDecision {
+    /// Its number in the order of the file.
+    pub number: usize,
+    /// The decision.
+    pub decision: Decision,
+    /// The number of the one that replaced it.
+    pub superseded_by: Option<usize>,
+}
+
+impl WorkspaceTimeline {
+    /// Reads the timeline of a workspace, without what is secret or hidden.
+    pub fn read(workspace: &Workspace) -> WorkspaceTimeline {
+        let mind = Mind::open(workspace).shown();
+        let mut problems = Vec::new();
+        let mut sessions = mind.sessions().unwrap_or_else(|error| {
+            problems.push(error.to_string());
+            Vec::new()
+        });
+        let lineage = mind.lineage().unwrap_or_else(|error| {
+            problems.push(error.to_string());
+            Vec::new()
+        });
+        let mut decisions: Vec<DatedDecision> = lineage
+            .into_iter()
+            .enumerate()
+            .map(|(number, (decision, superseded_by))| DatedDecision {
+                number,
+                decision,
+                superseded_by,
+            })
+            .collect();
+        let mut checkpoints = mind.checkpoints();
+        let beyond = |count: usize| count.saturating_sub(MAX_ENTRIES);
+        let left_out = beyond(sessions.len()) + beyond(decisions.len()) + beyond(checkpoints.len());
+        keep_latest(&mut sessions, |it| it.date);
+        keep_latest(&mut decisions, |it| it.decision.date);
+        checkpoints.reverse();
+        checkpoints.truncate(MAX_ENTRIES);
+        WorkspaceTimeline {
+            log: mind.file(File::SessionLog),
+            sessions,
+            decided: mind.file(File::Decisions),
+            decisions,
+            checkpoints,
+            left_out,
+            problems,
+        }
+    }
+}
+
+/// By date, the latest first, since a file may have the oldest or the newest
+/// first. Entries of one day stay in the order of their file, the later ones
+/// first; those without a date come last.
+fn keep_latest<T>(entries: &mut Vec<T>, date: impl Fn(&T) -> Option<Date>) {
+    entries.reverse();
+    entries.sort_by_key(|it| std::cmp::Reverse(date(it)));
+    entries.truncate(MAX_ENTRIES);
+}

@@ -1,0 +1,170 @@
+//! The JSON that a client sends. Nothing in it is required, and nothing about
+//! it is believed: it may be empty, huge, cut off, not UTF-8, or never end.
+
+use serde_json::Value;
+
+use super::event::Event;
+
+/// What a client sent, as far as it could be read.
+#[derive(Debug, Default)]
+pub struct Payload {
+    fields: serde_json::Map<String, Value>,
+    /// What was wrong with the input, where it was not a JSON object.
+    pub garbled: Option<&'static str>,
+}
+
+impl Payload {
+    /// Reads the bytes that came, whatever they are.
+    pub fn parse(bytes: &[u8]) -> Payload {
+        let text = String::from_utf8_lossy(bytes);
+        let text = text.trim_start_matches('\u{feff}').trim();
+        if text.is_empty() {
+            return Payload {
+                garbled: Some("the client sent nothing"),
+                ..Payload::default()
+            };
+        }
+        match serde_json::from_str(text) {
+            Ok(Value::Object(fields)) => Payload {
+                fields,
+                garbled: None,
+            },
+            _ => Payload {
+                fields: salvage(text),
+                garbled: Some("the client sent something that is not a JSON object"),
+            },
+        }
+    }
+
+    /// Returns a field as text, under any of its names; empty counts as absent.
+    pub fn text(&self, names: &[&str]) -> Option<&str> {
+        names
+            .iter()
+            .find_map(|name| self.fields.get(*name)?.as_str())
+            .filter(|text| !text.is_empty())
+    }
+
+    /// Returns whether a field is `true`.
+    pub fn flag(&self, name: &str) -> bool {
+        self.fields.get(name).and_then(Value::as_bool) == Some(true)
+    }
+
+    /// Returns whether there is a field of this name.
+    pub fn has(&self, name: &str) -> bool {
+        self.fields.contains_key(name)
+    }
+
+    /// Returns the event that the payload names.
+    pub fn event(&self) -> Option<Event> {
+        Event::named(self.text(&["hook_event_name", "hookEventName", "event"])?)
+    }
+}
+
+/// Returns whether the bytes are a whole JSON value, so that nothing has to be
+/// waited for.
+pub fn is_whole_json(bytes: &[u8]) -> bool {
+    let may_end = bytes.trim_ascii_end().ends_with(b"}");
+    may_end && serde_json::from_slice::<serde::de::IgnoredAny>(bytes).is_ok()
+}
+
+/// Text fields of the outermost object of a JSON text that does not parse,
+/// such as one that was cut off. What lies deeper is somebody else's: a tool's
+/// input has a `cwd` too.
+fn salvage(text: &str) -> serde_json::Map<String, Value> {
+    const WANTED: [&str; 12] = [
+        "hook_event_name",
+        "session_id",
+        "sessionId",
+        "cwd",
+        "source",
+        "trigger",
+        "reason",
+        "agent_id",
+        "agent_type",
+        "task_id",
+        "task_subject",
+        "transcript_path",
+    ];
+    let mut fields = serde_json::Map::new();
+    let mut depth = 0_usize;
+    let mut key: Option<String> = None;
+    let mut at = 0;
+    while let Some(byte) = text.as_bytes().get(at) {
+        match byte {
+            b'{' | b'[' => {
+                depth += 1;
+                key = None;
+            }
+            b'}' | b']' => depth = depth.saturating_sub(1),
+            b',' => key = None,
+            b'"' => {
+                let mut strings = serde_json::Deserializer::from_str(&text[at..]).into_iter();
+                let Some(Ok(string)) = strings.next() else {
+                    break;
+                };
+                let string: String = string;
+                at += strings.byte_offset();
+                let rest = text[at..].trim_start();
+                match key.take() {
+                    _ if depth != 1 => {}
+                    None if rest.starts_with(':') => key = Some(string),
+                    Some(name) if WANTED.contains(&name.as_str()) => {
+                        fields.insert(name, Value::String(string));
+                    }
+                    _ => {}
+                }
+                continue;
+            }
+            _ => {}
+        }
+        at += 1;
+    }
+    fields
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_is_an_answer_too() {
+        for bytes in [&b""[..], b"   \n", b"\xef\xbb\xbf"] {
+            let payload = Payload::parse(bytes);
+            assert!(payload.garbled.is_some());
+            assert!(payload.event().is_none());
+        }
+    }
+
+    #[test]
+    fn what_was_cut_off_still_says_what_it_is() {
+        let whole =
+            r#"{"session_id":"s1","hook_event_name":"SessionStart","cwd":"/w","prompt":"aaa"}"#;
+        let payload = Payload::parse(&whole.as_bytes()[..whole.len() - 4]);
+        assert_eq!(payload.text(&["cwd"]), Some("/w"));
+        assert_eq!(payload.event(), Some(Event::SessionStart));
+        assert!(payload.garbled.is_some());
+    }
+
+    #[test]
+    fn what_was_cut_off_is_read_at_its_outermost_level() {
+        let part = br#"{"tool_input":{"cwd":"/evil","l":["source","x"]},"note":"\"cwd\": \"/no\"","cwd" : "/w","x":{"sou"#;
+        let payload = Payload::parse(part);
+        assert_eq!(payload.text(&["cwd"]), Some("/w"));
+        assert_eq!(payload.text(&["source"]), None);
+    }
+
+    #[test]
+    fn bytes_that_are_not_text_are_read_around() {
+        let payload = Payload::parse(b"{\"hook_event_name\":\"Stop\",\"x\":\"\xff\xfe\"}");
+        assert_eq!(payload.event(), Some(Event::Stop));
+    }
+
+    #[test]
+    fn other_types_than_expected_do_not_matter() {
+        let payload = Payload::parse(br#"{"cwd":5,"source":null,"stop_hook_active":"yes"}"#);
+        assert_eq!(payload.text(&["cwd"]), None);
+        assert!(!payload.flag("stop_hook_active"));
+        let list = Payload::parse(b"[1,2]");
+        assert!(list.garbled.is_some());
+    }
+}

@@ -1,0 +1,112 @@
+//! Whether a client's own settings call us for an event already. A plugin's
+//! hooks run besides those of the settings, and the model would be told twice;
+//! so the plugin's call steps back. Reads a few small files and never fails.
+
+use std::path::{Path, PathBuf};
+
+use crate::client::Client;
+use crate::workspace::regular::{self, Links};
+
+use super::payload::Payload;
+use crate::setup::{ClientPlaces, calls_us};
+
+/// Settings are small; something else is at that path.
+const MOST_BYTES: u64 = 4 << 20;
+/// No further up from where the session runs.
+const MOST_FOLDERS: usize = 32;
+
+/// Folders that decide which settings a client reads in a session.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct SessionFolders<'a> {
+    /// The current directory.
+    pub cwd: Option<&'a Path>,
+    /// `CLAUDE_PROJECT_DIR`, which Claude Code sets for its hooks.
+    pub claude_project_dir: Option<&'a Path>,
+    /// The folders of clients in the home.
+    pub places: ClientPlaces<'a>,
+}
+
+/// Returns whether the client's own settings call us for this event.
+pub fn answers(client: Option<Client>, payload: &Payload, folders: &SessionFolders<'_>) -> bool {
+    // The client's own word for it, under which its settings have it too.
+    let Some(event) = payload.text(&["hook_event_name", "hookEventName"]) else {
+        return false;
+    };
+    files(client, payload, folders)
+        .iter()
+        .filter_map(|file| small_text(file))
+        // Parsing is for files that speak of us.
+        .any(|text| text.contains("memory-forge") && calls_us(&text, event))
+}
+
+/// The files of hooks that the client reads in this session, besides those of
+/// plugins.
+fn files(client: Option<Client>, payload: &Payload, folders: &SessionFolders<'_>) -> Vec<PathBuf> {
+    let here = payload.text(&["cwd"]).map(Path::new).or(folders.cwd);
+    let places = folders.places;
+    let beside = |folder: Option<&Path>, name: &str| {
+        let folder = folder.map(Path::to_owned);
+        folder.or_else(|| places.home.map(|home| home.join(name)))
+    };
+    let mut files = Vec::new();
+    let mut of = |inside: &[PathBuf], names: &[&str]| {
+        for folder in inside {
+            files.extend(names.iter().map(|name| folder.join(name)));
+        }
+    };
+    let above = here.map(up_to_repository).unwrap_or_default();
+    match client {
+        // It reads the folder that it was started in, and no other.
+        None | Some(Client::Claude | Client::OpenCode) => {
+            let project = folders.claude_project_dir.or(here).map(Path::to_owned);
+            let project: Vec<PathBuf> = project.into_iter().collect();
+            of(
+                &project,
+                &[".claude/settings.json", ".claude/settings.local.json"],
+            );
+            let own = beside(places.claude_config_dir, ".claude");
+            of(own.as_slice(), &["settings.json"]);
+        }
+        Some(Client::Codex) => {
+            of(&above, &[".codex/hooks.json"]);
+            let own = beside(places.codex_home, ".codex");
+            of(own.as_slice(), &["hooks.json"]);
+        }
+        Some(Client::Copilot) => {
+            of(
+                &above,
+                &[
+                    ".github/hooks/memory-forge.json",
+                    ".claude/settings.json",
+                    ".claude/settings.local.json",
+                ],
+            );
+            let own = beside(places.copilot_home, ".copilot");
+            of(own.as_slice(), &["hooks/memory-forge.json"]);
+        }
+        Some(Client::Gemini) => {
+            of(&above, &[".gemini/settings.json"]);
+            let own = beside(None, ".gemini");
+            of(own.as_slice(), &["settings.json"]);
+        }
+        Some(Client::Cursor) => of(&above, &[".cursor/hooks.json"]),
+    }
+    files
+}
+
+fn up_to_repository(folder: &Path) -> Vec<PathBuf> {
+    let mut folders = Vec::new();
+    for folder in folder.ancestors().take(MOST_FOLDERS) {
+        folders.push(folder.to_owned());
+        if folder.join(".git").exists() {
+            return folders;
+        }
+    }
+    // Without a repository the folder stands for itself.
+    folders.truncate(1);
+    folders
+}
+
+fn small_text(path: &Path) -> Option<String> {
+    regular::read_text(path, Links::Follow, MOST_BYTES).ok()
+}

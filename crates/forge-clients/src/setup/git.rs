@@ -1,0 +1,139 @@
+//! What `setup --git` wires: lines in `.gitattributes` that name our merge
+//! driver, and the setting of this clone that says what to call for it. A clone
+//! without that setting merges as git always does.
+
+use std::ops::Range;
+
+use crate::teams;
+use crate::workspace::Workspace;
+use crate::workspace::git::{self, Driver};
+
+use super::hooks::Program;
+use super::lines::{appended, cut_out, newline_of};
+
+pub(super) const ATTRIBUTES: &str = ".gitattributes";
+
+const BEGIN: &str = "# memory-forge:begin";
+const END: &str = "# memory-forge:end";
+
+/// A setting of the clone: what it is and what it shall be.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Setting {
+    /// The command that git calls today.
+    pub before: Option<String>,
+    /// The command that it shall call.
+    pub after: Option<String>,
+}
+
+/// How this clone and its files stand to the driver.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Wiring {
+    /// Nothing names the driver.
+    None,
+    /// The files and the clone both do.
+    Whole,
+    /// The files name it and this clone has no setting for it.
+    NotInThisClone,
+}
+
+impl Wiring {
+    /// Returns the name for programs.
+    pub fn name(self) -> &'static str {
+        match self {
+            Wiring::None => "none",
+            Wiring::Whole => "whole",
+            Wiring::NotInThisClone => "not-in-this-clone",
+        }
+    }
+}
+
+/// Looks without changing anything. Git is started only where the files name
+/// the driver.
+pub fn wiring(workspace: &Workspace) -> Wiring {
+    let named = teams::names_driver(workspace);
+    match named.then(|| git::driver(workspace.root())) {
+        None | Some(Driver::NoRepository) => Wiring::None,
+        Some(Driver::Set(_)) => Wiring::Whole,
+        Some(Driver::Missing) => Wiring::NotInThisClone,
+    }
+}
+
+/// Returns whether our lines are in `.gitattributes`.
+pub fn is_in(text: &str) -> bool {
+    block(text).is_some()
+}
+
+/// Returns `.gitattributes` with our lines, at the end unless they are there already.
+pub fn with(current: Option<&str>) -> String {
+    let text = current.unwrap_or_default();
+    let found = block(text);
+    let newline = newline_of(found.clone().map_or(text, |span| &text[span]));
+    let lines = teams::PATTERNS
+        .iter()
+        .map(|it| format!("{it} {}", teams::ATTRIBUTE));
+    let lines: Vec<String> = std::iter::once(BEGIN.to_owned())
+        .chain(lines)
+        .chain([END.to_owned()])
+        .collect();
+    let ours = lines.join(newline);
+    match (current, found) {
+        (None, _) => ours + newline,
+        (_, Some(span)) => {
+            let mut text = text.to_owned();
+            text.replace_range(span, &ours);
+            text
+        }
+        (_, None) => appended(text, &ours, newline),
+    }
+}
+
+/// Returns the same without our lines; none where the file was made for them.
+pub fn without(text: &str) -> Option<String> {
+    match block(text) {
+        Some(span) => cut_out(text, span),
+        None => Some(text.to_owned()),
+    }
+}
+
+/// Whole lines alone are markers; a block without an end is nobody's to remove.
+fn block(text: &str) -> Option<Range<usize>> {
+    let mut at = 0;
+    let mut start = None;
+    for line in text.split_inclusive('\n') {
+        match line.trim_end() {
+            BEGIN => start = start.or(Some(at)),
+            END if start.is_some() => return start.map(|it| it..at + END.len()),
+            _ => {}
+        }
+        at += line.len();
+    }
+    None
+}
+
+/// Returns the line that git hands to a shell. Where the program is missing, too old
+/// or broken, git's own merge does it: the file must never end as one side.
+pub fn driver(program: &Program) -> String {
+    // Git replaces what follows a percent sign.
+    let program = program.in_shell().replace('%', "%%");
+    format!(
+        "{program} merge %O %A %B %P; s=$?; \
+         if [ $s -gt 1 ]; then git merge-file -q -L ours -L base -L theirs %A %O %B; s=$?; fi; \
+         exit $s"
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn any_end_of_a_file_comes_back() {
+        for text in ["", "\n", "*.md text", "*.md text\n", "a\r\nb\r\n"] {
+            let with_it = with(Some(text));
+            assert!(is_in(&with_it), "{with_it:?}");
+            assert_eq!(with(Some(&with_it)), with_it, "twice is once");
+            assert_eq!(without(&with_it).as_deref(), Some(text));
+        }
+        assert_eq!(without(&with(None)), None);
+    }
+}

@@ -1,0 +1,275 @@
+//! The skills and agents of the plugin, compiled in, and the files in which
+//! `setup --skills` gives them to clients without it. Their text has one home,
+//! the folder `plugin/`; here it is only given a client's form, and a mark by
+//! which `uninstall` knows a file that nobody edited.
+
+use super::{Client, Scope};
+
+/// Who may start a skill.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Policy {
+    /// The model by itself, and people.
+    Autonomous,
+    /// People alone: the model is not told of it.
+    Explicit,
+}
+
+/// A skill or an agent of the plugin.
+pub struct Source {
+    /// Its name in the plugin.
+    pub name: &'static str,
+    /// Who may start it.
+    pub policy: Policy,
+    /// Its file as it is in the plugin.
+    pub text: &'static str,
+}
+
+macro_rules! plugin {
+    ($path:expr) => {
+        include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/../../plugin/", $path))
+    };
+}
+
+macro_rules! skill {
+    ($name:literal, $policy:ident) => {
+        Source {
+            name: $name,
+            policy: Policy::$policy,
+            text: plugin!(concat!("skills/", $name, "/SKILL.md")),
+        }
+    };
+}
+
+macro_rules! agent {
+    ($name:literal) => {
+        Source {
+            name: $name,
+            policy: Policy::Autonomous,
+            text: plugin!(concat!("agents/", $name, ".md")),
+        }
+    };
+}
+
+/// The skills of the plugin.
+pub const SKILLS: [Source; 18] = [
+    skill!("memory-forge", Autonomous),
+    skill!("session-start", Autonomous),
+    skill!("session-end", Autonomous),
+    skill!("update", Autonomous),
+    skill!("idea", Autonomous),
+    skill!("lint", Autonomous),
+    skill!("cross-search", Autonomous),
+    skill!("init", Explicit),
+    skill!("upgrade", Explicit),
+    skill!("add-domain", Explicit),
+    skill!("archive", Explicit),
+    skill!("wikilinks", Explicit),
+    skill!("resummarize", Explicit),
+    skill!("reindex", Explicit),
+    skill!("consolidate", Explicit),
+    skill!("search", Explicit),
+    skill!("link-workspace", Explicit),
+    skill!("unlink-workspace", Explicit),
+];
+
+/// The agents of the plugin.
+pub const AGENTS: [Source; 3] = [agent!("mind"), agent!("orchestrator"), agent!("builder")];
+
+/// A file that a skill points to.
+pub struct Reference {
+    /// The skill that points to it.
+    pub skill: &'static str,
+    /// Its name in the skill's folder of references.
+    pub name: &'static str,
+    /// Its text.
+    pub text: &'static str,
+}
+
+macro_rules! reference {
+    ($skill:literal, $name:literal) => {
+        Reference {
+            skill: $skill,
+            name: $name,
+            text: plugin!(concat!("skills/", $skill, "/references/", $name)),
+        }
+    };
+}
+
+/// What is too long for the core of a skill.
+pub const REFERENCES: [Reference; 6] = [
+    reference!("memory-forge", "agents.md"),
+    reference!("memory-forge", "monorepo.md"),
+    reference!("memory-forge", "workspace.md"),
+    reference!("session-end", "closets-format.md"),
+    reference!("session-end", "gotchas.md"),
+    reference!("session-end", "summary-rules.md"),
+];
+
+/// How Codex is told that people alone start a skill.
+const CODEX_POLICY: &str = plugin!("skills/init/agents/openai.yaml");
+
+/// A file for a client: its name below the project or below the client's
+/// folder in the home, and its text.
+#[derive(Debug, PartialEq, Eq)]
+pub struct SkillFile {
+    /// Its name below the project or below the client's folder.
+    pub name: String,
+    /// Its text, with our mark.
+    pub text: String,
+}
+
+/// Returns everything that a client is given; nothing where it has no place for it.
+pub fn files(client: Client, scope: Scope) -> Vec<SkillFile> {
+    let Some(top) = folder(client, scope) else {
+        return Vec::new();
+    };
+    let mut files = Vec::new();
+    let mut add = |name: String, text: String| {
+        files.push(SkillFile {
+            name: format!("{top}{name}"),
+            text,
+        });
+    };
+    for skill in &SKILLS {
+        let own = own_name(skill.name);
+        match (client, skill.policy) {
+            (Client::Gemini, Policy::Explicit) => add(
+                format!("commands/memory-forge/{}.toml", skill.name),
+                marked(&gemini_command(skill), Comment::Hash),
+            ),
+            (Client::OpenCode, Policy::Explicit) => add(
+                format!("command/{own}.md"),
+                marked(&opencode_command(skill), Comment::FrontMatter),
+            ),
+            (_, policy) => {
+                let text = renamed(skill.text, &own);
+                add(
+                    format!("skills/{own}/SKILL.md"),
+                    marked(&text, Comment::FrontMatter),
+                );
+                if client == Client::Codex && policy == Policy::Explicit {
+                    let name = format!("skills/{own}/agents/openai.yaml");
+                    add(name, marked(CODEX_POLICY, Comment::Hash));
+                }
+            }
+        }
+    }
+    for it in &REFERENCES {
+        let name = format!("skills/{}/references/{}", own_name(it.skill), it.name);
+        add(name, marked(it.text, Comment::Html));
+    }
+    // Others have agents too, and other words for tools.
+    if matches!(client, Client::Claude | Client::Copilot) {
+        for agent in &AGENTS {
+            let own = own_name(agent.name);
+            let text = renamed(agent.text, &own);
+            add(
+                format!("agents/{own}.md"),
+                marked(&text, Comment::FrontMatter),
+            );
+        }
+    }
+    files
+}
+
+/// The folder of a client that skills lie in, with its slash.
+fn folder(client: Client, scope: Scope) -> Option<&'static str> {
+    match (client, scope) {
+        (Client::Cursor, _) => None,
+        (_, Scope::User) => Some(""),
+        (Client::Claude, Scope::Project) => Some(".claude/"),
+        (Client::Codex, Scope::Project) => Some(".codex/"),
+        (Client::OpenCode, Scope::Project) => Some(".opencode/"),
+        (Client::Gemini, Scope::Project) => Some(".gemini/"),
+        (Client::Copilot, Scope::Project) => Some(".github/"),
+    }
+}
+
+/// Outside a plugin names stand alone, and clients have an `init` of their own.
+fn own_name(name: &str) -> String {
+    match name {
+        "memory-forge" => name.to_owned(),
+        _ => format!("memory-forge-{name}"),
+    }
+}
+
+fn renamed(text: &str, name: &str) -> String {
+    let (before, rest) = text.split_once("\nname: ").expect("ours have a name");
+    let (_, rest) = rest.split_once('\n').expect("the name is a line");
+    format!("{before}\nname: {name}\n{rest}")
+}
+
+/// A line of the front matter, and the body.
+fn parts<'a>(skill: &Source, key: &str) -> (&'a str, &'a str) {
+    let text: &'static str = skill.text;
+    let (front, body) = text
+        .strip_prefix("---\n")
+        .and_then(|text| text.split_once("\n---\n"))
+        .expect("ours have front matter");
+    let value = front.lines().find_map(|line| line.strip_prefix(key));
+    (value.expect("ours have this line"), body.trim_start())
+}
+
+/// Returns a command that only people start, for Gemini CLI.
+pub fn gemini_command(skill: &Source) -> String {
+    let (description, body) = parts(skill, "description: ");
+    let quoted = |text: &str| toml_edit::Value::from(text).to_string();
+    format!(
+        "description = {}\nprompt = '''\n{body}\nWhat the user typed: {{{{args}}}}\n'''\n",
+        quoted(description).trim()
+    )
+}
+
+/// The same for OpenCode.
+fn opencode_command(skill: &Source) -> String {
+    let (description, body) = parts(skill, "description: ");
+    format!("---\ndescription: {description}\n---\n\n{body}\nWhat the user typed: $ARGUMENTS\n")
+}
+
+/// How a file can say something that nobody loads.
+#[derive(Clone, Copy)]
+enum Comment {
+    /// `# …` as the first line of the front matter
+    FrontMatter,
+    /// `# …` as the first line
+    Hash,
+    /// `<!-- … -->` as the last line
+    Html,
+}
+
+const MARK: &str = "memory-forge setup ";
+
+/// The text with a line that holds the sum of the rest.
+fn marked(text: &str, comment: Comment) -> String {
+    let mark = format!("{MARK}{:016x}", sum(text));
+    match comment {
+        Comment::FrontMatter => {
+            let rest = text.strip_prefix("---\n").unwrap_or(text);
+            format!("---\n# {mark}\n{rest}")
+        }
+        Comment::Hash => format!("# {mark}\n{text}"),
+        Comment::Html => format!("{text}<!-- {mark} -->\n"),
+    }
+}
+
+/// Returns whether this is a file as some `setup` of any version wrote it.
+pub fn is_ours(text: &str) -> bool {
+    let Some(at) = text.find(MARK) else {
+        return false;
+    };
+    let start = text[..at].rfind('\n').map_or(0, |end| end + 1);
+    let end = text[at..].find('\n').map_or(text.len(), |end| at + end + 1);
+    let given = text[at + MARK.len()..end].split_whitespace().next();
+    let rest = format!("{}{}", &text[..start], &text[end..]);
+    given == Some(format!("{:016x}", sum(&rest)).as_str())
+}
+
+/// FNV-1a: it tells an edited file from one that is not, and guards nothing.
+fn sum(text: &str) -> u64 {
+    text.bytes().fold(0xcbf2_9ce4_8422_2325, |sum, byte| {
+        (sum ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,188 @@
+//! The plugin's folder against what is compiled in: the copies are copies, the
+//! sizes are kept.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::tokens::{Tokenizer, count_tokens};
+use serde_json::Value;
+
+use super::*;
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../plugin")
+}
+
+fn repository() -> PathBuf {
+    folder().join("..")
+}
+
+fn read(path: &Path) -> String {
+    fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+#[test]
+fn what_is_compiled_in_is_what_lies_in_the_folder() {
+    let names = |folder: &Path| -> BTreeSet<String> {
+        let entries = fs::read_dir(folder).expect("the folder is there");
+        let names = entries.map(|entry| entry.expect("it is listed").file_name());
+        names
+            .map(|name| name.to_string_lossy().into_owned())
+            .collect()
+    };
+    let expect: BTreeSet<String> = SKILLS.iter().map(|skill| skill.name.to_owned()).collect();
+    assert_eq!(names(&folder().join("skills")), expect);
+    let expect: BTreeSet<String> = AGENTS.iter().map(|a| format!("{}.md", a.name)).collect();
+    assert_eq!(names(&folder().join("agents")), expect);
+    for skill in &SKILLS {
+        let references = folder().join(format!("skills/{}/references", skill.name));
+        let of_skill = REFERENCES.iter().filter(|it| it.skill == skill.name);
+        let expect: BTreeSet<String> = of_skill.map(|it| it.name.to_owned()).collect();
+        let there = if references.exists() {
+            names(&references)
+        } else {
+            BTreeSet::new()
+        };
+        assert_eq!(there, expect, "{}", skill.name);
+    }
+}
+
+#[test]
+fn skills_follow_their_policy_and_stay_short() {
+    let autonomous = SKILLS.iter().filter(|s| s.policy == Policy::Autonomous);
+    assert_eq!(autonomous.count(), 7, "six of the workspace and ours");
+    for skill in &SKILLS {
+        let (name, body) = parts(skill, "name: ");
+        assert_eq!(name, skill.name);
+        let explicit = skill.text.contains("\ndisable-model-invocation: true\n");
+        assert_eq!(explicit, skill.policy == Policy::Explicit, "{name}");
+        let yaml = folder().join(format!("skills/{name}/agents/openai.yaml"));
+        assert_eq!(yaml.exists(), explicit, "{name}");
+        if explicit {
+            assert_eq!(read(&yaml), CODEX_POLICY);
+        }
+        assert!(!body.is_empty(), "{name}");
+        // D16: "<300 tokens each at the core", counted as our own audit does.
+        let tokens = count_tokens(Tokenizer::O200k, skill.text);
+        assert!(tokens < 300, "{name}: {tokens} tokens");
+    }
+    for agent in &AGENTS {
+        let (_, body) = parts(agent, "name: ");
+        let tokens = count_tokens(Tokenizer::O200k, body);
+        assert!(tokens < 400, "{}: {tokens} tokens", agent.name);
+    }
+}
+
+/// Gemini CLI has no skills that only people start, but commands.
+/// `MEMORY_FORGE_BLESS=1 cargo test -p forge-clients skills::tests::the_gemini`
+/// writes the folder anew.
+#[test]
+fn the_gemini_extension_is_made_from_the_plugin() {
+    let mut files: Vec<(String, String)> = Vec::new();
+    for skill in &SKILLS {
+        files.push(match skill.policy {
+            Policy::Autonomous => (
+                format!("skills/{}/SKILL.md", skill.name),
+                skill.text.to_owned(),
+            ),
+            Policy::Explicit => (
+                format!("commands/memory-forge/{}.toml", skill.name),
+                gemini_command(skill),
+            ),
+        });
+    }
+    for it in &REFERENCES {
+        let name = format!("skills/{}/references/{}", it.skill, it.name);
+        files.push((name, it.text.to_owned()));
+    }
+    let extension = folder().join("gemini");
+    let bless = std::env::var_os("MEMORY_FORGE_BLESS").is_some();
+    for (name, text) in files {
+        let file = extension.join(&name);
+        if bless {
+            fs::create_dir_all(file.parent().expect("it has a folder")).expect("made");
+            fs::write(&file, &text).expect("written");
+        }
+        assert_eq!(read(&file), text, "{name}");
+    }
+}
+
+#[test]
+fn gemini_commands_are_toml() {
+    for skill in &SKILLS {
+        let text = gemini_command(skill);
+        let table: toml_edit::DocumentMut = text.parse().expect("it is TOML");
+        let (description, body) = parts(skill, "description: ");
+        assert_eq!(table["description"].as_str(), Some(description));
+        assert!(
+            table["prompt"]
+                .as_str()
+                .is_some_and(|p| p.starts_with(body))
+        );
+    }
+}
+
+#[test]
+fn all_manifests_have_the_version_of_the_program() {
+    for (file, key) in [
+        ("plugin/.claude-plugin/plugin.json", "/version"),
+        ("plugin/.codex-plugin/plugin.json", "/version"),
+        ("plugin/gemini/gemini-extension.json", "/version"),
+        ("plugin/opencode/package.json", "/version"),
+    ] {
+        let value: Value = serde_json::from_str(&read(&repository().join(file))).expect("JSON");
+        let version = value.pointer(key).and_then(Value::as_str);
+        assert_eq!(version, Some(env!("CARGO_PKG_VERSION")), "{file}");
+    }
+    // A manifest of Agent Plugins at the root hides the hooks from Codex and
+    // Copilot CLI, which then read nothing else.
+    assert!(!folder().join("plugin.json").exists());
+    let market = read(&repository().join(".claude-plugin/marketplace.json"));
+    let market: Value = serde_json::from_str(&market).expect("JSON");
+    assert_eq!(market["plugins"][0]["source"], "./plugin");
+}
+
+#[test]
+fn hooks_of_the_plugin_call_what_setup_calls() {
+    use crate::setup::hooks;
+    let quiet = "command -v memory-forge >/dev/null 2>&1 || exit 0; memory-forge hook --plugin";
+    for (file, client, command) in [
+        ("hooks/hooks.json", Client::Claude, quiet.to_owned()),
+        (
+            "gemini/hooks/hooks.json",
+            Client::Gemini,
+            format!("{quiet} --client gemini"),
+        ),
+    ] {
+        let value: Value = serde_json::from_str(&read(&folder().join(file))).expect("JSON");
+        let events = value["hooks"].as_object().expect("hooks are an object");
+        let mut expect: BTreeSet<&str> = hooks::events_of(client, hooks::HookSet::Default)
+            .into_iter()
+            .filter_map(|event| hooks::name_in(client, event))
+            .collect();
+        if client == Client::Claude {
+            // What its own agents do is told to the next session.
+            expect.extend(["SubagentStart", "SubagentStop", "TaskCompleted"]);
+        }
+        let names: BTreeSet<&str> = events.keys().map(String::as_str).collect();
+        assert_eq!(names, expect, "{file}");
+        for groups in events.values() {
+            assert_eq!(groups[0]["hooks"][0]["command"], command.as_str(), "{file}");
+        }
+    }
+}
+
+#[test]
+fn an_edited_file_is_told_from_one_that_is_not() {
+    for client in Client::ALL {
+        for scope in Scope::ALL {
+            for file in files(client, scope) {
+                assert!(is_ours(&file.text), "{}", file.name);
+                assert!(!is_ours(&format!("{}mine\n", file.text)), "{}", file.name);
+                assert!(!is_ours(&file.text.replacen("memory-forge setup", "", 1)));
+            }
+        }
+    }
+    assert!(!is_ours("") && !is_ours("memory-forge setup "));
+}

@@ -1,0 +1,190 @@
+//! The few lines about memory in a file that agents load by themselves. They
+//! stand between two comments, are put in once, and leave no trace when they
+//! go; everything around them is the author's.
+
+use crate::document;
+use crate::tokens;
+
+use super::json::Broken;
+use super::lines::{appended, cut_out, newline_of};
+
+const BEGIN: &str = "<!-- memory-forge:begin -->";
+const END: &str = "<!-- memory-forge:end -->";
+
+/// At most six lines, because every session of every client pays for them.
+const TEXT: &str = "\
+## Memory
+- Where the work stands: `memory-forge mind show`. Read it before you plan.
+- Before you ask or assume: `memory-forge search \"<question>\"`; what is known lies in `knowledge/`.
+- When it happens, note it: `memory-forge mind set`, `mind decide`, `mind task`.
+- Lasting facts go to `knowledge/<topic>.md` with `memory-forge save`, not into this file.";
+
+/// The lines for a workspace with a manifest, whose sessions have a start and
+/// an end, and whose notes link to one another.
+const WORKSPACE_TEXT: &str = "\
+## Memory
+- First action of every session: `memory-forge session start`. `_MANIFEST.md` lists what to read when.
+- Before you ask or assume: `memory-forge search \"<question>\"`.
+- When it happens, note it: `memory-forge session update`. Lasting facts: `memory-forge save`.
+- Last action of every session: `memory-forge session end --title \"<about>\" --did \"<sentence>\"`.
+- Write every reference to a file as a wikilink: `[[filename]]`.";
+
+/// Which lines a file gets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Lines {
+    /// Those of any project.
+    Usual,
+    /// Those of a workspace with a manifest.
+    Workspace,
+}
+
+impl Lines {
+    fn text(self) -> &'static str {
+        match self {
+            Lines::Usual => TEXT,
+            Lines::Workspace => WORKSPACE_TEXT,
+        }
+    }
+
+    /// Returns what the lines cost in each session, by estimate.
+    pub fn tokens(self) -> usize {
+        tokens::estimate(self.text())
+    }
+}
+
+/// Returns whether our lines are in the text.
+pub fn is_in(text: &str) -> bool {
+    matches!(block(text), Ok(Some(_)))
+}
+
+/// Returns the text with our lines in it, at the end unless they are there already.
+pub fn with(current: Option<&str>, which: Lines) -> Result<String, Broken> {
+    let Some(text) = current else {
+        return Ok(format!("{}\n", lines(which, "\n")));
+    };
+    if let Some(span) = block(text)? {
+        let ours = lines(which, newline_of(&text[span.clone()]));
+        let mut text = text.to_owned();
+        text.replace_range(span, &ours);
+        return Ok(text);
+    }
+    let newline = newline_of(text);
+    let ours = lines(which, newline);
+    let with = appended(text, &ours, newline);
+    if block(&with)?.is_none() {
+        // Shown, not meant: the next run would not find them and add them again.
+        let document = document::parse(text);
+        let open = document.code.last().map_or(0, |code| code.span.start);
+        return Err(Broken {
+            line: document.line_of(open),
+            what: "The code block is never closed, and what is added would be part of it".into(),
+        });
+    }
+    Ok(with)
+}
+
+/// Returns the text without our lines; none where the file was made for them.
+pub fn without(text: &str) -> Result<Option<String>, Broken> {
+    let Some(span) = block(text)? else {
+        return Ok(Some(text.to_owned()));
+    };
+    Ok(cut_out(text, span))
+}
+
+fn lines(which: Lines, newline: &str) -> String {
+    let all = format!("{BEGIN}\n{}\n{END}", which.text());
+    all.replace('\n', newline)
+}
+
+/// Where our lines are, comments included. Comments in code are shown, not
+/// meant; one that is never closed has no clear meaning.
+fn block(text: &str) -> Result<Option<std::ops::Range<usize>>, Broken> {
+    if !text.contains(BEGIN) {
+        return Ok(None);
+    }
+    let document = document::parse(text);
+    let meant = |word: &str, from: usize| {
+        let mut found = text[from..].match_indices(word).map(|(at, _)| from + at);
+        found.find(|&at| !document.in_code(at))
+    };
+    let Some(start) = meant(BEGIN, 0) else {
+        return Ok(None);
+    };
+    match meant(END, start) {
+        Some(end) => Ok(Some(start..end + END.len())),
+        None => Err(Broken {
+            line: document.line_of(start),
+            what: format!("`{BEGIN}` is never closed by `{END}`"),
+        }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_open_code_block_does_not_swallow_them() {
+        let text = "# A\n\n```\nlet x = 1;\n";
+        let broken = with(Some(text), Lines::Usual).expect_err("they would be code");
+        assert_eq!(broken.line, 3);
+        assert!(with(Some(&format!("{text}```\n")), Lines::Usual).is_ok());
+    }
+
+    #[test]
+    fn the_lines_are_few_and_cheap() {
+        for which in [Lines::Usual, Lines::Workspace] {
+            assert!(which.text().lines().count() <= 6);
+            assert!(which.tokens() <= 150, "{}", which.tokens());
+        }
+    }
+
+    #[test]
+    fn any_end_of_a_file_comes_back() {
+        for text in [
+            "",
+            "\n",
+            "# A",
+            "# A\n",
+            "# A\n\n",
+            "# A\n\n\n",
+            "# A\r\n\r\ntext\r\n",
+            "# A\r\ntext",
+            "\u{feff}# A\n",
+            "```\n<!-- memory-forge:begin -->\n```\n",
+        ] {
+            let with_it = with(Some(text), Lines::Usual).expect("nothing is broken");
+            assert!(is_in(&with_it), "{with_it:?}");
+            assert_eq!(
+                with(Some(&with_it), Lines::Usual),
+                Ok(with_it.clone()),
+                "twice is once"
+            );
+            assert_eq!(without(&with_it), Ok(Some(text.to_owned())));
+        }
+        assert_eq!(without(&with(None, Lines::Usual).expect("new")), Ok(None));
+    }
+
+    #[test]
+    fn text_that_was_written_around_it_stays() {
+        let text = with(Some("# A\n"), Lines::Usual).expect("nothing is broken");
+        let edited = format!("{text}\nMore.\n");
+        assert_eq!(without(&edited), Ok(Some("# A\n\nMore.\n".to_owned())));
+        let fresh = format!("Above.\n{}", with(None, Lines::Usual).expect("new"));
+        assert_eq!(without(&fresh), Ok(Some("Above.\n".to_owned())));
+    }
+
+    #[test]
+    fn older_lines_are_replaced_where_they_are() {
+        let text = format!("a\n\n{BEGIN}\nold\n{END}\n\nb\n");
+        let new = with(Some(&text), Lines::Usual).expect("nothing is broken");
+        assert_eq!(new, format!("a\n\n{}\n\nb\n", lines(Lines::Usual, "\n")));
+    }
+
+    #[test]
+    fn a_block_that_is_not_closed_is_refused() {
+        let broken =
+            with(Some("a\n<!-- memory-forge:begin -->\nb\n"), Lines::Usual).expect_err("refused");
+        assert_eq!(broken.line, 2);
+    }
+}

@@ -1,0 +1,232 @@
+//! What `memory-forge` and its worker `memory-forge-engines` send each other:
+//! one request on the worker's standard input, lines on its standard output.
+//!
+//! It is internal: both programs are of one version, and a worker of another is
+//! refused, so these shapes may change at any time. They are here because this
+//! is the lowest crate that knows every type which crosses, and the only one
+//! below both programs that may know questions and answers. Passwords never
+//! cross: the worker reads them where the user keeps them.
+
+use std::io::{self, BufRead, Read};
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use crate::diagnostic::Diagnostic;
+
+mod graph;
+mod index;
+
+pub use graph::{
+    GraphOperation, GraphPushReport, GraphScope, GraphStatus, PushedGraph, QueryTable,
+};
+pub use index::{
+    FindingSeverity, IndexOperation, IndexPushReport, IndexQuestion, IndexStatus, InitReport,
+    InstallationFinding, ListedMember, MemberAccess, MemberRemoval, PulledWorkspace, SharedAnswer,
+    SharedWorkspace, TeamMember, TenantSummary, UpgradeReport,
+};
+
+/// The worker's name, without what a system appends to names of programs.
+pub const WORKER: &str = "memory-forge-engines";
+
+/// The shape of requests and lines. Programs that were built from different
+/// states of one version are told apart by it.
+pub const FORMAT: u32 = 1;
+
+/// A request is a question or a query with its settings, never a document.
+pub const MAX_REQUEST_BYTES: usize = 16 << 20;
+/// A line is at most an answer with all its passages, or one document.
+pub const MAX_LINE_BYTES: usize = 256 << 20;
+/// All lines of one answer together: a whole workspace that is pulled.
+pub const MAX_ANSWER_BYTES: usize = 1 << 30;
+
+/// Which program is talking.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ProgramVersion {
+    pub version: String,
+    pub format: u32,
+}
+
+impl ProgramVersion {
+    /// Returns the version of a program that was built from this source.
+    pub fn current() -> ProgramVersion {
+        ProgramVersion {
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            format: FORMAT,
+        }
+    }
+}
+
+/// What the worker reads first. It is read before the request, which a worker
+/// of another version might not understand. The folder of the
+/// workspace is the worker's one argument, since its path need not be text.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub struct WorkerRequest {
+    pub program: ProgramVersion,
+    pub now: Timestamp,
+    pub operation: WorkerOperation,
+}
+
+/// What the worker is to do.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum WorkerOperation {
+    /// Something of the index that an organisation shares.
+    Index {
+        tenant: String,
+        operation: IndexOperation,
+    },
+    /// Something of a graph server.
+    Graph(GraphOperation),
+}
+
+/// One line of the worker. The last one is `Done`, `Failed` or `NotAgreed`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum WorkerLine<T> {
+    /// The first line, whatever was requested.
+    Hello(ProgramVersion),
+    /// Something for people that `--quiet` hides.
+    Note(String),
+    /// Something for people that `--quiet` does not hide.
+    Warning(String),
+    Progress {
+        done: usize,
+        total: usize,
+    },
+    /// A document of a pulled workspace: its path and its text, both of them
+    /// written by somebody else.
+    Document {
+        path: String,
+        text: String,
+    },
+    Done(T),
+    Failed(WorkerError),
+    /// A project names this server, and the user has not agreed to it. Nothing
+    /// was sent there.
+    NotAgreed(UnapprovedServer),
+}
+
+/// A server that the user has to agree to first.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct UnapprovedServer {
+    /// Without names and passwords, as the list of servers has it.
+    pub address: String,
+    /// The variable with which a user names a server without being asked.
+    pub variable: String,
+}
+
+/// A result of the shared index, with the server that gave it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct FromServer<T> {
+    /// The server, to be shown.
+    pub shown: String,
+    pub value: T,
+}
+
+/// An error of the worker, with everything that [`Diagnostic`] gives.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
+#[error("{message}")]
+pub struct WorkerError {
+    pub code: String,
+    pub message: String,
+    pub hints: Vec<String>,
+    pub is_usage: bool,
+}
+
+impl WorkerError {
+    /// Returns an error of a library as it crosses.
+    pub fn of(error: &dyn Diagnostic) -> WorkerError {
+        WorkerError {
+            code: error.code().to_owned(),
+            message: error.to_string(),
+            hints: error.hints(),
+            is_usage: error.is_usage(),
+        }
+    }
+
+    /// Returns an error with nothing but a message.
+    pub fn failure(code: &str, message: impl Into<String>) -> WorkerError {
+        WorkerError {
+            code: code.to_owned(),
+            message: message.into(),
+            hints: Vec::new(),
+            is_usage: false,
+        }
+    }
+
+    /// Adds advice.
+    pub fn hint(mut self, hint: impl Into<String>) -> WorkerError {
+        self.hints.push(hint.into());
+        self
+    }
+
+    /// Returns the error as one of a wrong request.
+    pub fn usage(mut self) -> WorkerError {
+        self.is_usage = true;
+        self
+    }
+}
+
+/// Returns a value as one line.
+pub fn to_line(value: &impl Serialize) -> Result<Vec<u8>, serde_json::Error> {
+    let mut line = serde_json::to_vec(value)?;
+    line.push(b'\n');
+    Ok(line)
+}
+
+/// Reads one line of at most `limit` bytes, without its end; none where the
+/// input has ended. A line that is longer, or that was cut off, is an error.
+pub fn read_line(input: &mut impl BufRead, limit: usize) -> io::Result<Option<Vec<u8>>> {
+    let mut line = Vec::new();
+    let mut bounded = input.take(limit as u64 + 1);
+    bounded.read_until(b'\n', &mut line)?;
+    match line.pop() {
+        None => Ok(None),
+        Some(b'\n') => Ok(Some(line)),
+        Some(_) if line.len() < limit => Err(io::ErrorKind::UnexpectedEof.into()),
+        Some(_) => Err(io::Error::new(
+            io::ErrorKind::InvalidData,
+            format!("a line is longer than {limit} bytes"),
+        )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_read_whole_and_bounded() {
+        let read = |text: &str| {
+            let mut input = text.as_bytes();
+            read_line(&mut input, 4).map_err(|error| error.kind())
+        };
+        assert_eq!(read(""), Ok(None));
+        assert_eq!(read("abcd\nmore\n"), Ok(Some(b"abcd".to_vec())));
+        assert_eq!(read("abcde\n"), Err(io::ErrorKind::InvalidData));
+        assert_eq!(read("abc"), Err(io::ErrorKind::UnexpectedEof));
+    }
+
+    #[test]
+    fn a_line_is_read_back() {
+        let lines: [WorkerLine<FromServer<u32>>; 3] = [
+            WorkerLine::Hello(ProgramVersion::current()),
+            WorkerLine::Done(FromServer {
+                shown: "db\n".to_owned(),
+                value: 7,
+            }),
+            WorkerLine::Failed(WorkerError::failure("engine.failed", "No").hint("Yes")),
+        ];
+        for line in lines {
+            let written = to_line(&line).expect("it is plain data");
+            let ends: Vec<usize> = (0..written.len())
+                .filter(|at| written[*at] == b'\n')
+                .collect();
+            assert_eq!(ends, [written.len() - 1], "text holds no end of a line");
+            let read: WorkerLine<FromServer<u32>> =
+                serde_json::from_slice(&written).expect("it was just written");
+            assert_eq!(read, line);
+        }
+    }
+}

@@ -1,0 +1,40 @@
+//! The worker that `memory-forge` starts for whatever needs a server: see
+//! `memory_forge_engines::worker`. It has no commands of its own.
+
+mod surroundings;
+
+use std::io::{IsTerminal, Write};
+use std::path::Path;
+use std::process::ExitCode;
+
+use memory_forge_engines::worker;
+
+const ABOUT: &str = "\
+memory-forge-engines is started by memory-forge, for `engine`, `search --scope org`
+and graph servers. It reads one request from standard input; there is nothing to
+run by hand.
+";
+
+fn main() -> ExitCode {
+    let arguments: Vec<_> = std::env::args_os().skip(1).collect();
+    if arguments.len() == 1 && (arguments[0] == "--version" || arguments[0] == "-V") {
+        let line = concat!("memory-forge-engines ", env!("CARGO_PKG_VERSION"), "\n");
+        let _ = std::io::stdout().write_all(line.as_bytes());
+        return ExitCode::SUCCESS;
+    }
+    // An argument, since a request is text and the path of a folder need not be.
+    // The current directory stays the user's: certificates are named from there.
+    let [root] = &arguments[..] else {
+        return about();
+    };
+    if std::io::stdin().is_terminal() {
+        return about();
+    }
+    forge_store::trust::add_key_folders(surroundings::key_folders());
+    worker::serve(Path::new(root), &surroundings::observe())
+}
+
+fn about() -> ExitCode {
+    let _ = std::io::stderr().write_all(ABOUT.as_bytes());
+    ExitCode::from(2)
+}

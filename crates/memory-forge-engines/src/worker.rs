@@ -1,0 +1,202 @@
+//! One request from `memory-forge`, answered in lines: see `forge_memory::wire`.
+//!
+//! It never asks a person and never writes a user's file: whether a server may
+//! be connected to is read from the list that `memory-forge` keeps, and what is
+//! pulled goes back to it.
+
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use forge_memory::links;
+use forge_memory::wire::{
+    self, MAX_LINE_BYTES, MAX_REQUEST_BYTES, ProgramVersion, UnapprovedServer, WorkerError,
+    WorkerLine, WorkerOperation, WorkerRequest,
+};
+use forge_store::servers::Servers;
+use forge_store::workspace::Workspace;
+use forge_text::diagnostic::Diagnostic;
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use crate::postgres;
+
+mod graph;
+mod index;
+
+/// What the user's environment says about servers. The worker reads it itself,
+/// so that no password goes from one program to another.
+#[derive(Clone, Default)]
+pub struct Surroundings {
+    pub engine: postgres::Environment,
+    pub graph: GraphVariables,
+    /// The folder of the user's settings, `~/.config` or what stands for it.
+    pub config: Option<PathBuf>,
+    /// `MEMORY_FORGE_MODEL`
+    pub model: Option<PathBuf>,
+}
+
+/// `MEMORY_FORGE_GRAPH_URL`, `_USER`, `_PASSWORD`, `_DATABASE`, `_AUTHORITY`:
+/// what counts before the workspace's own settings.
+#[derive(Clone, Default)]
+pub struct GraphVariables {
+    pub url: Option<String>,
+    pub user: Option<String>,
+    pub password: Option<String>,
+    pub database: Option<String>,
+    pub authority: Option<String>,
+}
+
+/// Why an operation has no result.
+enum WorkerStop {
+    Failed(WorkerError),
+    NotAgreed(UnapprovedServer),
+}
+
+impl<E: Diagnostic> From<E> for WorkerStop {
+    fn from(error: E) -> WorkerStop {
+        WorkerStop::Failed(WorkerError::of(&error))
+    }
+}
+
+impl WorkerStop {
+    fn failed(message: impl Into<String>) -> WorkerStop {
+        WorkerStop::Failed(WorkerError::failure("engine.failed", message))
+    }
+}
+
+/// Where lines go. Cloned into whatever reports that it waits.
+#[derive(Clone)]
+struct LineOutput(Arc<Mutex<dyn Write + Send>>);
+
+impl LineOutput {
+    /// Writes a line. Without a reader there is nothing left to do, and the
+    /// thread that waits for the end of the input ends the process.
+    fn line<T: Serialize>(&self, line: &WorkerLine<T>) -> Result<(), WorkerStop> {
+        let bytes = wire::to_line(line);
+        let bytes = bytes.map_err(|error| WorkerStop::failed(format!("No answer: {error}")))?;
+        if bytes.len() > MAX_LINE_BYTES {
+            let mib = MAX_LINE_BYTES >> 20;
+            return Err(WorkerStop::failed(format!(
+                "The answer is larger than {mib} MiB"
+            )));
+        }
+        let mut output = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let _ = output.write_all(&bytes).and_then(|()| output.flush());
+        Ok(())
+    }
+
+    fn note(&self, text: &str) {
+        let _ = self.line(&WorkerLine::<()>::Note(text.to_owned()));
+    }
+
+    fn warn(&self, text: &str) {
+        let _ = self.line(&WorkerLine::<()>::Warning(text.to_owned()));
+    }
+
+    fn progress(&self, done: usize, total: usize) {
+        let _ = self.line(&WorkerLine::<()>::Progress { done, total });
+    }
+}
+
+/// Everything that an operation may know.
+struct WorkerContext<'a> {
+    workspace: &'a Workspace,
+    surroundings: &'a Surroundings,
+    now: Timestamp,
+    output: LineOutput,
+}
+
+impl WorkerContext<'_> {
+    /// Goes on where the user agreed to a server that a project names.
+    fn require_consent(&self, address: &str, variable: &str) -> Result<(), WorkerStop> {
+        let config = self.surroundings.config.as_deref();
+        let config = config.ok_or_else(|| WorkerStop::failed("There is no home directory"))?;
+        if Servers::of(config).has(address)? {
+            return Ok(());
+        }
+        Err(WorkerStop::NotAgreed(UnapprovedServer {
+            address: address.to_owned(),
+            variable: variable.to_owned(),
+        }))
+    }
+
+    fn done<T: Serialize>(&self, result: T) -> Result<(), WorkerStop> {
+        self.output.line(&WorkerLine::Done(result))
+    }
+
+    /// Reads the notes, and says what could not be read.
+    fn vault(&self) -> links::Vault {
+        let vault = links::Vault::read(self.workspace);
+        for line in vault.problem_lines() {
+            self.output.warn(&line);
+        }
+        vault
+    }
+}
+
+/// The part of a request that every version understands.
+#[derive(Deserialize)]
+struct RequestHead {
+    program: ProgramVersion,
+}
+
+/// Answers the one request on standard input, about the workspace in `folder`.
+/// When standard input ends before that, whoever asked is gone, and so is the
+/// process: nothing that was not finished on a server has happened there.
+pub fn serve(folder: &Path, surroundings: &Surroundings) -> ExitCode {
+    let output = LineOutput(Arc::new(Mutex::new(io::stdout())));
+    let _ = output.line(&WorkerLine::<()>::Hello(ProgramVersion::current()));
+    let line = wire::read_line(&mut io::stdin().lock(), MAX_REQUEST_BYTES);
+    std::thread::spawn(|| {
+        let mut rest = [0; 64];
+        while let Ok(1..) = io::stdin().lock().read(&mut rest) {}
+        std::process::exit(1);
+    });
+    let outcome = line
+        .map_err(|error| WorkerStop::failed(format!("The request cannot be read: {error}")))
+        .and_then(|line| line.ok_or_else(|| WorkerStop::failed("There is no request")))
+        .and_then(|line| answer(&line, folder, surroundings, &output));
+    let line: WorkerLine<()> = match outcome {
+        Ok(()) => return ExitCode::SUCCESS,
+        Err(WorkerStop::Failed(error)) => WorkerLine::Failed(error),
+        Err(WorkerStop::NotAgreed(server)) => WorkerLine::NotAgreed(server),
+    };
+    let _ = output.line(&line);
+    ExitCode::from(1)
+}
+
+fn answer(
+    line: &[u8],
+    folder: &Path,
+    surroundings: &Surroundings,
+    output: &LineOutput,
+) -> Result<(), WorkerStop> {
+    let unknown = |error| WorkerStop::failed(format!("The request is not known here: {error}"));
+    let head: RequestHead = serde_json::from_slice(line).map_err(unknown)?;
+    let own = ProgramVersion::current();
+    if head.program != own {
+        return Err(WorkerStop::Failed(WorkerError::failure(
+            "engine.worker-version",
+            format!(
+                "`{}` has version {}, and was started by version {}",
+                wire::WORKER,
+                own.version,
+                head.program.version
+            ),
+        )));
+    }
+    let request: WorkerRequest = serde_json::from_slice(line).map_err(unknown)?;
+    let workspace = Workspace::open(folder)?;
+    let context = WorkerContext {
+        workspace: &workspace,
+        surroundings,
+        now: request.now,
+        output: output.clone(),
+    };
+    match request.operation {
+        WorkerOperation::Index { tenant, operation } => index::run(&tenant, operation, &context),
+        WorkerOperation::Graph(operation) => graph::run(&operation, &context),
+    }
+}

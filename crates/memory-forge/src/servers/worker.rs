@@ -1,0 +1,361 @@
+//! The second program, `memory-forge-engines`, which knows how to talk to
+//! servers: found beside this one or on `PATH`, as git finds its own, started
+//! for one request, and ended with it. See `forge_memory::wire`.
+//!
+//! Whatever the worker does, a command goes on: one that hangs, dies or prints
+//! something else is an error within the command's own limits. It ends when its
+//! standard input does, so that none outlives this program.
+
+use std::collections::HashSet;
+use std::io::{self, BufReader, Read, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::time::{Duration, Instant};
+
+use forge_app::wire;
+use forge_app::workspace::Workspace;
+use serde::de::DeserializeOwned;
+
+use super::ask_consent;
+use crate::report::CommandError;
+use crate::settings::{PROGRAM_SUFFIX, Settings};
+use crate::ui::{Ui, printable};
+
+/// How long the worker's start may take, where no limit is shorter.
+const START: Duration = Duration::from_secs(30);
+/// How much longer than its servers the worker may take: it reports a server
+/// that does not answer by name, and is given the time to do so.
+const MARGIN: Duration = Duration::from_secs(1);
+/// The same for commands that read a workspace on the way.
+const LONG_MARGIN: Duration = Duration::from_secs(120);
+/// A search may name a replica and a primary, and each is asked for once.
+const MAX_ATTEMPTS: usize = 4;
+/// What is kept of the worker's standard error.
+const MAX_COMPLAINT_BYTES: u64 = 64 << 10;
+/// Lines that wait to be read.
+const MAX_WAITING_LINES: usize = 16;
+
+/// How to get the worker, whichever way this program came.
+const INSTALL: &str = "`cargo install --locked --path crates/memory-forge-engines` installs it; where \
+     `memory-forge` came by npm or Homebrew, `npm install -g memory-forge-engines` or \
+     `brew install memory-forge-engines`";
+
+/// The worker for the requests of one command.
+pub(crate) struct EngineWorker<'a> {
+    settings: &'a Settings,
+    root: &'a Path,
+    /// `engine.timeout_ms`: the limit of a search.
+    search_limit: Duration,
+    /// What was said already: a command may need more than one request.
+    said: HashSet<String>,
+}
+
+/// A result, and the documents that came with it.
+pub(crate) struct WorkerReply<T> {
+    pub(crate) value: T,
+    /// Paths and texts, both written by somebody else.
+    pub(crate) documents: Vec<(String, String)>,
+}
+
+/// How a request ended that did not fail.
+enum CallOutcome<T> {
+    Done(WorkerReply<T>),
+    NotAgreed(wire::UnapprovedServer),
+}
+
+/// How long the worker is waited for.
+#[derive(Clone, Copy)]
+struct WorkerLimits {
+    /// Until its first line.
+    start: Duration,
+    /// Between two lines.
+    silence: Duration,
+    /// For everything.
+    total: Option<Duration>,
+}
+
+impl<'a> EngineWorker<'a> {
+    /// Returns a worker for a workspace. Nothing is started yet.
+    pub(crate) fn new(workspace: &'a Workspace, settings: &'a Settings) -> EngineWorker<'a> {
+        EngineWorker {
+            settings,
+            root: workspace.root(),
+            search_limit: Duration::from_millis(workspace.config().engine.timeout_ms),
+            said: HashSet::new(),
+        }
+    }
+
+    /// Has an operation done. Where a project's server was never agreed to, the
+    /// user is asked and the operation requested again; without a `ui` there is
+    /// nobody to ask, and nobody to show progress to.
+    pub(crate) fn call<T: DeserializeOwned>(
+        &mut self,
+        operation: &wire::WorkerOperation,
+        mut ui: Option<&mut Ui>,
+    ) -> Result<WorkerReply<T>, CommandError> {
+        for _ in 0..MAX_ATTEMPTS {
+            match self.call_once(operation, ui.as_deref_mut())? {
+                CallOutcome::Done(reply) => return Ok(reply),
+                CallOutcome::NotAgreed(server) => {
+                    ask_consent(&server, self.settings, ui.as_deref_mut())?;
+                }
+            }
+        }
+        Err(failed("asks for the same server again and again"))
+    }
+
+    fn call_once<T: DeserializeOwned>(
+        &mut self,
+        operation: &wire::WorkerOperation,
+        mut ui: Option<&mut Ui>,
+    ) -> Result<CallOutcome<T>, CommandError> {
+        let limits = self.limits(operation);
+        let started = Instant::now();
+        let request = wire::WorkerRequest {
+            program: wire::ProgramVersion::current(),
+            now: self.settings.moment(),
+            operation: operation.clone(),
+        };
+        let request = request_line(&request)?;
+        let mut running = RunningWorker::start(self.settings, self.root, request)?;
+        let mut watch = ui.as_deref().map(|ui| ui.watch());
+        let mut documents = Vec::new();
+        let mut has_begun = false;
+        loop {
+            let limit = if has_begun {
+                limits.silence
+            } else {
+                limits.start
+            };
+            let left = limits.total.map(|it| it.saturating_sub(started.elapsed()));
+            let shown = limits.total.filter(|_| has_begun).unwrap_or(limit);
+            let line = running.line(left.map_or(limit, |left| left.min(limit)), shown)?;
+            let line: wire::WorkerLine<T> = serde_json::from_slice(&line)
+                .map_err(|_| failed("answered with something that is no line of its protocol"))?;
+            match line {
+                wire::WorkerLine::Hello(program) if program == wire::ProgramVersion::current() => {
+                    has_begun = true;
+                }
+                wire::WorkerLine::Hello(program) => {
+                    return Err(other_version(&program, &running.path));
+                }
+                _ if !has_begun => {
+                    return Err(failed("answered before it named its version"));
+                }
+                wire::WorkerLine::Note(text) => self.say(&text, ui.as_deref_mut(), Ui::note),
+                wire::WorkerLine::Warning(text) => self.say(&text, ui.as_deref_mut(), Ui::warn),
+                wire::WorkerLine::Progress { done, total } => {
+                    if let Some(watch) = &mut watch {
+                        watch("Pushing", done, total);
+                    }
+                }
+                wire::WorkerLine::Document { path, text } => documents.push((path, text)),
+                wire::WorkerLine::Done(value) => {
+                    return Ok(CallOutcome::Done(WorkerReply { value, documents }));
+                }
+                wire::WorkerLine::Failed(error) => return Err(CommandError::of_worker(error)),
+                wire::WorkerLine::NotAgreed(server) => return Ok(CallOutcome::NotAgreed(server)),
+            }
+        }
+    }
+
+    /// Shows a line to the user, once for each command.
+    fn say(&mut self, text: &str, ui: Option<&mut Ui>, how: fn(&mut Ui, &str)) {
+        if let Some(ui) = ui
+            && self.said.insert(text.to_owned())
+        {
+            how(ui, &printable(text));
+        }
+    }
+
+    fn limits(&self, operation: &wire::WorkerOperation) -> WorkerLimits {
+        match operation {
+            wire::WorkerOperation::Index {
+                operation: wire::IndexOperation::Search(_),
+                ..
+            } => WorkerLimits {
+                start: self.search_limit.min(START),
+                silence: self.search_limit + MARGIN,
+                total: Some(self.search_limit + MARGIN),
+            },
+            // At most two transactions follow one another without a line.
+            wire::WorkerOperation::Index { operation, .. } => WorkerLimits {
+                start: START,
+                silence: operation.limit() * 2 + LONG_MARGIN,
+                total: None,
+            },
+            wire::WorkerOperation::Graph(operation) => WorkerLimits {
+                start: START,
+                silence: operation.limit() + LONG_MARGIN,
+                total: None,
+            },
+        }
+    }
+}
+
+/// The process. Dropping it ends it.
+struct RunningWorker {
+    child: Child,
+    path: PathBuf,
+    /// Dropped when the answer is there, which ends the worker's standard input.
+    _open: SyncSender<()>,
+    lines: Receiver<io::Result<Vec<u8>>>,
+    complaint: Receiver<String>,
+}
+
+impl Drop for RunningWorker {
+    fn drop(&mut self) {
+        // Whatever was finished on a server is finished; one that is still at
+        // work was given up. It may have ended already.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+impl RunningWorker {
+    fn start(
+        settings: &Settings,
+        root: &Path,
+        request: Vec<u8>,
+    ) -> Result<RunningWorker, CommandError> {
+        let path = find(settings).ok_or_else(missing)?;
+        let started = Command::new(&path)
+            .arg(root)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn();
+        let mut child = started.map_err(|error| {
+            let path = path.display();
+            of_worker(
+                "engine.worker-failed",
+                format!("`{path}` cannot be started: {error}"),
+            )
+        })?;
+        let pipes = (child.stdin.take(), child.stdout.take(), child.stderr.take());
+        let (Some(stdin), Some(stdout), Some(stderr)) = pipes else {
+            return Err(failed("has no standard streams"));
+        };
+        // From another thread, since a worker that hangs does not read.
+        let (open, until) = sync_channel(0);
+        std::thread::spawn(move || {
+            let mut stdin = stdin;
+            let written = stdin.write_all(&request).and_then(|()| stdin.flush());
+            // A worker that has ended does not read; what it said is read below.
+            if written.is_ok() {
+                let _ = until.recv();
+            }
+        });
+        let (to_lines, lines) = sync_channel(MAX_WAITING_LINES);
+        std::thread::spawn(move || {
+            let mut stdout = BufReader::new(stdout.take(wire::MAX_ANSWER_BYTES as u64));
+            while let Some(line) = wire::read_line(&mut stdout, wire::MAX_LINE_BYTES).transpose() {
+                let is_end = line.is_err();
+                if to_lines.send(line).is_err() || is_end {
+                    return;
+                }
+            }
+        });
+        let (to_complaint, complaint) = sync_channel(1);
+        std::thread::spawn(move || {
+            let mut stderr = stderr;
+            let mut kept = Vec::new();
+            let _ = stderr
+                .by_ref()
+                .take(MAX_COMPLAINT_BYTES)
+                .read_to_end(&mut kept);
+            let _ = to_complaint.send(String::from_utf8_lossy(&kept).into_owned());
+            // A pipe that nobody reads would hold the worker up.
+            let _ = io::copy(&mut stderr, &mut io::sink());
+        });
+        Ok(RunningWorker {
+            child,
+            path,
+            _open: open,
+            lines,
+            complaint,
+        })
+    }
+
+    /// Returns the next line, which has to come within `limit`; `shown` is the
+    /// limit as the user knows it.
+    fn line(&mut self, limit: Duration, shown: Duration) -> Result<Vec<u8>, CommandError> {
+        match self.lines.recv_timeout(limit) {
+            Ok(Ok(line)) => Ok(line),
+            Ok(Err(error)) if error.kind() == io::ErrorKind::UnexpectedEof => Err(self.ended()),
+            Ok(Err(error)) => Err(failed(&format!("cannot be heard: {error}"))),
+            Err(RecvTimeoutError::Timeout) => {
+                let (name, seconds) = (wire::WORKER, shown.as_secs_f64());
+                let message = format!("`{name}` did not answer in {seconds} s");
+                Err(of_worker("engine.worker-silent", message))
+            }
+            Err(RecvTimeoutError::Disconnected) => Err(self.ended()),
+        }
+    }
+
+    /// What the worker said when it ended without an answer.
+    fn ended(&mut self) -> CommandError {
+        let said = self.complaint.recv_timeout(MARGIN).unwrap_or_default();
+        match said.lines().find(|line| !line.trim().is_empty()) {
+            Some(line) => failed(&format!("ended without an answer: {}", printable(line))),
+            None => failed("ended without an answer"),
+        }
+    }
+}
+
+/// Returns a request as the one line that the worker reads.
+fn request_line(request: &wire::WorkerRequest) -> Result<Vec<u8>, CommandError> {
+    let line = wire::to_line(request);
+    let line = line.map_err(|error| failed(&format!("cannot be asked: {error}")))?;
+    if line.len() > wire::MAX_REQUEST_BYTES {
+        let mib = wire::MAX_REQUEST_BYTES >> 20;
+        return Err(CommandError::usage(format!(
+            "The request is larger than {mib} MiB"
+        )));
+    }
+    Ok(line)
+}
+
+/// The worker beside this program, else on `PATH`. Folders of `PATH` that are
+/// relative would be other ones in each project, and are passed over.
+fn find(settings: &Settings) -> Option<PathBuf> {
+    let name = format!("{}{}", wire::WORKER, PROGRAM_SUFFIX);
+    let beside = settings.binary.as_ref().and_then(|it| it.parent());
+    let on_path = settings.path.iter().map(PathBuf::as_path);
+    beside
+        .into_iter()
+        .chain(on_path)
+        .filter(|folder| folder.is_absolute())
+        .map(|folder| folder.join(&name))
+        .find(|path| path.is_file())
+}
+
+fn of_worker(code: &str, message: String) -> CommandError {
+    CommandError::of_worker(wire::WorkerError::failure(code, message))
+}
+
+fn failed(what: &str) -> CommandError {
+    of_worker("engine.worker-failed", format!("`{}` {what}", wire::WORKER))
+}
+
+fn missing() -> CommandError {
+    let message = format!(
+        "`{}`, the program that talks to servers, is neither beside `memory-forge` nor on `PATH`",
+        wire::WORKER
+    );
+    of_worker("engine.worker-missing", message).hint(INSTALL)
+}
+
+fn other_version(program: &wire::ProgramVersion, path: &Path) -> CommandError {
+    let own = wire::ProgramVersion::current();
+    let message = format!(
+        "`{}` is of version {} (format {}), and this is {} (format {})",
+        path.display(),
+        program.version,
+        program.format,
+        own.version,
+        own.format
+    );
+    of_worker("engine.worker-version", message).hint(INSTALL)
+}
