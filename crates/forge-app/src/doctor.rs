@@ -9,7 +9,22 @@ mod findings;
 pub mod legacy;
 mod repair;
 pub mod stub;
+mod vouched;
 
 pub use checks::fix_commands;
 pub(crate) use checks::{check_settings, diagnose};
 pub use repair::{LeftAlone, Repair, Step, plan, repair_commands, shortened};
+
+/// How much of the files a check reads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Depth {
+    /// Where there are more documents than this, those for which the index does
+    /// not vouch, and about as many of the others; `turn` chooses which.
+    Sample { most: usize, turn: u64 },
+    /// All of them, whatever the index says.
+    Full,
+}
+
+/// Documents that a check opens however many there are: enough that an index
+/// which is wrong about one in two hundred is noticed nearly always.
+pub const MAX_SAMPLE: usize = 1_000;

@@ -100,6 +100,7 @@ fn fill(index: &mut Index) -> Result<(), Error> {
             standing: Standing::Current,
             supersedes: Vec::new(),
             chunks: chunk::chunks(&document, Sizes::up_to(500)),
+            traits: 0,
             problem: None,
         }))
     };

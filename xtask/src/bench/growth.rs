@@ -54,7 +54,13 @@ struct Options {
     drawn: usize,
     seed: u64,
     binary: Option<PathBuf>,
+    /// Each pattern meets some of the commands, so that each command meets some
+    /// of the patterns.
+    cover: bool,
 }
+
+/// So many commands meet a pattern in a run that covers.
+const COVER_SHARE: usize = 8;
 
 pub(crate) fn run(arguments: &[&str]) -> Result<()> {
     if let ["files", rest @ ..] = arguments {
@@ -91,13 +97,22 @@ pub(crate) fn run(arguments: &[&str]) -> Result<()> {
         binary,
         bench,
         measured,
+        covers: options.cover,
         empty: RefCell::default(),
     };
     let mut worst: BTreeMap<String, f64> = BTreeMap::new();
     let mut failures = Vec::new();
     let mut above = 0;
-    for pattern in &chosen {
-        for row in arena.pattern(pattern, options.bytes)? {
+    let mut pairs = 0;
+    for (at, pattern) in chosen.iter().enumerate() {
+        let commands = arena.measured.len();
+        let share = if options.cover {
+            share(at, commands, chosen.len())
+        } else {
+            (0..commands).collect()
+        };
+        pairs += share.len();
+        for row in arena.pattern(pattern, options.bytes, &share)? {
             above += 1;
             println!("{row}");
             let exponent = worst.entry(row.command.clone()).or_insert(0.0);
@@ -108,8 +123,7 @@ pub(crate) fn run(arguments: &[&str]) -> Result<()> {
         }
     }
     println!(
-        "\n{above} of {} pairs cost enough to be judged; the largest exponent of each command:",
-        arena.measured.len() * chosen.len()
+        "\n{above} of {pairs} pairs cost enough to be judged; the largest exponent of each command:"
     );
     for (command, exponent) in worst {
         println!("  {exponent:5.2}  {command}");
@@ -125,6 +139,16 @@ pub(crate) fn run(arguments: &[&str]) -> Result<()> {
     bail!("{} pairs grow faster than their input", failures.len())
 }
 
+/// The commands that meet the pattern at this place, in their order: the next
+/// ones in turn, so that all patterns together meet every command.
+fn share(at: usize, commands: usize, patterns: usize) -> Vec<usize> {
+    let size = COVER_SHARE.max(commands.div_ceil(patterns.max(1)));
+    let size = size.min(commands);
+    let mut share: Vec<usize> = (0..size).map(|it| (at * size + it) % commands).collect();
+    share.sort_unstable();
+    share
+}
+
 fn matches(words: &[String], name: &str) -> bool {
     words.iter().any(|word| name.contains(word.as_str()))
 }
@@ -137,9 +161,14 @@ fn parse(arguments: &[&str]) -> Result<Options> {
         drawn: 40,
         seed: 1,
         binary: None,
+        cover: false,
     };
     let mut rest = arguments.iter();
     while let Some(&flag) = rest.next() {
+        if flag == "--cover" {
+            options.cover = true;
+            continue;
+        }
         let value = rest
             .next()
             .copied()
@@ -190,6 +219,9 @@ struct Bench {
     binary: PathBuf,
     bench: PathBuf,
     measured: Vec<Measured>,
+    /// Whether commands that nobody measures are passed over, also where they
+    /// write; otherwise every pattern meets a workspace with a history.
+    covers: bool,
     /// What every command costs in an empty workspace, by layout.
     empty: RefCell<Vec<(Layout, Vec<Sample>)>>,
 }
@@ -276,9 +308,9 @@ fn slope(values: impl Iterator<Item = f64>) -> f64 {
 impl Bench {
     /// The commands that the pattern's largest size makes work, measured at
     /// every size.
-    fn pattern(&self, pattern: &Pattern, bytes: usize) -> Result<Vec<Row>> {
+    fn pattern(&self, pattern: &Pattern, bytes: usize, share: &[usize]) -> Result<Vec<Row>> {
         let empty = self.empty(pattern)?;
-        let largest = self.pass(pattern, bytes, None)?;
+        let largest = self.pass(pattern, bytes, Some(share))?;
         let beyond = |at: usize, sample: &Sample| {
             (
                 sample.cpu.saturating_sub(empty[at].cpu),
@@ -289,7 +321,7 @@ impl Bench {
             let (cpu, memory) = beyond(*at, &largest[*at]);
             cpu >= CPU_FLOOR || memory >= MEMORY_FLOOR
         };
-        let costly: Vec<usize> = (0..self.measured.len()).filter(costly).collect();
+        let costly: Vec<usize> = share.iter().copied().filter(costly).collect();
         if costly.is_empty() {
             return Ok(Vec::new());
         }
@@ -386,8 +418,8 @@ impl Bench {
         Ok(least)
     }
 
-    /// Every command once, in a new workspace with so many bytes of the
-    /// pattern; of those that only read, the wanted ones.
+    /// The wanted commands once, in a new workspace with so many bytes of the
+    /// pattern, and those that change what the wanted ones find there.
     fn pass(
         &self,
         pattern: &Pattern,
@@ -396,9 +428,20 @@ impl Bench {
     ) -> Result<Vec<Sample>> {
         let workspace = Workspace::filled(&self.bench, pattern, bytes)?;
         let mut samples = Vec::with_capacity(self.measured.len());
+        let lines: Vec<&str> = match wanted {
+            Some(wanted) => wanted.iter().map(|at| self.measured[*at].line).collect(),
+            None => Vec::new(),
+        };
+        let changes_others = |measured: &Measured| {
+            if self.covers {
+                commands::is_needed(measured.line, &lines)
+            } else {
+                !measured.only_reads()
+            }
+        };
         for (at, measured) in self.measured.iter().enumerate() {
             let is_wanted = wanted.is_none_or(|wanted| wanted.contains(&at));
-            if !is_wanted && measured.only_reads() {
+            if !is_wanted && !changes_others(measured) {
                 samples.push(Sample {
                     wall: Duration::ZERO,
                     cpu: Duration::ZERO,
@@ -421,6 +464,15 @@ impl Bench {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn shares_of_a_covering_run_meet_every_command() {
+        for (commands, patterns) in [(90, 200), (90, 12), (90, 1), (7, 300), (1, 1)] {
+            let all = (0..patterns).flat_map(|at| share(at, commands, patterns));
+            let all: std::collections::BTreeSet<usize> = all.collect();
+            assert_eq!(all.len(), commands, "{commands} over {patterns}");
+        }
+    }
 
     #[test]
     fn the_slope_is_the_exponent() {

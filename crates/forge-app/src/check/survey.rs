@@ -28,6 +28,7 @@ pub struct Survey<'a> {
     pub now: Timestamp,
     pub mind: Mind<'a>,
     around: Option<Surroundings<'a>>,
+    depth: doctor::Depth,
     missing_programs: OnceCell<Option<Vec<Missing>>>,
     manifest: OnceCell<Option<Manifest>>,
     hubs: OnceCell<Vec<Hub>>,
@@ -51,6 +52,7 @@ impl<'a> Survey<'a> {
             now,
             mind: Mind::open(workspace),
             around: None,
+            depth: doctor::Depth::Full,
             missing_programs: OnceCell::new(),
             manifest: OnceCell::new(),
             hubs: OnceCell::new(),
@@ -71,6 +73,12 @@ impl<'a> Survey<'a> {
     /// Adds where clients keep their files; without it these are not read.
     pub fn with_surroundings(mut self, around: Surroundings<'a>) -> Survey<'a> {
         self.around = Some(around);
+        self
+    }
+
+    /// Limits how many files the checks of the installation open.
+    pub fn with_depth(mut self, depth: doctor::Depth) -> Survey<'a> {
+        self.depth = depth;
         self
     }
 
@@ -213,7 +221,7 @@ impl<'a> Survey<'a> {
     /// Returns how the checks of the installation came out.
     pub(super) fn diagnosis(&self) -> &[(CheckId, CheckOutcome)] {
         self.diagnosis
-            .get_or_init(|| doctor::diagnose(self.workspace))
+            .get_or_init(|| doctor::diagnose(self.workspace, self.depth))
     }
 }
 

@@ -3,15 +3,17 @@
 
 use std::collections::HashSet;
 
+use super::Depth;
 use super::findings::Findings;
 use super::repair::shortens;
+use super::vouched::{IndexReading, ReadingPlan, read_index};
 use crate::corrections;
 use crate::document::{self, LineNumbers};
 use crate::embed::{self, Embedder};
 use crate::finding::{CheckId, CheckOutcome, Finding, Severity};
 use crate::index::{Entry, Index};
+use crate::knowledge::forget;
 use crate::knowledge::readme::{self, Listed};
-use crate::knowledge::{forget, refresh};
 use crate::mind::{self, HOOK_FAILURES, Layout, Mind};
 use crate::recall::{self, Ask, Mode};
 use crate::routing::layout;
@@ -21,7 +23,7 @@ use crate::teams::{self, private};
 use crate::tokens::{Tokenizer, count_tokens, thousands};
 use crate::workspace::git::{self, Driver, Ignored};
 use crate::workspace::{
-    Autoload, AutoloadFile, DERIVED, Error, Found, RelPath, Scan, Unfinished, Workspace, shell_word,
+    Autoload, AutoloadFile, DERIVED, Error, Found, RelPath, Unfinished, Workspace, shell_word,
 };
 
 /// Checks the settings alone, which takes no look at any file.
@@ -32,9 +34,17 @@ pub(crate) fn check_settings(workspace: &Workspace) -> Vec<(CheckId, CheckOutcom
 }
 
 /// Runs every check but that of the settings. Nothing is changed.
-pub(crate) fn diagnose(workspace: &Workspace) -> Vec<(CheckId, CheckOutcome)> {
+pub(crate) fn diagnose(workspace: &Workspace, depth: Depth) -> Vec<(CheckId, CheckOutcome)> {
     let mut out = Findings::default();
     let scan = workspace.scan();
+    // Looked at first, since it decides what has to be read, and reported
+    // behind the files.
+    let mut of_index = Findings::default();
+    let index = open(workspace, &scan.files, &mut of_index);
+    let reading = index.as_ref().map(|it| read_index(workspace, &scan, it));
+    let readable = index.as_ref().zip(reading.as_ref());
+    let readable = readable.and_then(|(index, reading)| Some((index, reading.as_ref().ok()?)));
+    let mut plan = ReadingPlan::of(workspace, &scan, readable, depth);
     for problem in &scan.problems {
         let (path, message) = (&problem.path, &problem.message);
         out.of(CheckId::KNOWLEDGE_UNREADABLE)
@@ -42,15 +52,16 @@ pub(crate) fn diagnose(workspace: &Workspace) -> Vec<(CheckId, CheckOutcome)> {
             .at(path, None);
     }
     let loaded = workspace.autoload();
-    let listed = documents(workspace, &scan.files, &loaded, &mut out);
+    let listed = documents(workspace, &scan.files, &loaded, &mut plan, &mut out);
     state(workspace, &mut out);
-    match open(workspace, &scan.files, &mut out) {
-        Some(index) => index_holds(workspace, &scan, &index, &mut out),
+    out.append(of_index);
+    match index.as_ref().zip(reading) {
+        Some((index, reading)) => index_holds(workspace, index, reading, &plan, &mut out),
         None => out
             .of(CheckId::INDEX_SEARCH)
             .skip("Not tried, since there is no index to ask"),
     }
-    list_for_people(workspace, &listed, &mut out);
+    list_for_people(workspace, &listed, &plan, &mut out);
     tombstones(workspace, &mut out);
     autoload(workspace, &loaded, &mut out);
     journal(workspace, &mut out);
@@ -70,71 +81,53 @@ fn settings(workspace: &Workspace, out: &mut Findings) {
     out.ok(|| "Every setting that is given is understood".to_owned());
 }
 
-/// Reads and parses every document once, for what only its text can tell, and
-/// gives what the list for people should name.
+/// What reading documents gave, for checks that need more than one of them.
+#[derive(Default)]
+struct DocumentsRead {
+    listed: Vec<Listed>,
+    read: usize,
+    front_matter: usize,
+    found: Vec<Finding>,
+}
+
+/// Reads and parses the documents that are to be read once, for what only
+/// their text can tell, and gives what the list for people should name.
 fn documents(
     workspace: &Workspace,
     files: &[Found],
     loaded: &Autoload,
+    plan: &mut ReadingPlan,
     out: &mut Findings,
 ) -> Vec<Listed> {
-    let mut listed = Vec::new();
-    let mut read = 0;
-    let mut front_matter = 0;
-    let mut found: Vec<Finding> = Vec::new();
-    for file in files {
-        let path = file.path.as_str();
-        let text = match workspace.read_text(&file.path) {
-            Ok(text) => text,
-            // It was deleted while we looked.
-            Err(e) if e.is_not_found() => continue,
-            Err(e) => {
-                let line = match &e {
-                    Error::NotUtf8 { line, .. } => Some(*line),
-                    _ => None,
-                };
-                let next = match &e {
-                    Error::Io { .. } => "Make it readable; until then searches leave it out",
-                    _ => "Until then searches leave it out",
-                };
-                let mut out = out.of(CheckId::KNOWLEDGE_UNREADABLE);
-                out.problem(
-                    e.to_string()
-                        .replace(&*workspace.absolute(&file.path).to_string_lossy(), path),
-                    next,
-                )
-                .at(path, line);
-                continue;
+    let mut all = DocumentsRead::default();
+    let mut believed = 0;
+    for (at, file) in files.iter().enumerate() {
+        match plan.believed(at) {
+            Some(traits) => {
+                believed += 1;
+                all.front_matter += usize::from(traits.has_front_matter());
             }
-        };
-        read += 1;
-        let document = document::parse(text);
-        front_matter += usize::from(document.front_matter.is_some());
-        if readme::is_listed(&file.path) {
-            listed.push(Listed::of(file.path.clone(), &document));
-        }
-        if let Some(line) = document::unmerged(&document.text) {
-            out.of(CheckId::KNOWLEDGE_UNREADABLE)
-                .problem(UNMERGED, DECIDE)
-                .at(path, Some(line));
-        }
-        for problem in &document.problems {
-            found.push(
-                Finding::new(
-                    CheckId::KNOWLEDGE_FRONT_MATTER,
-                    Severity::Warning,
-                    problem.message.clone(),
-                )
-                .at(path, Some(problem.line))
-                .advice("Correct that line; the text itself is still searched"),
-            );
-        }
-        for secret in secrets::find(&document.text) {
-            let line = document.line_of(secret.span.start);
-            found.push(looks_secret(path, secret.rule, line));
+            None => look_at(workspace, file, at, plan, &mut all, out),
         }
     }
-    let knowledge = read;
+    if !plan.contradicted.is_empty() {
+        // What was counted without being read is counted again.
+        all.front_matter = all
+            .front_matter
+            .saturating_sub(plan.believed_front_matter());
+        believed = 0;
+        for at in plan.distrust() {
+            look_at(workspace, &files[at], at, plan, &mut all, out);
+        }
+        all.listed.sort_by(|a, b| a.path.cmp(&b.path));
+    }
+    let DocumentsRead {
+        listed,
+        mut read,
+        front_matter,
+        mut found,
+    } = all;
+    let knowledge = read + believed;
     for path in beside(workspace, files, loaded) {
         let Ok(text) = workspace.read_text(&path) else {
             continue;
@@ -146,10 +139,20 @@ fn documents(
             found.push(looks_secret(path.as_str(), secret.rule, line));
         }
     }
+    let unread = match believed {
+        0 => String::new(),
+        n => format!(
+            ", {} unchanged since the index read them; `--deep` reads all",
+            thousands(n)
+        ),
+    };
     out.of(CheckId::KNOWLEDGE_UNREADABLE)
         .ok(|| match knowledge {
             0 => "There is no document yet".to_owned(),
-            _ => format!("Every file is readable text ({knowledge} read)"),
+            _ => format!(
+                "Every file is readable text ({} read{unread})",
+                knowledge - believed
+            ),
         });
     for (check, word) in [
         (CheckId::KNOWLEDGE_FRONT_MATTER, front_matter),
@@ -160,11 +163,75 @@ fn documents(
             out.push(finding.clone());
         }
         out.ok(|| match check {
-            CheckId::FILES_SECRET => format!("None found ({word} files read)"),
+            CheckId::FILES_SECRET => format!("None found ({word} files read{unread})"),
             _ => format!("All of it is valid ({word} of {knowledge} files have it)"),
         });
     }
     listed
+}
+
+/// Reads one document and adds what its text shows.
+fn look_at(
+    workspace: &Workspace,
+    file: &Found,
+    at: usize,
+    plan: &mut ReadingPlan,
+    all: &mut DocumentsRead,
+    out: &mut Findings,
+) {
+    let path = file.path.as_str();
+    let text = match workspace.read_text(&file.path) {
+        Ok(text) => text,
+        // It was deleted while we looked.
+        Err(e) if e.is_not_found() => return,
+        Err(e) => {
+            let line = match &e {
+                Error::NotUtf8 { line, .. } => Some(*line),
+                _ => None,
+            };
+            let next = match &e {
+                Error::Io { .. } => "Make it readable; until then searches leave it out",
+                _ => "Until then searches leave it out",
+            };
+            let mut out = out.of(CheckId::KNOWLEDGE_UNREADABLE);
+            out.problem(
+                e.to_string()
+                    .replace(&*workspace.absolute(&file.path).to_string_lossy(), path),
+                next,
+            )
+            .at(path, line);
+            return;
+        }
+    };
+    all.read += 1;
+    let document = document::parse(text);
+    all.front_matter += usize::from(document.front_matter.is_some());
+    if readme::is_listed(&file.path) {
+        all.listed.push(Listed::of(file.path.clone(), &document));
+    }
+    if let Some(line) = document::unmerged(&document.text) {
+        out.of(CheckId::KNOWLEDGE_UNREADABLE)
+            .problem(UNMERGED, DECIDE)
+            .at(path, Some(line));
+    }
+    for problem in &document.problems {
+        let finding = Finding::new(
+            CheckId::KNOWLEDGE_FRONT_MATTER,
+            Severity::Warning,
+            problem.message.clone(),
+        );
+        all.found.push(
+            finding
+                .at(path, Some(problem.line))
+                .advice("Correct that line; the text itself is still searched"),
+        );
+    }
+    let secrets = secrets::find(&document.text);
+    for secret in &secrets {
+        let line = document.line_of(secret.span.start);
+        all.found.push(looks_secret(path, secret.rule, line));
+    }
+    plan.check(at, &file.path, &document, !secrets.is_empty());
 }
 
 /// Where the work stands and what agents load: no documents, and yet places in
@@ -251,18 +318,17 @@ fn open(workspace: &Workspace, files: &[Found], out: &mut Findings) -> Option<In
     None
 }
 
-/// Reads the index in full, compares it with the files, and asks it.
-fn index_holds(workspace: &Workspace, scan: &Scan, index: &Index, out: &mut Findings) {
+/// Reports what reading the index in full gave, and asks it.
+fn index_holds(
+    workspace: &Workspace,
+    index: &Index,
+    reading: Result<IndexReading, crate::index::Error>,
+    plan: &ReadingPlan,
+    out: &mut Findings,
+) {
     let rebuild = "Run `memory-forge index --force`; the index is rebuilt from the files";
-    let looked = (|| {
-        let wrong = index.verify()?;
-        let catalogue = index.catalogue()?;
-        let behind = refresh::behind(workspace, scan, index, &catalogue)?;
-        let counts = index.counts()?;
-        Ok::<_, crate::index::Error>((wrong, catalogue, behind, counts))
-    })();
-    let (wrong, catalogue, behind, counts) = match looked {
-        Ok(looked) => looked,
+    let reading = match reading {
+        Ok(reading) => reading,
         Err(e) => {
             out.of(CheckId::INDEX_DAMAGED)
                 .problem(e.to_string(), rebuild);
@@ -271,9 +337,24 @@ fn index_holds(workspace: &Workspace, scan: &Scan, index: &Index, out: &mut Find
             return;
         }
     };
+    let IndexReading {
+        wrong,
+        catalogue,
+        behind,
+        counts,
+        ..
+    } = reading;
     let mut findings = out.of(CheckId::INDEX_DAMAGED);
     for sentence in &wrong {
         findings.problem(format!("The index is damaged: {sentence}"), rebuild);
+    }
+    for path in &plan.contradicted {
+        findings
+            .problem(
+                "The index has another text, though size and time are as they were",
+                rebuild,
+            )
+            .at(path.as_str(), None);
     }
     if behind > 0 {
         let now = "The next search reads them; `memory-forge index` does so now";
@@ -392,28 +473,36 @@ fn answers(
 const LIKE_IT: usize = 400;
 
 /// Up to six words that stand in a row and hold nothing that a question would
-/// take for more than words.
+/// take for more than words; of the line that gives the most of them, since
+/// short ones such as titles are in many documents.
 fn phrase(text: &str) -> Option<String> {
-    text.lines().find_map(|line| {
+    const MAX_LINES: usize = 20;
+    let phrases = text.lines().take(MAX_LINES).map(|line| {
         let words: Vec<&str> = line
             .split_whitespace()
             .skip_while(|word| !word.contains(char::is_alphanumeric))
             .take_while(|word| !word.contains(['"', '“', '”', '*']))
             .take(6)
             .collect();
-        let letters = words
-            .concat()
-            .chars()
-            .filter(|c| c.is_alphanumeric())
-            .count();
-        (letters >= 3).then(|| words.join(" "))
-    })
+        words.join(" ")
+    });
+    let letters = |phrase: &String| phrase.chars().filter(|c| c.is_alphanumeric()).count();
+    let best = phrases.max_by_key(letters)?;
+    (letters(&best) >= 3).then_some(best)
 }
 
-fn list_for_people(workspace: &Workspace, documents: &[Listed], out: &mut Findings) {
+fn list_for_people(
+    workspace: &Workspace,
+    documents: &[Listed],
+    plan: &ReadingPlan,
+    out: &mut Findings,
+) {
     let mut out = out.of(CheckId::KNOWLEDGE_README);
     let next = "Run `memory-forge doctor --fix`";
     match workspace.read_text(&readme::path()) {
+        Ok(text) if plan.list_is_current && readme::has_list(&text) => {
+            out.ok(|| "Lists every document, as `index` wrote it".to_owned());
+        }
         Ok(text) => match readme::refreshed(Some(&text), documents) {
             Err(e) => {
                 out.warn(e.to_string(), "Then run `memory-forge doctor --fix`")

@@ -15,6 +15,11 @@ impl Findings {
         self.outcomes
     }
 
+    /// Adds what other checks reported, behind what was reported so far.
+    pub(super) fn append(&mut self, other: Findings) {
+        self.outcomes.extend(other.outcomes);
+    }
+
     pub(super) fn of(&mut self, check: CheckId) -> CheckReporter<'_> {
         CheckReporter {
             all: self,

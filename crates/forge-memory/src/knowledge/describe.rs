@@ -11,7 +11,7 @@ use crate::workspace::{RelPath, Role};
 
 /// Raised whenever [`describe`] makes something else of the same document, so
 /// that indexes from before are filled again. A test notices when it should be.
-pub const FIELDS: u32 = 2;
+pub const FIELDS: u32 = 3;
 
 /// Where a document is searched. `README.md` and other files that lead to
 /// documents are found with knowledge, below what they lead to.
@@ -30,6 +30,49 @@ pub fn scope(role: Role, document: Option<&Document>) -> &'static str {
     }
 }
 
+/// What a look at a whole text found, as the index keeps it of each file. A
+/// check that opens no file knows by it which ones have something to report.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct TextTraits(u32);
+
+impl TextTraits {
+    const FRONT_MATTER: u32 = 1;
+    const MALFORMED: u32 = 2;
+    const UNMERGED: u32 = 4;
+    const SECRET: u32 = 8;
+
+    /// Returns the traits that an index keeps under these bits.
+    pub fn from_bits(bits: u32) -> TextTraits {
+        TextTraits(bits)
+    }
+
+    /// Looks at a document that was read from a text, and at whether secrets
+    /// were taken out of that text first.
+    pub fn of(document: &Document, has_secret: bool) -> TextTraits {
+        let bits = [
+            (document.front_matter.is_some(), TextTraits::FRONT_MATTER),
+            (!document.problems.is_empty(), TextTraits::MALFORMED),
+            (
+                document::unmerged(&document.text).is_some(),
+                TextTraits::UNMERGED,
+            ),
+            (has_secret, TextTraits::SECRET),
+        ];
+        let found = bits.into_iter().filter(|(is_found, _)| *is_found);
+        TextTraits(found.fold(0, |all, (_, bit)| all | bit))
+    }
+
+    /// Returns `true` if the text begins with front matter.
+    pub fn has_front_matter(self) -> bool {
+        self.0 & TextTraits::FRONT_MATTER != 0
+    }
+
+    /// Returns `true` if a check of the text would report something.
+    pub fn has_findings(self) -> bool {
+        self.0 & !TextTraits::FRONT_MATTER != 0
+    }
+}
+
 /// Describes a text, with the document that was read from it. Secrets are
 /// taken out before anything else happens: one that is longer than a passage is
 /// known in the whole text alone, and titles and names are kept as well.
@@ -45,8 +88,13 @@ pub fn describe(
         readme::PATH => Cow::Owned(readme::own_text(text)),
         _ => Cow::Borrowed(text),
     };
-    let document = document::parse(secrets::redact_in_place(&text).into_owned());
-    let put = entry(path, role, stamp, hash, &document, sizes);
+    let redacted = secrets::redact_in_place(&text);
+    let has_secret = matches!(redacted, Cow::Owned(_));
+    let document = document::parse(redacted.into_owned());
+    let put = Put {
+        traits: TextTraits::of(&document, has_secret).0,
+        ..entry(path, role, stamp, hash, &document, sizes)
+    };
     (document, put)
 }
 
@@ -86,6 +134,7 @@ fn entry(
             all.into_iter().map(|s| s.replace('\n', " ")).collect()
         }),
         chunks: chunks(document, sizes),
+        traits: 0,
         problem: None,
     }
 }
@@ -117,6 +166,7 @@ pub fn unusable(path: &RelPath, role: Role, stamp: Stamp, problem: String) -> Pu
         standing: Standing::Current,
         supersedes: Vec::new(),
         chunks: Vec::new(),
+        traits: 0,
         problem: Some(problem),
     }
 }
@@ -205,7 +255,11 @@ mod tests {
     const DOCUMENT: &str = "---\ntitle: Tides\ntags: [sea, moon]\naliases: water\nimportance: 8\n---\n\n# Tides\n\nHigh water comes at noon.\n\n## Table\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n## Code\n\n```sh\ntide --at noon\n```\n\n### Long\n\n- one\n- two\n";
 
     /// What an index keeps of the document, for each version of the rules.
-    const KNOWN: [(u32, u32, &str); 2] = [(1, 1, "d1c87db88e49285c"), (1, 2, "d1c87db88e49285c")];
+    const KNOWN: [(u32, u32, &str); 3] = [
+        (1, 1, "d1c87db88e49285c"),
+        (1, 2, "d1c87db88e49285c"),
+        (1, 3, "83ea781057b02953"),
+    ];
 
     /// An index holds passages that were made by the rules of its time. If this
     /// fails, raise `PASSAGES` (the cutter) or `FIELDS` (everything else) and
@@ -220,6 +274,7 @@ mod tests {
             let kept = (
                 (put.scope, put.kind, put.title, put.names, put.date),
                 (put.importance, put.standing, put.supersedes, put.chunks),
+                put.traits,
             );
             hasher.update(format!("{kept:?}").as_bytes());
         }

@@ -11,6 +11,7 @@ use jiff::Timestamp;
 use super::fresh::Fresh;
 use crate::document::linked_items;
 use crate::document::{self, BlockKind, Document, Edit};
+use crate::index::{Entry, Index};
 use crate::workspace::{self, RelPath, Workspace};
 
 pub const PATH: &str = "knowledge/README.md";
@@ -119,7 +120,7 @@ pub fn keep(
 ) -> Result<bool, workspace::Error> {
     let note = fresh.index.note(NOTE).ok().flatten().unwrap_or_default();
     let (made_for, newest) = note.split_once(' ').unwrap_or_default();
-    let hash = hash_of_documents(fresh);
+    let hash = hash_of_documents(&fresh.catalogue);
     if made_for == hash {
         return Ok(false);
     }
@@ -188,10 +189,18 @@ fn documents_of(fresh: &Fresh) -> impl Iterator<Item = (RelPath, i64)> {
     })
 }
 
+/// Returns `true` if the list was made for the files of this catalogue, and
+/// neither they nor the README changed since.
+pub fn is_kept(index: &Index, catalogue: &[Entry]) -> bool {
+    let note = index.note(NOTE).ok().flatten().unwrap_or_default();
+    let (made_for, _) = note.split_once(' ').unwrap_or_default();
+    made_for == hash_of_documents(catalogue)
+}
+
 /// A hash of which files there are, the README among them, and of their times.
-fn hash_of_documents(fresh: &Fresh) -> String {
+fn hash_of_documents(catalogue: &[Entry]) -> String {
     let mut hasher = blake3::Hasher::new();
-    let documents = fresh.catalogue.iter();
+    let documents = catalogue.iter();
     for entry in documents.filter(|entry| entry.path.starts_with("knowledge/")) {
         hasher.update(entry.path.as_bytes());
         hasher.update(&[0]);

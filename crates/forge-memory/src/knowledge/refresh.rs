@@ -141,6 +141,9 @@ pub fn behind(
     if !has_current_shape(workspace, index)? {
         return Ok(catalogue.len());
     }
+    if nothing_differs(scan, catalogue) {
+        return Ok(0);
+    }
     let differences = differences(scan, catalogue, false);
     let mut behind = differences.gone.len();
     for file in &differences.to_read {

@@ -24,6 +24,7 @@ fn put(path: &str, text: &str) -> Change {
         standing: Standing::Current,
         supersedes: Vec::new(),
         chunks: chunks(&document, Sizes::up_to(60)),
+        traits: 0,
         problem: None,
     }))
 }

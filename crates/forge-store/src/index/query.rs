@@ -430,7 +430,7 @@ impl Index {
         slots: &Slots,
         wrong: &mut Vec<String>,
     ) -> Result<(), Error> {
-        let mut words: HashMap<u32, u32> = HashMap::new();
+        let mut words: Vec<u32> = vec![0; slots.len()];
         let bad = self.read(|db| {
             let mut statement =
                 db.prepare("select p.list from segment s cross join post p on p.segment = s.id")?;
@@ -438,8 +438,10 @@ impl Index {
             let mut bad = 0;
             while let Some(row) = rows.next()? {
                 let decoded = postings::decode(row.get_ref(0)?.as_blob()?, |posting| {
-                    if slots.length(posting.chunk).is_some() {
-                        *words.entry(posting.chunk).or_default() += posting.body;
+                    if slots.length(posting.chunk).is_some()
+                        && let Some(words) = words.get_mut(posting.chunk as usize)
+                    {
+                        *words = words.saturating_add(posting.body);
                     }
                 });
                 bad += usize::from(decoded.is_err());
@@ -452,7 +454,7 @@ impl Index {
         let most = u32::from(u16::MAX) - 1;
         let short = (0..slots.len() as u32)
             .filter_map(|chunk| Some((chunk, u32::from(slots.length(chunk)?))))
-            .filter(|(chunk, length)| words.get(chunk).copied().unwrap_or(0).min(most) != *length)
+            .filter(|(chunk, length)| words[*chunk as usize].min(most) != *length)
             .count();
         if short > 0 {
             wrong.push(format!(

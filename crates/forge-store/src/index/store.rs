@@ -3,6 +3,7 @@
 //! index at the usual place; a newer one is left alone and ours stands beside it.
 
 use std::cell::RefCell;
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
 use rusqlite::config::DbConfig;
@@ -21,7 +22,7 @@ use crate::trust;
 const APPLICATION: i32 = 0x4d46_7267;
 /// Raised whenever the tables or the meaning of their content change; an index
 /// of another version is rebuilt, never converted.
-const VERSION: i32 = 2;
+const VERSION: i32 = 3;
 
 /// What stands for [`VERSION`] in a process that plays another version of the
 /// program; 0 means itself.
@@ -53,7 +54,7 @@ CREATE TABLE file(
     hash text not null, scope text not null, kind integer not null,
     title text not null, date text, importance integer not null,
     deprecated integer not null, superseded_by text, supersedes text not null,
-    tokens integer not null, problem text);
+    tokens integer not null, traits integer not null, problem text);
 CREATE TABLE chunk(
     id integer primary key, file integer not null, ordinal integer not null,
     first_line integer not null, last_line integer not null,
@@ -316,6 +317,16 @@ impl Index {
             }
             entries.sort_unstable_by(|a, b| a.path.cmp(&b.path));
             Ok(entries)
+        })
+    }
+
+    /// Returns what the caller noted of each file that was read, by its id in
+    /// the catalogue; files of which nothing was noted are left out.
+    pub fn traits(&self) -> Result<HashMap<u32, u32>, Error> {
+        self.read(|db| {
+            let mut statement = db.prepare("select id, traits from file where traits <> 0")?;
+            let rows = statement.query_map([], |r| Ok((r.get(0)?, r.get(1)?)))?;
+            rows.collect()
         })
     }
 

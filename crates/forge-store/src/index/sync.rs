@@ -37,6 +37,9 @@ pub struct Put {
     /// What it says that it replaces, as the author named it.
     pub supersedes: Vec<String>,
     pub chunks: Vec<Chunk>,
+    /// What a look at the whole text found: bits to which the caller gives
+    /// their meaning.
+    pub traits: u32,
     /// Why it could not be indexed; then there are no passages.
     pub problem: Option<String>,
 }
@@ -312,8 +315,8 @@ impl<'a> Batch<'a> {
         self.tx
             .prepare_cached(
                 "insert or replace into file(id, path, size, mtime_ns, recorded_ns, hash, scope, kind, title,
-                 date, importance, deprecated, superseded_by, supersedes, tokens, problem)
-                 values(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15,?16)",
+                 date, importance, deprecated, superseded_by, supersedes, tokens, traits, problem)
+                 values(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11,?12,?13,?14,?15,?16,?17)",
             )?
             .execute(params![
                 id,
@@ -331,6 +334,7 @@ impl<'a> Batch<'a> {
                 superseded_by,
                 put.supersedes.join("\n"),
                 put.chunks.iter().map(|c| c.tokens as i64).sum::<i64>(),
+                put.traits,
                 put.problem,
             ])?;
         let first = self.next_chunk;

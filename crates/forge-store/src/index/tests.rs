@@ -27,6 +27,7 @@ fn put(path: &str, text: &str) -> Change {
         standing: Standing::Current,
         supersedes: Vec::new(),
         chunks: chunks(&document, Sizes::up_to(60)),
+        traits: 0,
         problem: None,
     }))
 }
@@ -593,7 +594,10 @@ fn unpack_fixture(packed: &[u8], directory: &std::path::Path) {
 /// meets one knows it: older ones are rebuilt with a reason, this one is used.
 #[test]
 fn an_index_of_every_format_is_opened() {
-    let older = [(include_bytes!("fixtures/v1.db.gz").as_slice(), 1)];
+    let older = [
+        (include_bytes!("fixtures/v1.db.gz").as_slice(), 1),
+        (include_bytes!("fixtures/v2.db.gz").as_slice(), 2),
+    ];
     for (packed, version) in older {
         let folder = tempfile::tempdir().unwrap();
         unpack_fixture(packed, folder.path());
@@ -604,7 +608,7 @@ fn an_index_of_every_format_is_opened() {
         assert_eq!(opened.index.counts().unwrap().files, 0);
     }
     let folder = tempfile::tempdir().unwrap();
-    unpack_fixture(include_bytes!("fixtures/v2.db.gz"), folder.path());
+    unpack_fixture(include_bytes!("fixtures/v3.db.gz"), folder.path());
     let index = Index::open_existing(folder.path()).unwrap();
     let index = index.expect("this format; raise VERSION and keep the fixture if it changed");
     assert_eq!(index.counts().unwrap().files, 1);

@@ -11,7 +11,8 @@ use std::path::{Path, PathBuf};
 
 use super::path::{is_inside, is_plain_name};
 use super::regular::{self, Links};
-use super::{DERIVED, RelPath, Role, ScanProblem, Workspace, role_by_path};
+use super::role::is_autoload;
+use super::{DERIVED, RelPath, ScanProblem, Workspace};
 
 /// What a walk found, both sorted by path.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -190,22 +191,26 @@ pub(super) fn is_skipped(path: &str, name: &str) -> bool {
 }
 
 fn is_loaded(path: &str) -> bool {
-    let Ok(path) = RelPath::new(path) else {
-        return false;
-    };
-    let text = path.as_str();
-    if !text.ends_with(".md") && !text.ends_with(".mdc") {
-        return false;
-    }
-    role_by_path(&path) == Role::Autoload
-        || path.file_name() == "AGENTS.override.md"
+    // Every file of the tree comes by here, and hardly any has such a name: a
+    // path is made of none before that is known.
+    let is_markdown = path.ends_with(".md") || path.ends_with(".mdc");
+    is_markdown && (is_autoload(path) || is_of_another_client(path)) && is_own_path(path)
+}
+
+/// Returns `true` for a path of the workspace that is not derived.
+fn is_own_path(path: &str) -> bool {
+    RelPath::new(path).is_ok_and(|path| !path.starts_with(DERIVED))
+}
+
+fn is_of_another_client(path: &str) -> bool {
+    path.rsplit('/').next() == Some("AGENTS.override.md")
         || [
             ".github/skills/",
             ".github/instructions/",
             ".gemini/skills/",
         ]
         .iter()
-        .any(|folder| text.starts_with(folder))
+        .any(|folder| path.starts_with(folder))
 }
 
 /// Whether a folder of this name would hold files that are loaded.

@@ -62,7 +62,8 @@ pub fn role_in(path: &RelPath, domains: &[String]) -> Role {
     }
 }
 
-fn is_autoload(path: &str) -> bool {
+/// Returns `true` for a file that agents load without being asked.
+pub(super) fn is_autoload(path: &str) -> bool {
     // What was moved out of such a file keeps its name, in `knowledge/legacy/`:
     // there the first folder decides, so that it can be searched.
     let named = matches!(

@@ -272,6 +272,7 @@ fn joint(
                 "was ",
                 "ist ",
                 "lautet ",
+                "- ",
                 "– ",
                 "— ",
             ];
@@ -291,6 +292,7 @@ fn joint(
     let rest = near[block..].trim_start_matches([' ', '\t', '\r']);
     if rest.starts_with('\n') && joint == Joint::Sign {
         let mut line = from + near.len() - rest.len() + 1;
+        line += blank_line_before_code(&text[line..]);
         for fence in ["```", "~~~"] {
             let near = &text[line..text.floor_char_boundary(line + REACH)];
             let after = near.trim_start_matches([' ', '\t', '\r']);
@@ -306,6 +308,23 @@ fn joint(
         return (line > from).then_some((line, Joint::Below));
     }
     Some((from + at, joint))
+}
+
+/// How many bytes the empty line takes that Markdown wants before a block of
+/// code; none where something else follows.
+fn blank_line_before_code(text: &str) -> usize {
+    let near = &text[..text.floor_char_boundary(REACH)];
+    let Some((blank, code)) = near.split_once('\n') else {
+        return 0;
+    };
+    let is_code = ["```", "~~~", "    ", "\t"]
+        .iter()
+        .any(|begin| code.starts_with(begin));
+    if blank.trim().is_empty() && is_code {
+        blank.len() + 1
+    } else {
+        0
+    }
 }
 
 /// The value at a place, without what is around it, and whether it is quoted.

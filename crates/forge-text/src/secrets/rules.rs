@@ -22,6 +22,10 @@ struct Form {
     pattern: &'static str,
     /// Whether the hint may stand in the middle of a word.
     anywhere: bool,
+    /// A cheap look at the text from the hint on, before the pattern: to compile
+    /// it costs more than all else that a hook at a prompt does, and some hints
+    /// are ordinary words.
+    may_match: fn(&str) -> bool,
     check: fn(&Candidate<'_>) -> bool,
 }
 
@@ -40,6 +44,7 @@ const FORMS: &[Form] = &[
         hints: &["hooks.slack.com/"],
         pattern: r"hooks\.slack\.com/(?:services|workflows|triggers)/([A-Z0-9]{6,}/[A-Za-z0-9]{6,}/[A-Za-z0-9/]{16,})",
         anywhere: true,
+        may_match: always,
         check: not_placeholder,
     },
     Form {
@@ -54,6 +59,7 @@ const FORMS: &[Form] = &[
         ],
         pattern: r"(?i:/api/webhooks/[0-9]{15,22}/([A-Za-z0-9_\-]{50,100})|(?:webhook\.office\.com/webhookb2|outlook\.office\.com/webhook)/([A-Za-z0-9@\-]{40,}/IncomingWebhook/[A-Za-z0-9/\-]{20,})|hooks\.zapier\.com/hooks/catch/([0-9]{4,}/[A-Za-z0-9]{5,})|/with/key/([A-Za-z0-9_\-]{20,60})|chat\.googleapis\.com/v1/spaces/[A-Za-z0-9_\-]+/messages\?(key=[A-Za-z0-9_\-]{20,}&token=[A-Za-z0-9_\-%]{20,}))",
         anywhere: true,
+        may_match: always,
         check: not_placeholder,
     },
     Form {
@@ -61,6 +67,7 @@ const FORMS: &[Form] = &[
         hints: &[":AA"],
         pattern: r":(A[A-Za-z0-9_\-]{34})",
         anywhere: true,
+        may_match: always,
         check: of_a_bot,
     },
     Form {
@@ -68,6 +75,7 @@ const FORMS: &[Form] = &[
         hints: &[":APA91b"],
         pattern: r":(APA91b[A-Za-z0-9_\-]{100,200})",
         anywhere: true,
+        may_match: always,
         check: not_placeholder,
     },
     Form {
@@ -75,6 +83,7 @@ const FORMS: &[Form] = &[
         hints: &[".atlasv1."],
         pattern: r"\.atlasv1\.[A-Za-z0-9_\-=]{60,100}",
         anywhere: true,
+        may_match: always,
         check: is_random,
     },
     Form {
@@ -89,6 +98,7 @@ const FORMS: &[Form] = &[
         ],
         pattern: r"(?i:(?:(?:Account|SharedAccess)Key=([A-Za-z0-9+/]{43,88}={0,2})|sig=([A-Za-z0-9+/%]{43,}={0,2})|SharedAccessSignature=([A-Za-z0-9+/%&=\-:.]{43,})|[?&]code=([A-Za-z0-9_/\-]{40,60}={0,2})))",
         anywhere: true,
+        may_match: always,
         check: is_random,
     },
     Form {
@@ -100,6 +110,7 @@ const FORMS: &[Form] = &[
         ],
         pattern: r"(?i:x-(?:amz|goog)-(?:signature|security-token))=([A-Za-z0-9+/%=_\-]{40,})",
         anywhere: true,
+        may_match: always,
         check: not_placeholder,
     },
     Form {
@@ -107,6 +118,7 @@ const FORMS: &[Form] = &[
         hints: &[":_authToken", ":_password", ":_auth"],
         pattern: r#"(?i:_authToken|:_authToken|:_password|:_auth)[ \t]*=[ \t]*"?([A-Za-z0-9+/=_.\-]{8,300})"#,
         anywhere: true,
+        may_match: always,
         check: not_placeholder,
     },
     Form {
@@ -114,6 +126,7 @@ const FORMS: &[Form] = &[
         hints: &["machine ", "login "],
         pattern: r"(?:machine\s+[A-Za-z0-9.\-]{2,100}\s+login\s+\S{1,100}\s+|login\s+\S{1,100}[ \t]*\n[ \t]*)password\s+([^\s`]{4,128})",
         anywhere: false,
+        may_match: names_password,
         check: default_free,
     },
     Form {
@@ -121,6 +134,7 @@ const FORMS: &[Form] = &[
         hints: &["client-key-data:"],
         pattern: r#"client-key-data:[ \t]*"?([A-Za-z0-9+/]{40,}={0,2})"#,
         anywhere: false,
+        may_match: always,
         check: not_placeholder,
     },
     Form {
@@ -128,6 +142,7 @@ const FORMS: &[Form] = &[
         hints: &["\"auth\"", "basic "],
         pattern: r#"(?:"auth"\s{0,4}:\s{0,4}"([A-Za-z0-9+/]{8,300}={0,2})"|(?i:basic)[ ]+([A-Za-z0-9+/]{8,300}={0,2}))"#,
         anywhere: false,
+        may_match: always,
         check: name_and_password,
     },
     Form {
@@ -135,6 +150,7 @@ const FORMS: &[Form] = &[
         hints: &[";password=", ";pwd=", "; password=", "; pwd="],
         pattern: r#";\s?(?i:password|pwd)\s?=\s?([^;\s"'`]{4,128})"#,
         anywhere: true,
+        may_match: always,
         check: default_free,
     },
     Form {
@@ -142,6 +158,7 @@ const FORMS: &[Form] = &[
         hints: &["://"],
         pattern: r#"://[^\s:/@'"`<>]{0,64}:([^\s/'"`]{3,128}?)@[A-Za-z0-9\[$_]"#,
         anywhere: true,
+        may_match: always,
         check: url_password,
     },
     Form {
@@ -149,6 +166,7 @@ const FORMS: &[Form] = &[
         hints: &["oracle:thin:"],
         pattern: r"(?i:oracle:thin):[^/\s]{1,64}/([^@\s/]{3,128})@",
         anywhere: true,
+        may_match: always,
         check: default_free,
     },
     Form {
@@ -156,6 +174,7 @@ const FORMS: &[Form] = &[
         hints: &[":5432:", ":6432:"],
         pattern: r":[0-9]{4}:[^:\s]{1,64}:[^:\s]{1,64}:([^\s`]{4,128})",
         anywhere: true,
+        may_match: always,
         check: default_free,
     },
     Form {
@@ -163,6 +182,7 @@ const FORMS: &[Form] = &[
         hints: &["curl ", "wget ", "http "],
         pattern: r#"(?:curl|wget|http)\b(?:[^\n]|\\\n){0,300}?\s(?:-u|--user|--proxy-user|-a|--auth|--http-password|--password)[ =]?["']?(?:[^\s:"']{1,64}:)?([^\s"'`]{3,128})"#,
         anywhere: false,
+        may_match: always,
         check: option_password,
     },
     Form {
@@ -196,6 +216,7 @@ const FORMS: &[Form] = &[
         ],
         pattern: r#"(?i:mysql(?:dump|admin)?|mariadb(?:-dump)?|sshpass|(?:docker|podman|helm registry|az) login|redis-cli|mongo(?:sh|dump)?|ldapsearch|sqlcmd|psql|gpg|sqlplus|smbclient|rabbitmqctl|xfreerdp|plink|7z|zip|unzip)\b(?:[^\n`]|\\\n){0,240}?(?:\s(?:-p|-P|-a[ ]|-w|-pw|/p:|--password[ =]|--pass[ =]|--passphrase[ =]|-U\s+[^\s%]{1,40}%|-x\s+-w\s+)[ ]?["']?([^\s"'`\-=|<>][^\s"'`|<>]{3,128})|\s(?:add_user|change_password)\s+\S+\s+["']?([^\s"'`]{4,128})|sqlplus\s+[^\s/]{1,40}/([^\s@]{4,64})@)"#,
         anywhere: false,
+        may_match: always,
         check: option_password,
     },
     Form {
@@ -203,6 +224,7 @@ const FORMS: &[Form] = &[
         hints: &["openssl "],
         pattern: r#"(?i:openssl)\b(?:[^\n`]|\\\n){0,240}?\s(?:-k[ ]+|-pass(?:in|out)?\s+pass:)["']?([^\s"'`\-|<>][^\s"'`|<>]{3,128})"#,
         anywhere: false,
+        may_match: always,
         check: option_password,
     },
     Form {
@@ -211,6 +233,7 @@ const FORMS: &[Form] = &[
         // Its `-a` is an account.
         pattern: r#"snowsql\b(?:[^\n`]|\\\n){0,240}?\s(?:-p|--password)[ =]["']?([^\s"'`\-|<>][^\s"'`|<>]{3,128})"#,
         anywhere: false,
+        may_match: always,
         check: option_password,
     },
     Form {
@@ -218,6 +241,7 @@ const FORMS: &[Form] = &[
         hints: &["net use "],
         pattern: r#"(?i:net use)[ \t]+(?:\S{1,2}[ \t]+)?\\{1,4}[^\s\\]\S{0,150}[ \t]+(?:["']?([^\s"'`/][^\s"'`]{3,128})["']?[ \t]+(?i:/user:)|(?:/\S{1,40}[ \t]+){0,3}?(?i:/user:)\S{1,80}[ \t]+["']?([^\s"'`/][^\s"'`]{3,128}))"#,
         anywhere: false,
+        may_match: always,
         check: option_password,
     },
     Form {
@@ -227,6 +251,7 @@ const FORMS: &[Form] = &[
         // the user alone.
         pattern: r#"htpasswd[ \t]+(?:-[A-Za-z]{1,6}[ \t]+(?:[0-9]{1,2}[ \t]+)?){0,3}?-[A-Za-z]{0,5}b[A-Za-z]{0,5}[ \t]+(?:-[A-Za-z]{1,6}[ \t]+)?(?:[0-9]{1,2}[ \t]+)?(?:[^\s"'`\-|<>‹]\S{0,100}[ \t]+){1,2}["']?([^\s"'`|<>‹]{4,128})"#,
         anywhere: false,
+        may_match: always,
         check: option_password,
     },
     Form {
@@ -234,6 +259,7 @@ const FORMS: &[Form] = &[
         hints: &["user-secrets set"],
         pattern: r#"user-secrets[ ]set[ \t]+(?:--\S{1,20}[ \t]+\S{1,80}[ \t]+)?["']?[^\s"']{1,100}["']?[ \t]+["']?([^\s"'`\-][^\s"'`]{3,200})"#,
         anywhere: false,
+        may_match: always,
         check: option_password,
     },
     Form {
@@ -241,6 +267,7 @@ const FORMS: &[Form] = &[
         hints: &["requirepass", "masterauth"],
         pattern: r#"(?i:requirepass|masterauth)(?:[ \t]+|=)["']?([^\s"'`]{6,128})"#,
         anywhere: false,
+        may_match: always,
         check: option_password,
     },
     Form {
@@ -248,6 +275,7 @@ const FORMS: &[Form] = &[
         hints: &["login", "credentials", "creds", "zugang"],
         pattern: r#"(?i:login|credentials|creds|zugang(?:sdaten)?)[*_`"']{0,4}[ \t]{0,4}[:=][*_`"' \t]{0,6}[^\s/:`|]{1,64}`?[ \t]{0,2}/[ \t]{0,2}`?([^\s`|]{6,128})"#,
         anywhere: false,
+        may_match: has_slash_on_line,
         check: written_down,
     },
     Form {
@@ -255,6 +283,7 @@ const FORMS: &[Form] = &[
         hints: &["<input "],
         pattern: r#"(?i:<input)\s(?:[^<>]{0,200}?(?i:type=["']?password\b)[^<>]{0,200}?\s(?i:value)=["']([^"'\s]{4,128})["']|[^<>]{0,200}?(?i:value)=["']([^"'\s]{4,128})["'][^<>]{0,200}?\s(?i:type=["']?password\b))"#,
         anywhere: true,
+        may_match: always,
         check: option_password,
     },
     Form {
@@ -267,6 +296,7 @@ const FORMS: &[Form] = &[
         ],
         pattern: r"(?i:identified\s+(?:with\s+\S+\s+)?by(?:\s+password)?|(?:with\s+)?(?:encrypted\s+)?password)\s+'([^'\n]{4,128})'",
         anywhere: false,
+        may_match: always,
         check: option_password,
     },
     Form {
@@ -274,6 +304,7 @@ const FORMS: &[Form] = &[
         hints: &["bearer ", "authorization"],
         pattern: r#"(?i:bearer|(?:proxy-)?authorization["']?\s{0,4}[:=]\s{0,4}["']?(?:token|apikey|api-key|key|bot|ssws|sso-key|bearer|pat|genericlogin)?)[ :=]{1,3}(?:token=)?["']?([A-Za-z0-9_.=+/~:\-]{16,1000})"#,
         anywhere: false,
+        may_match: always,
         check: is_random,
     },
     Form {
@@ -281,6 +312,7 @@ const FORMS: &[Form] = &[
         hints: &["\"d\"", "\"k\""],
         pattern: r#""[dk]"\s{0,4}:\s{0,4}"([A-Za-z0-9_\-]{40,700})""#,
         anywhere: false,
+        may_match: always,
         check: is_random,
     },
     Form {
@@ -288,6 +320,7 @@ const FORMS: &[Form] = &[
         hints: &["define("],
         pattern: r#"(?i:define\(\s{0,4}['"][A-Z_]*(?:KEY|SALT|SECRET|PASSWORD)['"]\s{0,4},\s{0,4})(?:'([^'\n]{8,200})'|"([^"\n]{8,200})")"#,
         anywhere: false,
+        may_match: always,
         check: salted,
     },
     Form {
@@ -295,6 +328,7 @@ const FORMS: &[Form] = &[
         hints: &["_gitlab_session=", "connect.sid=s%3a"],
         pattern: r"(?i:_gitlab_session=|connect\.sid=s%3a)([A-Za-z0-9%_.\-]{24,300})",
         anywhere: true,
+        may_match: always,
         check: is_random,
     },
     Form {
@@ -302,6 +336,7 @@ const FORMS: &[Form] = &[
         hints: &["mnemonic", "seed phrase", "recovery phrase"],
         pattern: r#"(?i:mnemonic|(?:seed|recovery) phrase)["'`*_]{0,4}\s{0,4}(?:is|:|=)[*\s"'`]{0,8}((?:[a-z]{3,8} ){11,23}[a-z]{3,8})\b"#,
         anywhere: false,
+        may_match: always,
         check: phrase,
     },
     Form {
@@ -309,6 +344,7 @@ const FORMS: &[Form] = &[
         hints: &["add key=\""],
         pattern: r#"(?i:add key="(?:ClearText)?Password"\s+value=")([^"\n]{4,200})""#,
         anywhere: false,
+        may_match: always,
         check: default_free,
     },
     Form {
@@ -316,6 +352,7 @@ const FORMS: &[Form] = &[
         hints: &["contribsys"],
         pattern: r"(?i:contribsys__com)[ =:'\x22]{1,4}([a-f0-9]{8}:[a-f0-9]{8})",
         anywhere: true,
+        may_match: always,
         check: not_placeholder,
     },
 ];
@@ -470,11 +507,27 @@ fn touches_placeholder(text: &str, span: &Range<usize>) -> bool {
     text[span.start..reach].contains(PLACEHOLDER)
 }
 
+fn always(_: &str) -> bool {
+    true
+}
+
+fn names_password(window: &str) -> bool {
+    window.contains("password")
+}
+
+fn has_slash_on_line(window: &str) -> bool {
+    let line = window.split('\n').next().unwrap_or(window);
+    line.contains('/')
+}
+
 fn try_at(text: &str, start: usize, form: usize) -> Option<Range<usize>> {
-    let pattern = HINTS.pattern(form, || FORMS[form].pattern.to_owned());
     let long = FORMS[form].name == "kubeconfig-key";
     let window = if long { LONG_WINDOW } else { WINDOW };
     let window = &text[start..text.floor_char_boundary(start + window)];
+    if !(FORMS[form].may_match)(window) {
+        return None;
+    }
+    let pattern = HINTS.pattern(form, || FORMS[form].pattern.to_owned());
     let (from, to) = {
         let groups = pattern.captures(window.as_bytes())?;
         let secret = groups.iter().skip(1).flatten().next();

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use forge_app::check::{CheckOutcome, CheckReport, CheckView, Finding, Severity, Survey};
-use forge_app::doctor::{self, Repair, Step};
+use forge_app::doctor::{self, Depth, Repair, Step};
 use forge_app::knowledge::proposal::Proposal;
 use forge_app::tokens::thousands;
 use forge_app::workspace::{RelPath, Workspace};
@@ -46,6 +46,11 @@ pub(crate) struct DoctorArgs {
     #[arg(long)]
     pub(crate) dry_run: bool,
 
+    /// Read every document, also where there are very many and the index says
+    /// that most are unchanged
+    #[arg(long)]
+    pub(crate) deep: bool,
+
     /// Do not ask
     #[arg(long, short)]
     pub(crate) yes: bool,
@@ -80,9 +85,21 @@ pub(crate) fn run(
 }
 
 /// The library's checks, with what clients call, which it cannot know alone.
-fn diagnose(workspace: &Workspace, settings: &Settings) -> CheckReport {
+fn diagnose(workspace: &Workspace, args: &DoctorArgs, settings: &Settings) -> CheckReport {
+    let depth = if args.deep {
+        Depth::Full
+    } else {
+        // Another share of the files each time.
+        let turn = settings.now.as_second().unsigned_abs();
+        Depth::Sample {
+            most: doctor::MAX_SAMPLE,
+            turn,
+        }
+    };
     let around = settings.surroundings(workspace);
-    let survey = Survey::of(workspace, settings.now).with_surroundings(around);
+    let survey = Survey::of(workspace, settings.now)
+        .with_surroundings(around)
+        .with_depth(depth);
     CheckView::Doctor.run(&survey)
 }
 
@@ -93,7 +110,7 @@ fn check(
     ui: &mut Ui,
 ) -> Result<Exit, CommandError> {
     let checking = ui.busy("Checking");
-    let diagnosis = diagnose(workspace, settings);
+    let diagnosis = diagnose(workspace, args, settings);
     drop(checking);
     if args.json {
         ui.json(&json::diagnosis(&diagnosis))?;
@@ -247,7 +264,7 @@ fn fix(
         return Ok(Exit::Success);
     }
     // What a repair cannot put right is still said.
-    let mut after = diagnose(workspace, settings);
+    let mut after = diagnose(workspace, args, settings);
     let results = after.results.iter_mut();
     let findings = results.filter_map(|it| match &mut it.outcome {
         CheckOutcome::Found(findings) => Some(findings),

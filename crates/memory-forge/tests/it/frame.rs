@@ -55,6 +55,24 @@ fn help_lists_the_commands_and_shows_examples() {
     assert!(help.contains("Examples:\n  memory-forge search"), "{help}");
 }
 
+/// `bench growth` refuses to run while one is missing, which nobody sees before
+/// the next time somebody waits hours for it.
+#[test]
+fn growth_is_measured_for_every_command() {
+    let table = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../xtask/src/bench/growth/commands.rs"
+    );
+    let table = std::fs::read_to_string(table).expect("the table of the bench");
+    for command in &COMMANDS[..SHOWN] {
+        let is_there = ["|", "\""].iter().any(|end| {
+            let line = format!("\"{command}{end}");
+            table.contains(&line)
+        });
+        assert!(is_there, "`{command}` is not in `bench growth`");
+    }
+}
+
 #[test]
 fn each_command_has_help_with_an_example() {
     let ws = ws("");

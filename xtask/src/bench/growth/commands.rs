@@ -68,6 +68,28 @@ const fn tool(name: &'static str) -> Measured {
 /// Commands whose work does not depend on a workspace's text.
 pub(super) const CONSTANT: [&str; 3] = ["completion", "man", "help"];
 
+/// Commands that have nothing to do unless another one ran before.
+const NEEDS: &[(&str, &str)] = &[
+    ("restore|knowledge/old.md", "forget|knowledge/old.md|--yes"),
+    (
+        "mind|task|done|migration",
+        "mind|task|add|Write the migration",
+    ),
+    (
+        "archive|knowledge/older.md|--reason|Ended",
+        "links|rename|knowledge/old.md|knowledge/older.md|--yes",
+    ),
+    ("doctor|--undo|--dry-run", "doctor|--fix|--yes"),
+    ("uninstall|--yes", "setup|claude|--yes"),
+];
+
+/// Returns `true` if one of the wanted commands has nothing to do without this.
+pub(super) fn is_needed(line: &str, wanted: &[&str]) -> bool {
+    let is_first = FIRST.iter().any(|it| it.line == line);
+    let serves = |(after, before): &(&str, &str)| *before == line && wanted.contains(after);
+    is_first || NEEDS.iter().any(serves)
+}
+
 /// Every command, in the order in which they run.
 pub(super) fn all() -> impl Iterator<Item = Measured> {
     FIRST.iter().chain(READING).chain(WRITING).copied()
@@ -89,6 +111,7 @@ const READING: &[Measured] = &[
     run("audit"),
     run("audit|--json"),
     run("doctor"),
+    run("doctor|--deep"),
     run("doctor|--fix|--dry-run"),
     run("status"),
     run("config"),
@@ -115,6 +138,8 @@ const READING: &[Measured] = &[
     run("graph|export|--format|json"),
     run("engine|push|--tenant|acme|--dry-run"),
     run("manifest|show"),
+    run("workspace|manifest|show"),
+    run("undo|--dry-run"),
     run("domain|list"),
     run("export|jsonl"),
     run("export|json"),
@@ -230,4 +255,19 @@ pub(super) fn call(tool: &str, text: &str) -> String {
         }}),
     ];
     messages.iter().map(|it| format!("{it}\n")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_command_needs_runs_before_it() {
+        let lines: Vec<&str> = all().map(|it| it.line).collect();
+        let place = |line: &str| lines.iter().position(|it| *it == line);
+        for (after, before) in NEEDS {
+            let (after, before) = (place(after), place(before));
+            assert!(before.is_some() && before < after, "{after:?} {before:?}");
+        }
+    }
 }

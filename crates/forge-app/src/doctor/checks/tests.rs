@@ -66,7 +66,7 @@ fn diagnosed(workspace: &Workspace) -> Vec<(&'static str, CheckOutcome)> {
         (CheckId::FILES_LEFTOVER, "leftovers"),
     ];
     let mut all = check_settings(workspace);
-    all.extend(diagnose(workspace));
+    all.extend(diagnose(workspace, Depth::Full));
     let named = |(id, outcome)| {
         let name = NAMES.iter().find(|(it, _)| *it == id);
         (name.expect("every check has a name").1, outcome)
@@ -275,5 +275,164 @@ fn context_files_are_counted_wherever_they_are() {
     assert!(
         found[1].starts_with("autoload problem packages/a/AGENTS.md 1,201 tokens (o200k)"),
         "{found:#?}"
+    );
+}
+
+/// Documents enough that a sample of three leaves most of them unread.
+fn many(ws: &TestWorkspace) {
+    for at in 0..12 {
+        ws.write(
+            &format!("knowledge/note{at:02}.md"),
+            format!("---\ndate: 2026-01-01\n---\n\n# Note {at}\n\nThe word{at} of it.\n"),
+        );
+    }
+}
+
+/// Changes rows of the index behind the program's back.
+fn edit_index(ws: &TestWorkspace, sql: &str) {
+    let db = rusqlite::Connection::open(ws.path(".memory-forge/index.db")).unwrap();
+    // The mark vouches for the log, which a last connection would remove.
+    let keep = rusqlite::config::DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE;
+    db.set_db_config(keep, true).unwrap();
+    db.execute(sql, []).unwrap();
+}
+
+/// Makes stamps as they are a moment after the files were written.
+fn prove_stamps(ws: &TestWorkspace) {
+    edit_index(ws, "update file set recorded_ns = mtime_ns + 1000000000");
+}
+
+const FEW: Depth = Depth::Sample { most: 3, turn: 0 };
+
+fn sampled(ws: &TestWorkspace, depth: Depth) -> Vec<String> {
+    let workspace = Workspace::open(ws.root()).unwrap();
+    let mut lines = Vec::new();
+    for (check, outcome) in diagnose(&workspace, depth) {
+        match outcome {
+            CheckOutcome::Passed(message) => {
+                lines.extend(message.map(|it| format!("{check} ok {it}")));
+            }
+            CheckOutcome::Skipped(why) => lines.push(format!("{check} skipped {why}")),
+            CheckOutcome::Found(found) => lines.extend(found.iter().map(|it| {
+                let path = it.path().map(|path| format!(" {path}")).unwrap_or_default();
+                format!("{check} {}{path} {}", it.severity.name(), it.message)
+            })),
+        }
+    }
+    lines
+}
+
+#[track_caller]
+fn has(found: &[String], part: &str) {
+    assert!(
+        found.iter().any(|it| it.contains(part)),
+        "{part}: {found:#?}"
+    );
+}
+
+#[test]
+fn many_documents_are_read_where_the_index_does_not_vouch_for_them() {
+    let ws = TestWorkspace::empty();
+    many(&ws);
+    let token = format!("ghp_{}", "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8");
+    ws.write("knowledge/secret.md", format!("one\nuse {token}\n"));
+    ws.write("knowledge/broken.md", "---\na: [\nb: c\n---\n\ntext\n");
+    ws.write(
+        "knowledge/merge.md",
+        "# M\n\n<<<<<<< a\nx\n=======\ny\n>>>>>>> b\n",
+    );
+    ws.write("knowledge/latin.md", b"one\ntwo \xe9\n");
+    // Without an index everything is read.
+    has(&sampled(&ws, FEW), "files.secret error knowledge/secret.md");
+    indexed(&ws);
+    ws.write("knowledge/later.md", format!("new\n\n{token}\n"));
+    for turn in 0..4 {
+        let found = sampled(&ws, Depth::Sample { most: 3, turn });
+        has(&found, "files.secret error knowledge/secret.md");
+        has(&found, "files.secret error knowledge/later.md");
+        has(&found, "knowledge.front-matter warning knowledge/broken.md");
+        has(&found, "knowledge.unreadable error knowledge/merge.md");
+        has(&found, "knowledge.unreadable error knowledge/latin.md");
+        has(
+            &found,
+            "index.damaged warning 1 file differs from what was indexed",
+        );
+    }
+    for path in ["secret", "broken", "merge", "latin", "later"] {
+        ws.remove(&format!("knowledge/{path}.md"));
+    }
+    indexed(&ws);
+    prove_stamps(&ws);
+    let found = sampled(&ws, FEW);
+    has(&found, "unchanged since the index read them");
+    has(
+        &found,
+        "front matter ok All of it is valid (12 of 12 files have it)",
+    );
+    let found = sampled(&ws, Depth::Full);
+    has(
+        &found,
+        "knowledge.unreadable ok Every file is readable text (12 read)",
+    );
+}
+
+/// A file whose size and times are those that were indexed, with another text:
+/// no stamp shows it, and the sample meets it sooner or later.
+#[test]
+fn an_index_that_is_wrong_about_a_file_of_the_sample_is_not_believed() {
+    let ws = TestWorkspace::empty();
+    many(&ws);
+    let token = format!("ghp_{}", "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8");
+    ws.write("knowledge/unseen.md", format!("# U\n\n{token}\n"));
+    indexed(&ws);
+    prove_stamps(&ws);
+    edit_index(
+        &ws,
+        "update file set traits = 0 where path = 'knowledge/unseen.md'",
+    );
+    edit_index(
+        &ws,
+        "update file set hash = 'x' where path = 'knowledge/note00.md'",
+    );
+    let found = sampled(&ws, FEW);
+    has(
+        &found,
+        "index problem knowledge/note00.md The index has another text",
+    );
+    has(&found, "files.secret error knowledge/unseen.md");
+}
+
+#[test]
+fn a_list_for_people_is_compared_unless_it_is_known_to_be_current() {
+    let ws = TestWorkspace::empty();
+    many(&ws);
+    let workspace = Workspace::open(ws.root()).unwrap();
+    let readme = readme::refreshed(None, &readme::documents(&workspace, &[])).unwrap();
+    ws.write(readme::PATH, &readme);
+    indexed(&ws);
+    prove_stamps(&ws);
+    // Nothing notes for which files it was made: its lines are compared.
+    has(
+        &sampled(&ws, FEW),
+        "knowledge.readme ok Lists every document (12)",
+    );
+    let now = "2026-03-01T09:00:00Z".parse().unwrap();
+    let mut opening = Opening {
+        now,
+        wait: Duration::from_secs(1),
+        force: false,
+        progress: &mut |_, _| {},
+    };
+    let current = fresh(&workspace, &mut opening).unwrap();
+    assert!(!readme::keep(&workspace, &current, now).unwrap());
+    drop(current);
+    has(
+        &sampled(&ws, FEW),
+        "knowledge.readme ok Lists every document, as",
+    );
+    ws.write(readme::PATH, readme.replace("Note 7", "Note 8"));
+    has(
+        &sampled(&ws, FEW),
+        "readme warning knowledge/README.md Its list",
     );
 }

@@ -1,0 +1,178 @@
+//! Which documents need not be opened, because the index that this user's
+//! program made here has looked at them and they have not changed since. What
+//! it says is checked against a share of the files; it is never believed
+//! without its mark, or where it has something to report.
+
+use super::Depth;
+use crate::document::{self, Document};
+use crate::index::{self, Counts, Entry, Index};
+use crate::knowledge::describe::TextTraits;
+use crate::knowledge::{readme, refresh};
+use crate::workspace::{Found, RelPath, Scan, Workspace};
+
+/// An index that was read in full and compared with the files.
+pub(super) struct IndexReading {
+    /// What is wrong with it, in words.
+    pub(super) wrong: Vec<String>,
+    pub(super) catalogue: Vec<Entry>,
+    /// How many files differ from what was indexed.
+    pub(super) behind: usize,
+    pub(super) counts: Counts,
+    has_current_shape: bool,
+}
+
+/// Reads the index in full and compares it with the files.
+pub(super) fn read_index(
+    workspace: &Workspace,
+    scan: &Scan,
+    index: &Index,
+) -> Result<IndexReading, index::Error> {
+    let wrong = index.verify()?;
+    let catalogue = index.catalogue()?;
+    Ok(IndexReading {
+        wrong,
+        behind: refresh::behind(workspace, scan, index, &catalogue)?,
+        counts: index.counts()?,
+        has_current_shape: refresh::has_current_shape(workspace, index)?,
+        catalogue,
+    })
+}
+
+/// What the index vouches for, file by file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Voucher {
+    /// None: the file is opened.
+    None,
+    /// The file is opened to check what the index says of it.
+    Checked(TextTraits),
+    /// The file is not opened.
+    Believed(TextTraits),
+}
+
+/// What is to be read, and what the index says of the rest.
+pub(super) struct ReadingPlan<'a> {
+    index: Option<&'a Index>,
+    /// One for each file of the scan; empty where all are opened.
+    vouchers: Vec<Voucher>,
+    /// Whether the list for people is known to be that of these files.
+    pub(super) list_is_current: bool,
+    /// Files whose text is not what the index says, though nothing shows it.
+    pub(super) contradicted: Vec<RelPath>,
+}
+
+impl<'a> ReadingPlan<'a> {
+    /// Plans to open every file.
+    pub(super) fn everything() -> ReadingPlan<'a> {
+        ReadingPlan {
+            index: None,
+            vouchers: Vec::new(),
+            list_is_current: false,
+            contradicted: Vec::new(),
+        }
+    }
+
+    /// Plans to open what a sound index does not vouch for, what it has
+    /// something to report of, and a share of the rest.
+    pub(super) fn of(
+        workspace: &Workspace,
+        scan: &Scan,
+        index: Option<(&'a Index, &IndexReading)>,
+        depth: Depth,
+    ) -> ReadingPlan<'a> {
+        let (Some((index, reading)), Depth::Sample { most, turn }) = (index, depth) else {
+            return ReadingPlan::everything();
+        };
+        let is_sound = reading.wrong.is_empty() && reading.has_current_shape;
+        let (true, Ok(traits)) = (is_sound && scan.files.len() > most, index.traits()) else {
+            return ReadingPlan::everything();
+        };
+        let catalogue = &reading.catalogue;
+        let list_is_current =
+            readme::is_kept(index, catalogue) && refresh::nothing_differs(scan, catalogue);
+        // Its lines are made of texts, and only a list that we made for these
+        // very files shows what is in them.
+        let list_needs_texts = !list_is_current
+            && workspace
+                .read_text(&readme::path())
+                .is_ok_and(|text| readme::has_list(&text));
+        let vouch = |found: &Found, entry: &Entry| {
+            let traits = traits.get(&entry.id).copied().unwrap_or_default();
+            let traits = TextTraits::from_bits(traits);
+            let is_vouched = entry.problem.is_none()
+                && entry.stamp.proves_unchanged(found.size, found.changed_ns)
+                && !traits.has_findings()
+                && found.path.as_str() != readme::PATH
+                && !(list_needs_texts && readme::is_listed(&found.path));
+            if is_vouched {
+                Voucher::Believed(traits)
+            } else {
+                Voucher::None
+            }
+        };
+        // Both are sorted by path.
+        let mut known = catalogue.iter().peekable();
+        let mut vouchers: Vec<Voucher> = scan
+            .files
+            .iter()
+            .map(|found| {
+                let path = found.path.as_str();
+                while known.next_if(|entry| entry.path.as_str() < path).is_some() {}
+                let entry = known.next_if(|entry| entry.path == path);
+                entry.map_or(Voucher::None, |entry| vouch(found, entry))
+            })
+            .collect();
+        // Evenly over the whole, and others each time.
+        let step = vouchers.len().div_ceil(most.max(1));
+        for voucher in vouchers.iter_mut().skip(turn as usize % step).step_by(step) {
+            if let Voucher::Believed(traits) = *voucher {
+                *voucher = Voucher::Checked(traits);
+            }
+        }
+        ReadingPlan {
+            index: Some(index),
+            vouchers,
+            list_is_current,
+            contradicted: Vec::new(),
+        }
+    }
+
+    /// Returns what the index says of a file that need not be opened.
+    pub(super) fn believed(&self, at: usize) -> Option<TextTraits> {
+        match self.vouchers.get(at)? {
+            Voucher::Believed(traits) => Some(*traits),
+            Voucher::None | Voucher::Checked(_) => None,
+        }
+    }
+
+    /// Returns how many files that were not opened have front matter.
+    pub(super) fn believed_front_matter(&self) -> usize {
+        let believed = (0..self.vouchers.len()).filter_map(|at| self.believed(at));
+        believed.filter(|traits| traits.has_front_matter()).count()
+    }
+
+    /// Compares what was read with what the index says, where that is checked.
+    pub(super) fn check(&mut self, at: usize, path: &RelPath, document: &Document, secrets: bool) {
+        let (Some(Voucher::Checked(traits)), Some(index)) = (self.vouchers.get(at), self.index)
+        else {
+            return;
+        };
+        let hash = document::content_hash(&document.text);
+        let is_same = TextTraits::of(document, secrets) == *traits
+            && index.hash_of(path.as_str()).ok().flatten() == Some(hash);
+        if !is_same {
+            self.contradicted.push(path.clone());
+        }
+    }
+
+    /// Turns what was believed into files to read, after a file was not what
+    /// the index says. Returns the places of these files.
+    pub(super) fn distrust(&mut self) -> Vec<usize> {
+        let is_believed = |voucher: &Voucher| matches!(voucher, Voucher::Believed(_));
+        let believed = (0..self.vouchers.len())
+            .filter(|at| is_believed(&self.vouchers[*at]))
+            .collect();
+        self.vouchers.clear();
+        self.list_is_current = false;
+        believed
+    }
+}
