@@ -8,7 +8,7 @@
 pub use forge_embed as embed;
 pub use forge_memory::{
     admit, agents, client, corrections, graph, knowledge, links, mind, model, publish, recall,
-    routing, state_files, teams, wire,
+    routing, state_files, teams, thresholds, wire,
 };
 pub use forge_store::{fault, index, regular, servers, trust, workspace};
 pub use forge_text::{diagnostic, document, quote, secrets};
@@ -18,6 +18,7 @@ pub mod tokens {
     pub use forge_tokens::count_tokens;
 }
 
+pub mod finding;
 pub mod brief;
 pub mod library;
 pub mod stats;
@@ -35,8 +36,8 @@ pub mod federation;
 pub mod upkeep;
 pub mod share;
 pub mod session;
-pub mod lint;
-pub mod consolidate;
 pub mod doctor;
+pub mod check;
+pub mod undo;
 pub mod export;
 pub mod import;

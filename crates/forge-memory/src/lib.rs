@@ -12,6 +12,7 @@ use forge_embed as embed;
 use forge_store::{index, workspace};
 use forge_text::{diagnostic, document, quote, secrets, tokens};
 
+pub mod thresholds;
 pub mod client;
 pub mod state_files;
 pub mod model;

@@ -41,7 +41,7 @@ pub use blockers::{StaleBlocker, stale_blockers};
 pub use checkpoint::Checkpoint;
 pub use compress::{Compression, Rotation, Store};
 pub use decisions::{Decided, Decision, NewDecision, Supersession};
-pub use health::{FileInfo, Finding, Health, Severity};
+pub use health::{FileInfo, Health, HealthProblem};
 pub use ideas::{Idea, IdeaKept, NewIdea};
 pub use layout::{File, Layout, LayoutReason, StateLayout};
 pub use progress::{Bucket, Progress, TaskEntry};
@@ -357,7 +357,7 @@ pub fn list_items(text: &str) -> Vec<String> {
 pub use decisions::condense::Condensed;
 pub use decisions::condense::condensed;
 pub use decisions::shorten::{Fullness, Shortened};
-pub use decisions::shorten::{MAX_LINES, NEARLY_FULL, archive_of, shortened};
+pub use decisions::shorten::{archive_of, shortened};
 pub use decisions::supersede::{annotated, content_words};
 pub(crate) use decisions::{blocks as decision_blocks, id_at_start, lines as decision_lines};
 pub(crate) use sessions::{in_order as session_blocks, number_of as session_number};

@@ -87,8 +87,7 @@ pub(crate) enum Command {
     Export(commands::export::ExportArgs),
     Audit(commands::audit::AuditArgs),
     Doctor(commands::doctor::DoctorArgs),
-    Lint(commands::lint::LintArgs),
-    Consolidate(commands::consolidate::ConsolidateArgs),
+    Check(commands::check::CheckArgs),
     Undo(commands::undo::UndoArgs),
     Mind(commands::mind::MindArgs),
     Agent(commands::agent::AgentArgs),
@@ -97,6 +96,8 @@ pub(crate) enum Command {
     Graph(commands::graph::GraphArgs),
     Share(commands::share::ShareArgs),
     Engine(commands::engine::EngineArgs),
+    Lint(commands::lint::LintArgs),
+    Consolidate(commands::consolidate::ConsolidateArgs),
     Restore(commands::restore::RestoreArgs),
     #[command(alias = "memory")]
     Stats(commands::stats::StatsArgs),
@@ -125,7 +126,7 @@ pub(crate) const GROUPS: [(&str, &[&str]); 7] = [
     ),
     (
         "Keep it small and true",
-        &["audit", "doctor", "lint", "consolidate", "undo"],
+        &["audit", "doctor", "check", "undo"],
     ),
     ("Work", &["mind", "agent"]),
     ("Many notes", &["workspace", "links", "graph"]),
@@ -133,6 +134,8 @@ pub(crate) const GROUPS: [(&str, &[&str]); 7] = [
     (
         PLUMBING,
         &[
+            "lint",
+            "consolidate",
             "restore",
             "stats",
             "preview",

@@ -6,6 +6,7 @@
 pub(crate) mod agent;
 pub(crate) mod archive;
 pub(crate) mod audit;
+pub(crate) mod check;
 pub(crate) mod closets;
 pub(crate) mod completion;
 pub(crate) mod config;
@@ -90,6 +91,7 @@ fn dispatch(command: Command, settings: &Settings, ui: &mut Ui) -> Result<Exit, 
         Command::Workspace(args) => workspace::run(args, settings, ui),
         Command::Mind(args) => mind::run(args, settings, ui),
         Command::Agent(args) => agent::run(args, settings, ui),
+        Command::Check(args) => check::run(args, settings, ui),
         Command::Lint(args) => lint::run(args, settings, ui),
         Command::Consolidate(args) => consolidate::run(args, settings, ui),
         Command::Mcp(args) => mcp::run(args, settings, ui),

@@ -6,6 +6,7 @@
 use std::fmt::Write;
 
 use clap::{Arg, Command};
+use forge_app::check::{CheckView, REGISTRY};
 use serde_json::Value;
 
 const MARK: &str = "<!-- Written by `cargo xtask reference`; what is changed here is lost. -->";
@@ -277,22 +278,50 @@ fn checks() -> String {
          to decide. A test runs every such command and looks again.",
     );
     text.push_str(
-        "## lint\n\n`memory-forge lint` makes these nine checks, in this order, and exits with 1 \
+        "## By id\n\n`memory-forge check` runs those whose commands include it, and `--only` takes \
+         an id or the part before its dot. A command of the second column exits with 1 by a rule \
+         of its own: `check`, `lint` and `mind health` at a warning or an error, `doctor` at a \
+         problem, `links check` at a missing file, `consolidate` at a file of decisions that is \
+         nearly full and was not to be shortened, the others at any finding.\n\n\
+         | id | commands | it finds |\n|---|---|---|\n",
+    );
+    for check in &REGISTRY {
+        let selects = |view: &CheckView| view.checks().any(|it| it.id == check.id);
+        let views = CheckView::ALL.into_iter().filter(selects).map(view_name);
+        let views = views.collect::<Vec<_>>().join(", ");
+        let _ = writeln!(text, "| `{}` | {views} | {} |", check.id, check.about);
+    }
+    text.push_str(
+        "\n## lint\n\n`memory-forge lint` makes these nine checks, in this order, and exits with 1 \
          when one of them warns; `--fix` does what loses nothing.\n\n",
     );
-    table(&mut forge_app::lint::rules(), &mut text);
+    table(CheckView::Lint, &mut text);
     text.push_str(
         "\n## doctor\n\n`memory-forge doctor` makes these, and exits with 1 when one of them finds \
          a problem.\n\n",
     );
-    table(&mut forge_app::doctor::CHECKS.into_iter(), &mut text);
+    table(CheckView::Doctor, &mut text);
     text
 }
 
-fn table(rows: &mut dyn Iterator<Item = (&'static str, &'static str)>, text: &mut String) {
+fn view_name(view: CheckView) -> &'static str {
+    match view {
+        CheckView::All => "`check`",
+        CheckView::Doctor => "`doctor`",
+        CheckView::Lint => "`lint`",
+        CheckView::Links => "`links check`",
+        CheckView::Graph => "`graph check`",
+        CheckView::Closets => "`closets check`",
+        CheckView::Consolidate => "`consolidate`",
+        CheckView::Health => "`mind health`",
+        CheckView::Agents => "`agent index --check`",
+    }
+}
+
+fn table(view: CheckView, text: &mut String) {
     text.push_str("| check | it finds |\n|---|---|\n");
-    for (name, about) in rows {
-        let _ = writeln!(text, "| {name} | {about} |");
+    for check in view.checks() {
+        let _ = writeln!(text, "| {} | {} |", check.title, check.about);
     }
 }
 

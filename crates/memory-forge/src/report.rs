@@ -43,7 +43,7 @@ pub(crate) const CODES: [(u8, &str); 3] = [
     (0, "done; for a check, nothing was found"),
     (
         1,
-        "it failed, or a check found something (`audit --ci`, `doctor`, `lint`, `links check`)",
+        "it failed, or a check found something (`audit --ci`, `check`, `doctor`, `lint`, `links check`)",
     ),
     (2, "the request itself was wrong; nothing was changed"),
 ];
@@ -227,6 +227,7 @@ from_library!(
     forge_app::mind::Error,
     forge_app::remember::RememberError,
     forge_app::share::ShareError,
+    forge_app::undo::UndoError,
     forge_app::workspace::Error,
     forge_app::workspace::PathError,
     forge_clients::setup::SetupError,

@@ -11,6 +11,7 @@ use forge_app::diagnostic::Diagnostic;
 use forge_app::document::percent_decoded;
 use forge_app::documents::{Audience, DocumentError, KnownDocuments};
 use forge_app::quote;
+use forge_app::undo::UndoError;
 use forge_app::workspace::{RelPath, Workspace};
 use jiff::Timestamp;
 use serde_json::{Value, json};
@@ -153,6 +154,16 @@ impl From<CommandError> for Refused {
         Refused {
             code: error.code().map(str::to_owned),
             ..Refused::new(if error.is_usage() { 400 } else { 500 }, error.told())
+        }
+    }
+}
+
+impl From<UndoError> for Refused {
+    fn from(error: UndoError) -> Refused {
+        match error {
+            UndoError::Edited { .. } => Refused::new(409, error.to_string()),
+            UndoError::NoSuchChange { .. } => Refused::of_library(404, &error),
+            UndoError::Workspace(error) => error.into(),
         }
     }
 }

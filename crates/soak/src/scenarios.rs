@@ -693,6 +693,17 @@ pub static SCENARIOS: &[Scenario] = &[
         ..PLAIN
     },
     Scenario {
+        name: "check · fix",
+        files: OFFICE,
+        make: Some(|ws| {
+            ws.write("garden/loose.md", "# Loose\n\nSee [[bean]].\n");
+            many_decisions(ws);
+        }),
+        run: &["check", "--fix", "--yes"],
+        status: 1,
+        ..PLAIN
+    },
+    Scenario {
         name: "consolidate",
         files: OFFICE,
         make: Some(many_decisions),

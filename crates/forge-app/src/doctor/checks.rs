@@ -5,10 +5,10 @@ use std::collections::HashSet;
 
 use super::findings::Findings;
 use super::repair::shortens;
-use super::{Diagnosis, Finding, Level};
 use crate::corrections;
 use crate::document::{self, LineNumbers};
 use crate::embed::{self, Embedder};
+use crate::finding::{CheckId, CheckOutcome, Finding, Severity};
 use crate::index::{Entry, Index};
 use crate::knowledge::readme::{self, Listed};
 use crate::knowledge::{forget, refresh};
@@ -24,14 +24,20 @@ use crate::workspace::{
     Autoload, AutoloadFile, DERIVED, Error, Found, RelPath, Scan, Unfinished, Workspace, shell_word,
 };
 
-/// Runs every check. Nothing is changed.
-pub fn diagnose(workspace: &Workspace) -> Diagnosis {
+/// Checks the settings alone, which takes no look at any file.
+pub(crate) fn check_settings(workspace: &Workspace) -> Vec<(CheckId, CheckOutcome)> {
     let mut out = Findings::default();
     settings(workspace, &mut out);
+    out.all()
+}
+
+/// Runs every check but that of the settings. Nothing is changed.
+pub(crate) fn diagnose(workspace: &Workspace) -> Vec<(CheckId, CheckOutcome)> {
+    let mut out = Findings::default();
     let scan = routing::scan(workspace);
     for problem in &scan.problems {
         let (path, message) = (&problem.path, &problem.message);
-        out.of("knowledge")
+        out.of(CheckId::KNOWLEDGE_UNREADABLE)
             .warn(format!("`{path}` {message}"), "Repair or move it")
             .at(path, None);
     }
@@ -41,7 +47,7 @@ pub fn diagnose(workspace: &Workspace) -> Diagnosis {
     match open(workspace, &scan.files, &mut out) {
         Some(index) => index_holds(workspace, &scan, &index, &mut out),
         None => out
-            .of("search")
+            .of(CheckId::INDEX_SEARCH)
             .skip("Not tried, since there is no index to ask"),
     }
     list_for_people(workspace, &listed, &mut out);
@@ -51,13 +57,11 @@ pub fn diagnose(workspace: &Workspace) -> Diagnosis {
     hooks(workspace, &mut out);
     out_of_gits_sight(workspace, &mut out);
     leftovers(workspace, &mut out);
-    Diagnosis {
-        findings: out.all(),
-    }
+    out.all()
 }
 
 fn settings(workspace: &Workspace, out: &mut Findings) {
-    let mut out = out.of("settings");
+    let mut out = out.of(CheckId::SETTINGS_INVALID);
     for problem in workspace.problems() {
         let next = "Correct it; `memory-forge config` shows every key";
         out.warn(problem.to_string(), next)
@@ -77,7 +81,7 @@ fn documents(
     let mut listed = Vec::new();
     let mut read = 0;
     let mut front_matter = 0;
-    let mut found: Vec<(&'static str, Finding)> = Vec::new();
+    let mut found: Vec<Finding> = Vec::new();
     for file in files {
         let path = file.path.as_str();
         let text = match workspace.read_text(&file.path) {
@@ -93,7 +97,7 @@ fn documents(
                     Error::Io { .. } => "Make it readable; until then searches leave it out",
                     _ => "Until then searches leave it out",
                 };
-                let mut out = out.of("knowledge");
+                let mut out = out.of(CheckId::KNOWLEDGE_UNREADABLE);
                 out.problem(
                     e.to_string()
                         .replace(&*workspace.absolute(&file.path).to_string_lossy(), path),
@@ -110,26 +114,24 @@ fn documents(
             listed.push(Listed::of(file.path.clone(), &document));
         }
         if let Some(line) = document::unmerged(&document.text) {
-            out.of("knowledge")
+            out.of(CheckId::KNOWLEDGE_UNREADABLE)
                 .problem(UNMERGED, DECIDE)
                 .at(path, Some(line));
         }
         for problem in &document.problems {
-            found.push((
-                "front matter",
-                Finding {
-                    check: "front matter",
-                    level: Level::Warning,
-                    message: problem.message.clone(),
-                    path: Some(path.to_owned()),
-                    line: Some(problem.line),
-                    next: Some("Correct that line; the text itself is still searched".to_owned()),
-                },
-            ));
+            found.push(
+                Finding::new(
+                    CheckId::KNOWLEDGE_FRONT_MATTER,
+                    Severity::Warning,
+                    problem.message.clone(),
+                )
+                .at(path, Some(problem.line))
+                .advice("Correct that line; the text itself is still searched"),
+            );
         }
         for secret in secrets::find(&document.text) {
             let line = document.line_of(secret.span.start);
-            found.push(("secrets", looks_secret(path, secret.rule, line)));
+            found.push(looks_secret(path, secret.rule, line));
         }
     }
     let knowledge = read;
@@ -141,20 +143,24 @@ fn documents(
         let lines = LineNumbers::of(&text);
         for secret in secrets::find(&text) {
             let line = lines.at(secret.span.start);
-            found.push(("secrets", looks_secret(path.as_str(), secret.rule, line)));
+            found.push(looks_secret(path.as_str(), secret.rule, line));
         }
     }
-    out.of("knowledge").ok(|| match knowledge {
-        0 => "There is no document yet".to_owned(),
-        _ => format!("Every file is readable text ({knowledge} read)"),
-    });
-    for (check, word) in [("front matter", front_matter), ("secrets", read)] {
+    out.of(CheckId::KNOWLEDGE_UNREADABLE)
+        .ok(|| match knowledge {
+            0 => "There is no document yet".to_owned(),
+            _ => format!("Every file is readable text ({knowledge} read)"),
+        });
+    for (check, word) in [
+        (CheckId::KNOWLEDGE_FRONT_MATTER, front_matter),
+        (CheckId::FILES_SECRET, read),
+    ] {
         let mut out = out.of(check);
-        for (_, finding) in found.iter().filter(|(of, _)| *of == check) {
+        for finding in found.iter().filter(|it| it.check == check) {
             out.push(finding.clone());
         }
         out.ok(|| match check {
-            "secrets" => format!("None found ({word} files read)"),
+            CheckId::FILES_SECRET => format!("None found ({word} files read)"),
             _ => format!("All of it is valid ({word} of {knowledge} files have it)"),
         });
     }
@@ -175,14 +181,10 @@ fn beside(workspace: &Workspace, files: &[Found], loaded: &Autoload) -> Vec<RelP
 
 /// Says where and of which kind, never what.
 fn looks_secret(path: &str, rule: &str, line: usize) -> Finding {
-    Finding {
-        check: "secrets",
-        level: Level::Problem,
-        message: format!("Looks like a secret ({rule})"),
-        path: Some(path.to_owned()),
-        line: Some(line),
-        next: Some("Revoke it, then take it out of the file and of git's history".to_owned()),
-    }
+    let message = format!("Looks like a secret ({rule})");
+    Finding::new(CheckId::FILES_SECRET, Severity::Error, message)
+        .at(path, Some(line))
+        .advice("Revoke it, then take it out of the file and of git's history")
 }
 
 const UNMERGED: &str = "Git left both sides of a merge in it";
@@ -196,26 +198,26 @@ fn state(workspace: &Workspace, out: &mut Findings) {
             "Move what still holds into `{}` and its neighbours, then delete the ignored files",
             mind.file(mind::File::State)
         );
-        out.of("state")
+        out.of(CheckId::STATE_CONFLICT)
             .warn(message, &next)
             .at(first.as_str(), None);
     }
     if mind.layout() == Layout::Manifest {
         for rivalry in layout::rivalries(workspace, Manifest::read(workspace).as_ref()) {
-            out.of("state")
+            out.of(CheckId::STATE_CONFLICT)
                 .warn(rivalry.message(), &rivalry.advice())
                 .at(rivalry.used.as_str(), None);
         }
     }
     for (path, line) in mind.unmerged() {
-        out.of("state")
+        out.of(CheckId::STATE_CONFLICT)
             .problem(UNMERGED, DECIDE)
             .at(path.as_str(), Some(line));
     }
 }
 
 fn open(workspace: &Workspace, files: &[Found], out: &mut Findings) -> Option<Index> {
-    let mut out = out.of("index");
+    let mut out = out.of(CheckId::INDEX_DAMAGED);
     match Index::open_existing(&workspace.derived()) {
         Ok(Some(index)) => return Some(index),
         Ok(None)
@@ -262,13 +264,14 @@ fn index_holds(workspace: &Workspace, scan: &Scan, index: &Index, out: &mut Find
     let (wrong, catalogue, behind, counts) = match looked {
         Ok(looked) => looked,
         Err(e) => {
-            out.of("index").problem(e.to_string(), rebuild);
-            out.of("search")
+            out.of(CheckId::INDEX_DAMAGED)
+                .problem(e.to_string(), rebuild);
+            out.of(CheckId::INDEX_SEARCH)
                 .skip("Not tried, since the index cannot be read");
             return;
         }
     };
-    let mut findings = out.of("index");
+    let mut findings = out.of(CheckId::INDEX_DAMAGED);
     for sentence in &wrong {
         findings.problem(format!("The index is damaged: {sentence}"), rebuild);
     }
@@ -291,7 +294,7 @@ fn index_holds(workspace: &Workspace, scan: &Scan, index: &Index, out: &mut Find
             thousands(counts.embedded)
         )
     });
-    let mut findings = out.of("search");
+    let mut findings = out.of(CheckId::INDEX_SEARCH);
     match answers(
         workspace,
         index,
@@ -408,7 +411,7 @@ fn phrase(text: &str) -> Option<String> {
 }
 
 fn list_for_people(workspace: &Workspace, documents: &[Listed], out: &mut Findings) {
-    let mut out = out.of("readme");
+    let mut out = out.of(CheckId::KNOWLEDGE_README);
     let next = "Run `memory-forge doctor --fix`";
     match workspace.read_text(&readme::path()) {
         Ok(text) => match readme::refreshed(Some(&text), documents) {
@@ -440,7 +443,7 @@ fn list_for_people(workspace: &Workspace, documents: &[Listed], out: &mut Findin
 }
 
 fn tombstones(workspace: &Workspace, out: &mut Findings) {
-    let mut out = out.of("forgotten");
+    let mut out = out.of(CheckId::KNOWLEDGE_FORGOTTEN);
     let listed = match forget::list(workspace) {
         Ok(listed) => listed,
         Err(e) => {
@@ -504,7 +507,7 @@ pub(super) fn is_nested(path: &RelPath) -> bool {
 }
 
 fn autoload(workspace: &Workspace, loaded: &Autoload, out: &mut Findings) {
-    let mut out = out.of("autoload");
+    let mut out = out.of(CheckId::AUTOLOAD_SIZE);
     let limits = &workspace.config().audit;
     let mut counted = 0;
     for file in context_files(loaded) {
@@ -602,7 +605,7 @@ pub fn fix_commands(paths: &[&RelPath]) -> Vec<String> {
 }
 
 fn journal(workspace: &Workspace, out: &mut Findings) {
-    let mut out = out.of("undo");
+    let mut out = out.of(CheckId::UNDO_JOURNAL);
     let looked = workspace
         .history()
         .and_then(|history| Ok((history, workspace.unfinished()?)));
@@ -643,7 +646,7 @@ fn journal(workspace: &Workspace, out: &mut Findings) {
 fn hooks(workspace: &Workspace, out: &mut Findings) {
     if let Some(failures) = mind::failures(workspace) {
         let latest = document::inert_line(&secrets::redact(&failures.latest));
-        out.of("hooks")
+        out.of(CheckId::HOOKS_FAILED)
             .problem(
                 format!(
                     "Hooks failed, {} in all, the latest: {latest}",
@@ -656,7 +659,7 @@ fn hooks(workspace: &Workspace, out: &mut Findings) {
 }
 
 fn out_of_gits_sight(workspace: &Workspace, out: &mut Findings) {
-    let mut out = out.of("git");
+    let mut out = out.of(CheckId::GIT_TRACKED);
     let root = workspace.root();
     match git::ignored(root, &format!("{DERIVED}/")) {
         Ignored::Unknown => {
@@ -707,7 +710,7 @@ fn out_of_gits_sight(workspace: &Workspace, out: &mut Findings) {
 }
 
 fn leftovers(workspace: &Workspace, out: &mut Findings) {
-    let mut out = out.of("leftovers");
+    let mut out = out.of(CheckId::FILES_LEFTOVER);
     let (files, unreadable) = workspace.leftovers();
     for path in &files {
         out.warn("Left over from a write that was cut off", "Delete it")

@@ -1,93 +1,89 @@
-//! How checks speak: what is wrong comes with a next step, and `ok` is said
-//! only by a check that has said nothing else. It looks at nothing itself.
+//! How the checks of an installation report: what is wrong comes with a next
+//! step, and `ok` is reported only by a check that found nothing else. It looks
+//! at nothing itself.
 
-use std::collections::HashSet;
+use crate::finding::{CheckId, CheckOutcome, Finding, Severity};
 
-use super::{Finding, Level};
-
-/// What all checks have said so far.
+/// What all checks have reported so far, in their order.
 #[derive(Default)]
 pub(super) struct Findings {
-    findings: Vec<Finding>,
-    /// Checks that have said something that is not `ok`, or that they did not
-    /// look.
-    spoken: HashSet<&'static str>,
+    outcomes: Vec<(CheckId, CheckOutcome)>,
 }
 
 impl Findings {
-    pub(super) fn all(self) -> Vec<Finding> {
-        self.findings
+    pub(super) fn all(self) -> Vec<(CheckId, CheckOutcome)> {
+        self.outcomes
     }
 
-    pub(super) fn of(&mut self, check: &'static str) -> Check<'_> {
-        debug_assert!(super::CHECKS.iter().any(|(name, _)| *name == check));
-        Check {
+    pub(super) fn of(&mut self, check: CheckId) -> CheckReporter<'_> {
+        CheckReporter {
             all: self,
             check,
             good: None,
         }
     }
+
+    fn outcome(&mut self, check: CheckId) -> Option<&mut CheckOutcome> {
+        let own = self.outcomes.iter_mut().find(|(it, _)| *it == check);
+        own.map(|(_, outcome)| outcome)
+    }
 }
 
 /// One check, while it runs.
-pub(super) struct Check<'a> {
+pub(super) struct CheckReporter<'a> {
     all: &'a mut Findings,
-    check: &'static str,
+    check: CheckId,
     good: Option<String>,
 }
 
-impl Check<'_> {
-    pub(super) fn push(&mut self, finding: Finding) -> Place<'_> {
-        self.all.spoken.insert(self.check);
-        self.all.findings.push(finding);
-        Place {
-            finding: self.all.findings.last_mut().expect("one was just added"),
+impl CheckReporter<'_> {
+    pub(super) fn push(&mut self, finding: Finding) -> ReportedFinding<'_> {
+        if !matches!(self.all.outcome(self.check), Some(CheckOutcome::Found(_))) {
+            // What is wrong replaces a remark that nothing is.
+            self.all.outcomes.retain(|(it, _)| *it != self.check);
+            let found = CheckOutcome::Found(Vec::new());
+            self.all.outcomes.push((self.check, found));
+        }
+        let Some(CheckOutcome::Found(findings)) = self.all.outcome(self.check) else {
+            unreachable!("it was just made one of findings");
+        };
+        findings.push(finding);
+        ReportedFinding {
+            finding: findings.last_mut().expect("one was just added"),
         }
     }
 
-    fn say(&mut self, level: Level, message: String, next: &str) -> Place<'_> {
-        self.push(Finding {
-            check: self.check,
-            level,
-            message,
-            path: None,
-            line: None,
-            next: Some(next.to_owned()),
-        })
+    pub(super) fn warn(&mut self, message: impl Into<String>, next: &str) -> ReportedFinding<'_> {
+        self.push(Finding::new(self.check, Severity::Warning, message).advice(next))
     }
 
-    pub(super) fn warn(&mut self, message: impl Into<String>, next: &str) -> Place<'_> {
-        self.say(Level::Warning, message.into(), next)
+    pub(super) fn problem(
+        &mut self,
+        message: impl Into<String>,
+        next: &str,
+    ) -> ReportedFinding<'_> {
+        self.push(Finding::new(self.check, Severity::Error, message).advice(next))
     }
 
-    pub(super) fn problem(&mut self, message: impl Into<String>, next: &str) -> Place<'_> {
-        self.say(Level::Problem, message.into(), next)
-    }
-
-    /// Nothing to look at, which is fine and is said as it is.
+    /// Nothing to look at, which is fine and is reported as it is.
     pub(super) fn none(&mut self, message: &str) {
-        self.plain(Level::Ok, message);
+        self.settle(CheckOutcome::Passed(Some(message.to_owned())));
     }
 
     /// There was no way to look.
     pub(super) fn skip(&mut self, message: &str) {
-        self.plain(Level::Skipped, message);
+        self.settle(CheckOutcome::Skipped(message.to_owned()));
     }
 
-    fn plain(&mut self, level: Level, message: &str) {
-        self.push(Finding {
-            check: self.check,
-            level,
-            message: message.to_owned(),
-            path: None,
-            line: None,
-            next: None,
-        });
+    fn settle(&mut self, outcome: CheckOutcome) {
+        if self.all.outcome(self.check).is_none() {
+            self.all.outcomes.push((self.check, outcome));
+        }
     }
 
-    /// Says that all is well, if nothing else was said.
+    /// Reports that all is well, if nothing else was reported.
     pub(super) fn ok(&mut self, message: impl FnOnce() -> String) {
-        if !self.all.spoken.contains(self.check) {
+        if self.all.outcome(self.check).is_none() {
             self.none(&message());
         }
     }
@@ -103,14 +99,13 @@ impl Check<'_> {
     }
 }
 
-/// Where to add the place of what was just said.
-pub(super) struct Place<'a> {
+/// Where to add the place of what was just reported.
+pub(super) struct ReportedFinding<'a> {
     finding: &'a mut Finding,
 }
 
-impl Place<'_> {
+impl ReportedFinding<'_> {
     pub(super) fn at(self, path: &str, line: Option<usize>) {
-        self.finding.path = Some(path.to_owned());
-        self.finding.line = line;
+        *self.finding = self.finding.clone().at(path, line);
     }
 }

@@ -16,14 +16,15 @@ use crate::brief::overview::{closed_at, unclean};
 use crate::document::day_of;
 use crate::links::{self, Vault};
 use crate::mind::{
-    Captured, Error, File, Fullness, Layout, MAX_LINES, Mind, NewSession, Record, Recorded,
-    Written, days_since,
+    Captured, Error, File, Fullness, Layout, Mind, NewSession, Record, Recorded, Written,
+    days_since,
 };
 use crate::routing::bulk::{Skill, last_ok};
 use crate::routing::closets::build::{Build, build_all};
 use crate::routing::hubs::{Hub, hubs_of};
 use crate::routing::manifest::{self, Manifest, Mode, New, Part, SUMMARY_FORMAT};
 use crate::routing::untracked::{Untracked, is_skipped};
+use crate::thresholds::{CONSOLIDATE_NAG_DAYS, MAX_DECISION_LINES};
 use crate::upkeep::resummarize;
 use crate::workspace::{self, RelPath, Role, Tree, Workspace};
 
@@ -75,9 +76,6 @@ pub struct SessionReport {
     /// client reported the end.
     pub stale_for: Option<String>,
 }
-
-/// So many days without consolidation are too many.
-const NAG_DAYS: i64 = 14;
 
 /// What to do about a file of decisions that is nearly full. The last run may
 /// have been a moment ago, which is no reason to wait.
@@ -373,7 +371,7 @@ fn remarks(
     };
     if let Some(advice) = advice {
         ended.notes.push(format!(
-            "{} has {lines} lines of at most {MAX_LINES}; {advice}",
+            "{} has {lines} lines of at most {MAX_DECISION_LINES}; {advice}",
             mind.file(File::Decisions)
         ));
     }
@@ -398,13 +396,15 @@ fn consolidate_nag(workspace: &Workspace, mind: &Mind<'_>, now: Timestamp) -> Op
         .filter_map(|it| it.date)
         .chain(decided.filter_map(|it| it.date));
     let oldest: Date = dates.chain(written).min()?;
-    if days_since(oldest, today) < NAG_DAYS {
+    if days_since(oldest, today) < CONSOLIDATE_NAG_DAYS {
         return None;
     }
     let last = last_ok(workspace, Skill::Consolidate).map(|it| it.when);
     match last {
         None => Some("consolidate has never run; run `memory-forge consolidate`".to_owned()),
-        Some(when) if now.duration_since(when) > SignedDuration::from_hours(24 * NAG_DAYS) => {
+        Some(when)
+            if now.duration_since(when) > SignedDuration::from_hours(24 * CONSOLIDATE_NAG_DAYS) =>
+        {
             let on = day_of(when);
             Some(format!(
                 "consolidate last ran {on}; run `memory-forge consolidate`"

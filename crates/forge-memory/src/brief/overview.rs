@@ -2,7 +2,7 @@
 //! at most twenty lines, and what needs attention before work begins. Reads only,
 //! and a file that is missing is a remark.
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 
 use super::{Brief, BriefDetail};
 use crate::corrections::Corrections;
@@ -17,6 +17,7 @@ use crate::routing::hubs::hubs_of;
 use crate::routing::layout;
 use crate::routing::manifest::{Age, Manifest, Mode};
 use crate::routing::untracked::{Untracked, is_skipped};
+use crate::thresholds::{STATUS_STALE_DAYS, UNCLEAN_CLOSE};
 use crate::workspace::{RelPath, Role, Tree, Workspace};
 
 /// Where a workspace stands and what needs attention, part by part.
@@ -60,9 +61,6 @@ pub struct LastSession {
     pub path: RelPath,
 }
 
-/// Status: three days. Unclean close: five minutes.
-const STALE_DAYS: i64 = 3;
-const UNCLEAN: SignedDuration = SignedDuration::from_mins(5);
 const BULLETS: usize = 3;
 const DECISIONS: usize = 2;
 const RECENT_DECISIONS: usize = 5;
@@ -105,7 +103,7 @@ fn look_at(workspace: &Workspace, prompt: &str, now: Timestamp) -> Option<Sessio
         overview.stale = state
             .updated
             .map(|on| (on.to_string(), days_since(on, today)))
-            .filter(|(_, days)| *days > STALE_DAYS);
+            .filter(|(_, days)| *days > STATUS_STALE_DAYS);
     }
     overview.last_session = sessions.last().map(|it| last_session(it, &mind));
     let about = about(state.as_ref(), prompt);
@@ -295,7 +293,7 @@ fn words_of(text: &str) -> Vec<String> {
 /// upkeep rewrites, maps and closets, says nothing about a session.
 pub fn unclean(tree: &Tree, mind: &Mind<'_>) -> Option<RelPath> {
     let closed = closed_at(mind)?;
-    let limit = (closed + UNCLEAN).as_nanosecond();
+    let limit = (closed + UNCLEAN_CLOSE).as_nanosecond();
     tree.files
         .iter()
         .filter(|it| it.is_markdown() && !matches!(it.role, Role::Routing | Role::Autoload))

@@ -5,9 +5,7 @@ use jiff::civil::Date;
 
 use super::values::days_since;
 use super::{Session, State, content_words, first_date};
-
-const MIN_ENTRIES: usize = 3;
-const MAX_DAYS: i64 = 7;
+use crate::thresholds::{BLOCKER_STALE_DAYS, BLOCKER_STALE_ENTRIES};
 
 /// A blocker that has stood for too long.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -34,8 +32,8 @@ pub fn stale_blockers(state: &State, sessions: &[Session], today: Date) -> Vec<S
         let since = [first_date(blocker), logged].into_iter().flatten().min();
         // A state that nobody touched for a week has its blockers for as long.
         let since = since.or(state.updated);
-        let long = since.is_some_and(|day| days_since(day, today) > MAX_DAYS);
-        if entries.len() >= MIN_ENTRIES || long {
+        let long = since.is_some_and(|day| days_since(day, today) > BLOCKER_STALE_DAYS);
+        if entries.len() >= BLOCKER_STALE_ENTRIES || long {
             found.push(StaleBlocker {
                 text: blocker.clone(),
                 entries: entries.len(),

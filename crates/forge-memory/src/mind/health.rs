@@ -6,6 +6,8 @@ use std::fs;
 use jiff::Timestamp;
 
 use super::{FOLDER, File, Layout, Log, Mind};
+use crate::thresholds::{MAX_ERROR_LOG_BYTES, MAX_STATE_BYTES, STATE_UNTOUCHED_SECONDS};
+use crate::workspace::RelPath;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Health {
@@ -18,7 +20,8 @@ pub struct Health {
     pub error_log: FileInfo,
     pub config_exists: bool,
     pub config_problems: Vec<String>,
-    pub findings: Vec<Finding>,
+    /// Beside the problems of the configuration.
+    pub problems: Vec<HealthProblem>,
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -29,39 +32,60 @@ pub struct FileInfo {
     pub age_seconds: Option<i64>,
 }
 
+/// Something about the state that a person should look at.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Finding {
-    pub severity: Severity,
-    pub message: String,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Severity {
-    Info,
-    Warning,
-    Error,
-}
-
-impl Severity {
-    pub fn name(self) -> &'static str {
-        match self {
-            Severity::Info => "info",
-            Severity::Warning => "warning",
-            Severity::Error => "error",
-        }
-    }
+pub enum HealthProblem {
+    /// There is no `.mind/`.
+    NoFolder,
+    /// There is no file of the state.
+    NoState(RelPath),
+    /// A file cannot be read, with the reason.
+    Unreadable(RelPath, String),
+    /// Nobody wrote the state for [`STATE_UNTOUCHED_SECONDS`].
+    Untouched(RelPath),
+    /// The files have more than [`MAX_STATE_BYTES`] together.
+    Large {
+        bytes: u64,
+        /// Whether compressing them would move anything.
+        has_old: bool,
+    },
+    /// The log of errors has more than [`MAX_ERROR_LOG_BYTES`].
+    LargeErrorLog { path: String, bytes: u64 },
+    /// A client's file that would connect it is missing.
+    NotConnected {
+        path: &'static str,
+        without: &'static str,
+    },
 }
 
 /// How a state begins.
 const BEGIN: &str = "memory-forge mind set --next '<what to do next>'";
-const DAY: i64 = 24 * 60 * 60;
-const LARGE_LOG: u64 = 100 * 1024;
-const LARGE_STATE: u64 = 50_000;
 
-impl Health {
-    /// The worst of the findings; none when all is well.
-    pub fn worst(&self) -> Option<Severity> {
-        self.findings.iter().map(|it| it.severity).max()
+impl HealthProblem {
+    /// Returns what is wrong, as a sentence without a full stop.
+    pub fn message(&self) -> String {
+        match self {
+            HealthProblem::NoFolder => format!("There is no `{FOLDER}/`; `{BEGIN}` makes it"),
+            HealthProblem::NoState(path) => format!("There is no `{path}`; `{BEGIN}` makes it"),
+            HealthProblem::Unreadable(_, why) => why.clone(),
+            HealthProblem::Untouched(path) => {
+                format!("`{path}` was last written more than 24 hours ago")
+            }
+            HealthProblem::Large { bytes, has_old } => {
+                let advice = if *has_old {
+                    "`memory-forge mind compress` moves what is old to the archive"
+                } else {
+                    "nothing in it is old, so a person has to shorten it"
+                };
+                format!("The state has {bytes} bytes, more than {MAX_STATE_BYTES}; {advice}")
+            }
+            HealthProblem::LargeErrorLog { path, bytes } => {
+                format!("`{path}` has {bytes} bytes")
+            }
+            HealthProblem::NotConnected { path, without } => {
+                format!("There is no `{path}`: {without}")
+            }
+        }
     }
 }
 
@@ -101,7 +125,7 @@ impl Mind<'_> {
                 .sum(),
             state_files,
             tracking_files,
-            error_log: info(&format!("{FOLDER}/.mcp-errors.log")),
+            error_log: info(&error_log()),
             config_exists,
             config_problems: self
                 .workspace
@@ -109,26 +133,20 @@ impl Mind<'_> {
                 .iter()
                 .map(ToString::to_string)
                 .collect(),
-            findings: Vec::new(),
+            problems: Vec::new(),
         };
-        self.find(&mut health, now);
+        health.problems = self.problems(&health, now);
         health
     }
 
-    fn find(&self, health: &mut Health, now: Timestamp) {
-        let mut findings = Vec::new();
-        let mut add = |severity, message: String| findings.push(Finding { severity, message });
+    fn problems(&self, health: &Health, now: Timestamp) -> Vec<HealthProblem> {
+        let mut problems = Vec::new();
         let state = self.file(File::State);
+        let (_, state_info) = &health.state_files[0];
         if health.layout == Layout::Mind && !health.folder_exists {
-            add(
-                Severity::Error,
-                format!("There is no `{FOLDER}/`; `{BEGIN}` makes it"),
-            );
-        } else if !health.state_files[0].1.exists {
-            add(
-                Severity::Error,
-                format!("There is no `{state}`; `{BEGIN}` makes it"),
-            );
+            problems.push(HealthProblem::NoFolder);
+        } else if !state_info.exists {
+            problems.push(HealthProblem::NoState(state.clone()));
         }
         for which in [
             File::State,
@@ -137,43 +155,31 @@ impl Mind<'_> {
             File::SessionLog,
         ] {
             if let Err(error) = self.text(which) {
-                add(Severity::Error, error.to_string());
+                problems.push(HealthProblem::Unreadable(
+                    self.file(which),
+                    error.to_string(),
+                ));
             }
         }
-        if health.state_files[0]
-            .1
+        if state_info
             .age_seconds
-            .is_some_and(|age| age > DAY)
+            .is_some_and(|age| age > STATE_UNTOUCHED_SECONDS)
         {
-            add(
-                Severity::Warning,
-                format!("`{state}` was last written more than 24 hours ago"),
-            );
+            problems.push(HealthProblem::Untouched(state));
         }
-        if health.total_state_bytes > LARGE_STATE {
+        if health.total_state_bytes > MAX_STATE_BYTES {
             // What is not old stays, however large it is.
-            let old = self.compress(true, now).is_ok_and(|it| !it.is_nothing());
-            let advice = if old {
-                "`memory-forge mind compress` moves what is old to the archive"
-            } else {
-                "nothing in it is old, so a person has to shorten it"
-            };
-            add(
-                Severity::Warning,
-                format!(
-                    "The state has {} bytes, more than {LARGE_STATE}; {advice}",
-                    health.total_state_bytes
-                ),
-            );
+            let has_old = self.compress(true, now).is_ok_and(|it| !it.is_nothing());
+            problems.push(HealthProblem::Large {
+                bytes: health.total_state_bytes,
+                has_old,
+            });
         }
-        if health.error_log.size > LARGE_LOG {
-            add(
-                Severity::Warning,
-                format!(
-                    "`{FOLDER}/.mcp-errors.log` has {} bytes",
-                    health.error_log.size
-                ),
-            );
+        if health.error_log.size > MAX_ERROR_LOG_BYTES {
+            problems.push(HealthProblem::LargeErrorLog {
+                path: error_log(),
+                bytes: health.error_log.size,
+            });
         }
         for (path, without) in [
             (
@@ -186,14 +192,15 @@ impl Mind<'_> {
             ),
         ] {
             if !self.workspace.root().join(path).is_file() {
-                add(Severity::Info, format!("There is no `{path}`: {without}"));
+                problems.push(HealthProblem::NotConnected { path, without });
             }
         }
-        for problem in &health.config_problems {
-            add(Severity::Warning, problem.clone());
-        }
-        health.findings = findings;
+        problems
     }
+}
+
+fn error_log() -> String {
+    format!("{FOLDER}/.mcp-errors.log")
 }
 
 fn info(root: &std::path::Path, path: &str, now: Timestamp) -> FileInfo {

@@ -87,13 +87,7 @@ impl Whose {
         if let Some(name) = &self.agent {
             return Ok(vec![Home::find(workspace, name)?]);
         }
-        let mut homes = Home::all(workspace);
-        let knowledge = Home::knowledge();
-        let index = knowledge.file(forge_app::agents::pointers::FILE)?;
-        if workspace.absolute(&index).is_file() {
-            homes.push(knowledge);
-        }
-        Ok(homes)
+        Ok(forge_app::check::homes_with_index(workspace)?)
     }
 }
 

@@ -2,6 +2,7 @@
 //! step with the files, `check` only looks, `show` answers from them.
 
 use clap::{Args, Subcommand, ValueEnum};
+use forge_app::check::{CheckView, Survey};
 use forge_app::corrections::Corrections;
 use forge_app::graph::{self, GRAPH_FILE};
 use forge_app::knowledge::forget;
@@ -11,7 +12,7 @@ use forge_app::recall::closets::reasons;
 use forge_app::recall::{Answer, Ask, Hit, context};
 use forge_app::routing::bulk::{self, Run, Skill, Status, Who};
 use forge_app::routing::closets::build::{self, Build, Report};
-use forge_app::routing::closets::{Field, Listed, check};
+use forge_app::routing::closets::{Field, Listed};
 use forge_app::routing::hubs::Hub;
 use forge_app::workspace::Workspace;
 use serde_json::{Value, json};
@@ -143,7 +144,7 @@ pub(crate) fn run(
     let workspace = paths::workspace(settings, ui)?;
     match args.command {
         ClosetsCommand::Build(args) => build_all(&args, &workspace, settings, ui),
-        ClosetsCommand::Check(args) => check_all(&args, &workspace, ui),
+        ClosetsCommand::Check(args) => check_all(&args, &workspace, settings, ui),
         ClosetsCommand::Show(args) => show(&args, &workspace, settings, ui),
     }
 }
@@ -314,17 +315,23 @@ fn report_build(
     ui.line(&counts.join(" "))
 }
 
-fn check_all(args: &CheckArgs, workspace: &Workspace, ui: &mut Ui) -> Result<Exit, CommandError> {
+fn check_all(
+    args: &CheckArgs,
+    workspace: &Workspace,
+    settings: &Settings,
+    ui: &mut Ui,
+) -> Result<Exit, CommandError> {
     let hubs = hubs(workspace, args.hub.as_deref())?;
     if hubs.is_empty() {
         ui.note(NO_HUBS);
     }
-    let mut findings = Vec::new();
-    for hub in &hubs {
-        findings.extend(check::check(workspace, hub)?);
-    }
+    let mut survey = Survey::of(workspace, settings.now);
+    survey.check_closets(&hubs)?;
+    let report = CheckView::Closets.run(&survey);
+    // As they are in the files, whatever the order of the checks.
+    let mismatches = survey.closets().unwrap_or_default();
     if args.json {
-        let list: Vec<Value> = findings
+        let list: Vec<Value> = mismatches
             .iter()
             .map(|it| {
                 json!({ "kind": it.kind.name(), "file": it.file.as_str(), "line": it.line,
@@ -333,23 +340,23 @@ fn check_all(args: &CheckArgs, workspace: &Workspace, ui: &mut Ui) -> Result<Exi
             .collect();
         ui.json(&json!({ "version": 1, "findings": list }))?;
     } else {
-        for finding in &findings {
+        for it in mismatches {
             ui.line(&format!(
                 "{}: {} -- fix: {}",
-                printable(&finding.place()),
-                printable(&finding.message()),
-                finding.advice()
+                printable(&it.place()),
+                printable(&it.message()),
+                it.advice()
             ))?;
         }
-        match findings.len() {
+        match mismatches.len() {
             0 => ui.note(&format!("{} hub(s), nothing to do", hubs.len())),
             n => ui.note(&format!("{n} finding(s)")),
         }
     }
-    Ok(if findings.is_empty() {
-        Exit::Success
-    } else {
+    Ok(if report.fails(CheckView::Closets) {
         Exit::Failure
+    } else {
+        Exit::Success
     })
 }
 

@@ -2,9 +2,7 @@
 //! and long files of decisions.
 
 use clap::Args;
-use forge_app::consolidate::{self, Report, Why};
-use forge_app::lint::Survey;
-use forge_app::mind::Layout;
+use forge_app::check::{self, CheckView, ConsolidationReport, Survey, Why};
 use forge_app::routing::bulk::{self, Run, Skill, Status, Who};
 use serde_json::{Value, json};
 
@@ -48,10 +46,10 @@ pub(crate) fn run(
     let workspace = paths::workspace(settings, ui)?;
     let now = settings.now;
     let reading = ui.busy("Reading notes");
-    let survey = Survey::of(&workspace);
+    let survey = Survey::of(&workspace, now);
+    survey.vault();
     drop(reading);
-    let has_state = survey.mind.exists() && survey.mind.layout() == Layout::Manifest;
-    if survey.manifest.is_none() && !has_state {
+    if !check::is_possible(&survey) {
         return Err(CommandError::failure("There is no _MANIFEST.md here")
             .hint("`memory-forge init --workspace` starts a workspace with a manifest"));
     }
@@ -68,7 +66,14 @@ pub(crate) fn run(
     };
     let run = Run::begin(&workspace, Skill::Consolidate, now, &who)?;
     let comparing = ui.busy("Comparing notes");
-    let (mut report, proposal) = consolidate::consolidate(&survey, args.fix, now)?;
+    let check::Consolidation {
+        mut report,
+        proposal,
+        ..
+    } = check::consolidate(&survey, args.fix)?;
+    let is_urgent = CheckView::Consolidate
+        .run(&survey)
+        .fails(CheckView::Consolidate);
     drop(comparing);
     report.last_run = last_run;
     let mut change = None;
@@ -76,17 +81,7 @@ pub(crate) fn run(
         let receipt = proposal.apply(&workspace, "Consolidate the workspace", now)?;
         change = receipt.id;
     }
-    let done = report.condensed.pairs + report.condensed.gathered + report.archived;
-    let compressed = if args.fix { done } else { 0 };
-    run.finish(
-        &[
-            ("dedup", &report.duplicates.len()),
-            ("contradictions", &report.contradictions.len()),
-            ("orphans", &report.orphans.len()),
-            ("decisions-compressed", &compressed),
-        ],
-        Status::Ok,
-    )?;
+    report.log(run, args.fix, Status::Ok)?;
     if args.json {
         ui.json(&report_json(&report, change.as_deref()))?
     } else {
@@ -95,14 +90,14 @@ pub(crate) fn run(
     if let Some(id) = change {
         ui.note(&format!("`memory-forge doctor --undo {id}` takes it back"));
     }
-    Ok(if report.is_urgent() && !args.fix {
+    Ok(if is_urgent && !args.fix {
         Exit::Failure
     } else {
         Exit::Success
     })
 }
 
-fn report_json(report: &Report, change: Option<&str>) -> Value {
+fn report_json(report: &ConsolidationReport, change: Option<&str>) -> Value {
     let duplicates: Vec<Value> = report
         .duplicates
         .iter()

@@ -4,11 +4,11 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use forge_app::doctor::{self, Diagnosis, Finding, Level, Repair, Step};
+use forge_app::check::{CheckOutcome, CheckReport, CheckView, Finding, Severity, Survey};
+use forge_app::doctor::{self, Repair, Step};
 use forge_app::knowledge::proposal::Proposal;
 use forge_app::tokens::thousands;
 use forge_app::workspace::{RelPath, Workspace};
-use forge_clients::setup::found;
 
 use super::undo::{self, UndoArgs};
 use crate::library;
@@ -72,43 +72,18 @@ pub(crate) fn run(
                 dry_run: args.dry_run,
                 json: args.json,
             };
-            undo::undo(&workspace, &args, settings, ui)
+            undo::undo_or_preview(&workspace, &args, settings, ui)
         }
         (None, true) => fix(&workspace, &args, settings, ui),
         (None, false) => check(&workspace, &args, settings, ui),
     }
 }
 
-/// The library's checks, and those of what clients call, which it cannot know.
-fn diagnose(workspace: &Workspace, settings: &Settings) -> Diagnosis {
-    let mut diagnosis = doctor::diagnose(workspace);
+/// The library's checks, with what clients call, which it cannot know alone.
+fn diagnose(workspace: &Workspace, settings: &Settings) -> CheckReport {
     let around = settings.surroundings(workspace);
-    for missing in found::missing_programs(&around) {
-        let (client, program) = (missing.client, &missing.program);
-        let message = if program.contains(['/', '\\']) {
-            format!(
-                "{} is to call `{program}`, which is not there",
-                client.title()
-            )
-        } else {
-            format!(
-                "{} is to call `{program}`, which is not on the `PATH`",
-                client.title()
-            )
-        };
-        diagnosis.findings.push(Finding {
-            check: "clients",
-            level: Level::Problem,
-            message: format!("{message}: its hooks keep silent and nothing is remembered"),
-            path: Some(missing.file),
-            line: None,
-            next: Some(format!(
-                "Install the program there, or run `memory-forge setup {}` again",
-                client.name()
-            )),
-        });
-    }
-    diagnosis
+    let survey = Survey::of(workspace, settings.now).with_surroundings(around);
+    CheckView::Doctor.run(&survey)
 }
 
 fn check(
@@ -123,67 +98,101 @@ fn check(
     if args.json {
         ui.json(&json::diagnosis(&diagnosis))?;
     } else {
-        show(&diagnosis.findings, ui)?;
+        show(&diagnosis, ReportPart::All, ui)?;
         ui.line(&format!(
             "\nSummary: {} ok, {}, {}",
-            diagnosis.count(Level::Ok),
-            several(diagnosis.count(Level::Warning), "warning"),
-            several(diagnosis.count(Level::Problem), "problem"),
+            passed(&diagnosis),
+            several(diagnosis.count(Severity::Warning), "warning"),
+            several(diagnosis.count(Severity::Error), "problem"),
         ))?;
     }
     Ok(exit(&diagnosis))
 }
 
-fn exit(diagnosis: &Diagnosis) -> Exit {
-    match diagnosis.worst() {
-        Level::Problem => Exit::Failure,
-        Level::Ok | Level::Skipped | Level::Warning => Exit::Success,
+fn exit(diagnosis: &CheckReport) -> Exit {
+    if diagnosis.fails(CheckView::Doctor) {
+        Exit::Failure
+    } else {
+        Exit::Success
     }
+}
+
+/// Returns how many checks state that all is well. A few have nothing to state.
+fn passed(diagnosis: &CheckReport) -> usize {
+    let outcomes = diagnosis.results.iter().map(|it| &it.outcome);
+    let stated = outcomes.filter(|it| matches!(it, CheckOutcome::Passed(Some(_))));
+    stated.count()
+}
+
+fn level_name(severity: Severity) -> &'static str {
+    match severity {
+        Severity::Info | Severity::Warning => "warning",
+        Severity::Error => "problem",
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum ReportPart {
+    All,
+    /// What is wrong, and nothing that is well or was not looked at.
+    Findings,
 }
 
 /// More findings of one check than this are counted instead of shown.
-const MOST: usize = 20;
+const MAX_SHOWN: usize = 20;
 
-fn show(findings: &[Finding], ui: &mut Ui) -> Result<(), CommandError> {
-    for same in findings.chunk_by(|a, b| a.check == b.check) {
-        for finding in same.iter().take(MOST) {
-            show_one(finding, ui)?;
-        }
-        if same.len() > MOST {
-            let more = same.len() - MOST;
-            ui.line(&format!(
-                "  {more} more like this; `--json` lists all of them"
-            ))?;
+fn show(diagnosis: &CheckReport, part: ReportPart, ui: &mut Ui) -> Result<(), CommandError> {
+    for result in &diagnosis.results {
+        let title = result.check.title;
+        match &result.outcome {
+            CheckOutcome::Passed(Some(said)) if part == ReportPart::All => {
+                show_one(title, (style::GOOD, "✓", ""), "", said, ui)?;
+            }
+            CheckOutcome::Skipped(why) if part == ReportPart::All => {
+                show_one(title, (style::FAINT, "–", "skipped: "), "", why, ui)?;
+            }
+            CheckOutcome::Passed(_) | CheckOutcome::Skipped(_) => {}
+            CheckOutcome::Found(findings) => {
+                for finding in findings.iter().take(MAX_SHOWN) {
+                    show_finding(title, finding, ui)?;
+                }
+                if findings.len() > MAX_SHOWN {
+                    let more = findings.len() - MAX_SHOWN;
+                    ui.line(&format!(
+                        "  {more} more like this; `--json` lists all of them"
+                    ))?;
+                }
+            }
         }
     }
     Ok(())
 }
 
-fn show_one(finding: &Finding, ui: &mut Ui) -> Result<(), CommandError> {
-    let (style, sign) = match finding.level {
-        Level::Ok => (style::GOOD, "✓"),
-        Level::Skipped => (style::FAINT, "–"),
-        Level::Warning => (style::WARNING, "⚠"),
-        Level::Problem => (style::CRITICAL, "✗"),
+fn show_finding(title: &str, finding: &Finding, ui: &mut Ui) -> Result<(), CommandError> {
+    let look = match finding.severity {
+        Severity::Info | Severity::Warning => (style::WARNING, "⚠", "warning: "),
+        Severity::Error => (style::CRITICAL, "✗", "problem: "),
     };
-    let level = match finding.level {
-        Level::Ok => String::new(),
-        level => format!("{}: ", level.name()),
-    };
-    let place = match (&finding.path, finding.line) {
-        (Some(path), Some(line)) => format!("{}:{line}: ", printable(path)),
-        (Some(path), None) => format!("{}: ", printable(path)),
-        (None, _) => String::new(),
-    };
-    let message = printable(&finding.message);
-    ui.line(&format!(
-        "{style}{sign}{style:#} {}: {style}{level}{style:#}{place}{message}",
-        finding.check
-    ))?;
-    if let Some(next) = &finding.next {
-        ui.line(&format!("    → {}", printable(next)))?;
+    let place = finding.place.as_ref().map(|it| format!("{it}: "));
+    let place = place.unwrap_or_default();
+    show_one(title, look, &printable(&place), &finding.message, ui)?;
+    match &finding.advice {
+        Some(advice) => ui.line(&format!("    → {}", printable(advice))),
+        None => Ok(()),
     }
-    Ok(())
+}
+
+fn show_one(
+    title: &str,
+    (style, sign, level): (anstyle::Style, &str, &str),
+    place: &str,
+    message: &str,
+    ui: &mut Ui,
+) -> Result<(), CommandError> {
+    let message = printable(message);
+    ui.line(&format!(
+        "{style}{sign}{style:#} {title}: {style}{level}{style:#}{place}{message}"
+    ))
 }
 
 fn fix(
@@ -239,18 +248,20 @@ fn fix(
     }
     // What a repair cannot put right is still said.
     let mut after = diagnose(workspace, settings);
-    after
-        .findings
-        .retain(|finding| finding.level > Level::Skipped);
-    for one in &repair.left_alone {
-        let about = |finding: &&mut Finding| finding.path.as_deref() == Some(one.path.as_str());
-        for finding in after.findings.iter_mut().filter(about) {
-            finding.next = Some("Left alone, see above; shorten it by hand".to_owned());
+    let results = after.results.iter_mut();
+    let findings = results.filter_map(|it| match &mut it.outcome {
+        CheckOutcome::Found(findings) => Some(findings),
+        CheckOutcome::Passed(_) | CheckOutcome::Skipped(_) => None,
+    });
+    for finding in findings.flatten() {
+        let mut left_alone = repair.left_alone.iter();
+        if left_alone.any(|it| finding.path() == Some(it.path.as_str())) {
+            finding.advice = Some("Left alone, see above; shorten it by hand".to_owned());
         }
     }
-    if !args.json && !after.findings.is_empty() {
+    if !args.json && after.findings().next().is_some() {
         ui.line("\nStill open:")?;
-        show(&after.findings, ui)?;
+        show(&after, ReportPart::Findings, ui)?;
     }
     Ok(exit(&after))
 }
@@ -314,31 +325,57 @@ fn several(count: usize, word: &str) -> String {
 
 /// The answers for programs.
 mod json {
-    use super::{Diagnosis, Level, Repair, Step};
+    use super::{CheckOutcome, CheckReport, Repair, Severity, Step};
+    use super::{level_name, passed};
     use serde_json::{Value, json};
 
-    pub(super) fn diagnosis(diagnosis: &Diagnosis) -> Value {
-        let findings: Vec<Value> = diagnosis
-            .findings
-            .iter()
-            .map(|f| {
-                json!({
-                    "check": f.check, "level": f.level.name(), "message": f.message,
-                    "path": f.path, "line": f.line, "next": f.next,
-                })
-            })
-            .collect();
+    pub(super) fn diagnosis(diagnosis: &CheckReport) -> Value {
+        let results = diagnosis.results.iter();
+        let outcomes = diagnosis.results.iter().map(|it| &it.outcome);
+        let skipped = outcomes.filter(|it| matches!(it, CheckOutcome::Skipped(_)));
+        let skipped = skipped.count();
+        let worst = match diagnosis.worst() {
+            Some(severity) => level_name(severity),
+            None if skipped > 0 => "skipped",
+            None => "ok",
+        };
         json!({
             "version": 1,
-            "worst": diagnosis.worst().name(),
-            "findings": findings,
+            "worst": worst,
+            "findings": results
+                .flat_map(|it| findings(it.check.title, &it.outcome))
+                .collect::<Vec<_>>(),
             "summary": {
-                "ok": diagnosis.count(Level::Ok),
-                "skipped": diagnosis.count(Level::Skipped),
-                "warnings": diagnosis.count(Level::Warning),
-                "problems": diagnosis.count(Level::Problem),
+                "ok": passed(diagnosis),
+                "skipped": skipped,
+                "warnings": diagnosis.count(Severity::Warning),
+                "problems": diagnosis.count(Severity::Error),
             },
         })
+    }
+
+    fn findings(title: &str, outcome: &CheckOutcome) -> Vec<Value> {
+        let plain = |level: &str, message: &str| {
+            vec![json!({
+                "check": title, "level": level, "message": message,
+                "path": null, "line": null, "next": null,
+            })]
+        };
+        match outcome {
+            CheckOutcome::Passed(None) => Vec::new(),
+            CheckOutcome::Passed(Some(said)) => plain("ok", said),
+            CheckOutcome::Skipped(why) => plain("skipped", why),
+            CheckOutcome::Found(found) => found
+                .iter()
+                .map(|f| {
+                    json!({
+                        "check": title, "level": level_name(f.severity),
+                        "message": f.message, "path": f.path(), "line": f.line(),
+                        "next": f.advice,
+                    })
+                })
+                .collect(),
+        }
     }
 
     pub(super) fn repair(repair: &Repair, change: Option<&str>) -> Value {

@@ -2,13 +2,14 @@
 //! file, and what they write is derived from the others.
 
 use clap::{Args, Subcommand, ValueEnum};
+use forge_app::check::{CheckView, Survey};
 use forge_app::graph::{self, Edge, EdgeKind, Filter, GRAPH_FILE, Graph, Kind, Node};
 use forge_app::links::{Resolution, Vault, fold, name_in};
 use forge_app::mind::Mind;
 use forge_app::workspace::{RelPath, Workspace};
 use serde_json::{Value, json};
 
-use super::links::vault;
+use super::links::{survey_vault, vault};
 use crate::paths;
 use crate::report::{CommandError, Exit};
 use crate::settings::Settings;
@@ -257,13 +258,14 @@ impl From<EdgeName> for EdgeKind {
 
 pub(crate) fn run(args: GraphArgs, settings: &Settings, ui: &mut Ui) -> Result<Exit, CommandError> {
     let workspace = paths::workspace(settings, ui)?;
-    // These need no graph of their own.
+    // These need no graph of their own, or no more than a check.
     match &args.command {
         GraphCommand::Cypher(args) => return server::cypher(args, &workspace, settings, ui),
         GraphCommand::Drop(args) => return server::drop_all(args, &workspace, settings, ui),
         // The worker builds it.
         GraphCommand::Push(args) => return server::push(args, &workspace, settings, ui),
         GraphCommand::Status(args) => return server::status(args, &workspace, settings, ui),
+        GraphCommand::Check(args) => return check(args, &workspace, settings, ui),
         _ => {}
     }
     let vault = vault(&workspace, ui);
@@ -273,7 +275,6 @@ pub(crate) fn run(args: GraphArgs, settings: &Settings, ui: &mut Ui) -> Result<E
     // so that both give the same rows.
     let shared = |notes: Graph| whole(notes).shared_by(&|path| workspace.is_private(path));
     match args.command {
-        GraphCommand::Check(args) => check(&notes, &args, ui),
         GraphCommand::Write(args) => write(&workspace, &notes, &args, settings, ui),
         GraphCommand::Show(args) => show(&whole(notes), &vault, &args, ui),
         GraphCommand::Query(args) => query(&whole(notes), &args, ui),
@@ -286,11 +287,20 @@ pub(crate) fn run(args: GraphArgs, settings: &Settings, ui: &mut Ui) -> Result<E
         GraphCommand::Cypher(_)
         | GraphCommand::Drop(_)
         | GraphCommand::Push(_)
-        | GraphCommand::Status(_) => unreachable!("answered above"),
+        | GraphCommand::Status(_)
+        | GraphCommand::Check(_) => unreachable!("answered above"),
     }
 }
 
-fn check(graph: &Graph, args: &CheckArgs, ui: &mut Ui) -> Result<Exit, CommandError> {
+fn check(
+    args: &CheckArgs,
+    workspace: &Workspace,
+    settings: &Settings,
+    ui: &mut Ui,
+) -> Result<Exit, CommandError> {
+    let survey = Survey::of(workspace, settings.now);
+    survey_vault(&survey, ui);
+    let graph = survey.graph();
     let dangling: Vec<&Edge> = graph.dangling().collect();
     let (with, all) = (graph.with_front_matter(), graph.notes);
     let edges = graph.typed().count();
@@ -311,10 +321,11 @@ fn check(graph: &Graph, args: &CheckArgs, ui: &mut Ui) -> Result<Exit, CommandEr
             ui.line(&format!("  {from} {} -> {to}", edge.kind.name()))?;
         }
     }
-    Ok(if dangling.is_empty() {
-        Exit::Success
-    } else {
+    let result = CheckView::Graph.run(&survey);
+    Ok(if result.fails(CheckView::Graph) {
         Exit::Failure
+    } else {
+        Exit::Success
     })
 }
 

@@ -4,10 +4,9 @@
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
+use forge_app::check::{CheckView, Severity, Survey};
 use forge_app::knowledge::start;
 use forge_app::knowledge::templates::Template;
-use forge_app::links;
-use forge_app::lint::{self, Survey};
 use forge_app::routing::manifest::{Age, Manifest, Mode, VERSION};
 use forge_app::session::Untracked;
 use forge_app::upkeep::organise::{self, Plan};
@@ -210,15 +209,18 @@ fn mention_catch_alls(workspace: &Workspace, settings: &Settings, ui: &mut Ui) {
 /// A look at a workspace that is current.
 fn health(workspace: &Workspace, settings: &Settings, ui: &mut Ui) -> Result<Exit, CommandError> {
     let reading = ui.busy("Checking");
-    let survey = Survey::of(workspace);
-    let report = lint::lint(&survey, settings.now);
-    let broken = links::check(&survey.vault).missing().count();
-    let untracked = match &survey.manifest {
-        Some(manifest) => Untracked::of(workspace, &survey.tree, manifest),
+    let survey = Survey::of(workspace, settings.now);
+    let report = CheckView::Lint.run(&survey);
+    let broken = survey.links().missing().count();
+    let untracked = match survey.manifest() {
+        Some(manifest) => Untracked::of(workspace, survey.tree(), manifest),
         None => Untracked::default(),
     };
     drop(reading);
-    let (warnings, infos) = (report.warnings(), report.infos());
+    let (warnings, infos) = (
+        report.count(Severity::Warning),
+        report.count(Severity::Info),
+    );
     let untracked = untracked.folders.len() + untracked.loose.len();
     let line = |label: &str, good: bool, said: String, next: &str| {
         if good {

@@ -5,6 +5,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
+use forge_app::check::{CheckView, Survey};
 use forge_app::links::{self, Broken, Mention, Report, Trouble, Vault};
 use forge_app::workspace::{RelPath, Workspace};
 use serde_json::{Value, json};
@@ -144,9 +145,13 @@ struct RenameArgs {
 
 pub(crate) fn run(args: LinksArgs, settings: &Settings, ui: &mut Ui) -> Result<Exit, CommandError> {
     let workspace = paths::workspace(settings, ui)?;
+    let args = match args.command {
+        LinksCommand::Check(args) => return check(&workspace, args, settings, ui),
+        other => LinksArgs { command: other },
+    };
     let vault = vault(&workspace, ui);
     match args.command {
-        LinksCommand::Check(args) => check(&workspace, &vault, args, settings, ui),
+        LinksCommand::Check(_) => unreachable!("answered above"),
         LinksCommand::Suggest(args) => suggest(&workspace, &vault, args, settings, ui),
         LinksCommand::Apply(args) => apply(&workspace, &vault, args, settings, ui),
         LinksCommand::Rename(args) => rename(&workspace, &vault, args, settings, ui),
@@ -158,10 +163,22 @@ pub(super) fn vault(workspace: &Workspace, ui: &mut Ui) -> Vault {
     let reading = ui.busy("Reading notes");
     let vault = Vault::read(workspace);
     drop(reading);
+    warn_of_problems(&vault, ui);
+    vault
+}
+
+/// Reads the vault of a survey as [`vault`] does.
+pub(super) fn survey_vault(survey: &Survey<'_>, ui: &mut Ui) {
+    let reading = ui.busy("Reading notes");
+    let vault = survey.vault();
+    drop(reading);
+    warn_of_problems(vault, ui);
+}
+
+fn warn_of_problems(vault: &Vault, ui: &mut Ui) {
     for line in vault.problem_lines() {
         ui.warn(&printable(&line));
     }
-    vault
 }
 
 /// The files of `--files`, each of which must be there.
@@ -184,29 +201,33 @@ fn scope(
 
 fn check(
     workspace: &Workspace,
-    vault: &Vault,
     args: CheckArgs,
     settings: &Settings,
     ui: &mut Ui,
 ) -> Result<Exit, CommandError> {
-    let mut report = links::check(vault);
-    let only = scope(workspace, vault, settings, &args.files)?;
-    if !only.is_empty() {
-        report.only(&only);
-    }
-    for folder in &args.skip {
-        let folder = folder.trim_end_matches('/');
-        report.troubles.retain(|it| !it.path.starts_with(folder));
-        report.closets.retain(|it| !it.path.starts_with(folder));
-    }
+    let mut survey = Survey::of(workspace, settings.now);
+    survey_vault(&survey, ui);
+    let only = scope(workspace, survey.vault(), settings, &args.files)?;
+    survey.check_links(|report| {
+        if !only.is_empty() {
+            report.only(&only);
+        }
+        for folder in &args.skip {
+            let folder = folder.trim_end_matches('/');
+            report.troubles.retain(|it| !it.path.starts_with(folder));
+            report.closets.retain(|it| !it.path.starts_with(folder));
+        }
+    });
+    let result = CheckView::Links.run(&survey);
     if args.json {
-        ui.json(&check_json(&report))?;
+        ui.json(&check_json(survey.links()))?;
     } else {
-        show_report(&report, args.limit, ui)?;
+        show_report(survey.links(), args.limit, ui)?;
     }
-    Ok(match report.missing().next() {
-        Some(_) => Exit::Failure,
-        None => Exit::Success,
+    Ok(if result.fails(CheckView::Links) {
+        Exit::Failure
+    } else {
+        Exit::Success
     })
 }
 

@@ -1,7 +1,7 @@
 //! `lint`: nine checks of a workspace's health, and their repairs.
 
 use clap::Args;
-use forge_app::lint::{self, Report, Survey};
+use forge_app::check::{self, CheckReport, CheckView, Severity, Survey};
 use serde_json::{Value, json};
 
 use crate::paths;
@@ -41,33 +41,36 @@ pub(crate) struct LintArgs {
 pub(crate) fn run(args: LintArgs, settings: &Settings, ui: &mut Ui) -> Result<Exit, CommandError> {
     let workspace = paths::workspace(settings, ui)?;
     let reading = ui.busy("Reading notes");
-    let mut survey = Survey::of(&workspace);
+    let mut survey = Survey::of(&workspace, settings.now);
+    // The first check needs every note.
+    survey.vault();
     drop(reading);
-    if survey.manifest.is_none() && !survey.mind.exists() {
+    if survey.manifest().is_none() && !survey.mind.exists() {
         return Err(
             CommandError::failure("There is no _MANIFEST.md and no state here to check")
                 .hint("`memory-forge init --workspace` starts a workspace with a manifest, `memory-forge mind set` the state"),
         );
     }
-    for problem in survey.vault.problems.iter().take(10) {
+    for problem in survey.vault().problems.iter().take(10) {
         ui.warn(&printable(&problem.to_string()));
     }
     let mut changes = Vec::new();
     if args.fix {
         changes = fix(&survey, &args, settings, ui)?;
-        survey = Survey::of(&workspace);
+        survey = Survey::of(&workspace, settings.now);
     }
     let checking = ui.busy("Checking");
-    let report = lint::lint(&survey, settings.now);
+    let report = CheckView::Lint.run(&survey);
     drop(checking);
     if args.json {
         ui.json(&report_json(&report, &changes))?
     } else {
-        ui.lines(&printable(&report.render()))?
+        ui.lines(&printable(&render(&report)))?
     }
-    Ok(match report.warnings() {
-        0 => Exit::Success,
-        _ => Exit::Failure,
+    Ok(if report.fails(CheckView::Lint) {
+        Exit::Failure
+    } else {
+        Exit::Success
     })
 }
 
@@ -78,7 +81,7 @@ fn fix(
     settings: &Settings,
     ui: &mut Ui,
 ) -> Result<Vec<String>, CommandError> {
-    let mut fixes = lint::fixes(survey, settings.now)?;
+    let mut fixes = check::plan_lint_fix(survey)?;
     let removals = std::mem::take(&mut fixes.removals);
     if !args.json {
         for file in fixes.files() {
@@ -100,7 +103,7 @@ fn fix(
         }
     }
     if !agreed.is_empty() {
-        let receipt = lint::remove(survey.workspace, &agreed, settings.now)?;
+        let receipt = check::remove(survey.workspace, &agreed, settings.now)?;
         changes.extend(receipt.id);
     }
     for id in &changes {
@@ -109,24 +112,72 @@ fn fix(
     Ok(changes)
 }
 
-fn report_json(report: &Report, changes: &[String]) -> Value {
-    let checks: Vec<Value> = report
-        .checks
-        .iter()
-        .map(|check| {
-            let findings: Vec<Value> = check
-                .findings
-                .iter()
-                .map(|it| json!({ "level": it.level.name(), "message": it.message, "fix": it.fix }))
-                .collect();
-            json!({ "name": check.name, "pass": findings.is_empty(), "findings": findings })
+/// Findings of one check that are shown.
+const MAX_SHOWN: usize = 20;
+
+fn level(severity: Severity) -> &'static str {
+    match severity {
+        Severity::Info => "INFO",
+        Severity::Warning | Severity::Error => "WARN",
+    }
+}
+
+/// Renders the report as text, in the form that other tools know.
+fn render(report: &CheckReport) -> String {
+    let mut out = String::from("Workspace Health Report\n\n");
+    let mut actions = String::new();
+    for result in &report.results {
+        let (title, found) = (result.check.title, result.outcome.findings());
+        let advice = |it: &check::Finding| it.advice.clone().unwrap_or_default();
+        match found {
+            [] => out.push_str(&format!("{title}: PASS\n")),
+            [first, ..] => {
+                out.push_str(&format!("{title}: {} issues\n", found.len()));
+                actions.push_str(&format!("- {title}: {}\n", advice(first)));
+            }
+        }
+        for it in found.iter().take(MAX_SHOWN) {
+            let (level, fix) = (level(it.severity), advice(it));
+            out.push_str(&format!("  [{level}] {} -- fix: {fix}\n", it.message));
+        }
+        if found.len() > MAX_SHOWN {
+            let more = found.len() - MAX_SHOWN;
+            out.push_str(&format!("  and {more} more; `--json` lists them all\n"));
+        }
+    }
+    let (warnings, infos) = (
+        report.count(Severity::Warning),
+        report.count(Severity::Info),
+    );
+    let checks = report.results.len();
+    out.push_str(&format!(
+        "\nSummary: {warnings} warnings, {infos} info across {checks} checks\n"
+    ));
+    if actions.is_empty() {
+        out.push_str("All checks passed. Workspace is clean.\n");
+    } else {
+        out.push_str(&format!("\nSuggested next actions:\n{actions}"));
+    }
+    out
+}
+
+fn report_json(report: &CheckReport, changes: &[String]) -> Value {
+    let results = report.results.iter();
+    let checks = results.map(|result| {
+        let found = result.outcome.findings();
+        let findings = found.iter().map(
+            |it| json!({ "level": level(it.severity), "message": it.message, "fix": it.advice }),
+        );
+        json!({
+            "name": result.check.title, "pass": found.is_empty(),
+            "findings": findings.collect::<Vec<_>>(),
         })
-        .collect();
+    });
     json!({
         "version": 1,
-        "warnings": report.warnings(),
-        "info": report.infos(),
-        "checks": checks,
+        "warnings": report.count(Severity::Warning),
+        "info": report.count(Severity::Info),
+        "checks": checks.collect::<Vec<_>>(),
         "changes": changes,
     })
 }

@@ -1,7 +1,7 @@
 //! The tools on where the work stands: status, search, state, decisions,
 //! tasks, sessions. Replies are those of older servers, word for word.
 
-use forge_app::mind::{File, Mind, NewDecision, NewSession, StateChange};
+use forge_app::mind::{FOLDER, File, Mind, NewDecision, NewSession, StateChange};
 use forge_app::record;
 use forge_app::{quote, state_search};
 use serde_json::json;

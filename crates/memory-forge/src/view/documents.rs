@@ -2,7 +2,7 @@
 //! case gives them. It only makes JSON.
 
 use forge_app::documents;
-use forge_app::workspace::Error;
+use forge_app::undo;
 use serde_json::{Value, json};
 
 use super::audit::diff;
@@ -85,22 +85,11 @@ pub(super) fn save(visit: &Visit, given: &Given) -> Result<Told, Refused> {
 }
 
 pub(super) fn undo(visit: &Visit, given: &Given) -> Result<Told, Refused> {
-    let undone = visit.workspace.undo(Some(given.text("id")?), visit.now);
-    let undone = match undone {
-        Err(Error::ChangedSince { path }) => {
-            let path = path.strip_prefix(visit.workspace.root()).unwrap_or(&path);
-            let why = format!(
-                "`{}` was edited after that change; nothing was restored",
-                path.display()
-            );
-            return Err(Refused::new(409, why));
-        }
-        other => other?,
-    };
-    let files: Vec<&str> = undone.files.iter().map(|path| path.as_str()).collect();
+    let receipt = undo::undo(&visit.workspace, Some(given.text("id")?), visit.now)?;
+    let files: Vec<&str> = receipt.files.iter().map(|it| it.path.as_str()).collect();
     Ok(json!({
-        "version": 1, "undid": undone.undid, "what": clean(&undone.what), "files": files,
-        "change": undone.id,
+        "version": 1, "undid": receipt.undid, "what": clean(&receipt.what), "files": files,
+        "change": receipt.id,
     })
     .into())
 }

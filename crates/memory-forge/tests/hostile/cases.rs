@@ -91,6 +91,7 @@ const MORE: &[&[&str]] = &[
     &["audit", "--json"],
     &["status", "--json"],
     &["lint"],
+    &["check"],
     &["consolidate"],
     &["upgrade"],
     &["links", "apply"],

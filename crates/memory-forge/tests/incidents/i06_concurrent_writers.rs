@@ -261,6 +261,7 @@ fn twice_is_once(ws: &TestWorkspace) {
         &["agent", "index", "--fix"],
         &["agent", "rotate"],
         &["lint", "--fix", "--yes"],
+        &["check", "--fix", "--yes"],
     ] {
         ws.run(command);
         let once = people(ws);

@@ -214,6 +214,7 @@ fn at_the_root_at_home_in_git_and_in_other_people_s_code() {
                 "audit",
                 "status",
                 "config",
+                "check",
                 "lint",
                 "doctor",
                 "links|check",

@@ -11,8 +11,9 @@ use crate::harness::ws;
 
 /// Commands that keep a workspace in order. What people wrote is none of their
 /// business, except to move it.
-const MAINTENANCE: [&str; 17] = [
+const MAINTENANCE: [&str; 18] = [
     "lint",
+    "check · fix",
     "consolidate",
     "doctor · fix",
     "mind compress",

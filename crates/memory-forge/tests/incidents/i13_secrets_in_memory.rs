@@ -456,6 +456,8 @@ fn a_secret_that_is_there_already_is_never_told() {
             &["graph", "ask", "active", "--json"],
             &["graph", "ask", "critical-path"],
             &["lint"],
+            &["check"],
+            &["check", "--json"],
             &["status"],
             &["stats"],
             &["audit"],

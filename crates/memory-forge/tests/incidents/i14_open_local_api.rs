@@ -461,6 +461,7 @@ fn names_that_are_no_text_stop_nothing() {
         &["search", "zephyr"],
         &["links", "check"],
         &["lint"],
+        &["check"],
         &["audit"],
     ] {
         let output = ws.run(arguments);

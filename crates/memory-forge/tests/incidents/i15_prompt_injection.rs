@@ -526,6 +526,8 @@ fn no_output_holds_what_a_name_hides() {
         "doctor|--json",
         "lint",
         "lint|--json",
+        "check",
+        "check|--json",
         "closets|build",
         "closets|check",
         "closets|show|garden",

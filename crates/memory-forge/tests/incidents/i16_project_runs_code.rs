@@ -59,6 +59,7 @@ const COMMANDS: &[&[&str]] = &[
     &["preview", "knowledge/a.md"],
     &["audit"],
     &["doctor"],
+    &["check"],
     &["lint"],
     &["links", "check"],
     &["graph", "show"],

@@ -58,6 +58,7 @@ const COMMANDS: &[&[&str]] = &[
     &["session", "end", "--title", "T", "--did", "it"],
     &["closets", "build"],
     &["manifest", "refresh", "--yes"],
+    &["check"],
     &["lint"],
     &["consolidate"],
     &["links", "check"],

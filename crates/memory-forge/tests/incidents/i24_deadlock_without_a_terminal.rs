@@ -57,6 +57,7 @@ fn a_question_that_nobody_can_answer_is_an_error_and_no_wait() {
         &["links", "apply"],
         &["links", "rename", "garden/peas.md", "garden/sweet.md"],
         &["lint", "--fix"],
+        &["check", "--fix"],
         &["doctor", "--fix"],
         &["doctor", "--undo"],
         &["domain", "add", "legal", "--move", "garden/peas.md"],
@@ -166,6 +167,7 @@ fn files_with_an_unfinished_merge_in_them() {
             &["search", "side"],
             &["status"],
             &["lint"],
+            &["check"],
             &["session", "start"],
         ] {
             let output = ws.run(line);

@@ -160,6 +160,7 @@ pub(crate) const COMMANDS: &[(&str, i32)] = &[
     ("agent|init", 0),
     ("agent|index|--check", 0),
     ("agent|rotate", 0),
+    ("check", 1),
     ("lint|--fix|--yes", 1),
     ("consolidate|--fix|--force", 0),
     ("sources|add", 0),

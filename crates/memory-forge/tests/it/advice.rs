@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
+use forge_app::check::CheckView;
 use serde_json::Value;
 use testkit::TestWorkspace;
 
@@ -992,6 +993,16 @@ const ROWS: &[Row] = &[
         end: End::Person(|ws| ws.remove("b/ideas.md")),
     },
     Row {
+        check: "doctor clients",
+        provoke: || {
+            let settings = r#"{"hooks":{"Stop":[{"hooks":[{"type":"command","command":"/nowhere/memory-forge hook"}]}]}}"#;
+            ws("").and(".claude/settings.json", settings)
+        },
+        look: &["doctor", "--json"],
+        part: "which is not there",
+        end: End::Person(|ws| ws.remove(".claude/settings.json")),
+    },
+    Row {
         check: "doctor autoload",
         provoke: || large("packages/a b/CLAUDE.md", false),
         look: &["doctor", "--json"],
@@ -1142,9 +1153,10 @@ fn each_advice_ends_its_finding() {
 /// A check without a row is a check whose advice nobody has followed.
 #[test]
 fn every_check_of_the_registries_has_a_row() {
-    let lint = forge_app::lint::rules().map(|(name, _)| format!("lint {name}"));
-    let doctor = forge_app::doctor::CHECKS.iter();
-    let doctor = doctor.map(|(name, _)| format!("doctor {name}"));
+    let lint = CheckView::Lint.checks();
+    let lint = lint.map(|it| format!("lint {}", it.title));
+    let doctor = CheckView::Doctor.checks();
+    let doctor = doctor.map(|it| format!("doctor {}", it.title));
     let audit = forge_app::audit::Kind::ALL.iter();
     let audit = audit.map(|kind| format!("audit {}", kind.id()));
     let closets = forge_app::routing::closets::check::Kind::ALL.iter();

@@ -18,8 +18,7 @@ const COMMANDS: &[&str] = &[
     "export",
     "audit",
     "doctor",
-    "lint",
-    "consolidate",
+    "check",
     "undo",
     "mind",
     "agent",
@@ -28,6 +27,8 @@ const COMMANDS: &[&str] = &[
     "graph",
     "share",
     "engine",
+    "lint",
+    "consolidate",
     "restore",
     "stats",
     "preview",
@@ -40,7 +41,7 @@ const COMMANDS: &[&str] = &[
 ];
 
 /// How many of them `help` shows; `help --all` shows the others too.
-const SHOWN: usize = 23;
+const SHOWN: usize = 22;
 
 #[test]
 fn help_lists_the_commands_and_shows_examples() {
@@ -90,6 +91,25 @@ fn old_names_of_moved_commands_keep_working() {
             ws.run(&["man", name]).ok(),
             ws.run(&["man", parent, name]).ok()
         );
+    }
+}
+
+/// `check` unites these; skills, scripts and habits use their names.
+#[test]
+fn commands_that_check_unites_keep_working() {
+    let ws = ws(crate::lint::CLEAN);
+    for line in [
+        &["lint"][..],
+        &["links", "check"],
+        &["graph", "check"],
+        &["closets", "check"],
+        &["workspace", "closets", "check"],
+        &["consolidate"],
+        &["mind", "health"],
+    ] {
+        let output = ws.run(line);
+        assert!(matches!(output.status, Some(0 | 1)), "{line:?}: {output}");
+        assert!(!output.stderr.contains("error:"), "{line:?}: {output}");
     }
 }
 

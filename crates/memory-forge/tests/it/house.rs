@@ -240,8 +240,8 @@ fn no_door_imports_another() {
 }
 
 /// Counts that may only fall: whoever lowers one writes the new number here.
-const DOOR_IMPORTS: usize = 304;
-const ONE_WORD_TYPES: usize = 668;
+const DOOR_IMPORTS: usize = 300;
+const ONE_WORD_TYPES: usize = 658;
 const PARTICIPLE_TYPES: usize = 93;
 
 #[test]

@@ -6,6 +6,7 @@ mod advice;
 mod agent;
 mod audit;
 mod bad_input;
+mod check;
 mod closets;
 mod config;
 mod corrections;

@@ -17,35 +17,61 @@ fn indexed(ws: &TestWorkspace) {
 /// `check level path:line message`, for one check or for all that are not ok.
 fn findings(ws: &TestWorkspace, wanted: &str) -> Vec<String> {
     let workspace = Workspace::open(ws.root()).unwrap();
-    let diagnosis = diagnose(&workspace);
-    assert!(
-        diagnosis
-            .findings
-            .iter()
-            .all(|f| (f.level <= Level::Skipped) == f.next.is_none()),
-        "what is not ok says what to do: {diagnosis:#?}"
-    );
-    let is_wanted = |f: &&Finding| match wanted {
-        "" => f.level > Level::Skipped,
-        check => f.check == check,
+    let mut shown = Vec::new();
+    for (check, outcome) in diagnosed(&workspace) {
+        let is_wanted = wanted == check;
+        match outcome {
+            CheckOutcome::Passed(said) => {
+                shown.extend(
+                    said.filter(|_| is_wanted)
+                        .map(|it| format!("{check} ok {it}")),
+                );
+            }
+            CheckOutcome::Skipped(why) if is_wanted => shown.push(format!("{check} skipped {why}")),
+            CheckOutcome::Skipped(_) => {}
+            CheckOutcome::Found(found) => {
+                for f in found.iter().filter(|_| is_wanted || wanted.is_empty()) {
+                    assert!(f.advice.is_some(), "what is not ok says what to do: {f:#?}");
+                    let place = f.place.as_ref().map(|it| format!(" {it}"));
+                    let level = match f.severity {
+                        Severity::Error => "problem",
+                        other => other.name(),
+                    };
+                    let line =
+                        format!("{check} {level}{} {}", place.unwrap_or_default(), f.message);
+                    shown.push(line.replace(&*ws.root().to_string_lossy(), "[root]"));
+                }
+            }
+        }
+    }
+    shown
+}
+
+/// What `doctor` reports, under the names that it prints.
+fn diagnosed(workspace: &Workspace) -> Vec<(&'static str, CheckOutcome)> {
+    const NAMES: [(CheckId, &str); 14] = [
+        (CheckId::SETTINGS_INVALID, "settings"),
+        (CheckId::KNOWLEDGE_UNREADABLE, "knowledge"),
+        (CheckId::KNOWLEDGE_FRONT_MATTER, "front matter"),
+        (CheckId::FILES_SECRET, "secrets"),
+        (CheckId::STATE_CONFLICT, "state"),
+        (CheckId::INDEX_DAMAGED, "index"),
+        (CheckId::INDEX_SEARCH, "search"),
+        (CheckId::KNOWLEDGE_README, "readme"),
+        (CheckId::KNOWLEDGE_FORGOTTEN, "forgotten"),
+        (CheckId::AUTOLOAD_SIZE, "autoload"),
+        (CheckId::UNDO_JOURNAL, "undo"),
+        (CheckId::HOOKS_FAILED, "hooks"),
+        (CheckId::GIT_TRACKED, "git"),
+        (CheckId::FILES_LEFTOVER, "leftovers"),
+    ];
+    let mut all = check_settings(workspace);
+    all.extend(diagnose(workspace));
+    let named = |(id, outcome)| {
+        let name = NAMES.iter().find(|(it, _)| *it == id);
+        (name.expect("every check has a name").1, outcome)
     };
-    let show = |f: &Finding| {
-        let line = f.line.map(|line| format!(":{line}")).unwrap_or_default();
-        let path = f
-            .path
-            .clone()
-            .map(|path| format!(" {path}{line}"))
-            .unwrap_or_default();
-        let level = f.level.name();
-        format!("{} {level}{path} {}", f.check, f.message)
-            .replace(&*ws.root().to_string_lossy(), "[root]")
-    };
-    diagnosis
-        .findings
-        .iter()
-        .filter(is_wanted)
-        .map(show)
-        .collect()
+    all.into_iter().map(named).collect()
 }
 
 #[test]
@@ -68,11 +94,8 @@ fn a_healthy_workspace_is_looked_at_in_full() {
         findings(&ws, "search"),
         ["search ok A question made from `knowledge/a.md` found its passage, by words"]
     );
-    let checks: Vec<&str> = diagnose(&workspace)
-        .findings
-        .iter()
-        .map(|f| f.check)
-        .collect();
+    let checks = diagnosed(&workspace);
+    let checks: Vec<&str> = checks.iter().map(|(check, _)| *check).collect();
     assert_eq!(
         checks,
         [

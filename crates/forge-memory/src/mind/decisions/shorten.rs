@@ -10,12 +10,11 @@ use crate::mind::archive::Archive;
 use crate::mind::compress::with_line_below_title;
 use crate::mind::values::{apply, marker};
 use crate::mind::{Error, File, Layout, Mind};
+use crate::thresholds::DECISIONS_NEARLY_FULL;
 use crate::workspace::RelPath;
 
-/// Lines from which the file is nearly full, and how many it may have. A file
-/// is shortened to fewer, so that the next decision does not fill it again.
-pub const NEARLY_FULL: usize = 95;
-pub const MAX_LINES: usize = 100;
+/// Lines to which a file is shortened: fewer than it may have, so that the next
+/// decision does not fill it again.
 const SHORTENED: usize = 75;
 /// Entries that stay whatever their length.
 const KEPT_ENTRIES: usize = 10;
@@ -49,7 +48,7 @@ impl Mind<'_> {
         let text = self.text(File::Decisions).ok().flatten();
         let text = text.filter(|_| self.files.layout == Layout::Manifest);
         match text {
-            Some(text) if text.lines().count() >= NEARLY_FULL => {
+            Some(text) if text.lines().count() >= DECISIONS_NEARLY_FULL => {
                 match shortened(self.files.path(File::Decisions), &text, None) {
                     Ok(Some(_)) => Fullness::CanBeShortened,
                     Ok(None) | Err(_) => Fullness::ByHand,
@@ -74,7 +73,7 @@ pub fn shortened(
     archive: Option<String>,
 ) -> Result<Option<Shortened>, Error> {
     let lines = text.lines().count();
-    let Some(archive_path) = archive_of(path).filter(|_| lines >= NEARLY_FULL) else {
+    let Some(archive_path) = archive_of(path).filter(|_| lines >= DECISIONS_NEARLY_FULL) else {
         return Ok(None);
     };
     let document = document::parse(text.to_owned());
@@ -90,7 +89,7 @@ pub fn shortened(
         left -= document.str(&unit.span).lines().count();
         moved.push(unit);
     }
-    if moved.is_empty() || left >= NEARLY_FULL {
+    if moved.is_empty() || left >= DECISIONS_NEARLY_FULL {
         return Ok(None);
     }
     moved.sort_by_key(|it| it.entry.start);
@@ -108,7 +107,7 @@ pub fn shortened(
     )?;
     let count = |text: &str| read(&document::parse(text.to_owned())).len();
     let all = count(&after) + count(&after_archive) - archive.as_deref().map_or(0, count);
-    if all != count(text) || after.lines().count() >= NEARLY_FULL {
+    if all != count(text) || after.lines().count() >= DECISIONS_NEARLY_FULL {
         return Err(Error::Unsafe {
             path: path.to_string(),
             why: "a decision would not read as before",

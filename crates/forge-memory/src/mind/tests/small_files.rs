@@ -179,37 +179,29 @@ fn a_state_that_is_long_ago_is_called_stale() {
 
 #[test]
 fn health_names_what_is_wrong() {
-    let worst = |it: &Fixture, now| {
-        let health = it.mind().health(now);
-        (
-            health.worst(),
-            health
-                .findings
-                .into_iter()
-                .map(|it| it.message)
-                .collect::<Vec<_>>()
-                .join("\n"),
-        )
-    };
+    let problems = |it: &Fixture, now| it.mind().health(now).problems;
     let none = Fixture::new("");
-    assert_eq!(worst(&none, now()).0, Some(Severity::Error));
+    assert_eq!(problems(&none, now())[0], HealthProblem::NoFolder);
     let it =
         Fixture::new("//- .mind/STATE.md\n# S\n//- .mcp.json\n{}\n//- .claude/settings.json\n{}\n");
     let made = modified(&it.files.path(".mind/STATE.md")).unwrap();
-    assert_eq!(worst(&it, made), (None, String::new()));
+    assert_eq!(problems(&it, made), []);
     let later = made + jiff::SignedDuration::from_hours(25);
-    let (severity, told) = worst(&it, later);
-    assert_eq!(severity, Some(Severity::Warning));
-    assert!(told.contains("more than 24 hours ago"), "{told}");
+    let state = it.mind().file(File::State);
+    let found = problems(&it, later);
+    assert_eq!(found, [HealthProblem::Untouched(state)]);
+    assert!(found[0].message().contains("more than 24 hours ago"));
+    let large = |it: &Fixture| problems(it, made)[0].message();
     it.files.write(".mind/DECISIONS.md", "x".repeat(50_001));
-    assert!(worst(&it, made).1.contains("a person has to shorten it"));
+    assert!(large(&it).contains("a person has to shorten it"));
     let decision = |n: usize| format!("## DEC-{n:03}: Choice {n}\n\n{}\n\n", "y".repeat(3000));
     let many: String = (1..=20).map(decision).collect();
     it.files
         .write(".mind/DECISIONS.md", format!("# Decisions\n\n{many}"));
-    assert!(worst(&it, made).1.contains("mind compress"));
+    assert!(large(&it).contains("mind compress"));
     it.files.write(".mind/PROGRESS.md", b"\xff");
-    assert_eq!(worst(&it, made).0, Some(Severity::Error));
+    let found = problems(&it, made);
+    assert!(matches!(found[0], HealthProblem::Unreadable(..)));
 }
 
 #[test]

@@ -53,8 +53,9 @@ impl Kind {
     }
 }
 
+/// An entry of closets that does not fit its document, or a hub without any.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Finding {
+pub struct ClosetMismatch {
     pub kind: Kind,
     /// Where it is to be mended.
     pub file: RelPath,
@@ -66,7 +67,7 @@ pub struct Finding {
     refined: bool,
 }
 
-impl Finding {
+impl ClosetMismatch {
     /// `file` or `file:line`.
     pub fn place(&self) -> String {
         match self.line {
@@ -95,7 +96,7 @@ impl Finding {
     }
 }
 
-impl Finding {
+impl ClosetMismatch {
     /// What to do about it. A build keeps what a person or an agent wrote, so
     /// that some of it is for them.
     pub fn advice(&self) -> &'static str {
@@ -113,10 +114,10 @@ impl Finding {
 }
 
 /// Everything about a hub's closets that `build` or a person should mend.
-pub fn check(workspace: &Workspace, hub: &Hub) -> Result<Vec<Finding>, Error> {
+pub fn check(workspace: &Workspace, hub: &Hub) -> Result<Vec<ClosetMismatch>, Error> {
     let mut findings = Vec::new();
     let mut add = |kind, file: &RelPath, line, entry: &str, detail: String| {
-        findings.push(Finding {
+        findings.push(ClosetMismatch {
             kind,
             file: file.clone(),
             line,

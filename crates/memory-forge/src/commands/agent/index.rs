@@ -2,8 +2,9 @@
 //! the index that Claude Code keeps for itself.
 
 use clap::Args;
-use forge_app::agents::claude::{self, Checked};
+use forge_app::agents::claude::Checked;
 use forge_app::agents::pointers::{self, Indexed, MAX_BYTES, MAX_LINES};
+use forge_app::check::{CheckView, Survey};
 use forge_app::workspace::Workspace;
 use serde_json::{Value, json};
 
@@ -50,42 +51,46 @@ pub(super) fn run(
     ui: &mut Ui,
 ) -> Result<Exit, CommandError> {
     let homes = args.whose.all(workspace)?;
+    let mut survey =
+        Survey::of(workspace, settings.now).with_surroundings(settings.surroundings(workspace));
     let mut all = Vec::new();
-    for home in &homes {
-        let done = if args.check {
-            pointers::check(workspace, home, settings.now)?
-        } else {
-            pointers::index(workspace, home, args.fix, settings.now)?
-        };
-        all.push((home.to_string(), done));
+    let mut own = None;
+    let mut is_fine = true;
+    if args.check {
+        survey.check_memories(&homes)?;
+        is_fine = !CheckView::Agents.run(&survey).fails(CheckView::Agents);
+        let checked = survey.memories().unwrap_or_default();
+        all.extend(
+            checked
+                .iter()
+                .map(|(home, it)| (home.to_string(), it.clone())),
+        );
+        own = survey.claude();
+    } else {
+        for home in &homes {
+            let done = pointers::index(workspace, home, args.fix, settings.now)?;
+            all.push((home.to_string(), done));
+        }
     }
-    let own = match (args.check, &settings.home) {
-        (true, Some(home)) => claude::check(&claude::folder(workspace.root(), home)),
-        _ => None,
-    };
-    let is_fine = own.as_ref().is_none_or(Checked::is_fine)
-        && all.iter().all(|(_, done)| {
-            done.lost.is_empty() && done.changed.is_empty() && done.problems.is_empty()
-        });
     if args.json {
         ui.json(&json!({
             "version": 1,
             "memories": all.iter().map(|(name, done)| memory_json(name, done)).collect::<Vec<_>>(),
-            "claude": own.as_ref().map(claude_json),
+            "claude": own.map(claude_json),
             "checked": args.check,
         }))?;
     } else {
         for (name, done) in &all {
             show(name, done, args, ui)?;
         }
-        if let Some(own) = &own {
+        if let Some(own) = own {
             show_claude(own, ui)?;
         }
         if all.is_empty() && own.is_none() {
             ui.note("No agent has a memory here yet; `memory-forge agent remember` begins one");
         }
     }
-    Ok(if args.check && !is_fine {
+    Ok(if !is_fine {
         Exit::Failure
     } else {
         Exit::Success

@@ -1,9 +1,8 @@
 //! What `mind` shows: text for people, JSON for programs. It changes nothing.
 
 use forge_app::brief::{BriefRequest, brief};
-use forge_app::mind::{
-    Compression, Decision, Health, Layout, Mind, Progress, Session, Severity, State,
-};
+use forge_app::check::{CheckReport, CheckView, Severity, Survey};
+use forge_app::mind::{Compression, Decision, Health, Layout, Mind, Progress, Session, State};
 use forge_app::workspace::{RelPath, Workspace};
 use serde_json::{Value, json};
 
@@ -289,15 +288,15 @@ pub(super) fn health(
     settings: &Settings,
     ui: &mut Ui,
 ) -> Result<Exit, CommandError> {
-    let health = mind.health(settings.now);
-    let needs_attention = health.worst().is_some_and(|worst| worst > Severity::Info);
+    let survey = Survey::of(mind.workspace(), settings.now);
+    let report = CheckView::Health.run(&survey);
     if args.json {
-        ui.json(&health_json(mind, &health))?;
-    } else if health.findings.is_empty() {
+        ui.json(&health_json(mind, survey.health(), &report))?;
+    } else if report.worst().is_none() {
         ui.line("The memory is in order.")?;
     }
     if !args.json {
-        for finding in &health.findings {
+        for finding in report.findings() {
             let style = match finding.severity {
                 Severity::Error => style::CRITICAL,
                 Severity::Warning => style::WARNING,
@@ -310,14 +309,14 @@ pub(super) fn health(
             ))?;
         }
     }
-    Ok(if needs_attention {
+    Ok(if report.fails(CheckView::Health) {
         Exit::Failure
     } else {
         Exit::Success
     })
 }
 
-fn health_json(mind: &Mind<'_>, health: &Health) -> Value {
+fn health_json(mind: &Mind<'_>, health: &Health, report: &CheckReport) -> Value {
     let info = |it: &forge_app::mind::FileInfo| {
         json!({
             "exists": it.exists, "size": it.size,
@@ -345,10 +344,10 @@ fn health_json(mind: &Mind<'_>, health: &Health) -> Value {
         "errorLog": info(&health.error_log),
         "mcpConfig": exists(".mcp.json"),
         "hooksConfig": exists(".claude/settings.json"),
-        "issues": health.findings.iter().map(|it| json!({
+        "issues": report.findings().map(|it| json!({
             "severity": it.severity.name(), "message": it.message,
         })).collect::<Vec<_>>(),
-        "status": match health.worst() {
+        "status": match report.worst() {
             Some(Severity::Error) => "error",
             Some(Severity::Warning) => "warning",
             _ => "healthy",

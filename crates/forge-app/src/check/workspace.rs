@@ -1,13 +1,13 @@
-//! The nine checks. Each gets the survey and says what it found, worst first
-//! where there is an order.
+//! The nine checks of `lint`: is the state fresh and consistent, is every
+//! document known to a hub, and does the manifest tell the truth? Each gets the
+//! survey and returns what it found, worst first where there is an order.
 
 use std::collections::{HashMap, HashSet};
 
-use jiff::Timestamp;
-
 use super::fix::entry_of;
-use super::{Finding, Level, Survey};
+use super::survey::Survey;
 use crate::document::{self, day_of};
+use crate::finding::{CheckId, Finding, RepairId, Severity};
 use crate::links::{Resolution, fold};
 use crate::mind::{File, Layout, cut};
 use crate::routing::closets::build::names;
@@ -15,97 +15,38 @@ use crate::routing::hubs::Hub;
 use crate::routing::layout::{self, Rivalry};
 use crate::routing::manifest::{Entry, MAX_HUBS, Part, SUMMARY_FORMAT};
 use crate::session::{self, Untracked, days_since};
+use crate::thresholds::STATUS_STALE_DAYS;
 use crate::upkeep::domain::is_catch_all;
 use crate::workspace::{RelPath, shell_word};
 
-type CheckFn = fn(&Survey<'_>, Timestamp) -> Vec<Finding>;
-
-/// Name, what is wrong when it finds something, and the check itself.
-pub(super) const ALL: [(&str, &str, CheckFn); 9] = [
-    (
-        "STATUS FRESHNESS",
-        "The state is missing, has no date, or was last updated more than three days ago",
-        status_freshness,
-    ),
-    (
-        "DECISION CONSISTENCY",
-        "A later decision takes an earlier one back, and the earlier one does not say so",
-        decision_consistency,
-    ),
-    (
-        "ORPHAN FILES",
-        "A file of a domain is in no list of it, or a list names a file that is gone",
-        orphan_files,
-    ),
-    (
-        "ORPHAN FOLDERS",
-        "A folder with Markdown is missing from the Hub Map",
-        orphan_folders,
-    ),
-    (
-        "STALE BLOCKERS",
-        "Something is blocked for seven days, or in three entries of the session log",
-        stale_blockers,
-    ),
-    (
-        "CLOSETS COVERAGE",
-        "A domain has no `_CLOSETS.md`",
-        closets_coverage,
-    ),
-    (
-        "TYPED-EDGE GRAPH",
-        "Front matter names a document that does not exist",
-        typed_edges,
-    ),
-    (
-        "SUMMARY FORMAT VERSION",
-        "The manifest's summaries are in an older form",
-        summary_format,
-    ),
-    (
-        "MANIFEST CONSISTENCY",
-        "The manifest lists a file that is gone, or one without a summary, or two files could be the same file of the state",
-        manifest_consistency,
-    ),
-];
-
-const STALE_DAYS: i64 = 3;
-
-fn warn(message: String, fix: impl Into<String>) -> Finding {
-    Finding {
-        level: Level::Warn,
-        message,
-        fix: fix.into(),
-    }
+fn warn(check: CheckId, message: impl Into<String>, advice: impl Into<String>) -> Finding {
+    Finding::new(check, Severity::Warning, message).advice(advice)
 }
 
-fn info(message: String, fix: impl Into<String>) -> Finding {
-    Finding {
-        level: Level::Info,
-        ..warn(message, fix)
-    }
+fn info(check: CheckId, message: impl Into<String>, advice: impl Into<String>) -> Finding {
+    Finding::new(check, Severity::Info, message).advice(advice)
 }
 
-fn status_freshness(survey: &Survey<'_>, now: Timestamp) -> Vec<Finding> {
+pub(super) fn state_stale(survey: &Survey<'_>) -> Vec<Finding> {
+    let stale = |message: String, advice| {
+        vec![warn(CheckId::STATE_STALE, message, advice).in_file(&survey.mind.file(File::State))]
+    };
     let path = survey.mind.file(File::State);
     let update = "run `memory-forge session update`";
     let state = match survey.mind.state() {
         Ok(Some(state)) => state,
-        Ok(None) => return vec![warn(format!("{path} is missing"), update)],
-        Err(error) => return vec![warn(error.to_string(), "repair the file")],
+        Ok(None) => return stale(format!("{path} is missing"), update),
+        Err(error) => return stale(error.to_string(), "repair the file"),
     };
     match state.updated {
-        None => vec![warn(
-            format!("{path} has no date of its last update"),
-            update,
-        )],
+        None => stale(format!("{path} has no date of its last update"), update),
         Some(on) => {
-            let days = days_since(on, day_of(now));
-            if days > STALE_DAYS {
-                vec![warn(
+            let days = days_since(on, day_of(survey.now));
+            if days > STATUS_STALE_DAYS {
+                stale(
                     format!("{path} was last updated {on}, {days} days ago"),
                     update,
-                )]
+                )
             } else {
                 Vec::new()
             }
@@ -113,11 +54,18 @@ fn status_freshness(survey: &Survey<'_>, now: Timestamp) -> Vec<Finding> {
     }
 }
 
-fn decision_consistency(survey: &Survey<'_>, _: Timestamp) -> Vec<Finding> {
+pub(super) fn decisions_superseded(survey: &Survey<'_>) -> Vec<Finding> {
     let path = survey.mind.file(File::Decisions);
     let found = match survey.mind.supersessions() {
         Ok(found) => found,
-        Err(error) => return vec![warn(error.to_string(), "repair the file")],
+        Err(error) => {
+            let finding = warn(
+                CheckId::DECISIONS_SUPERSEDED,
+                error.to_string(),
+                "repair the file",
+            );
+            return vec![finding.in_file(&path)];
+        }
     };
     found
         .iter()
@@ -125,6 +73,7 @@ fn decision_consistency(survey: &Survey<'_>, _: Timestamp) -> Vec<Finding> {
             let (older, newer) = (&it.older, &it.newer);
             let said = |text: &str| cut(text, 80);
             warn(
+                CheckId::DECISIONS_SUPERSEDED,
                 format!(
                     "{path}:{} \"{}\" is superseded by line {} \"{}\" ({})",
                     older.line,
@@ -135,43 +84,41 @@ fn decision_consistency(survey: &Survey<'_>, _: Timestamp) -> Vec<Finding> {
                 ),
                 "mark it (`memory-forge lint --fix`)",
             )
+            .at(path.as_str(), Some(older.line))
+            .about(&older.title)
+            .repaired_by(RepairId::MarkDecision)
         })
         .collect()
 }
 
-fn orphan_files(survey: &Survey<'_>, _: Timestamp) -> Vec<Finding> {
-    unlisted(survey)
-}
-
 /// Files that no list of their hub names, and entries of files that are gone.
-fn unlisted(survey: &Survey<'_>) -> Vec<Finding> {
+pub(super) fn manifest_unlisted(survey: &Survey<'_>) -> Vec<Finding> {
     let mut found = Vec::new();
-    for hub in survey.hubs.iter().filter(|it| !it.is_memory()) {
+    for hub in survey.hubs().iter().filter(|it| !it.is_memory()) {
         let registered = Registered::of(survey, hub);
         // A hub without any list is for the check of coverage.
         if !registered.lists.is_empty() {
             for path in &hub.members {
                 if !registered.files.contains(path) {
-                    found.push(warn(
+                    let finding = warn(
+                        CheckId::MANIFEST_UNLISTED,
                         format!("{path} is in no list of {}", hub.name),
                         "run `memory-forge closets build`",
-                    ));
+                    );
+                    found.push(finding.in_file(path).about(path.as_str()));
                 }
             }
         }
         for (list, line, target) in registered.dead {
-            found.push(info(
+            let finding = info(
+                CheckId::MANIFEST_UNLISTED,
                 format!("{list}:{line} lists [[{target}]], which is not there"),
                 "drop it (`memory-forge lint --fix`)",
-            ));
+            );
+            let finding = finding.at(list.as_str(), Some(line)).about(target);
+            found.push(finding.repaired_by(RepairId::DropEntry));
         }
     }
-    found
-}
-
-pub(super) fn orphans(survey: &Survey<'_>) -> Vec<Finding> {
-    let mut found = unlisted(survey);
-    found.extend(danglers(survey));
     found
 }
 
@@ -197,10 +144,10 @@ impl Registered {
             .collect();
         let lists = [Some(hub.closets()), Some(hub.closets_archive())];
         for list in lists.into_iter().chain([hub.index.clone()]).flatten() {
-            let Some(index) = survey.vault.position(&list) else {
+            let Some(index) = survey.vault().position(&list) else {
                 continue;
             };
-            let Some(note) = &survey.vault.file(index).note else {
+            let Some(note) = &survey.vault().file(index).note else {
                 continue;
             };
             let is_closets = hub.index.as_ref() != Some(&list);
@@ -215,7 +162,7 @@ impl Registered {
                     registered.files.insert((*member).clone());
                     continue;
                 }
-                match survey.vault.resolve(index, link) {
+                match survey.vault().resolve(index, link) {
                     Resolution::Missing => {
                         // Entries are headings and rows; people and places in
                         // their fields need no page.
@@ -234,7 +181,7 @@ impl Registered {
                             Resolution::Ambiguous(files) => files,
                             Resolution::Missing => Vec::new(),
                         };
-                        let paths = files.iter().map(|it| survey.vault.file(*it).path.clone());
+                        let paths = files.iter().map(|it| survey.vault().file(*it).path.clone());
                         registered.files.extend(paths);
                     }
                 }
@@ -245,17 +192,21 @@ impl Registered {
     }
 }
 
-fn orphan_folders(survey: &Survey<'_>, _: Timestamp) -> Vec<Finding> {
-    let Some(manifest) = &survey.manifest else {
+pub(super) fn manifest_folders(survey: &Survey<'_>) -> Vec<Finding> {
+    let Some(manifest) = survey.manifest() else {
         return Vec::new();
     };
-    let untracked = Untracked::of(survey.workspace, &survey.tree, manifest);
+    let untracked = Untracked::of(survey.workspace, survey.tree(), manifest);
     let beyond = match manifest.hubs_left_out() {
         0 => None,
-        count => Some(warn(
-            format!("{count} rows of the Hub Map are not used: it has more than {MAX_HUBS}"),
-            "join domains that belong together",
-        )),
+        count => Some(
+            warn(
+                CheckId::MANIFEST_FOLDERS,
+                format!("{count} rows of the Hub Map are not used: it has more than {MAX_HUBS}"),
+                "join domains that belong together",
+            )
+            .at("_MANIFEST.md", None),
+        ),
     };
     let one = |(folder, notes): &(String, usize)| {
         let files = if *notes == 1 { "file" } else { "files" };
@@ -264,28 +215,31 @@ fn orphan_folders(survey: &Survey<'_>, _: Timestamp) -> Vec<Finding> {
             // Nothing is found again in a domain of that name, and `init` has
             // proposed to dissolve it: no reason to fail a fresh workspace.
             return info(
+                CheckId::MANIFEST_FOLDERS,
                 message,
                 "let its notes be sorted: run `memory-forge init --organise`, then apply the plan",
-            );
+            )
+            .about(folder);
         }
         let add = format!("run `memory-forge domain add {}`", shell_word(folder));
-        warn(message, add)
+        warn(CheckId::MANIFEST_FOLDERS, message, add).about(folder)
     };
     let folders = untracked.folders.iter().map(one);
     beyond.into_iter().chain(folders).collect()
 }
 
-fn stale_blockers(survey: &Survey<'_>, now: Timestamp) -> Vec<Finding> {
+pub(super) fn state_blocked(survey: &Survey<'_>) -> Vec<Finding> {
     let Ok(Some(state)) = survey.mind.state() else {
         return Vec::new();
     };
     let sessions = survey.mind.sessions().unwrap_or_default();
-    session::stale(&state, &sessions, day_of(now))
+    session::stale(&state, &sessions, day_of(survey.now))
         .into_iter()
         .map(|it| {
             let since = it.since.map(|day| format!(" since {day}"));
             let entries = it.entries;
             warn(
+                CheckId::STATE_BLOCKED,
                 format!(
                     "\"{}\" is blocked{} ({entries} log entries)",
                     cut(&it.text, 120),
@@ -294,25 +248,29 @@ fn stale_blockers(survey: &Survey<'_>, now: Timestamp) -> Vec<Finding> {
                 "a person has to resolve it; then say what is still blocked, or nothing: \
                  `memory-forge session update --blocked ''`",
             )
+            .in_file(&survey.mind.file(File::State))
+            .about(&it.text)
         })
         .collect()
 }
 
 /// Every hub of the Hub Map, whether it is a page or closets (W-5).
-fn closets_coverage(survey: &Survey<'_>, _: Timestamp) -> Vec<Finding> {
+pub(super) fn closets_coverage(survey: &Survey<'_>) -> Vec<Finding> {
     if !survey.is_full() {
         return Vec::new();
     }
     let there = |path: &RelPath| survey.workspace.absolute(path).is_file();
     let mut found = Vec::new();
-    for hub in &survey.hubs {
+    for hub in survey.hubs() {
         let closets = hub.closets();
         let wanted = !hub.is_memory() || keeps_memory_closets(survey);
         if wanted && !there(&closets) {
-            found.push(warn(
+            let finding = warn(
+                CheckId::CLOSETS_COVERAGE,
                 format!("{} has no {closets}", hub.name),
                 "run `memory-forge closets build`",
-            ));
+            );
+            found.push(finding.in_file(&closets).about(&hub.name));
         }
     }
     found
@@ -320,7 +278,7 @@ fn closets_coverage(survey: &Survey<'_>, _: Timestamp) -> Vec<Finding> {
 
 /// From version 2.1 on the state files are a hub as well.
 fn keeps_memory_closets(survey: &Survey<'_>) -> bool {
-    let version = survey.manifest.as_ref().and_then(|it| it.version());
+    let version = survey.manifest().and_then(|it| it.version());
     let mut parts = version
         .unwrap_or("")
         .split('.')
@@ -329,17 +287,14 @@ fn keeps_memory_closets(survey: &Survey<'_>) -> bool {
     survey.mind.layout() == Layout::Manifest && version >= (2, 1)
 }
 
-fn typed_edges(survey: &Survey<'_>, _: Timestamp) -> Vec<Finding> {
-    danglers(survey)
-}
-
-fn danglers(survey: &Survey<'_>) -> Vec<Finding> {
-    let graph = &survey.graph;
+pub(super) fn graph_dangling(survey: &Survey<'_>) -> Vec<Finding> {
+    let graph = survey.graph();
     graph
         .dangling()
         .map(|edge| {
             let (from, to) = (graph.node(edge.from), graph.node(edge.to));
-            warn(
+            let finding = warn(
+                CheckId::GRAPH_DANGLING,
                 format!(
                     "{} {} -> {} leads nowhere",
                     from.id,
@@ -347,34 +302,42 @@ fn danglers(survey: &Survey<'_>) -> Vec<Finding> {
                     to.name
                 ),
                 "correct the front matter, or write the page",
-            )
+            );
+            let finding = finding.about(&to.name);
+            match &from.path {
+                Some(path) => finding.in_file(path),
+                None => finding,
+            }
         })
         .collect()
 }
 
-fn summary_format(survey: &Survey<'_>, _: Timestamp) -> Vec<Finding> {
-    let Some(manifest) = survey.manifest.as_ref().filter(|_| survey.is_full()) else {
+pub(super) fn manifest_summaries(survey: &Survey<'_>) -> Vec<Finding> {
+    let Some(manifest) = survey.manifest().filter(|_| survey.is_full()) else {
         return Vec::new();
     };
-    let refresh = "run `memory-forge manifest refresh`";
+    let outdated = |message: String| {
+        let advice = "run `memory-forge manifest refresh`";
+        vec![warn(CheckId::MANIFEST_SUMMARIES, message, advice).at("_MANIFEST.md", None)]
+    };
     match manifest.summary_format() {
         Some(format) if format >= SUMMARY_FORMAT => Vec::new(),
-        Some(format) => vec![warn(
-            format!("summaries have format {format}, and {SUMMARY_FORMAT} is current"),
-            refresh,
-        )],
-        None => vec![warn("summaries have no format version".to_owned(), refresh)],
+        Some(format) => outdated(format!(
+            "summaries have format {format}, and {SUMMARY_FORMAT} is current"
+        )),
+        None => outdated("summaries have no format version".to_owned()),
     }
 }
 
-fn manifest_consistency(survey: &Survey<'_>, _: Timestamp) -> Vec<Finding> {
+pub(super) fn manifest_entries(survey: &Survey<'_>) -> Vec<Finding> {
+    const CHECK: CheckId = CheckId::MANIFEST_ENTRIES;
     let mut found = Vec::new();
     if survey.mind.layout() == Layout::Manifest {
-        let rivalries = layout::rivalries(survey.workspace, survey.manifest.as_ref());
-        let one = |it: &Rivalry| warn(it.message(), it.advice());
+        let rivalries = layout::rivalries(survey.workspace, survey.manifest());
+        let one = |it: &Rivalry| warn(CHECK, it.message(), it.advice()).in_file(&it.used);
         found.extend(rivalries.iter().map(one));
     }
-    let Some(manifest) = &survey.manifest else {
+    let Some(manifest) = survey.manifest() else {
         return found;
     };
     for entry in manifest.entries() {
@@ -390,9 +353,15 @@ fn manifest_consistency(survey: &Survey<'_>, _: Timestamp) -> Vec<Finding> {
             } else {
                 "restore the file, or take the line out of _MANIFEST.md by hand"
             };
-            found.push(match entry.part {
-                Part::Tier3 => info(message, fix),
-                _ => warn(message, fix),
+            let finding = match entry.part {
+                Part::Tier3 => info(CHECK, message, fix),
+                _ => warn(CHECK, message, fix),
+            };
+            let finding = finding.at("_MANIFEST.md", None).about(&entry.target);
+            found.push(if entry.is_row() {
+                finding.repaired_by(RepairId::DropEntry)
+            } else {
+                finding
             });
         } else if lacks_summary(entry) && !is_empty_hub(survey, entry) {
             let row = if entry.target.is_empty() {
@@ -400,16 +369,17 @@ fn manifest_consistency(survey: &Survey<'_>, _: Timestamp) -> Vec<Finding> {
             } else {
                 &entry.target
             };
-            found.push(info(
-                format!("{} has no summary of [[{row}]]", name(entry.part)),
-                match manifest.summary_format() >= Some(SUMMARY_FORMAT) {
-                    _ if !has_text(survey, entry) => {
-                        "write it by hand; there is no text to take it from"
-                    }
-                    true => "fill it in (`memory-forge lint --fix`)",
-                    false => "run `memory-forge manifest refresh`",
-                },
-            ));
+            let message = format!("{} has no summary of [[{row}]]", name(entry.part));
+            let finding = if !has_text(survey, entry) {
+                let by_hand = "write it by hand; there is no text to take it from";
+                info(CHECK, message, by_hand)
+            } else if manifest.summary_format() >= Some(SUMMARY_FORMAT) {
+                info(CHECK, message, "fill it in (`memory-forge lint --fix`)")
+                    .repaired_by(RepairId::FillSummary)
+            } else {
+                info(CHECK, message, "run `memory-forge manifest refresh`")
+            };
+            found.push(finding.at("_MANIFEST.md", None).about(row));
         }
     }
     found
@@ -422,12 +392,12 @@ fn is_empty_hub(survey: &Survey<'_>, entry: &Entry) -> bool {
 }
 
 fn hub_of<'s>(survey: &'s Survey<'_>, entry: &Entry) -> Option<&'s Hub> {
-    let manifest = survey.manifest.as_ref()?;
+    let manifest = survey.manifest()?;
     let rows = manifest.hub_map();
     let (_, folder) = rows
         .into_iter()
         .find(|(it, _)| it.words() == entry.words())?;
-    survey.hubs.iter().find(|hub| Some(&hub.folder) == folder)
+    survey.hubs().iter().find(|hub| Some(&hub.folder) == folder)
 }
 
 /// Whether what a row is about has text that a summary could be made from.
@@ -435,8 +405,8 @@ fn has_text(survey: &Survey<'_>, entry: &Entry) -> bool {
     if entry.part == Part::HubMap {
         return hub_of(survey, entry).is_some();
     }
-    let found = survey.vault.names.resolve(&entry.target, "_MANIFEST.md");
-    let path = found.file().map(|it| survey.vault.file(it).path.clone());
+    let found = survey.vault().names.resolve(&entry.target, "_MANIFEST.md");
+    let path = found.file().map(|it| survey.vault().file(it).path.clone());
     let text = path.and_then(|it| survey.workspace.read_text(&it).ok());
     text.is_some_and(|text| {
         let document = document::parse(text);
@@ -446,7 +416,7 @@ fn has_text(survey: &Survey<'_>, entry: &Entry) -> bool {
 
 /// Whether an entry names a file that is not there.
 pub(super) fn is_dead(survey: &Survey<'_>, entry: &Entry) -> bool {
-    let names = &survey.vault.names;
+    let names = &survey.vault().names;
     !entry.target.is_empty()
         && entry.part != Part::Config
         && names.resolve(&entry.target, "_MANIFEST.md") == Resolution::Missing
@@ -459,13 +429,13 @@ fn is_folder(survey: &Survey<'_>, target: &str) -> bool {
     let target = fold(target.trim_end_matches('/'));
     if let Some(folder) = target.strip_suffix("/_closets") {
         let hub = survey
-            .hubs
+            .hubs()
             .iter()
             .find(|it| fold(it.folder.as_str()) == folder);
         return hub.is_some_and(|it| survey.workspace.absolute(&it.folder).is_dir());
     }
     survey
-        .hubs
+        .hubs()
         .iter()
         .any(|it| fold(it.folder.as_str()) == target)
 }

@@ -1,16 +1,19 @@
-//! Repairs. Those that lose nothing are one change: marks on superseded
-//! decisions, entries of files that are gone, summaries that are missing. Rows
-//! of the manifest are taken out one by one, each by its own yes.
+//! Repairs of what checks find. Those that lose nothing are one change: marks
+//! on superseded decisions, entries of files that are gone, summaries that are
+//! missing. `lint` takes rows of the manifest out one by one, each by its own
+//! yes; `check` shows them with everything else and gets one yes for all.
 
 use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 
-use super::checks::{Registered, is_dead, lacks_summary};
-use super::{Level, Survey};
+use super::consolidation::{self, Consolidation};
+use super::survey::Survey;
+use super::workspace::{Registered, is_dead, lacks_summary};
 use crate::document::{self, Document, Edit, day_of};
 use crate::links::NoteLink;
-use crate::mind::{File, annotated};
+use crate::mind::{self, File, annotated};
+use crate::routing::bulk::{Run, Skill, Status, Who};
 use crate::routing::manifest::{self, Entry, Manifest, Part, SUMMARY_FORMAT};
 use crate::upkeep::resummarize;
 use crate::workspace::{Error, Proposal, Proposed, Receipt, RelPath, Workspace};
@@ -18,15 +21,14 @@ use crate::workspace::{Error, Proposal, Proposed, Receipt, RelPath, Workspace};
 /// A row to take out, if a person says so.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Removal {
-    pub level: Level,
     pub question: String,
     part: Part,
     target: String,
 }
 
-/// What can be done about the findings.
+/// What can be done about the findings of `lint`.
 #[derive(Debug, Default)]
-pub struct Fixes {
+pub struct LintFix {
     /// Repairs that lose nothing.
     pub safe: Proposal,
     /// What to ask about, one by one.
@@ -34,24 +36,32 @@ pub struct Fixes {
     summaries: Option<resummarize::Plan>,
 }
 
-impl Fixes {
+impl LintFix {
     /// Carries the safe repairs out and gives the ids of the changes: one,
     /// unless a page gets both a summary and loses a row.
     pub fn apply(self, workspace: &Workspace, now: Timestamp) -> Result<Vec<String>, Error> {
-        const WHAT: &str = "Repair by `lint --fix`";
+        self.apply_as("Repair by `lint --fix`", workspace, now)
+    }
+
+    fn apply_as(
+        self,
+        what: &str,
+        workspace: &Workspace,
+        now: Timestamp,
+    ) -> Result<Vec<String>, Error> {
         let mut changes = Vec::new();
         let mut all = self.safe;
         match self.summaries {
             Some(plan) if !meets(&all, &plan) => {
                 all.files.extend(plan.proposal.files.iter().cloned());
-                changes.extend(all.apply(workspace, WHAT, now)?.id);
+                changes.extend(all.apply(workspace, what, now)?.id);
                 plan.remember(workspace)?;
             }
             plan => {
-                changes.extend(all.apply(workspace, WHAT, now)?.id);
+                changes.extend(all.apply(workspace, what, now)?.id);
                 if plan.is_some() {
                     let plan = resummarize::plan(workspace, false)?;
-                    changes.extend(plan.proposal.apply(workspace, WHAT, now)?.id);
+                    changes.extend(plan.proposal.apply(workspace, what, now)?.id);
                     plan.remember(workspace)?;
                 }
             }
@@ -71,19 +81,19 @@ fn meets(proposal: &Proposal, plan: &resummarize::Plan) -> bool {
     files.any(|it| proposal.after(&it.path).is_some())
 }
 
-/// Plans the repairs.
-pub fn fixes(survey: &Survey<'_>, now: Timestamp) -> Result<Fixes, Error> {
+/// Plans the repairs of `lint`.
+pub fn plan_lint_fix(survey: &Survey<'_>) -> Result<LintFix, Error> {
     let workspace = survey.workspace;
-    let mut fixes = Fixes::default();
+    let mut fixes = LintFix::default();
     let decisions = survey.mind.file(File::Decisions);
     if let Ok(text) = workspace.read_text(&decisions)
-        && let Ok((after, marked)) = annotated(&decisions, text.clone(), day_of(now))
+        && let Ok((after, marked)) = annotated(&decisions, text.clone(), day_of(survey.now))
         && marked > 0
     {
         fixes.safe.add(decisions, Some(text), after);
     }
     drop_dead(survey, &mut fixes.safe)?;
-    let Some(manifest) = &survey.manifest else {
+    let Some(manifest) = survey.manifest() else {
         return Ok(fixes);
     };
     // Summaries of an older format are for `manifest refresh` or `upgrade`.
@@ -98,10 +108,6 @@ pub fn fixes(survey: &Survey<'_>, now: Timestamp) -> Result<Fixes, Error> {
     fixes
         .removals
         .extend(dead.filter(|it| it.is_row()).map(|it| Removal {
-            level: match it.part {
-                Part::Tier3 => Level::Info,
-                _ => Level::Warn,
-            },
             question: format!("Drop the row of [[{}]] from the manifest?", it.target),
             part: it.part,
             target: it.target.clone(),
@@ -121,17 +127,109 @@ pub fn remove(
             return Ok(());
         };
         let manifest = Manifest::parse(text);
-        let agreed = |entry: &&Entry| {
-            let same = |it: &Removal| it.part == entry.part && it.target == entry.target;
-            removals.iter().any(same)
-        };
-        let rows = manifest.entries().iter().filter(agreed);
-        let edits: Vec<Edit> = rows.filter_map(|it| manifest.unlist(it)).collect();
-        if let Ok(after) = manifest.edited(edits) {
+        if let Ok(after) = manifest.edited(edits_that_remove(&manifest, removals)) {
             change.write(&path, after);
         }
         Ok(())
     })
+}
+
+fn edits_that_remove(manifest: &Manifest, removals: &[Removal]) -> Vec<Edit> {
+    let agreed = |entry: &&Entry| {
+        let same = |it: &Removal| it.part == entry.part && it.target == entry.target;
+        removals.iter().any(same)
+    };
+    let rows = manifest.entries().iter().filter(agreed);
+    rows.filter_map(|it| manifest.unlist(it)).collect()
+}
+
+/// Everything that `lint --fix` and `consolidate --fix` would do, with every
+/// row that leads nowhere taken out.
+#[derive(Debug, Default)]
+pub struct CheckFix {
+    /// In the order of [`CheckFix::files`]: one change, unless a page gets both
+    /// a summary and loses a row.
+    lint: LintFix,
+    consolidation: Option<Consolidation>,
+}
+
+/// Plans every repair. Nothing is changed.
+pub fn plan_fix(survey: &Survey<'_>) -> Result<CheckFix, mind::Error> {
+    let mut fix = CheckFix::default();
+    let has_state = survey.mind.exists();
+    if survey.manifest().is_none() && !has_state {
+        return Ok(fix);
+    }
+    fix.lint = plan_lint_fix(survey)?;
+    let removals = std::mem::take(&mut fix.lint.removals);
+    let manifest_path = manifest::path();
+    let mut archive = None;
+    if consolidation::is_possible(survey) {
+        let consolidated = consolidation::consolidate(survey, true)?;
+        for file in &consolidated.proposal.files {
+            if file.path == manifest_path {
+                continue;
+            }
+            // Consolidation marks decisions as well, before it shortens them.
+            fix.lint.safe.files.retain(|it| it.path != file.path);
+            fix.lint.safe.files.push(file.clone());
+        }
+        archive.clone_from(&consolidated.listed_archive);
+        fix.consolidation = Some(consolidated);
+    }
+    let Some(manifest) = survey.manifest() else {
+        return Ok(fix);
+    };
+    let before = manifest.text().to_owned();
+    let mut base = before.clone();
+    if let Some(plan) = &mut fix.lint.summaries
+        && !meets(&fix.lint.safe, plan)
+    {
+        // The manifest comes last, behind the pages that it leads to.
+        for file in plan.proposal.files.drain(..) {
+            if file.path == manifest_path {
+                base = file.after;
+            } else {
+                fix.lint.safe.files.push(file);
+            }
+        }
+    }
+    let base = Manifest::parse(base);
+    let mut edits = edits_that_remove(&base, &removals);
+    edits.extend(archive.and_then(|it| consolidation::row_of_archive(&base, &it, survey.now)));
+    // What cannot be edited without touching other rows stays as it is.
+    let after = base
+        .edited(edits)
+        .unwrap_or_else(|_| base.text().to_owned());
+    fix.lint.safe.add(manifest_path, Some(before), after);
+    Ok(fix)
+}
+
+impl CheckFix {
+    /// What would change, file by file.
+    pub fn files(&self) -> impl Iterator<Item = &Proposed> {
+        self.lint.files()
+    }
+
+    /// Carries all of it out and returns the ids of the changes. Decisions are
+    /// shortened under the lock of consolidation, and its log gets a line.
+    pub fn apply(
+        self,
+        workspace: &Workspace,
+        who: &Who,
+        now: Timestamp,
+    ) -> Result<Vec<String>, Error> {
+        const WHAT: &str = "Repair by `check --fix`";
+        let run = match &self.consolidation {
+            Some(_) => Some(Run::begin(workspace, Skill::Consolidate, now, who)?),
+            None => None,
+        };
+        let changes = self.lint.apply_as(WHAT, workspace, now)?;
+        if let (Some(run), Some(consolidation)) = (run, self.consolidation) {
+            consolidation.report.log(run, true, Status::Ok)?;
+        }
+        Ok(changes)
+    }
 }
 
 /// The bytes of the entry of a list that a link stands for: a closet by its
@@ -165,7 +263,7 @@ pub(super) fn entry_of(
 
 fn drop_dead(survey: &Survey<'_>, proposal: &mut Proposal) -> Result<(), Error> {
     let mut lists: BTreeMap<RelPath, bool> = BTreeMap::new();
-    for hub in survey.hubs.iter().filter(|it| !it.is_memory()) {
+    for hub in survey.hubs().iter().filter(|it| !it.is_memory()) {
         for (list, _, _) in Registered::of(survey, hub).dead {
             let is_closets = hub.index.as_ref() != Some(&list);
             lists.insert(list, is_closets);
@@ -174,14 +272,14 @@ fn drop_dead(survey: &Survey<'_>, proposal: &mut Proposal) -> Result<(), Error> 
     for (list, is_closets) in lists {
         let text = survey.workspace.read_text(&list)?;
         let document = document::parse(text.clone());
-        let index = survey.vault.position(&list);
-        let note = index.and_then(|it| survey.vault.file(it).note.as_ref());
+        let index = survey.vault().position(&list);
+        let note = index.and_then(|it| survey.vault().file(it).note.as_ref());
         let (Some(index), Some(note)) = (index, note) else {
             continue;
         };
         let mut edits: Vec<Edit> = Vec::new();
         for link in &note.links {
-            let missing = survey.vault.resolve(index, link).file().is_none();
+            let missing = survey.vault().resolve(index, link).file().is_none();
             if let Some(span) = entry_of(&document, link, is_closets)
                 && missing
                 && link.is_wiki()

@@ -7,6 +7,9 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use crate::links::{Vault, fold};
 use crate::workspace::{RelPath, Role};
 
+#[cfg(test)]
+mod tests;
+
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Candidate {
     pub files: Vec<RelPath>,

@@ -12,7 +12,7 @@ fn check(files: &[(&str, &str)], expect: &[&str]) {
         it.write(path, text);
     }
     let workspace = Workspace::open(it.root()).unwrap();
-    let found = dedup::candidates(&Vault::read(&workspace));
+    let found = candidates(&Vault::read(&workspace));
     let lines: Vec<String> = found.iter().map(Candidate::line).collect();
     assert_eq!(lines, expect, "{files:?}");
 }
@@ -97,7 +97,7 @@ fn ten_thousand_names_are_not_compared_with_each_other() {
         });
     }
     let start = std::time::Instant::now();
-    let found = dedup::candidates(&vault);
+    let found = candidates(&vault);
     // Comparing all pairs takes minutes without optimisation.
     assert!(start.elapsed().as_secs() < 30, "{:?}", start.elapsed());
     assert!(found.iter().all(|it| it.files.len() >= 2));

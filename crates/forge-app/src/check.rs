@@ -1,0 +1,93 @@
+//! The registry of checks. Commands that show findings (`check`, `doctor`,
+//! `lint`, `links check`, `graph check`, `closets check`, `consolidate`, `mind
+//! health`, `agent index --check`) are views of it: each selects checks and has
+//! its own threshold for failing. Checks read and never write; repairs are
+//! proposals.
+
+mod consolidation;
+mod duplicates;
+mod fix;
+mod memory;
+mod registry;
+mod survey;
+mod view;
+mod whole;
+mod workspace;
+
+#[cfg(test)]
+mod tests;
+
+pub use consolidation::{
+    Consolidation, ConsolidationReport, DecisionFile, consolidate, is_possible,
+};
+pub use duplicates::{Candidate, Why};
+pub use fix::{CheckFix, LintFix, Removal, plan_fix, plan_lint_fix, remove};
+pub use registry::REGISTRY;
+pub use survey::{Survey, homes_with_index};
+pub use view::CheckView;
+pub use whole::{check_workspace, select_checks};
+
+pub use crate::finding::{CheckId, CheckOutcome, Finding, FindingPlace, RepairId, Severity};
+
+/// A check: its id, what is wrong when it finds something, and the look.
+#[derive(Clone, Copy)]
+pub struct Check {
+    pub id: CheckId,
+    /// The name under which its view reports it; ids are for `check`.
+    pub title: &'static str,
+    pub about: &'static str,
+    run: fn(&Survey<'_>, CheckId) -> CheckOutcome,
+}
+
+impl Check {
+    /// Looks, and returns how it came out.
+    pub fn look(&self, survey: &Survey<'_>) -> CheckOutcome {
+        (self.run)(survey, self.id)
+    }
+}
+
+/// Runs these checks, in their order.
+pub fn run_checks(
+    survey: &Survey<'_>,
+    checks: impl IntoIterator<Item = &'static Check>,
+) -> CheckReport {
+    let results = checks.into_iter().map(|check| CheckResult {
+        check,
+        outcome: check.look(survey),
+    });
+    CheckReport {
+        results: results.collect(),
+    }
+}
+
+/// A check with how it came out.
+pub struct CheckResult {
+    pub check: &'static Check,
+    pub outcome: CheckOutcome,
+}
+
+/// The results of several checks.
+pub struct CheckReport {
+    pub results: Vec<CheckResult>,
+}
+
+impl CheckReport {
+    pub fn findings(&self) -> impl Iterator<Item = &Finding> {
+        self.results.iter().flat_map(|it| it.outcome.findings())
+    }
+
+    /// Returns how many findings are this severe.
+    pub fn count(&self, severity: Severity) -> usize {
+        self.findings().filter(|it| it.severity == severity).count()
+    }
+
+    /// Returns the severity of the worst finding; none where all is well.
+    pub fn worst(&self) -> Option<Severity> {
+        self.findings().map(|it| it.severity).max()
+    }
+
+    /// Returns `true` if a view with these results exits with 1.
+    pub fn fails(&self, view: CheckView) -> bool {
+        self.findings().any(|it| view.is_failure(it))
+    }
+}

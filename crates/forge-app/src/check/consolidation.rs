@@ -1,0 +1,351 @@
+//! What a workspace gathers over weeks and nobody looks for: notes that are
+//! nearly the same, decisions that contradict each other, what is linked from
+//! nowhere, and a file of decisions that grows too long. Duplicates are only
+//! ever named; nothing is merged and nothing paraphrased.
+
+use jiff::Timestamp;
+
+use super::duplicates::Candidate;
+use super::survey::Survey;
+use super::{CheckView, run_checks};
+use crate::document::{Edit, day_of};
+use crate::finding::{CheckId, Finding, RepairId, Severity};
+use crate::graph::{GRAPH_FILE, render_file};
+use crate::mind::{
+    Condensed, Error, File, Layout, Shortened, Supersession, annotated, archive_of, condensed, cut,
+    shortened,
+};
+use crate::routing::bulk::{Logged, Run, Status};
+use crate::routing::manifest::{self, Manifest, New, Part};
+use crate::session::{SHORTEN, SHORTEN_BY_HAND};
+use crate::thresholds::{DECISIONS_NEARLY_FULL, MAX_DECISION_LINES, MIN_LINES_TO_GATHER};
+use crate::workspace::{self, Proposal, RelPath};
+
+/// What `consolidate` found, and what it did or would do.
+#[derive(Debug, Clone, Default)]
+pub struct ConsolidationReport {
+    pub duplicates: Vec<Candidate>,
+    pub contradictions: Vec<Supersession>,
+    /// Links that lead nowhere, edges without a page, files in no list.
+    pub orphans: Vec<String>,
+    pub decisions: DecisionFile,
+    /// What compression would do, or did.
+    pub condensed: Condensed,
+    /// Old decisions that would move to the archive, or did.
+    pub archived: usize,
+    pub last_run: Option<Logged>,
+}
+
+/// The file of decisions and its length.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct DecisionFile {
+    pub path: Option<RelPath>,
+    pub lines: usize,
+    /// Lines after everything that `fix` does.
+    pub after: usize,
+}
+
+/// A report with the changes that belong to it.
+#[derive(Debug, Clone, Default)]
+pub struct Consolidation {
+    pub report: ConsolidationReport,
+    /// The graph, and with `fix` the decisions, their archive and the row of
+    /// the manifest that lists it.
+    pub proposal: Proposal,
+    /// The archive that the manifest does not list yet.
+    pub(super) listed_archive: Option<RelPath>,
+}
+
+/// Returns `true` if there is a workspace to consolidate.
+pub fn is_possible(survey: &Survey<'_>) -> bool {
+    let has_state = survey.mind.exists() && survey.mind.layout() == Layout::Manifest;
+    survey.manifest().is_some() || has_state
+}
+
+/// Looks at everything. The proposal holds the graph, and with `fix` the marks
+/// on contradicted decisions and their compression.
+pub fn consolidate(survey: &Survey<'_>, fix: bool) -> Result<Consolidation, Error> {
+    let mut done = Consolidation {
+        report: ConsolidationReport {
+            duplicates: survey.duplicates().to_vec(),
+            contradictions: survey.mind.supersessions()?,
+            orphans: orphans(survey),
+            ..ConsolidationReport::default()
+        },
+        ..Consolidation::default()
+    };
+    if let Some(plan) = plan_decisions(survey)? {
+        let (report, proposal) = (&mut done.report, &mut done.proposal);
+        report.decisions = plan.file();
+        report.condensed = plan.condensed;
+        report.archived = plan.shortened.as_ref().map_or(0, |it| it.moved);
+        if fix {
+            if let Some(shortened) = plan.shortened {
+                if survey.manifest().is_some_and(|it| !lists(it, &shortened)) {
+                    done.listed_archive = Some(shortened.archive.clone());
+                }
+                list_archive(survey, done.listed_archive.as_ref(), proposal);
+                let (before, text) = shortened.archived;
+                proposal.add(shortened.archive, before, text);
+            }
+            proposal.add(plan.path, Some(plan.before), plan.after);
+        }
+    }
+    rewrite_graph(survey, &mut done.proposal);
+    Ok(done)
+}
+
+impl ConsolidationReport {
+    /// Returns `true` if the file of decisions is nearly full.
+    pub fn is_urgent(&self) -> bool {
+        self.decisions.lines >= DECISIONS_NEARLY_FULL
+    }
+
+    /// Writes the line of this run and lets the next one in.
+    pub fn log(&self, run: Run<'_>, fixed: bool, status: Status) -> Result<(), workspace::Error> {
+        let done = self.condensed.pairs + self.condensed.gathered + self.archived;
+        let compressed = if fixed { done } else { 0 };
+        run.finish(
+            &[
+                ("dedup", &self.duplicates.len()),
+                ("contradictions", &self.contradictions.len()),
+                ("orphans", &self.orphans.len()),
+                ("decisions-compressed", &compressed),
+            ],
+            status,
+        )
+    }
+}
+
+/// A file of decisions as compression would leave it.
+struct DecisionPlan {
+    path: RelPath,
+    before: String,
+    after: String,
+    condensed: Condensed,
+    shortened: Option<Shortened>,
+}
+
+impl DecisionPlan {
+    fn file(&self) -> DecisionFile {
+        DecisionFile {
+            path: Some(self.path.clone()),
+            lines: self.before.lines().count(),
+            after: self.after.lines().count(),
+        }
+    }
+}
+
+/// Plans the compression of decisions; none where there is no file of them.
+fn plan_decisions(survey: &Survey<'_>) -> Result<Option<DecisionPlan>, Error> {
+    let path = survey.mind.file(File::Decisions);
+    let Ok(before) = survey.workspace.read_text(&path) else {
+        return Ok(None);
+    };
+    let mut after = before.clone();
+    let mut gathered = Condensed::default();
+    if before.lines().count() >= MIN_LINES_TO_GATHER {
+        (after, gathered) = condensed(&path, after)?;
+    }
+    (after, _) = annotated(&path, after, day_of(survey.now))?;
+    let archive = archive_of(&path).and_then(|it| survey.workspace.read_text(&it).ok());
+    let mut shortened = shortened(&path, &after, archive)?;
+    if let Some(shorter) = &mut shortened {
+        after = std::mem::take(&mut shorter.text);
+    }
+    Ok(Some(DecisionPlan {
+        path,
+        before,
+        after,
+        condensed: gathered,
+        shortened,
+    }))
+}
+
+/// Finds a file of decisions that is nearly full.
+pub(super) fn decisions_full(survey: &Survey<'_>) -> Vec<Finding> {
+    const CHECK: CheckId = CheckId::DECISIONS_FULL;
+    let plan = match plan_decisions(survey) {
+        Ok(Some(plan)) => plan,
+        Ok(None) => return Vec::new(),
+        Err(error) => {
+            let finding = Finding::new(CHECK, Severity::Warning, error.to_string());
+            return vec![finding.advice("repair the file")];
+        }
+    };
+    let DecisionFile { lines, after, .. } = plan.file();
+    if lines < DECISIONS_NEARLY_FULL {
+        return Vec::new();
+    }
+    let path = &plan.path;
+    let message = format!("{path} has {lines} lines of at most {MAX_DECISION_LINES}");
+    let finding = Finding::new(CHECK, Severity::Warning, message).in_file(path);
+    vec![if after < DECISIONS_NEARLY_FULL {
+        finding
+            .advice(format!("run `{SHORTEN}`"))
+            .repaired_by(RepairId::ShortenDecisions)
+    } else {
+        finding.advice(SHORTEN_BY_HAND)
+    }]
+}
+
+fn orphans(survey: &Survey<'_>) -> Vec<String> {
+    let orphans = CheckView::Consolidate.checks();
+    let orphans = orphans.filter(|it| {
+        let checks = [
+            CheckId::LINKS_MISSING,
+            CheckId::MANIFEST_UNLISTED,
+            CheckId::GRAPH_DANGLING,
+        ];
+        checks.contains(&it.id)
+    });
+    let report = run_checks(survey, orphans);
+    let line = |it: &Finding| match (&it.place, &it.subject) {
+        (Some(place), Some(link)) if it.check == CheckId::LINKS_MISSING => {
+            format!("{place} [[{link}]] leads nowhere")
+        }
+        _ => it.message.clone(),
+    };
+    report.findings().map(line).collect()
+}
+
+fn lists(manifest: &Manifest, shortened: &Shortened) -> bool {
+    manifest.retired().holds(shortened.archive.as_str())
+}
+
+/// Returns the edit that lists an archive of decisions in Tier 3.
+pub(super) fn row_of_archive(
+    manifest: &Manifest,
+    archive: &RelPath,
+    now: Timestamp,
+) -> Option<Edit> {
+    let new = New {
+        name: "",
+        target: archive.as_str().trim_end_matches(".md"),
+        text: "Older decisions",
+        note: &day_of(now).to_string(),
+    };
+    manifest.list(Part::Tier3, &new)
+}
+
+fn list_archive(survey: &Survey<'_>, archive: Option<&RelPath>, proposal: &mut Proposal) {
+    let (Some(manifest), Some(archive)) = (survey.manifest(), archive) else {
+        return;
+    };
+    if let Some(edit) = row_of_archive(manifest, archive, survey.now)
+        && let Ok(after) = manifest.edited(vec![edit])
+    {
+        proposal.add(manifest::path(), Some(manifest.text().to_owned()), after);
+    }
+}
+
+/// The graph is a picture of the front matter and is drawn again.
+fn rewrite_graph(survey: &Survey<'_>, proposal: &mut Proposal) {
+    let Ok(path) = RelPath::new(GRAPH_FILE) else {
+        return;
+    };
+    if survey.manifest().is_none() || survey.graph().typed().next().is_none() {
+        return;
+    }
+    let before = survey.workspace.read_text(&path).ok();
+    proposal.add(path, before, render_file(survey.graph()));
+}
+
+/// Lines of a part that are shown.
+const MAX_SHOWN: usize = 20;
+
+impl ConsolidationReport {
+    /// Renders the report under the headings that other tools know.
+    pub fn render(&self, fixed: bool) -> String {
+        let mut out = String::from("Consolidate Report\n\n");
+        let duplicates: Vec<String> = self.duplicates.iter().map(Candidate::line).collect();
+        part(&mut out, "DEDUP", &duplicates, "No duplicate candidates.");
+        let said = |text: &str| cut(text, 80);
+        let contradictions: Vec<String> = self
+            .contradictions
+            .iter()
+            .map(|it| {
+                let (older, newer) = (&it.older, &it.newer);
+                format!(
+                    "line {} \"{}\" is superseded by line {} \"{}\"{}",
+                    older.line,
+                    said(&older.title),
+                    newer.line,
+                    said(newer.decision.as_deref().unwrap_or(&newer.title)),
+                    if fixed { " (marked)" } else { "" },
+                )
+            })
+            .collect();
+        let none = "No contradictions.";
+        part(&mut out, "DECISIONS CONTRADICTIONS", &contradictions, none);
+        part(&mut out, "ORPHANS", &self.orphans, "No orphans.");
+        part(
+            &mut out,
+            "DECISIONS COMPRESSION",
+            &self.compression(fixed),
+            "",
+        );
+        let last = self.last_run.as_ref().map(|it| it.when.to_string());
+        out.push_str(&format!(
+            "Last run: {}\n",
+            last.as_deref().unwrap_or("never")
+        ));
+        out
+    }
+
+    fn compression(&self, fixed: bool) -> Vec<String> {
+        let DecisionFile { path, lines, after } = &self.decisions;
+        let Some(path) = path else {
+            return vec!["There is no file of decisions.".to_owned()];
+        };
+        if *lines < MIN_LINES_TO_GATHER {
+            return vec![format!(
+                "{path} has {lines} lines; nothing to do below {MIN_LINES_TO_GATHER}."
+            )];
+        }
+        let Condensed {
+            pairs,
+            clusters,
+            gathered,
+        } = self.condensed;
+        let verb = if fixed { "were" } else { "can be" };
+        let mut said = vec![if self.condensed.is_nothing() {
+            format!("{path} has {lines} lines; nothing can be gathered.")
+        } else {
+            format!(
+                "{path} has {lines} lines; {pairs} pairs {verb} joined, {gathered} decisions {verb} gathered in {clusters} weeks."
+            )
+        }];
+        if self.archived > 0 {
+            said.push(format!(
+                "{} older decisions {verb} moved to the archive beside it, word for word.",
+                self.archived
+            ));
+        }
+        if self.is_urgent() && !fixed && *after < DECISIONS_NEARLY_FULL {
+            said.push(format!(
+                "WARNING: {lines} lines of at most {MAX_DECISION_LINES}; run `{SHORTEN}`."
+            ));
+        } else if self.is_urgent() && *after >= DECISIONS_NEARLY_FULL {
+            said.push(format!(
+                "WARNING: {after} lines of at most {MAX_DECISION_LINES}; {SHORTEN_BY_HAND}."
+            ));
+        }
+        said
+    }
+}
+
+fn part(out: &mut String, title: &str, lines: &[String], none: &str) {
+    out.push_str(&format!("{title}\n"));
+    if lines.is_empty() {
+        out.push_str(&format!("  {none}\n"));
+    }
+    for line in lines.iter().take(MAX_SHOWN) {
+        out.push_str(&format!("  {line}\n"));
+    }
+    if lines.len() > MAX_SHOWN {
+        let more = lines.len() - MAX_SHOWN;
+        out.push_str(&format!("  and {more} more; `--json` lists them all\n"));
+    }
+    out.push('\n');
+}

@@ -1,0 +1,186 @@
+//! The commands that show findings, each as a selection of checks with its own
+//! threshold for failing.
+
+use super::survey::Survey;
+use super::{Check, CheckReport, REGISTRY, run_checks};
+use crate::finding::{CheckId, Finding, Severity};
+
+/// A command that shows findings: which checks it selects, in its order, and
+/// which of their findings make it fail.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum CheckView {
+    /// `check`: everything about the notes and the state.
+    All,
+    Doctor,
+    Lint,
+    Links,
+    Graph,
+    Closets,
+    Consolidate,
+    Health,
+    Agents,
+}
+
+impl CheckView {
+    pub const ALL: [CheckView; 9] = [
+        CheckView::All,
+        CheckView::Doctor,
+        CheckView::Lint,
+        CheckView::Links,
+        CheckView::Graph,
+        CheckView::Closets,
+        CheckView::Consolidate,
+        CheckView::Health,
+        CheckView::Agents,
+    ];
+
+    /// Returns the checks that the view runs.
+    pub fn checks(self) -> impl Iterator<Item = &'static Check> {
+        self.ids()
+            .iter()
+            .filter_map(|id| REGISTRY.iter().find(|it| it.id == *id))
+    }
+
+    pub(super) fn ids(self) -> &'static [CheckId] {
+        match self {
+            CheckView::All => &ALL,
+            CheckView::Doctor => &DOCTOR,
+            CheckView::Lint => &LINT,
+            CheckView::Links => &LINKS,
+            CheckView::Graph => &[CheckId::GRAPH_DANGLING],
+            CheckView::Closets => &CLOSETS,
+            CheckView::Consolidate => &CONSOLIDATE,
+            CheckView::Health => &HEALTH,
+            CheckView::Agents => &AGENTS,
+        }
+    }
+
+    /// Returns `true` if a finding makes the view exit with 1. Each has its own
+    /// threshold, which scripts rely on.
+    pub fn is_failure(self, finding: &Finding) -> bool {
+        match self {
+            CheckView::All | CheckView::Lint | CheckView::Health => {
+                finding.severity >= Severity::Warning
+            }
+            CheckView::Doctor => finding.severity == Severity::Error,
+            CheckView::Links => finding.check == CheckId::LINKS_MISSING,
+            CheckView::Consolidate => finding.check == CheckId::DECISIONS_FULL,
+            CheckView::Graph | CheckView::Closets | CheckView::Agents => true,
+        }
+    }
+
+    /// Runs the checks of the view.
+    pub fn run(self, survey: &Survey<'_>) -> CheckReport {
+        run_checks(survey, self.checks())
+    }
+}
+
+const LINT: [CheckId; 9] = [
+    CheckId::STATE_STALE,
+    CheckId::DECISIONS_SUPERSEDED,
+    CheckId::MANIFEST_UNLISTED,
+    CheckId::MANIFEST_FOLDERS,
+    CheckId::STATE_BLOCKED,
+    CheckId::CLOSETS_COVERAGE,
+    CheckId::GRAPH_DANGLING,
+    CheckId::MANIFEST_SUMMARIES,
+    CheckId::MANIFEST_ENTRIES,
+];
+
+const LINKS: [CheckId; 4] = [
+    CheckId::LINKS_MISSING,
+    CheckId::LINKS_PLACE,
+    CheckId::LINKS_AMBIGUOUS,
+    CheckId::LINKS_CLOSETS,
+];
+
+const CLOSETS: [CheckId; 9] = [
+    CheckId::CLOSETS_NO_FILE,
+    CheckId::CLOSETS_NO_MARKER,
+    CheckId::CLOSETS_MISSING,
+    CheckId::CLOSETS_STALE,
+    CheckId::CLOSETS_UNSTAMPED,
+    CheckId::CLOSETS_ORPHAN,
+    CheckId::CLOSETS_TWICE,
+    CheckId::CLOSETS_TOO_LONG,
+    CheckId::CLOSETS_UNREADABLE,
+];
+
+const CONSOLIDATE: [CheckId; 6] = [
+    CheckId::NOTES_DUPLICATE,
+    CheckId::DECISIONS_SUPERSEDED,
+    CheckId::LINKS_MISSING,
+    CheckId::MANIFEST_UNLISTED,
+    CheckId::GRAPH_DANGLING,
+    CheckId::DECISIONS_FULL,
+];
+
+const HEALTH: [CheckId; 7] = [
+    CheckId::STATE_MISSING,
+    CheckId::STATE_UNREADABLE,
+    CheckId::STATE_UNTOUCHED,
+    CheckId::STATE_LARGE,
+    CheckId::STATE_ERROR_LOG,
+    CheckId::CLIENTS_UNCONNECTED,
+    CheckId::SETTINGS_INVALID,
+];
+
+const DOCTOR: [CheckId; 15] = [
+    CheckId::SETTINGS_INVALID,
+    CheckId::KNOWLEDGE_UNREADABLE,
+    CheckId::KNOWLEDGE_FRONT_MATTER,
+    CheckId::FILES_SECRET,
+    CheckId::STATE_CONFLICT,
+    CheckId::INDEX_DAMAGED,
+    CheckId::INDEX_SEARCH,
+    CheckId::KNOWLEDGE_README,
+    CheckId::KNOWLEDGE_FORGOTTEN,
+    CheckId::AUTOLOAD_SIZE,
+    CheckId::UNDO_JOURNAL,
+    CheckId::HOOKS_FAILED,
+    CheckId::GIT_TRACKED,
+    CheckId::FILES_LEFTOVER,
+    CheckId::CLIENTS_PROGRAM,
+];
+
+const AGENTS: [CheckId; 4] = [
+    CheckId::AGENTS_POINTER,
+    CheckId::AGENTS_INDEX,
+    CheckId::AGENTS_UNREADABLE,
+    CheckId::AGENTS_CLAUDE,
+];
+
+/// Those of `lint`, `closets check`, `links check`, `graph check`,
+/// `consolidate` and `mind health`, each once. Of several that see the same
+/// fault, the one with the best advice comes first.
+const ALL: [CheckId; 29] = [
+    CheckId::STATE_STALE,
+    CheckId::STATE_BLOCKED,
+    CheckId::STATE_UNREADABLE,
+    CheckId::STATE_UNTOUCHED,
+    CheckId::STATE_LARGE,
+    CheckId::STATE_ERROR_LOG,
+    CheckId::DECISIONS_SUPERSEDED,
+    CheckId::DECISIONS_FULL,
+    CheckId::MANIFEST_FOLDERS,
+    CheckId::MANIFEST_SUMMARIES,
+    CheckId::MANIFEST_ENTRIES,
+    CheckId::CLOSETS_NO_FILE,
+    CheckId::CLOSETS_COVERAGE,
+    CheckId::CLOSETS_NO_MARKER,
+    CheckId::CLOSETS_MISSING,
+    CheckId::CLOSETS_STALE,
+    CheckId::CLOSETS_UNSTAMPED,
+    CheckId::CLOSETS_ORPHAN,
+    CheckId::CLOSETS_TWICE,
+    CheckId::CLOSETS_TOO_LONG,
+    CheckId::CLOSETS_UNREADABLE,
+    CheckId::MANIFEST_UNLISTED,
+    CheckId::LINKS_MISSING,
+    CheckId::LINKS_PLACE,
+    CheckId::LINKS_AMBIGUOUS,
+    CheckId::LINKS_CLOSETS,
+    CheckId::GRAPH_DANGLING,
+    CheckId::NOTES_DUPLICATE,
+    CheckId::CLIENTS_UNCONNECTED,
+];
