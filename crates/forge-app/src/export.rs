@@ -10,6 +10,7 @@ use jiff::Timestamp;
 
 use crate::document::{self, Document};
 use crate::secrets;
+use crate::state_files::MIND_FOLDER;
 use crate::workspace::{
     self, Backup, Found, OutsideChange, OutsideFile, Receipt, RelPath, Role, Workspace,
     change_outside, slug,
@@ -27,7 +28,7 @@ const MOST_BYTES: usize = 25_000;
 /// state, archive and what routes to them.
 pub fn files(workspace: &Workspace) -> Vec<Found> {
     let mut files = workspace.scan().files;
-    for path in workspace.markdown_in(".mind") {
+    for path in workspace.markdown_in(MIND_FOLDER) {
         let Ok(meta) = workspace.absolute(&path).metadata() else {
             continue;
         };

@@ -7,8 +7,8 @@
 
 pub use forge_embed as embed;
 pub use forge_memory::{
-    admit, agents, client, corrections, graph, knowledge, layers, links, mind, model, publish,
-    recall, retractions, routing, teams, thresholds, wire,
+    admit, agents, client, corrections, graph, knowledge, links, mind, model, publish, recall,
+    retractions, routing, state_files, teams, thresholds, wire,
 };
 pub use forge_store::{fault, index, regular, servers, trust, workspace};
 pub use forge_text::{diagnostic, document, quote, secrets};
@@ -19,6 +19,7 @@ pub mod tokens {
 }
 
 pub mod finding;
+pub mod brief;
 pub mod library;
 pub mod stats;
 pub mod audit;

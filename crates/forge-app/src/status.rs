@@ -3,12 +3,13 @@
 //! nothing, and what cannot be read is part of the answer.
 
 use crate::audit::{AuditRequest, measure_autoload};
+use crate::brief::{BriefRequest, Budget, Occasion, StartReason, WorkspaceLook, brief};
 use crate::client::Client;
 use crate::index::{self, Index};
 use crate::knowledge::refresh;
-use crate::layers::injection::{self, Given};
-use crate::mind::{self, BriefingAsk, Mind, Source, State};
-use crate::tokens::{self, Tokenizer};
+use crate::mind::{self, Mind, State};
+use crate::state_files::{self, MIND_FOLDER};
+use crate::tokens::Tokenizer;
 use crate::workspace::{DERIVED, Identity, Workspace, git, identity};
 
 pub use forge_clients::setup::found::{Other, Presence};
@@ -159,22 +160,25 @@ impl SessionCost {
         installed: &[Installation],
     ) -> SessionCost {
         let (workspace, now) = (around.workspace, around.now);
-        let briefing = if mind.exists() {
-            let known = injection::for_session(workspace);
-            let ask = BriefingAsk {
-                source: Source::Startup,
-                max_tokens: BRIEFING_TOKENS,
-                max_bytes: BRIEFING_BYTES,
-                nonce: "00000000",
-                now,
+        let request = BriefRequest {
+            occasion: Occasion::Start {
+                reason: StartReason::Startup,
                 events: &[],
-                overview: &[],
-                pointers: known.as_ref().map(Given::pointers),
-            };
-            tokens::estimate(&mind.briefing(&ask).text)
-        } else {
-            0
+                look: WorkspaceLook::Skip,
+            },
+            budget: BRIEFING_BUDGET,
+            nonce: "00000000",
+            now,
         };
+        let nudge = BriefRequest {
+            occasion: Occasion::Prompt,
+            ..request
+        };
+        let tokens = |request: &BriefRequest<'_>| {
+            let made = brief(mind, request).ok().flatten();
+            made.map_or(0, |it| it.tokens())
+        };
+        let briefing = if mind.exists() { tokens(&request) } else { 0 };
         let has_stub = installed.iter().any(|it| it.presence.stub.is_some());
         let request = AuditRequest {
             home: around.places.home,
@@ -183,7 +187,7 @@ impl SessionCost {
         let always = measure_autoload(workspace, &request);
         SessionCost {
             briefing,
-            nudge: mind.nudge(now).map_or(0, |line| tokens::estimate(&line)),
+            nudge: tokens(&nudge),
             stub: if has_stub {
                 lines_of(workspace, Scope::Project).tokens()
             } else {
@@ -196,18 +200,17 @@ impl SessionCost {
     }
 }
 
-/// As the hook asks for it.
-const BRIEFING_TOKENS: usize = 2500;
-const BRIEFING_BYTES: usize = 9_999;
+/// With one byte less than a hook has.
+const BRIEFING_BUDGET: Budget = Budget::of_text(2_500, 9_999);
 
 /// Returns the path of a directory that holds nothing by which a workspace is
 /// known.
 fn unprepared(workspace: &Workspace) -> Option<String> {
     const SIGNS: [&str; 6] = [
         "knowledge",
-        ".mind",
+        MIND_FOLDER,
         "_MANIFEST.md",
-        "memory/status.md",
+        state_files::STATE.manifest,
         "memory-forge.toml",
         ".agents/memory",
     ];

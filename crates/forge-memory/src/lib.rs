@@ -16,6 +16,7 @@ pub use retractions as corrections;
 
 pub mod thresholds;
 pub mod client;
+pub mod state_files;
 pub mod model;
 pub mod retractions;
 pub mod admit;
@@ -26,7 +27,7 @@ pub mod teams;
 pub mod recall;
 pub mod knowledge;
 pub mod agents;
-pub mod layers;
+pub mod brief;
 pub mod graph;
 pub mod publish;
 pub mod wire;

@@ -12,13 +12,15 @@ use std::path::Path;
 use jiff::Timestamp;
 
 use crate::admit::{self, AdmittedText, SubmittedText};
+use crate::corrections::Corrections;
 use crate::diagnostic::Diagnostic;
 use crate::document::{self, Document, EditError};
 use crate::quote;
+use crate::state_files::{CHECKPOINTS_FOLDER, STATE_FOLDERS};
 use crate::workspace::{self, RelPath, Workspace};
 
 mod archive;
-mod briefing;
+mod blockers;
 mod checkpoint;
 mod compress;
 mod decisions;
@@ -26,37 +28,46 @@ pub(crate) mod fields;
 mod health;
 mod ideas;
 mod layout;
-mod nudge;
 mod outline;
 mod progress;
 mod record;
 mod sessions;
+mod stale;
 mod state;
 mod tracking;
 mod values;
 
-pub use briefing::{Briefing, BriefingAsk, MAX_BYTES, MAX_TOKENS, Pointers, Source};
+pub use blockers::{StaleBlocker, stale_blockers};
 pub use checkpoint::Checkpoint;
 pub use compress::{Compression, Rotation, Store};
 pub use decisions::{Decided, Decision, NewDecision, Supersession};
 pub use health::{FileInfo, Health, HealthProblem};
 pub use ideas::{Idea, IdeaKept, NewIdea};
-pub use layout::{File, Layout};
+pub use layout::{File, Layout, LayoutReason, StateLayout};
 pub use progress::{Bucket, Progress, TaskEntry};
 pub use record::{Logged, Record, Recorded, Written};
 pub use sessions::{Captured, NewSession, Session};
 pub use state::{SetOutcome, State, StateChange};
 pub use tracking::{Failures, HOOK_FAILURES, Log, failures};
-pub use values::duration_in_words;
+pub use values::{days_since, duration_in_words};
 
-/// The folder for state and for the small files that hooks keep.
-pub const FOLDER: &str = ".mind";
+/// What a briefing reads of the files without reading them whole.
+pub(crate) mod parts {
+    pub(crate) use super::checkpoint::{differences as lost_since_checkpoint, has_known_form};
+    pub(crate) use super::decisions::recent as recent_decisions;
+    pub(crate) use super::outline::is_long;
+    pub(crate) use super::progress::{WorkLine, work_document, work_lines};
+    pub(crate) use super::sessions::recent as recent_sessions;
+    pub(crate) use super::state::{Part, glance as state_at_a_glance};
+}
+
+pub use crate::state_files::MIND_FOLDER as FOLDER;
 
 /// The memory of a workspace: which files it consists of, and what they say.
 #[derive(Debug, Clone)]
 pub struct Mind<'a> {
     workspace: &'a Workspace,
-    files: layout::Files,
+    files: StateLayout,
     /// What is done to the text of files that are read.
     told: fn(&str) -> Cow<'_, str>,
 }
@@ -67,7 +78,7 @@ impl<'a> Mind<'a> {
     pub fn open(workspace: &'a Workspace) -> Mind<'a> {
         Mind {
             workspace,
-            files: layout::Files::resolve(workspace),
+            files: StateLayout::resolve(workspace),
             told: |text| Cow::Borrowed(text),
         }
     }
@@ -98,10 +109,15 @@ impl<'a> Mind<'a> {
         self.files.layout
     }
 
+    /// Returns which files hold the state, and why those.
+    pub fn state_layout(&self) -> &StateLayout {
+        &self.files
+    }
+
     /// State files of the other layout, which nothing reads or writes while
     /// this one is in use.
     pub fn unused_state(&self) -> Vec<RelPath> {
-        self.files.unused(self.workspace)
+        self.files.shadowed(self.workspace)
     }
 
     /// States which files hold the state where both layouts have some; none
@@ -160,8 +176,9 @@ impl<'a> Mind<'a> {
     /// Every file that says where the work stands or stood, what hooks keep
     /// included, for whoever looks through all texts.
     pub fn all_files(workspace: &Workspace) -> Vec<RelPath> {
-        let mut all: Vec<RelPath> = [FOLDER, ".mind/checkpoints", "memory", "scratch"]
+        let mut all: Vec<RelPath> = [CHECKPOINTS_FOLDER]
             .iter()
+            .chain(&STATE_FOLDERS)
             .flat_map(|folder| workspace.markdown_in(folder))
             .collect();
         let logs = Log::ALL.map(|log| format!("{FOLDER}/{}", log.name()));
@@ -175,7 +192,7 @@ impl<'a> Mind<'a> {
     }
 
     /// The text of a state file, or none where there is none.
-    fn text(&self, which: File) -> Result<Option<String>, Error> {
+    pub(crate) fn text(&self, which: File) -> Result<Option<String>, Error> {
         let text = self.workspace.text_if_there(self.files.path(which))?;
         Ok(text.map(|text| match (self.told)(&text) {
             Cow::Owned(told) => told,
@@ -185,7 +202,7 @@ impl<'a> Mind<'a> {
 
     /// `STATE.local.md` beside the state, which is one person's: its path and
     /// text. One that cannot be read is as good as none.
-    fn private_state(&self) -> Option<(String, String)> {
+    pub(crate) fn private_state(&self) -> Option<(String, String)> {
         let state = self.files.path(File::State).as_str();
         let path = format!("{}{}", state.strip_suffix(".md")?, workspace::PRIVATE);
         let text = self.workspace.text_if_there(&RelPath::new(&path).ok()?);
@@ -195,6 +212,11 @@ impl<'a> Mind<'a> {
 
     fn document(&self, which: File) -> Result<Option<Document>, Error> {
         Ok(self.text(which)?.map(document::parse))
+    }
+
+    /// Returns facts that were corrected; none where their list cannot be read.
+    pub(crate) fn corrections(&self) -> Corrections {
+        Corrections::read(self.workspace).unwrap_or_default()
     }
 
     /// When a file was last written; none where there is none.

@@ -17,6 +17,7 @@ use crate::knowledge::{describe, forget};
 use crate::links::Vault;
 use crate::quote;
 use crate::recall;
+use crate::state_files::MIND_FOLDER;
 use crate::workspace::{RelPath, Role, Workspace};
 
 mod land;
@@ -139,7 +140,7 @@ fn leaving(workspace: &Workspace, path: &RelPath, include: Include) -> Option<Re
     let is_private = path.is_private() || real.is_private();
     let is_link = real != *path;
     let is_of_agents = is_link && real.starts_with(".agents");
-    let is_state = is_link && real.starts_with(".mind");
+    let is_state = is_link && real.starts_with(MIND_FOLDER);
     let stays = is_private && !include.private || is_of_agents && !include.agents || is_state;
     (!stays).then_some(real)
 }

@@ -8,3 +8,4 @@ pub mod closets;
 pub mod hubs;
 pub mod layout;
 pub mod summary;
+pub mod untracked;

@@ -7,6 +7,7 @@
 use std::fmt;
 
 use crate::document;
+use crate::state_files;
 use crate::workspace::{RelPath, Workspace};
 
 mod align;
@@ -55,15 +56,15 @@ const OVERFLOW: &str = "MEMORY-more";
 
 /// Which files of a workspace have entries, as patterns of `.gitattributes`.
 pub const PATTERNS: [&str; 12] = [
-    ".mind/STATE.md",
-    ".mind/PROGRESS.md",
-    ".mind/DECISIONS.md",
-    ".mind/SESSION-LOG.md",
-    ".mind/ARCHIVE.md",
-    "memory/status.md",
-    "memory/decisions.md",
-    "memory/session-log.md",
-    "memory/session-log-archive.md",
+    state_files::STATE.mind,
+    state_files::PROGRESS.mind,
+    state_files::DECISIONS.mind,
+    state_files::SESSION_LOG.mind,
+    state_files::ARCHIVE.mind,
+    state_files::STATE.manifest,
+    state_files::DECISIONS.manifest,
+    state_files::SESSION_LOG.manifest,
+    state_files::ARCHIVE.manifest,
     "**/MEMORY.md",
     "**/MEMORY-more*.md",
     ".agents/memory/**/learnings.md",

@@ -1,7 +1,10 @@
 //! State files that anyone may have written: a briefing keeps its caps, a new
 //! entry adds one, and compressing loses no line and is done once.
 
-use forge_app::mind::{BriefingAsk, MAX_BYTES, MAX_TOKENS, Mind, NewDecision, Source};
+use forge_app::brief::{
+    BriefInput, MAX_BYTES, SESSION_BUDGET, StartReason, brief_helper, brief_prompt, brief_start,
+};
+use forge_app::mind::{Mind, NewDecision};
 use forge_app::workspace::Workspace;
 
 use crate::input::texts;
@@ -19,19 +22,22 @@ pub(crate) fn run(data: &[u8]) {
     let workspace = Workspace::open(folder.path()).expect("a folder can be opened");
     let mind = Mind::open(&workspace);
     let now: jiff::Timestamp = "2026-11-15T12:00:00Z".parse().expect("a moment");
-    let ask = BriefingAsk {
-        source: Source::Startup,
-        max_tokens: MAX_TOKENS,
-        max_bytes: MAX_BYTES,
+    let input = BriefInput {
+        reason: StartReason::Startup,
+        budget: SESSION_BUDGET,
         nonce: "n0nce",
         now,
         events: &[],
         overview: &[],
         pointers: None,
     };
-    let briefing = mind.briefing(&ask);
+    let briefing = brief_start(&mind, &input);
     assert!(briefing.text.len() < MAX_BYTES, "{}", briefing.text.len());
-    let _ = (mind.nudge(now), mind.health(now), mind.primer(&ask));
+    let _ = (
+        brief_prompt(&mind, now),
+        mind.health(now),
+        brief_helper(&mind, &input),
+    );
     let _ = (mind.state(), mind.progress());
 
     let read = |name: &str| {

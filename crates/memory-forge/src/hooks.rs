@@ -8,7 +8,6 @@
 
 mod events;
 mod input;
-mod sessions;
 
 use std::io::Write;
 use std::panic::{self, AssertUnwindSafe};

@@ -223,7 +223,7 @@ from_library!(
     forge_app::knowledge::forget::Error,
     forge_app::knowledge::refresh::Error,
     forge_app::knowledge::save::Error,
-    forge_app::layers::Error,
+    forge_app::brief::ContextError,
     forge_app::links::Error,
     forge_app::mind::Error,
     forge_app::remember::RememberError,

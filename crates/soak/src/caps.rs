@@ -8,8 +8,11 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, ensure};
 use forge_app::agents::{Home, pointers};
-use forge_app::layers::injection::{self, Given};
-use forge_app::mind::{BriefingAsk, MAX_BYTES, MAX_TOKENS, Mind, Source};
+use forge_app::brief::{
+    BriefInput, MAX_BYTES, MAX_TOKENS, SESSION_BUDGET, StartReason, brief_helper, brief_prompt,
+    brief_start, pointers as indexes,
+};
+use forge_app::mind::Mind;
 use forge_app::routing::closets;
 use forge_app::tokens;
 use forge_app::workspace::Workspace;
@@ -127,22 +130,25 @@ fn briefings(
     sizes: &mut Sizes,
 ) -> Result<()> {
     let mind = Mind::open(workspace);
-    let known = injection::for_session(workspace);
+    let known = indexes::find_for_session(workspace);
     let events: Vec<String> = (0..10)
         .map(|n| format!("helper {n} {}", "did much ".repeat(40)))
         .collect();
-    for source in [Source::Startup, Source::Compact, Source::Resume] {
-        let ask = BriefingAsk {
-            source,
-            max_tokens: MAX_TOKENS,
-            max_bytes: MAX_BYTES,
+    for reason in [
+        StartReason::Startup,
+        StartReason::Compact,
+        StartReason::Resume,
+    ] {
+        let input = BriefInput {
+            reason,
+            budget: SESSION_BUDGET,
             nonce: "0123456789abcdef",
             now,
             events: &events,
             overview: &[],
-            pointers: known.as_ref().map(Given::pointers),
+            pointers: known.as_ref(),
         };
-        let text = mind.briefing(&ask).text;
+        let text = brief_start(&mind, &input).text;
         sizes.push(("briefing, bytes", text.len(), MAX_BYTES - 1));
         sizes.push((
             "briefing, tokens (estimate)",
@@ -160,12 +166,12 @@ fn briefings(
                     .unwrap_or_default()
             );
         }
-        if let Some(primer) = mind.primer(&ask) {
-            sizes.push(("primer, bytes", primer.len(), MAX_BYTES - 1));
+        if let Some(primer) = brief_helper(&mind, &input) {
+            sizes.push(("primer, bytes", primer.text.len(), MAX_BYTES - 1));
         }
     }
-    if let Some(nudge) = mind.nudge(now) {
-        sizes.push(("nudge, characters", nudge.chars().count(), 200));
+    if let Some(nudge) = brief_prompt(&mind, now) {
+        sizes.push(("nudge, characters", nudge.text.chars().count(), 200));
     }
     Ok(())
 }

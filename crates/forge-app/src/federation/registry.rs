@@ -9,6 +9,7 @@ use jiff::civil::Date;
 use crate::diagnostic::Diagnostic;
 use crate::document::{self, Document, Edit};
 use crate::secrets;
+use crate::state_files::MIND_FOLDER;
 use crate::workspace::{
     self, Backup, OutsideChange, OutsideFile, Workspace, change_outside, identity, lock_outside,
 };
@@ -354,7 +355,7 @@ fn value(path: &Path) -> Option<String> {
 }
 
 fn has_memory(root: &Path) -> bool {
-    ["_MANIFEST.md", "knowledge", ".mind", ".agents/memory"]
+    ["_MANIFEST.md", "knowledge", MIND_FOLDER, ".agents/memory"]
         .iter()
         .any(|name| root.join(name).exists())
 }

@@ -11,6 +11,7 @@ use super::notes::{self, Kind, Note};
 use super::{Error, Options, Proposed, Report, StateProposal};
 use crate::admit::{Tally, admit_import};
 use crate::document::{self, Document};
+use crate::state_files::MIND_FOLDER;
 use crate::workspace::{Workspace, read_beyond};
 
 const MOST_PROPOSALS: usize = 20;
@@ -25,7 +26,7 @@ pub fn run(workspace: &Workspace, folder: &Path, options: &Options) -> Result<Re
         folders: true,
         names: |_| Vec::new(),
     };
-    let has_state = workspace.root().join(".mind").is_dir();
+    let has_state = workspace.root().join(MIND_FOLDER).is_dir();
     for note in notes::below(folder, options, &mut landing.report) {
         notes::place(workspace, &note, &kind, &mut landing)?;
         if has_state {
@@ -46,7 +47,7 @@ fn propose(workspace: &Workspace, note: &Note, report: &mut Report) {
         return;
     };
     let known: String = workspace
-        .markdown_in(".mind")
+        .markdown_in(MIND_FOLDER)
         .iter()
         .filter_map(|path| workspace.read_text(path).ok())
         .collect();

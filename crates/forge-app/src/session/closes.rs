@@ -21,7 +21,7 @@ const SAME_CLOSE: SignedDuration = SignedDuration::from_mins(5);
 const TRIES: usize = 3;
 
 /// Adds a line for a workspace whose session was closed cleanly.
-pub fn log_close(
+pub(super) fn log_close(
     folder: &Path,
     workspace: &Workspace,
     now: Timestamp,

@@ -26,7 +26,6 @@ mod tests;
 
 mod reference;
 
-pub(crate) use look::{code_folders, is_note};
 pub use look::{look, loose_notes};
 
 /// Where a plan is written unless told otherwise.

@@ -15,7 +15,6 @@ use crate::document;
 use crate::document::linked_items;
 use crate::index::Index;
 use crate::knowledge::readme::Listed;
-use crate::quote;
 use crate::workspace::{self, Change, Receipt, RelPath, Workspace};
 
 mod settle;
@@ -416,81 +415,6 @@ impl Shelf {
         };
         (self.private || !path.is_private()) && workspace.absolute(&path).symlink_metadata().is_ok()
     }
-}
-
-/// What an agent is told of its memory at its start: the index, shared and
-/// private, within `max_bytes` and the caps of the file; where there is none,
-/// `state.md`. What was left out is named at the end. It reads these files and
-/// nothing else, since hooks call it.
-pub fn briefing(workspace: &Workspace, home: &Home, max_bytes: usize) -> Option<String> {
-    let read = |name: &str| -> Option<(String, String)> {
-        let path = home.file(name).ok()?;
-        let text = workspace.read_text(&path).ok()?;
-        let shown = shown(&text);
-        (!shown.is_empty()).then(|| (path.to_string(), shown))
-    };
-    let mut parts: Vec<(String, String)> = [FILE, PRIVATE].into_iter().filter_map(read).collect();
-    if parts.is_empty() {
-        parts.extend(home.agent().and_then(|_| read(FALLBACK)));
-    }
-    within(&parts, max_bytes.min(MAX_BYTES), MAX_LINES)
-}
-
-/// The lines of a file as a prompt takes them: without front matter, and with
-/// nothing in them that may not be given unasked.
-fn shown(text: &str) -> String {
-    let text = document::normalise(text);
-    let document = document::parse(quote::unasked(&text).into_owned());
-    let body = &document.text[document.body.clone()];
-    let body = body.trim_start_matches('\u{feff}');
-    body.trim_matches('\n').to_owned()
-}
-
-/// Whole lines of these files in their order, as many as fit. The last line
-/// says how many did not and where they are.
-fn within(parts: &[(String, String)], max_bytes: usize, max_lines: usize) -> Option<String> {
-    let whole: Vec<&str> = parts.iter().map(|(_, text)| text.as_str()).collect();
-    let whole = whole.join("\n");
-    if whole.len() < max_bytes && whole.lines().count() <= max_lines {
-        return (!whole.is_empty()).then(|| whole + "\n");
-    }
-    let note = |left: &[(&str, usize)]| {
-        let told: Vec<String> = left
-            .iter()
-            .map(|(path, count)| {
-                let lines = if *count == 1 { "line" } else { "lines" };
-                format!("{count} more {lines} in {path}")
-            })
-            .collect();
-        format!("… {}\n", told.join(", "))
-    };
-    let all: Vec<(&str, usize)> = parts
-        .iter()
-        .map(|(path, text)| (path.as_str(), text.lines().count()))
-        .collect();
-    // The longest that the note can get.
-    let room = max_bytes.checked_sub(note(&all).len())?;
-    let (mut out, mut taken) = (String::new(), 0);
-    let mut left: Vec<(&str, usize)> = Vec::new();
-    for (path, text) in parts {
-        let mut lines = text.lines();
-        let mut rest = lines.clone().count();
-        // Nothing behind the first line that does not fit: order is meaning.
-        while left.is_empty()
-            && let Some(line) = lines.next()
-            && out.len() + line.len() < room
-            && taken + 1 < max_lines
-        {
-            out.push_str(line);
-            out.push('\n');
-            taken += 1;
-            rest -= 1;
-        }
-        if rest > 0 {
-            left.push((path, rest));
-        }
-    }
-    Some(out + &note(&left))
 }
 
 #[cfg(test)]

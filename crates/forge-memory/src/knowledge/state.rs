@@ -11,11 +11,8 @@ use crate::index::chunk::{self, Chunk};
 use crate::index::{Change, Index, Sizes};
 use crate::mind::{Decided, File, Mind};
 use crate::recall::{self, Answer, Ask, Mode};
+use crate::state_files::STATE_FOLDERS;
 use crate::workspace::{RelPath, Role, Workspace, role_by_path};
-
-/// Folders that may hold state; the role decides about each file. What was
-/// archived beside the state it came from is found with it.
-const FOLDERS: [&str; 3] = [".mind", "memory", "scratch"];
 
 /// Passages that are ranked before those of replaced decisions are lowered.
 const POOL: usize = 200;
@@ -68,7 +65,8 @@ pub fn ask(workspace: &Workspace, ask: &Ask<'_>) -> Result<Answer, Error> {
 
 fn paths(workspace: &Workspace, mind: &Mind<'_>) -> Vec<RelPath> {
     let mut paths = Vec::new();
-    for folder in FOLDERS {
+    // What was archived beside the state it came from is found with it.
+    for folder in STATE_FOLDERS {
         paths.extend(
             workspace
                 .markdown_in(folder)

@@ -7,6 +7,7 @@ use std::thread;
 use super::names::{Names, Resolution, joined, last};
 use super::notes::{Note, NoteLink};
 use crate::document::LinkKind;
+use crate::state_files::MIND_FOLDER;
 use crate::workspace::{RelPath, Role, ScanProblem, Workspace, role_by_path};
 
 /// Files that could not be read are named up to this many.
@@ -49,12 +50,17 @@ impl Vault {
                 note: None,
             })
             .collect();
-        files.extend(workspace.markdown_in(".mind").into_iter().map(|path| File {
-            path,
-            role: Role::State,
-            mtime_ns: 0,
-            note: None,
-        }));
+        files.extend(
+            workspace
+                .markdown_in(MIND_FOLDER)
+                .into_iter()
+                .map(|path| File {
+                    path,
+                    role: Role::State,
+                    mtime_ns: 0,
+                    note: None,
+                }),
+        );
         files.sort_by(|a, b| a.path.cmp(&b.path));
         read_notes(workspace, &mut files, &mut problems);
         problems.sort();

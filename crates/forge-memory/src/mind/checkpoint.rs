@@ -180,7 +180,7 @@ fn folder() -> Result<RelPath, Error> {
 
 /// Whether a checkpoint has the form that [`differences`] reads. One that
 /// another tool wrote is shown as it is.
-pub(super) fn has_known_form(checkpoint: &str) -> bool {
+pub(crate) fn has_known_form(checkpoint: &str) -> bool {
     checkpoint.lines().any(|line| line.trim_end() == STATE)
 }
 
@@ -208,7 +208,7 @@ pub(super) fn work(document: &document::Document) -> Option<String> {
 
 /// When a checkpoint was made, and the lines of it that the live files no
 /// longer have, each with the heading it stood under.
-pub(super) fn differences(checkpoint: &str, state: &str, progress: &str) -> (String, Vec<String>) {
+pub(crate) fn differences(checkpoint: &str, state: &str, progress: &str) -> (String, Vec<String>) {
     let value = |label: &str| {
         checkpoint
             .lines()

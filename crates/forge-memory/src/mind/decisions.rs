@@ -251,7 +251,7 @@ impl NewDecision {
 }
 
 /// The decisions at both ends of a long file, the newest last.
-pub(super) fn recent(text: &str) -> Vec<Decision> {
+pub(crate) fn recent(text: &str) -> Vec<Decision> {
     read(&document::parse(outline::ends(text)))
 }
 

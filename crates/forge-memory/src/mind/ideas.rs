@@ -8,6 +8,7 @@ use super::values::{self, apply, plain};
 use super::{Error, Layout, Mind};
 use crate::admit::SubmittedText;
 use crate::document::{self, Document, Edit, day_of, inert_line};
+use crate::state_files::IDEAS;
 use crate::workspace::{Receipt, RelPath};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -118,7 +119,7 @@ impl SubmittedText for NewIdea {
     }
 }
 
-impl super::layout::Files {
+impl super::layout::StateLayout {
     /// A place of the manifest's, else one where ideas are already, else the
     /// usual one of this layout.
     fn ideas(&self, workspace: &crate::workspace::Workspace) -> RelPath {
@@ -126,7 +127,7 @@ impl super::layout::Files {
         let resolved = super::layout::ideas(workspace);
         let there = workspace.absolute(&resolved).is_file();
         match self.layout {
-            Layout::Mind if !there => known(".mind/IDEAS.md"),
+            Layout::Mind if !there => known(IDEAS.mind),
             _ => resolved,
         }
     }

@@ -3,6 +3,7 @@
 
 use crate::routing::layout::{self, StateFile};
 use crate::routing::manifest::{self, Manifest};
+use crate::state_files::{self, MEMORY_FOLDER, MIND_FOLDER};
 use crate::workspace::{PathError, RelPath, Workspace};
 
 /// A file by what it is for.
@@ -25,10 +26,28 @@ pub enum Layout {
     Manifest,
 }
 
+/// Why a layout is used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LayoutReason {
+    /// The manifest has a Config table that names the state.
+    Configured,
+    /// There is a manifest.
+    Manifest,
+    /// There is a status file in its usual place, and no `.mind/STATE.md`.
+    StatusFile,
+    /// There is a manifest, and the state is in `.mind/` all the same.
+    StateInMind,
+    /// There is nothing of another layout.
+    Default,
+}
+
+/// Which files hold the state of a workspace: the one answer to a question that
+/// nothing else asks the folder.
 #[derive(Debug, Clone)]
-pub(super) struct Files {
+pub struct StateLayout {
     pub(super) layout: Layout,
-    /// Whether the manifest itself says where the state is.
+    reason: LayoutReason,
+    /// Whether the manifest itself states where the state is.
     configured: bool,
     state: RelPath,
     progress: RelPath,
@@ -37,14 +56,14 @@ pub(super) struct Files {
     archive: RelPath,
 }
 
-impl Files {
+impl StateLayout {
     /// The one place that decides between the two layouts. The main file
     /// decides, so that a stray `.mind/PROGRESS.md` beside `memory/status.md`
     /// does not hide the state; where both main files exist, a workspace with a
-    /// manifest keeps to it, and `Mind::unused_state` names the files of the
+    /// manifest keeps to it, and [`StateLayout::shadowed`] names the files of the
     /// other layout.
-    pub(super) fn resolve(workspace: &Workspace) -> Files {
-        let mind = Files::mind();
+    pub fn resolve(workspace: &Workspace) -> StateLayout {
+        let mind = StateLayout::mind();
         let managed = workspace.root().join(manifest::FILE).is_file();
         // Without a manifest a status file makes a workspace only where
         // `.mind/STATE.md` is not: nothing switches silently.
@@ -55,18 +74,39 @@ impl Files {
         if !managed && !alone() {
             return mind;
         }
-        let of_manifest = Files::manifest(workspace);
+        let of_manifest = StateLayout::manifest(workspace, managed);
         let (theirs, ours) = (of_manifest.present(workspace), mind.present(workspace));
         let use_mind = !theirs.contains(&of_manifest.state)
             && (ours.contains(&mind.state) || theirs.is_empty() && !ours.is_empty());
-        if use_mind { mind } else { of_manifest }
+        if use_mind {
+            StateLayout {
+                reason: LayoutReason::StateInMind,
+                ..mind
+            }
+        } else {
+            of_manifest
+        }
     }
 
-    /// The state files of the layout that is not in use.
-    pub(super) fn unused(&self, workspace: &Workspace) -> Vec<RelPath> {
+    /// Returns whose formats the files have.
+    pub fn kind(&self) -> Layout {
+        self.layout
+    }
+
+    /// Returns why this layout is used.
+    pub fn reason(&self) -> LayoutReason {
+        self.reason
+    }
+
+    /// Returns the state files of the layout that is not in use, which nothing
+    /// reads or writes. They are looked for on request: a prompt does not wait
+    /// for it.
+    pub fn shadowed(&self, workspace: &Workspace) -> Vec<RelPath> {
         let other = match self.layout {
-            Layout::Manifest => Files::mind(),
-            Layout::Mind if layout::is_workspace(workspace) => Files::manifest(workspace),
+            Layout::Manifest => StateLayout::mind(),
+            Layout::Mind if layout::is_workspace(workspace) => {
+                StateLayout::manifest(workspace, true)
+            }
             Layout::Mind => return Vec::new(),
         };
         other.present(workspace)
@@ -85,7 +125,7 @@ impl Files {
         let in_place = |path: &RelPath| {
             let folder = path.parent();
             let folder = folder.as_ref().map(RelPath::as_str);
-            folder == Some(super::FOLDER) || folder == Some("memory")
+            folder == Some(MIND_FOLDER) || folder == Some(MEMORY_FOLDER)
         };
         let counts = |path: &RelPath| in_place(path) || self.configured && *path == self.state;
         let there = |path: &RelPath| counts(path) && workspace.absolute(path).is_file();
@@ -93,7 +133,8 @@ impl Files {
         present.cloned().collect()
     }
 
-    pub(super) fn path(&self, which: File) -> &RelPath {
+    /// Returns where a file is, or would be made.
+    pub fn path(&self, which: File) -> &RelPath {
         match which {
             File::State => &self.state,
             File::Progress => &self.progress,
@@ -103,19 +144,20 @@ impl Files {
         }
     }
 
-    fn mind() -> Files {
-        Files {
+    fn mind() -> StateLayout {
+        StateLayout {
             layout: Layout::Mind,
+            reason: LayoutReason::Default,
             configured: false,
-            state: known(".mind/STATE.md"),
-            progress: known(".mind/PROGRESS.md"),
-            decisions: known(".mind/DECISIONS.md"),
-            session_log: known(".mind/SESSION-LOG.md"),
-            archive: known(".mind/ARCHIVE.md"),
+            state: known(state_files::STATE.mind),
+            progress: known(state_files::PROGRESS.mind),
+            decisions: known(state_files::DECISIONS.mind),
+            session_log: known(state_files::SESSION_LOG.mind),
+            archive: known(state_files::ARCHIVE.mind),
         }
     }
 
-    fn manifest(workspace: &Workspace) -> Files {
+    fn manifest(workspace: &Workspace, managed: bool) -> StateLayout {
         let manifest = Manifest::read(workspace);
         let files = [
             StateFile::Status,
@@ -128,11 +170,17 @@ impl Files {
             .as_str()
             .strip_suffix(".md")
             .and_then(|stem| RelPath::new(&format!("{stem}-archive.md")).ok())
-            .unwrap_or_else(|| known("memory/session-log-archive.md"));
-        Files {
+            .unwrap_or_else(|| known(state_files::ARCHIVE.manifest));
+        let configured =
+            (manifest.as_ref()).is_some_and(|it| it.config(StateFile::Status.key()).is_some());
+        StateLayout {
             layout: Layout::Manifest,
-            configured: (manifest.as_ref())
-                .is_some_and(|it| it.config(StateFile::Status.key()).is_some()),
+            reason: match (configured, managed) {
+                (true, _) => LayoutReason::Configured,
+                (false, true) => LayoutReason::Manifest,
+                (false, false) => LayoutReason::StatusFile,
+            },
+            configured,
             progress: state.clone(),
             state,
             decisions,
@@ -142,7 +190,7 @@ impl Files {
     }
 }
 
-impl Files {
+impl StateLayout {
     /// Where replaced lines of the state file are kept: beside it, since the
     /// archive of the session log is read for numbers and ids of its entries. A
     /// full file is followed by the next one, so that a change never rewrites
@@ -173,4 +221,65 @@ pub(super) fn ideas(workspace: &Workspace) -> RelPath {
 
 fn known(path: &str) -> RelPath {
     RelPath::new(path).expect("a relative path without anything odd in it")
+}
+
+#[cfg(test)]
+mod tests {
+    use testkit::TestWorkspace;
+
+    use super::*;
+
+    fn check(files: &str, expect: (Layout, LayoutReason, &str, &[&str])) {
+        let files = TestWorkspace::files(files);
+        let workspace = Workspace::open(files.root()).expect("a workspace");
+        let layout = StateLayout::resolve(&workspace);
+        let shadowed = layout.shadowed(&workspace);
+        let shadowed: Vec<&str> = shadowed.iter().map(RelPath::as_str).collect();
+        let found = (
+            layout.kind(),
+            layout.reason(),
+            layout.path(File::State).as_str(),
+            &shadowed[..],
+        );
+        assert_eq!(found, expect);
+    }
+
+    #[test]
+    fn one_layout_is_used_and_the_other_is_named() {
+        use Layout::{Manifest, Mind};
+        let state = "//- .mind/STATE.md\n# S\n";
+        let status = "//- memory/status.md\n# S\n";
+        let manifest = "//- _MANIFEST.md\n# M\n";
+        check("", (Mind, LayoutReason::Default, ".mind/STATE.md", &[]));
+        check(
+            &format!("{state}{status}"),
+            (
+                Mind,
+                LayoutReason::Default,
+                ".mind/STATE.md",
+                &["memory/status.md"],
+            ),
+        );
+        check(
+            status,
+            (Manifest, LayoutReason::StatusFile, "memory/status.md", &[]),
+        );
+        check(
+            manifest,
+            (Manifest, LayoutReason::Manifest, "memory/status.md", &[]),
+        );
+        check(
+            &format!("{manifest}{state}"),
+            (Mind, LayoutReason::StateInMind, ".mind/STATE.md", &[]),
+        );
+        check(
+            &format!("{manifest}{state}{status}"),
+            (
+                Manifest,
+                LayoutReason::Manifest,
+                "memory/status.md",
+                &[".mind/STATE.md"],
+            ),
+        );
+    }
 }

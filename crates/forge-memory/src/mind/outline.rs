@@ -22,7 +22,7 @@ const TAIL: usize = 12 << 10;
 const OF_LINE: usize = 1 << 10;
 
 /// Whether only parts of a text are read.
-pub(super) fn is_long(text: &str) -> bool {
+pub(crate) fn is_long(text: &str) -> bool {
     text.len() > SHORT
 }
 

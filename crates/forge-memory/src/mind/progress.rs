@@ -393,16 +393,16 @@ fn end_of_text(document: &Document, span: &Range<usize>) -> Range<usize> {
 
 /// A line of a section that says what is being done.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct WorkLine {
-    pub(super) bucket: Bucket,
+pub(crate) struct WorkLine {
+    pub(crate) bucket: Bucket,
     /// The heading as it stands in the file.
-    pub(super) heading: String,
-    pub(super) line: String,
+    pub(crate) heading: String,
+    pub(crate) line: String,
 }
 
 /// The lines of the sections that say what is being done, in text order; what
 /// is ticked is left out.
-pub(super) fn work_lines(document: &Document) -> Vec<WorkLine> {
+pub(crate) fn work_lines(document: &Document) -> Vec<WorkLine> {
     let mut found = Vec::new();
     for (index, section) in document.sections.iter().enumerate() {
         let path = document.heading_path(index);
@@ -437,7 +437,7 @@ pub(super) fn work_lines(document: &Document) -> Vec<WorkLine> {
 }
 
 /// A long file without the sections that are done.
-pub(super) fn work_document(text: &str) -> Document {
+pub(crate) fn work_document(text: &str) -> Document {
     let short = outline::sections(text, |_, title| {
         !matches!(Bucket::of(title), Bucket::Completed | Bucket::Other)
     });

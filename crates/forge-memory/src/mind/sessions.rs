@@ -214,7 +214,7 @@ impl Captured {
 }
 
 /// The entries at both ends of a long log, the newest last.
-pub(super) fn recent(text: &str, layout: Layout) -> Vec<Session> {
+pub(crate) fn recent(text: &str, layout: Layout) -> Vec<Session> {
     read(&document::parse(outline::ends(text)), layout)
 }
 

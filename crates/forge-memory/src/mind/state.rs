@@ -52,7 +52,7 @@ pub struct SetOutcome {
 /// A part of the state, with the titles under which files keep it. The first
 /// two are those that new sections get, in `.mind/` and in `status.md`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Part {
+pub(crate) enum Part {
     Phase,
     Status,
     Active,
@@ -62,7 +62,7 @@ pub(super) enum Part {
 }
 
 impl Part {
-    pub(super) const ALL: [Part; 6] = [
+    pub(crate) const ALL: [Part; 6] = [
         Part::Phase,
         Part::Status,
         Part::Active,
@@ -71,7 +71,7 @@ impl Part {
         Part::Updated,
     ];
 
-    pub(super) fn titles(self) -> &'static [&'static str] {
+    pub(crate) fn titles(self) -> &'static [&'static str] {
         match self {
             Part::Phase => &["Current Phase", "Phase"],
             Part::Status => &["Current Status", "Active Focus", "Status"],
@@ -172,7 +172,7 @@ impl Mind<'_> {
 
     /// The same without reading a long file whole, as an agent may be told that
     /// did not ask.
-    pub(super) fn state_at_a_glance(&self) -> Result<Option<State>, Error> {
+    pub(crate) fn state_at_a_glance(&self) -> Result<Option<State>, Error> {
         let text = self.text(File::State)?;
         Ok(text.map(|text| glance(&text)))
     }
@@ -393,7 +393,7 @@ impl StateChange {
 
 /// The known parts of a file of any length; `text` has those alone of a long
 /// one.
-pub(super) fn glance(text: &str) -> State {
+pub(crate) fn glance(text: &str) -> State {
     // Of a title that is there twice the first one counts.
     let mut seen = HashSet::new();
     let short = outline::sections(text, |level, title| {

@@ -1,4 +1,8 @@
 use super::*;
+use crate::brief::{
+    BriefInput, Budget, MAX_BYTES, MAX_TOKENS, PointerIndex, SESSION_BUDGET, StartReason,
+    brief_helper, brief_prompt, brief_start,
+};
 use testkit::TestWorkspace;
 
 mod basics;
@@ -38,17 +42,24 @@ fn now() -> Timestamp {
     "2026-03-01T09:00:00Z".parse().unwrap()
 }
 
-fn ask<'a>(source: Source, events: &'a [String]) -> BriefingAsk<'a> {
-    BriefingAsk {
-        source,
-        max_tokens: MAX_TOKENS,
-        max_bytes: MAX_BYTES,
+fn ask<'a>(reason: StartReason, events: &'a [String]) -> BriefInput<'a> {
+    BriefInput {
+        reason,
+        budget: SESSION_BUDGET,
         nonce: "n0nce",
         now: now(),
         events,
         overview: &[],
         pointers: None,
     }
+}
+
+fn helper_text(mind: &Mind<'_>, input: &BriefInput<'_>) -> Option<String> {
+    brief_helper(mind, input).map(|it| it.text)
+}
+
+fn prompt_line(mind: &Mind<'_>, now: Timestamp) -> Option<String> {
+    brief_prompt(mind, now).map(|it| it.text)
 }
 
 fn decision(title: &str, decision: &str) -> NewDecision {

@@ -178,6 +178,11 @@ pub(super) fn cut(text: &str, most: usize) -> String {
     }
 }
 
+/// Returns how many days are between; negative when `then` is still to come.
+pub fn days_since(then: Date, today: Date) -> i64 {
+    i64::from((today - then).get_days())
+}
+
 /// `2026-03-01 09:00:00`, in UTC.
 pub(super) fn date_time(now: Timestamp) -> String {
     let time = now.to_zoned(TimeZone::UTC).datetime();

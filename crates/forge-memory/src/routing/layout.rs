@@ -6,6 +6,7 @@ use std::collections::VecDeque;
 use std::fs;
 
 use super::manifest::{self, Manifest, Part};
+use crate::state_files;
 use crate::workspace::{RelPath, Role, Workspace, is_foreign, role_in};
 
 /// A file that every session reads.
@@ -46,11 +47,11 @@ impl StateFile {
     /// The usual places, the first of them for new files.
     fn usual(self) -> &'static [&'static str] {
         match self {
-            StateFile::Status => &["memory/status.md"],
-            StateFile::SessionLog => &["memory/session-log.md"],
-            StateFile::Decisions => &["memory/decisions.md"],
-            StateFile::Glossary => &["memory/glossary.md"],
-            StateFile::Ideas => &["scratch/ideas.md", "ideas.md"],
+            StateFile::Status => &[state_files::STATE.manifest],
+            StateFile::SessionLog => &[state_files::SESSION_LOG.manifest],
+            StateFile::Decisions => &[state_files::DECISIONS.manifest],
+            StateFile::Glossary => &[state_files::GLOSSARY],
+            StateFile::Ideas => &[state_files::IDEAS.manifest, "ideas.md"],
         }
     }
 }

@@ -6,8 +6,9 @@ use std::io::Read;
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
+use forge_app::brief::{Brief, BriefDetail, BriefRequest, Occasion, SESSION_BUDGET, brief};
 use forge_app::mind::{Mind, NewDecision, NewSession, Record, StateChange, Written};
-use forge_app::session::{self, Briefing, Ended, Ending, Start};
+use forge_app::session::{SessionClosing, SessionEnding, SessionReport, close_session};
 use forge_app::workspace::regular::{self, Unreadable};
 use serde_json::{Value, json};
 
@@ -152,14 +153,16 @@ pub(crate) fn run(
 
 fn start(args: &StartArgs, settings: &Settings, ui: &mut Ui) -> Result<Exit, CommandError> {
     let workspace = paths::workspace(settings, ui)?;
-    let ask = Start {
-        prompt: &args.prompt.join(" "),
+    let prompt = args.prompt.join(" ");
+    let request = BriefRequest {
+        occasion: Occasion::Overview { prompt: &prompt },
+        budget: SESSION_BUDGET,
+        nonce: "",
         now: settings.now,
     };
-    let briefing = session::start(&workspace, &ask);
-    match (briefing, args.json) {
-        (Some(briefing), true) => ui.json(&briefing_json(&briefing))?,
-        (Some(briefing), false) => ui.lines(&printable(&briefing.render()))?,
+    match (brief(&Mind::open(&workspace), &request)?, args.json) {
+        (Some(made), true) => ui.json(&overview_json(&made))?,
+        (Some(made), false) => ui.lines(&printable(&made.text))?,
         (None, true) => ui.json(&json!({ "version": 1, "found": false }))?,
         (None, false) => ui.line(
             "There is no _MANIFEST.md and no state here. Run `memory-forge init --workspace` to set up the workspace.",
@@ -224,25 +227,22 @@ fn end(args: EndArgs, settings: &Settings, ui: &mut Ui) -> Result<Exit, CommandE
     for file in &args.touched {
         touched.push(paths::path_in(&workspace, settings, file)?);
     }
-    let ending = Ending {
-        record: said.record(session),
-        touched: (!touched.is_empty()).then_some(touched),
+    let closing = SessionClosing {
+        ending: SessionEnding::Described {
+            record: said.record(session),
+            touched: (!touched.is_empty()).then_some(touched),
+        },
+        log_folder: settings.claude_plugin_data.as_deref(),
         now: settings.now,
     };
     // Without a manifest or state there is no session to close.
-    let closing = ui.busy("Closing the session");
-    let ended = session::end(&workspace, &ending)?;
-    drop(closing);
+    let busy = ui.busy("Closing the session");
+    let ended = close_session(&Mind::open(&workspace), &closing)?;
+    drop(busy);
     let Some(ended) = ended else {
         ui.detail("There is no _MANIFEST.md and no state here: nothing to close");
         return Ok(Exit::Success);
     };
-    if let Some(folder) = &settings.claude_plugin_data
-        && ended.incomplete.is_empty()
-    {
-        // Best effort: the log is optional, and a failure is not worth a word.
-        let _ = session::log_close(folder, &workspace, settings.now);
-    }
     if args.json {
         ui.json(&ended_json(&ended))?
     } else {
@@ -426,7 +426,10 @@ fn written(state: Written) -> &'static str {
     }
 }
 
-fn briefing_json(briefing: &Briefing) -> Value {
+fn overview_json(made: &Brief) -> Value {
+    let BriefDetail::Overview(briefing) = &made.detail else {
+        return Value::Null;
+    };
     let blockers: Vec<Value> = briefing
         .stale_blockers
         .iter()
@@ -465,11 +468,11 @@ fn briefing_json(briefing: &Briefing) -> Value {
             .collect::<Vec<_>>(),
         "notes": briefing.notes,
         "corrections": briefing.corrections,
-        "text": briefing.render(),
+        "text": made.text,
     })
 }
 
-fn ended_json(ended: &Ended) -> Value {
+fn ended_json(ended: &SessionReport) -> Value {
     let recorded = &ended.recorded;
     json!({
         "version": 1,

@@ -3,6 +3,7 @@
 
 use forge_app::mind::{File, Mind, NewDecision, NewSession, StateChange};
 use forge_app::record;
+use forge_app::state_files::MIND_FOLDER;
 use forge_app::{quote, state_search};
 use serde_json::json;
 
@@ -63,7 +64,7 @@ pub(super) fn search(call: &mut Call, arguments: &Arguments) -> Result<Reply, Co
     }
     let shown = printable(query.trim()).into_owned();
     if found.is_empty() {
-        let text = format!("No results for \"{shown}\" in .mind/ files.");
+        let text = format!("No results for \"{shown}\" in {MIND_FOLDER}/ files.");
         return Ok(Reply::new(text.clone(), json!({ "text": text })));
     }
     let (text, left_out) = fitted(&found, Budget::of(arguments), |part, left| {

@@ -1,8 +1,8 @@
 //! Prompts that a person picks in a client: where the work stands, what is
 //! worth keeping, and how to end a session.
 
-use forge_app::layers::injection::{self, Given};
-use forge_app::mind::{self, BriefingAsk, Mind, Source};
+use forge_app::brief::{BriefRequest, brief};
+use forge_app::mind::Mind;
 use forge_app::workspace::Workspace;
 use jiff::Timestamp;
 use rmcp::ErrorData;
@@ -69,7 +69,7 @@ pub(super) fn get(
 ) -> Result<GetPromptResult, ErrorData> {
     let with = |text, label, given| with(text, label, given, nonce);
     let text = match name {
-        "briefing" => briefing(workspace, now, nonce),
+        "briefing" => briefing(workspace, now, nonce)?,
         "extract-knowledge" => with(EXTRACT, "Look at this only", argument(given, "topic")?),
         "close-session" => with(CLOSE, "This must be in the log", argument(given, "note")?),
         other => {
@@ -105,17 +105,9 @@ fn with(text: &str, label: &str, given: Option<&str>, nonce: &str) -> String {
     }
 }
 
-fn briefing(workspace: &Workspace, now: Timestamp, nonce: &str) -> String {
-    let known = injection::for_session(workspace);
-    let ask = BriefingAsk {
-        source: Source::Startup,
-        max_tokens: mind::MAX_TOKENS,
-        max_bytes: mind::MAX_BYTES,
-        nonce,
-        now,
-        events: &[],
-        overview: &forge_app::session::overview(workspace, now),
-        pointers: known.as_ref().map(Given::pointers),
-    };
-    Mind::open(workspace).briefing(&ask).text
+fn briefing(workspace: &Workspace, now: Timestamp, nonce: &str) -> Result<String, ErrorData> {
+    let request = BriefRequest::for_session(nonce, now);
+    let made = brief(&Mind::open(workspace), &request);
+    let made = made.map_err(|error| ErrorData::internal_error(error.to_string(), None))?;
+    Ok(made.unwrap_or_default().text)
 }

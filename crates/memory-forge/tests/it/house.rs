@@ -182,6 +182,42 @@ fn regression_files_lie_beside_their_sources() {
     assert_none(&broken, "no source of this path replays these cases");
 }
 
+/// Two layouts are two spellings of one model, and one file has the spellings.
+/// The store knows the names as well: they decide what may be written.
+#[test]
+fn paths_of_the_state_are_spelled_in_one_file() {
+    const NAMES: [&str; 10] = [
+        "\".mind/STATE.md\"",
+        "\".mind/PROGRESS.md\"",
+        "\".mind/DECISIONS.md\"",
+        "\".mind/SESSION-LOG.md\"",
+        "\".mind/ARCHIVE.md\"",
+        "\".mind/IDEAS.md\"",
+        "\"memory/status.md\"",
+        "\"memory/decisions.md\"",
+        "\"memory/session-log.md\"",
+        "\"memory/glossary.md\"",
+    ];
+    let mut found = Vec::new();
+    for name in ["forge-memory", "forge-clients", "forge-app", "memory-forge"] {
+        for source in rust_files(&format!("crates/{name}/src")) {
+            if is_test(&source) || source.path.ends_with("/state_files.rs") {
+                continue;
+            }
+            for (number, line) in shipped_lines(&source.text) {
+                let code = line.split("//").next().unwrap_or(line);
+                if NAMES.iter().any(|name| code.contains(name)) {
+                    found.push(format!("{}:{number}: {}", source.path, line.trim()));
+                }
+            }
+        }
+    }
+    assert_none(
+        &found,
+        "`state_files` has the spellings, `StateLayout` the choice",
+    );
+}
+
 #[test]
 fn no_door_imports_another() {
     let mut found = Vec::new();
@@ -204,9 +240,9 @@ fn no_door_imports_another() {
 }
 
 /// Counts that may only fall: whoever lowers one writes the new number here.
-const DOOR_IMPORTS: usize = 300;
-const ONE_WORD_TYPES: usize = 672;
-const PARTICIPLE_TYPES: usize = 98;
+const DOOR_IMPORTS: usize = 297;
+const ONE_WORD_TYPES: usize = 657;
+const PARTICIPLE_TYPES: usize = 93;
 
 #[test]
 fn doors_name_fewer_and_fewer_items_of_the_library() {

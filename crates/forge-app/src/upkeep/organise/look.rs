@@ -11,6 +11,7 @@ use crate::document::{self, Document, content_hash, day_of, own_date};
 use crate::links::{self, Vault};
 use crate::routing::layout::{self, StateFile};
 use crate::routing::manifest::Manifest;
+use crate::routing::untracked::{code_folders, is_note};
 use crate::upkeep::domain::is_catch_all;
 use crate::workspace::{RelPath, Role, Workspace, slug};
 
@@ -172,64 +173,6 @@ fn dissolve(notes: &[Note], home: &mut BTreeMap<RelPath, String>, plan: &mut Pla
             plan.catch_alls.push(folder);
         }
     }
-}
-
-/// What belongs to a project and not to its memory, wherever it lies.
-pub(crate) fn is_note(path: &RelPath) -> bool {
-    const PROJECT: [&str; 17] = [
-        "architecture",
-        "authors",
-        "changelog",
-        "claude",
-        "code_of_conduct",
-        "code-of-conduct",
-        "contributing",
-        "governance",
-        "history",
-        "install",
-        "license",
-        "maintainers",
-        "notice",
-        "readme",
-        "security",
-        "style",
-        "support",
-    ];
-    let stem = path.stem().to_lowercase();
-    let project = PROJECT.contains(&stem.as_str()) || stem.starts_with("license");
-    let first = path.components().next().unwrap_or_default();
-    let kept = [
-        "memory",
-        "scratch",
-        "node_modules",
-        "vendor",
-        "target",
-        "dist",
-        "build",
-    ];
-    let hidden = path.components().any(|it| it.starts_with('.'));
-    path.as_str().ends_with(".md") && !project && !hidden && !kept.contains(&first)
-}
-
-/// Folders at the top that hold code rather than notes.
-pub(crate) fn code_folders<'a>(all: impl Iterator<Item = &'a RelPath>) -> HashSet<&'a str> {
-    let mut counts: HashMap<&str, (usize, usize)> = HashMap::new();
-    for path in all {
-        let Some((top, _)) = path.as_str().split_once('/') else {
-            continue;
-        };
-        let (notes, others) = counts.entry(top).or_default();
-        let ending = path.as_str().rsplit('.').next().unwrap_or_default();
-        match ending.to_lowercase().as_str() {
-            "md" => *notes += 1,
-            "png" | "jpg" | "jpeg" | "gif" | "svg" | "webp" | "pdf" | "canvas" | "csv" => {}
-            _ => *others += 1,
-        }
-    }
-    let code = counts
-        .into_iter()
-        .filter(|(_, (notes, others))| others > notes);
-    code.map(|(top, _)| top).collect()
 }
 
 /// Folders that are a domain already, or can be one as they are. A folder that

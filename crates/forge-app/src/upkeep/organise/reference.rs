@@ -3,6 +3,7 @@
 //! the question open.
 
 use crate::document::Document;
+use crate::state_files;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
@@ -24,7 +25,7 @@ impl Kind {
     /// subject.
     pub(super) fn place(self) -> Option<&'static str> {
         match self {
-            Kind::Glossary => Some("memory/glossary.md"),
+            Kind::Glossary => Some(state_files::GLOSSARY),
             Kind::Contacts => Some("memory/contacts.md"),
             Kind::QuickReference => None,
         }

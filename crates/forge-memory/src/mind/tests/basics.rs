@@ -80,7 +80,7 @@ fn m22_new_files_begin_with_their_title() {
 #[test]
 fn a_briefing_without_any_memory() {
     let it = Fixture::new("//- a.md\nx\n");
-    let briefing = it.mind().briefing(&ask(Source::Startup, &[]));
+    let briefing = brief_start(&it.mind(), &ask(StartReason::Startup, &[]));
     for part in [
         "=== SESSION BRIEFING ===",
         "--- CURRENT STATE (.mind/STATE.md) ---\n(no state file found — this may be the first session)",
@@ -97,6 +97,9 @@ fn a_briefing_without_any_memory() {
         "a.md 73cb3858a687\n",
         "looking creates nothing"
     );
-    assert_eq!(it.mind().nudge(now()), None);
-    assert_eq!(it.mind().primer(&ask(Source::Startup, &[])), None);
+    assert_eq!(prompt_line(&it.mind(), now()), None);
+    assert_eq!(
+        helper_text(&it.mind(), &ask(StartReason::Startup, &[])),
+        None
+    );
 }

@@ -50,7 +50,7 @@ fn m1_templates_are_read_as_unset() {
         (state.status, state.active, state.blocked),
         (None, vec![], vec![])
     );
-    assert_eq!(mind.nudge(now()), None);
+    assert_eq!(prompt_line(&mind, now()), None);
     assert_eq!(mind.sessions().unwrap(), []);
     assert_eq!(mind.log(&session("First"), now()).unwrap().0, 1);
     let decisions = mind.decisions().unwrap();
@@ -78,7 +78,7 @@ fn m2_a_long_state_is_capped() {
         ".mind/STATE.md",
         format!("# Project State\n\n## Notes\n{filler}\n## Current Phase\nP9\n\n## Blocked Items\n- keys\n\n## Next Action\nShip it\n"),
     );
-    let briefing = it.mind().briefing(&ask(Source::Startup, &[]));
+    let briefing = brief_start(&it.mind(), &ask(StartReason::Startup, &[]));
     assert!(briefing.text.len() < 4000, "{}", briefing.text.len());
     for part in ["P9", "- keys", "Ship it", "=== END COMPACT BRIEFING ==="] {
         assert!(briefing.text.contains(part), "{part}: {}", briefing.text);
@@ -131,7 +131,7 @@ fn m3_a_task_is_in_progress_by_its_section() {
         ".mind/STATE.md",
         format!("# S\n\n## Notes\n{}\n", "word ".repeat(2000)),
     );
-    let text = it.mind().briefing(&ask(Source::Startup, &[])).text;
+    let text = brief_start(&it.mind(), &ask(StartReason::Startup, &[])).text;
     assert!(
         text.contains(
             "--- IN PROGRESS ---\n<data n0nce>\n- [ ] Login page\n- [ ] Search\n</data n0nce>"
@@ -152,7 +152,7 @@ fn m4_the_last_session_is_whole() {
         ".mind/SESSION-LOG.md",
         format!("# Session Log\n\n## Session 1 — 2026-01-01\n- old\n\n## Session 2 — 2026-01-02\n{lines}"),
     );
-    let text = it.mind().briefing(&ask(Source::Startup, &[])).text;
+    let text = brief_start(&it.mind(), &ask(StartReason::Startup, &[])).text;
     assert!(
         text.contains(&format!("## Session 2 — 2026-01-02\n{}", lines.trim_end())),
         "{text}"
@@ -185,11 +185,19 @@ fn m7_the_number_is_one_more_than_the_highest() {
 #[test]
 fn m8_a_nudge_is_never_older_than_the_state() {
     let it = Fixture::new("//- .mind/STATE.md\n# S\n\n## Current Phase\nOne\n");
-    assert!(it.mind().nudge(now()).unwrap().contains("Phase: One"));
+    assert!(
+        prompt_line(&it.mind(), now())
+            .unwrap()
+            .contains("Phase: One")
+    );
     // Within the same second, and with the same size.
     it.files
         .write(".mind/STATE.md", "# S\n\n## Current Phase\nTwo\n");
-    assert!(it.mind().nudge(now()).unwrap().contains("Phase: Two"));
+    assert!(
+        prompt_line(&it.mind(), now())
+            .unwrap()
+            .contains("Phase: Two")
+    );
 }
 
 #[test]
@@ -446,7 +454,7 @@ fn m28_after_compaction_nothing_is_there_twice() {
     let it = Fixture::new(PROGRESS);
     it.files.write(".mind/STATE.md", STATE);
     it.mind().checkpoint("auto", now()).unwrap();
-    let text = it.mind().briefing(&ask(Source::Compact, &[])).text;
+    let text = brief_start(&it.mind(), &ask(StartReason::Compact, &[])).text;
     assert!(text.starts_with("=== CONTEXT RESTORED (post-compaction) ==="));
     assert!(text.contains("--- PRE-COMPACTION CHECKPOINT ---"));
     assert!(
@@ -467,7 +475,7 @@ fn m28_after_compaction_nothing_is_there_twice() {
         ".mind/STATE.md",
         STATE.replace("Finish login", "Start search"),
     );
-    let text = it.mind().briefing(&ask(Source::Compact, &[])).text;
+    let text = brief_start(&it.mind(), &ask(StartReason::Compact, &[])).text;
     assert!(
         text.contains("no longer in the files:\n## Next Action\nFinish login\n</data"),
         "{text}"
@@ -483,16 +491,16 @@ fn m30_the_nudge_has_every_blocker_without_bullets() {
         STATE.replace("- keys", "- waiting for keys\n- review of #4"),
     );
     assert_eq!(
-        it.mind().nudge(now()).unwrap(),
+        prompt_line(&it.mind(), now()).unwrap(),
         "[Memory] Phase: Build | Next: Finish login | BLOCKED: (2) \"waiting for keys; review of #4\" | (Read .mind/STATE.md for details)"
     );
     it.files
         .write(".mind/STATE.md", STATE.replace("- keys", "None."));
-    assert!(!it.mind().nudge(now()).unwrap().contains("BLOCKED"));
+    assert!(!prompt_line(&it.mind(), now()).unwrap().contains("BLOCKED"));
     let many: String = (0..40).map(|n| format!("- blocker number {n}\n")).collect();
     it.files
         .write(".mind/STATE.md", STATE.replace("- keys\n", &many));
-    let nudge = it.mind().nudge(now()).unwrap();
+    let nudge = prompt_line(&it.mind(), now()).unwrap();
     assert!(
         nudge.chars().count() <= 200 && nudge.contains("(40) \"blocker number 0;"),
         "{nudge}"

@@ -163,7 +163,7 @@ fn a_workspace_keeps_its_own_formats() {
         it.read("memory/status.md")
             .contains("- [x] Interviews (completed 2026-03-01)\n- Recruit\n")
     );
-    let text = mind.briefing(&ask(Source::Startup, &[])).text;
+    let text = brief_start(&mind, &ask(StartReason::Startup, &[])).text;
     assert!(
         text.contains("--- CURRENT STATE (memory/status.md) ---"),
         "{text}"
@@ -466,10 +466,10 @@ fn broken_files_are_named_and_left_alone() {
         ..StateChange::default()
     };
     assert!(mind.set(&change, now()).is_err());
-    let text = mind.briefing(&ask(Source::Startup, &[])).text;
+    let text = brief_start(&mind, &ask(StartReason::Startup, &[])).text;
     assert!(text.contains("STATE.md` line 2 is not UTF-8"), "{text}");
     assert!(text.contains("- [ ] a"), "{text}");
-    assert_eq!(mind.nudge(now()), None);
+    assert_eq!(prompt_line(&mind, now()), None);
     assert_eq!(it.files.tree_of_sources(), before);
     mind.checkpoint("auto", now()).unwrap();
 }

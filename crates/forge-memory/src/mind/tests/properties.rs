@@ -272,15 +272,15 @@ proptest! {
         }
         let mind = it.mind();
         mind.checkpoint("auto", now()).unwrap();
-        let source = if compact { Source::Compact } else { Source::Startup };
-        let briefing = mind.briefing(&ask(source, &events));
+        let source = if compact { StartReason::Compact } else { StartReason::Startup };
+        let briefing = brief_start(&mind, &ask(source, &events));
         let tokens = crate::tokens::estimate(&briefing.text);
         prop_assert!(tokens <= MAX_TOKENS, "{tokens}");
         prop_assert!(briefing.text.len() < MAX_BYTES, "{}", briefing.text.len());
         for part in ["NEXTACTION", "BLOCKER one", "PHASE", "## DEC-003: title 3"] {
             prop_assert!(briefing.text.contains(part), "{part}: {}", briefing.text);
         }
-        let nudge = mind.nudge(now()).unwrap();
+        let nudge = prompt_line(&mind, now()).unwrap();
         prop_assert!(nudge.chars().count() <= 200 && !nudge.contains('\n'));
     }
 }

@@ -3,7 +3,11 @@
 
 use clap::{Args, ValueEnum};
 use forge_app::agents::Home;
-use forge_app::layers::{self, Asked, Manifest, Placed, Scope, State};
+use forge_app::brief::{
+    BriefDetail, BriefRequest, ContextManifest, ContextRequest, ContextScope, LayerReport,
+    LayerState, Occasion, SESSION_BUDGET, brief,
+};
+use forge_app::mind::Mind;
 use forge_app::workspace::Workspace;
 use serde_json::{Value, json};
 
@@ -75,19 +79,27 @@ pub(super) fn run(
         return Err(CommandError::usage("`knowledge` is no agent")
             .hint("Name a squad and an agent: `--agent eng/builder`"));
     };
-    let asked = Asked {
+    let context = ContextRequest {
         scope: match args.scope {
-            For::Run => Scope::Run,
-            For::Tick => Scope::Tick,
-            For::Session => Scope::Session,
+            For::Run => ContextScope::Run,
+            For::Tick => ContextScope::Tick,
+            For::Session => ContextScope::Session,
         },
         squad,
         agent,
         role: args.role.as_deref(),
         now: settings.now,
     };
-    let context = layers::assemble(workspace, &asked)?;
-    let manifest = &context.manifest;
+    let request = BriefRequest {
+        occasion: Occasion::Agent(context),
+        budget: SESSION_BUDGET,
+        nonce: "",
+        now: settings.now,
+    };
+    let context = brief(&Mind::open(workspace), &request)?.unwrap_or_default();
+    let BriefDetail::Context(manifest) = &context.detail else {
+        return Err(CommandError::failure("There is no context for this agent"));
+    };
     let failures = manifest.failures();
     if args.json {
         let mut value = manifest_json(manifest);
@@ -118,7 +130,7 @@ impl ContextArgs {
     }
 }
 
-fn manifest_json(manifest: &Manifest) -> Value {
+fn manifest_json(manifest: &ContextManifest) -> Value {
     let layers: Vec<Value> = manifest.layers.iter().map(layer_json).collect();
     json!({
         "format": "context-manifest-v1",
@@ -141,7 +153,7 @@ fn manifest_json(manifest: &Manifest) -> Value {
     })
 }
 
-fn layer_json(layer: &Placed) -> Value {
+fn layer_json(layer: &LayerReport) -> Value {
     json!({
         "id": layer.id,
         "key": layer.key,
@@ -150,7 +162,7 @@ fn layer_json(layer: &Placed) -> Value {
         "path": layer.path.as_ref().map(ToString::to_string),
         "chars": layer.chars,
         "tokens_est": layer.tokens_est(),
-        "evicted": layer.state == State::Evicted,
+        "evicted": layer.state == LayerState::Evicted,
         "cut": layer.cut,
         "resolved": layer.path.is_some() || !layer.supporting.is_empty(),
         "failed": layer.failed(),

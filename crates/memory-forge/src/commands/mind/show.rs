@@ -1,10 +1,8 @@
 //! What `mind` shows: text for people, JSON for programs. It changes nothing.
 
+use forge_app::brief::{BriefRequest, brief};
 use forge_app::check::{CheckReport, CheckView, Severity, Survey};
-use forge_app::layers::injection::{self, Given};
-use forge_app::mind::{
-    Compression, Decision, Health, Layout, Mind, Progress, Session, Source, State,
-};
+use forge_app::mind::{Compression, Decision, Health, Layout, Mind, Progress, Session, State};
 use forge_app::workspace::{RelPath, Workspace};
 use serde_json::{Value, json};
 
@@ -20,21 +18,13 @@ pub(super) fn show(
     ui: &mut Ui,
 ) -> Result<(), CommandError> {
     if args.what == What::Briefing {
-        let known = injection::for_session(mind.workspace());
-        let briefing = mind.briefing(&forge_app::mind::BriefingAsk {
-            source: Source::Startup,
-            max_tokens: forge_app::mind::MAX_TOKENS,
-            max_bytes: forge_app::mind::MAX_BYTES,
-            nonce: &settings.nonce(),
-            now: settings.now,
-            events: &[],
-            overview: &forge_app::session::overview(mind.workspace(), settings.now),
-            pointers: known.as_ref().map(Given::pointers),
-        });
+        let nonce = settings.nonce();
+        let request = BriefRequest::for_session(&nonce, settings.now);
+        let briefing = brief(mind, &request)?.unwrap_or_default();
         return if args.json {
             ui.json(&json!({
                 "version": 1, "text": briefing.text, "leftOut": briefing.left_out,
-                "tokens": forge_app::tokens::estimate(&briefing.text), "tokenizer": "~o200k",
+                "tokens": briefing.tokens(), "tokenizer": "~o200k",
             }))
         } else {
             ui.print(&printable(&briefing.text))

@@ -1,19 +1,21 @@
 //! What went into a context and what did not, and why: the same for the text
 //! that people read and for the JSON that programs do.
 
-use super::{Asked, CHARS_PER_TOKEN, Found, Policy, Scope};
+use super::{
+    BriefPart, CHARS_PER_TOKEN, ContextPolicy, ContextRequest, ContextScope, LayerText, PartState,
+};
 use crate::tokens::thousands;
 use crate::workspace::RelPath;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Manifest {
-    pub scope: Scope,
+pub struct ContextManifest {
+    pub scope: ContextScope,
     pub policy_hash: String,
     pub squad: String,
     pub agent: String,
     pub role: String,
     pub budget_chars: usize,
-    pub layers: Vec<Placed>,
+    pub layers: Vec<LayerReport>,
     /// Characters within the budget, and outside it.
     pub chars: usize,
     pub outside_budget_chars: usize,
@@ -23,7 +25,7 @@ pub struct Manifest {
 
 /// What became of a layer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum State {
+pub enum LayerState {
     Ok,
     /// Required, and not there.
     Missing,
@@ -34,13 +36,13 @@ pub enum State {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Placed {
+pub struct LayerReport {
     pub id: u8,
     pub key: String,
     pub name: String,
     pub description: String,
     pub path: Option<RelPath>,
-    pub state: State,
+    pub state: LayerState,
     /// Characters that went in.
     pub chars: usize,
     /// Whether there was more.
@@ -55,18 +57,18 @@ pub struct Placed {
     pub problem: Option<String>,
 }
 
-impl Placed {
-    fn of(found: &Found, who: (&str, &str)) -> Placed {
+impl LayerReport {
+    fn of(found: &LayerText, who: (&str, &str)) -> LayerReport {
         let layer = &found.layer;
         // What stands beside a required file does not stand in for it.
         let state = match (found.is_resolved(), &found.shown) {
-            _ if layer.required && found.path.is_none() => State::Missing,
-            (true, Some(_)) => State::Ok,
-            (true, None) => State::Evicted,
-            (false, _) => State::Skipped,
+            _ if layer.required && found.path.is_none() => LayerState::Missing,
+            (true, Some(_)) => LayerState::Ok,
+            (true, None) => LayerState::Evicted,
+            (false, _) => LayerState::Skipped,
         };
         let named = |path: &String| path.replace("{squad}", who.0).replace("{agent}", who.1);
-        Placed {
+        LayerReport {
             id: layer.id,
             key: layer.key.clone(),
             name: layer.name.clone(),
@@ -87,18 +89,33 @@ impl Placed {
 
     /// Required, and not in the context.
     pub fn failed(&self) -> bool {
-        self.required && self.state != State::Ok
+        self.required && self.state != LayerState::Ok
+    }
+
+    pub(super) fn part(&self) -> BriefPart {
+        BriefPart {
+            key: self.key.clone().into(),
+            source: self.path.clone(),
+            state: match self.state {
+                LayerState::Ok if self.cut => PartState::Cut,
+                LayerState::Ok => PartState::Shown,
+                LayerState::Evicted => PartState::Evicted,
+                LayerState::Missing | LayerState::Skipped => PartState::Missing,
+            },
+            chars: self.chars,
+            age_days: self.age_days,
+        }
     }
 
     fn line(&self) -> String {
         let state = match self.state {
-            State::Ok => "OK",
-            State::Missing => "MISSING",
-            State::Evicted => "EVICTED",
-            State::Skipped => "skip",
+            LayerState::Ok => "OK",
+            LayerState::Missing => "MISSING",
+            LayerState::Evicted => "EVICTED",
+            LayerState::Skipped => "skip",
         };
         let mut line = format!("L{} {:<30} {state:<8}", self.id, self.name);
-        if self.state == State::Ok {
+        if self.state == LayerState::Ok {
             line.push_str(&format!("{:>8} characters", thousands(self.chars)));
         }
         if let Some(path) = &self.path {
@@ -108,10 +125,10 @@ impl Placed {
         if !self.supporting.is_empty() {
             marks.push(format!("with {}", self.supporting.join(", ")));
         }
-        if self.cut && self.state == State::Ok {
+        if self.cut && self.state == LayerState::Ok {
             marks.push("cut".to_owned());
         }
-        if self.outside_budget && self.state == State::Ok {
+        if self.outside_budget && self.state == LayerState::Ok {
             marks.push("outside the budget".to_owned());
         }
         if let Some(days) = self.age_days.filter(|_| self.stale) {
@@ -125,26 +142,26 @@ impl Placed {
     }
 }
 
-impl Manifest {
+impl ContextManifest {
     pub(super) fn of(
-        asked: &Asked,
-        policy: &Policy,
+        request: &ContextRequest<'_>,
+        policy: &ContextPolicy,
         role: String,
         budget_chars: usize,
-        found: &[Found],
-    ) -> Manifest {
-        let who = (asked.squad, asked.agent);
-        let layers: Vec<Placed> = found.iter().map(|it| Placed::of(it, who)).collect();
+        found: &[LayerText],
+    ) -> ContextManifest {
+        let who = (request.squad, request.agent);
+        let layers: Vec<LayerReport> = found.iter().map(|it| LayerReport::of(it, who)).collect();
         let sum = |outside: bool| {
             let of = layers.iter().filter(|it| it.outside_budget == outside);
             of.map(|it| it.chars).sum()
         };
         let failed = layers.iter().filter(|it| it.failed());
-        Manifest {
-            scope: asked.scope,
+        ContextManifest {
+            scope: request.scope,
             policy_hash: policy.hash.clone(),
-            squad: asked.squad.to_owned(),
-            agent: asked.agent.to_owned(),
+            squad: request.squad.to_owned(),
+            agent: request.agent.to_owned(),
             role,
             budget_chars,
             chars: sum(false),
@@ -166,7 +183,7 @@ impl Manifest {
             ),
             String::new(),
         ];
-        lines.extend(self.layers.iter().map(Placed::line));
+        lines.extend(self.layers.iter().map(LayerReport::line));
         lines.push(String::new());
         for layer in self.layers.iter().filter(|it| it.failed()) {
             lines.push(format!("FAIL LOUD: {}", self.why(layer)));
@@ -185,16 +202,27 @@ impl Manifest {
         lines.join("\n") + "\n"
     }
 
+    /// Names the layers for which there was no room, and those that were cut.
+    pub(super) fn left_out(&self) -> Vec<String> {
+        let lacking = |it: &&LayerReport| it.state == LayerState::Evicted || it.cut;
+        let layers = self.layers.iter().filter(lacking);
+        let name = |it: &LayerReport| match it.state {
+            LayerState::Evicted => format!("L{} {}", it.id, it.key),
+            _ => format!("a part of L{} {}", it.id, it.key),
+        };
+        layers.map(name).collect()
+    }
+
     /// Why each required layer is not there, and what to do about it.
     pub fn failures(&self) -> Vec<String> {
         let failed = self.layers.iter().filter(|it| it.failed());
         failed.map(|it| self.why(it)).collect()
     }
 
-    fn why(&self, layer: &Placed) -> String {
+    fn why(&self, layer: &LayerReport) -> String {
         let name = format!("required layer L{} {}", layer.id, layer.key);
         match (layer.state, &layer.problem) {
-            (State::Evicted, _) => format!(
+            (LayerState::Evicted, _) => format!(
                 "{name} does not fit into {} characters; raise `budget_chars` or `max_context_tokens`",
                 thousands(self.budget_chars)
             ),
@@ -209,13 +237,13 @@ pub(super) fn tokens(chars: usize) -> usize {
     chars.div_ceil(CHARS_PER_TOKEN)
 }
 
-impl Placed {
+impl LayerReport {
     pub fn tokens_est(&self) -> usize {
         tokens(self.chars)
     }
 }
 
-impl Manifest {
+impl ContextManifest {
     pub fn tokens_est(&self) -> usize {
         tokens(self.chars)
     }

@@ -4,35 +4,58 @@
 //! record, so the record comes after its maps: whoever was cut off in between
 //! finds the same files touched when the session is ended once more.
 
-use crate::document::day_of;
+use std::path::Path;
+use std::time::Duration;
+
 use jiff::civil::Date;
 use jiff::{SignedDuration, Timestamp};
 
-use super::start::{closed_at, unclean};
-use super::{Untracked, days_since, is_skipped};
+use super::closes::log_close;
+use super::open::OpenSession;
+use crate::brief::overview::{closed_at, unclean};
 use crate::bulk::{Skill, last_ok};
 use crate::closets::{self, BuildRequest};
+use crate::document::day_of;
 use crate::links::{self, Vault};
 use crate::mind::{
     Captured, Error, File, Fullness, Layout, Mind, NewSession, Record, Recorded, Written,
+    days_since,
 };
 use crate::routing::archives::{ArchiveRow, list_archive};
 use crate::routing::hubs::{Hub, hubs_of};
 use crate::routing::manifest::{self, Manifest, Mode, SUMMARY_FORMAT};
+use crate::routing::untracked::{Untracked, is_skipped};
 use crate::thresholds::{CONSOLIDATE_NAG_DAYS, MAX_DECISION_LINES};
 use crate::upkeep::resummarize;
 use crate::workspace::{self, RelPath, Role, Tree, Workspace};
 
+/// A session that ends.
 #[derive(Debug, Clone)]
-pub struct Ending {
-    pub record: Record,
-    /// The files that were worked on; by their times where they are not named.
-    pub touched: Option<Vec<RelPath>>,
+pub struct SessionClosing<'a> {
+    pub ending: SessionEnding<'a>,
+    /// The folder that a client gives its plugin, for the log of clean closes.
+    pub log_folder: Option<&'a Path>,
     pub now: Timestamp,
 }
 
+/// How it is known that a session ends.
+#[derive(Debug, Clone)]
+pub enum SessionEnding<'a> {
+    /// An agent or a person describes it. It stays noted as open until its client
+    /// reports the end, which then finds the description.
+    Described {
+        record: Record,
+        /// The files that were worked on; by their times where they are not named.
+        touched: Option<Vec<RelPath>>,
+    },
+    /// A client reports it. What has no description is captured from git, which
+    /// may take so long.
+    Reported { reason: &'a str, git_wait: Duration },
+}
+
+/// What was written down at the end of a session.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Ended {
+pub struct SessionReport {
     pub recorded: Recorded,
     pub state: Option<RelPath>,
     pub touched: Vec<RelPath>,
@@ -50,6 +73,9 @@ pub struct Ended {
     pub notes: Vec<String>,
     /// What was to be done and is not there.
     pub incomplete: Vec<String>,
+    /// How long ago the state was written, where that counts as stale and a
+    /// client reported the end.
+    pub stale_for: Option<String>,
 }
 
 /// What to do about a file of decisions that is nearly full. The last run may
@@ -59,23 +85,73 @@ pub(crate) const SHORTEN: &str = "memory-forge consolidate --fix --force";
 pub(crate) const SHORTEN_BY_HAND: &str =
     "it is not filled by old decisions, so a person has to shorten it";
 
-/// None where there is neither a manifest nor any state: nothing is written.
-pub fn end(workspace: &Workspace, ending: &Ending) -> Result<Option<Ended>, Error> {
-    let mind = Mind::open(workspace);
+/// Writes down that a session ended. None where there is neither a manifest nor
+/// any state: nothing is written.
+pub fn close_session(
+    mind: &Mind<'_>,
+    closing: &SessionClosing<'_>,
+) -> Result<Option<SessionReport>, Error> {
+    let workspace = mind.workspace();
+    let now = closing.now;
+    let report = match &closing.ending {
+        SessionEnding::Described { record, touched } => {
+            describe(workspace, mind, record, touched.as_deref(), now)?
+        }
+        SessionEnding::Reported { reason, git_wait } => report_end(mind, reason, *git_wait, now)?,
+    };
+    let is_clean = report.as_ref().is_some_and(|it| it.incomplete.is_empty());
+    if let (true, Some(folder)) = (is_clean, closing.log_folder) {
+        // The log is optional: an error is not worth a word.
+        let _ = log_close(folder, workspace, now);
+    }
+    Ok(report)
+}
+
+/// Keeps what would be lost with the session, for the next one.
+fn report_end(
+    mind: &Mind<'_>,
+    reason: &str,
+    git_wait: Duration,
+    now: Timestamp,
+) -> Result<Option<SessionReport>, Error> {
+    if !mind.exists() {
+        return Ok(None);
+    }
+    let report = SessionReport {
+        state: Some(mind.file(File::State)),
+        stale_for: mind.stale_for(now),
+        ..SessionReport::default()
+    };
+    mind.touch(now)?;
+    mind.session_ended(reason, now)?;
+    mind.session_end_checkpoint(reason, now)?;
+    if let Some(open) = OpenSession::read(mind) {
+        open.close(mind, reason, git_wait, now)?;
+    }
+    Ok(Some(report))
+}
+
+/// Records what is said of the session, and everything that follows from it.
+fn describe(
+    workspace: &Workspace,
+    mind: &Mind<'_>,
+    record: &Record,
+    named: Option<&[RelPath]>,
+    now: Timestamp,
+) -> Result<Option<SessionReport>, Error> {
     let manifest = Manifest::load(workspace)?.filter(|it| it.mode() != Mode::Absent);
     if manifest.is_none() && !mind.exists() {
         return Ok(None);
     }
-    let now = ending.now;
-    let mut ended = Ended {
+    let mut ended = SessionReport {
         state: Some(mind.file(File::State)),
-        ..Ended::default()
+        ..SessionReport::default()
     };
     let tree = manifest.as_ref().map(|it| it.tree(workspace));
     if let Some(tree) = &tree {
-        ended.touched = match &ending.touched {
-            Some(touched) => touched.clone(),
-            None => touched(tree, &mind),
+        ended.touched = match named {
+            Some(named) => named.to_vec(),
+            None => touched(tree, mind),
         };
     }
     // Maps that cannot be drawn are no reason to lose what the session says.
@@ -83,21 +159,21 @@ pub fn end(workspace: &Workspace, ending: &Ending) -> Result<Option<Ended>, Erro
         Some(manifest) => keep_maps(workspace, manifest, now, &mut ended),
         None => Ok(()),
     };
-    let mut record = ending.record.clone();
+    let mut written = record.clone();
     if let Some(tree) = &tree
-        && says_nothing(&record)
+        && says_nothing(&written)
         && mind.layout() == Layout::Manifest
-        && unclean(tree, &mind).is_some()
+        && unclean(tree, mind).is_some()
     {
-        record.session = Some(left_open(&ended.touched));
+        written.session = Some(left_open(&ended.touched));
     }
-    ended.recorded = mind.record("Close the session", &record, now)?;
+    ended.recorded = mind.record("Close the session", &written, now)?;
     if let (Some(manifest), Some(tree)) = (&manifest, &tree) {
-        list_and_check(workspace, &mind, manifest, tree, now, &mut ended)?;
+        list_and_check(workspace, mind, manifest, tree, now, &mut ended)?;
     }
     ended.ideas = mind.ideas().map(|it| it.len()).unwrap_or_default();
-    remarks(workspace, &mind, manifest.as_ref(), now, &mut ended);
-    ended.incomplete = self_test(workspace, &mind, ending, &ended);
+    remarks(workspace, mind, manifest.as_ref(), now, &mut ended);
+    ended.incomplete = self_test(workspace, mind, record, &ended);
     if let Err(error) = maps {
         ended.incomplete.push(format!(
             "links and closets of what was touched: {error}; `memory-forge links apply` and \
@@ -142,7 +218,7 @@ fn keep_maps(
     workspace: &Workspace,
     manifest: &Manifest,
     now: Timestamp,
-    ended: &mut Ended,
+    ended: &mut SessionReport,
 ) -> Result<(), Error> {
     if !ended.touched.is_empty() {
         let vault = Vault::read(workspace);
@@ -177,7 +253,7 @@ fn list_and_check(
     manifest: &Manifest,
     tree: &Tree,
     now: Timestamp,
-    ended: &mut Ended,
+    ended: &mut SessionReport,
 ) -> Result<(), Error> {
     if manifest.mode() == Mode::Full {
         let hubs = hubs_of(workspace, manifest);
@@ -213,7 +289,7 @@ fn refresh_closets(
     workspace: &Workspace,
     hubs: &[&Hub],
     now: Timestamp,
-    ended: &mut Ended,
+    ended: &mut SessionReport,
 ) -> Result<(), workspace::Error> {
     let request = BuildRequest {
         hubs: hubs.to_vec(),
@@ -268,7 +344,7 @@ fn remarks(
     mind: &Mind<'_>,
     manifest: Option<&Manifest>,
     now: Timestamp,
-    ended: &mut Ended,
+    ended: &mut SessionReport,
 ) {
     let lines = ended.recorded.decision_lines;
     let advice = match mind.decisions_fullness() {
@@ -325,12 +401,12 @@ fn consolidate_nag(workspace: &Workspace, mind: &Mind<'_>, now: Timestamp) -> Op
 fn self_test(
     workspace: &Workspace,
     mind: &Mind<'_>,
-    ending: &Ending,
-    ended: &Ended,
+    record: &Record,
+    ended: &SessionReport,
 ) -> Vec<String> {
     let mut missing = Vec::new();
     let state = mind.state().ok().flatten();
-    let wanted = !ending.record.state.is_empty();
+    let wanted = !record.state.is_empty();
     if wanted && state.as_ref().is_none_or(|it| it.updated.is_none()) {
         missing.push(format!("{} has no date", mind.file(File::State)));
     }
@@ -341,7 +417,7 @@ fn self_test(
         }
     }
     let decided = mind.decisions().unwrap_or_default();
-    let wanted = ending.record.decisions.len();
+    let wanted = record.decisions.len();
     let held = ended.recorded.decided.len() + ended.recorded.known_decisions;
     if held != wanted || decided.len() < ended.recorded.decided.len() {
         missing.push(format!("{held} of {wanted} decisions were recorded"));
@@ -354,7 +430,7 @@ fn self_test(
     missing
 }
 
-impl Ended {
+impl SessionReport {
     /// `Session closed.` and a line for each part.
     pub fn render(&self) -> String {
         let mut lines = vec!["Session closed.".to_owned()];

@@ -1,31 +1,33 @@
-//! What the files say, each read once, and what of it goes into a briefing
-//! first. Nothing here knows how a briefing looks.
+//! The files of the state, each read once, and which part of them goes into a
+//! briefing first. Nothing here knows the form of a briefing.
 
 use jiff::Timestamp;
 
+use super::Slot;
 use super::frame::Frame;
-use super::pack::{Fit, Pack, Room, Slot};
-use super::{BriefingAsk, Source, clean};
-use crate::mind::decisions::{self, Decision};
-use crate::mind::progress::{Bucket, WorkLine, work_document, work_lines};
-use crate::mind::sessions::{self, Session};
-use crate::mind::state::{self, Part, State};
-use crate::mind::{Error, File, Layout, Mind, checkpoint, outline, values};
+use crate::brief::fence::clean;
+use crate::brief::pack::{Budget, Fit, Packer, Piece};
+use crate::brief::{BriefInput, StartReason};
+use crate::mind::parts::{
+    Part, WorkLine, has_known_form, is_long, lost_since_checkpoint, recent_decisions,
+    recent_sessions, state_at_a_glance, work_document, work_lines,
+};
+use crate::mind::{Bucket, Decision, Error, File, Layout, Mind, Session, State, cut, plain};
 use crate::quote;
 
-const MOST_EVENTS: usize = 12;
-const MOST_ITEMS: usize = 10;
+const MAX_EVENTS: usize = 12;
+const MAX_ITEMS: usize = 10;
 /// Hundredths of a briefing that pointers may take: they come behind what the
 /// work is at, and before what was.
-const POINTERS: usize = 20;
+const POINTERS_SHARE: usize = 20;
 /// Behind the parts of the state.
 const LAST: usize = 9;
 
-/// What the files say, each read once.
-pub(super) struct Memory {
-    pub(super) layout: Layout,
-    pub(super) state_path: String,
-    pub(super) state: Result<Option<State>, String>,
+/// The text of the files, and the time of the state.
+pub(crate) struct Sources {
+    pub(crate) layout: Layout,
+    pub(crate) state_path: String,
+    pub(crate) state: Result<Option<State>, String>,
     /// When the state was last written.
     pub(super) written: Option<Timestamp>,
     /// The whole file, to compare with and never to show.
@@ -34,26 +36,26 @@ pub(super) struct Memory {
     pub(super) private: Option<(String, String)>,
     pub(super) progress_text: Result<Option<String>, String>,
     pub(super) work: Vec<WorkLine>,
-    pub(super) decisions: Vec<Decision>,
+    pub(crate) decisions: Vec<Decision>,
     /// Why the decisions cannot be read.
     pub(super) decisions_error: Option<String>,
     pub(super) sessions: Vec<Session>,
     /// Why the session log cannot be read.
     pub(super) sessions_error: Option<String>,
-    pub(super) most_decisions: usize,
+    pub(crate) most_decisions: usize,
     pub(super) most_lines: usize,
     /// Characters of everything that the long form would show.
     pub(super) size: usize,
     pub(super) checkpoint: Option<String>,
 }
 
-impl Memory {
-    pub(super) fn read(mind: &Mind<'_>) -> Memory {
+impl Sources {
+    pub(crate) fn read(mind: &Mind<'_>) -> Sources {
         let told = |error: Error| error.to_string();
         // Whole, before anything is cut: half a secret is not known as one.
         let safe = |text: String| quote::unasked(&text).into_owned();
         let text = |which| mind.text(which).map_err(told);
-        let config = &mind.workspace.config().mind;
+        let config = &mind.workspace().config().mind;
         let characters = |text: &Result<Option<String>, String>| match text {
             Ok(Some(text)) => text.chars().count(),
             _ => 0,
@@ -83,18 +85,18 @@ impl Memory {
             _ => Vec::new(),
         };
         let decisions = match &decisions_text {
-            Ok(Some(text)) => decisions::recent(text),
+            Ok(Some(text)) => recent_decisions(text),
             _ => Vec::new(),
         };
         let sessions = match &sessions_text {
-            Ok(Some(text)) => sessions::recent(text, mind.files.layout),
+            Ok(Some(text)) => recent_sessions(text, mind.layout()),
             _ => Vec::new(),
         };
-        Memory {
-            layout: mind.files.layout,
+        Sources {
+            layout: mind.layout(),
             state_path: mind.file(File::State).to_string(),
             state: match &state_text {
-                Ok(text) => Ok(text.as_deref().map(state::glance)),
+                Ok(text) => Ok(text.as_deref().map(state_at_a_glance)),
                 Err(error) => Err(error.clone()),
             },
             written: mind.modified(File::State),
@@ -116,29 +118,29 @@ impl Memory {
     /// Puts everything in, the most valuable first.
     pub(super) fn fill(
         &self,
-        pack: &mut Pack<'_>,
+        packer: &mut Packer<'_, Slot>,
         frame: &Frame,
-        ask: &BriefingAsk<'_>,
+        input: &BriefInput<'_>,
         left_out: &mut Vec<String>,
     ) {
-        let all = pack.left();
-        let clean = |text: &str| clean(text, ask.nonce);
+        let all = packer.left();
+        let clean = |text: &str| clean(text, input.nonce);
         let state = self.state.as_ref().ok().and_then(Option::as_ref);
         let mut cut_state = false;
         if let Some(state) = state {
             let text = clean(&state.text);
-            let whole =
-                !outline::is_long(&self.state_text) && all.share(45).holds(Room::of(text.trim()));
+            let whole = !is_long(&self.state_text) && all.share(45).holds(all.cost(text.trim()));
             if whole {
-                pack.add(Slot::State, 0, text.trim());
+                packer.put(&Piece::whole(Slot::State, 0, text.trim()));
             } else {
                 cut_state = true;
-                self.essentials(state, pack, all, ask);
+                packer.note_lack(Slot::State);
+                self.essentials(state, packer, all, input);
             }
         }
         if let Some((path, text)) = &self.private {
             let text = format!("Private, from {path}:\n{}", clean(text.trim()));
-            if pack.add_within(Slot::State, LAST, &text, all.share(12)) != Fit::Whole {
+            if packer.put(&Piece::within(Slot::State, LAST, &text, all.share(12))) != Fit::Whole {
                 left_out.push(format!("a part of {path}"));
             }
         }
@@ -146,44 +148,57 @@ impl Memory {
         let mut recent = self.decisions.iter().rev().take(self.most_decisions);
         let order = |index: usize| usize::MAX - index;
         if let Some(newest) = recent.next() {
-            pack.add_within(
+            let text = clean(&newest.text);
+            packer.put(&Piece::within(
                 Slot::Decisions,
                 order(0),
-                &clean(&newest.text),
+                &text,
                 all.share(20),
-            );
+            ));
         }
         // So is the newest session, before anything that may be many lines.
         if let Some(last) = self.sessions.last() {
-            let fit = pack.add_within(Slot::Session, 0, &clean(&last.text), all.share(20));
+            let fit = packer.put(&Piece::within(
+                Slot::Session,
+                0,
+                &clean(&last.text),
+                all.share(20),
+            ));
             if fit != Fit::Whole {
                 left_out.push("a part of the last session".to_owned());
             }
         }
-        if let Some(lines) = self.changed_since_checkpoint(ask) {
-            let fit = pack.add_within(Slot::Checkpoint, 0, &clean(&lines), all.share(30));
+        if let Some(lines) = self.changed_since_checkpoint(input) {
+            let fit = packer.put(&Piece::within(
+                Slot::Checkpoint,
+                0,
+                &clean(&lines),
+                all.share(30),
+            ));
             if fit != Fit::Whole {
                 left_out.push("a part of .mind/checkpoints/latest.md".to_owned());
             }
         }
         let mut skipped = self.add_work(
-            pack,
+            packer,
             frame,
             all,
-            ask,
+            input,
             &[Bucket::Blocked, Bucket::InProgress],
         );
-        if let Some(pointers) = ask.pointers {
-            let left = pack.lines(Slot::Pointers, pointers.text, all.share(POINTERS));
+        if let Some(pointers) = input.pointers {
+            let left = packer.put_lines(Slot::Pointers, &pointers.text, all.share(POINTERS_SHARE));
             if left > 0 {
-                let path = quote::outside(pointers.path);
+                let path = quote::outside(&pointers.path);
                 left_out.push(format!("{left} line(s) of {path}"));
             }
         }
         let mut remarks = 0;
-        for (index, remark) in ask.overview.iter().enumerate() {
-            let remark = clean(&values::cut(&values::plain(&quote::unasked(remark)), 300));
-            if index >= MOST_EVENTS || pack.add(Slot::Overview, index, &remark) == Fit::Out {
+        for (index, remark) in input.overview.iter().enumerate() {
+            let remark = clean(&cut(&plain(&quote::unasked(remark)), 300));
+            if index >= MAX_EVENTS
+                || packer.put(&Piece::whole(Slot::Overview, index, &remark)) == Fit::Out
+            {
                 remarks += 1;
             }
         }
@@ -191,9 +206,11 @@ impl Memory {
             left_out.push(format!("{remarks} line(s) on the workspace"));
         }
         let mut events = 0;
-        for (index, event) in ask.events.iter().enumerate() {
-            let event = clean(&values::cut(&values::plain(&quote::unasked(event)), 200));
-            if index >= MOST_EVENTS || pack.add(Slot::Events, index, &event) == Fit::Out {
+        for (index, event) in input.events.iter().enumerate() {
+            let event = clean(&cut(&plain(&quote::unasked(event)), 200));
+            if index >= MAX_EVENTS
+                || packer.put(&Piece::whole(Slot::Events, index, &event)) == Fit::Out
+            {
                 events += 1;
             }
         }
@@ -203,13 +220,24 @@ impl Memory {
         let mut missing = 0;
         for (index, decision) in recent.enumerate() {
             let text = clean(&decision.text);
-            let fit = pack.add_within(Slot::Decisions, order(index + 1), &text, all.share(12));
+            let fit = packer.put(&Piece::within(
+                Slot::Decisions,
+                order(index + 1),
+                &text,
+                all.share(12),
+            ));
             missing += usize::from(fit == Fit::Out);
         }
         if missing > 0 {
             left_out.push(format!("{missing} recent decision(s)"));
         }
-        skipped += self.add_work(pack, frame, all, ask, &[Bucket::Next, Bucket::NotStarted]);
+        skipped += self.add_work(
+            packer,
+            frame,
+            all,
+            input,
+            &[Bucket::Next, Bucket::NotStarted],
+        );
         if skipped > 0 {
             left_out.push(format!("{skipped} line(s) of progress"));
         }
@@ -220,7 +248,13 @@ impl Memory {
     }
 
     /// The known parts of a state file that is too long to be shown whole.
-    fn essentials(&self, state: &State, pack: &mut Pack<'_>, all: Room, ask: &BriefingAsk<'_>) {
+    fn essentials(
+        &self,
+        state: &State,
+        packer: &mut Packer<'_, Slot>,
+        all: Budget,
+        input: &BriefInput<'_>,
+    ) {
         let title = |part: Part| match self.layout {
             Layout::Mind => part.titles()[0],
             Layout::Manifest => part.titles().get(1).unwrap_or(&part.titles()[0]),
@@ -228,10 +262,10 @@ impl Memory {
         let list = |items: &[String]| -> Option<String> {
             let lines: Vec<String> = items
                 .iter()
-                .take(MOST_ITEMS)
-                .map(|item| format!("- {}", values::cut(item, 160)))
+                .take(MAX_ITEMS)
+                .map(|item| format!("- {}", cut(item, 160)))
                 .collect();
-            let more = items.len().saturating_sub(MOST_ITEMS);
+            let more = items.len().saturating_sub(MAX_ITEMS);
             let more = (more > 0).then(|| format!("- … and {more} more"));
             let lines: Vec<String> = lines.into_iter().chain(more).collect();
             (!lines.is_empty()).then(|| lines.join("\n"))
@@ -245,8 +279,8 @@ impl Memory {
         ];
         for (part, order, share, value) in parts {
             if let Some(value) = value {
-                let text = format!("## {}\n{}", title(part), clean(&value, ask.nonce));
-                pack.add_within(Slot::State, order, &text, all.share(share));
+                let text = format!("## {}\n{}", title(part), clean(&value, input.nonce));
+                packer.put(&Piece::within(Slot::State, order, &text, all.share(share)));
             }
         }
     }
@@ -254,10 +288,10 @@ impl Memory {
     /// Lines of the sections of these kinds; gives how many were left out.
     fn add_work(
         &self,
-        pack: &mut Pack<'_>,
+        packer: &mut Packer<'_, Slot>,
         frame: &Frame,
-        all: Room,
-        ask: &BriefingAsk<'_>,
+        all: Budget,
+        input: &BriefInput<'_>,
         buckets: &[Bucket],
     ) -> usize {
         // No list of tasks may take the room of the decisions and the session.
@@ -280,17 +314,18 @@ impl Memory {
                 if work.bucket != *bucket {
                     continue;
                 }
-                let line = clean(&values::cut(&work.line, 240), ask.nonce);
+                let line = clean(&cut(&work.line, 240), input.nonce);
                 let text = if heading != work.heading && !frame.short {
-                    format!(
-                        "{}\n{line}",
-                        clean(&values::cut(&work.heading, 120), ask.nonce)
-                    )
+                    format!("{}\n{line}", clean(&cut(&work.heading, 120), input.nonce))
                 } else {
                     line
                 };
-                let room = pack.left().holds(floor);
-                if shown >= most || !room || pack.add(slot, index, &text) == Fit::Out {
+                let room = packer.left().holds(floor);
+                if shown >= most
+                    || !room
+                    || packer.put(&Piece::whole(slot, index, &text)) == Fit::Out
+                {
+                    packer.note_lack(slot);
                     skipped += 1;
                     continue;
                 }
@@ -301,12 +336,12 @@ impl Memory {
         skipped
     }
 
-    fn changed_since_checkpoint(&self, ask: &BriefingAsk<'_>) -> Option<String> {
-        if ask.source != Source::Compact {
+    fn changed_since_checkpoint(&self, input: &BriefInput<'_>) -> Option<String> {
+        if input.reason != StartReason::Compact {
             return None;
         }
         let text = self.checkpoint.as_deref()?;
-        if !checkpoint::has_known_form(text) {
+        if !has_known_form(text) {
             return Some(format!(
                 "`.mind/checkpoints/latest.md` has a form of its own, and is given as it is:\n{}",
                 quote::unasked(text).trim()
@@ -314,8 +349,8 @@ impl Memory {
         }
         let progress = self.progress_text.as_ref().ok().and_then(Option::as_deref);
         let (made, lines) =
-            checkpoint::differences(text, &self.state_text, progress.unwrap_or_default());
-        let made = values::cut(&values::plain(&made), 40);
+            lost_since_checkpoint(text, &self.state_text, progress.unwrap_or_default());
+        let made = cut(&plain(&made), 40);
         Some(if lines.is_empty() {
             format!("The checkpoint of {made} says what the files say.")
         } else {

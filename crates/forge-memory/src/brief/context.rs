@@ -8,28 +8,28 @@
 
 use jiff::Timestamp;
 
+use super::pack::{Budget, Fit, NOTHING, Packer, Piece, Shortening};
+use super::{Brief, BriefDetail, BriefPart, PartState};
 use crate::agents;
 use crate::diagnostic::Diagnostic;
 use crate::document::{self, Document, FrontMatter, day_of};
 use crate::quote;
-use crate::retractions::Corrections;
+use crate::retractions::{self as corrections, Corrections};
 use crate::workspace::{self, PathError, RelPath, Workspace};
 
-mod budget;
-pub mod injection;
 mod manifest;
 mod policy;
 mod roles;
 #[cfg(test)]
 mod tests;
 
-pub use manifest::{Manifest, Placed, State};
-pub use policy::{Channel, FILE, Layer, Policy, RolePolicy};
-pub use roles::resolve;
+pub use manifest::{ContextManifest, LayerReport, LayerState};
+pub use policy::{Channel, ContextLayer, ContextPolicy, FILE, RolePolicy};
+pub use roles::resolve_role;
 
 /// What a context is for; which of the three channels it carries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Scope {
+pub enum ContextScope {
     /// An agent that knows nothing yet: everything.
     Run,
     /// The start of a conversation: what is static and what a session needs.
@@ -38,27 +38,27 @@ pub enum Scope {
     Tick,
 }
 
-impl Scope {
+impl ContextScope {
     pub fn name(self) -> &'static str {
         match self {
-            Scope::Run => "run",
-            Scope::Session => "session",
-            Scope::Tick => "tick",
+            ContextScope::Run => "run",
+            ContextScope::Session => "session",
+            ContextScope::Tick => "tick",
         }
     }
 
     fn carries(self, channel: Channel) -> bool {
         match self {
-            Scope::Run => true,
-            Scope::Session => channel != Channel::Turn,
-            Scope::Tick => channel != Channel::Static,
+            ContextScope::Run => true,
+            ContextScope::Session => channel != Channel::Turn,
+            ContextScope::Tick => channel != Channel::Static,
         }
     }
 }
 
 #[derive(Debug, Clone, Copy)]
-pub struct Asked<'a> {
-    pub scope: Scope,
+pub struct ContextRequest<'a> {
+    pub scope: ContextScope,
     pub squad: &'a str,
     pub agent: &'a str,
     /// In place of the role that the agent's definition or name gives it.
@@ -66,16 +66,9 @@ pub struct Asked<'a> {
     pub now: Timestamp,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Assembly {
-    pub manifest: Manifest,
-    /// The layers as text; never longer than the budget, without those that
-    /// stand outside it.
-    pub text: String,
-}
-
+/// Why there is no context.
 #[derive(Debug, thiserror::Error)]
-pub enum Error {
+pub enum ContextError {
     #[error(transparent)]
     Agent(#[from] agents::Error),
     #[error(transparent)]
@@ -89,70 +82,131 @@ pub enum Error {
     Role { role: String, known: Vec<String> },
 }
 
-impl Diagnostic for Error {
+impl Diagnostic for ContextError {
     fn code(&self) -> &'static str {
         match self {
-            Error::Agent(error) => error.code(),
-            Error::Workspace(error) => error.code(),
-            Error::Policy { .. } => "context.policy",
-            Error::Role { .. } => "context.no-such-role",
+            ContextError::Agent(error) => error.code(),
+            ContextError::Workspace(error) => error.code(),
+            ContextError::Policy { .. } => "context.policy",
+            ContextError::Role { .. } => "context.no-such-role",
         }
     }
 
     fn hints(&self) -> Vec<String> {
         let hint = match self {
-            Error::Agent(error) => return error.hints(),
-            Error::Workspace(error) => return error.hints(),
-            Error::Policy { .. } => "`roles` are merged into the built-in ones, `layers` replace them; without the file the built-in policy holds".to_owned(),
-            Error::Role { known, .. } => format!("There are {}", known.join(", ")),
+            ContextError::Agent(error) => return error.hints(),
+            ContextError::Workspace(error) => return error.hints(),
+            ContextError::Policy { .. } => "`roles` are merged into the built-in ones, `layers` replace them; without the file the built-in policy holds".to_owned(),
+            ContextError::Role { known, .. } => format!("There are {}", known.join(", ")),
         };
         vec![hint]
     }
 
     fn is_usage(&self) -> bool {
         match self {
-            Error::Agent(error) => error.is_usage(),
-            Error::Workspace(error) => error.is_usage(),
-            Error::Policy { .. } => false,
-            Error::Role { .. } => true,
+            ContextError::Agent(error) => error.is_usage(),
+            ContextError::Workspace(error) => error.is_usage(),
+            ContextError::Policy { .. } => false,
+            ContextError::Role { .. } => true,
         }
     }
 }
 
 /// Puts the context of an agent together. Missing layers are in the manifest;
 /// an error is what makes an answer impossible.
-pub fn assemble(workspace: &Workspace, asked: &Asked) -> Result<Assembly, Error> {
-    agents::segment("a squad", asked.squad)?;
-    agents::segment("an agent", asked.agent)?;
-    let policy = Policy::read(workspace)?;
+pub fn brief_agent(
+    workspace: &Workspace,
+    request: &ContextRequest<'_>,
+) -> Result<Brief, ContextError> {
+    agents::segment("a squad", request.squad)?;
+    agents::segment("an agent", request.agent)?;
+    let policy = ContextPolicy::read(workspace)?;
     let corrections = Corrections::read(workspace)?;
-    let who = Who::read(workspace, asked);
-    let role = match asked.role {
+    let agent = AgentDefinition::read(workspace, request);
+    let role = match request.role {
         Some(role) => role.to_owned(),
-        None => roles::resolve(who.role.as_deref(), asked.agent, &policy),
+        None => roles::resolve_role(agent.role.as_deref(), request.agent, &policy),
     };
     let Some(of_role) = policy.roles.get(&role) else {
         let known = policy.roles.keys().cloned().collect();
-        return Err(Error::Role { role, known });
+        return Err(ContextError::Role { role, known });
     };
-    let budget = who.max_chars.unwrap_or(of_role.budget_chars);
+    let budget = agent.max_chars.unwrap_or(of_role.budget_chars);
     let wanted = policy
         .layers
         .iter()
-        .filter(|it| of_role.layers.contains(&it.id) && asked.scope.carries(it.channel));
-    let mut found: Vec<Found> = wanted
-        .map(|layer| Found::read(workspace, layer, &who, &corrections, asked.now))
+        .filter(|it| of_role.layers.contains(&it.id) && request.scope.carries(it.channel));
+    let mut layers: Vec<LayerText> = wanted
+        .map(|layer| LayerText::read(workspace, layer, &agent, &corrections, request.now))
         .collect();
-    budget::share(&mut found, budget, of_role);
-    let text = render(&found);
-    Ok(Assembly {
-        manifest: Manifest::of(asked, &policy, role, budget, &found),
+    allocate(&mut layers, budget, of_role);
+    let text = render(&layers);
+    let manifest = ContextManifest::of(request, &policy, role, budget, &layers);
+    Ok(Brief {
         text,
+        parts: manifest.layers.iter().map(LayerReport::part).collect(),
+        left_out: manifest.left_out(),
+        detail: BriefDetail::Context(Box::new(manifest)),
     })
 }
 
-/// What the agent's definition says about it.
-struct Who {
+/// Room that a line about the age of a layer may take, whatever it says.
+const MAX_AGE_NOTE: usize = 90;
+
+/// Gives each layer what it may show. Early layers go first, and each of the
+/// others keeps a floor, so that no long file drives out what comes behind it.
+/// Nothing here depends on the day.
+fn allocate(layers: &mut [LayerText], budget: usize, role: &RolePolicy) {
+    for layer in layers.iter_mut().filter(|it| it.layer.outside_budget) {
+        layer.shown = layer.is_resolved().then(|| layer.text.clone());
+    }
+    let notes = MAX_AGE_NOTE * layers.len();
+    let mut within: Vec<&mut LayerText> = layers
+        .iter_mut()
+        .filter(|it| !it.layer.outside_budget && it.is_resolved())
+        .collect();
+    let frame = TITLE.chars().count() + AGE.chars().count() + notes;
+    let all = Budget::of_chars(budget.saturating_sub(frame));
+    let half_a_share = all.chars / (2 * within.len().max(1));
+    let caps: Vec<Budget> = within
+        .iter()
+        .map(|it| {
+            let cap = role.caps.get(&it.layer.key).copied();
+            let most = it.text.chars().count().min(cap.unwrap_or(usize::MAX));
+            Budget::of_chars(all.cost("").chars + most + it.heading().chars().count())
+        })
+        .collect();
+    let floors: Vec<usize> = caps.iter().map(|it| it.chars.min(half_a_share)).collect();
+    let mut packer = Packer::new(all, &corrections::NONE, "");
+    for (at, layer) in within.iter_mut().enumerate() {
+        let all = layer.text.chars().count();
+        let path = layer.path.as_ref().map(|path| format!(" in {path}"));
+        let path = path.unwrap_or_default();
+        let note =
+            |shown: usize| format!("\n[… cut: {shown} of {all} characters; all of it is{path}]");
+        let fit = packer.put(&Piece {
+            slot: at,
+            order: 0,
+            text: &layer.text,
+            cap: caps[at],
+            floor: chars(floors[at + 1..].iter().sum()),
+            around: chars(layer.heading().chars().count()),
+            shortening: Shortening::Noted {
+                note: &note,
+                close: layer.fence_end(),
+            },
+        });
+        layer.cut = fit != Fit::Whole;
+        layer.shown = (fit != Fit::Out).then(|| packer.take(at, ""));
+    }
+}
+
+fn chars(chars: usize) -> Budget {
+    Budget { chars, ..NOTHING }
+}
+
+/// What is known of an agent before any layer is read.
+struct AgentDefinition {
     squad: String,
     /// The folders that its memory may have, its own name first.
     folders: Vec<String>,
@@ -162,37 +216,37 @@ struct Who {
     context_from: Vec<String>,
 }
 
-impl Who {
-    fn read(workspace: &Workspace, asked: &Asked) -> Who {
-        let mut who = Who {
-            squad: asked.squad.to_owned(),
-            folders: folders(asked.squad, asked.agent),
+impl AgentDefinition {
+    fn read(workspace: &Workspace, request: &ContextRequest<'_>) -> AgentDefinition {
+        let mut agent = AgentDefinition {
+            squad: request.squad.to_owned(),
+            folders: folders(request.squad, request.agent),
             role: None,
             max_chars: None,
             context_from: Vec::new(),
         };
-        let path = format!(".agents/squads/{}/{}.md", asked.squad, asked.agent);
+        let path = format!(".agents/squads/{}/{}.md", request.squad, request.agent);
         let text = RelPath::new(&path)
             .ok()
             .and_then(|path| workspace.text_if_there(&path).ok().flatten());
         let Some(definition) = text.map(document::parse) else {
-            return who;
+            return agent;
         };
         let Some(front) = fields(&definition) else {
-            return who;
+            return agent;
         };
         let tokens = ["max_context_tokens", "maxTokens"].map(|key| front.int(key));
         let tokens = tokens.into_iter().flatten().find(|tokens| *tokens > 0);
-        who.max_chars = tokens
+        agent.max_chars = tokens
             .and_then(|it| usize::try_from(it).ok())
             .map(|it| it.saturating_mul(CHARS_PER_TOKEN));
-        who.role = front.text("role").map(str::to_owned);
+        agent.role = front.text("role").map(str::to_owned);
         let from = front.list("context_from").into_iter();
         let named = from.filter(|squad| agents::segment("a squad", squad).is_ok());
-        who.context_from = named.map(str::to_owned).collect();
-        who.context_from.sort();
-        who.context_from.dedup();
-        who
+        agent.context_from = named.map(str::to_owned).collect();
+        agent.context_from.sort();
+        agent.context_from.dedup();
+        agent
     }
 }
 
@@ -224,9 +278,9 @@ fn folders(squad: &str, agent: &str) -> Vec<String> {
     folders
 }
 
-/// A layer with what its files say.
-struct Found {
-    layer: Layer,
+/// A layer with the text of its files.
+struct LayerText {
+    layer: ContextLayer,
     /// The first of its paths that is there.
     path: Option<RelPath>,
     /// Names of the files that stand beside it.
@@ -241,15 +295,15 @@ struct Found {
     cut: bool,
 }
 
-impl Found {
+impl LayerText {
     fn read(
         workspace: &Workspace,
-        layer: &Layer,
-        who: &Who,
+        layer: &ContextLayer,
+        agent: &AgentDefinition,
         corrections: &Corrections,
         now: Timestamp,
-    ) -> Found {
-        let mut found = Found {
+    ) -> LayerText {
+        let mut found = LayerText {
             layer: layer.clone(),
             path: None,
             supporting: Vec::new(),
@@ -260,7 +314,7 @@ impl Found {
             cut: false,
         };
         for template in &layer.paths {
-            let paths = expanded(template, who);
+            let paths = expanded(template, agent);
             for (_, path) in paths.into_iter().flatten() {
                 if found.path.is_none()
                     && let Some(body) = found.body(workspace, &path, now)
@@ -271,7 +325,7 @@ impl Found {
             }
         }
         for template in &layer.also {
-            for (ctx, path) in expanded(template, who).into_iter().flatten() {
+            for (ctx, path) in expanded(template, agent).into_iter().flatten() {
                 if found.path.as_ref() == Some(&path) {
                     continue;
                 }
@@ -346,6 +400,14 @@ impl Found {
         format!("## L{} {}\n\n", self.layer.id, self.layer.name)
     }
 
+    /// A fence that was opened is closed again.
+    fn fence_end(&self) -> &str {
+        match self.text.rfind("\n</data ") {
+            Some(at) if self.text.starts_with("<data ") => &self.text[at..],
+            _ => "",
+        }
+    }
+
     /// What is said about its age: of what was remembered from a day on, of
     /// everything else once it is stale.
     fn age_note(&self) -> Option<String> {
@@ -365,17 +427,20 @@ impl Found {
 
 /// The paths that a template means, with the squad that `{ctx}` stood for. A
 /// name that makes no path makes none.
-fn expanded(template: &str, who: &Who) -> Vec<Result<(Option<String>, RelPath), PathError>> {
-    let template = template.replace("{squad}", &who.squad);
+fn expanded(
+    template: &str,
+    definition: &AgentDefinition,
+) -> Vec<Result<(Option<String>, RelPath), PathError>> {
+    let template = template.replace("{squad}", &definition.squad);
     let contexts: Vec<Option<&String>> = if template.contains("{ctx}") {
-        who.context_from.iter().map(Some).collect()
+        definition.context_from.iter().map(Some).collect()
     } else {
         vec![None]
     };
     let agents: &[String] = if template.contains("{agent}") {
-        &who.folders
+        &definition.folders
     } else {
-        &who.folders[..1]
+        &definition.folders[..1]
     };
     let mut paths = Vec::new();
     for ctx in contexts {
@@ -417,7 +482,7 @@ fn age_days(
 }
 
 /// The layers in their order, and behind them how old they are.
-fn render(found: &[Found]) -> String {
+fn render(found: &[LayerText]) -> String {
     let mut text = String::new();
     for layer in found {
         if let Some(shown) = &layer.shown {
@@ -427,7 +492,7 @@ fn render(found: &[Found]) -> String {
     if text.is_empty() {
         return text;
     }
-    let notes: String = found.iter().filter_map(Found::age_note).collect();
+    let notes: String = found.iter().filter_map(LayerText::age_note).collect();
     if !notes.is_empty() {
         text.push_str(&format!("{AGE}{notes}"));
     }

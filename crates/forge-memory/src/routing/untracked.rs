@@ -1,12 +1,11 @@
 //! Content that no manifest knows: folders with notes that are in no hub, and
-//! notes that lie loose at the root.
+//! loose notes at the root.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
+use super::layout;
+use super::manifest::Manifest;
 use crate::links::fold;
-use crate::routing::layout;
-use crate::routing::manifest::Manifest;
-use crate::upkeep::organise::{code_folders, is_note};
 use crate::workspace::{RelPath, Role, Tree, Workspace};
 
 /// Folders in which nothing is looked for.
@@ -37,6 +36,7 @@ const OF_A_REPOSITORY: [&str; 7] = [
     "architecture",
 ];
 
+/// What a manifest does not know.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Untracked {
     /// Folders with the number of their notes, sorted.
@@ -115,4 +115,63 @@ fn folder_of<'a>(path: &'a str, domains: &[String]) -> Option<&'a str> {
             let inside = format!("{folder}/");
             !domains.iter().any(|domain| domain.starts_with(&inside))
         })
+}
+
+/// Returns whether a file is a note: not what belongs to a project rather than to
+/// its memory, wherever it is.
+pub fn is_note(path: &RelPath) -> bool {
+    const PROJECT: [&str; 17] = [
+        "architecture",
+        "authors",
+        "changelog",
+        "claude",
+        "code_of_conduct",
+        "code-of-conduct",
+        "contributing",
+        "governance",
+        "history",
+        "install",
+        "license",
+        "maintainers",
+        "notice",
+        "readme",
+        "security",
+        "style",
+        "support",
+    ];
+    let stem = path.stem().to_lowercase();
+    let project = PROJECT.contains(&stem.as_str()) || stem.starts_with("license");
+    let first = path.components().next().unwrap_or_default();
+    let kept = [
+        "memory",
+        "scratch",
+        "node_modules",
+        "vendor",
+        "target",
+        "dist",
+        "build",
+    ];
+    let hidden = path.components().any(|it| it.starts_with('.'));
+    path.as_str().ends_with(".md") && !project && !hidden && !kept.contains(&first)
+}
+
+/// Returns the folders at the top that hold code rather than notes.
+pub fn code_folders<'a>(all: impl Iterator<Item = &'a RelPath>) -> HashSet<&'a str> {
+    let mut counts: HashMap<&str, (usize, usize)> = HashMap::new();
+    for path in all {
+        let Some((top, _)) = path.as_str().split_once('/') else {
+            continue;
+        };
+        let (notes, others) = counts.entry(top).or_default();
+        let ending = path.as_str().rsplit('.').next().unwrap_or_default();
+        match ending.to_lowercase().as_str() {
+            "md" => *notes += 1,
+            "png" | "jpg" | "jpeg" | "gif" | "svg" | "webp" | "pdf" | "canvas" | "csv" => {}
+            _ => *others += 1,
+        }
+    }
+    let code = counts
+        .into_iter()
+        .filter(|(_, (notes, others))| others > notes);
+    code.map(|(top, _)| top).collect()
 }

@@ -1,7 +1,7 @@
 //! Which role an agent has: by its definition, else by its name. Words are
 //! counted, and no model is asked.
 
-use super::Policy;
+use super::ContextPolicy;
 
 /// What speaks for a role.
 const WORDS: [(&str, &[&str]); 5] = [
@@ -65,7 +65,7 @@ const WORDS: [(&str, &[&str]); 5] = [
 
 /// The role of an agent: a name that the policy has, else the one that more
 /// words speak for than for any other, else `worker`.
-pub fn resolve(said: Option<&str>, agent: &str, policy: &Policy) -> String {
+pub fn resolve_role(said: Option<&str>, agent: &str, policy: &ContextPolicy) -> String {
     let exact = |text: &str| {
         let name = text.trim().to_lowercase();
         match name.as_str() {

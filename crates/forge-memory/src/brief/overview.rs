@@ -1,30 +1,28 @@
-//! The briefing at the start of a session: where things stand, in at most
-//! twenty lines, and what needs attention before work begins. Reads only, and
-//! a file that is missing is a remark.
+//! The overview of a workspace at the start of a session: where things stand, in
+//! at most twenty lines, and what needs attention before work begins. Reads only,
+//! and a file that is missing is a remark.
 
-use crate::document::day_of;
 use jiff::Timestamp;
 
-use super::{StaleBlocker, Untracked, days_since, is_skipped, stale};
-use crate::corrections::Corrections;
+use super::{Brief, BriefDetail};
+use crate::document::day_of;
 use crate::links::fold;
-use crate::mind::{Decision, File, Idea, Layout, Mind, Session, State, content_words, cut};
+use crate::mind::{
+    Decision, File, Idea, Layout, Mind, Session, StaleBlocker, State, content_words, cut,
+    days_since, stale_blockers,
+};
 use crate::quote;
+use crate::retractions::Corrections;
 use crate::routing::hubs::hubs_of;
 use crate::routing::layout;
 use crate::routing::manifest::{Age, Manifest, Mode};
+use crate::routing::untracked::{Untracked, is_skipped};
 use crate::thresholds::{STATUS_STALE_DAYS, UNCLEAN_CLOSE};
 use crate::workspace::{RelPath, Role, Tree, Workspace};
 
-#[derive(Debug, Clone)]
-pub struct Start<'a> {
-    /// What the user asked for, where it is known.
-    pub prompt: &'a str,
-    pub now: Timestamp,
-}
-
+/// Where a workspace stands and what needs attention, part by part.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Briefing {
+pub struct SessionOverview {
     pub phase: Option<String>,
     pub focus: Option<String>,
     pub next: Option<String>,
@@ -53,6 +51,7 @@ pub struct Briefing {
     pub corrections: Vec<String>,
 }
 
+/// What the newest entry of the log says.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LastSession {
     pub title: String,
@@ -72,72 +71,82 @@ const WIDE: usize = 240;
 /// Lines of remarks.
 const REMARKS: usize = 6;
 
-/// None where there is neither a manifest nor any state.
-pub fn start(workspace: &Workspace, ask: &Start<'_>) -> Option<Briefing> {
+/// Shows where a workspace stands; `prompt` is what the user wants to do, where
+/// it is known. None where there is neither a manifest nor any state.
+pub fn brief_overview(workspace: &Workspace, prompt: &str, now: Timestamp) -> Option<Brief> {
+    let overview = look_at(workspace, prompt, now)?;
+    let text = overview.render();
+    Some(Brief {
+        detail: BriefDetail::Overview(Box::new(overview)),
+        ..Brief::of_text(text)
+    })
+}
+
+fn look_at(workspace: &Workspace, prompt: &str, now: Timestamp) -> Option<SessionOverview> {
     let mind = Mind::open(workspace).unasked();
     let manifest = Manifest::read(workspace).filter(|it| it.mode() != Mode::Absent);
     if manifest.is_none() && !mind.exists() {
         return None;
     }
-    let today = day_of(ask.now);
-    let mut briefing = Briefing::default();
-    let state = read(&mut briefing, &mind, File::State, mind.state()).flatten();
-    let sessions = read(&mut briefing, &mind, File::SessionLog, mind.sessions());
+    let today = day_of(now);
+    let mut overview = SessionOverview::default();
+    let state = read(&mut overview, &mind, File::State, mind.state()).flatten();
+    let sessions = read(&mut overview, &mind, File::SessionLog, mind.sessions());
     let sessions = sessions.unwrap_or_default();
-    let decisions = read(&mut briefing, &mind, File::Decisions, mind.decisions());
+    let decisions = read(&mut overview, &mind, File::Decisions, mind.decisions());
     match mind.ideas() {
-        Ok(ideas) => briefing.ideas = (ideas.len(), newest(&ideas)),
-        Err(error) => briefing.notes.push(error.to_string()),
+        Ok(ideas) => overview.ideas = (ideas.len(), newest(&ideas)),
+        Err(error) => overview.notes.push(error.to_string()),
     }
     if let Some(state) = &state {
-        briefing.stale_blockers = stale(state, &sessions, today);
-        briefing.stale = state
+        overview.stale_blockers = stale_blockers(state, &sessions, today);
+        overview.stale = state
             .updated
             .map(|on| (on.to_string(), days_since(on, today)))
             .filter(|(_, days)| *days > STATUS_STALE_DAYS);
     }
-    briefing.last_session = sessions.last().map(|it| last_session(it, &mind));
-    let about = about(state.as_ref(), ask.prompt);
-    briefing.decisions = relevant(&decisions.unwrap_or_default(), &about);
+    overview.last_session = sessions.last().map(|it| last_session(it, &mind));
+    let about = about(state.as_ref(), prompt);
+    overview.decisions = relevant(&decisions.unwrap_or_default(), &about);
     if let Some(state) = state {
-        briefing.phase = state.phase;
-        briefing.focus = state.status;
-        briefing.next = state.next;
-        briefing.in_flight = state.active;
-        briefing.blocked = state.blocked;
+        overview.phase = state.phase;
+        overview.focus = state.status;
+        overview.next = state.next;
+        overview.in_flight = state.active;
+        overview.blocked = state.blocked;
     }
     if mind.layout() == Layout::Manifest {
         for rivalry in layout::rivalries(workspace, manifest.as_ref()) {
             let note = format!("{}; {}", rivalry.message(), rivalry.advice());
-            briefing.notes.push(note);
+            overview.notes.push(note);
         }
     }
     if let Some(manifest) = manifest {
-        look_around(&mut briefing, workspace, &mind, &manifest, ask);
+        look_around(&mut overview, workspace, &mind, &manifest, prompt);
     }
     match Corrections::read(workspace) {
-        Ok(known) => briefing.corrections = known.told_of(&briefing.labels().join("\n\n")),
-        Err(error) => briefing.notes.push(error.to_string()),
+        Ok(known) => overview.corrections = known.told_of(&overview.labels().join("\n\n")),
+        Err(error) => overview.notes.push(error.to_string()),
     }
-    Some(briefing)
+    Some(overview)
 }
 
-/// The part of [`start`] that a briefing by hooks does not have already: what
-/// the manifest says of the domains, ideas, an old status, and all remarks. None
-/// of it where there is no manifest.
-pub fn overview(workspace: &Workspace, now: Timestamp) -> Vec<String> {
+/// Returns the part of the overview that a briefing by hooks does not have
+/// already: what the manifest says of the domains, ideas, an old status, and all
+/// remarks. None of it where there is no manifest.
+pub fn list_remarks(workspace: &Workspace, now: Timestamp) -> Vec<String> {
     let has_manifest = Manifest::read(workspace).is_some_and(|it| it.mode() != Mode::Absent);
-    let briefing = if has_manifest {
-        start(workspace, &Start { prompt: "", now })
+    let overview = if has_manifest {
+        look_at(workspace, "", now)
     } else {
         None
     };
-    briefing.map(|it| it.overview()).unwrap_or_default()
+    overview.map(|it| it.overview()).unwrap_or_default()
 }
 
 /// What a file says; what is wrong with it is a remark.
 fn read<T>(
-    briefing: &mut Briefing,
+    overview: &mut SessionOverview,
     mind: &Mind<'_>,
     file: File,
     result: Result<T, crate::mind::Error>,
@@ -146,12 +155,12 @@ fn read<T>(
     match result {
         Ok(value) => {
             if !mind.workspace().absolute(&path).is_file() {
-                briefing.notes.push(format!("{path} is missing"));
+                overview.notes.push(format!("{path} is missing"));
             }
             Some(value)
         }
         Err(error) => {
-            briefing.notes.push(error.to_string());
+            overview.notes.push(error.to_string());
             None
         }
     }
@@ -227,30 +236,30 @@ fn relevant(all: &[Decision], about: &str) -> Vec<String> {
 }
 
 fn look_around(
-    briefing: &mut Briefing,
+    overview: &mut SessionOverview,
     workspace: &Workspace,
     mind: &Mind<'_>,
     manifest: &Manifest,
-    ask: &Start<'_>,
+    prompt: &str,
 ) {
     let row = |text: &str| quote::unasked(text).trim().to_owned();
-    briefing.hub_map = (manifest.hub_map().into_iter())
+    overview.hub_map = (manifest.hub_map().into_iter())
         .map(|(entry, _)| (row(&entry.name), row(&entry.text)))
         .collect();
     let tree = manifest.tree(workspace);
     if mind.layout() == Layout::Manifest {
-        briefing.unclean = unclean(&tree, mind);
+        overview.unclean = unclean(&tree, mind);
     }
-    briefing.untracked = Untracked::of(workspace, &tree, manifest).at_least(WORTH_A_HUB);
+    overview.untracked = Untracked::of(workspace, &tree, manifest).at_least(WORTH_A_HUB);
     let hubs = hubs_of(workspace, manifest);
-    let prompt = words_of(ask.prompt);
+    let wanted = words_of(prompt);
     for hub in hubs.iter().filter(|hub| !hub.is_memory()) {
         let names = [hub.name.as_str(), hub.folder.file_name()].map(words_of);
         let named = |name: &Vec<String>| {
-            !name.is_empty() && prompt.windows(name.len()).any(|it| it == &name[..])
+            !name.is_empty() && wanted.windows(name.len()).any(|it| it == &name[..])
         };
         if names.iter().any(named) {
-            briefing.domains.push((hub.name.clone(), hub.closets()));
+            overview.domains.push((hub.name.clone(), hub.closets()));
         }
     }
     if manifest.mode() != Mode::Full {
@@ -261,11 +270,11 @@ fn look_around(
         .iter()
         .filter(|hub| !workspace.absolute(&hub.closets()).is_file())
         .count();
-    briefing.closets = (missing > 0).then_some((missing, own.len()));
+    overview.closets = (missing > 0).then_some((missing, own.len()));
     if manifest.age() == Some(Age::Older) {
         let mut parts = manifest.version().unwrap_or("1").split('.');
         let major = parts.next().filter(|it| !it.is_empty()).unwrap_or("1");
-        briefing.old_version = Some(match (major, parts.next()) {
+        overview.old_version = Some(match (major, parts.next()) {
             ("1", _) | (_, None) => format!("v{major}"),
             (_, Some(minor)) => format!("v{major}.{minor}"),
         });
@@ -280,9 +289,9 @@ fn words_of(text: &str) -> Vec<String> {
         .collect()
 }
 
-/// The newest note that was written after the last session was closed. What
+/// Returns the newest note that was written after the last session was closed. What
 /// upkeep rewrites, maps and closets, says nothing about a session.
-pub(super) fn unclean(tree: &Tree, mind: &Mind<'_>) -> Option<RelPath> {
+pub fn unclean(tree: &Tree, mind: &Mind<'_>) -> Option<RelPath> {
     let closed = closed_at(mind)?;
     let limit = (closed + UNCLEAN_CLOSE).as_nanosecond();
     tree.files
@@ -294,9 +303,9 @@ pub(super) fn unclean(tree: &Tree, mind: &Mind<'_>) -> Option<RelPath> {
         .map(|it| it.path.clone())
 }
 
-/// When the last session was closed: a status that did not change is not
+/// Returns when the last session was closed: a status that did not change is not
 /// written, but the log is.
-pub(super) fn closed_at(mind: &Mind<'_>) -> Option<Timestamp> {
+pub fn closed_at(mind: &Mind<'_>) -> Option<Timestamp> {
     let status = mind.modified(File::State)?;
     Some(
         mind.modified(File::SessionLog)
@@ -304,7 +313,7 @@ pub(super) fn closed_at(mind: &Mind<'_>) -> Option<Timestamp> {
     )
 }
 
-impl Briefing {
+impl SessionOverview {
     /// As agents read it: labels in their order, then remarks, then what to do.
     pub fn render(&self) -> String {
         let mut lines = self.labels();

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value, json};
 use sha2::{Digest, Sha256};
 
-use super::Error;
+use super::ContextError;
 use crate::document::{self, Value as Yaml};
 use crate::workspace::{RelPath, Workspace};
 
@@ -26,7 +26,7 @@ pub enum Channel {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Layer {
+pub struct ContextLayer {
     pub id: u8,
     pub key: String,
     pub name: String,
@@ -51,27 +51,27 @@ pub struct RolePolicy {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Policy {
+pub struct ContextPolicy {
     pub roles: BTreeMap<String, RolePolicy>,
     /// By id.
-    pub layers: Vec<Layer>,
+    pub layers: Vec<ContextLayer>,
     /// The first 16 digits of the SHA-256 of the whole policy.
     pub hash: String,
 }
 
-impl Policy {
+impl ContextPolicy {
     /// The policy of a workspace; the built-in one where it has none.
-    pub fn read(workspace: &Workspace) -> Result<Policy, Error> {
+    pub fn read(workspace: &Workspace) -> Result<ContextPolicy, ContextError> {
         let path = RelPath::new(FILE).expect("a constant that is a valid path");
         match workspace.text_if_there(&path)? {
-            Some(text) => Policy::parse(&text),
-            None => Policy::of(&built_in()),
+            Some(text) => ContextPolicy::parse(&text),
+            None => ContextPolicy::of(&built_in()),
         }
     }
 
     /// The built-in policy with what `yaml` says in it.
-    pub fn parse(yaml: &str) -> Result<Policy, Error> {
-        let entries = document::yaml(yaml).map_err(|error| Error::Policy {
+    pub fn parse(yaml: &str) -> Result<ContextPolicy, ContextError> {
+        let entries = document::yaml(yaml).map_err(|error| ContextError::Policy {
             line: (error.line > 0).then_some(error.line),
             message: error.message,
         })?;
@@ -89,14 +89,14 @@ impl Policy {
                 }
             }
         }
-        Policy::of(&policy)
+        ContextPolicy::of(&policy)
     }
 
-    fn of(policy: &Value) -> Result<Policy, Error> {
+    fn of(policy: &Value) -> Result<ContextPolicy, ContextError> {
         let layers = policy["layers"]
             .as_array()
             .ok_or_else(|| wrong("`layers` is no list"))?;
-        let mut layers: Vec<Layer> = layers.iter().map(layer).collect::<Result<_, _>>()?;
+        let mut layers: Vec<ContextLayer> = layers.iter().map(layer).collect::<Result<_, _>>()?;
         layers.sort_by_key(|it| it.id);
         if let Some(twice) = layers.windows(2).find(|it| it[0].id == it[1].id) {
             return Err(wrong(format!("two layers have the id {}", twice[0].id)));
@@ -107,8 +107,8 @@ impl Policy {
         let roles = roles
             .iter()
             .map(|(name, value)| Ok((name.to_lowercase(), role(name, value, &layers)?)))
-            .collect::<Result<_, Error>>()?;
-        Ok(Policy {
+            .collect::<Result<_, ContextError>>()?;
+        Ok(ContextPolicy {
             roles,
             layers,
             hash: hash(policy),
@@ -182,7 +182,7 @@ fn built_in() -> Value {
     })
 }
 
-fn layer(value: &Value) -> Result<Layer, Error> {
+fn layer(value: &Value) -> Result<ContextLayer, ContextError> {
     let map = value
         .as_object()
         .ok_or_else(|| wrong("a layer is no map"))?;
@@ -218,7 +218,7 @@ fn layer(value: &Value) -> Result<Layer, Error> {
         Value::Bool(flag) => Ok(*flag),
         _ => Err(here(&format!("`{key}` is neither `true` nor `false`"))),
     };
-    let paths = |key: &str| -> Result<Vec<String>, Error> {
+    let paths = |key: &str| -> Result<Vec<String>, ContextError> {
         let list = match &value[key] {
             Value::Null => return Ok(Vec::new()),
             Value::String(one) => vec![one.clone()],
@@ -251,7 +251,7 @@ fn layer(value: &Value) -> Result<Layer, Error> {
         None if id <= 5 => Channel::Session,
         None => Channel::Turn,
     };
-    let layer = Layer {
+    let layer = ContextLayer {
         id,
         name: text("name")?.unwrap_or_else(|| key.clone()),
         description: text("description")?.unwrap_or_default(),
@@ -289,7 +289,7 @@ fn refuse(template: &str) -> Result<(), String> {
     }
 }
 
-fn role(name: &str, value: &Value, layers: &[Layer]) -> Result<RolePolicy, Error> {
+fn role(name: &str, value: &Value, layers: &[ContextLayer]) -> Result<RolePolicy, ContextError> {
     let here = |what: &str| wrong(format!("role `{name}`: {what}"));
     let map = value.as_object().ok_or_else(|| here("it is no map"))?;
     for key in map.keys() {
@@ -392,8 +392,8 @@ fn canonical(value: &Value) -> Value {
     }
 }
 
-fn wrong(message: impl Into<String>) -> Error {
-    Error::Policy {
+fn wrong(message: impl Into<String>) -> ContextError {
+    ContextError::Policy {
         line: None,
         message: message.into(),
     }

@@ -3,10 +3,11 @@
 
 use jiff::civil::Date;
 
-use super::days_since;
-use crate::mind::{Session, State, content_words, first_date};
+use super::values::days_since;
+use super::{Session, State, content_words, first_date};
 use crate::thresholds::{BLOCKER_STALE_DAYS, BLOCKER_STALE_ENTRIES};
 
+/// A blocker that has stood for too long.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StaleBlocker {
     pub text: String,
@@ -16,8 +17,8 @@ pub struct StaleBlocker {
     pub since: Option<Date>,
 }
 
-/// The blockers of a state that are stale.
-pub fn stale(state: &State, sessions: &[Session], today: Date) -> Vec<StaleBlocker> {
+/// Returns the blockers of a state that are stale.
+pub fn stale_blockers(state: &State, sessions: &[Session], today: Date) -> Vec<StaleBlocker> {
     let words: Vec<_> = sessions.iter().map(|it| content_words(&it.text)).collect();
     let mut found = Vec::new();
     for blocker in &state.blocked {

@@ -48,6 +48,13 @@ const SQUAD: &str = "
     Sales learnt that.
 ";
 
+/// A context as its readers see it.
+#[derive(Debug, PartialEq)]
+struct Assembly {
+    manifest: ContextManifest,
+    text: String,
+}
+
 struct Fixture {
     files: TestWorkspace,
 }
@@ -59,12 +66,20 @@ impl Fixture {
         Fixture { files }
     }
 
-    fn asked(&self, asked: &Asked) -> Result<Assembly, Error> {
-        assemble(&Workspace::open(self.files.root()).unwrap(), asked)
+    fn asked(&self, asked: &ContextRequest<'_>) -> Result<Assembly, ContextError> {
+        let brief = brief_agent(&Workspace::open(self.files.root()).unwrap(), asked)?;
+        let BriefDetail::Context(manifest) = brief.detail else {
+            panic!("{brief:?} has no manifest");
+        };
+        assert_eq!(brief.parts.len(), manifest.layers.len());
+        Ok(Assembly {
+            manifest: *manifest,
+            text: brief.text,
+        })
     }
 
     #[track_caller]
-    fn of(&self, scope: Scope, agent: &str) -> Assembly {
+    fn of(&self, scope: ContextScope, agent: &str) -> Assembly {
         self.asked(&ask(scope, agent)).unwrap()
     }
 
@@ -73,8 +88,8 @@ impl Fixture {
     }
 }
 
-fn ask(scope: Scope, agent: &str) -> Asked<'_> {
-    Asked {
+fn ask(scope: ContextScope, agent: &str) -> ContextRequest<'_> {
+    ContextRequest {
         scope,
         squad: "eng",
         agent,
@@ -87,7 +102,7 @@ fn ask(scope: Scope, agent: &str) -> Asked<'_> {
 fn keys(it: &Assembly) -> Vec<&str> {
     let layers = it.manifest.layers.iter();
     layers
-        .filter(|layer| layer.state == State::Ok)
+        .filter(|layer| layer.state == LayerState::Ok)
         .map(|layer| layer.key.as_str())
         .collect()
 }
@@ -99,7 +114,7 @@ fn without_age(text: &str) -> &str {
 
 #[test]
 fn one_order_for_text_and_manifest() {
-    let it = Fixture::new("").of(Scope::Run, "builder");
+    let it = Fixture::new("").of(ContextScope::Run, "builder");
     assert_eq!(it.manifest.role, "worker");
     assert_eq!(
         keys(&it),
@@ -135,36 +150,36 @@ fn one_order_for_text_and_manifest() {
 fn what_is_asked_for_decides_about_channels() {
     let it = Fixture::new("");
     let lead = |scope| {
-        let asked = Asked {
+        let asked = ContextRequest {
             role: Some("lead"),
             ..ask(scope, "builder")
         };
         it.asked(&asked).unwrap()
     };
-    let run = lead(Scope::Run);
+    let run = lead(ContextScope::Run);
     let all = keys(&run);
     assert_eq!(all.len(), 7);
-    assert_eq!(keys(&lead(Scope::Session)), all[..6]);
-    assert_eq!(keys(&lead(Scope::Tick)), all[4..]);
+    assert_eq!(keys(&lead(ContextScope::Session)), all[..6]);
+    assert_eq!(keys(&lead(ContextScope::Tick)), all[4..]);
     let last = run.manifest.layers.last().unwrap();
     assert_eq!(last.supporting, ["learnings:growth", "learnings:sales"]);
-    let scanner = Asked {
+    let scanner = ContextRequest {
         role: Some("scanner"),
-        ..ask(Scope::Run, "builder")
+        ..ask(ContextScope::Run, "builder")
     };
     assert_eq!(keys(&it.asked(&scanner).unwrap()), all[..5]);
-    let unknown = Asked {
+    let unknown = ContextRequest {
         role: Some("king"),
-        ..ask(Scope::Run, "builder")
+        ..ask(ContextScope::Run, "builder")
     };
-    assert!(matches!(it.asked(&unknown), Err(Error::Role { .. })));
+    assert!(matches!(it.asked(&unknown), Err(ContextError::Role { .. })));
 }
 
 #[test]
 fn memory_falls_back_to_the_state() {
     let it = Fixture::new("");
     it.files.remove(".agents/memory/eng/builder/MEMORY.md");
-    let text = it.of(Scope::Tick, "builder").text;
+    let text = it.of(ContextScope::Tick, "builder").text;
     assert!(text.contains("Old state."), "{text}");
 }
 
@@ -172,7 +187,7 @@ fn memory_falls_back_to_the_state() {
 fn a_missing_required_layer_fails_loudly() {
     let it = Fixture::new("");
     it.files.remove(".agents/memory/eng/goals.md");
-    let it = it.of(Scope::Run, "builder");
+    let it = it.of(ContextScope::Run, "builder");
     assert_eq!(it.manifest.failed_required, ["goals"]);
     let text = it.manifest.text();
     assert!(
@@ -200,7 +215,7 @@ fn a6_what_was_written_for_the_lead_is_read_for_the_lead() {
         it.files.remove(".agents/memory/eng/builder/feedback.md");
         let path = format!(".agents/memory/eng/{written}/feedback.md");
         it.files.write(&path, "Rating 4 of 5.\n");
-        let text = it.of(Scope::Tick, read).text;
+        let text = it.of(ContextScope::Tick, read).text;
         assert!(text.contains("Rating 4 of 5."), "{written} {read}: {text}");
     }
 }
@@ -214,7 +229,7 @@ fn a9_rules_are_not_front_matter() {
         ".agents/memory/eng/builder/MEMORY.md",
         "---\n\nNot: yaml\n\n---\n\nPointer.\n",
     );
-    let text = it.of(Scope::Run, "builder").text;
+    let text = it.of(ContextScope::Run, "builder").text;
     for part in [
         "Kept between rules.",
         "Kept below.",
@@ -231,25 +246,25 @@ fn a10_nested_overrides_apply() {
     it.policy(
         "# ours\nroles:\n  worker:\n    budget_chars: 5000\n    caps:\n      state: 30\n  scout:\n    layers: [0, 2]\n    budget_chars: 900\n",
     );
-    let worker = it.of(Scope::Run, "builder").manifest;
+    let worker = it.of(ContextScope::Run, "builder").manifest;
     assert_eq!(worker.budget_chars, 5000);
     // What is not named stays as it was.
     assert_eq!(worker.layers.len(), 6);
-    let scout = Asked {
+    let scout = ContextRequest {
         role: Some("scout"),
-        ..ask(Scope::Run, "builder")
+        ..ask(ContextScope::Run, "builder")
     };
     assert_eq!(keys(&it.asked(&scout).unwrap()), ["system", "goals"]);
     for nothing in ["", "# nothing but a remark\n", "roles:\nlayers:\n"] {
         it.policy(nothing);
-        let manifest = it.of(Scope::Run, "builder").manifest;
+        let manifest = it.of(ContextScope::Run, "builder").manifest;
         assert_eq!(manifest.budget_chars, 60_000, "{nothing:?}");
     }
 }
 
 #[test]
 fn a11_the_hash_sees_nested_keys_and_no_order() {
-    let hash = |yaml: &str| Policy::parse(yaml).unwrap().hash;
+    let hash = |yaml: &str| ContextPolicy::parse(yaml).unwrap().hash;
     let plain = hash("");
     assert_eq!(plain.len(), 16);
     assert!(plain.bytes().all(|b| b.is_ascii_hexdigit()));
@@ -269,7 +284,7 @@ fn a12_the_text_follows_the_policy_as_the_manifest_does() {
     it.policy(
         "layers:\n  - { id: 4, key: rules, name: Rules, paths: ['docs/rules.md'], required: true }\n  - { id: 2, key: aims, name: Aims, paths: ['.agents/memory/{squad}/goals.md'] }\n",
     );
-    let it = it.of(Scope::Run, "builder");
+    let it = it.of(ContextScope::Run, "builder");
     assert_eq!(keys(&it), ["aims", "rules"]);
     assert!(it.text.contains("Our own rules"), "{}", it.text);
     assert!(!it.text.contains("Protocol") && !it.text.contains("Sell shovels"));
@@ -279,7 +294,7 @@ fn a12_the_text_follows_the_policy_as_the_manifest_does() {
 fn what_was_put_away_or_lies_outside_is_refused() {
     let check = |path: &str, why: &str| {
         let yaml = format!("layers:\n  - {{ id: 1, key: x, paths: ['{path}'] }}\n");
-        let error = Policy::parse(&yaml).unwrap_err().to_string();
+        let error = ContextPolicy::parse(&yaml).unwrap_err().to_string();
         assert!(error.contains(why), "{path}: {error}");
     };
     check(".agents/archive/x.md", "put away");
@@ -296,15 +311,18 @@ fn what_was_put_away_or_lies_outside_is_refused() {
         "rolls: {}\n",
         "roles: [\n",
     ] {
-        assert!(Policy::parse(wrong).is_err(), "{wrong}");
+        assert!(ContextPolicy::parse(wrong).is_err(), "{wrong}");
     }
     for bad in ["", "undefined", "a/b", ".."] {
-        let asked = Asked {
+        let asked = ContextRequest {
             squad: bad,
-            ..ask(Scope::Run, "builder")
+            ..ask(ContextScope::Run, "builder")
         };
         let it = Fixture::new("");
-        assert!(matches!(it.asked(&asked), Err(Error::Agent(_))), "{bad:?}");
+        assert!(
+            matches!(it.asked(&asked), Err(ContextError::Agent(_))),
+            "{bad:?}"
+        );
     }
 }
 
@@ -324,7 +342,7 @@ fn a_budget_is_hard_and_cuts_say_so() {
             ".agents/squads/eng/builder.md",
             format!("---\nmax_context_tokens: {tokens}\n---\n# Builder\n"),
         );
-        let it = it.of(Scope::Run, "builder");
+        let it = it.of(ContextScope::Run, "builder");
         assert_eq!(it.manifest.budget_chars, tokens * 4);
         let outside = it.manifest.outside_budget_chars + "## L0 System\n\n\n\n".len();
         let within = it.text.chars().count().saturating_sub(outside);
@@ -357,9 +375,9 @@ fn the_same_bytes_on_another_day_but_for_the_ages() {
     let it = Fixture::new("");
     it.policy("roles:\n  worker:\n    budget_chars: 700\n");
     let on = |day: &str| {
-        let asked = Asked {
+        let asked = ContextRequest {
             now: day.parse().unwrap(),
-            ..ask(Scope::Run, "builder")
+            ..ask(ContextScope::Run, "builder")
         };
         it.asked(&asked).unwrap()
     };
@@ -388,9 +406,13 @@ fn the_same_bytes_on_another_day_but_for_the_ages() {
 
 #[test]
 fn roles_are_found_by_words() {
-    let policy = Policy::parse("").unwrap();
+    let policy = ContextPolicy::parse("").unwrap();
     let check = |said: Option<&str>, agent: &str, expect: &str| {
-        assert_eq!(resolve(said, agent, &policy), expect, "{said:?} {agent}");
+        assert_eq!(
+            resolve_role(said, agent, &policy),
+            expect,
+            "{said:?} {agent}"
+        );
     };
     check(Some("Verifier"), "x", "verifier");
     check(None, "company-lead", "coo");
@@ -413,7 +435,7 @@ fn a_corrected_fact_comes_with_its_correction() {
         "knowledge/_FORGOTTEN.md",
         "# Forgotten\n\n## Corrected facts\n\n- \"revision 37 is deployed\" — corrected 2026-11-14, instead \"revision 38 is deployed\"\n",
     );
-    let text = it.of(Scope::Tick, "builder").text;
+    let text = it.of(ContextScope::Tick, "builder").text;
     assert!(
         text.contains("instead: \"revision 38 is deployed\""),
         "{text}"

@@ -1,0 +1,267 @@
+//! What an agent is given without asking for it: one request for a start, a
+//! prompt, a helper, a compaction, an overview and a context by role.
+//!
+//! Here it is decided which files an occasion reads and how long it may look
+//! around; the texts and their caps are made in `forge_memory::brief`. No index,
+//! model or vocabulary is loaded, since hooks wait for it.
+
+use std::sync::mpsc;
+use std::thread;
+use std::time::Duration;
+
+use jiff::Timestamp;
+
+pub use forge_memory::brief::context::{
+    ContextError, ContextManifest, ContextRequest, ContextScope, LayerReport, LayerState,
+};
+pub use forge_memory::brief::overview::SessionOverview;
+pub use forge_memory::brief::{
+    Brief, BriefDetail, BriefInput, BriefPart, Budget, MAX_BYTES, MAX_TOKENS, PartState,
+    SESSION_BUDGET, StartReason, brief_helper, brief_prompt, brief_start, context, overview,
+    pointers,
+};
+
+use crate::mind::{Checkpoint, Mind};
+use crate::routing::manifest;
+use crate::workspace::Workspace;
+
+/// Who is given something, and within which limits.
+#[derive(Debug, Clone, Copy)]
+pub struct BriefRequest<'a> {
+    pub occasion: Occasion<'a>,
+    /// The caps of a start and of a helper; the other occasions have their own.
+    pub budget: Budget,
+    /// For the fence around text from memory: a session's own, since clients
+    /// drop context that they have already, or that of one call.
+    pub nonce: &'a str,
+    pub now: Timestamp,
+}
+
+/// When an agent is given something.
+#[derive(Debug, Clone, Copy)]
+pub enum Occasion<'a> {
+    /// A session starts, or continues after a compaction.
+    Start {
+        reason: StartReason,
+        /// What happened since the last one, a line each.
+        events: &'a [String],
+        look: WorkspaceLook,
+    },
+    /// A person sent a prompt.
+    Prompt,
+    /// A helper starts, by the name that its client has for it.
+    Subagent(&'a str),
+    /// The context is about to be compacted, and this was kept of it.
+    Compaction(&'a Checkpoint),
+    /// A person or an agent wants to know where a workspace stands; the prompt is
+    /// what they intend to do, where it is known.
+    Overview { prompt: &'a str },
+    /// An agent is started by a program, with a context by its role.
+    Agent(ContextRequest<'a>),
+}
+
+/// Whether a start looks around a workspace with a manifest, which takes a walk
+/// over the whole tree.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WorkspaceLook {
+    Skip,
+    Wait,
+    /// The rest of a briefing must not wait longer for it.
+    AtMost(Duration),
+}
+
+impl<'a> BriefRequest<'a> {
+    /// A request for what a new session starts with, for callers that can wait.
+    pub fn for_session(nonce: &'a str, now: Timestamp) -> BriefRequest<'a> {
+        BriefRequest {
+            occasion: Occasion::Start {
+                reason: StartReason::Startup,
+                events: &[],
+                look: WorkspaceLook::Wait,
+            },
+            budget: SESSION_BUDGET,
+            nonce,
+            now,
+        }
+    }
+}
+
+/// Makes what an agent is given. None where there is nothing for it to know. It
+/// fails for a context by role alone, where no answer is possible.
+pub fn brief(mind: &Mind<'_>, request: &BriefRequest<'_>) -> Result<Option<Brief>, ContextError> {
+    let workspace = mind.workspace();
+    let input = BriefInput {
+        reason: StartReason::Startup,
+        budget: request.budget,
+        nonce: request.nonce,
+        now: request.now,
+        events: &[],
+        overview: &[],
+        pointers: None,
+    };
+    Ok(match request.occasion {
+        Occasion::Start {
+            reason,
+            events,
+            look,
+        } => {
+            let known = pointers::find_for_session(workspace);
+            Some(brief_start(
+                mind,
+                &BriefInput {
+                    reason,
+                    events,
+                    overview: &look_around(workspace, look, request.now),
+                    pointers: known.as_ref(),
+                    ..input
+                },
+            ))
+        }
+        Occasion::Prompt => brief_prompt(mind, request.now),
+        Occasion::Subagent(name) => {
+            // Its own memory and no other; also where the work has no state yet.
+            let own = pointers::find_for_helper(workspace, name);
+            if own.is_none() && !mind.exists() {
+                return Ok(None);
+            }
+            let pointers = own.as_ref();
+            brief_helper(mind, &BriefInput { pointers, ..input })
+        }
+        Occasion::Compaction(checkpoint) => Some(forge_memory::brief::brief_compaction(
+            checkpoint,
+            request.nonce,
+            request.now,
+        )),
+        Occasion::Overview { prompt } => overview::brief_overview(workspace, prompt, request.now),
+        Occasion::Agent(context) => Some(context::brief_agent(workspace, &context)?),
+    })
+}
+
+/// Returns what needs attention in a workspace with a manifest, a line each.
+fn look_around(workspace: &Workspace, look: WorkspaceLook, now: Timestamp) -> Vec<String> {
+    let longest = match look {
+        WorkspaceLook::Skip => return Vec::new(),
+        WorkspaceLook::Wait => return overview::list_remarks(workspace, now),
+        WorkspaceLook::AtMost(longest) => longest,
+    };
+    let root = workspace.root().to_owned();
+    if !root.join(manifest::FILE).is_file() {
+        return Vec::new();
+    }
+    // On a thread that is left behind when it takes too long.
+    let (send, receive) = mpsc::channel();
+    let started = thread::Builder::new().spawn(move || {
+        if let Ok(workspace) = Workspace::open(&root) {
+            let _ = send.send(overview::list_remarks(&workspace, now));
+        }
+    });
+    let found = started.ok().map(|_| receive.recv_timeout(longest));
+    found.and_then(Result::ok).unwrap_or_else(|| {
+        vec!["Not looked at for lack of time; `memory-forge session start` shows it".to_owned()]
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use testkit::TestWorkspace;
+
+    use super::*;
+
+    const MEMORY: &str = "
+        //- .mind/STATE.md
+        # Project State
+
+        ## Current Phase
+        Build
+
+        ## Next Action
+        Finish login
+        //- knowledge/MEMORY.md
+        - [Api](api.md) — everyone may know
+        //- .agents/memory/eng/builder/MEMORY.md
+        - [Own](own.md) — only the builder knows
+        //- .agents/SYSTEM.md
+        # Protocol
+        Report what you did.
+    ";
+
+    fn now() -> Timestamp {
+        "2026-03-01T09:00:00Z".parse().expect("a moment")
+    }
+
+    fn ask(files: &str, occasion: Occasion<'_>) -> Option<Brief> {
+        let files = TestWorkspace::files(files);
+        let workspace = Workspace::open(files.root()).expect("a workspace");
+        let request = BriefRequest {
+            occasion,
+            ..BriefRequest::for_session("n0nce", now())
+        };
+        brief(&Mind::open(&workspace), &request).expect("a brief")
+    }
+
+    fn states(brief: &Brief) -> Vec<(&str, PartState)> {
+        let parts = brief.parts.iter();
+        parts.map(|it| (it.key.as_ref(), it.state)).collect()
+    }
+
+    #[test]
+    fn each_occasion_gets_its_own_and_names_its_parts() {
+        let start = BriefRequest::for_session("", now()).occasion;
+        let made = ask(MEMORY, start).expect("a briefing");
+        assert!(made.text.contains("everyone may know") && made.text.contains("Finish login"));
+        let state = ("state", PartState::Shown);
+        assert_eq!(states(&made)[0], state);
+        assert!(states(&made).contains(&("pointers", PartState::Shown)));
+        assert!(states(&made).contains(&("decisions", PartState::Missing)));
+        assert!(made.tokens() > 0 && made.tokens() <= MAX_TOKENS);
+
+        let made = ask(MEMORY, Occasion::Subagent("eng/builder")).expect("a primer");
+        assert_eq!(states(&made), [state, ("pointers", PartState::Shown)]);
+        assert!(made.text.contains("only the builder knows"));
+        assert!(!made.text.contains("everyone may know"), "{}", made.text);
+
+        let made = ask(MEMORY, Occasion::Prompt).expect("a line");
+        assert!(made.text.contains("Next: Finish login"), "{}", made.text);
+
+        let made = ask(MEMORY, Occasion::Overview { prompt: "" }).expect("an overview");
+        assert!(matches!(&made.detail, BriefDetail::Overview(it) if it.phase.is_some()));
+
+        let context = ContextRequest {
+            scope: ContextScope::Run,
+            squad: "eng",
+            agent: "builder",
+            role: None,
+            now: now(),
+        };
+        let made = ask(MEMORY, Occasion::Agent(context)).expect("a context");
+        assert!(states(&made).contains(&("system", PartState::Shown)));
+        assert!(states(&made).contains(&("goals", PartState::Missing)));
+        assert!(matches!(made.detail, BriefDetail::Context(_)));
+    }
+
+    #[test]
+    fn where_nothing_is_known_only_a_session_is_given_something() {
+        for occasion in [
+            Occasion::Prompt,
+            Occasion::Subagent("builder"),
+            Occasion::Overview { prompt: "" },
+        ] {
+            assert_eq!(ask("", occasion), None, "{occasion:?}");
+        }
+        let start = BriefRequest::for_session("", now()).occasion;
+        let made = ask("", start).expect("a briefing");
+        assert!(made.text.contains("no state file found"));
+    }
+
+    #[test]
+    fn what_does_not_fit_is_cut_and_named() {
+        let long = format!(
+            "//- .mind/STATE.md\n## Next Action\nShip\n## Notes\n{}\n",
+            "word ".repeat(9_000)
+        );
+        let start = BriefRequest::for_session("", now()).occasion;
+        let made = ask(&long, start).expect("a briefing");
+        assert_eq!(states(&made)[0], ("state", PartState::Cut));
+        assert_eq!(made.left_out, ["a part of .mind/STATE.md"]);
+    }
+}

@@ -1,0 +1,195 @@
+//! A session begins, and the one before it is closed if it was left open: not
+//! every client reports that a session ends.
+
+use std::time::Duration;
+
+use jiff::Timestamp;
+use serde_json::{Value, json};
+
+use crate::brief::StartReason;
+use crate::mind::{Captured, Error, File, Log, Mind, NewSession};
+use crate::state_files::MIND_FOLDER;
+use crate::workspace::{RelPath, git};
+
+/// The session that is open now: id, start and commit.
+const OPEN: &str = ".mind/.open-session";
+
+/// Bytes of state after the last compression.
+const COMPRESSED: &str = ".mind/.compressed";
+const MIN_GROWTH_BYTES: u64 = 4_096;
+/// Beyond this, compressing takes longer than a start may; `mind compress`
+/// does it.
+const MAX_BYTES_AT_START: u64 = 512 << 10;
+
+/// A log written to within this many seconds describes the session.
+const FRESH_LOG_SECONDS: i64 = 30 * 60;
+
+/// Entries of the logs of hooks that a new session is given.
+const MAX_RECENT: usize = 5;
+
+/// A session that a client reports to begin.
+#[derive(Debug, Clone, Copy)]
+pub struct SessionOpening<'a> {
+    pub id: &'a str,
+    pub reason: StartReason,
+    /// How long git may take to list what changed. A session about which it did
+    /// not answer stays open, and the next start asks again.
+    pub git_wait: Duration,
+    pub now: Timestamp,
+}
+
+/// What a new session should know of those before it.
+#[derive(Debug, Default)]
+pub struct SessionNews {
+    pub lines: Vec<String>,
+    /// What could not be done. It is no reason to withhold the rest.
+    pub problems: Vec<Error>,
+}
+
+/// Notes that a session began, closes one that was left open, archives what has
+/// grown old, and returns what happened since.
+pub fn open_session(mind: &Mind<'_>, opening: &SessionOpening<'_>) -> SessionNews {
+    let mut news = SessionNews::default();
+    if mind.exists() {
+        match begin(mind, opening) {
+            Ok(line) => news.lines.extend(line),
+            Err(error) => news.problems.push(error),
+        }
+        if let Err(error) = compress(mind, opening.now) {
+            news.problems.push(error);
+        }
+    }
+    // A second layout hides what was written to it, so it is never passed over.
+    news.lines.extend(mind.two_layouts());
+    // Both sides are shown as they are; only people can decide.
+    news.lines
+        .extend(mind.unmerged().iter().map(|(path, line)| {
+            format!("{path}:{line} has an unfinished git merge in it; ask which side holds")
+        }));
+    news.lines.extend(recent_work(mind));
+    news
+}
+
+/// Closes the session before, and notes that this one is open.
+fn begin(mind: &Mind<'_>, opening: &SessionOpening<'_>) -> Result<Option<String>, Error> {
+    let open = OpenSession::read(mind);
+    // The same session goes on after a compaction.
+    let continues = open.as_ref().is_some_and(|it| it.id == opening.id)
+        || opening.reason == StartReason::Compact;
+    if continues {
+        return Ok(None);
+    }
+    let line = match &open {
+        Some(open) => open.close(mind, "not told", opening.git_wait, opening.now)?,
+        None => None,
+    };
+    OpenSession {
+        id: opening.id.to_owned(),
+        started: opening.now,
+        commit: git::head(mind.workspace().root()),
+    }
+    .write(mind)?;
+    Ok(line)
+}
+
+/// Archives old entries once the files have grown. What cannot be made smaller
+/// is not tried again until it has grown some more.
+fn compress(mind: &Mind<'_>, now: Timestamp) -> Result<(), Error> {
+    let path = RelPath::new(COMPRESSED)?;
+    let before = mind.state_bytes();
+    let last = mind.workspace().read(&path).ok();
+    let last: u64 = last
+        .and_then(|bytes| String::from_utf8(bytes).ok()?.trim().parse().ok())
+        .unwrap_or(0);
+    let grown = mind.wants_compression() && before >= last.saturating_add(MIN_GROWTH_BYTES);
+    if !grown || before > MAX_BYTES_AT_START {
+        return Ok(());
+    }
+    mind.compress(false, now)?;
+    mind.workspace()
+        .put_machine(&path, format!("{}\n", mind.state_bytes()).as_bytes())?;
+    Ok(())
+}
+
+/// Returns the newest tasks and what each helper did last.
+fn recent_work(mind: &Mind<'_>) -> Vec<String> {
+    let tasks = mind.events(Log::Tasks);
+    let newest = tasks.iter().rev().take(MAX_RECENT).rev();
+    let mut lines: Vec<String> = newest.cloned().collect();
+    let (agents, more) = mind.last_of_each_agent(MAX_RECENT);
+    lines.extend(agents);
+    if more > 0 {
+        let log = Log::Agents.name();
+        lines.push(format!("{more} more agents in {MIND_FOLDER}/{log}"));
+    }
+    lines
+}
+
+fn is_below(file: &str, folder: &str) -> bool {
+    let inside = file.strip_prefix(folder);
+    inside.is_some_and(|it| it.starts_with('/'))
+}
+
+/// The session that is open, as it was noted at its start.
+pub(super) struct OpenSession {
+    id: String,
+    started: Timestamp,
+    commit: Option<String>,
+}
+
+impl OpenSession {
+    pub(super) fn read(mind: &Mind<'_>) -> Option<OpenSession> {
+        let bytes = mind.workspace().read(&RelPath::new(OPEN).ok()?).ok()?;
+        let value: Value = serde_json::from_slice(&bytes).ok()?;
+        Some(OpenSession {
+            id: value["id"].as_str()?.to_owned(),
+            started: value["started"].as_str()?.parse().ok()?,
+            commit: value["commit"].as_str().map(str::to_owned),
+        })
+    }
+
+    fn write(&self, mind: &Mind<'_>) -> Result<(), Error> {
+        let value =
+            json!({ "id": self.id, "started": self.started.to_string(), "commit": self.commit });
+        mind.workspace()
+            .put_machine(&RelPath::new(OPEN)?, format!("{value}\n").as_bytes())?;
+        Ok(())
+    }
+
+    /// Writes an entry for a session that changed files and that has no
+    /// description yet. Returns a line about it.
+    pub(super) fn close(
+        &self,
+        mind: &Mind<'_>,
+        reason: &str,
+        git_wait: Duration,
+        now: Timestamp,
+    ) -> Result<Option<String>, Error> {
+        let is_described = mind.modified(File::SessionLog).is_some_and(|at| {
+            at >= self.started || now.as_second() - at.as_second() < FRESH_LOG_SECONDS
+        });
+        let mut line = None;
+        if !is_described {
+            let root = mind.workspace().root();
+            let commit = self.commit.as_deref();
+            let mut files = git::changed_since(root, commit, self.started, git_wait)?;
+            files.retain(|file| !is_below(file, MIND_FOLDER));
+            if !files.is_empty() {
+                let count = files.len();
+                let new = NewSession {
+                    captured: Some(Captured {
+                        reason: reason.to_owned(),
+                        files,
+                    }),
+                    ..NewSession::default()
+                };
+                let (number, _) = mind.log(&new, now)?;
+                line = Some(format!(
+                    "Session {number} was closed without a summary; {count} files changed in it"
+                ));
+            }
+        }
+        let _ = mind.workspace().remove_machine(&RelPath::new(OPEN)?);
+        Ok(line)
+    }
+}

@@ -1,0 +1,131 @@
+//! What an agent is given without asking for it: where the work stands when a
+//! session starts, one line at a prompt, a helper's own memory, the checkpoint
+//! before a compaction, an overview of the workspace, a context by role.
+//!
+//! One packer holds the caps of all of them, and what was left out is named.
+//! Text from memory is data: it is put between marks, except for the
+//! definitions of agents, whose purpose is to instruct. Nothing here opens the
+//! index, loads a model or a vocabulary, since hooks call it.
+
+use std::borrow::Cow;
+
+use jiff::Timestamp;
+
+use crate::tokens::estimate;
+use crate::workspace::RelPath;
+
+mod compaction;
+pub mod context;
+mod fence;
+mod helper;
+pub mod overview;
+mod pack;
+pub mod pointers;
+mod prompt;
+mod start;
+
+pub use compaction::brief_compaction;
+pub use helper::brief_helper;
+pub use pack::Budget;
+pub use pointers::PointerIndex;
+pub use prompt::{MAX_PROMPT_CHARS, brief_prompt};
+pub use start::brief_start;
+
+/// Tokens of a briefing at most, by estimate.
+pub const MAX_TOKENS: usize = 2_500;
+/// A briefing has fewer bytes than this: clients replace longer text by a
+/// preview of it.
+pub const MAX_BYTES: usize = 10_000;
+
+/// The caps of a briefing.
+pub const SESSION_BUDGET: Budget = Budget::of_text(MAX_TOKENS, MAX_BYTES);
+
+/// Why a session starts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StartReason {
+    Startup,
+    Resume,
+    Clear,
+    Compact,
+    Fork,
+}
+
+/// What the briefing of a session or a helper is made from, beside the files of
+/// the state.
+#[derive(Debug, Clone, Copy)]
+pub struct BriefInput<'a> {
+    pub reason: StartReason,
+    /// [`SESSION_BUDGET`] unless there is a reason. The text stays below its
+    /// bytes.
+    pub budget: Budget,
+    /// A value that the author of a file could not know.
+    pub nonce: &'a str,
+    pub now: Timestamp,
+    /// Lines about helpers, tasks and sessions that were left open.
+    pub events: &'a [String],
+    /// Lines about a workspace with a manifest: its domains, ideas, and what
+    /// needs attention, from [`overview::list_remarks`].
+    pub overview: &'a [String],
+    /// The index of what is known, where there is one: for a session that of
+    /// the workspace, for a helper its own.
+    pub pointers: Option<&'a PointerIndex>,
+}
+
+/// What an agent is given, and what became of each part of it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Brief {
+    pub text: String,
+    /// Empty where the text is one line.
+    pub parts: Vec<BriefPart>,
+    /// What did not fit, in words.
+    pub left_out: Vec<String>,
+    pub detail: BriefDetail,
+}
+
+/// What a kind of brief has beside its text, for public JSON shapes.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum BriefDetail {
+    #[default]
+    TextAlone,
+    Overview(Box<overview::SessionOverview>),
+    Context(Box<context::ContextManifest>),
+}
+
+/// One part of a brief: a section, or a layer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BriefPart {
+    pub key: Cow<'static, str>,
+    /// The file it comes from.
+    pub source: Option<RelPath>,
+    pub state: PartState,
+    /// Characters that went in.
+    pub chars: usize,
+    pub age_days: Option<i64>,
+}
+
+/// What became of a part.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PartState {
+    Shown,
+    /// There is more of it.
+    Cut,
+    /// There was no room for it.
+    Evicted,
+    /// There is nothing to show.
+    Missing,
+}
+
+impl Brief {
+    /// A brief without parts.
+    pub fn of_text(text: String) -> Brief {
+        Brief {
+            text,
+            ..Brief::default()
+        }
+    }
+
+    /// Returns the tokens of the text, by estimate.
+    pub fn tokens(&self) -> usize {
+        estimate(&self.text)
+    }
+}

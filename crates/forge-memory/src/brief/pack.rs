@@ -1,0 +1,528 @@
+//! Packs pieces of text under caps that always hold: the one packer of
+//! everything that an agent is given. A piece that is put in first matters
+//! most; where it appears in the text is another question.
+
+use super::fence::clean;
+use crate::retractions::Corrections;
+use crate::tokens::estimate;
+
+/// Sizes in the three units in which clients cut what they are given. A unit
+/// that is [`Budget::NO_LIMIT`] is not measured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Budget {
+    /// By estimate, since hooks load no vocabulary.
+    pub tokens: usize,
+    pub bytes: usize,
+    pub chars: usize,
+}
+
+/// Line ends between a piece and the next.
+const JOIN: usize = 2;
+
+impl Budget {
+    /// In place of a number: this unit does not count.
+    pub const NO_LIMIT: usize = usize::MAX;
+    /// Everything fits.
+    pub const UNLIMITED: Budget = Budget {
+        tokens: Budget::NO_LIMIT,
+        bytes: Budget::NO_LIMIT,
+        chars: Budget::NO_LIMIT,
+    };
+
+    /// So many tokens and bytes.
+    pub const fn of_text(tokens: usize, bytes: usize) -> Budget {
+        Budget {
+            tokens,
+            bytes,
+            chars: Budget::NO_LIMIT,
+        }
+    }
+
+    /// So many characters.
+    pub const fn of_chars(chars: usize) -> Budget {
+        Budget {
+            tokens: Budget::NO_LIMIT,
+            bytes: Budget::NO_LIMIT,
+            chars,
+        }
+    }
+
+    /// Returns what a piece takes, with the line ends around it, in the units
+    /// that this budget limits.
+    pub(super) fn cost(self, text: &str) -> Budget {
+        let limited = |limit: usize, size: &dyn Fn() -> usize| {
+            if limit == Budget::NO_LIMIT { 0 } else { size() }
+        };
+        Budget {
+            // The estimate adds a constant to every text, and pieces are joined.
+            tokens: limited(self.tokens, &|| estimate(text).saturating_sub(5) + JOIN),
+            bytes: limited(self.bytes, &|| text.len() + JOIN),
+            chars: limited(self.chars, &|| text.chars().count() + JOIN),
+        }
+    }
+
+    pub(super) fn holds(self, cost: Budget) -> bool {
+        cost.tokens <= self.tokens && cost.bytes <= self.bytes && cost.chars <= self.chars
+    }
+
+    pub(super) fn plus(self, cost: Budget) -> Budget {
+        self.each(cost, usize::saturating_add)
+    }
+
+    pub(super) fn minus(self, cost: Budget) -> Budget {
+        self.each(cost, usize::saturating_sub)
+    }
+
+    pub(super) fn smaller(self, other: Budget) -> Budget {
+        Budget {
+            tokens: self.tokens.min(other.tokens),
+            bytes: self.bytes.min(other.bytes),
+            chars: self.chars.min(other.chars),
+        }
+    }
+
+    /// Returns a part of it, in hundredths.
+    pub(super) fn share(self, hundredths: usize) -> Budget {
+        let hundredths = Budget {
+            tokens: hundredths,
+            bytes: hundredths,
+            chars: hundredths,
+        };
+        self.each(hundredths, |whole, part| whole * part / 100)
+    }
+
+    /// What has no limit stays without one.
+    fn each(self, other: Budget, f: impl Fn(usize, usize) -> usize) -> Budget {
+        let one = |own: usize, other: usize| match own {
+            Budget::NO_LIMIT => own,
+            own => f(own, other),
+        };
+        Budget {
+            tokens: one(self.tokens, other.tokens),
+            bytes: one(self.bytes, other.bytes),
+            chars: one(self.chars, other.chars),
+        }
+    }
+}
+
+/// What takes no room.
+pub(super) const NOTHING: Budget = Budget {
+    tokens: 0,
+    bytes: 0,
+    chars: 0,
+};
+
+/// A text on its way into what an agent is given.
+#[derive(Clone, Copy)]
+pub(super) struct Piece<'t, S> {
+    /// The part of the whole text in which it appears.
+    pub(super) slot: S,
+    /// Its place in there.
+    pub(super) order: usize,
+    pub(super) text: &'t str,
+    /// It takes no more than this.
+    pub(super) cap: Budget,
+    /// What stays free for the pieces behind it.
+    pub(super) floor: Budget,
+    /// What goes in with it: its heading.
+    pub(super) around: Budget,
+    pub(super) shortening: Shortening<'t>,
+}
+
+impl<'t, S> Piece<'t, S> {
+    /// A piece that goes in whole or not at all, wherever there is room.
+    pub(super) fn whole(slot: S, order: usize, text: &'t str) -> Piece<'t, S> {
+        Piece {
+            slot,
+            order,
+            text,
+            cap: Budget::UNLIMITED,
+            floor: NOTHING,
+            around: NOTHING,
+            shortening: Shortening::Never,
+        }
+    }
+
+    /// A piece of which as much goes in as fits into `cap`.
+    pub(super) fn within(slot: S, order: usize, text: &'t str, cap: Budget) -> Piece<'t, S> {
+        Piece {
+            cap,
+            shortening: Shortening::Marked,
+            ..Piece::whole(slot, order, text)
+        }
+    }
+}
+
+/// What becomes of a piece that is too long.
+#[derive(Clone, Copy)]
+pub(super) enum Shortening<'t> {
+    /// It stays out.
+    Never,
+    /// It is cut, with a mark behind it.
+    Marked,
+    /// It is cut, with a line behind it that is made from the number of
+    /// characters shown, and with the end of its fence.
+    Noted {
+        note: &'t dyn Fn(usize) -> String,
+        close: &'t str,
+    },
+}
+
+/// How a piece went in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Fit {
+    Whole,
+    Cut,
+    Out,
+}
+
+/// Pieces that fit. One that repeats a corrected fact takes its correction
+/// with it, or stays out.
+#[derive(Debug)]
+pub(super) struct Packer<'a, S> {
+    left: Budget,
+    pieces: Vec<(S, usize, String)>,
+    /// Slots of which something was cut or stayed out.
+    lacking: Vec<S>,
+    corrections: &'a Corrections,
+    nonce: &'a str,
+}
+
+impl<'a, S: Copy + PartialEq> Packer<'a, S> {
+    pub(super) fn new(left: Budget, corrections: &'a Corrections, nonce: &'a str) -> Packer<'a, S> {
+        Packer {
+            left,
+            pieces: Vec::new(),
+            lacking: Vec::new(),
+            corrections,
+            nonce,
+        }
+    }
+
+    /// Returns what must follow a text.
+    fn notes(&self, text: &str) -> String {
+        let told = self.corrections.told_of(text).into_iter();
+        told.map(|note| format!("\n[{}]", clean(&note, self.nonce)))
+            .collect()
+    }
+
+    pub(super) fn left(&self) -> Budget {
+        self.left
+    }
+
+    /// Puts a piece in: whole, or as much of it as there is room for.
+    pub(super) fn put(&mut self, piece: &Piece<'_, S>) -> Fit {
+        let fit = self.fitted(piece);
+        if fit != Fit::Whole {
+            self.note_lack(piece.slot);
+        }
+        fit
+    }
+
+    fn fitted(&mut self, piece: &Piece<'_, S>) -> Fit {
+        let room = self.left.minus(piece.floor).smaller(piece.cap);
+        let notes = self.notes(piece.text);
+        let whole = format!("{}{notes}", piece.text);
+        if room.holds(room.cost(&whole).plus(piece.around)) {
+            self.take_room(piece, whole);
+            return Fit::Whole;
+        }
+        // A part repeats no more than the whole.
+        let notes = match notes.as_str() {
+            "" => NOTHING,
+            notes => room.cost(notes),
+        };
+        let room = room.minus(piece.around).minus(notes);
+        let Some(short) = shortened(piece.text, room, piece.shortening) else {
+            return Fit::Out;
+        };
+        let short = format!("{short}{}", self.notes(&short));
+        let size = self.left.cost(&short).plus(piece.around);
+        if !self.left.holds(size) {
+            return Fit::Out;
+        }
+        self.take_room(piece, short);
+        Fit::Cut
+    }
+
+    fn take_room(&mut self, piece: &Piece<'_, S>, text: String) {
+        self.left = self.left.minus(self.left.cost(&text).plus(piece.around));
+        self.pieces.push((piece.slot, piece.order, text));
+    }
+
+    /// Puts in the lines of a text, whole ones in their order, as many as fit
+    /// into `cap`. Returns how many did not.
+    pub(super) fn put_lines(&mut self, slot: S, text: &str, cap: Budget) -> usize {
+        let start = self.left;
+        let lines = text.lines().filter(|line| !line.trim().is_empty());
+        let mut shown = 0;
+        take_lines(lines, |line| {
+            let line = clean(line.trim_end(), self.nonce);
+            let piece = Piece {
+                cap: cap.minus(start.minus(self.left)),
+                ..Piece::whole(slot, shown, &line)
+            };
+            shown += 1;
+            self.put(&piece) == Fit::Whole
+        })
+    }
+
+    pub(super) fn has(&self, slot: S) -> bool {
+        self.pieces.iter().any(|(it, _, _)| *it == slot)
+    }
+
+    /// Returns whether something of this slot was cut or stayed out.
+    pub(super) fn lacks(&self, slot: S) -> bool {
+        self.lacking.contains(&slot)
+    }
+
+    /// Notes that there is more of a slot than was put in.
+    pub(super) fn note_lack(&mut self, slot: S) {
+        self.lacking.push(slot);
+    }
+
+    /// Removes the pieces of a slot and returns them in their order.
+    pub(super) fn take(&mut self, slot: S, between: &str) -> String {
+        let mut pieces: Vec<(usize, String)> = Vec::new();
+        self.pieces.retain_mut(|(it, order, text)| {
+            let here = *it == slot;
+            if here {
+                pieces.push((*order, std::mem::take(text)));
+            }
+            !here
+        });
+        pieces.sort_by_key(|(order, _)| *order);
+        let texts: Vec<String> = pieces.into_iter().map(|(_, text)| text).collect();
+        texts.join(between)
+    }
+}
+
+/// Takes lines in their order as long as they fit: order has a meaning, so
+/// nothing behind the first that does not fit goes in. Returns how many are
+/// left.
+pub(super) fn take_lines<'t>(
+    mut lines: impl Iterator<Item = &'t str>,
+    mut put: impl FnMut(&'t str) -> bool,
+) -> usize {
+    while let Some(line) = lines.next() {
+        if !put(line) {
+            return 1 + lines.count();
+        }
+    }
+    0
+}
+
+/// Divides room among parts by what each needs: a part gets an equal share, and
+/// what it does not need goes to the others. `shorten` brings a part to its
+/// share.
+pub(super) fn share_out(
+    parts: &mut [String],
+    mut room: usize,
+    shorten: impl Fn(&str, usize) -> String,
+) {
+    let mut order: Vec<usize> = (0..parts.len())
+        .filter(|at| !parts[*at].is_empty())
+        .collect();
+    order.sort_by_key(|at| parts[*at].chars().count());
+    for (done, at) in order.iter().enumerate() {
+        let share = room / (order.len() - done);
+        parts[*at] = shorten(&parts[*at], share);
+        room -= parts[*at].chars().count().min(room);
+    }
+}
+
+const MARK: &str = " […]";
+/// Bytes of a marked text at least.
+const MIN_MARKED: usize = 8;
+/// Characters of a noted text at least: fewer are not worth a heading.
+const MIN_NOTED: usize = 40;
+
+/// Returns the beginning of a text that fits, cut at a line or between words
+/// where that loses little; none where next to nothing would fit.
+pub(super) fn shortened(text: &str, room: Budget, how: Shortening<'_>) -> Option<String> {
+    let text = text.trim_end();
+    match how {
+        Shortening::Never => None,
+        Shortening::Marked if room.holds(room.cost(text)) => {
+            (!text.is_empty()).then(|| text.to_owned())
+        }
+        Shortening::Marked => {
+            let mark = Budget {
+                tokens: 3,
+                bytes: MARK.len(),
+                chars: MARK.chars().count(),
+            };
+            let head = beginning(text, room.minus(mark));
+            // A word is worth a third of what is there.
+            let head = cut_at_border(head, |space, all| space * 3 > all * 2);
+            (head.len() >= MIN_MARKED).then(|| format!("{head}{MARK}"))
+        }
+        Shortening::Noted { note, close } => {
+            let frame = note(text.chars().count()).chars().count() + close.chars().count();
+            let room = room.minus(Budget {
+                chars: frame,
+                ..NOTHING
+            });
+            if room.chars < MIN_NOTED + JOIN {
+                return None;
+            }
+            let head = beginning(text, room);
+            let head = cut_at_border(head, |space, all| space * 2 > all);
+            let note = note(head.chars().count());
+            Some(format!("{head}{note}{close}"))
+        }
+    }
+}
+
+/// Returns the longest beginning of a text that fits.
+fn beginning(text: &str, room: Budget) -> &str {
+    // No prefix longer than its bytes and characters can fit; this bounds the
+    // search.
+    let of_chars = match room.chars {
+        Budget::NO_LIMIT => None,
+        chars => text.char_indices().nth(chars.saturating_sub(JOIN)),
+    };
+    let of_chars = of_chars.map_or(text.len(), |(at, _)| at);
+    let (mut low, mut high) = (0, text.floor_char_boundary(room.bytes).min(of_chars));
+    if room.tokens == Budget::NO_LIMIT && room.holds(room.cost(&text[..high])) {
+        low = high;
+    }
+    while low < high {
+        let middle = text
+            .floor_char_boundary(low + (high - low).div_ceil(2))
+            .max(low);
+        let middle = if middle == low {
+            text.ceil_char_boundary(low + 1)
+        } else {
+            middle
+        };
+        if middle <= high && room.holds(room.cost(&text[..middle])) {
+            low = middle;
+        } else {
+            high = text.floor_char_boundary(middle - 1).min(high - 1);
+        }
+    }
+    &text[..low]
+}
+
+/// Takes a beginning back to the end of a line, or to a space where
+/// `keeps_enough` of the length before it.
+fn cut_at_border(head: &str, keeps_enough: impl Fn(usize, usize) -> bool) -> &str {
+    let head = match (head.rfind('\n'), head.rfind(' ')) {
+        (Some(line), _) if line * 2 > head.len() => &head[..line],
+        (_, Some(space)) if keeps_enough(space, head.len()) => &head[..space],
+        _ => head,
+    };
+    head.trim_end()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::retractions as corrections;
+
+    fn texts() -> [String; 5] {
+        [
+            "word ".repeat(500),
+            "line of words\n".repeat(200),
+            "日本語".repeat(400),
+            "é".repeat(999),
+            "x".repeat(3000),
+        ]
+    }
+
+    #[test]
+    fn a_shortened_text_fits_and_wastes_little() {
+        for text in texts() {
+            for bytes in [0, 5, 20, 100, 777, 2000] {
+                for tokens in [0, 3, 40, 300] {
+                    let room = Budget::of_text(tokens, bytes);
+                    let short = shortened(&text, room, Shortening::Marked).unwrap_or_default();
+                    assert!(
+                        short.is_empty() || room.holds(room.cost(&short)),
+                        "{room:?} {short}"
+                    );
+                    if tokens >= 40 && bytes >= 100 {
+                        assert!(short.len() > 20, "{room:?} {short:?}");
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_note_states_how_much_is_shown_and_the_fence_is_closed() {
+        let note = |shown: usize| format!("\n[{shown} shown]");
+        for text in texts() {
+            let how = Shortening::Noted {
+                note: &note,
+                close: "</data>",
+            };
+            for chars in [0, 40, 63, 100, 777] {
+                let room = Budget::of_chars(chars);
+                let Some(short) = shortened(&text, room, how) else {
+                    assert!(chars < 70, "{chars}");
+                    continue;
+                };
+                assert!(short.chars().count() <= chars - JOIN, "{chars} {short}");
+                let (head, rest) = short.rsplit_once("\n[").expect("a note");
+                let shown = head.chars().count();
+                assert_eq!(rest, format!("{shown} shown]</data>"));
+                assert!(
+                    text.starts_with(head) && shown * 3 > chars,
+                    "{chars} {short}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn pieces_come_back_in_their_order() {
+        let mut packer = Packer::new(Budget::of_text(100, 100), &corrections::NONE, "n");
+        assert_eq!(packer.put(&Piece::whole('a', 2, "second")), Fit::Whole);
+        assert_eq!(packer.put(&Piece::whole('a', 1, "first")), Fit::Whole);
+        let long = "x ".repeat(90);
+        assert_eq!(packer.put(&Piece::whole('b', 0, &long)), Fit::Out);
+        assert!(packer.lacks('b') && !packer.lacks('a'));
+        assert_eq!(packer.take('a', "\n"), "first\nsecond");
+        assert!(!packer.has('b'));
+    }
+
+    #[test]
+    fn a_piece_leaves_the_floor_of_those_behind_it_free() {
+        let text = "word ".repeat(40);
+        let mut packer = Packer::new(Budget::of_chars(200), &corrections::NONE, "");
+        let first = Piece {
+            floor: Budget::of_chars(60),
+            around: Budget {
+                chars: 10,
+                ..NOTHING
+            },
+            ..Piece::within(0, 0, text.trim(), Budget::UNLIMITED)
+        };
+        assert_eq!(packer.put(&first), Fit::Cut);
+        assert!((60..80).contains(&packer.left().chars), "{packer:?}");
+        assert_eq!(
+            packer.put(&Piece::whole(1, 0, &"y".repeat(58))),
+            Fit::Whole,
+            "the floor was kept"
+        );
+    }
+
+    #[test]
+    fn lines_go_in_as_long_as_they_fit() {
+        let mut packer = Packer::new(Budget::of_text(500, 500), &corrections::NONE, "");
+        let lines = "one\n\ntwo\na much longer line\nfour\n";
+        let left = packer.put_lines((), lines, Budget::of_text(100, 12));
+        assert_eq!((left, packer.take((), "|").as_str()), (2, "one|two"));
+    }
+
+    #[test]
+    fn what_a_part_does_not_need_goes_to_the_others() {
+        let mut parts = ["a".repeat(50), String::new(), "b".repeat(4), "c".repeat(50)];
+        share_out(&mut parts, 44, |text, most| {
+            text[..most.min(text.len())].to_owned()
+        });
+        assert_eq!(parts.map(|it| it.len()), [20, 0, 4, 20]);
+    }
+}
