@@ -17,7 +17,7 @@ pub use repair::{LeftAlone, Repair, Step, plan, repair_commands, shortened};
 
 /// How much of the files a check reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Depth {
+pub enum ReadingDepth {
     /// Where there are more documents than this, those for which the index does
     /// not vouch, and about as many of the others; `turn` chooses which.
     Sample { most: usize, turn: u64 },

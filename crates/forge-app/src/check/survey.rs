@@ -28,7 +28,7 @@ pub struct Survey<'a> {
     pub now: Timestamp,
     pub mind: Mind<'a>,
     around: Option<Surroundings<'a>>,
-    depth: doctor::Depth,
+    depth: doctor::ReadingDepth,
     missing_programs: OnceCell<Option<Vec<Missing>>>,
     manifest: OnceCell<Option<Manifest>>,
     hubs: OnceCell<Vec<Hub>>,
@@ -52,7 +52,7 @@ impl<'a> Survey<'a> {
             now,
             mind: Mind::open(workspace),
             around: None,
-            depth: doctor::Depth::Full,
+            depth: doctor::ReadingDepth::Full,
             missing_programs: OnceCell::new(),
             manifest: OnceCell::new(),
             hubs: OnceCell::new(),
@@ -77,7 +77,7 @@ impl<'a> Survey<'a> {
     }
 
     /// Limits how many files the checks of the installation open.
-    pub fn with_depth(mut self, depth: doctor::Depth) -> Survey<'a> {
+    pub fn with_depth(mut self, depth: doctor::ReadingDepth) -> Survey<'a> {
         self.depth = depth;
         self
     }

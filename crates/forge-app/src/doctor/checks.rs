@@ -3,7 +3,7 @@
 
 use std::collections::HashSet;
 
-use super::Depth;
+use super::ReadingDepth;
 use super::findings::Findings;
 use super::repair::shortens;
 use super::vouched::{IndexReading, ReadingPlan, read_index};
@@ -34,7 +34,7 @@ pub(crate) fn check_settings(workspace: &Workspace) -> Vec<(CheckId, CheckOutcom
 }
 
 /// Runs every check but that of the settings. Nothing is changed.
-pub(crate) fn diagnose(workspace: &Workspace, depth: Depth) -> Vec<(CheckId, CheckOutcome)> {
+pub(crate) fn diagnose(workspace: &Workspace, depth: ReadingDepth) -> Vec<(CheckId, CheckOutcome)> {
     let mut out = Findings::default();
     let scan = workspace.scan();
     // Looked at first, since it decides what has to be read, and reported

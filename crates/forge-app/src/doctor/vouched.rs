@@ -3,7 +3,7 @@
 //! it says is checked against a share of the files; it is never believed
 //! without its mark, or where it has something to report.
 
-use super::Depth;
+use super::ReadingDepth;
 use crate::document::{self, Document};
 use crate::index::{self, Counts, Entry, Index};
 use crate::knowledge::describe::TextTraits;
@@ -40,7 +40,7 @@ pub(super) fn read_index(
 
 /// What the index vouches for, file by file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Voucher {
+enum IndexVoucher {
     /// None: the file is opened.
     None,
     /// The file is opened to check what the index says of it.
@@ -53,7 +53,7 @@ enum Voucher {
 pub(super) struct ReadingPlan<'a> {
     index: Option<&'a Index>,
     /// One for each file of the scan; empty where all are opened.
-    vouchers: Vec<Voucher>,
+    vouchers: Vec<IndexVoucher>,
     /// Whether the list for people is known to be that of these files.
     pub(super) list_is_current: bool,
     /// Files whose text is not what the index says, though nothing shows it.
@@ -77,9 +77,9 @@ impl<'a> ReadingPlan<'a> {
         workspace: &Workspace,
         scan: &Scan,
         index: Option<(&'a Index, &IndexReading)>,
-        depth: Depth,
+        depth: ReadingDepth,
     ) -> ReadingPlan<'a> {
-        let (Some((index, reading)), Depth::Sample { most, turn }) = (index, depth) else {
+        let (Some((index, reading)), ReadingDepth::Sample { most, turn }) = (index, depth) else {
             return ReadingPlan::everything();
         };
         let is_sound = reading.wrong.is_empty() && reading.has_current_shape;
@@ -104,28 +104,28 @@ impl<'a> ReadingPlan<'a> {
                 && found.path.as_str() != readme::PATH
                 && !(list_needs_texts && readme::is_listed(&found.path));
             if is_vouched {
-                Voucher::Believed(traits)
+                IndexVoucher::Believed(traits)
             } else {
-                Voucher::None
+                IndexVoucher::None
             }
         };
         // Both are sorted by path.
         let mut known = catalogue.iter().peekable();
-        let mut vouchers: Vec<Voucher> = scan
+        let mut vouchers: Vec<IndexVoucher> = scan
             .files
             .iter()
             .map(|found| {
                 let path = found.path.as_str();
                 while known.next_if(|entry| entry.path.as_str() < path).is_some() {}
                 let entry = known.next_if(|entry| entry.path == path);
-                entry.map_or(Voucher::None, |entry| vouch(found, entry))
+                entry.map_or(IndexVoucher::None, |entry| vouch(found, entry))
             })
             .collect();
         // Evenly over the whole, and others each time.
         let step = vouchers.len().div_ceil(most.max(1));
         for voucher in vouchers.iter_mut().skip(turn as usize % step).step_by(step) {
-            if let Voucher::Believed(traits) = *voucher {
-                *voucher = Voucher::Checked(traits);
+            if let IndexVoucher::Believed(traits) = *voucher {
+                *voucher = IndexVoucher::Checked(traits);
             }
         }
         ReadingPlan {
@@ -139,8 +139,8 @@ impl<'a> ReadingPlan<'a> {
     /// Returns what the index says of a file that need not be opened.
     pub(super) fn believed(&self, at: usize) -> Option<TextTraits> {
         match self.vouchers.get(at)? {
-            Voucher::Believed(traits) => Some(*traits),
-            Voucher::None | Voucher::Checked(_) => None,
+            IndexVoucher::Believed(traits) => Some(*traits),
+            IndexVoucher::None | IndexVoucher::Checked(_) => None,
         }
     }
 
@@ -152,7 +152,8 @@ impl<'a> ReadingPlan<'a> {
 
     /// Compares what was read with what the index says, where that is checked.
     pub(super) fn check(&mut self, at: usize, path: &RelPath, document: &Document, secrets: bool) {
-        let (Some(Voucher::Checked(traits)), Some(index)) = (self.vouchers.get(at), self.index)
+        let (Some(IndexVoucher::Checked(traits)), Some(index)) =
+            (self.vouchers.get(at), self.index)
         else {
             return;
         };
@@ -167,7 +168,7 @@ impl<'a> ReadingPlan<'a> {
     /// Turns what was believed into files to read, after a file was not what
     /// the index says. Returns the places of these files.
     pub(super) fn distrust(&mut self) -> Vec<usize> {
-        let is_believed = |voucher: &Voucher| matches!(voucher, Voucher::Believed(_));
+        let is_believed = |voucher: &IndexVoucher| matches!(voucher, IndexVoucher::Believed(_));
         let believed = (0..self.vouchers.len())
             .filter(|at| is_believed(&self.vouchers[*at]))
             .collect();

@@ -44,7 +44,7 @@ pub enum SessionEnding<'a> {
     /// An agent or a person describes it. It stays noted as open until its client
     /// reports the end, which then finds the description.
     Described {
-        record: Record,
+        record: Box<Record>,
         /// The files that were worked on; by their times where they are not named.
         touched: Option<Vec<RelPath>>,
     },

@@ -11,11 +11,10 @@ use jiff::Timestamp;
 use super::pack::{Budget, Fit, NOTHING, Packer, Piece, Shortening};
 use super::{Brief, BriefDetail, BriefPart, PartState};
 use crate::agents;
-use crate::corrections;
 use crate::diagnostic::Diagnostic;
 use crate::document::{self, Document, FrontMatter, day_of};
 use crate::quote;
-use crate::retractions::Corrections;
+use crate::retractions::{self as corrections, Corrections};
 use crate::workspace::{self, PathError, RelPath, Workspace};
 
 mod manifest;

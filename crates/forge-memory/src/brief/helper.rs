@@ -5,8 +5,8 @@
 use super::pack::{Budget, NOTHING, Packer, Piece};
 use super::start::{Sources, fits, in_a_line, limit};
 use super::{Brief, BriefInput, BriefPart, MAX_BYTES, PartState, PointerIndex, fence};
-use crate::corrections::Corrections;
 use crate::mind::{Decision, Mind, State};
+use crate::retractions::Corrections;
 use crate::workspace::RelPath;
 
 /// Where the project stands.

@@ -5,7 +5,6 @@
 use jiff::Timestamp;
 
 use super::{Brief, BriefDetail};
-use crate::corrections::Corrections;
 use crate::document::day_of;
 use crate::links::fold;
 use crate::mind::{
@@ -13,6 +12,7 @@ use crate::mind::{
     days_since, stale_blockers,
 };
 use crate::quote;
+use crate::retractions::Corrections;
 use crate::routing::hubs::hubs_of;
 use crate::routing::layout;
 use crate::routing::manifest::{Age, Manifest, Mode};

@@ -3,7 +3,7 @@
 //! most; where it appears in the text is another question.
 
 use super::fence::clean;
-use crate::corrections::Corrections;
+use crate::retractions::Corrections;
 use crate::tokens::estimate;
 
 /// Sizes in the three units in which clients cut what they are given. A unit
@@ -419,7 +419,7 @@ fn cut_at_border(head: &str, keeps_enough: impl Fn(usize, usize) -> bool) -> &st
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::corrections;
+    use crate::retractions as corrections;
 
     fn texts() -> [String; 5] {
         [

@@ -6,8 +6,8 @@ use self::frame::Frame;
 pub(super) use self::sources::Sources;
 use super::pack::{Budget, NOTHING, Packer, Shortening, shortened};
 use super::{Brief, BriefInput, MAX_BYTES};
-use crate::corrections::Corrections;
 use crate::mind::{Decision, Mind, cut, plain};
+use crate::retractions::Corrections;
 use crate::tokens::estimate;
 
 mod frame;

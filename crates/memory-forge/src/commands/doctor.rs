@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use forge_app::check::{CheckOutcome, CheckReport, CheckView, Finding, Severity, Survey};
-use forge_app::doctor::{self, Depth, Repair, Step};
+use forge_app::doctor::{self, ReadingDepth, Repair, Step};
 use forge_app::knowledge::proposal::Proposal;
 use forge_app::tokens::thousands;
 use forge_app::workspace::{RelPath, Workspace};
@@ -87,11 +87,11 @@ pub(crate) fn run(
 /// The library's checks, with what clients call, which it cannot know alone.
 fn diagnose(workspace: &Workspace, args: &DoctorArgs, settings: &Settings) -> CheckReport {
     let depth = if args.deep {
-        Depth::Full
+        ReadingDepth::Full
     } else {
         // Another share of the files each time.
         let turn = settings.now.as_second().unsigned_abs();
-        Depth::Sample {
+        ReadingDepth::Sample {
             most: doctor::MAX_SAMPLE,
             turn,
         }

@@ -229,7 +229,7 @@ fn end(args: EndArgs, settings: &Settings, ui: &mut Ui) -> Result<Exit, CommandE
     }
     let closing = SessionClosing {
         ending: SessionEnding::Described {
-            record: said.record(session),
+            record: Box::new(said.record(session)),
             touched: (!touched.is_empty()).then_some(touched),
         },
         log_folder: settings.claude_plugin_data.as_deref(),

@@ -66,7 +66,7 @@ fn diagnosed(workspace: &Workspace) -> Vec<(&'static str, CheckOutcome)> {
         (CheckId::FILES_LEFTOVER, "leftovers"),
     ];
     let mut all = check_settings(workspace);
-    all.extend(diagnose(workspace, Depth::Full));
+    all.extend(diagnose(workspace, ReadingDepth::Full));
     let named = |(id, outcome)| {
         let name = NAMES.iter().find(|(it, _)| *it == id);
         (name.expect("every check has a name").1, outcome)
@@ -302,9 +302,9 @@ fn prove_stamps(ws: &TestWorkspace) {
     edit_index(ws, "update file set recorded_ns = mtime_ns + 1000000000");
 }
 
-const FEW: Depth = Depth::Sample { most: 3, turn: 0 };
+const FEW: ReadingDepth = ReadingDepth::Sample { most: 3, turn: 0 };
 
-fn sampled(ws: &TestWorkspace, depth: Depth) -> Vec<String> {
+fn sampled(ws: &TestWorkspace, depth: ReadingDepth) -> Vec<String> {
     let workspace = Workspace::open(ws.root()).unwrap();
     let mut lines = Vec::new();
     for (check, outcome) in diagnose(&workspace, depth) {
@@ -347,7 +347,7 @@ fn many_documents_are_read_where_the_index_does_not_vouch_for_them() {
     indexed(&ws);
     ws.write("knowledge/later.md", format!("new\n\n{token}\n"));
     for turn in 0..4 {
-        let found = sampled(&ws, Depth::Sample { most: 3, turn });
+        let found = sampled(&ws, ReadingDepth::Sample { most: 3, turn });
         has(&found, "files.secret error knowledge/secret.md");
         has(&found, "files.secret error knowledge/later.md");
         has(&found, "knowledge.front-matter warning knowledge/broken.md");
@@ -369,7 +369,7 @@ fn many_documents_are_read_where_the_index_does_not_vouch_for_them() {
         &found,
         "front matter ok All of it is valid (12 of 12 files have it)",
     );
-    let found = sampled(&ws, Depth::Full);
+    let found = sampled(&ws, ReadingDepth::Full);
     has(
         &found,
         "knowledge.unreadable ok Every file is readable text (12 read)",
