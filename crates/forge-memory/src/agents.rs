@@ -49,10 +49,6 @@ pub enum Error {
     NotATopic { path: RelPath },
     #[error("A rating is a number from 1 to 5, and not `{given}`")]
     Rating { given: String },
-    #[error(
-        "`{path}` could not be edited safely: what is kept would not read as before; nothing was changed"
-    )]
-    Unsafe { path: RelPath },
     #[error(transparent)]
     Path(#[from] PathError),
     #[error(transparent)]
@@ -76,7 +72,6 @@ impl Diagnostic for Error {
             Error::NoTopic { .. } => "agent.no-topic",
             Error::NotATopic { .. } => "agent.not-a-topic",
             Error::Rating { .. } => "agent.invalid-rating",
-            Error::Unsafe { .. } => "agent.unsafe-edit",
             Error::Path(error) => error.code(),
             Error::Workspace(error) => error.code(),
         }
@@ -87,9 +82,7 @@ impl Diagnostic for Error {
             Error::Refused(error) => return error.hints(),
             Error::Path(error) => return error.hints(),
             Error::Workspace(error) => return error.hints(),
-            Error::Segment { .. } | Error::Rating { .. } | Error::Unsafe { .. } => {
-                return Vec::new();
-            }
+            Error::Segment { .. } | Error::Rating { .. } => return Vec::new(),
             Error::NoMemory => "Name a squad and an agent: `memory-forge agent remember … --agent eng/builder` makes the folder".to_owned(),
             Error::Unknown { homes, .. } if homes.is_empty() => return Vec::new(),
             Error::Unknown { homes, .. } => list_agents(homes),

@@ -138,23 +138,23 @@ fn plan(
         size -= entry.span.len();
         moving.push(entry);
     }
+    // In rare files an entry decides how its neighbour reads (a rule below a
+    // line of text makes a heading of it); such a file stays as it is. Moving
+    // fewer entries would not be idempotent: the next run would move the rest.
+    let mut text = document.text.clone();
+    if !moving.is_empty() {
+        let pointer = (!has_pointer).then_some(&pointer);
+        let shorter = without(&document, &entries, &moving, pointer);
+        if reads_as_before(&document, &entries, &moving, &shorter) {
+            text = shorter;
+        } else {
+            moving.clear();
+        }
+    }
     let moved: Vec<String> = moving
         .iter()
         .map(|entry| document.str(&entry.span).to_owned())
         .collect();
-    let text = if moving.is_empty() {
-        document.text.clone()
-    } else {
-        without(
-            &document,
-            &entries,
-            &moving,
-            (!has_pointer).then_some(&pointer),
-        )
-    };
-    if !reads_as_before(&document, &entries, &moving, &text) {
-        return Err(Error::Unsafe { path: path.clone() });
-    }
     let rotated = Rotated {
         path: path.clone(),
         archive: archive.clone(),
@@ -177,8 +177,11 @@ fn reads_as_before(document: &Document, entries: &[Dated], moving: &[&Dated], te
     let kept = entries
         .iter()
         .filter(stays)
-        .map(|it| document.str(&it.span));
-    left.iter().map(|it| after.str(&it.span)).eq(kept)
+        .map(|it| document.str(&it.span).trim_end());
+    // An entry may have got a blank line at its end.
+    left.iter()
+        .map(|it| after.str(&it.span).trim_end())
+        .eq(kept)
 }
 
 /// Oldest first. Where dates do not tell, the order of the file does: most
@@ -223,10 +226,31 @@ fn without(
         }
         out.push_str(&format!("{pointer}{newline}{newline}"));
     }
-    for entry in entries.iter().filter(|entry| !moving.contains(entry)) {
+    let mut follows_a_gap = false;
+    for entry in entries {
+        if moving.contains(&entry) {
+            follows_a_gap = true;
+            continue;
+        }
+        // Where an entry went, its neighbours meet: a rule right below a line
+        // of text would make a heading of that line.
+        if follows_a_gap && !ends_with_blank_line(&out) {
+            if !out.ends_with(['\n', '\r']) {
+                out.push_str(newline);
+            }
+            out.push_str(newline);
+        }
+        follows_a_gap = false;
         out.push_str(document.str(&entry.span));
     }
     out
+}
+
+/// Returns `true` if a block that is appended starts a block of its own.
+fn ends_with_blank_line(text: &str) -> bool {
+    text.lines()
+        .next_back()
+        .is_none_or(|it| it.trim().is_empty())
 }
 
 /// The archive with more entries at its end.
@@ -242,11 +266,7 @@ fn archived(path: &RelPath, there: Option<String>, moved: &[String]) -> String {
             out.push_str(newline);
         }
         // A rule right below a line of text would make a heading of it.
-        if out
-            .lines()
-            .next_back()
-            .is_some_and(|line| !line.trim().is_empty())
-        {
+        if !ends_with_blank_line(&out) {
             out.push_str(newline);
         }
         out.push_str(entry);

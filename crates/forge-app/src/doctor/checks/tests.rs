@@ -367,7 +367,7 @@ fn many_documents_are_read_where_the_index_does_not_vouch_for_them() {
     has(&found, "unchanged since the index read them");
     has(
         &found,
-        "front matter ok All of it is valid (12 of 12 files have it)",
+        "knowledge.front-matter ok All of it is valid (12 of 12 files have it)",
     );
     let found = sampled(&ws, ReadingDepth::Full);
     has(
@@ -397,7 +397,7 @@ fn an_index_that_is_wrong_about_a_file_of_the_sample_is_not_believed() {
     let found = sampled(&ws, FEW);
     has(
         &found,
-        "index problem knowledge/note00.md The index has another text",
+        "index.damaged error knowledge/note00.md The index has another text",
     );
     has(&found, "files.secret error knowledge/unseen.md");
 }
