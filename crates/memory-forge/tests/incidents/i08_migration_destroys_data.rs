@@ -45,7 +45,7 @@ fn an_index_of_any_older_version_is_made_anew() {
     let ws = ws(NOTES);
     let fresh = answer(&ws);
     let sources = ws.tree_of_sources();
-    for version in [0i32, -1, i32::MIN] {
+    for version in [2i32, 0, -1, i32::MIN] {
         let mut db = settled(&ws);
         db[VERSION_AT..VERSION_AT + 4].copy_from_slice(&version.to_be_bytes());
         ws.write(".memory-forge/index.db", db);
@@ -64,7 +64,7 @@ fn an_index_of_any_older_version_is_made_anew() {
 fn an_index_of_a_newer_version_is_left_to_its_owner() {
     let ws = ws(NOTES);
     let fresh = answer(&ws);
-    for version in [3i32, 77, i32::MAX] {
+    for version in [4i32, 77, i32::MAX] {
         let mut db = settled(&ws);
         db[VERSION_AT..VERSION_AT + 4].copy_from_slice(&version.to_be_bytes());
         ws.write(".memory-forge/index.db", &db);
@@ -102,7 +102,7 @@ fn two_versions_take_turns() {
     let ws = ws(NOTES);
     let fresh = answer(&ws);
     let sources = ws.tree_of_sources();
-    let newer = [("MEMORY_FORGE_FAULT", "version:3")];
+    let newer = [("MEMORY_FORGE_FAULT", "version:4")];
     let ask = ["search", "--json", "--", "when does the lease end"];
     for turn in 0..6 {
         for (who, environment) in [("the newer", &newer[..]), ("the older", &[])] {
