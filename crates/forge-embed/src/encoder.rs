@@ -26,7 +26,7 @@ static MODEL: &Aligned<[u8]> = &Aligned(*include_bytes!("../model/forge-3-6x384.
 
 /// Positions that every tower knows.
 const POSITIONS: usize = MAX_TOKENS;
-/// No model that is worth its time has more layers.
+/// The most layers; no model that is worth its time has more.
 const MOST_LAYERS: usize = 48;
 /// No factor of a sound model is near this, and products of smaller ones stay
 /// finite through all layers.
@@ -42,8 +42,8 @@ struct Shape {
     unrelated: f32,
 }
 
-/// That of the built-in model, and of files that do not say. The cosine was
-/// measured on random pairs of questions and passages; see MODEL.md.
+/// The shape of the built-in model, and of files that declare none. The cosine
+/// was measured on random pairs of questions and passages; see MODEL.md.
 const BUILTIN: Shape = Shape {
     documents: 3,
     questions: 6,

@@ -7,8 +7,8 @@ use super::container::F32s;
 use super::encoder::{HIDDEN, WIDE};
 use super::maths::{self, Attended, BLOCK, GROUP, Linear, Rounded};
 
-/// What the processor can do. Only this file can make one, so that holding a
-/// level proves that its instructions are there.
+/// The instructions that the processor has. Only this file can make one, so
+/// that holding a level proves that its instructions are there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Level(Kind);
 

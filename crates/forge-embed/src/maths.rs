@@ -219,7 +219,8 @@ pub(super) fn pair_sums(rows: &PairRows, columns: &[Columns]) -> [[i32; BLOCK]; 
     sums
 }
 
-/// What attention needs between texts, kept so that it is allocated once.
+/// The buffers of attention, kept between texts so that they are allocated
+/// once.
 #[derive(Default)]
 pub(super) struct Attended {
     /// A head's keys: blocks of 16 keys, in each 16 pairs of coordinates.

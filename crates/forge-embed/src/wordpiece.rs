@@ -28,7 +28,7 @@ const CONTINUES: &[u8] = b"##";
 
 pub(super) struct WordPiece {
     text: &'static [u8],
-    /// How long every entry is, and where every sixteenth begins.
+    /// The length of every entry, and the start of every sixteenth.
     lengths: &'static [u8],
     starts: &'static [[u8; 4]],
     slots: &'static [[u8; 2]],

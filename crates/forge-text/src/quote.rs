@@ -20,7 +20,7 @@ pub struct Cleaned<'a> {
     pub text: Cow<'a, str>,
     /// The rules of the credentials that were taken out.
     pub secrets: Vec<&'static str>,
-    /// How many hidden characters were written out.
+    /// The number of hidden characters that were escaped.
     pub hidden: usize,
 }
 

@@ -53,7 +53,7 @@ pub const ALLOWED: &[(&str, &[&str])] = &[
 pub enum Goal {
     /// A file of the workspace.
     File(String),
-    /// Nothing that is there.
+    /// No file: the link leads nowhere.
     Missing,
 }
 
@@ -121,11 +121,12 @@ struct Writer<'a> {
     out: String,
     /// The wikilinks of the text, which the parser does not know.
     wiki: Vec<&'a Link>,
-    /// What closes each open link or image.
+    /// The closing tag of each open link or image.
     open: Vec<&'static str>,
     /// Inside of an image, whose text is its description.
     alt: Option<String>,
-    /// Where the title of an open heading begins in the output, and its text.
+    /// The place in the output where the title of an open heading begins, and
+    /// its text.
     heading: Option<(usize, String)>,
     columns: Vec<Alignment>,
     column: usize,
@@ -470,9 +471,9 @@ impl<'a> Writer<'a> {
 
 enum Scheme {
     None,
-    /// What a person may follow to another page.
+    /// An address that a person may follow to another page.
     Web,
-    /// Whatever else there is: `javascript:`, `data:`, `file:` and their like.
+    /// Any other scheme: `javascript:`, `data:`, `file:` and their like.
     Other,
 }
 

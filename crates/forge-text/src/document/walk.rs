@@ -12,7 +12,7 @@ use super::blocks::{Blocks, Heading, sections};
 use super::links::{self, Link, LinkKind};
 use super::{Block, BlockId, BlockKind, Code, Problem, Section, Task, lines, plain};
 
-/// What one pass over the body finds.
+/// The structure that one pass over the body finds.
 #[derive(Debug, Default)]
 pub(super) struct Outline {
     pub(super) sections: Vec<Section>,
@@ -24,7 +24,7 @@ pub(super) struct Outline {
     pub(super) comments: Vec<Range<usize>>,
     /// Links that are part of the grammar, in text order.
     pub(super) links: Vec<Link>,
-    /// Where no further link may be looked for: code, HTML, autolinks and
+    /// Ranges in which no further link is searched: code, HTML, autolinks and
     /// link definitions. Sorted and disjoint.
     pub(super) opaque: Vec<Range<usize>>,
     /// Outermost links and images. Sorted and disjoint.
@@ -99,7 +99,7 @@ struct Title {
 
 struct Item {
     start: usize,
-    /// Where the first nested list begins.
+    /// The start of the first nested list.
     nested: Option<usize>,
     task: Option<usize>,
 }

@@ -149,8 +149,7 @@ struct Reader<'a> {
     anchor: Option<Date>,
 }
 
-/// How many tokens matched, first day, last day, and whether the anchor was
-/// used.
+/// The number of tokens, first day, last day, and whether the anchor was used.
 type Read = (usize, Date, Date, bool);
 
 impl Reader<'_> {

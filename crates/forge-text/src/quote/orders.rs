@@ -19,7 +19,7 @@ use crate::secrets::hints::{Hints, Place};
 pub struct Order {
     /// The name of the rule, such as `override`.
     pub rule: &'static str,
-    /// What the rule is about, as the end of a sentence.
+    /// The subject of the rule, as the end of a sentence.
     pub about: &'static str,
     pub line: usize,
     pub span: Range<usize>,
@@ -110,7 +110,8 @@ struct Rule {
     name: &'static str,
     about: &'static str,
     grave: bool,
-    /// Where to look, in lower case. The pattern starts at the hint.
+    /// The words at which the pattern is tried, in lower case. The pattern
+    /// starts at the hint.
     hints: &'static [&'static str],
     /// `~` matches what may be between two words.
     pattern: &'static str,

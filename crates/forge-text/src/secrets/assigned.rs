@@ -14,9 +14,9 @@ use super::checks::{
 /// The kind of value that a name announces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// Something that a person may have thought of.
+    /// A value that a person may have chosen.
     Password,
-    /// Something that a machine made.
+    /// A value that a machine generated.
     Token,
     /// `STRIPE_KEY`, of which many are no secrets.
     Key,
@@ -103,12 +103,13 @@ pub(super) const WORDS: &[(&str, Kind)] = &[
     ("yandex", Kind::Service), ("zendesk", Kind::Service), ("zoom", Kind::Service),
 ];
 
-/// How far a value may stand behind its name.
+/// The bytes behind a name within which its value begins.
 const REACH: usize = 96;
-/// No value is read further in one step; what is longer is followed to its end.
+/// The bytes of a value that are read in one step; a longer one is followed to
+/// its end.
 const MAX_VALUE: usize = 512;
 
-/// How the value is joined to the name.
+/// The way in which the value is joined to the name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Joint {
     /// `=`, `:`, `=>` and a cell of a table.
@@ -681,7 +682,7 @@ fn is_loose(value: &str, name: &str) -> bool {
 /// each row would be read from every head above it.
 #[derive(Default)]
 pub(super) struct TelltaleTable {
-    /// Where the last line with a bar ends.
+    /// The end of the last line with a bar.
     end: usize,
     /// The columns that were read, each for one kind of secret.
     columns: Vec<(usize, Kind)>,

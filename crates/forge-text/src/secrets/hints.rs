@@ -20,9 +20,9 @@ pub(crate) struct Hints {
     hints: Vec<&'static str>,
     /// The numbers of the hints, ordered by their first byte.
     by_first: Vec<usize>,
-    /// Where the hints that begin with a byte start in `by_first`.
+    /// The places in `by_first` where the hints of each first byte start.
     starts: [usize; 257],
-    /// How many bytes were searched without the automaton.
+    /// The number of bytes that were searched without the automaton.
     plain_bytes: AtomicUsize,
     finder: OnceLock<AhoCorasick>,
     /// The rule that each hint belongs to, and which of its hints it is.

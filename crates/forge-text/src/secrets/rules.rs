@@ -1,6 +1,6 @@
-//! Where to look for secrets that have no beginning of their own: places with
-//! a form, such as addresses, command lines and files of settings. A pattern
-//! is made when its hint is first met, since hooks have milliseconds.
+//! Finds secrets without a prefix of their own by their places: forms such as
+//! addresses, command lines and files of settings. A pattern is made when its
+//! hint is first met, since hooks have milliseconds.
 
 use std::ops::Range;
 use std::sync::LazyLock;
@@ -16,7 +16,8 @@ use super::{keys, tokens};
 /// A place with a form of its own, such as an address or a command line.
 struct Form {
     name: &'static str,
-    /// Where to look: literals in any case. The pattern starts at the literal.
+    /// The literals at which the pattern is tried, in any case. The pattern
+    /// starts at the literal.
     hints: &'static [&'static str],
     /// Group 1, or the first there is, is the secret.
     pattern: &'static str,
@@ -366,8 +367,8 @@ const WORD: usize = BEGIN + 3;
 /// Letters in the middle of a secret, by which it is known.
 const MIDDLES: &[&str] = &["Q~", "-us", "_mmk", "NRAL", "|"];
 
-/// No pattern reads further than this, except for those that are longer as a
-/// whole, which are followed to their end.
+/// The bytes that a pattern reads from its hint on. Secrets that are longer are
+/// followed to their end.
 const WINDOW: usize = 512;
 const LONG_WINDOW: usize = 16 * 1024;
 /// Bytes of the name before a hint that are looked at.
@@ -492,7 +493,7 @@ fn is_token_byte(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'+' | b'/' | b'=')
 }
 
-/// How a placeholder begins; see [`super::redact`].
+/// The beginning of a placeholder; see [`super::redact`].
 pub(super) const PLACEHOLDER: &str = "‹redacted: ";
 
 fn ends_with_placeholder(text: &str) -> bool {

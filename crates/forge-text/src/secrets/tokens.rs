@@ -22,13 +22,13 @@ struct Token {
     around: TokenBounds,
 }
 
-/// What must be around a token.
+/// The text that must be around a token.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum TokenBounds {
     Anything,
     /// The name of its service, in small letters: others have the same form.
     Name(&'static str),
-    /// No Base64, of which it could be a piece.
+    /// No Base64, of which the token could be a piece.
     NoBase64,
 }
 
