@@ -64,6 +64,8 @@ impl Stamp {
     pub fn proves_unchanged(&self, size: u64, mtime_ns: i64) -> bool {
         self.size == size
             && self.mtime_ns == mtime_ns
+            // Changed within the resolution of the clock, it may have changed
+            // again.
             && mtime_ns.saturating_add(RACY_NS) < self.recorded_ns
     }
 }

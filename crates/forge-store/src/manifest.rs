@@ -244,6 +244,7 @@ impl Manifest {
             .collect();
         parents.sort();
         parents.dedup();
+        // Every missing folder is searched in each of these.
         parents.truncate(MAX_PARENTS);
         let mut below_root: Option<Vec<RelPath>> = None;
         for folder in self.folders.iter_mut().flatten() {
@@ -296,6 +297,7 @@ impl Manifest {
         let number = |text: &str| -> Vec<u64> {
             let parts = text.trim().split('.').map(|part| part.parse().unwrap_or(0));
             let mut parts: Vec<u64> = parts.collect();
+            // `2.1` and `2.1.0` are the same version.
             while parts.last() == Some(&0) {
                 parts.pop();
             }
@@ -353,6 +355,7 @@ impl Manifest {
         let mut domains: Vec<String> = Vec::new();
         for folder in self.folders.iter().flatten() {
             let first = folder.components().next().unwrap_or_default();
+            // These folders have roles of their own.
             let own = first.starts_with('.') || ["memory", "scratch"].contains(&first);
             if !own && !domains.iter().any(|it| it == folder.as_str()) {
                 domains.push(folder.to_string());

@@ -90,6 +90,7 @@ pub fn open(path: &Path, links: Links) -> Result<File, Unreadable> {
         options.custom_flags(libc::O_NONBLOCK | libc::O_NOCTTY | refuse);
     }
     let file = options.open(path).map_err(refused)?;
+    // Another file may have taken its place since the look.
     check(&file.metadata()?)?;
     Ok(file)
 }

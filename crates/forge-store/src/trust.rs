@@ -67,6 +67,7 @@ pub fn key_folders(
     temporary: &Path,
 ) -> Vec<PathBuf> {
     let below = |folder: PathBuf| folder.join("memory-forge");
+    // The folder is shared, so the user's number keeps users apart.
     let last = temporary.join(format!("memory-forge-{}", user_number()));
     let own = state.map(below).into_iter().chain(runtime.map(below));
     own.chain([last]).collect()
@@ -248,6 +249,8 @@ impl KeyFolder {
     /// Returns `true` if an author of the workspace could write the key.
     fn is_inside(&self, root: &Path) -> bool {
         let real = self.real.get_or_init(|| {
+            // The folder may not exist yet: its nearest parent that does is
+            // resolved.
             let mut above = self.path.ancestors();
             above
                 .find_map(|folder| {
@@ -307,10 +310,12 @@ fn create_key(folder: &Path) -> Option<Key> {
     #[cfg(unix)]
     std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
     builder.create(folder).ok()?;
+    // A folder that was there may let others replace the key.
     if !is_private(&folder.symlink_metadata().ok()?, 0o022) {
         return None;
     }
     let path = folder.join(KEY_FILE);
+    // Of several processes, one puts its key there and the others read it.
     if new_key_file(folder)?.persist_noclobber(&path).is_err() && read_key(folder).is_none() {
         // A key that is damaged or that others could read is of no use.
         new_key_file(folder)?.persist(&path).ok()?;

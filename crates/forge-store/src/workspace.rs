@@ -311,6 +311,7 @@ impl Error {
         match source.kind() {
             io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Error::Full { path },
             io::ErrorKind::ReadOnlyFilesystem => Error::ReadOnly { path },
+            // A file that must not be read is not a read-only one.
             io::ErrorKind::PermissionDenied if doing != "read" && doing != "open" => {
                 Error::ReadOnly { path }
             }

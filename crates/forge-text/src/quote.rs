@@ -90,6 +90,7 @@ pub fn value(text: &str) -> Cow<'_, str> {
     });
     let is_short =
         text.split_whitespace().count() <= MAX_WORDS && text.chars().count() <= MAX_CHARS;
+    // Words in capitals read like a notice of the system.
     let shouts = |word: &str| word.len() >= 5 && word.chars().all(|c| c.is_uppercase());
     let is_calm = !text.contains(". ") && !text.split_whitespace().any(shouts);
     if is_plain && is_short && is_calm {

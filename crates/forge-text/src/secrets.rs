@@ -102,6 +102,7 @@ pub fn telling_words() -> impl Iterator<Item = &'static str> {
 
 /// Merges overlapping matches and names each by its most specific rule.
 fn merged(mut found: Vec<rules::Found>) -> Vec<Secret> {
+    // Of matches that begin together, the most specific rule comes first.
     found.sort_by_key(|(span, rank, _)| (span.start, *rank));
     let mut merged: Vec<rules::Found> = Vec::new();
     for (span, rank, rule) in found {

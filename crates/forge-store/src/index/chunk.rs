@@ -273,6 +273,7 @@ impl Cutter<'_> {
     /// at line ends where possible, then at sentences, words, characters.
     fn parts(&self, range: Range<usize>, extra: usize) -> Vec<Range<usize>> {
         let text = &self.document.text;
+        // However long the repeated lines are, every part makes progress.
         let most = self.sizes.most.saturating_sub(extra).max(8);
         let mut parts: Vec<(Range<usize>, usize)> = Vec::new();
         let mut add = |piece: Range<usize>, size: usize| match parts.last_mut() {
@@ -390,6 +391,7 @@ fn boundary(text: &str, start: usize, limit: usize, width: usize) -> usize {
             matches!(c, '.' | '!' | '?') && next.is_whitespace() || matches!(c, '。' | '！' | '？')
         })
         .map(|((i, c), _)| i + c.len_utf8())
+        // A sentence end in the first half would make the piece too short.
         .filter(|i| *i > window.len() / 2)
         .last();
     sentence

@@ -10,6 +10,7 @@ use std::collections::HashMap;
 
 use super::terms::Terms;
 
+// Both were fitted together with the weights in `reread`.
 /// The `k1` of BM25: how strongly it damps repetition.
 pub const K1: f32 = 0.9;
 /// The `b` of BM25: how strongly it discounts long passages.
@@ -105,6 +106,7 @@ impl Holding {
             .each(headings, |term| at(term, |it| it.in_headings = true));
         self.terms
             .each(title, |term| at(term, |it| it.in_title = true));
+        // `u16::MAX` marks a deleted passage.
         (held, length.min(u16::MAX as u32 - 1) as u16)
     }
 }
@@ -157,6 +159,7 @@ impl Builder {
                 in_title,
             });
         }
+        // `u16::MAX` marks a deleted passage.
         length.min(u16::MAX as u32 - 1) as u16
     }
 
@@ -177,6 +180,7 @@ impl Builder {
 impl List {
     fn push(&mut self, p: Posting) {
         write_varint(&mut self.bytes, p.chunk - self.last);
+        // Bounded, so that it fits into 32 bits with the two flags.
         let packed = (p.body.min(1 << 20) << 2) | ((p.in_headings as u32) << 1) | p.in_title as u32;
         write_varint(&mut self.bytes, packed);
         self.last = p.chunk;
@@ -202,6 +206,7 @@ pub(super) fn decode(bytes: &[u8], mut each: impl FnMut(Posting)) -> Result<(), 
     let mut first = true;
     while at < bytes.len() {
         let step = read_varint(bytes, &mut at)?;
+        // A passage is in a list once, so no distance is zero.
         if step == 0 && !first {
             return Err(Damaged);
         }
@@ -231,6 +236,7 @@ fn read_varint(bytes: &[u8], at: &mut usize) -> Result<u32, Damaged> {
     for shift in [0, 7, 14, 21, 28] {
         let byte = *bytes.get(*at).ok_or(Damaged)?;
         *at += 1;
+        // The fifth byte holds the last four of 32 bits.
         if shift == 28 && byte > 0x0f {
             return Err(Damaged);
         }

@@ -521,6 +521,7 @@ impl Index {
         })?;
         for cut in folded.char_indices().map(|(i, _)| i).filter(|i| *i >= 3) {
             terms.push(folded[..cut].to_owned());
+            // The stemmer turns a final `y` into `i`.
             terms.push(format!("{}i", &folded[..cut]));
         }
         let mut merged: HashMap<u32, Posting> = HashMap::new();

@@ -162,6 +162,8 @@ impl Index {
                 index: Index::create(&path)?,
                 note: Some(Note::Created),
             }),
+            // The newer program keeps its file: if each version replaced the
+            // other's, both would rebuild in turn.
             State::Newer(newer) => {
                 let path = directory.join(format!("index.v{}.db", version()));
                 let index = match state(&path)? {
@@ -231,6 +233,7 @@ impl Index {
     /// lock.
     pub fn rebuild(self) -> Result<Index, Error> {
         let path = self.path.clone();
+        // Closed first: Windows removes no open file.
         drop(self.db);
         Index::create(&path)
     }
@@ -419,6 +422,7 @@ impl Index {
     /// problems as sentences; an empty list means that the index is valid.
     pub fn verify(&self) -> Result<Vec<String>, Error> {
         let mut wrong: Vec<String> = self.read(|db| {
+            // Ten problems are enough: one of them is a reason to rebuild.
             let mut statement = db.prepare("pragma quick_check(10)")?;
             let rows = statement.query_map([], |r| r.get::<_, String>(0))?;
             rows.collect()
@@ -454,6 +458,8 @@ impl Index {
                 "{altered} passages are not the text that was stored"
             ));
         }
+        // An index that lost its postings would pass all other checks, because
+        // exact strings are found in the texts.
         self.check_postings(&slots, &mut wrong)?;
         Ok(wrong)
     }
@@ -485,6 +491,8 @@ impl Index {
         }
         let _ = self
             .db
+            // Truncated, so that the log of a large batch does not keep its
+            // size.
             .query_row("pragma wal_checkpoint(truncate)", [], |_| Ok(()));
         self.seal();
     }
@@ -511,6 +519,8 @@ impl Index {
             // log, for which the mark vouches.
             db.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
             db.execute_batch(
+                // With a log, `normal` may lose the last commits to a loss of
+                // power, and never damages the file.
                 "pragma synchronous = normal; pragma wal_autocheckpoint = 512;
                  pragma temp_store = memory;",
             )?;
@@ -566,6 +576,8 @@ impl Index {
             let rows = statement.query_map([], |row| row.get::<_, String>(0))?;
             rows.collect::<rusqlite::Result<Vec<String>>>()
         })?;
+        // A foreign schema could have triggers and views that run when we
+        // write.
         let expected = SCHEMA.split(';').map(str::trim).filter(|it| !it.is_empty());
         if !tables.iter().map(String::as_str).eq(expected) {
             return Err(self.damaged("its tables are not those of an index"));
@@ -590,6 +602,7 @@ impl Index {
     /// Notes size and time of the file, where a commit has moved pages into
     /// it. Without the note it is only looked at more closely next time.
     pub(super) fn seal(&self) {
+        // An index in memory, or one that is only read, has no file to note.
         if self.opened == Witness::default() {
             return;
         }
@@ -619,6 +632,7 @@ impl Index {
         remove_database(path)?;
         let index = Index::connect(path, OpenFlags::SQLITE_OPEN_CREATE)?;
         index.prepare()?;
+        // The mark is made last: what a crash leaves before it is replaced.
         index.set_note(TOKEN, &token)?;
         index.mark(&token)?;
         index.seal();
@@ -695,6 +709,7 @@ fn hardened(path: &Path, flags: OpenFlags) -> Result<Connection, Error> {
         db.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_TRIGGER, false)?;
         db.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_VIEW, false)?;
         db.set_limit(Limit::SQLITE_LIMIT_LENGTH, MAX_VALUE_BYTES)?;
+        // Content of the database must not open other files.
         db.set_limit(Limit::SQLITE_LIMIT_ATTACHED, 0)?;
         db.busy_timeout(BUSY)?;
         Ok(db)
@@ -759,6 +774,8 @@ fn state(path: &Path) -> Result<State, Error> {
 /// Removes an index with everything that SQLite takes for a part of it. A
 /// folder in such a place is not ours, and is moved aside.
 fn remove_database(path: &Path) -> Result<(), Error> {
+    // The mark first: what a crash leaves then counts as foreign and is
+    // replaced.
     for suffix in [".mark", SEAL, "", "-wal", "-shm", "-journal"] {
         let name = beside(path, suffix);
         let step = fault::step(Op::Remove, path, path);

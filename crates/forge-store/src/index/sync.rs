@@ -58,6 +58,8 @@ impl Index {
         let mut run = || -> rusqlite::Result<Result<(), postings::Damaged>> {
             let tx = self
                 .db
+                // A deferred transaction would fail at its first write if
+                // another process wrote since it began.
                 .transaction_with_behavior(TransactionBehavior::Immediate)?;
             let mut batch = Batch::begin(&tx)?;
             // Additions first: a renamed or edited file finds the vectors of the
@@ -252,6 +254,7 @@ fn known_vector(
     let size = vectors::slot_bytes(dimensions);
     let mut blob = match db.blob_open(c"main", c"vector", c"data", page as i64, true) {
         Ok(blob) => blob,
+        // The page of this passage was never written.
         Err(_) => return Ok(None),
     };
     let mut bytes = vec![0; size];
@@ -506,6 +509,7 @@ fn merge_segments(tx: &Transaction) -> rusqlite::Result<Result<(), postings::Dam
         .iter()
         .fold(0, |sum: i64, s| sum.saturating_add(s.1));
     let live = number(tx, "chunks")?;
+    // The constant keeps a small index from being merged at every edit.
     let mostly_gone = held > 2 * live + 1000;
     if segments.len() <= MOST_SEGMENTS && !mostly_gone {
         return Ok(Ok(()));

@@ -221,6 +221,7 @@ fn parts(core: &str) -> Vec<&str> {
             let (before, here) = (chars[i - 1].1, chars[i].1);
             let after = chars.get(i + 1).map(|c| c.1);
             let hump = before.is_lowercase() && here.is_uppercase();
+            // `HTTPServer`: the last capital of a run begins the next word.
             let acronym_end = before.is_uppercase()
                 && here.is_uppercase()
                 && after.is_some_and(char::is_lowercase);

@@ -95,6 +95,7 @@ fn scan(
     for (i, bytes) in page.chunks_exact(slot).enumerate() {
         let (scale, values) = bytes.split_at(4);
         let scale = f32::from_le_bytes([scale[0], scale[1], scale[2], scale[3]]);
+        // The passage has no vector yet.
         if scale == 0.0 {
             continue;
         }

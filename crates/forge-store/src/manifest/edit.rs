@@ -95,6 +95,7 @@ impl Manifest {
         let wanted = super::key(&super::target_of(&cell_shown(&link(new.target))));
         let same = |entry: &&Entry| super::key(&entry.target) == wanted;
         if let Some(entry) = self.part(part).find(same) {
+            // A new entry without a summary must not erase one.
             return if new.text.is_empty() {
                 None
             } else {

@@ -178,6 +178,7 @@ impl Config {
     pub fn load(root: &Path) -> (Config, Vec<ConfigProblem>) {
         let mut config = Config::default();
         let mut problems = Vec::new();
+        // The older file first, so that the newer one wins.
         if let Some(text) = read(root, OLD_FILE, &mut problems) {
             config.read_json(&text, &mut problems);
         }
@@ -213,6 +214,7 @@ impl Config {
     fn read_toml(&mut self, text: &str, problems: &mut Vec<ConfigProblem>) {
         let (table, errors) = DeTable::parse_recoverable(text);
         let place = |error: &toml::de::Error| error.span().map_or(0, |span| span.start);
+        // The first error is most likely the cause of the others.
         if let Some(error) = errors.iter().min_by_key(|error| place(error)) {
             let line = line_of(text, place(error));
             let fault = Fault::new(format!("is not valid TOML: {}", error.message()));

@@ -167,6 +167,7 @@ impl Disk {
             Ok(()) => Ok(true),
             Err(e) => match e.kind() {
                 io::ErrorKind::NotFound => Ok(true),
+                // A file that has taken its place is not ours to remove.
                 io::ErrorKind::DirectoryNotEmpty | io::ErrorKind::NotADirectory => Ok(false),
                 _ => Err(e),
             },
@@ -311,6 +312,7 @@ impl Like<'_> {
                 file.set_permissions(fs::Permissions::from_mode(mode & allowed))
             }
             Like::File(old) => {
+                // The owner first: changing it may clear bits of the mode.
                 let new = file.metadata()?;
                 if (new.uid(), new.gid()) != (old.uid(), old.gid()) {
                     // Only a privileged user can give files away; for others

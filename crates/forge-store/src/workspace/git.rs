@@ -40,6 +40,7 @@ pub struct Rev {
 /// without a time means the end of that day.
 pub fn tree_at(root: &Path, rev_or_date: &str) -> Result<Rev, Error> {
     let asked = rev_or_date.trim();
+    // A leading dash would make it an option of git.
     if asked.is_empty() || asked.starts_with('-') || asked.chars().any(char::is_control) {
         return Err(unknown(rev_or_date));
     }
@@ -151,6 +152,7 @@ pub fn files_at(root: &Path, rev: &Rev, prefix: &str) -> Result<Vec<(String, Str
             Some((facts.next()?, facts.next()?, facts.next()?, path))
         });
         match parsed {
+            // The content of a symlink is its target and no document.
             Some((mode, "blob", id, path)) if mode != "120000" => {
                 files.push((path.to_string(), id.to_string()));
             }
@@ -247,6 +249,7 @@ pub fn changed_since(
             .collect())
     };
     let mut changed = Vec::new();
+    // Anything else could be an option of git.
     if let Some(commit) = commit.filter(|it| it.bytes().all(|b| b.is_ascii_hexdigit())) {
         changed = names(&[
             "diff",
@@ -571,10 +574,14 @@ fn command_with(root: &Path, args: &[&str], unset: &[String]) -> Command {
     command
         .env("GIT_CONFIG_COUNT", unset.len().to_string())
         .env("GIT_ALLOW_PROTOCOL", "none")
+        // Else `status` would write git's index.
         .env("GIT_OPTIONAL_LOCKS", "0")
         .env("GIT_TERMINAL_PROMPT", "0")
+        // Else a partial clone would fetch missing objects.
         .env("GIT_NO_LAZY_FETCH", "1")
+        // A file may have the name `:(glob)*`.
         .env("GIT_LITERAL_PATHSPECS", "1")
+        // Errors are recognized by their English text.
         .env("LC_ALL", "C")
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
@@ -685,6 +692,7 @@ fn ask(
     let (tell, told) = mpsc::channel();
     listen(child.stdout.take(), Stream::Out, &tell);
     listen(child.stderr.take(), Stream::Err, &tell);
+    // Else the channel would stay connected and the loop never end.
     drop(tell);
     let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
     let began = Instant::now();

@@ -97,6 +97,7 @@ fn open_folder(path: &Path) -> std::io::Result<std::fs::File> {
     use std::os::unix::fs::OpenOptionsExt;
     std::fs::File::options()
         .read(true)
+        // `O_PATH` also opens a folder that the user may enter and not read.
         .custom_flags(libc::O_PATH | libc::O_DIRECTORY | libc::O_NOFOLLOW)
         .open(path)
 }

@@ -209,6 +209,7 @@ pub fn slug(name: &str) -> Result<String, PathError> {
         } else if !slug.is_empty() && !slug.ends_with('-') {
             slug.push('-');
         }
+        // Cut before this character, which may have become several.
         if slug.len() > MAX_SLUG {
             slug.truncate(before);
             break;

@@ -96,6 +96,7 @@ impl Proposal {
                         path: workspace.absolute(from),
                     });
                 };
+                // A move never replaces a file that appeared since.
                 change.create(to, bytes)?;
                 change.remove(from);
                 if let Some(folder) = from.parent() {

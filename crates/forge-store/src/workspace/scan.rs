@@ -190,6 +190,8 @@ impl<'a> Walk<'a> {
             if let Err(e) = self.list(&folder, &absolute, &mut own, &mut found) {
                 found.problems.push(unreadable(folder, &e));
             }
+            // A lock for each folder would cost more than listing it. `Relaxed`
+            // is enough, since an old count only delays the sharing.
             if own.len() > 1 && self.idle.load(Ordering::Relaxed) > 0 {
                 self.share(&mut own);
             }

@@ -109,11 +109,14 @@ impl Workspace {
         let record = journal.read_record(&folder)?;
         let newer = entries.iter().take_while(|it| it.id != entry.id);
         let mut later: Vec<&JournalEntry> = newer.filter(|it| it.automatic && !it.undone).collect();
+        // Oldest first: each began where the one before ended.
         later.reverse();
         let mut files = Vec::new();
         for (index, file) in record.files.iter().enumerate() {
             let (path, current, state) = journal.state_of(file)?;
             match state {
+                // Already as before, for example because it was restored by
+                // hand.
                 State::Before => continue,
                 State::After => {}
                 State::Other if journal.is_automatic_since(file, current.as_deref(), &later)? => {}

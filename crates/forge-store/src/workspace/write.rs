@@ -195,6 +195,8 @@ impl Workspace {
         now: jiff::Timestamp,
         f: impl FnOnce(&mut Change<'_>) -> Result<T, E>,
     ) -> Result<(T, Receipt), E> {
+        // Held while `f` reads and stages: what it stages is made from the
+        // files that are replaced.
         let _lock = self.lock_for_writing(wait)?;
         let mut change = Change {
             workspace: self,
@@ -222,6 +224,7 @@ impl Workspace {
     /// must not trust it: see [`Workspace::write_marked`].
     pub fn write_derived(&self, name: &str, bytes: &[u8]) -> Result<(), Error> {
         let path = RelPath::new(DERIVED)?.join(name)?;
+        // If a lock file were replaced, two processes could hold the lock.
         if name.ends_with(".lock") || path.starts_with(".memory-forge/undo") {
             return Err(Error::Reserved {
                 path: self.absolute(&path),
@@ -549,6 +552,7 @@ impl Workspace {
     pub(super) fn prepare_derived(&self) -> Result<(), Error> {
         let dir = self.derived();
         match fs::symlink_metadata(&dir) {
+            // A repository could bring a link and choose where we write.
             Ok(meta) if meta.is_symlink() => return Err(Error::Symlink { path: dir }),
             Ok(meta) if !meta.is_dir() => return Err(Error::NotADirectory { path: dir }),
             Ok(_) => {}
@@ -644,6 +648,7 @@ impl Workspace {
         let target = self.absolute(&file.path);
         self.refuse_symlinks(&file.path)?;
         let held = Held::open(&self.root, &file.path)?;
+        // Checked right before the rename: editors take no lock of ours.
         let unchanged = || {
             let now = self
                 .disk

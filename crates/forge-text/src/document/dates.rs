@@ -72,6 +72,7 @@ pub(super) fn find(source: &str, body: &Range<usize>, code: &[Code]) -> Vec<Date
             dates.extend(found.filter(|found| !in_code(found.span.start)));
         }
     }
+    // They were found by century.
     dates.sort_by_key(|mention| mention.span.start);
     dates
 }
@@ -87,6 +88,7 @@ fn iso(bytes: &[u8], at: usize) -> Option<DateMention> {
     };
     let behind = bytes.get(at + 10);
     let ends =
+        // A time may follow the day.
         behind.is_none_or(|byte| matches!(byte, b'T' | b't') || !byte.is_ascii_alphanumeric());
     if text[4] != b'-' || text[7] != b'-' || !ends {
         return None;

@@ -95,9 +95,11 @@ fn marker(line: &str) -> Option<usize> {
         b'+' => blank_at(1) || line.starts_with("+++"),
         b'*' => blank_at(1) || only(b"* "),
         b'_' => only(b"_ "),
+        // It would make a heading of the line above.
         b'=' => only(b"="),
         b':' => only(b"-: |") || blank_at(1),
         b'`' | b'~' => run >= 3,
+        // It ends front matter.
         b'.' => line == "...",
         b'[' => {
             // Of a definition, the name may go on in the next line.

@@ -17,6 +17,7 @@ pub fn turn(line: &str) -> Option<(Voice, &str)> {
         .find(|c: char| !c.is_alphabetic())
         .unwrap_or(name.len());
     let (name, rest) = name.split_at(end);
+    // All names below are in these bounds, and most lines end here.
     if !(2..=12).contains(&name.len()) {
         return None;
     }

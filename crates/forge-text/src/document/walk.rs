@@ -306,6 +306,7 @@ impl<'a> Walk<'a> {
         let (language, fenced) = match kind {
             CodeBlockKind::Indented => (String::new(), false),
             CodeBlockKind::Fenced(info) => {
+                // `rust,ignore` begins with the language.
                 let word = info.split(|c: char| c.is_whitespace() || c == ',').next();
                 (word.unwrap_or("").to_owned(), true)
             }

@@ -170,6 +170,7 @@ impl Reader<'_> {
     }
 
     fn phrase(&self) -> Option<Read> {
+        // The longer forms first: the month of `March 3` is part of a day.
         self.digits()
             .or_else(|| self.ago())
             .or_else(|| self.day_and_month())
@@ -362,6 +363,7 @@ impl Reader<'_> {
         let year = year(self.word(0))?;
         let before = self.text[..self.tokens[0].span.start].chars().next_back();
         let after = self.text[self.tokens[0].span.end..].chars().next();
+        // Prices, issue numbers, paths and ports are no years.
         let alone = |c: Option<char>| {
             c.is_none_or(|c| !matches!(c, '$' | '€' | '£' | '#' | '-' | '/' | '_' | '%' | ':'))
         };

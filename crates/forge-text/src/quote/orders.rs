@@ -373,6 +373,7 @@ struct Folded {
 
 impl Folded {
     fn of(text: &str) -> Folded {
+        // Most texts: folding moves no character.
         if text.is_ascii() {
             return Folded {
                 text: text.to_ascii_lowercase(),

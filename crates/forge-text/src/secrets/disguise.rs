@@ -47,6 +47,7 @@ pub(super) fn lifted(text: &str) -> Option<Plain> {
     }
     let mut plain = Plain {
         text: String::with_capacity(text.len()),
+        // Every place has a piece at or before it.
         pieces: vec![(0, 0, 0)],
     };
     let mut at = 0;

@@ -443,6 +443,7 @@ impl Token {
         }
         let body = text.get(start..end)?;
         let body = &body[..body.floor_char_boundary(512)];
+        // A rare prefix is nearly proof; a common one needs a random rest.
         let by_chance = if self.common {
             has(body, |c| c.is_ascii_digit()) && entropy(body) >= 3.0 && !is_name(body)
         } else {

@@ -78,6 +78,7 @@ pub fn merge_by_lines(cwd: &Path, ours: &Path, base: &Path, theirs: &Path) -> Re
 /// Returns the first commit of the history along first parents; `None` without
 /// history, or in a clone with only a part of it.
 pub fn first_commit(root: &Path) -> Option<String> {
+    // The oldest commit of a shallow clone is not the first one.
     let shallow = line(git(root, &["rev-parse", "--is-shallow-repository"]).ok()?).ok()?;
     if shallow != "false" {
         return None;

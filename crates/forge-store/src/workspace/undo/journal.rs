@@ -128,6 +128,7 @@ impl<'a> Journal<'a> {
     /// are moved aside: they would carry out the wish of their author.
     pub(in crate::workspace) fn recover(&self) -> Result<(), Error> {
         let mut folders = self.folders()?;
+        // Newest first, so that the oldest bytes are restored last.
         folders.sort_by_key(|folder| std::cmp::Reverse(folder.number));
         for folder in folders {
             match folder.state {
@@ -189,6 +190,7 @@ impl<'a> Journal<'a> {
                 State::Other => edited = true,
             }
         }
+        // Inner folders first, since only empty ones are removed.
         for created in paths(&record.folders)?.iter().rev() {
             if self.workspace.refuse_symlinks(created).is_ok() {
                 self.workspace.drop_folder(created)?;

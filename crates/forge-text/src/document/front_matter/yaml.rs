@@ -47,9 +47,11 @@ pub fn load(yaml: &str) -> Result<Vec<(String, Value)>, Error> {
         return Ok(Vec::new());
     }
     let options = serde_saphyr::options! {
+        // `yes` and `no` stay text, as in YAML 1.2.
         strict_booleans: true,
         with_snippet: false,
         non_finite_float_policy: serde_saphyr::options::NonFiniteFloatPolicy::AsString,
+        // Aliases of aliases would grow without end.
         alias_limits: serde_saphyr::alias_limits! { max_total_replayed_events: 10_000 },
     };
     match serde_saphyr::from_str_with_options(yaml, options) {
