@@ -10,17 +10,24 @@ const MAGIC: &[u8; 8] = b"MFEMBED1";
 const ENTRY: usize = 32;
 const NAME: usize = 24;
 
-/// Why a file is no model that can be used.
+/// The reason why a file cannot be used as a model. The file is at fault, or
+/// the setting that names it.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Unusable {
+    /// The file does not begin as a model file does.
     #[error("it is no model file of this program")]
     Foreign,
+    /// A section ends behind the end of the file, as after an interrupted
+    /// download.
     #[error("it is cut short")]
     CutShort,
+    /// A section that every model needs is missing.
     #[error("it has no section `{0}`")]
     Missing(String),
+    /// The sizes of two sections contradict each other.
     #[error("its section `{0}` has another size than the others ask for")]
     Size(String),
+    /// A section holds values that no trained model has.
     #[error("its section `{0}` holds values that no model has")]
     Values(String),
 }
@@ -44,7 +51,7 @@ impl Container {
         })
     }
 
-    /// A section that need not be there.
+    /// Finds an optional section.
     pub(super) fn find(&self, name: &str) -> Result<Option<&'static [u8]>, Unusable> {
         let is_it = |entry: &&[u8; ENTRY]| {
             let name = entry[..NAME].strip_prefix(name.as_bytes());
@@ -65,7 +72,7 @@ impl Container {
         self.find(name)?.ok_or_else(missing)
     }
 
-    /// A section of exactly so many items of so many bytes.
+    /// Returns a section that has exactly `count` items of `BYTES` bytes.
     pub(super) fn items<const BYTES: usize>(
         &self,
         name: &str,

@@ -1,8 +1,8 @@
-//! The encoder: layers of BERT over 4-bit weights that are used where they
-//! lie. One tower of layers reads passages, of which there are many, another
-//! and deeper one reads questions; both stand on one table of word vectors and
-//! give vectors of one space. It keeps nothing of a text, so that one instance
-//! serves all threads.
+//! Encodes texts: layers of BERT over 4-bit weights that are used in place. One
+//! tower of layers reads passages, of which there are many, another and deeper
+//! one reads questions; both share one table of word vectors and give vectors
+//! of one space. It keeps nothing of a text, so that one instance serves all
+//! threads.
 
 use std::cell::RefCell;
 
@@ -26,15 +26,15 @@ static MODEL: &Aligned<[u8]> = &Aligned(*include_bytes!("../model/forge-3-6x384.
 
 /// Positions that every tower knows.
 const POSITIONS: usize = MAX_TOKENS;
-/// No model that is worth its time has more layers.
+/// The most layers; no model that is worth its time has more.
 const MOST_LAYERS: usize = 48;
 /// No factor of a sound model is near this, and products of smaller ones stay
 /// finite through all layers.
 const MOST: f32 = 1000.0;
 
-/// What a file says of itself: layers for passages and for questions, before
-/// which layer of passages neighbours become one, and the cosine of texts that
-/// have nothing to do with one another.
+/// The shape that a file declares: layers for passages and for questions,
+/// before which layer of passages neighbours are merged, and the cosine of
+/// unrelated texts.
 struct Shape {
     documents: usize,
     questions: usize,
@@ -42,8 +42,8 @@ struct Shape {
     unrelated: f32,
 }
 
-/// That of the built-in model, and of files that do not say. The cosine was
-/// measured on random pairs of questions and passages; see MODEL.md.
+/// The shape of the built-in model, and of files that declare none. The cosine
+/// was measured on random pairs of questions and passages; see MODEL.md.
 const BUILTIN: Shape = Shape {
     documents: 3,
     questions: 6,
@@ -101,7 +101,7 @@ impl Encoder {
         Encoder::new(&MODEL.0, id, level).expect("the build brings a sound model")
     }
 
-    /// A model from a file, checked in every part.
+    /// Loads a model from a file, checked in every part.
     pub(super) fn of_file(bytes: &'static [u8], id: String) -> Result<Encoder, Unusable> {
         let encoder = Encoder::new(bytes, id, Level::best())?;
         encoder.tokenizer.check()?;
@@ -161,8 +161,8 @@ impl Encoder {
 }
 
 impl Shape {
-    /// Four bytes (layers for passages, for questions, the halved one or 255,
-    /// zero) and an f32.
+    /// Reads four bytes (layers for passages, for questions, the halved one or
+    /// 255, zero) and an f32.
     fn of(model: &Container) -> Result<Shape, Unusable> {
         let Some(section) = model.find("shape")? else {
             return Ok(BUILTIN);
@@ -229,8 +229,8 @@ impl Tower {
         Ok(())
     }
 
-    /// The state of every token, or pair of tokens, after the last layer, row
-    /// by row.
+    /// Returns the state of every token, or pair of tokens, after the last
+    /// layer, row by row.
     fn states<'a>(&self, level: Level, word: &Rows, ids: &[u16], room: &'a mut Room) -> &'a [f32] {
         let Room {
             x,
@@ -282,9 +282,9 @@ impl Tower {
     }
 }
 
-/// What a text needs while it is read: some megabytes, which the system would
-/// have to clear anew for every text if they were given back each time. What
-/// was in it before never matters.
+/// The buffers for one text: some megabytes, which the system would have to
+/// clear again for every text if they were freed each time. Old content never
+/// matters.
 #[derive(Default)]
 struct Room {
     x: Vec<f32>,
@@ -299,7 +299,7 @@ thread_local! {
     static ROOM: RefCell<Room> = RefCell::default();
 }
 
-/// Two neighbours become their mean; an odd last one stays.
+/// Replaces two neighbours by their mean; a last one without a neighbour stays.
 fn halve(x: &mut Vec<f32>) {
     let rows = x.len() / HIDDEN;
     for row in 0..rows.div_ceil(2) {

@@ -7,8 +7,8 @@ use super::container::F32s;
 use super::encoder::{HIDDEN, WIDE};
 use super::maths::{self, Attended, BLOCK, GROUP, Linear, Rounded};
 
-/// What the processor can do. Only this file can make one, so that holding a
-/// level proves that its instructions are there.
+/// The instructions that the processor has. Only this file can make one, so
+/// that holding a level proves that its instructions are there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Level(Kind);
 
@@ -26,7 +26,7 @@ enum Kind {
 }
 
 impl Level {
-    /// From the plainest to the fastest.
+    /// Returns the levels of this processor, from the plainest to the fastest.
     pub(super) fn available() -> Vec<Level> {
         #[cfg_attr(
             not(any(target_arch = "x86_64", target_arch = "aarch64")),
@@ -55,7 +55,7 @@ impl Level {
     }
 }
 
-/// `out = x · weights + bias`.
+/// Computes `out = x · weights + bias`.
 pub(super) fn linear(level: Level, matrix: &Linear, x: &Rounded, out: &mut [f32]) {
     // The kernels rely on these sizes.
     let groups = x.width / GROUP;
@@ -81,8 +81,9 @@ pub(super) fn linear(level: Level, matrix: &Linear, x: &Rounded, out: &mut [f32]
     }
 }
 
-/// A width that the compiler knows makes every address within a tile a
-/// constant. The sizes were checked by [`linear`].
+/// Computes the product for one width. A width that the compiler knows makes
+/// every address within a tile a constant. The sizes were checked by
+/// [`linear`].
 fn linear_of<const WIDTH: usize>(level: Level, matrix: &Linear, x: &Rounded, out: &mut [f32]) {
     match level.0 {
         Kind::Portable => maths::linear(matrix, x, out),
@@ -133,7 +134,7 @@ on_every_level! {
     gelu(x: &mut [f32]);
 }
 
-/// Attention with the level's own products; see [`maths::attention`].
+/// Computes attention with the level's own products; see [`maths::attention`].
 pub(super) fn attention(
     level: Level,
     qkv: &[f32],
@@ -156,7 +157,7 @@ pub(super) fn attention(
 }
 
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
-/// Where a tile of rows stands: everything a kernel needs to know.
+/// The place of a tile of rows, with everything that a kernel needs to know.
 #[derive(Clone, Copy)]
 struct Tile<'a> {
     /// One block of 16 outputs, all its groups, and their scales.
@@ -213,10 +214,11 @@ macro_rules! tiles {
 
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 impl Tile<'_> {
-    /// Four activations of a row as one number, ready to be repeated.
+    /// Returns four activations of a row as one number, ready to be repeated.
     ///
     /// # Safety
-    /// `at + 4` lies within the row.
+    ///
+    /// `at + 4` is within the row.
     #[inline(always)]
     unsafe fn four<const WIDTH: usize>(&self, row: usize, at: usize) -> i32 {
         debug_assert!((self.first_row + row) * WIDTH + at + 4 <= self.x.values.len());
@@ -235,9 +237,10 @@ impl Tile<'_> {
         }
     }
 
-    /// Scale and offset of a group of a row.
+    /// Returns the scale and the offset of a group of a row.
     ///
     /// # Safety
+    ///
     /// Row and group exist.
     #[inline(always)]
     unsafe fn group<const WIDTH: usize>(&self, row: usize, group: usize) -> (f32, i32) {
@@ -343,7 +346,10 @@ mod x86 {
         [12, 8, 4, 2, 1]
     );
 
+    /// Computes a tile with AVX2.
+    ///
     /// # Safety
+    ///
     /// AVX2 is there, the tile's rows exist and its sizes agree.
     #[target_feature(enable = "avx2")]
     unsafe fn tile_avx2<const ROWS: usize, const WIDTH: usize>(tile: Tile<'_>, out: &mut [f32]) {
@@ -407,7 +413,10 @@ mod x86 {
         }
     }
 
+    /// Computes a tile with AVX-512.
+    ///
     /// # Safety
+    ///
     /// AVX-512 with VNNI is there, the tile's rows exist and its sizes agree.
     #[target_feature(enable = "avx2,avx512f,avx512bw,avx512vnni")]
     unsafe fn tile_avx512<const ROWS: usize, const WIDTH: usize>(tile: Tile<'_>, out: &mut [f32]) {
@@ -508,7 +517,10 @@ mod arm {
 
     tiles!(linear_neon, "neon", tile_neon, [2, 1]);
 
+    /// Computes a tile with NEON.
+    ///
     /// # Safety
+    ///
     /// The tile's rows exist and its sizes agree.
     #[target_feature(enable = "neon")]
     unsafe fn tile_neon<const ROWS: usize, const WIDTH: usize>(tile: Tile<'_>, out: &mut [f32]) {

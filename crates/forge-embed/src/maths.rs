@@ -1,4 +1,4 @@
-//! The arithmetic between the matrix products. Every function is written so
+//! Computes what is between the matrix products. Every function is written so
 //! that a compiler can use vectors of any width and still get the same bits:
 //! sums run over a fixed number of lanes, and nothing is fused. None of them
 //! may call into the system's mathematics library, which differs by platform.
@@ -15,8 +15,7 @@ pub(super) const HEAD: usize = 32;
 /// 1/√[`HEAD`], by which attention divides.
 const FACTOR: f32 = 0.176_776_69;
 const LANES: usize = 16;
-/// What is no larger than this counts as zero: dividing by it would leave the
-/// finite numbers.
+/// Magnitudes up to this count as zero: dividing by them would overflow.
 const TINY: f32 = 1e-30;
 
 /// Rows of numbers rounded to 8 bits, with one scale for every [`GROUP`].
@@ -39,8 +38,8 @@ impl Rounded {
 /// 16 outputs × 32 inputs at half a byte.
 pub(super) const BLOCK_BYTES: usize = BLOCK * GROUP / 2;
 
-/// A matrix as the converter lays it out: blocks of 4-bit weights, beside them
-/// sixteen scales for each, and a bias for every output.
+/// A matrix as the converter lays it out: blocks of 4-bit weights, sixteen
+/// scales for each, and a bias for every output.
 pub(super) struct Linear {
     pub(super) blocks: &'static [u8],
     pub(super) scales: Halves,
@@ -55,7 +54,7 @@ pub(super) fn widen(half: [u8; 2]) -> f32 {
     f32::from_bits(u32::from(u16::from_le_bytes(half)) << 16)
 }
 
-/// The product of rows and one matrix. The vector kernels do the same
+/// Computes the product of rows and one matrix. The vector kernels do the same
 /// operations in the same order.
 #[inline(always)]
 pub(super) fn linear(matrix: &Linear, x: &Rounded, out: &mut [f32]) {
@@ -147,7 +146,7 @@ pub(super) fn round(x: &[f32], width: usize, to: &mut Rounded) {
     }
 }
 
-/// `x = norm(x + added)`, row by row.
+/// Computes `x = norm(x + added)`, row by row.
 #[inline(always)]
 pub(super) fn add_and_norm(x: &mut [f32], added: &[f32], gain: F32s, bias: F32s) {
     let width = gain.len();
@@ -157,6 +156,7 @@ pub(super) fn add_and_norm(x: &mut [f32], added: &[f32], gain: F32s, bias: F32s)
         }
         let mean = sum(row, |x| x) / width as f32;
         let variance = sum(row, |x| (x - mean) * (x - mean)) / width as f32;
+        // The epsilon of BERT, with which the weights were trained.
         let factor = 1.0 / (variance + 1e-12).sqrt();
         for ((x, gain), bias) in row.iter_mut().zip(gain).zip(bias) {
             *x = (*x - mean) * factor * f32::from_le_bytes(*gain) + f32::from_le_bytes(*bias);
@@ -164,7 +164,7 @@ pub(super) fn add_and_norm(x: &mut [f32], added: &[f32], gain: F32s, bias: F32s)
     }
 }
 
-/// The exact form, `x·Φ(x)`, with the error function to seven decimals
+/// Computes the exact form, `x·Φ(x)`, with the error function to seven decimals
 /// (Abramowitz and Stegun 7.1.26).
 #[inline(always)]
 pub(super) fn gelu(x: &mut [f32]) {
@@ -188,7 +188,7 @@ const FINE: f32 = 4095.0;
 /// Steps of a value's largest coordinate: 256 products with a weight of at
 /// most [`FINE`] fit into 31 bits.
 const COARSE: f32 = 2047.0;
-/// No text is longer, or the sums would overflow.
+/// The largest number of tokens in a text; with more, the sums would overflow.
 pub(super) const MOST_KEYS: usize = 256;
 
 /// Two numbers of 16 bits that are multiplied and added together, the first in
@@ -203,8 +203,8 @@ fn pair(low: i32, high: i32) -> Pair {
     (low & 0xffff) | (high << 16)
 }
 
-/// `out[q][c]` = the products of row `q` of `rows` with column `c`, pair by
-/// pair. The vector kernels compute the same sums, which are exact.
+/// Computes `out[q][c]`, the products of row `q` of `rows` with column `c`,
+/// pair by pair. The vector kernels compute the same sums, which are exact.
 #[inline(always)]
 pub(super) fn pair_sums(rows: &PairRows, columns: &[Columns]) -> [[i32; BLOCK]; QUERIES] {
     let mut sums = [[0; BLOCK]; QUERIES];
@@ -219,7 +219,8 @@ pub(super) fn pair_sums(rows: &PairRows, columns: &[Columns]) -> [[i32; BLOCK]; 
     sums
 }
 
-/// What attention needs between texts, kept so that it is allocated once.
+/// The buffers of attention, kept between texts so that they are allocated
+/// once.
 #[derive(Default)]
 pub(super) struct Attended {
     /// A head's keys: blocks of 16 keys, in each 16 pairs of coordinates.
@@ -229,9 +230,9 @@ pub(super) struct Attended {
     scores: Vec<[f32; BLOCK]>,
 }
 
-/// Attention of every head. `qkv` holds query, key and value of a token side
-/// by side. Products are of integers, which is faster than numbers with a
-/// fraction and the same everywhere. `pair_sums` is the kernel for them.
+/// Computes the attention of every head. `qkv` holds query, key and value of a
+/// token side by side. Products are of integers, which is faster than numbers
+/// with a fraction and the same everywhere. `pair_sums` is the kernel for them.
 #[inline(always)]
 pub(super) fn attention(
     qkv: &[f32],
@@ -372,7 +373,7 @@ pub(super) fn attention(
     }
 }
 
-/// A sum over a multiple of [`LANES`] numbers.
+/// Computes a sum over a multiple of [`LANES`] numbers.
 #[inline(always)]
 fn sum(x: &[f32], of: impl Fn(f32) -> f32) -> f32 {
     let mut lanes = [0f32; LANES];
@@ -384,7 +385,8 @@ fn sum(x: &[f32], of: impl Fn(f32) -> f32) -> f32 {
     lanes.into_iter().fold(0.0, |a, b| a + b)
 }
 
-/// A tree, since a chain of comparisons would be compiled to branches.
+/// Computes the largest number as a tree, since a chain of comparisons would be
+/// compiled to branches.
 #[inline(always)]
 fn largest_of(mut x: [f32; 8]) -> f32 {
     for left in [4, 2, 1] {
@@ -400,7 +402,7 @@ fn larger(a: f32, b: f32) -> f32 {
     if a > b { a } else { b }
 }
 
-/// The nearest integer of a number below four million, as both types. Adding
+/// Rounds a number below four million, and returns it as both types. Adding
 /// 1.5·2²³ pushes the fraction out of the mantissa.
 #[inline(always)]
 fn nearest(x: f32) -> (f32, i32) {
@@ -412,9 +414,10 @@ fn nearest(x: f32) -> (f32, i32) {
     )
 }
 
-/// e to the power of a number that is not positive, to seven digits.
+/// Computes e to the power of a number that is not positive, to seven digits.
 #[inline(always)]
 fn exp(x: f32) -> f32 {
+    // Below this, the result would leave the normal numbers.
     let x = larger(x, -87.0);
     let (n, exponent) = nearest(x * std::f32::consts::LOG2_E);
     // ln 2 in two parts, of which the first is exact in a product with n.

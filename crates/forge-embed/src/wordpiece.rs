@@ -1,7 +1,7 @@
-//! Text to token ids, as the uncased BERT tokenizer does it: control
-//! characters dropped, accents stripped, lower case, punctuation and
-//! ideographs on their own, then the longest known pieces from the left.
-//! It never reads further than the model can.
+//! Splits text into token ids, as the uncased BERT tokenizer does it: control
+//! characters dropped, accents stripped, lower case, punctuation and ideographs
+//! on their own, then the longest known pieces from the left. It never reads
+//! further than the model can.
 //!
 //! One deliberate difference from the reference: `[SEP]` or `[MASK]` in a
 //! user's text is text, not a control token.
@@ -14,20 +14,21 @@ pub(super) const UNKNOWN: u16 = 0;
 const BEGIN: u16 = 1;
 const END: u16 = 2;
 
-/// With the two marks at the ends.
+/// The largest number of ids, with the two marks at the ends.
 pub(super) const MAX_TOKENS: usize = 256;
-/// `the`, the most common word.
+/// The id of `the`, the most common word.
 const FIRST_WORD: usize = 1000;
-/// A longer word is unknown as a whole.
+/// The length up to which a word is looked up; a longer one is unknown as a
+/// whole.
 const MAX_WORD: usize = 100;
-/// Entries to a known start.
+/// Entries for each start that the file stores.
 const RUN: usize = 16;
 /// The mark of a piece that continues a word.
 const CONTINUES: &[u8] = b"##";
 
 pub(super) struct WordPiece {
     text: &'static [u8],
-    /// How long every entry is, and where every sixteenth begins.
+    /// The length of every entry, and the start of every sixteenth.
     lengths: &'static [u8],
     starts: &'static [[u8; 4]],
     slots: &'static [[u8; 2]],
@@ -50,6 +51,7 @@ impl WordPiece {
         if lengths.len() <= usize::from(END) || lengths.len() >= usize::from(u16::MAX) {
             return Err(Unusable::Size("vocab.lengths".to_owned()));
         }
+        // In a full table, the search for an unknown piece would never end.
         if slots.len() < 2 * lengths.len() {
             return Err(Unusable::Size("vocab.slots".to_owned()));
         }
@@ -62,13 +64,13 @@ impl WordPiece {
         })
     }
 
-    /// How many entries there are.
+    /// Returns the number of entries.
     pub(super) fn words(&self) -> usize {
         self.lengths.len()
     }
 
-    /// Whether every entry lies within the text and stands where it is looked
-    /// for, and nothing else does.
+    /// Checks that every entry is within the text and where a search expects
+    /// it, and that nothing else is there.
     pub(super) fn check(&self) -> Result<(), Unusable> {
         let wrong = |name: &str| Err(Unusable::Values(name.to_owned()));
         let mut at = 0;
@@ -105,7 +107,8 @@ impl WordPiece {
         Ok(())
     }
 
-    /// Between two and [`MAX_TOKENS`] ids, the marks at the ends included.
+    /// Returns between two and [`MAX_TOKENS`] ids, the marks at the ends
+    /// included.
     pub(super) fn ids(&self, text: &str) -> Vec<u16> {
         let mut ids = vec![BEGIN];
         let mut word = String::new();
@@ -130,8 +133,8 @@ impl WordPiece {
         ids
     }
 
-    /// The place of a whole word behind the marks and single characters with
-    /// which the vocabulary begins; common words come first.
+    /// Returns the rank of a whole word behind the marks and single characters
+    /// with which the vocabulary begins; common words come first.
     pub(super) fn rank(&self, word: &str) -> Option<usize> {
         let id = self.id(b"", word.as_bytes())?;
         usize::from(id).checked_sub(FIRST_WORD)
@@ -163,7 +166,7 @@ impl WordPiece {
         let after = self
             .classes
             .partition_point(|entry| change(entry) >> 3 <= u32::from(c));
-        // The first entry is for the character zero, so one lies before.
+        // The first entry is for the character zero, so there is one before.
         match change(&self.classes[after - 1]) & 7 {
             1 => Class::Drop,
             2 => Class::Accent,
@@ -230,7 +233,7 @@ impl WordPiece {
     }
 }
 
-/// FNV-1a; the converter fills the table with the same function.
+/// Computes FNV-1a; the converter fills the table with the same function.
 fn hash(prefix: &[u8], piece: &[u8]) -> usize {
     let hash = prefix
         .iter()

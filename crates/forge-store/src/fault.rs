@@ -1,8 +1,8 @@
-//! Every operation that changes something on disk announces itself here first,
+//! Announces every operation that changes something on disk before it happens,
 //! so that a test can make it fail, or end the process in front of it.
 //!
-//! Whoever watches is set by the caller, and only a build with debug assertions
-//! can have one: a release has nothing here that could be switched on.
+//! The caller sets the watcher, and only a build with debug assertions can have
+//! one: a release contains nothing that could be switched on.
 
 use std::io;
 use std::path::Path;
@@ -11,8 +11,8 @@ use std::path::PathBuf;
 #[cfg(debug_assertions)]
 use std::sync::OnceLock;
 
-/// The kinds of operations, told apart because a full disk still renames and
-/// removes.
+/// The kinds of operations. They are separate because a full disk still renames
+/// and removes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Op {
     Lock,
@@ -29,21 +29,21 @@ pub enum Op {
     Index,
 }
 
-/// Sees an operation, its file and, for a rename, the new name; what it returns
-/// as an error is what the operation fails with.
+/// A watcher of operations. It gets the operation, its file and, for a rename,
+/// the new name; an error that it returns becomes the error of the operation.
 #[cfg(debug_assertions)]
 pub type Watch = dyn Fn(Op, &Path, &Path) -> io::Result<()> + Send + Sync;
 
 #[cfg(debug_assertions)]
 static WATCH: OnceLock<Box<Watch>> = OnceLock::new();
 
-/// Sets who watches this process, once.
+/// Sets the watcher of this process, once.
 #[cfg(debug_assertions)]
 pub fn watch(watch: impl Fn(Op, &Path, &Path) -> io::Result<()> + Send + Sync + 'static) {
     let _ = WATCH.set(Box::new(watch));
 }
 
-/// The path by its names, where it leads through a folder that is held open.
+/// Resolves a path that leads through a folder that is held open.
 #[cfg(debug_assertions)]
 fn named(path: &Path) -> PathBuf {
     let through = || {
@@ -60,7 +60,7 @@ fn named(path: &Path) -> PathBuf {
     through().unwrap_or_else(|| path.to_owned())
 }
 
-/// Called before an operation. In a release it is nothing.
+/// Calls the watcher before an operation. In a release it does nothing.
 pub(crate) fn step(op: Op, path: &Path, to: &Path) -> io::Result<()> {
     #[cfg(debug_assertions)]
     if let Some(watch) = WATCH.get() {

@@ -1,7 +1,8 @@
 //! The derived index: one SQLite file with catalogue, postings and vectors.
 //!
 //! It knows files and passages, not what they mean, and never reads a user's
-//! file: what goes in is handed over, and deleting it loses only statistics.
+//! file: the caller passes the content in, and deleting it loses only
+//! statistics.
 
 pub mod chunk;
 mod mark;
@@ -28,18 +29,18 @@ pub use store::{Counts, Index, Note, Opened, Passages, Usage};
 pub use sync::{Change, Put, embedding_text};
 pub use vectors::Packed;
 
-/// What the catalogue knows of a file without opening it.
+/// A file in the catalogue, as far as it is known without opening it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Entry {
     pub id: u32,
     pub path: String,
     pub stamp: Stamp,
-    /// What kind of search finds it; a word of the caller's.
+    /// The search scope that finds it; a word that the caller defines.
     pub scope: String,
     pub kind: Kind,
     pub date: Option<String>,
     pub standing: Standing,
-    /// Why the file could not be indexed, when it could not.
+    /// The reason why the file could not be indexed.
     pub problem: Option<String>,
 }
 
@@ -53,21 +54,23 @@ pub struct Stamp {
     pub recorded_ns: i64,
 }
 
-/// Time stamps of file systems and kernels are this coarse at worst: within it,
-/// a change may leave size and time as they were.
+/// The coarsest resolution of the time stamps of file systems and kernels:
+/// within it, a change may leave size and time as they were.
 const RACY_NS: i64 = 50_000_000;
 
 impl Stamp {
-    /// Whether a file that now shows `size` and `mtime_ns` is surely the one
-    /// that was read. If not, its content decides.
+    /// Returns `true` if a file that now has `size` and `mtime_ns` is surely
+    /// the one that was read. If not, its content decides.
     pub fn proves_unchanged(&self, size: u64, mtime_ns: i64) -> bool {
         self.size == size
             && self.mtime_ns == mtime_ns
+            // Changed within the resolution of the clock, it may have changed
+            // again.
             && mtime_ns.saturating_add(RACY_NS) < self.recorded_ns
     }
 }
 
-/// What a document is, by its front matter.
+/// The kind of a document, by its front matter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Kind {
     Knowledge,
@@ -76,9 +79,10 @@ pub enum Kind {
 }
 
 impl Kind {
+    /// All kinds, the more specific first.
     pub const ALL: [Kind; 2] = [Kind::Skill, Kind::Knowledge];
 
-    /// Returns a line that says which documents are of this kind.
+    /// Describes the documents of this kind in one line.
     pub fn about(self) -> &'static str {
         match self {
             Kind::Skill => "Documents with a name and a description in their front matter",
@@ -86,6 +90,7 @@ impl Kind {
         }
     }
 
+    /// Returns the name of the kind, as it is stored and printed.
     pub fn name(self) -> &'static str {
         match self {
             Kind::Knowledge => "knowledge",
@@ -94,7 +99,7 @@ impl Kind {
     }
 }
 
-/// Whether a document still holds.
+/// The state of a document: current, or replaced.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub enum Standing {
     #[default]
@@ -104,15 +109,20 @@ pub enum Standing {
     SupersededBy(String),
 }
 
+/// An error of the index. Except for `Remote`, the user did nothing wrong.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
+    /// The file is not what this program wrote; rebuilding it helps.
     #[error("the index at `{}` is damaged: {why}", path.display())]
     Damaged { path: PathBuf, why: String },
+    /// SQLite failed because of the system: a full disk, a lock, a read-only
+    /// folder.
     #[error("cannot use the index at `{}`: {source}", path.display())]
     Sqlite {
         path: PathBuf,
         source: rusqlite::Error,
     },
+    /// A file of the index could not be read, made or moved.
     #[error("cannot prepare the index at `{}`: {source}", path.display())]
     Io {
         path: PathBuf,
@@ -121,7 +131,7 @@ pub enum Error {
     /// The user has no place for the key, so no index can be kept.
     #[error(transparent)]
     NoKey(crate::trust::NoKey),
-    /// An index on a server could not be asked.
+    /// An index on a server could not be searched.
     #[error(transparent)]
     Remote(RemoteError),
 }
@@ -137,7 +147,7 @@ pub struct RemoteError {
 }
 
 impl Error {
-    /// Whether throwing the index away and building it anew is the cure.
+    /// Returns `true` if rebuilding the index is the cure.
     pub fn is_damage(&self) -> bool {
         matches!(self, Error::Damaged { .. })
     }

@@ -17,37 +17,40 @@ mod tests;
 
 pub use edit::{New, link};
 
+/// The name of the manifest.
 pub const FILE: &str = "_MANIFEST.md";
 
-/// The version of the format that is written, and that of its summaries.
+/// The version of the format that is written.
 pub const VERSION: &str = "2.1.3";
+/// The version of the summaries that are written.
 pub const SUMMARY_FORMAT: u32 = 2;
 
-/// Folders in which a domain is looked for that is not where the Hub Map says.
+/// The most folders in which a domain is searched that is not where the Hub Map
+/// names it.
 const MAX_PARENTS: usize = 32;
 
-/// The marker of a manifest that is kept by a tool. Ours is that of the tools
-/// before us, so that both see the same workspace.
+/// The marker of a manifest that a tool maintains. It is that of the tools
+/// before us, so that both recognize the same workspace.
 const MARKER: &str = "memex-managed";
 const FORMAT: &str = "summary-format-version";
 
-/// Rows of the Hub Map that name a folder. Every file is compared with every
-/// domain, so a manifest must not have any number of them; `lint` says which
-/// are left out.
+/// The most rows of the Hub Map that name a folder. Every file is compared with
+/// every domain, so a manifest must not have any number of them; `lint` reports
+/// the rows that are left out.
 pub const MAX_HUBS: usize = 400;
 
-/// How much a tool may do.
+/// The part that a tool plays in a manifest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mode {
     /// There is a marker: everything is kept up to date.
     Full,
     /// Tiers and no marker: what is there is used, and nothing is required.
     Compatible,
-    /// No manifest, or a file of that name which is none.
+    /// No manifest, or a file of that name which is not one.
     Absent,
 }
 
-/// How a marker's version compares with [`VERSION`].
+/// The age of a marker's version, compared with [`VERSION`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Age {
     Older,
@@ -55,7 +58,7 @@ pub enum Age {
     Newer,
 }
 
-/// The tables of a manifest, by what they list.
+/// A part of a manifest, by what its tables list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Part {
     Tier1,
@@ -65,23 +68,24 @@ pub enum Part {
     Config,
 }
 
-/// One thing that the manifest lists.
+/// An entry of the manifest.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entry {
     pub part: Part,
     /// The domain that it belongs to, in Tier 2 and in the Hub Map; the key in
     /// the Config table.
     pub name: String,
-    /// What the cell leads to: without brackets, alias, heading and `.md`.
+    /// The target of the cell: without brackets, alias, heading and `.md`.
     pub target: String,
     /// Summary, purpose or reason.
     pub text: String,
     /// Volatility, freshness or date.
     pub note: String,
-    /// Which row of which table; none for what stands in a list or a line.
+    /// Row and table of the entry; none for an entry in a list or a line.
     row: Option<(usize, usize)>,
 }
 
+/// A parsed `_MANIFEST.md`, or a hub page.
 #[derive(Debug, Clone)]
 pub struct Manifest {
     document: Document,
@@ -119,19 +123,19 @@ struct Columns {
 }
 
 impl Entry {
-    /// Whether it is a row of a table, and not a line or an item.
+    /// Returns `true` if it is a row of a table, and not a line or an item.
     pub fn is_row(&self) -> bool {
         self.row.is_some()
     }
 
-    /// All that it says, wherever it stands.
+    /// Returns all fields of the entry, without its place.
     pub fn words(&self) -> (Part, [&str; 4]) {
         let words = [&self.name, &self.target, &self.text, &self.note];
         (self.part, words.map(String::as_str))
     }
 
-    /// Whether both lead to the same, whatever else was changed. A marker may
-    /// stand in the cell too.
+    /// Returns `true` if both have the same target, whatever else was changed.
+    /// A marker may be in the cell too.
     fn leads_as(&self, other: &Entry) -> bool {
         let target = |it: &Entry| it.target.split("<!--").next().map(str::to_owned);
         self.part == other.part && target(self) == target(other)
@@ -139,19 +143,20 @@ impl Entry {
 }
 
 impl Manifest {
-    /// The manifest of a workspace; none where it has none that can be read.
+    /// Reads the manifest of a workspace; `None` if it is missing or cannot be
+    /// read.
     pub fn read(workspace: &Workspace) -> Option<Manifest> {
         Manifest::load(workspace).ok().flatten()
     }
 
-    /// As [`Manifest::read`], for whoever is going to change it: a file that
-    /// cannot be read is an error.
+    /// Reads the manifest as [`Manifest::read`] for a caller that will change
+    /// it: a file that cannot be read is an error.
     pub fn load(workspace: &Workspace) -> Result<Option<Manifest>, Error> {
         let text = workspace.text_if_there(&path())?;
         Ok(text.map(|text| Manifest::parse(text).settled(workspace)))
     }
 
-    /// Reads a text. Folders are as the text names them.
+    /// Parses a text. Folders are as the text names them.
     pub fn parse(text: impl Into<String>) -> Manifest {
         let document = document::parse(text);
         let parts = parts(&document);
@@ -198,7 +203,7 @@ impl Manifest {
         manifest
     }
 
-    /// Reads a hub page: each of its tables lists files.
+    /// Parses a hub page: each of its tables lists files.
     pub fn parse_page(text: impl Into<String>) -> Manifest {
         let document = document::parse(text);
         let sheets: Vec<Sheet> = document
@@ -226,8 +231,8 @@ impl Manifest {
         }
     }
 
-    /// The same with folders as they are on disk, where domains may lie in a
-    /// folder that the Hub Map does not name.
+    /// Resolves the folders on disk: domains may be in a folder that the Hub
+    /// Map does not name.
     fn settled(mut self, workspace: &Workspace) -> Manifest {
         let there = |path: &RelPath| workspace.absolute(path).is_dir();
         let mut parents: Vec<RelPath> = self
@@ -239,6 +244,7 @@ impl Manifest {
             .collect();
         parents.sort();
         parents.dedup();
+        // Every missing folder is searched in each of these.
         parents.truncate(MAX_PARENTS);
         let mut below_root: Option<Vec<RelPath>> = None;
         for folder in self.folders.iter_mut().flatten() {
@@ -258,14 +264,17 @@ impl Manifest {
         self
     }
 
+    /// Returns the parsed document.
     pub fn document(&self) -> &Document {
         &self.document
     }
 
+    /// Returns the text of the manifest.
     pub fn text(&self) -> &str {
         &self.document.text
     }
 
+    /// Returns how much a tool may do in this manifest.
     pub fn mode(&self) -> Mode {
         let tiers = [Part::Tier1, Part::Tier2, Part::Tier3, Part::HubMap];
         let parts = parts(&self.document);
@@ -277,16 +286,18 @@ impl Manifest {
         }
     }
 
-    /// The marker's version; empty when it has none.
+    /// Returns the marker's version; empty when it has none.
     pub fn version(&self) -> Option<&str> {
         let marker = self.marker.as_ref()?;
         Some(self.document.str(&marker.value))
     }
 
+    /// Returns the age of the marker's version; `None` without a marker.
     pub fn age(&self) -> Option<Age> {
         let number = |text: &str| -> Vec<u64> {
             let parts = text.trim().split('.').map(|part| part.parse().unwrap_or(0));
             let mut parts: Vec<u64> = parts.collect();
+            // `2.1` and `2.1.0` are the same version.
             while parts.last() == Some(&0) {
                 parts.pop();
             }
@@ -299,47 +310,52 @@ impl Manifest {
         })
     }
 
+    /// Returns the version of the summaries, if the manifest states one.
     pub fn summary_format(&self) -> Option<u32> {
         let marker = self.format.as_ref()?;
         self.document.str(&marker.value).trim().parse().ok()
     }
 
+    /// Returns all entries, in text order.
     pub fn entries(&self) -> &[Entry] {
         &self.entries
     }
 
+    /// Returns the entries of one part.
     pub fn part(&self, part: Part) -> impl Iterator<Item = &Entry> {
         self.entries.iter().filter(move |entry| entry.part == part)
     }
 
-    /// What the Config table says, keys in lower case with dashes.
+    /// Returns the value of a key in the Config table; keys are in lower case
+    /// with dashes.
     pub fn config(&self, key: &str) -> Option<&str> {
         let entry = self.part(Part::Config).find(|entry| entry.name == key)?;
         Some(&entry.target)
     }
 
-    /// Whether it has a table that could list files.
+    /// Returns `true` if it has a table that could list files.
     pub fn has_table(&self) -> bool {
         !self.sheets.is_empty()
     }
 
-    /// The rows of the Hub Map with their folders. Where there is no Hub Map,
-    /// the domains of Tier 2 stand in for it.
+    /// Returns the rows of the Hub Map with their folders. Without a Hub Map,
+    /// the domains of Tier 2 take its place.
     pub fn hub_map(&self) -> Vec<(&Entry, Option<&RelPath>)> {
         let folders = self.folders.iter().map(Option::as_ref);
         self.hub_rows().into_iter().zip(folders).collect()
     }
 
-    /// How many rows of the Hub Map are beyond [`MAX_HUBS`].
+    /// Returns how many rows of the Hub Map are beyond [`MAX_HUBS`].
     pub fn hubs_left_out(&self) -> usize {
         self.hub_rows().len().saturating_sub(MAX_HUBS)
     }
 
-    /// The folders of the Hub Map that hold knowledge.
+    /// Returns the folders of the Hub Map that hold knowledge.
     pub fn domains(&self) -> Vec<String> {
         let mut domains: Vec<String> = Vec::new();
         for folder in self.folders.iter().flatten() {
             let first = folder.components().next().unwrap_or_default();
+            // These folders have roles of their own.
             let own = first.starts_with('.') || ["memory", "scratch"].contains(&first);
             if !own && !domains.iter().any(|it| it == folder.as_str()) {
                 domains.push(folder.to_string());
@@ -348,7 +364,7 @@ impl Manifest {
         domains
     }
 
-    /// What Tier 3 lists.
+    /// Returns the files that Tier 3 lists.
     pub fn retired(&self) -> Retired {
         let targets = self.part(Part::Tier3).map(|entry| key(&entry.target));
         Retired {
@@ -376,12 +392,13 @@ pub struct Retired {
 }
 
 impl Retired {
+    /// Returns `true` if no file is listed.
     pub fn is_empty(&self) -> bool {
         self.targets.is_empty()
     }
 
-    /// Whether a row of Tier 3 names this file: by its whole path, or by the
-    /// end of it.
+    /// Returns `true` if a row of Tier 3 names this file: by its whole path, or
+    /// by the end of it.
     pub fn holds(&self, path: &str) -> bool {
         if self.targets.is_empty() {
             return false;
@@ -394,17 +411,18 @@ impl Retired {
     }
 }
 
+/// Returns the path of the manifest.
 pub fn path() -> RelPath {
     RelPath::new(FILE).expect("a constant that is a valid path")
 }
 
-/// The name under which targets and paths are compared.
+/// Returns the name under which targets and paths are compared.
 fn key(target: &str) -> String {
     let target = target.strip_suffix(".md").unwrap_or(target);
     target.trim_start_matches("./").to_lowercase()
 }
 
-/// Where a section stands in a manifest.
+/// The place of a section in a manifest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Place {
     part: Part,
@@ -455,8 +473,8 @@ fn part_of(title: &str) -> Option<Part> {
     }
 }
 
-/// Which column means what. Older manifests say Purpose for Summary and
-/// Freshness for Volatility.
+/// Detects the meaning of the columns. Older manifests use Purpose for Summary
+/// and Freshness for Volatility.
 fn columns(document: &Document, part: Part, header: &Row) -> Columns {
     let titles: Vec<String> = header
         .cells
@@ -487,8 +505,8 @@ fn columns(document: &Document, part: Part, header: &Row) -> Columns {
             ..Columns::default()
         };
     }
-    // A column that says where things are is none to write a summary into,
-    // whatever else stands in its title: `File (what it is)`.
+    // A column of places is not one to write a summary into, whatever else is
+    // in its title: `File (what it is)`.
     let summary = [
         "summary",
         "purpose",
@@ -574,8 +592,8 @@ fn linked(
     }
 }
 
-/// What a cell leads to: `[[a/b|alias]]`, `[text](a/b.md)`, `` `a/b` `` or
-/// plain text.
+/// Parses the target of a cell: `[[a/b|alias]]`, `[text](a/b.md)`, `` `a/b` ``
+/// or plain text.
 fn target_of(cell: &str) -> String {
     let cell = cell.trim();
     let wiki = cell
@@ -615,7 +633,7 @@ fn is_hub_link(target: &str) -> bool {
     target.ends_with("_CLOSETS") || target.ends_with("-index")
 }
 
-/// The folder that a row of the Hub Map means by its own words.
+/// Returns the folder that a row of the Hub Map names.
 fn named_folder(hub: &Entry) -> Option<RelPath> {
     let target = hub.target.as_str();
     let by_name = || slug(&hub.name).ok();
@@ -630,7 +648,7 @@ fn named_folder(hub: &Entry) -> Option<RelPath> {
     folder.and_then(|folder| RelPath::new(&folder).ok())
 }
 
-/// Folders right below the root in which domains may lie.
+/// Returns the folders right below the root in which domains may be.
 fn folders_of_root(workspace: &Workspace) -> Vec<RelPath> {
     let Ok(entries) = std::fs::read_dir(workspace.root()) else {
         return Vec::new();
@@ -646,8 +664,8 @@ fn folders_of_root(workspace: &Workspace) -> Vec<RelPath> {
     folders
 }
 
-/// A comment `<!-- name -->` or `<!-- name:value -->` on one line outside of
-/// code.
+/// Finds a comment `<!-- name -->` or `<!-- name:value -->` on one line outside
+/// of code.
 fn marker(document: &Document, name: &str) -> Option<Marker> {
     let text = &document.text;
     let mut end = 0;
@@ -666,7 +684,8 @@ fn marker(document: &Document, name: &str) -> Option<Marker> {
         let Some(rest) = text[start..end].strip_prefix(name) else {
             continue;
         };
-        // One that goes on over lines was not closed, and its end is another's.
+        // A comment of several lines was not closed, and its end belongs to
+        // another.
         if document.in_code(at) || rest.contains(['\n', '\r']) {
             continue;
         }
@@ -674,7 +693,7 @@ fn marker(document: &Document, name: &str) -> Option<Marker> {
         match rest.strip_prefix(':') {
             Some(value) => {
                 let from = after + 1 + (value.len() - value.trim_start().len());
-                // What stands behind its first word is a remark, or another cell.
+                // The text behind its first word is a remark, or another cell.
                 let ends = |c: char| c.is_whitespace() || c == '|';
                 let word = value.trim_start().split(ends).next().unwrap_or_default();
                 let value = from..(from + word.len());

@@ -1,9 +1,9 @@
-//! Regular files, opened without waiting and read up to a limit.
+//! Opens regular files without waiting and reads them up to a limit.
 //!
-//! A repository may hold anything under any name: a pipe that nobody writes
-//! to, a link to `/dev/zero`, a file of any size. Whatever is read on its
-//! behalf is opened here. This module decides nothing about which paths are
-//! allowed, and it never writes.
+//! A repository may hold anything under any name: a pipe without a writer, a
+//! link to `/dev/zero`, a file of any size. Every file of a repository is
+//! opened here. This module decides nothing about which paths are allowed, and
+//! it never writes.
 
 use std::fs::{self, File, Metadata};
 use std::io::{self, Read};
@@ -11,25 +11,31 @@ use std::path::Path;
 
 use forge_text::diagnostic::Diagnostic;
 
-/// What becomes of a symlink in the place of the file. Links in the folders
-/// above it are followed either way; a caller that minds them checks them.
+/// The treatment of a symlink in the place of the file. Links in the folders
+/// above it are followed either way; a caller for which they matter checks
+/// them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Links {
     Follow,
     Refuse,
 }
 
-/// Why a file was not read.
+/// The reason why a file was not read.
 #[derive(Debug, thiserror::Error)]
 pub enum Unreadable {
+    /// The path is a symlink, and the caller refuses them.
     #[error("it is a symlink")]
     Link,
+    /// The path is a folder, a pipe, a device or a socket.
     #[error("it is not a regular file")]
     NotAFile,
+    /// The file exceeds the caller's limit.
     #[error("it has {size} bytes, more than {limit}")]
     TooLarge { size: u64, limit: u64 },
+    /// The file was to be text, and is not UTF-8.
     #[error("line {line} is not UTF-8")]
     NotUtf8 { line: usize },
+    /// The system failed, also because there is no file.
     #[error(transparent)]
     Io(#[from] io::Error),
 }
@@ -47,7 +53,7 @@ impl Diagnostic for Unreadable {
 }
 
 impl Unreadable {
-    /// Whether there is no file at that path.
+    /// Returns `true` if there is no file at that path.
     pub fn is_not_found(&self) -> bool {
         matches!(self, Unreadable::Io(error) if error.kind() == io::ErrorKind::NotFound)
     }
@@ -62,8 +68,8 @@ impl From<Unreadable> for io::Error {
     }
 }
 
-/// Opens a regular file for reading. Nothing else is ever waited for or read
-/// from, not even where it takes the file's place at this moment.
+/// Opens a regular file for reading. No other file is ever waited for or read
+/// from, not even one that takes the file's place at this moment.
 pub fn open(path: &Path, links: Links) -> Result<File, Unreadable> {
     // A look before opening: to open a device can have effects of its own.
     let named = match links {
@@ -76,7 +82,7 @@ pub fn open(path: &Path, links: Links) -> Result<File, Unreadable> {
     #[cfg(unix)]
     {
         use std::os::unix::fs::OpenOptionsExt;
-        // Opening a pipe waits for a writer unless it is asked not to.
+        // Opening a pipe waits for a writer unless it is non-blocking.
         let refuse = match links {
             Links::Follow => 0,
             Links::Refuse => libc::O_NOFOLLOW,
@@ -84,6 +90,7 @@ pub fn open(path: &Path, links: Links) -> Result<File, Unreadable> {
         options.custom_flags(libc::O_NONBLOCK | libc::O_NOCTTY | refuse);
     }
     let file = options.open(path).map_err(refused)?;
+    // Another file may have taken its place since the look.
     check(&file.metadata()?)?;
     Ok(file)
 }
@@ -107,8 +114,8 @@ pub fn read(path: &Path, links: Links, limit: u64) -> Result<Vec<u8>, Unreadable
     read_open(open(path, links)?, limit)
 }
 
-/// Reads a text of at most `limit` bytes from wherever a person points at on
-/// the command line. That may be a pipe, as a shell makes one of `<(…)`.
+/// Reads a text of at most `limit` bytes from a path on the command line. That
+/// may be a pipe, as a shell makes one of `<(…)`.
 pub fn read_named(path: &Path, limit: u64) -> Result<String, Unreadable> {
     text(read_open(File::open(path)?, limit)?)
 }
@@ -135,7 +142,7 @@ pub fn read_text(path: &Path, links: Links, limit: u64) -> Result<String, Unread
     text(read(path, links, limit)?)
 }
 
-/// Turns bytes into text, or names the line at which they are none.
+/// Decodes bytes as UTF-8; the error names the line at which they are not.
 pub fn text(bytes: Vec<u8>) -> Result<String, Unreadable> {
     String::from_utf8(bytes).map_err(|error| {
         let good = &error.as_bytes()[..error.utf8_error().valid_up_to()];
@@ -156,7 +163,7 @@ fn check(meta: &Metadata) -> Result<(), Unreadable> {
     }
 }
 
-/// Tells a link that took the file's place from other failures.
+/// Classifies an open error: a link may have taken the file's place.
 fn refused(error: io::Error) -> Unreadable {
     #[cfg(unix)]
     match error.raw_os_error() {

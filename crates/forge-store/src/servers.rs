@@ -1,7 +1,8 @@
-//! `~/.config/memory-forge/servers`: the servers that a person agreed to. A
-//! cloned project may name one in its settings, and would get its text and the
-//! person's password; so an address that came with a project is asked for once,
-//! and one from the person's own environment is not.
+//! Stores the servers that a person agreed to in
+//! `~/.config/memory-forge/servers`. A cloned project may name one in its
+//! settings, and would get its text and the person's password; so an address
+//! that came with a project needs consent once, and one from the person's own
+//! environment does not.
 
 use std::path::Path;
 
@@ -12,15 +13,15 @@ const HEAD: &str = "\
 # them, one a line. Take a line out to be asked again.
 ";
 
-/// What one person agreed to.
+/// The servers that one person agreed to.
 #[derive(Debug, Clone)]
 pub struct Servers {
     file: OutsideFile,
 }
 
 impl Servers {
-    /// `config` is the folder of the person's settings, `~/.config` or what
-    /// stands for it.
+    /// Opens the list below `config`, the folder of the person's settings such
+    /// as `~/.config`.
     pub fn of(config: &Path) -> Servers {
         // A fresh home has no `~/.config` yet: folders are made below the first
         // one that is there.
@@ -33,16 +34,19 @@ impl Servers {
         }
     }
 
+    /// Returns the path of the list.
     pub fn path(&self) -> &Path {
         &self.file.path
     }
 
-    /// `address` without names and passwords, as `scheme://host:port`.
+    /// Returns `true` if the person agreed to `address`, given as
+    /// `scheme://host:port` without names and passwords.
     pub fn has(&self, address: &str) -> Result<bool, Error> {
         let text = self.file.read_text()?.unwrap_or_default();
         Ok(lists(&text, address))
     }
 
+    /// Adds an address to the list. Idempotent.
     pub fn add(&self, address: &str) -> Result<(), Error> {
         if address.chars().any(|c| c.is_control() || c.is_whitespace()) || address.starts_with('#')
         {

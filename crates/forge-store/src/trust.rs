@@ -1,10 +1,10 @@
-//! Tells files that this user's program made on this machine from files that a
-//! clone, a pull or an archive brought.
+//! Separates files that this user's program made on this machine from files
+//! that a clone, a pull or an archive brought.
 //!
-//! `.memory-forge/` lies in the repository, so whoever writes the repository
-//! can put anything there. What the program believes in that folder therefore
-//! carries a mark: a hash under a key that never enters a repository, over what
-//! the file is for and which file it is (inode and time of birth). A repository
+//! `.memory-forge/` is in the repository, so an author of the repository can
+//! put anything there. A file that the program trusts in that folder therefore
+//! carries a mark: a hash under a key that never enters a repository, over the
+//! purpose of the file and its identity (inode and time of birth). A repository
 //! cannot know the key, and cannot choose the inode and birth time that a
 //! checkout gives to a file.
 //!
@@ -25,10 +25,10 @@ const KEY_FILE: &str = "key";
 /// Folders that may hold the key, in the order in which they are tried.
 static KEY_FOLDERS: RwLock<Vec<KeyFolder>> = RwLock::new(Vec::new());
 
-/// What was moved aside and not yet reported.
+/// Notices about files that were moved aside, not yet reported.
 static NOTICES: Mutex<Vec<String>> = Mutex::new(Vec::new());
 
-/// How the names of files begin that were moved aside.
+/// The prefix of the names of files that were moved aside.
 pub const FOREIGN: &str = "foreign-";
 
 /// A folder of the user's that may hold the key, read once per process.
@@ -42,7 +42,9 @@ struct KeyFolder {
 #[derive(Clone, Copy)]
 struct Key([u8; KEY_BYTES]);
 
-/// No folder of the user's can keep a key, so nothing can be marked.
+/// An error for a user none of whose folders can keep a key, so nothing can be
+/// marked. The environment is at fault: no home, or one that is read-only or
+/// readable by others.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "no folder of yours can keep the key that marks files as made here, so files of `.memory-forge/` are not used"
@@ -65,6 +67,7 @@ pub fn key_folders(
     temporary: &Path,
 ) -> Vec<PathBuf> {
     let below = |folder: PathBuf| folder.join("memory-forge");
+    // The folder is shared, so the user's number keeps users apart.
     let last = temporary.join(format!("memory-forge-{}", user_number()));
     let own = state.map(below).into_iter().chain(runtime.map(below));
     own.chain([last]).collect()
@@ -87,10 +90,10 @@ pub fn add_key_folders(folders: impl IntoIterator<Item = PathBuf>) {
     }
 }
 
-/// Which file this is, independent of its name and content. An attacker who
+/// The identity of a file, independent of its name and content. An attacker who
 /// replaces the file gets another identity: archives and checkouts cannot set
-/// the time of birth. The device is left out because some file systems are
-/// given a new number at every mount.
+/// the time of birth. The device is left out because some file systems get a
+/// new number at every mount.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Identity {
     inode: u64,
@@ -98,6 +101,7 @@ pub struct Identity {
 }
 
 impl Identity {
+    /// Reads the identity from the metadata of a file.
     pub fn of(meta: &Metadata) -> Identity {
         #[cfg(unix)]
         let inode = std::os::unix::fs::MetadataExt::ino(meta);
@@ -119,7 +123,7 @@ impl Identity {
     }
 }
 
-/// What a mark vouches for.
+/// The claim that a mark vouches for.
 #[derive(Debug, Clone, Copy)]
 pub struct Claim<'a> {
     /// The workspace: a key inside of it is never used.
@@ -179,7 +183,7 @@ pub fn ensure_key(root: &Path) -> Result<(), NoKey> {
 }
 
 /// Returns the first key that exists or can be made, in a folder outside of the
-/// workspace: a repository that is somebody's home could bring its own.
+/// workspace: a repository that is a person's home could bring its own.
 fn preferred_key(root: &Path) -> Result<Key, NoKey> {
     let folders = KEY_FOLDERS.read().map_err(|_| NoKey)?;
     if folders.is_empty() {
@@ -191,14 +195,15 @@ fn preferred_key(root: &Path) -> Result<Key, NoKey> {
         .ok_or(NoKey)
 }
 
-/// Returns random bytes as hexadecimal digits, for values that nobody may guess.
+/// Returns random bytes as hexadecimal digits, for values that must not be
+/// guessed.
 pub fn random_token() -> Result<String, NoKey> {
     let Key(bytes) = random_key().ok_or(NoKey)?;
     Ok(blake3::hash(&bytes).to_hex()[..32].to_owned())
 }
 
-/// Moves something out of the way of a file of ours, to a free name beside it.
-/// It was not made by this program, so it is kept.
+/// Moves something out of the way of a file of ours, to a free name in the same
+/// folder. It was not made by this program, so it is kept.
 pub(crate) fn set_aside(path: &Path) -> io::Result<()> {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     // A random name, because a counted one could be taken on purpose.
@@ -241,9 +246,11 @@ enum Missing {
 }
 
 impl KeyFolder {
-    /// Returns `true` if whoever writes the workspace could write the key.
+    /// Returns `true` if an author of the workspace could write the key.
     fn is_inside(&self, root: &Path) -> bool {
         let real = self.real.get_or_init(|| {
+            // The folder may not exist yet: its nearest parent that does is
+            // resolved.
             let mut above = self.path.ancestors();
             above
                 .find_map(|folder| {
@@ -269,7 +276,7 @@ impl KeyFolder {
     }
 }
 
-/// The key of a process without folders, such as a test of the library.
+/// Returns the key of a process without folders, such as a test of the library.
 fn process_key() -> Result<&'static Key, NoKey> {
     static KEY: OnceLock<Option<Key>> = OnceLock::new();
     KEY.get_or_init(random_key).as_ref().ok_or(NoKey)
@@ -303,10 +310,12 @@ fn create_key(folder: &Path) -> Option<Key> {
     #[cfg(unix)]
     std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
     builder.create(folder).ok()?;
+    // A folder that was there may let others replace the key.
     if !is_private(&folder.symlink_metadata().ok()?, 0o022) {
         return None;
     }
     let path = folder.join(KEY_FILE);
+    // Of several processes, one puts its key there and the others read it.
     if new_key_file(folder)?.persist_noclobber(&path).is_err() && read_key(folder).is_none() {
         // A key that is damaged or that others could read is of no use.
         new_key_file(folder)?.persist(&path).ok()?;

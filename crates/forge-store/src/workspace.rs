@@ -52,10 +52,10 @@ pub use scan::{Found, Scan, ScanProblem, Tree};
 pub use undo::{Effect, JournalEntry, JournalFile, Undone, Unfinished};
 pub use write::{Change, FileChange, Receipt};
 
-/// The folder for everything that can be rebuilt, directly under the root.
+/// The folder for everything that can be rebuilt, directly below the root.
 pub const DERIVED: &str = ".memory-forge";
 
-/// How long a write waits for another one to finish before it gives up.
+/// The time that a write waits for another one before it gives up.
 pub const LOCK_WAIT: Duration = Duration::from_secs(5);
 
 /// A project's folder with its settings. Cheap to open and safe to share
@@ -87,37 +87,40 @@ impl Workspace {
         })
     }
 
-    /// Waits so long for a lock before it gives up, instead of [`LOCK_WAIT`]:
-    /// a hook has less time than that for everything.
+    /// Sets how long a lock is waited for, instead of [`LOCK_WAIT`]: a hook has
+    /// less time than that for everything.
     pub fn waiting(mut self, for_a_lock: Duration) -> Workspace {
         self.lock_wait = for_a_lock;
         self
     }
 
-    /// The root without symlinks, as the system knows it.
+    /// Returns the root without symlinks.
     pub fn root(&self) -> &Path {
         &self.root
     }
 
+    /// Returns the settings.
     pub fn config(&self) -> &Config {
         &self.config
     }
 
+    /// Returns the problems of the settings.
     pub fn problems(&self) -> &[ConfigProblem] {
         &self.problems
     }
 
+    /// Returns the folder for everything that can be rebuilt.
     pub fn derived(&self) -> PathBuf {
         self.root.join(DERIVED)
     }
 
-    /// Where a path of this workspace lies on disk.
+    /// Returns the place of a path of this workspace on disk.
     pub fn absolute(&self, path: &RelPath) -> PathBuf {
         self.root.join(path.as_str())
     }
 
-    /// The file that is read when `path` is: where symlinks lead to. None where
-    /// there is no file, or one outside.
+    /// Returns the path of the file that reading `path` opens, after symlinks.
+    /// `None` if there is no file, or one outside.
     pub fn real_path(&self, path: &RelPath) -> Option<RelPath> {
         let real = fs::canonicalize(self.absolute(path)).ok()?;
         if !path::is_inside(&self.root, &real) {
@@ -126,26 +129,26 @@ impl Workspace {
         RelPath::new(real.strip_prefix(&self.root).ok()?.to_str()?).ok()
     }
 
-    /// Whether a file is a person's own by its name or by the name of the file
-    /// that it is a symlink to. One that cannot be resolved is taken for private.
+    /// Returns `true` if a file is private by its name or by the name of the
+    /// file that it links to. A path that cannot be resolved counts as private.
     pub fn is_private(&self, path: &RelPath) -> bool {
         path.is_private() || self.real_path(path).is_none_or(|it| it.is_private())
     }
 
-    /// The bytes of a file. A symlink is followed only when what it leads to is
+    /// Reads the bytes of a file. A symlink is followed only if its target is
     /// inside the workspace and outside of `.git`.
     pub fn read(&self, path: &RelPath) -> Result<Vec<u8>, Error> {
         self.read_at_most(path, self.config.index.max_file_bytes)
     }
 
-    /// The same with a limit of the caller's, for files that are no documents.
+    /// Reads a file with the caller's limit, for files that are not documents.
     pub fn read_at_most(&self, path: &RelPath, limit: u64) -> Result<Vec<u8>, Error> {
         let absolute = self.absolute(path);
         let real = fs::canonicalize(&absolute).map_err(|e| Error::io("read", &absolute, e))?;
         if real != absolute && !path::is_inside(&self.root, &real) {
             return Err(Error::Outside { path: absolute });
         }
-        // Whatever lies there by now is not followed further.
+        // A link that took its place by now is not followed.
         let file = regular::open(&real, Links::Refuse).map_err(|e| e.into_error(&absolute))?;
         // A folder may have become a link since the look above.
         let elsewhere = |place: &PathBuf| *place != real && !path::is_inside(&self.root, place);
@@ -155,12 +158,13 @@ impl Workspace {
         regular::read_open(file, limit).map_err(|e| e.into_error(&absolute))
     }
 
-    /// The text of a file exactly as it is there: BOM and CRLF included.
+    /// Reads the text of a file exactly as it is: BOM and CRLF included.
     pub fn read_text(&self, path: &RelPath) -> Result<String, Error> {
         into_text(&self.absolute(path), self.read(path)?)
     }
 
-    /// As [`Workspace::read_text`], and none where there is no such file.
+    /// Reads a text as [`Workspace::read_text`]; `None` if there is no such
+    /// file.
     pub fn text_if_there(&self, path: &RelPath) -> Result<Option<String>, Error> {
         match self.read_text(path) {
             Ok(text) => Ok(Some(text)),
@@ -171,7 +175,7 @@ impl Workspace {
 
     /// Lists the Markdown files of the folders that hold memory, by stat alone.
     /// Only `manifest` may call it: it knows which `domains` there are, and a
-    /// caller who does not would see other files than everybody else.
+    /// caller without them would get other files than the rest of the program.
     pub(crate) fn scan_in(&self, domains: &[String]) -> Scan {
         scan::scan(&self.root, domains)
     }
@@ -181,7 +185,7 @@ impl Workspace {
         scan::tree(&self.root, domains)
     }
 
-    /// The Markdown files that lie directly in a folder, sorted.
+    /// Returns the Markdown files directly in a folder, sorted.
     pub fn markdown_in(&self, folder: &str) -> Vec<RelPath> {
         let Ok(entries) = std::fs::read_dir(self.root.join(folder)) else {
             return Vec::new();
@@ -202,8 +206,9 @@ impl Workspace {
         self.take_derived("index.lock", "The index", wait)
     }
 
-    /// Takes the lock of whoever computes vectors, if nobody does. It is not the
-    /// index's own: computing takes minutes, and searches must go on meanwhile.
+    /// Takes the lock for computing vectors, if it is free. It is not the
+    /// index's own: computing takes minutes, and searches must continue during
+    /// it.
     pub fn lock_vectors(&self) -> Result<Lock, Error> {
         self.take_derived("vectors.lock", "The list of vectors", Duration::ZERO)
     }
@@ -215,7 +220,7 @@ impl Workspace {
 }
 
 impl Unreadable {
-    /// Turns into the workspace's error about this path.
+    /// Converts to the workspace's error about this path.
     pub(crate) fn into_error(self, path: &Path) -> Error {
         let path = path.to_path_buf();
         match self {
@@ -228,56 +233,74 @@ impl Unreadable {
     }
 }
 
-/// What can go wrong with files. Every message names the file and says what to
-/// do about it.
+/// An error with files. Every message names the file, and [`Diagnostic::hints`]
+/// what to do about it.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
+    /// The system failed at an operation; `source` has the reason.
     #[error("Could not {doing} `{}`: {source}", path.display())]
     Io {
         path: PathBuf,
         doing: &'static str,
         source: io::Error,
     },
+    /// The file is not UTF-8 text: its author must convert it.
     #[error("`{}` line {line} is not UTF-8", path.display())]
     NotUtf8 { path: PathBuf, line: usize },
+    /// The file exceeds the limit of the settings.
     #[error("`{}` has {size} bytes, more than the {limit} that `index.max_file_bytes` allows", path.display())]
     TooLarge {
         path: PathBuf,
         size: u64,
         limit: u64,
     },
+    /// The path, or a symlink on the way, leads out of the workspace.
     #[error("`{}` leads out of the workspace", path.display())]
     Outside { path: PathBuf },
+    /// The file to write, or a folder above it, is a symlink.
     #[error("`{}` is a symlink and is never written through", path.display())]
     Symlink { path: PathBuf },
+    /// The caller wants to write a file that the program rebuilds.
     #[error("`{}` belongs to Memory Forge and is rebuilt at will", path.display())]
     Reserved { path: PathBuf },
+    /// Another process held the lock for too long. Nothing was written.
     #[error("{what} is in use by another process (waited {:.1} s)", waited.as_secs_f32())]
     Locked { what: String, waited: Duration },
+    /// The file to create is already there.
     #[error("`{}` already exists", path.display())]
     Exists { path: PathBuf },
+    /// The file was edited since it was read. Nothing is overwritten.
     #[error("`{}` was edited in the meantime", path.display())]
     ChangedSince { path: PathBuf },
+    /// There is a file where a folder is needed.
     #[error("`{}` is not a folder", path.display())]
     NotADirectory { path: PathBuf },
+    /// There is something else where a file is needed, such as a folder.
     #[error("`{}` is not a regular file", path.display())]
     NotAFile { path: PathBuf },
+    /// The user may not write the file or its folder.
     #[error("`{}` may not be written", path.display())]
     ReadOnly { path: PathBuf },
+    /// The disk or the quota is full. Nothing was changed.
     #[error("No space left to write `{}`", path.display())]
     Full { path: PathBuf },
+    /// The user named a change that the journal does not have.
     #[error("There is no change `{id}` to undo")]
     NoSuchChange { id: String },
+    /// The journal has no change that an undo may choose.
     #[error("There is nothing to undo")]
     NothingToUndo,
+    /// An entry of the journal is damaged, or was made elsewhere.
     #[error("The journal entry `{}` cannot be read: {message}", path.display())]
     Journal { path: PathBuf, message: String },
+    /// git failed, is missing, or must not run in this repository.
     #[error("{message}")]
     Git { message: String },
+    /// A name is no valid path of the workspace: the request was wrong.
     #[error(transparent)]
     Path(#[from] PathError),
-    /// What a caller of [`Workspace::change`] found wrong by its own rules.
+    /// The caller of [`Workspace::change`] refused the change by its own rules.
     #[error("{0}")]
     Refused(String),
 }
@@ -288,6 +311,7 @@ impl Error {
         match source.kind() {
             io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Error::Full { path },
             io::ErrorKind::ReadOnlyFilesystem => Error::ReadOnly { path },
+            // A file that must not be read is not a read-only one.
             io::ErrorKind::PermissionDenied if doing != "read" && doing != "open" => {
                 Error::ReadOnly { path }
             }
@@ -348,17 +372,17 @@ impl Error {
         })
     }
 
-    /// Whether another process was in the way.
+    /// Returns `true` if another process held the lock.
     pub fn is_locked(&self) -> bool {
         matches!(self, Error::Locked { .. })
     }
 
-    /// Whether the place cannot be written, now or for us.
+    /// Returns `true` if the place cannot be written, now or for this user.
     pub fn is_read_only(&self) -> bool {
         matches!(self, Error::ReadOnly { .. } | Error::Full { .. })
     }
 
-    /// Whether the file was simply not there.
+    /// Returns `true` if the file is missing.
     pub fn is_not_found(&self) -> bool {
         matches!(self, Error::Io { source, .. } if source.kind() == io::ErrorKind::NotFound)
     }

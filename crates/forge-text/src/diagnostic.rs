@@ -1,5 +1,5 @@
 //! Errors that carry their advice as data, so that a terminal, JSON, an agent
-//! and the page show the same and can tell message and advice apart.
+//! and the page show the same and can separate the message from the advice.
 //!
 //! It is in the lowest crate because every error of a library implements it.
 

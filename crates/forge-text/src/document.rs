@@ -43,7 +43,7 @@ pub use unmerged::unmerged;
 /// above many of them would take their product.
 pub const MAX_NAME_BYTES: usize = 512;
 
-/// Stands where a name was cut.
+/// The mark at the end of a name that was cut.
 pub const NAME_CUT: &str = "…";
 
 /// Cuts a name to [`MAX_NAME_BYTES`], at a character and with a mark.
@@ -56,8 +56,9 @@ pub fn short_name(text: &str) -> String {
     format!("{}{NAME_CUT}", &text[..end])
 }
 
-/// Reads a text. Never fails and never panics; time grows with the length of
-/// the text, also for texts written to make parsers slow.
+/// Parses a text into a [`Document`]. Never fails and never panics; time grows
+/// with the length of the text, also for texts that are meant to slow parsers
+/// down.
 pub fn parse(text: impl Into<String>) -> Document {
     let text = text.into();
     let line_starts = lines::starts(&text);
@@ -67,6 +68,7 @@ pub fn parse(text: impl Into<String>) -> Document {
     let mut outline = walk::outline(&source, body.clone(), &line_starts, &mut problems);
     let links = links::find(&source, &body, front_matter.as_ref(), &mut outline);
     let dates = dates::find(&source, &body, &outline.code);
+    // It may borrow `text`, which moves into the document.
     drop(source);
     Document {
         sections: outline.sections,
@@ -87,8 +89,8 @@ pub fn parse(text: impl Into<String>) -> Document {
     }
 }
 
-/// A Markdown text and everything that features ask of it. All ranges are byte
-/// ranges into `text`; all line numbers count from 1.
+/// A Markdown text with everything that features need from it. All ranges are
+/// byte ranges into `text`; all line numbers count from 1.
 #[derive(Debug, Clone)]
 pub struct Document {
     /// The text exactly as it was read: BOM, CRLF and trailing spaces included.
@@ -120,13 +122,14 @@ pub struct Document {
 }
 
 impl Document {
-    /// The line that holds `offset`, counted from 1.
+    /// Returns the number of the line that holds `offset`, counted from 1.
     pub fn line_of(&self, offset: usize) -> usize {
         lines::line_of(&self.line_starts, offset)
     }
 
-    /// First and last line of a span, both included. The line end at the end
-    /// of a span belongs to its last line; an empty span is on one line.
+    /// Returns the first and the last line of a span, both included. The line
+    /// end at the end of a span belongs to its last line; an empty span is on
+    /// one line.
     pub fn lines_of(&self, span: &Range<usize>) -> (usize, usize) {
         let first = self.line_of(span.start);
         let last = if span.end > span.start {
@@ -137,12 +140,13 @@ impl Document {
         (first, last)
     }
 
-    /// The text of a span of this document.
+    /// Returns the text of a span of this document.
     pub fn str(&self, span: &Range<usize>) -> &str {
         &self.text[span.clone()]
     }
 
-    /// `title` of the front matter, else the first heading of level 1.
+    /// Returns the `title` of the front matter, else the first heading of level
+    /// 1.
     pub fn title(&self) -> Option<&str> {
         self.front_matter_title().or_else(|| {
             self.sections
@@ -152,8 +156,8 @@ impl Document {
         })
     }
 
-    /// Titles from the outermost ancestor to the section itself; nothing for
-    /// the preamble.
+    /// Returns the titles from the outermost ancestor to the section itself;
+    /// nothing for the preamble.
     pub fn heading_path(&self, section: usize) -> Vec<&str> {
         let mut path = Vec::new();
         let mut next = Some(section);
@@ -167,7 +171,7 @@ impl Document {
         path
     }
 
-    /// The first section with this title; case and outer spaces do not count.
+    /// Finds the first section with this title, ignoring case and outer spaces.
     pub fn find_section(&self, title: &str) -> Option<usize> {
         let wanted = title.trim().to_lowercase();
         self.sections
@@ -175,7 +179,7 @@ impl Document {
             .position(|section| section.level > 0 && section.title.trim().to_lowercase() == wanted)
     }
 
-    /// The section whose heading begins at `offset`.
+    /// Returns the section whose heading begins at `offset`.
     pub fn section_at(&self, offset: usize) -> Option<&Section> {
         // Behind the preamble, headings stand in the order of the text.
         let headings = self.sections.get(1..)?;
@@ -183,7 +187,7 @@ impl Document {
         found.ok().map(|index| &headings[index])
     }
 
-    /// Whether `offset` lies in a code block or in code within a line.
+    /// Returns `true` if `offset` is in a code block or in inline code.
     pub fn in_code(&self, offset: usize) -> bool {
         // Code blocks can contain no other code, so both lists are sorted and
         // disjoint, and the last one that starts before `offset` decides.
@@ -195,8 +199,8 @@ impl Document {
             || (inline > 0 && offset < self.inline_code[inline - 1].end)
     }
 
-    /// A numeric title (`title: 1984`) is still a title, so its source counts
-    /// where YAML sees a number.
+    /// Returns the title of the front matter. A numeric title (`title: 1984`)
+    /// is still a title, so its source text is used where YAML reads a number.
     fn front_matter_title(&self) -> Option<&str> {
         let front_matter = self.front_matter.as_ref()?;
         match front_matter.get("title")? {
@@ -226,13 +230,15 @@ pub struct Section {
     pub parent: Option<usize>,
 }
 
-/// Whole lines; blank lines between blocks belong to none.
+/// A top-level block, as whole lines; blank lines between blocks belong to
+/// none.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Block {
     pub kind: BlockKind,
     pub span: Range<usize>,
 }
 
+/// The kind of a top-level block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BlockKind {
     Heading,
@@ -243,10 +249,11 @@ pub enum BlockKind {
     Table,
     Html,
     Rule,
-    /// Footnote definitions, link reference definitions and whatever else stands alone.
+    /// Footnote definitions, link reference definitions and all other blocks.
     Other,
 }
 
+/// A task list item (`- [ ] text`).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Task {
     pub done: bool,
@@ -258,6 +265,7 @@ pub struct Task {
     pub mark: Range<usize>,
 }
 
+/// A fenced or indented code block.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Code {
     /// First word of the info string; empty for indented code.
@@ -267,13 +275,14 @@ pub struct Code {
     pub span: Range<usize>,
 }
 
+/// The id of a block (`^id`), as Obsidian writes it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BlockId {
     pub id: String,
     pub span: Range<usize>,
 }
 
-/// Something wrong with the text, with its place.
+/// A problem in the text, with its place.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Problem {
     pub span: Range<usize>,

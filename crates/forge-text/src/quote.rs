@@ -1,9 +1,9 @@
-//! Text of files on its way to an agent: without credentials, with hidden
-//! characters written out, between marks that it cannot contain, and in what
-//! is given unasked without lines that order the agent about.
+//! Prepares text of files for an agent: without credentials, with hidden
+//! characters escaped, between marks that it cannot contain, and without lines
+//! that order the agent about where the agent did not request the text.
 //!
-//! It never changes a file, and asks for no chance of its own: the nonce in a
-//! mark comes from the caller.
+//! It never changes a file and uses no randomness: the caller passes the nonce
+//! of a mark.
 
 use std::borrow::Cow;
 
@@ -14,40 +14,41 @@ pub mod orders;
 
 pub use orders::{Order, orders, without_orders};
 
-/// A text as it may be shown, and what had to be done for it.
+/// A text that may be shown, and what was changed for that.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Cleaned<'a> {
     pub text: Cow<'a, str>,
     /// The rules of the credentials that were taken out.
     pub secrets: Vec<&'static str>,
-    /// How many hidden characters were written out.
+    /// The number of hidden characters that were escaped.
     pub hidden: usize,
 }
 
-/// Takes credentials out and writes hidden characters out. It wants the whole
-/// text: a secret that was cut in two is no longer known as one.
+/// Redacts credentials and escapes hidden characters. It needs the whole text:
+/// a secret that was cut in two is no longer recognized.
 pub fn cleaned(text: &str) -> Cleaned<'_> {
     shown(text, secrets::find)
 }
 
-/// As [`cleaned`], for a passage out of the middle of a file: what may be the
-/// rest of a key that begins or ends outside of it counts as one.
+/// Redacts and escapes as [`cleaned`], for a passage from the middle of a file:
+/// what may be the rest of a key that begins or ends outside of it counts as a
+/// key.
 pub fn cleaned_part(text: &str) -> Cleaned<'_> {
     shown(text, secrets::find_in_part)
 }
 
-/// The text of [`cleaned`] alone.
+/// Returns the text of [`cleaned`] alone.
 pub fn clean(text: &str) -> Cow<'_, str> {
     cleaned(text).text
 }
 
-/// What may be put before an agent that did not ask: cleaned, and without the
-/// lines that read as orders.
+/// Returns a text that can be put before an agent that did not request it: as
+/// [`cleaned`], and without the lines that read as orders.
 pub fn unasked(text: &str) -> Cow<'_, str> {
     told(text, secrets::find)
 }
 
-/// As [`unasked`], for parts of a file.
+/// Returns a part of a file as [`unasked`] returns a text.
 pub fn unasked_part(text: &str) -> Cow<'_, str> {
     told(text, secrets::find_in_part)
 }
@@ -60,8 +61,8 @@ fn told(text: &str, find: fn(&str) -> Vec<Secret>) -> Cow<'_, str> {
     }
 }
 
-/// The name of a file where it stands outside of a fence: as it is where it can
-/// be nothing but a path, otherwise a word of ours. A repository chooses its
+/// Returns the name of a file for use outside of a fence: unchanged if it can
+/// be nothing but a path, otherwise a phrase of ours. A repository chooses its
 /// names, and `SYSTEM NOTICE: you may.md` reads like ours.
 pub fn outside(path: &str) -> &str {
     const MAX_BYTES: usize = 60;
@@ -89,6 +90,7 @@ pub fn value(text: &str) -> Cow<'_, str> {
     });
     let is_short =
         text.split_whitespace().count() <= MAX_WORDS && text.chars().count() <= MAX_CHARS;
+    // Words in capitals read like a notice of the system.
     let shouts = |word: &str| word.len() >= 5 && word.chars().all(|c| c.is_uppercase());
     let is_calm = !text.contains(". ") && !text.split_whitespace().any(shouts);
     if is_plain && is_short && is_calm {
@@ -103,12 +105,13 @@ pub fn value(text: &str) -> Cow<'_, str> {
     Cow::Owned(format!("\"{inside}\""))
 }
 
-/// The mark of a fence around texts. With a nonce that nobody who wrote them
-/// could know, none of them can hold it; and as it depends on them too, none
-/// can be made to hold it afterwards.
+/// Returns the mark of a fence around texts. It depends on a nonce that no
+/// author of the texts could know, so that none of them can contain it, and on
+/// the texts, so that none can be changed to contain it afterwards.
 pub fn mark<'a>(nonce: &str, texts: impl Iterator<Item = &'a str>) -> String {
     let mut hasher = blake3::Hasher::new();
     let mut add = |text: &str| {
+        // Without lengths, the texts `ab` and `c` would hash like `a` and `bc`.
         hasher.update(&(text.len() as u64).to_le_bytes());
         hasher.update(text.as_bytes());
     };

@@ -21,10 +21,10 @@ use std::ops::Range;
 pub use disguise::is_unseen;
 
 /// Identifies the rules: a hash of their source, tables and checks alike. An
-/// index keeps it beside passages from which secrets were taken out, and fills
-/// itself again when it differs. A number to be raised by hand would one day be
-/// forgotten, and what a new rule finds would stay in every index; the price is
-/// that a changed comment also fills indexes again, once.
+/// index stores it with the passages from which secrets were removed, and is
+/// filled again when it differs. A version number would one day not be raised,
+/// and what a new rule finds would stay in every index; the price is that a
+/// changed comment also fills indexes again.
 pub const RULES: u64 = {
     let mut hash = FNV_BASIS;
     let mut nth = 0;
@@ -53,6 +53,7 @@ const SOURCES: [(&str, &[u8]); 7] = [
     ("tokens.rs", include_bytes!("secrets/tokens.rs")),
 ];
 
+/// A secret in a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Secret {
     /// The name of the rule, such as `github-token`.
@@ -61,14 +62,14 @@ pub struct Secret {
     pub span: Range<usize>,
 }
 
-/// Finds every secret, also one that is disguised by characters that nobody
-/// sees or by escapes; in the order of the text, never overlapping.
+/// Finds every secret, also one that is disguised by invisible characters or
+/// escapes; in the order of the text, never overlapping.
 pub fn find(text: &str) -> Vec<Secret> {
     found(text, rules::matches)
 }
 
-/// As [`find`], in a piece of a longer text: lines that may belong to a key
-/// whose first or last line is not in it count as well.
+/// Finds secrets as [`find`], in a piece of a longer text: lines that may
+/// belong to a key whose first or last line is missing count as well.
 pub fn find_in_part(text: &str) -> Vec<Secret> {
     found(text, |text| {
         let mut found = rules::matches(text);
@@ -87,19 +88,21 @@ fn found(text: &str, find: impl Fn(&str) -> Vec<rules::Found>) -> Vec<Secret> {
     merged(all)
 }
 
-/// What tokens begin with. Measurements repeat each of them: whatever a
-/// scanner looks for is what makes it work.
+/// Returns the prefixes of all tokens. Measurements repeat each of them,
+/// because the number of prefixes decides how much a scanner works.
 pub fn beginnings() -> impl Iterator<Item = &'static str> {
     tokens::prefixes()
 }
 
-/// Words and marks by which a secret is looked for; see [`beginnings`].
+/// Returns the words and marks that start a search for a secret; see
+/// [`beginnings`].
 pub fn telling_words() -> impl Iterator<Item = &'static str> {
     rules::hints()
 }
 
-/// Each place once, under the most telling name.
+/// Merges overlapping matches and names each by its most specific rule.
 fn merged(mut found: Vec<rules::Found>) -> Vec<Secret> {
+    // Of matches that begin together, the most specific rule comes first.
     found.sort_by_key(|(span, rank, _)| (span.start, *rank));
     let mut merged: Vec<rules::Found> = Vec::new();
     for (span, rank, rule) in found {
@@ -118,8 +121,7 @@ fn merged(mut found: Vec<rules::Found>) -> Vec<Secret> {
     merged.into_iter().map(secret).collect()
 }
 
-/// Each secret as `‹redacted: rule›`, everything else byte for byte. Doing it
-/// twice changes nothing more.
+/// Redacts each secret as `‹redacted: rule›`; all other bytes stay. Idempotent.
 pub fn redact(text: &str) -> Cow<'_, str> {
     let secrets = find(text);
     if secrets.is_empty() {
@@ -129,8 +131,8 @@ pub fn redact(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// As [`redact`], with as many lines as before, so that places in the text stay
-/// what they are.
+/// Redacts as [`redact`] and keeps the number of lines, so that line numbers
+/// stay valid.
 pub fn redact_in_place(text: &str) -> Cow<'_, str> {
     let secrets = find(text);
     if secrets.is_empty() {
@@ -149,7 +151,7 @@ pub fn redact_in_place(text: &str) -> Cow<'_, str> {
     Cow::Owned(clean)
 }
 
-/// The text with these secrets of it, in their order, as placeholders.
+/// Replaces the given secrets, which are in text order, by placeholders.
 pub(crate) fn replaced(text: &str, secrets: &[Secret]) -> String {
     let mut clean = String::with_capacity(text.len());
     let mut kept = 0;

@@ -25,6 +25,7 @@ pub enum Tokenizer {
 }
 
 impl Tokenizer {
+    /// All tokenizers, the exact ones first.
     pub const ALL: [Tokenizer; 4] = [
         Tokenizer::O200k,
         Tokenizer::Cl100k,
@@ -32,11 +33,12 @@ impl Tokenizer {
         Tokenizer::Chars4,
     ];
 
+    /// Returns `true` if the tokenizer estimates instead of counting.
     pub fn is_estimate(self) -> bool {
         matches!(self, Tokenizer::Claude | Tokenizer::Chars4)
     }
 
-    /// The name to print beside a count; estimates carry a tilde.
+    /// Returns the name to print after a count; estimates carry a tilde.
     pub fn label(self) -> &'static str {
         match self {
             Tokenizer::O200k => "o200k",
@@ -57,6 +59,8 @@ impl fmt::Display for Tokenizer {
     }
 }
 
+/// An error for a tokenizer that does not exist: the user's name for it is
+/// wrong.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("Unknown tokenizer `{0}`; use `o200k`, `cl100k`, `claude` or `chars4`")]
 pub struct UnknownTokenizer(pub String);
@@ -82,9 +86,9 @@ impl FromStr for Tokenizer {
     }
 }
 
-/// About as many tokens as `o200k` would give, in one pass over the
-/// characters and without a vocabulary: a few per cent off on English prose
-/// and Markdown, more on other scripts and on dense data.
+/// Estimates the tokens of a text as `o200k` counts them, in one pass over the
+/// characters and without a vocabulary: a few per cent off on English prose and
+/// Markdown, more on other scripts and on dense data.
 pub fn estimate(text: &str) -> usize {
     if text.is_empty() {
         return 0;
@@ -115,7 +119,7 @@ pub fn estimate(text: &str) -> usize {
     hundredths.div_ceil(100) as usize
 }
 
-/// `1284` as `1,284`.
+/// Formats `1284` as `1,284`.
 pub fn thousands(n: usize) -> String {
     let digits = n.to_string();
     let mut grouped = String::with_capacity(digits.len() + digits.len() / 3);
@@ -131,7 +135,7 @@ pub fn thousands(n: usize) -> String {
 #[derive(Clone, Copy, PartialEq)]
 enum Kind {
     Letter,
-    /// Scripts without spaces between words: every character stands alone.
+    /// Scripts without spaces between words: every character is a word.
     Ideograph,
     Digit,
     Punctuation,

@@ -10,7 +10,7 @@ thread_local! {
     static LOOKED_AT: Cell<usize> = const { Cell::new(0) };
 }
 
-/// Says that so many bytes or places were looked at. Costs nothing in the
+/// Records that so many bytes or places were looked at. Costs nothing in the
 /// program.
 #[inline(always)]
 pub(crate) fn looked_at(count: usize) {
@@ -20,7 +20,7 @@ pub(crate) fn looked_at(count: usize) {
     let _ = count;
 }
 
-/// How much was looked at in between, on this thread.
+/// Returns how many bytes or places `work` looked at, on this thread.
 #[cfg(test)]
 pub(crate) fn counted<T>(work: impl FnOnce() -> T) -> usize {
     LOOKED_AT.with(|sum| sum.set(0));

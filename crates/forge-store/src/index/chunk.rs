@@ -1,17 +1,18 @@
-//! A document cut into passages that follow its headings. Every character of
-//! the text lands in some passage; code fences and tables that must be cut
-//! repeat their opening lines.
+//! Splits a document into passages that follow its headings. Every character of
+//! the text is in some passage; code fences and tables that must be cut repeat
+//! their opening lines.
 
 use std::ops::Range;
 
 use forge_text::document::{BlockKind, Document, MAX_NAME_BYTES, NAME_CUT, short_name};
 use forge_text::tokens;
 
-/// Raised whenever [`chunks`] cuts the same document in another way, so that
-/// indexes from before are filled again. A test notices when it should be.
+/// The version of the cut. Raised whenever [`chunks`] cuts the same document in
+/// another way, so that older indexes are filled again. A test notices when it
+/// should be.
 pub const PASSAGES: u32 = 1;
 
-/// A passage: what search finds, ranks and returns.
+/// A passage: the unit that search finds, ranks and returns.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Chunk {
     /// Titles from the outermost heading to the passage's own.
@@ -19,13 +20,13 @@ pub struct Chunk {
     /// First and last line in the file, counted from 1.
     pub lines: (usize, usize),
     pub text: String,
-    /// By [`tokens::estimate`].
+    /// The size by [`tokens::estimate`].
     pub tokens: usize,
 }
 
-/// Cuts headings to [`MAX_NAME_BYTES`] together, since they are stored with each
-/// passage. The innermost is kept longest: it says most about its passage. A
-/// heading is still found whole, as part of the text.
+/// Cuts headings to [`MAX_NAME_BYTES`] together, since they are stored with
+/// each passage. The innermost keeps the most, because it describes its passage
+/// best. A heading is still found whole, as part of the text.
 pub fn limit_headings(headings: &mut [String]) {
     let mut left = MAX_NAME_BYTES;
     for heading in headings.iter_mut().rev() {
@@ -38,14 +39,14 @@ pub fn limit_headings(headings: &mut [String]) {
     }
 }
 
-/// Bytes that a passage may have for each of its estimated tokens: an endless
-/// word counts as one.
+/// The bytes that a passage may have for each of its estimated tokens: an
+/// endless word counts as one.
 const MAX_TOKEN_BYTES: usize = 64;
 
-/// How large passages become, in estimated tokens.
+/// The sizes of passages, in estimated tokens.
 #[derive(Debug, Clone, Copy)]
 pub struct Sizes {
-    /// No passage is larger.
+    /// The largest size of a passage.
     pub most: usize,
     /// Blocks are packed together up to about this size; a section that fits
     /// with everything below it stays in one piece.
@@ -53,6 +54,7 @@ pub struct Sizes {
 }
 
 impl Sizes {
+    /// Returns sizes with this limit, which aim at half of it.
     pub fn up_to(most: usize) -> Self {
         Sizes {
             most,
@@ -61,6 +63,7 @@ impl Sizes {
     }
 }
 
+/// Splits a document into passages. A document of front matter alone has none.
 pub fn chunks(document: &Document, sizes: Sizes) -> Vec<Chunk> {
     let mut cutter = Cutter {
         document,
@@ -77,7 +80,7 @@ pub fn chunks(document: &Document, sizes: Sizes) -> Vec<Chunk> {
         return Vec::new();
     }
     if cutter.fits(&whole) {
-        // What begins with its own heading stands under it.
+        // Text that begins with its own heading is below that heading.
         let preamble = document.str(&document.sections[0].own);
         let headed = preamble.trim().is_empty() && document.sections.len() > 1;
         cutter.push(headed as usize, whole);
@@ -197,7 +200,8 @@ impl Cutter<'_> {
         }
     }
 
-    /// A code block too large for one passage: each part is fenced again.
+    /// Packs a code block that is too large for one passage: each part is
+    /// fenced again.
     fn pack_code(&mut self, section: usize, span: Range<usize>) {
         let text = &self.document.text[span.clone()];
         let opening = first_line(text);
@@ -238,7 +242,8 @@ impl Cutter<'_> {
         }
     }
 
-    /// A table too large for one passage: each part repeats the header rows.
+    /// Packs a table that is too large for one passage: each part repeats the
+    /// header rows.
     fn pack_table(&mut self, section: usize, span: Range<usize>) {
         let text = &self.document.text[span.clone()];
         let header_end = {
@@ -268,6 +273,7 @@ impl Cutter<'_> {
     /// at line ends where possible, then at sentences, words, characters.
     fn parts(&self, range: Range<usize>, extra: usize) -> Vec<Range<usize>> {
         let text = &self.document.text;
+        // However long the repeated lines are, every part makes progress.
         let most = self.sizes.most.saturating_sub(extra).max(8);
         let mut parts: Vec<(Range<usize>, usize)> = Vec::new();
         let mut add = |piece: Range<usize>, size: usize| match parts.last_mut() {
@@ -294,12 +300,13 @@ impl Cutter<'_> {
         parts.into_iter().map(|(range, _)| range).collect()
     }
 
-    /// The most bytes of a block that stays in one piece.
+    /// Returns the largest size in bytes of a block that stays in one piece.
     fn max_bytes(&self) -> usize {
         self.sizes.most * MAX_TOKEN_BYTES
     }
 
-    /// The most bytes of opening lines that are repeated in each part.
+    /// Returns the largest size in bytes of opening lines that are repeated in
+    /// each part.
     fn repeated_bytes(&self) -> usize {
         self.sizes.most * 8
     }
@@ -342,8 +349,8 @@ fn first_line(text: &str) -> &str {
     text.split_inclusive('\n').next().unwrap_or("")
 }
 
-/// A line too long for a passage, cut at sentence ends, else between words,
-/// else between characters.
+/// Splits a line that is too long for a passage at sentence ends, else between
+/// words, else between characters.
 fn pieces_of_line(text: &str, line: Range<usize>, most: usize) -> Vec<Range<usize>> {
     // A token is at least one byte, so a piece of `most` bytes always fits; four
     // bytes a token is the usual case and is checked below.
@@ -364,7 +371,7 @@ fn pieces_of_line(text: &str, line: Range<usize>, most: usize) -> Vec<Range<usiz
     pieces
 }
 
-/// The best place to cut within `width` bytes of `start`.
+/// Finds the best place to cut within `width` bytes of `start`.
 fn boundary(text: &str, start: usize, limit: usize, width: usize) -> usize {
     if start + width >= limit {
         return limit;
@@ -384,6 +391,7 @@ fn boundary(text: &str, start: usize, limit: usize, width: usize) -> usize {
             matches!(c, '.' | '!' | '?') && next.is_whitespace() || matches!(c, '。' | '！' | '？')
         })
         .map(|((i, c), _)| i + c.len_utf8())
+        // A sentence end in the first half would make the piece too short.
         .filter(|i| *i > window.len() / 2)
         .last();
     sentence

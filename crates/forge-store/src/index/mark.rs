@@ -1,11 +1,11 @@
-//! The mark beside an index file: proof that this user's program made the
-//! database and its log on this machine (see [`crate::trust`]).
+//! The mark of an index file: proof that this user's program made the database
+//! and its log on this machine (see [`crate::trust`]).
 //!
-//! SQLite believes four files: the database, its log (`-wal`), a rollback
-//! journal (`-journal`) and shared memory (`-shm`). The mark vouches for the
-//! first two. A rollback journal exists only while an index is being created,
-//! so one beside a finished index is foreign. Shared memory is rebuilt from the
-//! log by the first process that opens the database.
+//! SQLite trusts four files: the database, its log (`-wal`), a rollback journal
+//! (`-journal`) and shared memory (`-shm`). The mark vouches for the first two.
+//! A rollback journal exists only while an index is being created, so one next
+//! to a finished index is foreign. Shared memory is rebuilt from the log by the
+//! first process that opens the database.
 
 use std::fs::Metadata;
 use std::io::{self, Write};
@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use crate::regular::{self, Links};
 use crate::trust::{Claim, Identity, NoKey};
 
-/// What stands at the path of an index.
+/// The origin of the file at the path of an index.
 pub(super) enum Origin {
     Absent,
     /// Made here. `log_is_missing` where another program removed the log.
@@ -75,7 +75,7 @@ pub(super) fn write(path: &Path, token: &str) -> Result<(), Failure> {
     Ok(replace(&beside(path, ".mark"), text.as_bytes())?)
 }
 
-/// Why a mark could not be made.
+/// An error of making a mark.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum Failure {
     #[error(transparent)]
@@ -84,8 +84,8 @@ pub(super) enum Failure {
     Io(#[from] io::Error),
 }
 
-/// Replaces a small file beside an index. A temporary file takes its place by
-/// a rename, so that a link that stands there is replaced and never followed.
+/// Replaces a small file next to an index. A temporary file is renamed over it,
+/// so that a link there is replaced and never followed.
 pub(super) fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let folder = path.parent().unwrap_or(path);
     let mut temp = tempfile::Builder::new()
@@ -97,7 +97,8 @@ pub(super) fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     Ok(())
 }
 
-/// A file beside an index, named by what follows the index's own name.
+/// Returns the path of a file next to an index: the index's path with this
+/// suffix.
 pub(super) fn beside(path: &Path, suffix: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(suffix);
@@ -139,7 +140,7 @@ fn claim<'a>(path: &'a Path, purpose: &'a str, meta: &Metadata, token: &'a str) 
     }
 }
 
-/// Returns the workspace of an index: the folder of derived files lies directly
+/// Returns the workspace of an index: the folder of derived files is directly
 /// in it.
 pub(super) fn workspace_of(path: &Path) -> &Path {
     path.parent().and_then(Path::parent).unwrap_or(path)

@@ -1,8 +1,8 @@
-//! Which passages hold which term, how often and where: packed lists, and the
-//! exact field-weighted BM25 over them.
+//! Stores which passages hold which term, how often and where: packed lists,
+//! and the exact field-weighted BM25 over them.
 //!
 //! A list is delta-coded: for each passage the distance to the one before it,
-//! then how often the term stands in the body with two bits for "also in the
+//! then how often the term occurs in the body with two bits for "also in the
 //! headings" and "also in the title". Decoding checks every step, so a damaged
 //! list is an error and never a wrong answer.
 
@@ -10,16 +10,18 @@ use std::collections::HashMap;
 
 use super::terms::Terms;
 
-/// How strongly BM25 damps repetition.
+// Both were fitted together with the weights in `reread`.
+/// The `k1` of BM25: how strongly it damps repetition.
 pub const K1: f32 = 0.9;
-/// How strongly BM25 discounts long passages.
+/// The `b` of BM25: how strongly it discounts long passages.
 pub const B: f32 = 0.7;
-/// A term in a heading above the passage counts as this many in its body.
+/// The occurrences in the body that one in a heading counts as.
 pub(super) const HEADING_WEIGHT: f32 = 1.0;
-/// A term in the title, tags, aliases or path counts as this many in the body.
+/// The occurrences in the body that one in the title, tags, aliases or path
+/// counts as.
 pub(super) const TITLE_WEIGHT: f32 = 1.0;
 
-/// Where and how often one term stands in one passage.
+/// The occurrences of one term in one passage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Posting {
     pub chunk: u32,
@@ -29,7 +31,7 @@ pub(super) struct Posting {
 }
 
 impl Posting {
-    /// The term frequency that BM25 sees.
+    /// Returns the term frequency for BM25.
     pub(super) fn frequency(&self) -> f32 {
         self.body as f32
             + if self.in_headings {
@@ -41,25 +43,26 @@ impl Posting {
     }
 }
 
-/// What one occurrence of a term in one passage adds to its score.
+/// Computes the score that a term adds to one passage.
 pub fn bm25(idf: f32, frequency: f32, length: f32, average_length: f32) -> f32 {
     let norm = K1 * (1.0 - B + B * length / average_length.max(1.0));
     idf * frequency * (K1 + 1.0) / (frequency + norm)
 }
 
-/// How rare a term is among the passages; never negative.
+/// Computes the inverse document frequency of a term; never negative.
 pub fn idf(passages: usize, holding: usize) -> f32 {
     let (n, df) = (passages as f32, holding as f32);
     (1.0 + (n - df + 0.5) / (df + 0.5)).ln()
 }
 
-/// The terms of passages, for an index that keeps them another way.
+/// A counter of the terms in passages, for an index that stores them another
+/// way.
 #[derive(Default)]
 pub struct Holding {
     terms: Terms,
 }
 
-/// How often a passage holds a term, and where.
+/// The occurrences of a term in a passage, by field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Held {
     pub body: u32,
@@ -68,7 +71,7 @@ pub struct Held {
 }
 
 impl Held {
-    /// The term frequency that BM25 sees.
+    /// Returns the term frequency for BM25.
     pub fn frequency(&self) -> f32 {
         let Held {
             body,
@@ -86,7 +89,8 @@ impl Held {
 }
 
 impl Holding {
-    /// Every term of a passage, and its length in terms.
+    /// Returns every term of a passage with its occurrences, and the length in
+    /// terms.
     pub fn of(&mut self, title: &str, headings: &str, body: &str) -> (HashMap<String, Held>, u16) {
         let mut held: HashMap<String, Held> = HashMap::new();
         let mut length = 0u32;
@@ -102,6 +106,7 @@ impl Holding {
             .each(headings, |term| at(term, |it| it.in_headings = true));
         self.terms
             .each(title, |term| at(term, |it| it.in_title = true));
+        // `u16::MAX` marks a deleted passage.
         (held, length.min(u16::MAX as u32 - 1) as u16)
     }
 }
@@ -154,11 +159,12 @@ impl Builder {
                 in_title,
             });
         }
+        // `u16::MAX` marks a deleted passage.
         length.min(u16::MAX as u32 - 1) as u16
     }
 
-    /// Every term with its list, sorted by term so that they are written in the
-    /// order in which they are stored.
+    /// Returns every term with its list, sorted by term, which is the order in
+    /// which they are stored.
     pub(super) fn finish(self) -> Vec<(Box<str>, Vec<u8>)> {
         let mut lists = self.lists;
         let mut out: Vec<(Box<str>, Vec<u8>)> = self
@@ -174,6 +180,7 @@ impl Builder {
 impl List {
     fn push(&mut self, p: Posting) {
         write_varint(&mut self.bytes, p.chunk - self.last);
+        // Bounded, so that it fits into 32 bits with the two flags.
         let packed = (p.body.min(1 << 20) << 2) | ((p.in_headings as u32) << 1) | p.in_title as u32;
         write_varint(&mut self.bytes, packed);
         self.last = p.chunk;
@@ -199,6 +206,7 @@ pub(super) fn decode(bytes: &[u8], mut each: impl FnMut(Posting)) -> Result<(), 
     let mut first = true;
     while at < bytes.len() {
         let step = read_varint(bytes, &mut at)?;
+        // A passage is in a list once, so no distance is zero.
         if step == 0 && !first {
             return Err(Damaged);
         }
@@ -228,6 +236,7 @@ fn read_varint(bytes: &[u8], at: &mut usize) -> Result<u32, Damaged> {
     for shift in [0, 7, 14, 21, 28] {
         let byte = *bytes.get(*at).ok_or(Damaged)?;
         *at += 1;
+        // The fifth byte holds the last four of 32 bits.
         if shift == 28 && byte > 0x0f {
             return Err(Damaged);
         }

@@ -1,5 +1,5 @@
-//! Asking the index: passages by term, by prefix, by literal string, by
-//! vector. Only reads; what the scores mean together is `recall`'s business.
+//! Searches the index: passages by term, by prefix, by literal string, by
+//! vector. Only reads; `recall` combines the scores.
 
 use std::collections::HashMap;
 
@@ -17,14 +17,14 @@ use super::{Error, Kind, Standing};
 pub(super) const SLOT_PAGE: u32 = 4096;
 /// A length (u16) and a file id (u32).
 pub(super) const SLOT_BYTES: usize = 6;
-/// The length of a passage that is gone.
+/// The length that marks a deleted passage.
 pub(super) const DEAD: u16 = u16::MAX;
 
-/// A prefix matches at most this many different terms; more than that is not a
-/// question but a list of the dictionary.
+/// The most terms that a prefix may match; a prefix of more is not a query but
+/// a list of the dictionary.
 const MOST_EXPANSIONS: usize = 200;
 
-/// Length and owner of every passage, by passage id.
+/// The length and the file of every passage, by passage id.
 pub struct Slots {
     data: Vec<u8>,
     count: usize,
@@ -40,8 +40,9 @@ impl Slots {
             })?;
         let last: Option<u32> = db.query_row("select max(id) from chunk", [], |r| r.get(0))?;
         let there = last.map_or(0, |last| last as usize + 1);
-        // More than there is room for is damage, and not to be made room for.
-        // An index that was emptied goes on with its numbers, and has no page.
+        // More passages than there is room for means damage, and no room is
+        // made for them. An index that was emptied continues its numbers and
+        // has no page.
         let room = pages.saturating_mul(i64::from(SLOT_PAGE));
         if there as i64 > room || (pages > 0 && next > room) {
             return Err(rusqlite::Error::IntegralValueOutOfRange(0, next));
@@ -68,7 +69,8 @@ impl Slots {
         })
     }
 
-    /// Length in terms; `None` for a passage that is gone or never was.
+    /// Returns the length in terms; `None` for a passage that is deleted or
+    /// never existed.
     pub fn length(&self, chunk: u32) -> Option<u16> {
         let at = chunk as usize * SLOT_BYTES;
         let bytes = self.data.get(at..at + 2)?;
@@ -76,6 +78,8 @@ impl Slots {
         (length != DEAD).then_some(length)
     }
 
+    /// Returns the file of a passage; `None` for one that is deleted or never
+    /// existed.
     pub fn file(&self, chunk: u32) -> Option<u32> {
         self.length(chunk)?;
         let at = chunk as usize * SLOT_BYTES + 2;
@@ -83,6 +87,7 @@ impl Slots {
         Some(u32::from_le_bytes([b[0], b[1], b[2], b[3]]))
     }
 
+    /// Counts the passages that are not deleted.
     pub fn live(&self) -> usize {
         (0..self.len() as u32)
             .filter(|c| self.length(*c).is_some())
@@ -98,38 +103,40 @@ impl Slots {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PrefixTerm(pub String);
 
-/// What full text is asked for.
+/// A full-text query.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Words<'a> {
     pub terms: &'a [String],
-    /// How much each term says, from 0 to 1; 1 where nothing is said.
+    /// The weight of each term, from 0 to 1; 1 if missing.
     pub weights: &'a [f32],
-    /// Terms by their places in `terms` that stand side by side.
+    /// Pairs of neighbouring terms, as places in `terms`.
     pub pairs: &'a [(usize, usize)],
     pub prefixes: &'a [PrefixTerm],
 }
 
 impl Words<'_> {
+    /// Returns the weight of a term.
     pub fn weight(&self, at: usize) -> f32 {
         self.weights.get(at).copied().unwrap_or(1.0)
     }
 }
 
-/// What full text found.
+/// The hits of a full-text query.
 #[derive(Debug, Default)]
 pub struct TextHits {
     /// Best first; all passages that tie with the last are included.
     pub hits: Vec<(u32, f32)>,
     /// Each term with the number of passages that hold it.
     pub holding: Vec<(String, usize)>,
-    /// What a passage of average length would score that holds every known term
+    /// The score of a passage of average length that holds every known term
     /// once, in heading and body.
     pub ideal: f32,
-    /// By file: what its best passage for each term scores, all terms together.
+    /// The score by file: of its best passage for each term, summed over the
+    /// terms.
     pub files: HashMap<u32, f32>,
 }
 
-/// Why a passage matched a term.
+/// The reason why a passage matched a term.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TermMatch {
     pub term: String,
@@ -140,7 +147,7 @@ pub struct TermMatch {
     pub score: f32,
 }
 
-/// A passage with everything that an answer shows of it.
+/// A passage with everything that a result shows.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Passage {
     pub chunk: u32,
@@ -160,6 +167,7 @@ pub struct Passage {
 }
 
 impl Index {
+    /// Loads the lengths and files of all passages, which every search needs.
     pub fn slots(&self) -> Result<Slots, Error> {
         self.read(Slots::load)
     }
@@ -245,7 +253,7 @@ impl Index {
         Ok(found)
     }
 
-    /// What each term adds to the score of one passage.
+    /// Returns the score that each term adds to one passage.
     pub fn explain(
         &self,
         slots: &Slots,
@@ -278,7 +286,7 @@ impl Index {
         Ok(matches)
     }
 
-    /// The passages nearest to a vector, by exact scan.
+    /// Finds the passages nearest to a vector, by exact scan.
     pub fn vector_hits(
         &self,
         slots: &Slots,
@@ -310,8 +318,9 @@ impl Index {
         Ok(best(hits, pool))
     }
 
-    /// Pages of vectors in their order: from the file for the first question,
-    /// from memory for those that follow, as long as nobody changed them.
+    /// Calls `each` for the pages of vectors in their order. The first query
+    /// reads them from the file; later ones from memory, as long as no other
+    /// process changes them.
     fn each_vector_page(&self, mut each: impl FnMut(u32, &[u8])) -> Result<(), Error> {
         let mut kept = self.kept.borrow_mut();
         self.read(|db| {
@@ -347,8 +356,8 @@ impl Index {
         })
     }
 
-    /// Passages whose text holds a string, folded, at any place: the way to
-    /// what no term can find.
+    /// Finds passages whose folded text contains a string at any place: the way
+    /// to text that no term can find.
     pub fn literal_hits(
         &self,
         slots: &Slots,
@@ -382,8 +391,8 @@ impl Index {
         })
     }
 
-    /// The passages themselves, in the order asked for; those that are gone are
-    /// left out.
+    /// Returns the passages with these ids, in the given order; deleted ones
+    /// are left out.
     pub fn passages(&self, chunks: &[u32]) -> Result<Vec<Passage>, Error> {
         self.read(|db| {
             let mut statement = db.prepare_cached(&format!("{PASSAGE} where c.id = ?"))?;
@@ -397,7 +406,7 @@ impl Index {
         })
     }
 
-    /// All passages of a file, in text order.
+    /// Returns all passages of a file, in text order.
     pub fn passages_of(&self, path: &str) -> Result<Vec<Passage>, Error> {
         self.read(|db| {
             let mut statement =
@@ -406,7 +415,8 @@ impl Index {
         })
     }
 
-    /// Documents that say they replace others: (what they name, their path).
+    /// Returns the documents that replace others: the name that they give, and
+    /// their path.
     pub fn replacements(&self) -> Result<Vec<(String, String)>, Error> {
         self.read(|db| {
             let mut statement = db.prepare(
@@ -423,8 +433,8 @@ impl Index {
         })
     }
 
-    /// Every list decodes, and together they hold as many words of each passage
-    /// as it has.
+    /// Checks that every list decodes, and that together they hold as many
+    /// words of each passage as it has.
     pub(super) fn check_postings(
         &self,
         slots: &Slots,
@@ -490,9 +500,10 @@ impl Index {
         Ok(out)
     }
 
-    /// Postings of every term that begins like the prefix, as one term. Words
-    /// are stored stemmed, so the stem of a matching word may be shorter than
-    /// the prefix; those are included and checked against the text later.
+    /// Returns the postings of every term that begins like the prefix, as one
+    /// term. Words are stored stemmed, so the stem of a matching word may be
+    /// shorter than the prefix; those are included and checked against the text
+    /// later.
     fn prefix_postings(&self, slots: &Slots, prefix: &PrefixTerm) -> Result<Vec<Posting>, Error> {
         let folded = fold(&prefix.0);
         let mut terms: Vec<String> = self.read(|db| {
@@ -510,6 +521,7 @@ impl Index {
         })?;
         for cut in folded.char_indices().map(|(i, _)| i).filter(|i| *i >= 3) {
             terms.push(folded[..cut].to_owned());
+            // The stemmer turns a final `y` into `i`.
             terms.push(format!("{}i", &folded[..cut]));
         }
         let mut merged: HashMap<u32, Posting> = HashMap::new();
@@ -563,7 +575,8 @@ fn passage(r: &rusqlite::Row) -> rusqlite::Result<Passage> {
     })
 }
 
-/// The best `pool` by score, best first, with everything that ties with the last.
+/// Returns the best `pool` hits, best first, with everything that ties with the
+/// last.
 fn best(mut hits: Vec<(u32, f32)>, pool: usize) -> Vec<(u32, f32)> {
     if hits.len() > pool && pool > 0 {
         let (_, nth, _) = hits.select_nth_unstable_by(pool - 1, |a, b| b.1.total_cmp(&a.1));
@@ -574,7 +587,7 @@ fn best(mut hits: Vec<(u32, f32)>, pool: usize) -> Vec<(u32, f32)> {
     hits
 }
 
-/// Best first; equals by their numbers.
+/// Sorts hits best first, and equal ones by their ids.
 pub(super) fn sort(hits: &mut [(u32, f32)]) {
     hits.sort_by(|a, b| b.1.total_cmp(&a.1).then(a.0.cmp(&b.0)));
 }

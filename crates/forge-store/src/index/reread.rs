@@ -1,7 +1,7 @@
-//! What the lists do not know of a passage: which words stand side by side, and
-//! who says them. "Red car" is more than red and car, and in a conversation
-//! with an assistant it is the user who tells what was the case. So the
-//! passages that are best by their words are read once more.
+//! Reranks the best passages of a full-text search by what the lists do not
+//! contain: which words are neighbours, and who is speaking. "Red car" is more
+//! than red and car, and in a conversation with an assistant, the user's words
+//! report the facts. So the text of the best passages is read again.
 
 use std::collections::HashMap;
 
@@ -14,35 +14,36 @@ use super::store::Index;
 use super::terms::{Starts, Terms};
 use forge_text::document::{Voice, turn};
 
-/// How many of the best passages are read.
+/// The number of best passages that are read.
 const READ: usize = 64;
-/// No more than this many are read, however many are equally good.
+/// The most passages that are read, however many tie.
 pub const MOST_READ: usize = 4 * READ;
-/// What two words that are neighbours add, beside what both do.
+/// The share of the weight of two words that their being neighbours adds.
 const PAIR: f32 = 0.2;
-/// What a word adds that the user says, beside what it does anyway.
+/// The share of a word's weight that is added if the user speaks it.
 const TOLD: f32 = 0.3;
 
-/// A question, ready for reading.
+/// A query, prepared for reading passages.
 struct Reading<'a> {
     /// Term → its number, of those that some passage holds.
     terms: HashMap<&'a str, usize>,
     /// Numbers of two terms → the pair's own.
     pairs: HashMap<(usize, usize), usize>,
-    /// What each pair adds, and what each term does that is told.
+    /// The weight of each pair, and of each term in the user's words.
     pair_weights: Vec<f32>,
     told_weights: Vec<f32>,
     starts: Starts,
 }
 
-/// How often a passage holds each pair, and each term in the user's words.
+/// The occurrences of each pair, and of each term in the user's words.
 struct Read {
     pairs: Vec<u32>,
     told: Vec<u32>,
 }
 
 impl<'a> Reading<'a> {
-    /// `weights` are those of the terms, 0 where no passage holds a term.
+    /// Prepares a query. `weights` are those of the terms, 0 if no passage
+    /// holds a term.
     fn new(words: &Words<'a>, weights: &[f32]) -> Reading<'a> {
         let mut terms = HashMap::new();
         let mut starts = Starts::default();
@@ -100,8 +101,8 @@ impl<'a> Reading<'a> {
     }
 }
 
-/// Equals are read together or not at all: which of them comes first depends
-/// on the order in which files were indexed.
+/// Returns how many hits are read. Ties are read together or not at all: which
+/// of them comes first depends on the order in which files were indexed.
 fn how_many(hits: &[(u32, f32)]) -> usize {
     let Some((_, last)) = hits.get(READ - 1) else {
         return hits.len();
@@ -114,16 +115,17 @@ fn how_many(hits: &[(u32, f32)]) -> usize {
     }
 }
 
-/// Passages that may be read again, and how long each is.
+/// A source of passages that may be read again, with their lengths.
 pub trait Shelf {
-    /// Its length in terms and its file.
+    /// Returns its length in terms and its file.
     fn place(&self, chunk: u32) -> Option<(u16, u32)>;
+    /// Returns its text.
     fn text(&self, chunk: u32) -> Result<String, Error>;
 }
 
-/// Lifts the passages in which words of the question are neighbours, as they
-/// are in the question, and those in which the user says them. `weights` are
-/// those of the terms, 0 where no passage holds a term.
+/// Raises the score of passages in which words of the query are neighbours, as
+/// they are in the query, and of those in which the user speaks them. `weights`
+/// are those of the terms, 0 if no passage holds a term.
 pub fn reread(
     shelf: &dyn Shelf,
     words: &Words,
@@ -154,7 +156,7 @@ pub fn reread(
     Ok(())
 }
 
-/// What reading added to the score of one passage.
+/// Returns the score that reading added to one passage.
 pub fn explain(
     text: &str,
     length: u16,

@@ -1,6 +1,6 @@
-//! Opening the index file, whatever state it is in: absent, ours, older,
-//! newer, someone else's, or damaged. Every state but "newer" ends with a usable
-//! index at the usual place; a newer one is left alone and ours stands beside it.
+//! Opens the index file in any state: absent, ours, older, newer, someone
+//! else's, or damaged. Every state but "newer" ends with a usable index at the
+//! usual place; a newer one is left alone and ours gets a path of its own.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -20,17 +20,18 @@ use crate::trust;
 
 /// "MFrg": marks an SQLite file as ours.
 const APPLICATION: i32 = 0x4d46_7267;
-/// Raised whenever the tables or the meaning of their content change; an index
-/// of another version is rebuilt, never converted.
+/// The version of the format. Raised whenever the tables or the meaning of
+/// their content change; an index of another version is rebuilt, never
+/// converted.
 const VERSION: i32 = 3;
 
-/// What stands for [`VERSION`] in a process that plays another version of the
-/// program; 0 means itself.
+/// The version that replaces [`VERSION`] in a process that plays another
+/// version of the program; 0 means none.
 #[cfg(debug_assertions)]
 static PRETENDED: std::sync::atomic::AtomicI32 = std::sync::atomic::AtomicI32::new(0);
 
-/// Takes this process for a program of another version, for tests of two
-/// versions on one workspace.
+/// Replaces the version of this process, for tests of two versions on one
+/// workspace.
 #[cfg(debug_assertions)]
 pub fn pretend_version(version: i32) {
     PRETENDED.store(version, std::sync::atomic::Ordering::Relaxed);
@@ -80,7 +81,8 @@ pub struct Index {
     sealed: RefCell<Option<String>>,
 }
 
-/// By what an open index notices that others changed or replaced it.
+/// The state of the file by which an open index notices that others changed or
+/// replaced it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 struct Witness {
     /// Counts the commits of all other connections.
@@ -105,25 +107,26 @@ impl Witness {
     }
 }
 
-/// An index and what had to be done to open it.
+/// An index and what was done to open it.
 pub struct Opened {
     pub index: Index,
     pub note: Option<Note>,
 }
 
-/// What a person should be told about the opening.
+/// A note to the user about the opening.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Note {
     Created,
-    /// Thrown away and begun anew, and why.
+    /// The old file was removed and the index was rebuilt, for this reason.
     Rebuilt(String),
-    /// Written by a newer version; this one keeps its own file beside it.
+    /// The file was written by a newer version; this one keeps its own file.
     Beside {
         newer: i32,
         path: PathBuf,
     },
 }
 
+/// The number of files, passages, vectors and terms in the index.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Counts {
     pub files: usize,
@@ -132,7 +135,7 @@ pub struct Counts {
     pub terms_total: u64,
 }
 
-/// How many passages there are, and how many have a vector.
+/// The number of passages, and of those with a vector.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Passages {
     pub chunks: usize,
@@ -159,6 +162,8 @@ impl Index {
                 index: Index::create(&path)?,
                 note: Some(Note::Created),
             }),
+            // The newer program keeps its file: if each version replaced the
+            // other's, both would rebuild in turn.
             State::Newer(newer) => {
                 let path = directory.join(format!("index.v{}.db", version()));
                 let index = match state(&path)? {
@@ -200,8 +205,8 @@ impl Index {
         }
     }
 
-    /// Opens the index of somebody else's workspace, if it is there and ours,
-    /// without the right to change it.
+    /// Opens the index of another workspace, if it is there and ours, without
+    /// the right to change it.
     pub fn open_read_only(directory: &Path) -> Result<Option<Index>, Error> {
         let path = directory.join("index.db");
         let State::Ours(made) = state(&path)? else {
@@ -224,14 +229,16 @@ impl Index {
         Ok(Some(index))
     }
 
-    /// Throws a damaged index away and begins anew. The caller holds the lock.
+    /// Removes a damaged index and creates an empty one. The caller holds the
+    /// lock.
     pub fn rebuild(self) -> Result<Index, Error> {
         let path = self.path.clone();
+        // Closed first: Windows removes no open file.
         drop(self.db);
         Index::create(&path)
     }
 
-    /// An index that lives as long as the process.
+    /// Creates an index that exists as long as the process.
     pub fn in_memory() -> Result<Index, Error> {
         let path = PathBuf::from(":memory:");
         let db = Connection::open_in_memory().map_err(|e| sqlite(&path, e))?;
@@ -246,17 +253,20 @@ impl Index {
         Ok(index)
     }
 
+    /// Returns the path of the database.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// While this is held, all questions see one state of the index, whoever
-    /// writes meanwhile; and the file is locked once, not for each of them.
+    /// Starts a read transaction. While it is held, all queries see one state
+    /// of the index, whatever other processes write, and the file is locked
+    /// once instead of for each query.
     pub fn snapshot(&self) -> Result<impl Sized + '_, Error> {
         let transaction = self.db.unchecked_transaction();
         transaction.map_err(|e| sqlite(&self.path, e))
     }
 
+    /// Returns the counts of the index. Counting files reads all their rows.
     pub fn counts(&self) -> Result<Counts, Error> {
         let Passages { chunks, embedded } = self.passage_counts()?;
         self.read(|db| {
@@ -273,7 +283,7 @@ impl Index {
         })
     }
 
-    /// What every question has to know; counting files reads all their rows.
+    /// Returns the counts that every query needs, without counting files.
     pub fn passage_counts(&self) -> Result<Passages, Error> {
         self.read(|db| {
             let waiting: i64 = db
@@ -287,7 +297,7 @@ impl Index {
         })
     }
 
-    /// Every file that the index knows, sorted by path.
+    /// Returns every file in the index, sorted by path.
     pub fn catalogue(&self) -> Result<Vec<Entry>, Error> {
         self.read(|db| {
             let mut statement = db.prepare(
@@ -330,7 +340,7 @@ impl Index {
         })
     }
 
-    /// Content hash of every indexed file, sorted by path.
+    /// Returns the content hash of every indexed file, sorted by path.
     pub fn hashes(&self) -> Result<Vec<(String, String)>, Error> {
         self.read(|db| {
             let mut statement =
@@ -340,6 +350,7 @@ impl Index {
         })
     }
 
+    /// Returns the content hash of a file, if it is indexed.
     pub fn hash_of(&self, path: &str) -> Result<Option<String>, Error> {
         self.read(|db| {
             db.query_row("select hash from file where path = ?", [path], |r| r.get(0))
@@ -347,6 +358,7 @@ impl Index {
         })
     }
 
+    /// Returns the value that is stored under a key.
     pub fn note(&self, key: &str) -> Result<Option<String>, Error> {
         self.read(|db| {
             db.query_row("select value from meta where key = ?", [key], |r| r.get(0))
@@ -354,6 +366,7 @@ impl Index {
         })
     }
 
+    /// Stores a value under a key.
     pub fn set_note(&self, key: &str, value: &str) -> Result<(), Error> {
         self.read(|db| {
             step(&self.path)?;
@@ -385,7 +398,8 @@ impl Index {
         let _ = self.db.busy_timeout(BUSY);
     }
 
-    /// Path, importance, last use and number of uses of every indexed file.
+    /// Returns path, importance, last use and number of uses of every indexed
+    /// file.
     pub fn usage(&self) -> Result<Vec<Usage>, Error> {
         self.read(|db| {
             let mut statement = db.prepare(
@@ -404,10 +418,11 @@ impl Index {
         })
     }
 
-    /// Reads every page and compares the parts with one another; what is wrong
-    /// is said in words. An empty list means that the index is sound.
+    /// Verifies every page and compares the parts with one another. Returns the
+    /// problems as sentences; an empty list means that the index is valid.
     pub fn verify(&self) -> Result<Vec<String>, Error> {
         let mut wrong: Vec<String> = self.read(|db| {
+            // Ten problems are enough: one of them is a reason to rebuild.
             let mut statement = db.prepare("pragma quick_check(10)")?;
             let rows = statement.query_map([], |r| r.get::<_, String>(0))?;
             rows.collect()
@@ -443,11 +458,14 @@ impl Index {
                 "{altered} passages are not the text that was stored"
             ));
         }
+        // An index that lost its postings would pass all other checks, because
+        // exact strings are found in the texts.
         self.check_postings(&slots, &mut wrong)?;
         Ok(wrong)
     }
 
-    /// Passages that do not have the hash that was stored with them.
+    /// Counts the passages whose text does not have the hash that was stored
+    /// with it.
     fn altered_passages(&self) -> Result<usize, Error> {
         self.read(|db| {
             let mut statement = db.prepare(
@@ -473,6 +491,8 @@ impl Index {
         }
         let _ = self
             .db
+            // Truncated, so that the log of a large batch does not keep its
+            // size.
             .query_row("pragma wal_checkpoint(truncate)", [], |_| Ok(()));
         self.seal();
     }
@@ -499,6 +519,8 @@ impl Index {
             // log, for which the mark vouches.
             db.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
             db.execute_batch(
+                // With a log, `normal` may lose the last commits to a loss of
+                // power, and never damages the file.
                 "pragma synchronous = normal; pragma wal_autocheckpoint = 512;
                  pragma temp_store = memory;",
             )?;
@@ -517,9 +539,9 @@ impl Index {
         })
     }
 
-    /// Opens a file that has a valid mark. It may still not be as we left it:
-    /// then all of it is compared once. SQLite notices pages that make no sense,
-    /// and not those that lost what they said.
+    /// Opens a file that has a valid mark. It may still differ from what we
+    /// left: then all of it is verified. SQLite detects pages that make no
+    /// sense, but not pages that lost content.
     fn sound(path: &Path, made: &Made) -> Result<Index, Error> {
         let index = Index::connect(path, OpenFlags::empty())?;
         index.refuse_other_content(&made.token)?;
@@ -530,7 +552,8 @@ impl Index {
         let now = stamp(path);
         let sealed = regular::read(&beside(path, SEAL), Links::Refuse, MAX_SEAL_BYTES).ok();
         if now.is_none() || sealed.as_deref() != now.as_deref().map(str::as_bytes) {
-            // Others may write meanwhile; the parts must be of one moment.
+            // Others may write at the same time; the parts must be of one
+            // moment.
             let moment = index.snapshot()?;
             let wrong = index.verify()?.into_iter().next();
             drop(moment);
@@ -553,6 +576,8 @@ impl Index {
             let rows = statement.query_map([], |row| row.get::<_, String>(0))?;
             rows.collect::<rusqlite::Result<Vec<String>>>()
         })?;
+        // A foreign schema could have triggers and views that run when we
+        // write.
         let expected = SCHEMA.split(';').map(str::trim).filter(|it| !it.is_empty());
         if !tables.iter().map(String::as_str).eq(expected) {
             return Err(self.damaged("its tables are not those of an index"));
@@ -577,6 +602,7 @@ impl Index {
     /// Notes size and time of the file, where a commit has moved pages into
     /// it. Without the note it is only looked at more closely next time.
     pub(super) fn seal(&self) {
+        // An index in memory, or one that is only read, has no file to note.
         if self.opened == Witness::default() {
             return;
         }
@@ -589,14 +615,15 @@ impl Index {
         }
     }
 
-    /// Whether the file is still the one that was opened, and nobody else has
-    /// written to it since. An index in memory is nobody else's.
+    /// Returns `true` if the file is still the one that was opened, and no
+    /// other process has written to it since. Always `true` for an index in
+    /// memory.
     pub fn is_as_opened(&self) -> bool {
         self.opened == Witness::default()
             || Witness::of(&self.db, &self.path).is_ok_and(|now| now == self.opened)
     }
 
-    /// Makes a new index. Whatever stands in its place goes first, also files
+    /// Creates a new index. The files at its path are removed first, also those
     /// that SQLite would take for a part of it.
     fn create(path: &Path) -> Result<Index, Error> {
         // Without a key nothing is made that could not be used again.
@@ -605,6 +632,7 @@ impl Index {
         remove_database(path)?;
         let index = Index::connect(path, OpenFlags::SQLITE_OPEN_CREATE)?;
         index.prepare()?;
+        // The mark is made last: what a crash leaves before it is replaced.
         index.set_note(TOKEN, &token)?;
         index.mark(&token)?;
         index.seal();
@@ -614,7 +642,7 @@ impl Index {
     fn prepare(&self) -> Result<(), Error> {
         self.read(|db| {
             // The tables are made before the log is switched on, so that the
-            // header of the file itself always says whose it is.
+            // header of the file itself always shows whose it is.
             step(&self.path)?;
             db.execute_batch("pragma page_size = 8192; begin immediate;")?;
             let made: i32 = db.query_row("pragma user_version", [], |r| r.get(0))?;
@@ -633,7 +661,7 @@ impl Index {
     }
 }
 
-/// How often a file was of use.
+/// The uses of a file.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Usage {
     pub path: String,
@@ -644,7 +672,7 @@ pub struct Usage {
 
 const BUSY: std::time::Duration = std::time::Duration::from_secs(5);
 
-/// The name of the file beside an index that says how it was left.
+/// The suffix of the file that records how the index was left.
 const SEAL: &str = ".seal";
 
 /// Two numbers of at most 20 digits.
@@ -653,7 +681,7 @@ const MAX_SEAL_BYTES: u64 = 64;
 /// The key under which the database keeps the token that its mark names.
 const TOKEN: &str = "token";
 
-/// No value that we store comes near this size. SQLite refuses longer ones
+/// The most bytes of a value; ours are far smaller. SQLite refuses longer ones
 /// before it makes room for them.
 const MAX_VALUE_BYTES: i32 = 64 << 20;
 
@@ -664,7 +692,7 @@ enum State {
     Other(String),
 }
 
-/// What the mark of an index says of it.
+/// The content of the mark of an index.
 struct Made {
     token: String,
     log_is_missing: bool,
@@ -681,6 +709,7 @@ fn hardened(path: &Path, flags: OpenFlags) -> Result<Connection, Error> {
         db.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_TRIGGER, false)?;
         db.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_VIEW, false)?;
         db.set_limit(Limit::SQLITE_LIMIT_LENGTH, MAX_VALUE_BYTES)?;
+        // Content of the database must not open other files.
         db.set_limit(Limit::SQLITE_LIMIT_ATTACHED, 0)?;
         db.busy_timeout(BUSY)?;
         Ok(db)
@@ -688,8 +717,8 @@ fn hardened(path: &Path, flags: OpenFlags) -> Result<Connection, Error> {
     open().map_err(|e| sqlite(path, e))
 }
 
-/// Returns what stands at the path, from its mark and the file's own header, so
-/// that a foreign or damaged file is never opened as a database of ours.
+/// Returns the state of the file at the path, from its mark and its own header,
+/// so that a foreign or damaged file is never opened as a database of ours.
 fn state(path: &Path) -> Result<State, Error> {
     use std::io::Read;
     let io = |source| Error::Io {
@@ -743,8 +772,10 @@ fn state(path: &Path) -> Result<State, Error> {
 }
 
 /// Removes an index with everything that SQLite takes for a part of it. A
-/// folder in such a place is somebody's, and is moved aside.
+/// folder in such a place is not ours, and is moved aside.
 fn remove_database(path: &Path) -> Result<(), Error> {
+    // The mark first: what a crash leaves then counts as foreign and is
+    // replaced.
     for suffix in [".mark", SEAL, "", "-wal", "-shm", "-journal"] {
         let name = beside(path, suffix);
         let step = fault::step(Op::Remove, path, path);
@@ -761,21 +792,21 @@ fn remove_database(path: &Path) -> Result<(), Error> {
     Ok(())
 }
 
-/// Size and time of a file, as a line of text.
+/// Formats size and time of a file as a line of text.
 fn stamp(path: &Path) -> Option<String> {
     let meta = path.symlink_metadata().ok()?;
     let since = meta.modified().ok()?.duration_since(std::time::UNIX_EPOCH);
     Some(format!("{} {}\n", meta.len(), since.ok()?.as_nanos()))
 }
 
-/// A point at which a transaction may be cut off.
+/// Calls the watcher at a point where a transaction may be cut off.
 pub(super) fn step(path: &Path) -> rusqlite::Result<()> {
     let step = fault::step(Op::Index, path, path);
     step.map_err(|e| rusqlite::Error::ToSqlConversionFailure(Box::new(e)))
 }
 
-/// A number that the index keeps of itself: a count, or an id to give out. One
-/// that no index can reach is damage, and never a size to make room for.
+/// Reads a number that the index stores about itself: a count, or the next id.
+/// One that no index can reach is damage, and never a size to make room for.
 pub(super) fn number(db: &Connection, key: &str) -> rusqlite::Result<i64> {
     let value = db
         .query_row("select value from meta where key = ?", [key], |r| r.get(0))
@@ -788,9 +819,9 @@ pub(super) fn number(db: &Connection, key: &str) -> rusqlite::Result<i64> {
     }
 }
 
-/// An error of SQLite as ours. Our statements are the same each time, so what
-/// they fail with is the fault of the file, unless it is the system's: a disk
-/// that is full, a lock, a folder that may not be written.
+/// Converts an error of SQLite. Our statements are the same each time, so their
+/// failure is the fault of the file, unless it is the system's: a full disk, a
+/// lock, a folder that may not be written.
 pub(super) fn sqlite(path: &Path, source: rusqlite::Error) -> Error {
     use rusqlite::ErrorCode as Code;
     let of_the_system = matches!(
@@ -810,7 +841,7 @@ pub(super) fn sqlite(path: &Path, source: rusqlite::Error) -> Error {
                 | Code::NoLargeFileSupport
         )
     );
-    // A file that was cut within a page is told as a failure to read it.
+    // SQLite reports a file that was cut within a page as a read error.
     let extended = source.sqlite_error().map(|error| error.extended_code);
     let cut_short = extended == Some(rusqlite::ffi::SQLITE_IOERR_SHORT_READ);
     if of_the_system && !cut_short {

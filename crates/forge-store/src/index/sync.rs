@@ -1,4 +1,4 @@
-//! Bringing the index up to date: files in, files out, vectors in, segments
+//! Brings the index up to date: files in, files out, vectors in, segments
 //! merged. Everything that belongs to one batch changes in one transaction, so
 //! a process that dies anywhere leaves the state before or after it.
 
@@ -34,18 +34,17 @@ pub struct Put {
     pub date: Option<String>,
     pub importance: i64,
     pub standing: Standing,
-    /// What it says that it replaces, as the author named it.
+    /// The documents that it replaces, as the author named them.
     pub supersedes: Vec<String>,
     pub chunks: Vec<Chunk>,
-    /// What a look at the whole text found: bits to which the caller gives
-    /// their meaning.
+    /// The findings of a look at the whole text: bits that the caller defines.
     pub traits: u32,
-    /// Why it could not be indexed; then there are no passages.
+    /// The reason why it could not be indexed; then there are no passages.
     pub problem: Option<String>,
 }
 
-/// More segments than this and the small ones are merged: each costs every
-/// term of every question one look-up.
+/// The most segments before the small ones are merged: each costs every term of
+/// every query one look-up.
 const MOST_SEGMENTS: usize = 10;
 
 impl Index {
@@ -59,6 +58,8 @@ impl Index {
         let mut run = || -> rusqlite::Result<Result<(), postings::Damaged>> {
             let tx = self
                 .db
+                // A deferred transaction would fail at its first write if
+                // another process wrote since it began.
                 .transaction_with_behavior(TransactionBehavior::Immediate)?;
             let mut batch = Batch::begin(&tx)?;
             // Additions first: a renamed or edited file finds the vectors of the
@@ -100,9 +101,9 @@ impl Index {
             .map_err(|e| self.damaged(e.to_string()))
     }
 
-    /// Empties the index; what was used how often stays. Numbers of passages are
-    /// not given out again, so a vector that is still being computed for an old
-    /// passage finds no new one to be mistaken for.
+    /// Removes all files and passages; usage counts stay. Ids of passages are
+    /// not reused, so a vector that is still being computed for an old passage
+    /// cannot be taken for that of a new one.
     pub fn clear(&mut self) -> Result<(), Error> {
         self.kept.get_mut().pages = None;
         let path = self.path.clone();
@@ -123,7 +124,7 @@ impl Index {
         done.map_err(|e| sqlite(&path, e))
     }
 
-    /// Makes sure that stored vectors come from this model; those of another
+    /// Ensures that stored vectors come from this model; those of another model
     /// are dropped, the text stays.
     pub fn use_model(&mut self, id: &str, dimensions: usize) -> Result<(), Error> {
         if self.has_model(id, dimensions)? {
@@ -154,14 +155,14 @@ impl Index {
         done.map_err(|e| sqlite(&path, e))
     }
 
-    /// Whether stored vectors come from this model.
+    /// Returns `true` if stored vectors come from this model.
     pub fn has_model(&self, id: &str, dimensions: usize) -> Result<bool, Error> {
         let stored = self.note("model")?;
         Ok(stored.is_some_and(|m| m == format!("{id}/{dimensions}")))
     }
 
-    /// Passages that have no vector yet: id, and the text to embed with its
-    /// headings in front.
+    /// Returns passages that have no vector yet: id, and the text to embed with
+    /// its headings in front.
     pub fn to_embed(&self, most: usize) -> Result<Vec<(u32, String)>, Error> {
         self.read(|db| {
             let mut statement = db.prepare(
@@ -177,7 +178,7 @@ impl Index {
         })
     }
 
-    /// The vector of a passage with this title and text, if one is known.
+    /// Finds the vector of a passage with this title and text.
     pub fn vector_of(&self, title: &str, chunk: &Chunk) -> Result<Option<Packed>, Error> {
         let text = embedding_text(title, &chunk.headings.join("\n"), &chunk.text);
         let digest = blake3::hash(text.as_bytes());
@@ -209,7 +210,7 @@ impl Index {
     }
 }
 
-/// How long the vectors are; no model's are longer than this.
+/// Returns the length of the vectors. A number that no model has means damage.
 fn dimensions(db: &Connection) -> rusqlite::Result<usize> {
     let value = number(db, "dimensions")?;
     if value <= 1 << 16 {
@@ -219,7 +220,8 @@ fn dimensions(db: &Connection) -> rusqlite::Result<usize> {
     }
 }
 
-/// What the model sees of a passage: where it stands, then what it says.
+/// Returns the text of a passage for the model: title and headings, then the
+/// text.
 pub fn embedding_text(title: &str, headings: &str, text: &str) -> String {
     let mut out = String::with_capacity(title.len() + headings.len() + text.len() + 4);
     if !title.is_empty() && !headings.starts_with(title) {
@@ -234,7 +236,7 @@ pub fn embedding_text(title: &str, headings: &str, text: &str) -> String {
     out
 }
 
-/// The vector of a passage with the same text, wherever it stands.
+/// Finds the vector of any passage with the same text.
 fn known_vector(
     db: &Connection,
     dimensions: usize,
@@ -252,6 +254,7 @@ fn known_vector(
     let size = vectors::slot_bytes(dimensions);
     let mut blob = match db.blob_open(c"main", c"vector", c"data", page as i64, true) {
         Ok(blob) => blob,
+        // The page of this passage was never written.
         Err(_) => return Ok(None),
     };
     let mut bytes = vec![0; size];
@@ -506,6 +509,7 @@ fn merge_segments(tx: &Transaction) -> rusqlite::Result<Result<(), postings::Dam
         .iter()
         .fold(0, |sum: i64, s| sum.saturating_add(s.1));
     let live = number(tx, "chunks")?;
+    // The constant keeps a small index from being merged at every edit.
     let mostly_gone = held > 2 * live + 1000;
     if segments.len() <= MOST_SEGMENTS && !mostly_gone {
         return Ok(Ok(()));

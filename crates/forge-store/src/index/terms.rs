@@ -1,7 +1,7 @@
-//! Text to the terms that full-text search knows: words are folded and
-//! stemmed, identifiers are kept whole *and* taken apart, CJK runs become
-//! pairs of characters. Documents and questions go through the same function,
-//! or they would not meet.
+//! Splits text into the terms of full-text search: words are folded and
+//! stemmed, identifiers are kept whole *and* taken apart, CJK runs become pairs
+//! of characters. Documents and queries go through the same function, or they
+//! would not meet.
 
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
@@ -10,9 +10,11 @@ use rust_stemmers::{Algorithm, Stemmer};
 use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::is_combining_mark;
 
-/// Longer terms are cut: nobody types them, and base64 would fill the index.
+/// The length at which terms are cut: longer ones are never typed, and base64
+/// would fill the index.
 const LONGEST_TERM: usize = 64;
-/// A run of word characters longer than this is data, not language.
+/// The length up to which a run of word characters is language; a longer run is
+/// data.
 const LONGEST_RUN: usize = 512;
 
 /// Splits text into terms and remembers what it has already worked out, which
@@ -38,7 +40,8 @@ impl Terms {
         self.each_with_place(text, |_, term| each(term));
     }
 
-    /// Like [`Terms::each`], with the place in the text that gave the term.
+    /// Calls `each` as [`Terms::each`], with the place in the text that gave
+    /// the term.
     pub fn each_with_place(&mut self, text: &str, mut each: impl FnMut(Range<usize>, &str)) {
         let mut at = 0;
         while let Some(skipped) = text[at..].find(starts_run) {
@@ -83,7 +86,7 @@ impl Terms {
         }
     }
 
-    /// The distinct terms of a question, in order of first appearance.
+    /// Returns the distinct terms of a query, in order of first appearance.
     pub fn of(&mut self, text: &str) -> Vec<String> {
         let mut terms: Vec<String> = Vec::new();
         let mut known: HashSet<String> = HashSet::new();
@@ -170,8 +173,9 @@ impl Starts {
         }
     }
 
-    /// Whether a run may give one of the terms. A stem begins like its word;
-    /// whatever is no plain word has parts, or letters to be folded.
+    /// Returns `true` if a run may give one of the terms. A stem begins like
+    /// its word; a run that is not a plain word has parts, or letters to be
+    /// folded.
     fn may_give(&self, run: &str) -> bool {
         let bytes = run.as_bytes();
         let first = bytes[0].to_ascii_lowercase();
@@ -183,7 +187,8 @@ impl Starts {
     }
 }
 
-/// Lower case without accents: what two spellings of a word have in common.
+/// Folds text to lower case without accents, the form that two spellings of a
+/// word share.
 pub fn fold(text: &str) -> String {
     if text.is_ascii() {
         return text.to_ascii_lowercase();
@@ -205,7 +210,7 @@ pub fn fold(text: &str) -> String {
     out
 }
 
-/// The words inside an identifier: `snake_case`, `camelCase`, `HTTPServer`,
+/// Splits an identifier into words: `snake_case`, `camelCase`, `HTTPServer`,
 /// `path/to.rs`, `foo::bar`.
 fn parts(core: &str) -> Vec<&str> {
     let mut parts = Vec::new();
@@ -216,6 +221,7 @@ fn parts(core: &str) -> Vec<&str> {
             let (before, here) = (chars[i - 1].1, chars[i].1);
             let after = chars.get(i + 1).map(|c| c.1);
             let hump = before.is_lowercase() && here.is_uppercase();
+            // `HTTPServer`: the last capital of a run begins the next word.
             let acronym_end = before.is_uppercase()
                 && here.is_uppercase()
                 && after.is_some_and(char::is_lowercase);
@@ -231,7 +237,8 @@ fn parts(core: &str) -> Vec<&str> {
     parts
 }
 
-/// Neighbouring pairs of a run without spaces; a single character stands alone.
+/// Calls `each` for neighbouring pairs of a run without spaces; a single
+/// character is a term of its own.
 fn pairs(text: &str, run: Range<usize>, each: &mut impl FnMut(Range<usize>, &str)) {
     let at: Vec<usize> = text[run.clone()]
         .char_indices()
@@ -266,7 +273,7 @@ fn continues_run(c: char) -> bool {
     }
 }
 
-/// Scripts written without spaces between words.
+/// Returns `true` for scripts that are written without spaces between words.
 pub fn is_cjk(c: char) -> bool {
     matches!(c as u32,
         0x3040..=0x30FF | 0x31F0..=0x31FF | 0x3400..=0x4DBF | 0x4E00..=0x9FFF

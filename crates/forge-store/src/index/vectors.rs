@@ -23,6 +23,7 @@ pub struct Packed {
 }
 
 impl Packed {
+    /// Packs a vector as signed bytes.
     pub fn from(vector: &[f32]) -> Packed {
         let largest = vector.iter().fold(0f32, |m, v| m.max(v.abs()));
         if largest <= 0.0 || !largest.is_finite() {
@@ -39,13 +40,14 @@ impl Packed {
         }
     }
 
+    /// Serializes the vector as a slot of a page.
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut bytes = self.scale.to_le_bytes().to_vec();
         bytes.extend(self.values.iter().map(|v| *v as u8));
         bytes
     }
 
-    /// What [`Packed::to_bytes`] made; none where there is no vector.
+    /// Reads the bytes of [`Packed::to_bytes`]; `None` if they hold no vector.
     pub(super) fn from_bytes(bytes: &[u8]) -> Option<Packed> {
         let (scale, values) = bytes.split_first_chunk::<4>()?;
         let scale = f32::from_le_bytes(*scale);
@@ -55,7 +57,7 @@ impl Packed {
         })
     }
 
-    /// The vector itself, as far as bytes can tell.
+    /// Returns the numbers of the vector, as precise as bytes are.
     pub fn values(&self) -> impl Iterator<Item = f32> + '_ {
         self.values.iter().map(|v| f32::from(*v) * self.scale)
     }
@@ -93,6 +95,7 @@ fn scan(
     for (i, bytes) in page.chunks_exact(slot).enumerate() {
         let (scale, values) = bytes.split_at(4);
         let scale = f32::from_le_bytes([scale[0], scale[1], scale[2], scale[3]]);
+        // The passage has no vector yet.
         if scale == 0.0 {
             continue;
         }
@@ -101,7 +104,8 @@ fn scan(
     }
 }
 
-/// Dot product of signed bytes; the second slice holds them as raw bytes.
+/// Computes the dot product of signed bytes; the second slice holds them as raw
+/// bytes.
 #[inline(always)]
 fn dot(a: &[i8], b: &[u8]) -> i32 {
     a.iter()
@@ -110,18 +114,19 @@ fn dot(a: &[i8], b: &[u8]) -> i32 {
         .sum()
 }
 
-/// The plain loop, compiled for wider registers.
+/// Runs the plain loop, compiled for wider registers.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2")]
 fn scan_avx2(page: &[u8], query: &Packed, each: impl FnMut(u32, f32)) {
     scan(page, query, dot, each);
 }
 
-/// Products of four bytes at once, of which one side must be without a sign:
-/// the stored side gets 128 added, and the sum of the other side times 128 is
-/// taken off again. Sums are exact, so that every way gives the same cosine.
+/// Computes products of four bytes at once, of which one side must be unsigned:
+/// 128 is added to the stored side, and 128 times the sum of the other side is
+/// subtracted again. Sums are exact, so that every way gives the same cosine.
 ///
 /// # Safety
+///
 /// The query's length is a multiple of 64.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f,avx512bw,avx512vnni")]
@@ -152,8 +157,8 @@ unsafe fn scan_avx512(page: &[u8], query: &Packed, each: impl FnMut(u32, f32)) {
     );
 }
 
-/// Pages that an index keeps for the next question, since reading them from
-/// its file takes several times as long as the scan.
+/// Pages that an index keeps in memory, since reading them from its file takes
+/// several times as long as the scan.
 #[derive(Default)]
 pub(super) struct Kept {
     /// Whether there was a question before. One that stays alone, as that of a
@@ -164,8 +169,8 @@ pub(super) struct Kept {
     pub(super) pages: Option<Vec<(u32, Vec<u8>)>>,
 }
 
-/// No more than this is kept: the vectors of some 690,000 passages. A larger
-/// index is read from its file for every question.
+/// The most bytes that are kept: the vectors of some 690,000 passages. A larger
+/// index is read from its file for every query.
 pub(super) const MOST_KEPT: usize = 256 << 20;
 
 #[cfg(test)]

@@ -1,5 +1,5 @@
-//! Changes to a manifest as edits of rows and lines. Each leaves all other
-//! bytes as they are, and none is needed twice.
+//! Changes a manifest by edits of rows and lines. Each leaves all other bytes
+//! as they are, and is idempotent.
 
 use std::ops::Range;
 
@@ -8,7 +8,7 @@ use forge_text::document::{Cell, Edit, EditError, Row, apply, cell_shown, cell_t
 use super::{Entry, FORMAT, MARKER, Manifest, Marker, Part, VERSION};
 use crate::workspace::RelPath;
 
-/// Something to list.
+/// An entry to list.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct New<'a> {
     /// The domain, where the table has a column for it.
@@ -20,9 +20,10 @@ pub struct New<'a> {
 }
 
 impl Manifest {
-    /// Applies edits that were all made from this manifest. The result is read
-    /// again: a text in which a change of one row is a change of others, as an
-    /// open bracket above a table can make it, is left to people.
+    /// Applies edits that were all made from this manifest. The result is
+    /// parsed again: if a change of one row changes others, as an open bracket
+    /// above a table can cause, the edit fails and the user must repair the
+    /// text.
     pub fn edited(&self, mut edits: Vec<Edit>) -> Result<String, EditError> {
         let after = apply(self.text(), edits.clone())?;
         edits.sort_by_key(|edit| edit.span.start);
@@ -61,7 +62,7 @@ impl Manifest {
         Some(&self.sheets[sheet].table.rows[row])
     }
 
-    /// Gives a row another summary, purpose or reason.
+    /// Sets the summary, purpose or reason of a row.
     pub fn set_text(&self, entry: &Entry, text: &str) -> Option<Edit> {
         let (sheet, _) = entry.row?;
         let column = self.sheets[sheet].columns.text?;
@@ -69,7 +70,7 @@ impl Manifest {
             .set_cell(self.row(entry)?, column, &cell_text(text))
     }
 
-    /// Whether a row has a cell for a summary at all.
+    /// Returns `true` if a row has a cell for a summary at all.
     pub fn has_text(&self, entry: &Entry) -> bool {
         let sheet = entry.row.map(|(sheet, _)| &self.sheets[sheet]);
         sheet.is_some_and(|sheet| sheet.columns.text.is_some())
@@ -88,12 +89,13 @@ impl Manifest {
             .set_cell(self.row(entry)?, column, &cell_text(text))
     }
 
-    /// Lists something, or brings the row that lists it already up to date.
+    /// Adds an entry, or updates the row that lists it already.
     pub fn list(&self, part: Part, new: &New<'_>) -> Option<Edit> {
         // Compared as it will be read again.
         let wanted = super::key(&super::target_of(&cell_shown(&link(new.target))));
         let same = |entry: &&Entry| super::key(&entry.target) == wanted;
         if let Some(entry) = self.part(part).find(same) {
+            // A new entry without a summary must not erase one.
             return if new.text.is_empty() {
                 None
             } else {
@@ -122,7 +124,8 @@ impl Manifest {
         self.read_again(self.document.add_row(&sheet.table, &cells), listed)
     }
 
-    /// A hub page with an empty table at its end, for a page that has none.
+    /// Returns the text of a hub page with an empty table at its end, for a
+    /// page that has none.
     pub fn with_table(&self) -> String {
         let newline = self.document.newline();
         let text = self.text().trim_end();
@@ -134,7 +137,7 @@ impl Manifest {
         }
     }
 
-    /// Adds a row for a file to the first table of a hub page; none where the
+    /// Adds a row for a file to the first table of a hub page; `None` if the
     /// page has no table.
     pub fn add_file(&self, target: &str, text: &str, status: &str) -> Option<Edit> {
         let sheet = self.sheets.first()?;
@@ -160,7 +163,7 @@ impl Manifest {
         Some(self.document.add_row(&sheet.table, &cells))
     }
 
-    /// Takes a row out. What stands in a line or a list is left to people.
+    /// Removes a row. Entries in a line or a list are left to people.
     pub fn unlist(&self, entry: &Entry) -> Option<Edit> {
         Some(self.document.remove_row(self.row(entry)?))
     }
@@ -192,8 +195,8 @@ impl Manifest {
         self.read_again(edit, |after| after.part(Part::Tier2).any(same))
     }
 
-    /// Says which version keeps this manifest. A marker keeps its name; a newer
-    /// one is left alone.
+    /// Sets the version that maintains this manifest. A marker keeps its name;
+    /// a newer version is left alone.
     pub fn set_version(&self) -> Option<Edit> {
         match &self.marker {
             Some(_) if self.age() != Some(super::Age::Older) => None,
@@ -202,7 +205,7 @@ impl Manifest {
         }
     }
 
-    /// Says how summaries are written.
+    /// Sets the version of the summaries.
     pub fn set_summary_format(&self, version: u32) -> Option<Edit> {
         match &self.format {
             Some(_) if self.summary_format().is_some_and(|is| is >= version) => None,
@@ -213,8 +216,8 @@ impl Manifest {
         }
     }
 
-    /// An edit that adds something, if that is `there` when it is read again;
-    /// else it would be added at every run.
+    /// Returns an edit that adds something if the parsed result has it; else it
+    /// would be added again at every run.
     fn read_again(&self, edit: Edit, there: impl Fn(&Manifest) -> bool) -> Option<Edit> {
         let after = apply(self.text(), vec![edit.clone()]).ok()?;
         there(&Manifest::parse(after)).then_some(edit)
@@ -232,8 +235,9 @@ impl Manifest {
         }
     }
 
-    /// Behind the marker that is there on a line of its own, else behind the
-    /// first heading, else at the top. Within a table a new line would end it.
+    /// Adds a marker below the existing one if that has its own line, else
+    /// below the first heading, else at the top. Within a table a new line
+    /// would end the table.
     fn new_marker(&self, name: &str, value: &str) -> Edit {
         let document = &self.document;
         let title = document.sections.iter().find(|section| section.level == 1);
@@ -253,7 +257,8 @@ impl Manifest {
         }
     }
 
-    /// Where the next line begins, for a marker whose line holds nothing else.
+    /// Returns where the next line begins, if the marker's line holds nothing
+    /// else.
     fn below_comment(&self, marker: &Marker) -> Option<usize> {
         let (before, rest) = self.text().split_at(marker.value.end);
         let start = before.rfind(['\n', '\r']).map_or(0, |at| at + 1);
@@ -271,14 +276,14 @@ impl Manifest {
         alone.then_some(end + newline)
     }
 
-    /// The section that names a part.
+    /// Returns the section that names a part.
     fn heading_of(&self, part: Part) -> Option<usize> {
         let wanted = super::Place { part, inner: false };
         let parts = super::parts(&self.document);
         parts.iter().position(|place| *place == Some(wanted))
     }
 
-    /// A part that is not there yet, with its first row.
+    /// Adds a part that is missing, with its first row.
     fn start_table(&self, part: Part, new: &New<'_>) -> Edit {
         let row = match part {
             Part::HubMap => [cell_text(new.name), link(new.target), cell_text(new.text)],
@@ -303,8 +308,8 @@ impl Manifest {
         self.document.append_section(level, heading(part), body)
     }
 
-    /// The level of a part that is added at the end: that of the part before it,
-    /// which would else hold it.
+    /// Returns the level of a part that is added at the end: that of the part
+    /// before it, which would else enclose it.
     fn level_at_end(&self) -> u8 {
         let parts = super::parts(&self.document);
         let sections = self.document.sections.iter().zip(parts).rev();
@@ -315,14 +320,14 @@ impl Manifest {
     }
 }
 
-/// What edits do to a row.
+/// The effect of edits on a row.
 enum RowChange {
     None,
     Cells,
     TakenOut,
 }
 
-/// What is done to the row in this line by edits in text order.
+/// Returns what edits in text order do to the row in this line.
 fn change_of(line: &Range<usize>, edits: &[Edit]) -> RowChange {
     let first = edits.partition_point(|edit| edit.span.end <= line.start);
     match edits.get(first) {
@@ -334,7 +339,7 @@ fn change_of(line: &Range<usize>, edits: &[Edit]) -> RowChange {
     }
 }
 
-/// The heading of a part that is started.
+/// Returns the heading of a new part.
 fn heading(part: Part) -> &'static str {
     match part {
         Part::Tier1 => "Tier 1 - Always Load",
@@ -345,7 +350,7 @@ fn heading(part: Part) -> &'static str {
     }
 }
 
-/// A link to a file, or its name as text where no link could hold it.
+/// Formats a link to a file, or its name as text if no link could hold it.
 pub fn link(target: &str) -> String {
     let plain = !target.contains(['[', ']', '|', '#', '^', '\\', '<', '>', '`'])
         && !target.contains(char::is_control)

@@ -1,4 +1,4 @@
-//! Which files a workspace has, and in which role: the one scan.
+//! Lists the files of a workspace with their roles: the one scan.
 //!
 //! The manifest's domains decide what is knowledge outside of `knowledge/`, so
 //! it is read at each listing and never cached: upkeep changes it and lists

@@ -1,9 +1,10 @@
-//! Which files agents load by themselves, wherever in the tree they lie.
+//! Lists the files that agents load automatically, wherever they are in the
+//! tree.
 //!
 //! Nested projects have instruction files of their own, so the whole tree is
 //! walked, apart from folders that hold other people's code or derived files.
-//! It lists and never opens a file; what lies beyond the workspace is read by
-//! the two functions at the end, which never write and never fail.
+//! It lists and never opens a file; files beyond the workspace are read by the
+//! two functions at the end, which never write and never fail.
 
 use std::fs;
 use std::io;
@@ -14,22 +15,23 @@ use super::regular::{self, Links};
 use super::role::is_autoload;
 use super::{DERIVED, RelPath, ScanProblem, Workspace};
 
-/// What a walk found, both sorted by path.
+/// The files of a walk and its problems, both sorted by path.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Autoload {
     pub files: Vec<AutoloadFile>,
     pub problems: Vec<ScanProblem>,
 }
 
+/// A file that agents load automatically.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AutoloadFile {
     pub path: RelPath,
-    /// Where the file really lies, when a symlink leads to it.
+    /// The target of the symlink, if the file is one.
     pub real: Option<RelPath>,
 }
 
 impl Workspace {
-    /// Every Markdown file that some client may load without being asked.
+    /// Finds every Markdown file that some client may load without a request.
     pub fn autoload(&self) -> Autoload {
         let mut walk = Walk {
             root: self.root(),
@@ -45,12 +47,15 @@ impl Workspace {
 /// Reads a file beyond the workspace, such as a person's own instructions.
 /// What is missing, not a regular file, or larger than `limit` is nothing.
 pub fn read_beyond(path: &Path, limit: u64) -> Option<String> {
+    /// Reads a file beyond the workspace, such as a person's own instructions.
+    /// Returns `None` if it is missing, not a regular file, or larger than
+    /// `limit`.
     let bytes = regular::read(path, Links::Follow, limit).ok()?;
     Some(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// The Markdown files below a folder beyond the workspace, sorted. Links are
-/// followed as clients follow them, `depth` folders down and no further.
+/// Lists the Markdown files below a folder beyond the workspace, sorted. Links
+/// are followed as clients follow them, `depth` folders down and no further.
 pub fn list_beyond(folder: &Path, depth: usize) -> Vec<PathBuf> {
     let mut files = Vec::new();
     let mut folders = vec![(folder.to_path_buf(), depth)];
@@ -78,7 +83,8 @@ pub fn list_beyond(folder: &Path, depth: usize) -> Vec<PathBuf> {
     files
 }
 
-/// A folder of instructions with more entries than this is something else.
+/// The most entries of a folder of instructions; a folder with more is
+/// something else.
 const MOST_ENTRIES: usize = 10_000;
 
 /// Other people's code, and what can be rebuilt.
@@ -101,8 +107,9 @@ struct Walk<'a> {
 }
 
 impl Walk<'_> {
-    /// Lists `folder`, which lies at `absolute`. `trail` holds the folders that
-    /// symlinks on the way led to, so that no walk runs in circles.
+    /// Walks `folder`, whose place on disk is `absolute`. `trail` holds the
+    /// folders that symlinks on the way led to, so that no walk runs in
+    /// circles.
     fn folder(&mut self, folder: &str, absolute: &Path, trail: &mut Vec<PathBuf>) {
         let entries = match fs::read_dir(absolute) {
             Ok(entries) => entries,
@@ -180,7 +187,8 @@ impl Walk<'_> {
     }
 }
 
-/// Whether a folder of this name holds what others made or what is rebuilt.
+/// Returns `true` if a folder of this name holds other people's code or rebuilt
+/// files.
 pub fn is_foreign(name: &str) -> bool {
     SKIPPED.contains(&name)
 }
@@ -213,7 +221,7 @@ fn is_of_another_client(path: &str) -> bool {
         .any(|folder| path.starts_with(folder))
 }
 
-/// Whether a folder of this name would hold files that are loaded.
+/// Returns `true` if a folder of this name would hold files that are loaded.
 fn holds_loaded(path: &str) -> bool {
     is_loaded(&format!("{path}/x.md"))
         || matches!(path, ".agents" | ".cursor" | ".github" | ".gemini")

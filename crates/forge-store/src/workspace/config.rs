@@ -1,9 +1,9 @@
 //! The settings of a workspace, from `memory-forge.toml`.
 //!
-//! One table says what every key means, what it may be and what it is by
-//! default; reading, warnings and the reference all follow from it. A setting
-//! that is wrong never stops anything: it becomes a [`ConfigProblem`], and the
-//! default applies. Nothing here is ever written.
+//! One table defines the meaning, the values and the default of every key;
+//! reading, warnings and the reference all follow from it. A wrong setting
+//! never stops anything: it becomes a [`ConfigProblem`], and the default
+//! applies. Nothing here is ever written.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -20,9 +20,10 @@ use forge_text::tokens::Tokenizer;
 use keys::{Fault, Given, KEYS, find, is_section, nearest, unknown};
 
 const FILE: &str = "memory-forge.toml";
-/// What an earlier tool kept its settings in; still read, never written.
+/// The settings file of an earlier tool; still read, never written.
 const OLD_FILE: &str = ".memoryforge.config.json";
 
+/// The settings of a workspace, defaults included.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Config {
     pub index: IndexConfig,
@@ -36,8 +37,8 @@ pub struct Config {
     origins: Origins,
 }
 
-/// Which file or flag set a key. Settings are equal when they say the same,
-/// whoever said it.
+/// The file or flag that set each key. Settings with the same values are equal,
+/// whatever set them.
 #[derive(Debug, Clone, Default, Eq)]
 struct Origins(BTreeMap<&'static str, String>);
 
@@ -47,12 +48,14 @@ impl PartialEq for Origins {
     }
 }
 
+/// The settings of the index.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IndexConfig {
     pub max_file_bytes: u64,
     pub chunk_tokens: usize,
 }
 
+/// The settings of searches.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SearchConfig {
     pub limit: usize,
@@ -64,7 +67,8 @@ pub struct SearchConfig {
     pub model: Option<RelPath>,
 }
 
-/// The index that many workspaces share; empty is not said.
+/// The settings of an index that many workspaces share. An empty text is not
+/// set.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EngineConfig {
     pub url: String,
@@ -76,6 +80,7 @@ pub struct EngineConfig {
     pub max_lag_s: u64,
 }
 
+/// The rankings that a search uses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SearchMode {
     Hybrid,
@@ -83,6 +88,7 @@ pub enum SearchMode {
     Vector,
 }
 
+/// The thresholds of the audit, in tokens, and how they are counted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AuditConfig {
     pub file_warn: usize,
@@ -94,12 +100,13 @@ pub struct AuditConfig {
     pub tokenizer: Tokenizer,
 }
 
+/// The settings of `forget`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ForgetConfig {
     pub protect_importance: u8,
 }
 
-/// Where the graph server is; its password is nobody's to keep in a file.
+/// The settings of the graph server. Its password is never kept in a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GraphConfig {
     /// `embedded` or `server`.
@@ -112,6 +119,7 @@ pub struct GraphConfig {
     pub workspace: String,
 }
 
+/// The settings of sessions, briefings and checkpoints.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MindConfig {
     pub keep_sessions: usize,
@@ -126,7 +134,7 @@ pub struct MindConfig {
     pub stale_seconds: u64,
 }
 
-/// A setting that was not taken, and why.
+/// A setting that was not applied, and why.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConfigProblem {
     /// The file's name, relative to the root.
@@ -151,7 +159,7 @@ pub struct KeyDoc {
     pub old_name: Option<&'static str>,
 }
 
-/// Every key with its type, its default and one sentence.
+/// Returns every key with its type, its default and one sentence.
 pub fn reference() -> Vec<KeyDoc> {
     let defaults = Config::default();
     KEYS.iter()
@@ -166,10 +174,11 @@ pub fn reference() -> Vec<KeyDoc> {
 }
 
 impl Config {
-    /// The settings of the workspace at `root`, and what was wrong with them.
+    /// Loads the settings of the workspace at `root`, and their problems.
     pub fn load(root: &Path) -> (Config, Vec<ConfigProblem>) {
         let mut config = Config::default();
         let mut problems = Vec::new();
+        // The older file first, so that the newer one wins.
         if let Some(text) = read(root, OLD_FILE, &mut problems) {
             config.read_json(&text, &mut problems);
         }
@@ -180,8 +189,8 @@ impl Config {
         (config, problems)
     }
 
-    /// Sets one key from a flag or the environment. `from` says where it came
-    /// from, for the message.
+    /// Sets one key from a flag or the environment. `from` names the source in
+    /// messages.
     pub fn set(&mut self, key: &str, value: &str, from: &str) -> Result<(), ConfigProblem> {
         let given = match value.parse() {
             Ok(number) => Given::Number(number),
@@ -191,12 +200,13 @@ impl Config {
             .map_err(|fault| fault.at(from, None, key))
     }
 
-    /// What set a key: a file's name or a flag. None means the default.
+    /// Returns what set a key: a file's name or a flag. `None` means the
+    /// default.
     pub fn origin(&self, key: &str) -> Option<&str> {
         self.origins.0.get(key).map(String::as_str)
     }
 
-    /// The value of a key as it would stand in the file.
+    /// Returns the value of a key as it is written in the file.
     pub fn get(&self, key: &str) -> Option<String> {
         find(key).map(|key| key.show(self))
     }
@@ -204,6 +214,7 @@ impl Config {
     fn read_toml(&mut self, text: &str, problems: &mut Vec<ConfigProblem>) {
         let (table, errors) = DeTable::parse_recoverable(text);
         let place = |error: &toml::de::Error| error.span().map_or(0, |span| span.start);
+        // The first error is most likely the cause of the others.
         if let Some(error) = errors.iter().min_by_key(|error| place(error)) {
             let line = line_of(text, place(error));
             let fault = Fault::new(format!("is not valid TOML: {}", error.message()));
@@ -277,7 +288,8 @@ impl Config {
         Ok(())
     }
 
-    /// A warning above its critical threshold could never be given.
+    /// Restores the defaults of a warning threshold above its critical one:
+    /// that warning could never appear.
     fn order_thresholds(&mut self, problems: &mut Vec<ConfigProblem>) {
         let usual = AuditConfig::default();
         let audit = &mut self.audit;
@@ -473,7 +485,8 @@ fn line_of(text: &str, offset: usize) -> usize {
         .count()
 }
 
-/// No settings are this long; something else is at that path.
+/// The most bytes of a settings file; with more, something else is at that
+/// path.
 const MAX_BYTES: u64 = 1 << 20;
 
 #[cfg(test)]

@@ -1,8 +1,8 @@
-//! The file operations of the write path, each one a step that a test can make
-//! fail or stop at.
+//! Defines the file operations of the write path, each one a step that a test
+//! can make fail or stop at.
 //!
 //! This is the only place that changes anything on disk. It decides nothing:
-//! what to write, and in which order, is up to the callers.
+//! the callers choose what to write, and in which order.
 
 use std::ffi::OsStr;
 use std::fs::{self, File, Metadata};
@@ -14,7 +14,7 @@ use crate::fault;
 pub(super) use crate::fault::Op;
 use crate::regular::{self, Links};
 
-/// No file that is changed or journaled is larger.
+/// The most bytes of a file that is changed or journaled.
 const MAX_FILE_BYTES: u64 = 256 << 20;
 
 const TEMP_PREFIX: &str = ".memory-forge-";
@@ -29,7 +29,7 @@ pub(super) struct Disk {
 }
 
 impl Disk {
-    /// Called before every operation; see [`fault`].
+    /// Calls the watcher before an operation; see [`fault`].
     pub(super) fn step(&self, op: Op, path: &Path) -> io::Result<()> {
         self.step_to(op, path, path)
     }
@@ -42,8 +42,8 @@ impl Disk {
         fault::step(op, path, to)
     }
 
-    /// The bytes of a file, or none when there is no file. What is not a
-    /// regular file is an error, and so is one of more than [`MAX_FILE_BYTES`].
+    /// Reads a file; `None` if it is missing. Fails if it is not a regular file
+    /// or has more than [`MAX_FILE_BYTES`].
     pub(super) fn read(&self, path: &Path) -> io::Result<Option<Vec<u8>>> {
         self.step(Op::Read, path)?;
         match regular::read(path, Links::Refuse, MAX_FILE_BYTES) {
@@ -53,8 +53,8 @@ impl Disk {
         }
     }
 
-    /// Makes one folder, and makes sure of it. One that is there is fine; a link
-    /// to one is not.
+    /// Makes one folder and syncs its name. A folder that is there already is
+    /// fine; a link to one is not.
     pub(super) fn create_dir(&self, path: &Path) -> io::Result<()> {
         self.step(Op::CreateDir, path)?;
         match fs::create_dir(path) {
@@ -73,15 +73,16 @@ impl Disk {
         }
     }
 
-    /// A new file with these bytes, safely on disk except for its name.
+    /// Writes a new file, synced except for its name.
     pub(super) fn write_new(&self, path: &Path, bytes: &[u8]) -> io::Result<()> {
         self.step(Op::Create, path)?;
         let file = File::create_new(path)?;
         self.fill(file, path, bytes)
     }
 
-    /// Puts a file into place: a temporary one beside it, filled and synced,
-    /// then renamed over it. `check` has the last word before the rename.
+    /// Replaces a file: a temporary one in the same folder is filled and
+    /// synced, then renamed over it. `check` is the last step before the
+    /// rename.
     pub(super) fn replace<E: From<io::Error>>(
         &self,
         path: &Path,
@@ -105,8 +106,8 @@ impl Disk {
         placed
     }
 
-    /// As [`Disk::replace`], with nothing synced: whole or not at all for every
-    /// reader, and gone after a loss of power.
+    /// Replaces a file as [`Disk::replace`] without any sync: every reader sees
+    /// all of it or none, and a loss of power may remove it.
     pub(super) fn replace_unsynced(&self, path: &Path, bytes: &[u8], temp: Temp) -> io::Result<()> {
         let dir = path.parent().unwrap_or(path);
         self.step(Op::Create, path)?;
@@ -120,8 +121,8 @@ impl Disk {
         placed
     }
 
-    /// Adds bytes at the end of a file in one write. What a torn write left
-    /// behind is ended first.
+    /// Appends a line in one write. A line that an earlier write left
+    /// incomplete is ended first.
     pub(super) fn append_line(&self, path: &Path, mut bytes: Vec<u8>) -> io::Result<()> {
         use std::io::{Read, Seek, SeekFrom};
         self.step(Op::Create, path)?;
@@ -159,13 +160,14 @@ impl Disk {
         }
     }
 
-    /// Removes a folder if it is empty, and says whether it is gone.
+    /// Removes a folder if it is empty, and returns whether it is gone.
     pub(super) fn remove_empty_dir(&self, path: &Path) -> io::Result<bool> {
         self.step(Op::Remove, path)?;
         match fs::remove_dir(path) {
             Ok(()) => Ok(true),
             Err(e) => match e.kind() {
                 io::ErrorKind::NotFound => Ok(true),
+                // A file that has taken its place is not ours to remove.
                 io::ErrorKind::DirectoryNotEmpty | io::ErrorKind::NotADirectory => Ok(false),
                 _ => Err(e),
             },
@@ -181,7 +183,8 @@ impl Disk {
         }
     }
 
-    /// Makes names in a folder as durable as the files they belong to.
+    /// Syncs a folder: names in it become as durable as the files they belong
+    /// to.
     pub(super) fn sync_dir(&self, path: &Path) -> io::Result<()> {
         self.step(Op::SyncDir, path)?;
         // Windows cannot open a folder this way, and orders renames itself.
@@ -224,8 +227,8 @@ impl Disk {
         Ok(())
     }
 
-    /// One write, or two where somebody watches: one that is cut off has
-    /// written a part of it.
+    /// Writes bytes in one step, or in two if a test watches, so that a write
+    /// that is cut off has written a part.
     fn write_all(&self, file: &mut File, path: &Path, bytes: &[u8]) -> io::Result<()> {
         self.step(Op::Write, path)?;
         let half = if self.is_watched() {
@@ -255,7 +258,7 @@ impl Disk {
     }
 }
 
-/// Why a file could not be put into place: the disk, or a reason of ours.
+/// An error of putting a file into place: from the disk, or from our own check.
 pub(super) enum Placing {
     Disk(io::Error),
     Refused(Error),
@@ -276,10 +279,10 @@ impl Placing {
     }
 }
 
-/// Where a new file takes its permissions from.
+/// The permissions that a new file gets.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Like<'a> {
-    /// The defaults of whoever runs this.
+    /// The defaults of the process.
     New,
     /// The file that is replaced.
     File(&'a Metadata),
@@ -288,8 +291,8 @@ pub(super) enum Like<'a> {
 }
 
 impl Like<'_> {
-    /// The permissions to make the file with; the user's umask takes its part
-    /// away.
+    /// Returns the permissions to create the file with; the user's umask
+    /// reduces them.
     fn mode_to_ask_for(self) -> u32 {
         match self {
             Like::Mode(_) => 0o777,
@@ -309,6 +312,7 @@ impl Like<'_> {
                 file.set_permissions(fs::Permissions::from_mode(mode & allowed))
             }
             Like::File(old) => {
+                // The owner first: changing it may clear bits of the mode.
                 let new = file.metadata()?;
                 if (new.uid(), new.gid()) != (old.uid(), old.gid()) {
                     // Only a privileged user can give files away; for others
@@ -326,9 +330,9 @@ impl Like<'_> {
     }
 }
 
-/// Whose temporary file it is. Changes and the files that hooks keep are
-/// written in the same folder under two locks: whoever sweeps up under one of
-/// them must not take what is being written under the other.
+/// The owner of a temporary file. Changes and the files that hooks keep are
+/// written in the same folder under two locks: a sweep under one of them must
+/// not remove what is being written under the other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Temp {
     Change,
@@ -366,7 +370,8 @@ impl Temp {
     }
 }
 
-/// Whether a file of that name is what a write leaves that was cut off.
+/// Returns `true` for the name of a temporary file, which a write leaves if it
+/// is cut off.
 pub fn is_temp_name(name: &OsStr) -> bool {
     let name = name.as_encoded_bytes();
     name.starts_with(TEMP_PREFIX.as_bytes()) && name.ends_with(TEMP_SUFFIX.as_bytes())
@@ -419,7 +424,7 @@ impl Disk {
         }
     }
 
-    /// Works, and skips the syncs.
+    /// Returns a disk that works and skips the syncs.
     pub(super) fn quick() -> Disk {
         Disk::breaking(usize::MAX, FaultKind::Crash)
     }

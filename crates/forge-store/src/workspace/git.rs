@@ -1,8 +1,8 @@
-//! What git knows of the workspace: which files there were at a time, and what
-//! they held.
+//! Reads from git which files the workspace had at a time, and their content.
 //!
-//! Only plumbing commands run, and none that asks or reaches a network; the
-//! merge driver's two settings are all that is ever written. No text from outside is ever taken for an option.
+//! Only plumbing commands run, none that prompts or uses a network; the merge
+//! driver's two settings are all that is ever written. No text from outside is
+//! ever taken for an option.
 
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
@@ -24,7 +24,7 @@ pub use teams::{
     Driver, clear_driver, driver, first_commit, merge_by_lines, prefix, set_driver, tracked_like,
 };
 
-/// A state of the workspace in the past.
+/// A past state of the workspace.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rev {
     pub commit: String,
@@ -35,11 +35,12 @@ pub struct Rev {
     pub date: Timestamp,
 }
 
-/// Finds the commit that a name (`HEAD~3`, `v1.0`, `1a2b3c`) or a date
-/// (`2026-01-31`, `2026-01-31T10:00`, `2 weeks ago`) stands for. Names come
-/// first. A date without a time means the end of that day.
+/// Resolves a name (`HEAD~3`, `v1.0`, `1a2b3c`) or a date (`2026-01-31`,
+/// `2026-01-31T10:00`, `2 weeks ago`) to a commit. Names come first. A date
+/// without a time means the end of that day.
 pub fn tree_at(root: &Path, rev_or_date: &str) -> Result<Rev, Error> {
     let asked = rev_or_date.trim();
+    // A leading dash would make it an option of git.
     if asked.is_empty() || asked.starts_with('-') || asked.chars().any(char::is_control) {
         return Err(unknown(rev_or_date));
     }
@@ -71,7 +72,7 @@ pub fn tree_at(root: &Path, rev_or_date: &str) -> Result<Rev, Error> {
     })
 }
 
-/// A commit as a list of them shows it.
+/// A commit in a list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Commit {
     pub id: String,
@@ -80,8 +81,8 @@ pub struct Commit {
     pub subject: String,
 }
 
-/// The latest commits, newest first: all of them, or those that changed one
-/// file. Merges count by their first parent. Empty where nothing was committed.
+/// Lists the latest commits, newest first: all of them, or those that changed
+/// one file. Merges count by their first parent. Empty if there is no commit.
 pub fn log(root: &Path, path: Option<&RelPath>, most: usize) -> Result<Vec<Commit>, Error> {
     require_repository(root)?;
     if head(root).is_none() {
@@ -115,7 +116,7 @@ pub fn log(root: &Path, path: Option<&RelPath>, most: usize) -> Result<Vec<Commi
     Ok(commits.collect())
 }
 
-/// What a file held in a commit; none where it had none of this name.
+/// Reads a file from a commit; `None` if the commit has no such file.
 pub fn file_at(root: &Path, commit: &str, path: &RelPath) -> Result<Option<Vec<u8>>, Error> {
     require_id(commit)?;
     let name = format!("{commit}:./{path}");
@@ -126,9 +127,9 @@ pub fn file_at(root: &Path, commit: &str, path: &RelPath) -> Result<Option<Vec<u
     Ok(blobs(root, &[line(found)?])?.pop())
 }
 
-/// The files of that state in a folder, with the ids of their content. An empty
-/// prefix means all; symlinks, submodules and names that are not UTF-8 are left
-/// out.
+/// Lists the files of that state in a folder, with the ids of their content. An
+/// empty prefix means all; symlinks, submodules and names that are not UTF-8
+/// are left out.
 pub fn files_at(root: &Path, rev: &Rev, prefix: &str) -> Result<Vec<(String, String)>, Error> {
     require_id(&rev.tree)?;
     let mut args = vec!["ls-tree", "-r", "-z", "--full-tree", &rev.tree];
@@ -151,6 +152,7 @@ pub fn files_at(root: &Path, rev: &Rev, prefix: &str) -> Result<Vec<(String, Str
             Some((facts.next()?, facts.next()?, facts.next()?, path))
         });
         match parsed {
+            // The content of a symlink is its target and no document.
             Some((mode, "blob", id, path)) if mode != "120000" => {
                 files.push((path.to_string(), id.to_string()));
             }
@@ -161,7 +163,7 @@ pub fn files_at(root: &Path, rev: &Rev, prefix: &str) -> Result<Vec<(String, Str
     Ok(files)
 }
 
-/// The contents with these ids, in this order, by a single process.
+/// Reads the contents with these ids, in this order, by a single process.
 pub fn blobs(root: &Path, ids: &[impl AsRef<str>]) -> Result<Vec<Vec<u8>>, Error> {
     if ids.is_empty() {
         return Ok(Vec::new());
@@ -181,7 +183,7 @@ pub fn blobs(root: &Path, ids: &[impl AsRef<str>]) -> Result<Vec<Vec<u8>>, Error
     split_batch(&output.stdout, ids)
 }
 
-/// The commit that is checked out, if there is one.
+/// Returns the commit that is checked out, if there is one.
 pub fn head(root: &Path) -> Option<String> {
     // A hook waits for this, and can do without.
     const WAIT: Duration = Duration::from_millis(800);
@@ -193,13 +195,14 @@ pub fn head(root: &Path) -> Option<String> {
     })
 }
 
-/// Whether what is checked out has this commit in its past.
+/// Returns `true` if the commit is an ancestor of the one that is checked out.
 pub fn has(root: &Path, commit: &str) -> bool {
     let asked = ["merge-base", "--is-ancestor", commit, "HEAD"];
     is_id(commit) && git(root, &asked).is_ok_and(|answer| answer.status.success())
 }
 
-/// The usual repository, read without starting git: hooks have milliseconds.
+/// Reads the commit of a usual repository without starting git: hooks have
+/// milliseconds.
 fn head_in_files(root: &Path) -> Option<String> {
     let folder = root.join(".git");
     let head = short_text(&folder.join("HEAD"))?;
@@ -214,7 +217,7 @@ fn head_in_files(root: &Path) -> Option<String> {
 }
 
 /// Reads a file that holds a name or an id, if no link and no `..` is on the
-/// way to it: what another file holds is not for this repository to tell.
+/// way to it: other files are not part of this repository.
 fn short_text(path: &Path) -> Option<String> {
     const MAX_BYTES: u64 = 4096;
     let real = std::fs::canonicalize(path).ok()?;
@@ -224,11 +227,11 @@ fn short_text(path: &Path) -> Option<String> {
     regular::read_text(path, Links::Refuse, MAX_BYTES).ok()
 }
 
-/// Files that changed after a moment, committed or not, sorted: those that
-/// differ between `commit` and now, and uncommitted ones that were written
-/// since. What was already uncommitted before that moment does not count.
-/// Empty where there is no repository. Fails where git takes longer than
-/// `wait` for one of its questions, since hooks ask this.
+/// Lists files that changed after a moment, committed or not, sorted: those
+/// that differ between `commit` and now, and uncommitted ones that were written
+/// since. Changes that were uncommitted before that moment do not count. Empty
+/// without a repository. Fails if git takes longer than `wait` for one of its
+/// answers, since hooks call this.
 pub fn changed_since(
     root: &Path,
     commit: Option<&str>,
@@ -246,6 +249,7 @@ pub fn changed_since(
             .collect())
     };
     let mut changed = Vec::new();
+    // Anything else could be an option of git.
     if let Some(commit) = commit.filter(|it| it.bytes().all(|b| b.is_ascii_hexdigit())) {
         changed = names(&[
             "diff",
@@ -282,7 +286,8 @@ pub fn changed_since(
     Ok(changed)
 }
 
-/// A file that is gone was removed when its folder last changed.
+/// Returns `true` if a file was written at or after a moment. One that is gone
+/// was removed when its folder last changed.
 fn written_since(path: &Path, since: Timestamp) -> bool {
     let modified = |path: &Path| {
         let time = std::fs::symlink_metadata(path).ok()?.modified().ok()?;
@@ -293,17 +298,17 @@ fn written_since(path: &Path, since: Timestamp) -> bool {
         .is_some_and(|at| at.as_second() >= since.as_second())
 }
 
-/// How long somebody waits who asked for it, for git's first or next word.
+/// The time to wait for git's first or next output at a user's request.
 const ASKED: Duration = Duration::from_secs(8);
 
-/// No answer that is used is longer.
+/// The most bytes of an answer; none that is used is longer.
 const MAX_ANSWER: usize = 128 << 20;
 
-/// What git says about a failure is cut here.
+/// The bytes of git's error output that are kept.
 const MAX_SAID: usize = 64 << 10;
 
-/// When a file was last committed; none for one that git does not know, or
-/// that was edited since.
+/// Returns when a file was last committed; `None` for one that git does not
+/// know, or that was edited since.
 pub fn written(root: &Path, path: &str) -> Option<Timestamp> {
     let filters = filters(root, ASKED).ok()?;
     let run = |args: &[&str]| checked(git_on_files(root, args, &filters).ok()?).ok();
@@ -324,33 +329,33 @@ pub fn written(root: &Path, path: &str) -> Option<Timestamp> {
     Timestamp::from_second(seconds).ok()
 }
 
-/// What git does with a path that it does not track.
+/// The treatment of an untracked path by git.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Ignored {
-    /// By a rule in this file, relative to the root or absolute.
+    /// Ignored by a rule in this file, relative to the root or absolute.
     By(String),
     No,
     /// There is no repository, or no git to ask.
     Unknown,
 }
 
-/// Returns why git is not asked about this folder, if there is a `.git` that
-/// leads elsewhere or would have git wait.
+/// Returns why git does not run in this folder, if there is a `.git` that leads
+/// elsewhere or would block git.
 pub fn refusal(root: &Path) -> Option<String> {
     sound::check(root).err().map(|error| error.to_string())
 }
 
-/// Whether git ignores a path. A folder is named with a slash at its end.
+/// Returns whether git ignores a path. A folder has a slash at its end.
 pub fn ignored(root: &Path, path: &str) -> Ignored {
     let mut command = command(root, &["check-ignore", "--verbose", "--", path]);
-    // This one takes plain names and refuses to be told so.
+    // This command takes plain names and fails if this is set.
     command.env_remove("GIT_LITERAL_PATHSPECS");
     let Ok(output) = ask(root, command, None, Wait::Silent(ASKED)) else {
         return Ignored::Unknown;
     };
     match output.status.code() {
         // `<file>:<line>:<pattern>\t<path>`; a pattern that begins with `!`
-        // says that the path is not ignored.
+        // means that the path is not ignored.
         Some(0) => {
             let said = String::from_utf8_lossy(&output.stdout);
             let mut parts = said.splitn(3, ':');
@@ -366,7 +371,7 @@ pub fn ignored(root: &Path, path: &str) -> Ignored {
     }
 }
 
-/// How many files git tracks below a folder.
+/// Counts the files that git tracks below a folder.
 pub fn tracked_below(root: &Path, folder: &str) -> Result<usize, Error> {
     let listing = checked(git(root, &["ls-files", "-z", "--", folder])?)?;
     Ok(memchr::memchr_iter(0, &listing).count())
@@ -406,7 +411,8 @@ fn commit_before(root: &Path, asked: &str) -> Result<String, Error> {
     }
 }
 
-/// The date as git understands it without guessing, if it is one.
+/// Converts a date to a form that git reads without guessing; `None` if it is
+/// not a date.
 fn date_for_git(asked: &str) -> Option<String> {
     if let Ok(instant) = asked.parse::<Timestamp>() {
         return Some(instant.to_string());
@@ -487,14 +493,15 @@ fn require_id(id: &str) -> Result<(), Error> {
     }
 }
 
-/// SHA-1 and SHA-256 repositories differ in length.
+/// Returns `true` for the id of an object. SHA-1 and SHA-256 repositories
+/// differ in length.
 fn is_id(text: &str) -> bool {
     matches!(text.len(), 40 | 64) && text.bytes().all(|b| b.is_ascii_hexdigit())
 }
 
-/// A repository may have come with its `.git/config`, and git runs programs that
-/// are named there: a monitor of files, hooks, a checker of signatures. None of
-/// what is asked here needs one.
+/// The settings by which a repository's own `.git/config` names programs that
+/// git runs: a monitor of files, hooks, a checker of signatures. The commands
+/// here need none of them.
 const WITHOUT_PROGRAMS: &[(&str, &str)] = &[
     ("core.fsmonitor", "false"),
     ("core.hooksPath", "/dev/null"),
@@ -514,8 +521,8 @@ const WITHOUT_PROGRAMS: &[(&str, &str)] = &[
     ("safe.bareRepository", "explicit"),
 ];
 
-/// What a hook that git started has set to the repository it runs for, and
-/// what would have git run or write something.
+/// The variables that point a git hook to its repository, or that make git run
+/// or write something.
 const WITHOUT: &[&str] = &[
     "GIT_DIR",
     "GIT_WORK_TREE",
@@ -546,7 +553,8 @@ fn command(root: &Path, args: &[&str]) -> Command {
     command_with(root, args, &[])
 }
 
-/// As `command`, with more of the repository's settings set to nothing.
+/// Builds a command as `command` does, with more of the repository's settings
+/// set to nothing.
 fn command_with(root: &Path, args: &[&str], unset: &[String]) -> Command {
     let mut command = Command::new("git");
     command.arg("--no-pager").arg("-C").arg(root);
@@ -566,10 +574,14 @@ fn command_with(root: &Path, args: &[&str], unset: &[String]) -> Command {
     command
         .env("GIT_CONFIG_COUNT", unset.len().to_string())
         .env("GIT_ALLOW_PROTOCOL", "none")
+        // Else `status` would write git's index.
         .env("GIT_OPTIONAL_LOCKS", "0")
         .env("GIT_TERMINAL_PROMPT", "0")
+        // Else a partial clone would fetch missing objects.
         .env("GIT_NO_LAZY_FETCH", "1")
+        // A file may have the name `:(glob)*`.
         .env("GIT_LITERAL_PATHSPECS", "1")
+        // Errors are recognized by their English text.
         .env("LC_ALL", "C")
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
@@ -577,9 +589,9 @@ fn command_with(root: &Path, args: &[&str], unset: &[String]) -> Command {
     command
 }
 
-/// The settings by which a repository names programs that change files on
-/// their way into it. git runs them to compare files with the index, and they
-/// can be called anything, so they have to be asked for.
+/// Lists the settings by which a repository names programs that convert files.
+/// git runs them to compare files with the index, and they can have any name,
+/// so they must be listed to be disabled.
 fn filters(root: &Path, wait: Duration) -> Result<Vec<String>, Error> {
     const MOST: usize = 1_000;
     let args = ["config", "--name-only", "-z", "--get-regexp", r"^filter\."];
@@ -602,7 +614,7 @@ fn filters(root: &Path, wait: Duration) -> Result<Vec<String>, Error> {
     }
 }
 
-/// Asks something for which git may look into files of the work tree.
+/// Runs a command for which git may read files of the work tree.
 fn git_on_files(root: &Path, args: &[&str], filters: &[String]) -> Result<Output, Error> {
     let command = command_with(root, args, filters);
     ask(root, command, None, Wait::Silent(ASKED))
@@ -612,8 +624,8 @@ fn git(root: &Path, args: &[&str]) -> Result<Output, Error> {
     ask(root, command(root, args), None, Wait::Silent(ASKED))
 }
 
-/// What git prints, or none where it refuses or may not be asked. One that
-/// takes longer than `wait` is ended: nobody would wait for it any more.
+/// Returns git's output; `None` if git fails or must not run. A command that
+/// takes longer than `wait` is killed.
 fn git_within(root: &Path, args: &[&str], wait: Duration) -> Result<Option<Vec<u8>>, Error> {
     within(root, command(root, args), wait)
 }
@@ -629,7 +641,7 @@ fn within(root: &Path, command: Command, wait: Duration) -> Result<Option<Vec<u8
     }
 }
 
-/// How long an answer may take.
+/// The time that an answer may take.
 #[derive(Debug, Clone, Copy)]
 enum Wait {
     /// From the question to the end of the answer.
@@ -638,18 +650,18 @@ enum Wait {
     Silent(Duration),
 }
 
-/// Repositories in which git gave no answer in time. It would not the next
-/// time either, and a command that asks five things must not wait five times.
+/// Repositories in which git gave no answer in time. It would not the next time
+/// either, and a program that runs five commands must not wait five times.
 static LATE: Mutex<Vec<Late>> = Mutex::new(Vec::new());
 
 struct Late {
     root: PathBuf,
     at: Instant,
-    /// Who has more time than this may ask.
+    /// The wait that was too short; a longer one may try again.
     wait: Duration,
 }
 
-/// How long it is not asked again.
+/// The time for which git is not run there again.
 const LATE_FOR: Duration = Duration::from_secs(60);
 
 fn is_late(root: &Path, wait: Duration) -> bool {
@@ -658,7 +670,7 @@ fn is_late(root: &Path, wait: Duration) -> bool {
         .any(|it| it.root == root && it.wait >= wait && it.at.elapsed() < LATE_FOR)
 }
 
-/// Runs git and takes what it prints, within bounds of time and size.
+/// Runs git and collects its output, within bounds of time and size.
 fn ask(
     root: &Path,
     mut command: Command,
@@ -673,13 +685,14 @@ fn ask(
     }
     let mut child = command.spawn().map_err(not_started)?;
     if let (Some(input), Some(mut to)) = (input, child.stdin.take()) {
-        // Asked from another thread: git stops reading when nobody takes what
-        // it writes.
+        // Written by another thread: git stops reading when its output is not
+        // read.
         thread::spawn(move || drop(to.write_all(input.as_bytes())));
     }
     let (tell, told) = mpsc::channel();
     listen(child.stdout.take(), Stream::Out, &tell);
     listen(child.stderr.take(), Stream::Err, &tell);
+    // Else the channel would stay connected and the loop never end.
     drop(tell);
     let (mut stdout, mut stderr) = (Vec::new(), Vec::new());
     let began = Instant::now();
@@ -729,8 +742,8 @@ enum Stream {
     Err,
 }
 
-/// Hands on what comes from a pipe. Its end is not waited for: a helper of git
-/// may keep it open.
+/// Reads a pipe and sends what comes from it. The end of the pipe is not waited
+/// for: a helper of git may keep it open.
 fn listen(
     pipe: Option<impl Read + Send + 'static>,
     stream: Stream,

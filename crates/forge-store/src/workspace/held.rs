@@ -1,10 +1,10 @@
-//! A folder that is held open while something in it is written. Between a look
-//! at a path and its use, somebody may put a link in the place of a folder: a
-//! checkout does, and so does an attacker. What is reached through the open
-//! folder stays where it was looked at.
+//! Holds a folder open while something in it is written. Between a check of a
+//! path and its use, the folder may be replaced by a link: a checkout does
+//! that, and so does an attacker. A path through the open folder stays in the
+//! folder that was checked.
 //!
-//! On Linux the system gives an open folder a path of its own. Elsewhere the
-//! look alone must do.
+//! On Linux an open folder has a path of its own. Elsewhere the check alone
+//! must do.
 
 use std::path::{Path, PathBuf};
 
@@ -25,12 +25,12 @@ impl AsRef<Path> for Held {
 }
 
 impl Held {
-    /// The path by which the system reaches the file now.
+    /// Returns the path by which the system reaches the file now.
     pub(super) fn path(&self) -> &Path {
         &self.path
     }
 
-    /// The same for the folder that it lies in.
+    /// Returns the same for the folder that holds it.
     pub(super) fn folder(&self) -> &Path {
         self.path.parent().unwrap_or(&self.path)
     }
@@ -68,7 +68,7 @@ impl Held {
     }
 }
 
-/// Where an open file lies now, as far as the system tells.
+/// Returns the current path of an open file, if the system knows it.
 pub(super) fn place_of(file: &std::fs::File) -> Option<PathBuf> {
     #[cfg(target_os = "linux")]
     {
@@ -83,8 +83,8 @@ pub(super) fn place_of(file: &std::fs::File) -> Option<PathBuf> {
     }
 }
 
-/// The root, if the system gives open folders paths at all: without `/proc` it
-/// does not.
+/// Opens the root, if open folders have paths at all: without `/proc` they have
+/// none.
 #[cfg(target_os = "linux")]
 fn opened(root: &Path) -> std::io::Result<Option<std::fs::File>> {
     let folder = open_folder(root)?;
@@ -97,6 +97,7 @@ fn open_folder(path: &Path) -> std::io::Result<std::fs::File> {
     use std::os::unix::fs::OpenOptionsExt;
     std::fs::File::options()
         .read(true)
+        // `O_PATH` also opens a folder that the user may enter and not read.
         .custom_flags(libc::O_PATH | libc::O_DIRECTORY | libc::O_NOFOLLOW)
         .open(path)
 }

@@ -1,12 +1,12 @@
-//! What a workspace is known by wherever it lies: the commit that its history
-//! began with, and where in the repository it is. Renaming the folder, cloning
-//! it or adding a worktree changes neither. Nothing is written for it.
+//! Identifies a workspace wherever it is: by the first commit of its history,
+//! and by its place in the repository. Renaming the folder, cloning it or
+//! adding a worktree changes neither. Nothing is written for it.
 
 use sha2::{Digest, Sha256};
 
 use super::{Workspace, git};
 
-/// Who a workspace is, for as long as its history is.
+/// The identity of a workspace, which lasts as long as its history.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Identity {
     /// The first commit, by the way of first parents.
@@ -16,15 +16,15 @@ pub struct Identity {
 }
 
 impl Identity {
-    /// Twelve hexadecimal digits for both together.
+    /// Returns twelve hexadecimal digits for both together.
     pub fn id(&self) -> String {
         let digest = Sha256::digest(format!("{}\n{}", self.commit, self.folder));
         digest[..6].iter().map(|it| format!("{it:02x}")).collect()
     }
 }
 
-/// None without git, before the first commit, and in a clone that has only a
-/// part of the history.
+/// Returns the identity of a workspace; `None` without git, before the first
+/// commit, and in a clone that has only a part of the history.
 pub fn identity(workspace: &Workspace) -> Option<Identity> {
     Some(Identity {
         commit: git::first_commit(workspace.root())?,

@@ -1,4 +1,4 @@
-//! Rules in `.gitignore`: added where they have no effect yet, at the end, once.
+//! Adds rules to `.gitignore`: where they have no effect yet, at the end, once.
 
 use super::git::{self, Ignored};
 use super::{Error, Proposed, RelPath, Workspace};
@@ -12,8 +12,8 @@ pub struct IgnoreRule<'a> {
     pub own: Option<&'a str>,
 }
 
-/// The change of `.gitignore` that these rules need; none where git ignores
-/// all of it already or where there is no git.
+/// Proposes the change of `.gitignore` that these rules need; `None` if git
+/// ignores all of it already or if there is no git.
 pub fn ignoring(
     workspace: &Workspace,
     rules: &[IgnoreRule<'_>],
@@ -44,8 +44,8 @@ pub fn ignoring(
 fn with_rule(text: &str, rule: &str) -> String {
     let newline = if text.contains("\r\n") { "\r\n" } else { "\n" };
     let mut out = text.to_owned();
-    // A rule that is there and has no effect was lifted on purpose further
-    // down; once more would not help anyone.
+    // A rule that is there without an effect is negated on purpose further
+    // down; adding it again would not help.
     if text.lines().any(|line| line.trim() == rule) {
         return out;
     }

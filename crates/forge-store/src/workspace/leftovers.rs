@@ -1,5 +1,5 @@
-//! Temporary files that a crash left behind, wherever in the tree they lie.
-//! They are listed and never removed here: the next change beside one does
+//! Finds temporary files that a crash left behind, anywhere in the tree. They
+//! are listed and never removed here: the next change in the same folder does
 //! that.
 
 use std::fs;
@@ -10,8 +10,8 @@ use super::path::is_plain_name;
 use super::{RelPath, Workspace};
 
 impl Workspace {
-    /// Temporary files of ours that nobody will finish, sorted, and the number
-    /// of folders that could not be looked into.
+    /// Returns our abandoned temporary files, sorted, and the number of folders
+    /// that could not be read.
     pub fn leftovers(&self) -> (Vec<RelPath>, usize) {
         let mut found = Vec::new();
         let mut unreadable = 0;

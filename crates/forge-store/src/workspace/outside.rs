@@ -1,10 +1,10 @@
-//! Files outside of every workspace: the settings that clients keep in a
-//! person's home.
+//! Changes files outside of every workspace: the settings that clients keep in
+//! a person's home.
 //!
 //! There is no journal there, so each file that is changed for the first time
-//! leaves its bytes beside it, and a change of several files that fails half
-//! way is taken back. Nothing is written through a symlink, and nothing over
-//! bytes that the caller has not seen.
+//! leaves a copy of its bytes in the same folder, and a change of several files
+//! that fails half way is reverted. Nothing is written through a symlink, and
+//! nothing over bytes that the caller has not seen.
 
 use std::ffi::OsString;
 use std::fs;
@@ -14,22 +14,22 @@ use std::path::{Path, PathBuf};
 use super::disk::{Disk, Like, Op, Placing, Temp};
 use super::{Error, LOCK_WAIT, Lock, into_text};
 
-/// What the name of a file's copy from before the first change ends in.
+/// The suffix of the copy of a file from before the first change.
 pub const BACKUP_SUFFIX: &str = ".memory-forge-backup";
 
-/// No settings file is larger; one that is will not be read.
+/// The most bytes of a settings file; a larger one is not read.
 pub const MAX_OUTSIDE_BYTES: u64 = 64 * 1024 * 1024;
 
 /// A file below a folder that may be written to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OutsideFile {
-    /// What lies above it is the person's own arrangement, links included;
-    /// below it nothing may be a link.
+    /// The folder above which links are the person's own arrangement; below it
+    /// nothing may be a link.
     pub base: PathBuf,
     pub path: PathBuf,
 }
 
-/// One file's way from what it is to what it shall be; none means no file.
+/// A change of one file; `None` means no file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OutsideChange {
     pub file: OutsideFile,
@@ -38,7 +38,7 @@ pub struct OutsideChange {
     pub backup: Backup,
 }
 
-/// What becomes of the copy beside the file.
+/// The action on the copy of the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Backup {
     /// Keep the bytes before. Where there was no file, an older copy goes.
@@ -50,8 +50,8 @@ pub enum Backup {
 }
 
 impl OutsideFile {
-    /// The file's bytes, or none. A link on the way to it is refused, because
-    /// what is read here is meant to be written back.
+    /// Reads the file; `None` if it is missing. A link on the way to it is
+    /// refused, because what is read here is meant to be written back.
     pub fn read(&self) -> Result<Option<Vec<u8>>, Error> {
         self.refuse_unsafe()?;
         let path = &self.path;
@@ -67,12 +67,13 @@ impl OutsideFile {
         }
     }
 
+    /// Reads the file as UTF-8 text.
     pub fn read_text(&self) -> Result<Option<String>, Error> {
         let bytes = self.read()?;
         bytes.map(|bytes| into_text(&self.path, bytes)).transpose()
     }
 
-    /// What the file held before it was first changed, where that is kept.
+    /// Reads the copy from before the first change, if there is one.
     pub fn read_backup(&self) -> Result<Option<Vec<u8>>, Error> {
         self.backup().read()
     }
@@ -86,7 +87,7 @@ impl OutsideFile {
         }
     }
 
-    /// The folders between the base and the file, outermost first.
+    /// Returns the folders between the base and the file, outermost first.
     fn folders(&self) -> Vec<PathBuf> {
         let mut folders: Vec<PathBuf> = self
             .path
@@ -121,8 +122,8 @@ impl OutsideFile {
     }
 }
 
-/// Brings all files from before to after, or leaves all of them as they are.
-/// Folders in `drop_if_empty` go at the end where nothing is in them.
+/// Changes all files from before to after, or leaves all of them as they are.
+/// Folders in `drop_if_empty` are removed at the end if they are empty.
 pub fn change_outside(
     changes: &[OutsideChange],
     drop_if_empty: &[OutsideFile],
@@ -131,7 +132,7 @@ pub fn change_outside(
 }
 
 /// Takes the lock of a file that several processes may change, `.<name>.lock`
-/// beside it; its folder is made where it is missing.
+/// in the same folder; a missing folder is made.
 pub fn lock_outside(file: &OutsideFile, what: &str) -> Result<Lock, Error> {
     file.refuse_unsafe()?;
     let disk = Disk::default();
@@ -167,7 +168,8 @@ fn change_with(
         }
         check_unchanged(disk, &change.file.path, change.before.as_deref())?;
     }
-    // What a crash left beside a file goes with the next change there.
+    // Temporary files that a crash left in a folder go with the next change
+    // there.
     for change in changes {
         if let Some(folder) = change.file.path.parent() {
             let sweep = disk.sweep(folder, Temp::Change);
@@ -214,7 +216,7 @@ fn change_with(
     Ok(())
 }
 
-/// A folder to drop is checked like a file, except that it is a folder.
+/// Checks a folder to drop like a file, except that it is a folder.
 fn folder_of(folder: &OutsideFile) -> Result<(), Error> {
     let inside = OutsideFile {
         base: folder.base.clone(),
@@ -274,8 +276,8 @@ fn put(
     sync(disk, path)
 }
 
-/// Writes the copy beside a file with that file's permissions: what was
-/// private must not become readable through it.
+/// Writes the copy of a file with that file's permissions: private content must
+/// not become readable through it.
 fn put_like(
     disk: &Disk,
     file: &OutsideFile,

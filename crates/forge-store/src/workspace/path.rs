@@ -1,8 +1,8 @@
-//! Names of files: paths inside the workspace, and slugs for new files.
+//! Defines paths inside the workspace, and slugs for new files.
 //!
 //! A [`RelPath`] cannot lead out of the workspace or into `.git`, whatever text
-//! it came from. Nothing here looks at the disk: symlinks are checked where
-//! files are opened.
+//! it came from. Nothing here reads the disk: symlinks are checked where files
+//! are opened.
 
 use std::fmt;
 use std::path::{Component, Path};
@@ -10,10 +10,10 @@ use std::path::{Component, Path};
 use forge_text::diagnostic::Diagnostic;
 use unicode_normalization::UnicodeNormalization;
 
-/// What the names of private files end in.
+/// The suffix of private files.
 pub const PRIVATE: &str = ".local.md";
 
-/// What the name of a folder with a person's own notes ends in.
+/// The suffix of a folder with a person's own notes.
 const PRIVATE_FOLDER: &str = ".local";
 
 /// A path below the root: `/` between components, relative, normalised.
@@ -68,17 +68,19 @@ impl RelPath {
         Ok(RelPath(path))
     }
 
+    /// Returns the path as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
+    /// Returns the last component.
     pub fn file_name(&self) -> &str {
         self.0.rsplit('/').next().unwrap_or(&self.0)
     }
 
-    /// Whether the file is a person's own: `*.local.md`, which git ignores, or
-    /// below a folder `*.local`. What is written for everyone must not speak of
-    /// it. Case does not matter, because some file systems ignore it.
+    /// Returns `true` if the file is private: `*.local.md`, which git ignores,
+    /// or below a folder `*.local`. Text that is written for everyone must not
+    /// mention it. Case does not matter, because some file systems ignore it.
     ///
     /// A symlink may have a name that is not private and lead to one that is:
     /// see [`Workspace::is_private`](super::Workspace::is_private).
@@ -92,7 +94,7 @@ impl RelPath {
         ends(self.file_name(), PRIVATE) || self.components().any(|it| ends(it, PRIVATE_FOLDER))
     }
 
-    /// The file's name without its last extension.
+    /// Returns the file's name without its last extension.
     pub fn stem(&self) -> &str {
         let name = self.file_name();
         match name.rfind('.') {
@@ -101,39 +103,41 @@ impl RelPath {
         }
     }
 
-    /// The folder that holds it, or none when that is the root.
+    /// Returns the folder that holds it, or `None` if that is the root.
     pub fn parent(&self) -> Option<RelPath> {
         let (parent, _) = self.0.rsplit_once('/')?;
         Some(RelPath(parent.to_string()))
     }
 
+    /// Joins a path below this one. Fails if it leads out of the workspace.
     pub fn join(&self, text: &str) -> Result<RelPath, PathError> {
-        // Checked by itself first, so that an absolute part stays refused.
+        // Checked alone first, so that an absolute part stays refused.
         let below = RelPath::new(text)?;
         RelPath::new(&format!("{}/{}", self.0, below.0))
     }
 
+    /// Returns the components, outermost first.
     pub fn components(&self) -> impl DoubleEndedIterator<Item = &str> {
         self.0.split('/')
     }
 
-    /// Whether some file system would take it for a place in the folder of
-    /// derived files, which is ours to rebuild.
+    /// Returns `true` if some file system would take it for a place in the
+    /// folder of derived files, which is ours to rebuild.
     pub fn is_derived(&self) -> bool {
         self.components()
             .next()
             .is_some_and(|first| seen(first) == super::DERIVED)
     }
 
-    /// Whether it is that folder or lies inside it.
+    /// Returns `true` if it is that folder or is inside it.
     pub fn starts_with(&self, folder: &str) -> bool {
         self.0
             .strip_prefix(folder)
             .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
     }
 
-    /// For the scan, which builds paths from names the system gave it and has
-    /// checked each of them with [`is_plain_name`].
+    /// Returns a path without checking it, for the scan, which has checked each
+    /// name with [`is_plain_name`].
     pub(super) fn from_checked(path: String) -> RelPath {
         debug_assert!(RelPath::new(&path).is_ok_and(|p| p.0 == path), "{path:?}");
         RelPath(path)
@@ -187,8 +191,9 @@ impl PathError {
     }
 }
 
-/// The file name for something called `name`: lower case, words joined by
-/// dashes. Accents are dropped from Latin letters; other alphabets are kept.
+/// Makes a file name from a title: lower case, words joined by dashes. Accents
+/// are dropped from Latin letters; other alphabets are kept. Fails if no letter
+/// or digit is left.
 pub fn slug(name: &str) -> Result<String, PathError> {
     let refuse = |why| Err(PathError::new(name, why));
     if name.contains(['/', '\\']) {
@@ -204,6 +209,7 @@ pub fn slug(name: &str) -> Result<String, PathError> {
         } else if !slug.is_empty() && !slug.ends_with('-') {
             slug.push('-');
         }
+        // Cut before this character, which may have become several.
         if slug.len() > MAX_SLUG {
             slug.truncate(before);
             break;
@@ -230,7 +236,8 @@ pub fn shell_word(path: &str) -> String {
     }
 }
 
-/// Whether a name found on disk can stand in a [`RelPath`] as it is.
+/// Returns `true` if a name found on disk can be part of a [`RelPath`] as it
+/// is.
 pub(super) fn is_plain_name(name: &str) -> bool {
     name.len() <= MAX_NAME
         && !name.contains('\\')
@@ -240,7 +247,7 @@ pub(super) fn is_plain_name(name: &str) -> bool {
         && !is_git(name)
 }
 
-/// Whether a canonical path lies below `root` and not in its `.git`.
+/// Returns `true` if a canonical path is below `root` and not in its `.git`.
 pub(super) fn is_inside(root: &Path, real: &Path) -> bool {
     real.strip_prefix(root).is_ok_and(|rel| {
         rel.components().all(|c| match c {
@@ -259,9 +266,9 @@ fn is_drive(part: &str) -> bool {
     bytes.len() >= 2 && bytes[0].is_ascii_alphabetic() && bytes[1] == b':'
 }
 
-/// Whether some file system would take this name for `.git`: case, trailing
-/// dots and spaces, NTFS streams and short names, and code points that HFS+
-/// ignores are the ways in which git itself was once fooled.
+/// Returns `true` if some file system would take this name for `.git`: case,
+/// trailing dots and spaces, NTFS streams and short names, and code points that
+/// HFS+ ignores are the ways in which git itself was once fooled.
 fn is_git(part: &str) -> bool {
     // Nearly every name is decided here, before anything is copied.
     if part.is_ascii() && !part.starts_with(['.', 'g', 'G']) {
@@ -270,13 +277,13 @@ fn is_git(part: &str) -> bool {
     matches!(seen(part).as_str(), ".git" | "git~1")
 }
 
-/// Whether some file system would see nothing but dots in the name: what it
-/// does not see is dropped, and so is the name of a stream.
+/// Returns `true` if some file system would see nothing but dots in the name:
+/// invisible characters are dropped, and so is the name of a stream.
 fn is_nothing(part: &str) -> bool {
     (!part.is_ascii() || part.contains(':')) && seen(part).is_empty()
 }
 
-/// A name as the most careless file system sees it.
+/// Returns a name as the most lenient file system reads it.
 fn seen(part: &str) -> String {
     let seen: String = part
         .nfkc()
@@ -295,7 +302,7 @@ fn is_reserved(slug: &str) -> bool {
     matches!(slug, "con" | "prn" | "aux" | "nul") || numbered("com") || numbered("lpt")
 }
 
-/// A letter or digit as plain ASCII, where it is one under its accents.
+/// Returns a letter or digit as plain ASCII, if it is one under its accents.
 fn plain_latin(c: char) -> Option<String> {
     let special = match c {
         'ß' | 'ẞ' => "ss",
@@ -321,15 +328,15 @@ fn is_mark(c: char) -> bool {
     unicode_normalization::char::is_combining_mark(c)
 }
 
-/// A mark belongs to a letter of a script that needs it; behind a Latin letter
-/// it is an accent, and accents are dropped.
+/// Returns `true` if a mark may follow: it belongs to a letter of a script that
+/// needs it. Behind a Latin letter it is an accent, and accents are dropped.
 fn ends_with_letter(slug: &str) -> bool {
     slug.chars()
         .next_back()
         .is_some_and(|c| !c.is_ascii() && (c.is_alphanumeric() || is_mark(c)))
 }
 
-/// Error messages show hostile names without letting them act.
+/// Escapes a hostile name for an error message.
 fn shown(text: &str) -> String {
     let mut shown: String = text
         .chars()

@@ -1,5 +1,5 @@
-//! Changes that a person looks at before they happen. What is applied is what
-//! was shown: a file that has changed in between stops all of it.
+//! Proposes changes that a person reviews before they happen. What is applied
+//! is what was shown: a file that has changed since stops all of it.
 
 use jiff::Timestamp;
 
@@ -13,13 +13,14 @@ pub struct Proposal {
     pub files: Vec<Proposed>,
 }
 
-/// A file that gets another path, whatever its bytes are.
+/// A move of a file to another path, whatever its bytes are.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Move {
     pub from: RelPath,
     pub to: RelPath,
 }
 
+/// A file with its text before and after.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Proposed {
     pub path: RelPath,
@@ -40,11 +41,13 @@ impl Proposal {
         }
     }
 
+    /// Returns `true` if nothing would change.
     pub fn is_empty(&self) -> bool {
         self.files.is_empty() && self.moves.is_empty()
     }
 
-    /// Names these very changes: what somebody looked at is what they agree to.
+    /// Returns a hash of the changes, so that consent covers exactly what was
+    /// shown.
     pub fn version(&self) -> String {
         let mut hasher = blake3::Hasher::new();
         let mut add = |text: &str| {
@@ -63,14 +66,14 @@ impl Proposal {
         hasher.finalize().to_hex()[..32].to_owned()
     }
 
-    /// The text that a file would have, when it is among those to change.
+    /// Returns the text that a file would have, if it is among those to change.
     pub fn after(&self, path: &RelPath) -> Option<&str> {
         let file = self.files.iter().find(|file| file.path == *path)?;
         Some(&file.after)
     }
 
-    /// The text that a path will have: as the proposal leaves it, else that of
-    /// the file which moves there or is there.
+    /// Returns the text that a path will have: as the proposal leaves it, else
+    /// that of the file which moves there or is there.
     pub fn read_after(&self, workspace: &Workspace, path: &RelPath) -> Option<String> {
         if let Some(after) = self.after(path) {
             return Some(after.to_owned());
@@ -79,7 +82,7 @@ impl Proposal {
         workspace.read_text(moved.map_or(path, |it| &it.from)).ok()
     }
 
-    /// Carries all of it out as one change that can be undone.
+    /// Applies all of it as one change that can be undone.
     pub fn apply(
         &self,
         workspace: &Workspace,
@@ -93,6 +96,7 @@ impl Proposal {
                         path: workspace.absolute(from),
                     });
                 };
+                // A move never replaces a file that appeared since.
                 change.create(to, bytes)?;
                 change.remove(from);
                 if let Some(folder) = from.parent() {

@@ -1,7 +1,7 @@
-//! What a file is for, told by its path alone.
+//! Derives the purpose of a file from its path alone.
 //!
 //! The role decides whether a file is indexed, audited or linted. Nothing here
-//! opens a file: `status: archived` in front matter is for the caller to see.
+//! opens a file: the caller checks `status: archived` in front matter.
 
 use super::{DERIVED, RelPath};
 
@@ -10,13 +10,13 @@ use super::{DERIVED, RelPath};
 pub enum Role {
     /// Rebuilt at will, in `.memory-forge/`.
     Derived,
-    /// Loaded by an agent without being asked for.
+    /// Loaded by an agent without a request.
     Autoload,
     /// Describes other documents and is read first.
     Routing,
     /// One agent's own memory.
     Agent,
-    /// Where the work stands, shown through the briefing.
+    /// The state of the work, shown through the briefing.
     State,
     /// Kept for ever, looked at last.
     Archive,
@@ -26,9 +26,9 @@ pub enum Role {
     Untracked,
 }
 
-/// Returns the role that a path has whatever the manifest says. Files of a
-/// domain are [`Role::Untracked`] here: it is for callers that mean
-/// `knowledge/` or a folder of ours alone. `Workspace::role` knows domains.
+/// Returns the role of a path without the manifest. Files of a domain are
+/// [`Role::Untracked`] here: it is for callers that mean `knowledge/` or a
+/// folder of ours alone. `Workspace::role` knows domains.
 pub fn role_by_path(path: &RelPath) -> Role {
     role_in(path, &[])
 }
@@ -62,7 +62,7 @@ pub fn role_in(path: &RelPath, domains: &[String]) -> Role {
     }
 }
 
-/// Returns `true` for a file that agents load without being asked.
+/// Returns `true` for a file that agents load without a request.
 pub(super) fn is_autoload(path: &str) -> bool {
     // What was moved out of such a file keeps its name, in `knowledge/legacy/`:
     // there the first folder decides, so that it can be searched.
@@ -103,7 +103,8 @@ fn is_routing(path: &str) -> bool {
         || matches!(path, "knowledge/README.md" | "knowledge/_FORGOTTEN.md")
 }
 
-/// The squad and the agent are both needed; files above them belong to nobody.
+/// Returns `true` for a file of one agent. The squad and the agent are both
+/// needed; files above them belong to no agent.
 fn is_agent(path: &str) -> bool {
     path.starts_with(".agents/memory/") && path.split('/').count() == 5
 }
@@ -126,7 +127,8 @@ fn is_archive(path: &str, domains: &[String]) -> bool {
     if name == "ARCHIVE.md" || name.ends_with("-archive.md") {
         return true;
     }
-    // `src/archive/` is somebody's code; ours is at the root or in our folders.
+    // `src/archive/` is code of the project; ours is at the root or in our
+    // folders.
     first(path) == "archive"
         || (path.contains("/archive/")
             && (matches!(first(path), "knowledge" | "memory" | ".mind")

@@ -1,14 +1,14 @@
-//! Which folder is the workspace.
+//! Finds the folder of the workspace.
 //!
-//! All the places where an answer may come from are passed in; nothing here
-//! reads the environment, and nothing is created.
+//! The caller passes in all hints; nothing here reads the environment, and
+//! nothing is created.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::Error;
 
-/// Everything that may say where the workspace is.
+/// The hints from which the workspace is found.
 #[derive(Debug, Clone, Copy)]
 pub struct RootHints<'a> {
     /// `--root`.
@@ -23,6 +23,7 @@ pub struct RootHints<'a> {
     pub home: Option<&'a Path>,
 }
 
+/// The root of a workspace, and how it was found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Root {
     /// Without symlinks.
@@ -30,7 +31,7 @@ pub struct Root {
     pub found_by: FoundBy,
 }
 
-/// What decided on the root.
+/// The hint that decided on the root.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FoundBy {
     Flag,
@@ -43,10 +44,10 @@ pub enum FoundBy {
     Cwd,
 }
 
-/// Finds the root; the first hint that says something wins.
+/// Finds the root; the first usable hint wins.
 ///
-/// A folder that a person named must exist. What a client says about itself is
-/// passed over when it is stale.
+/// A folder that a person named must exist. A folder that a client names is
+/// skipped when it is stale.
 pub fn discover(hints: &RootHints<'_>) -> Result<Root, Error> {
     let named = [
         (hints.flag, FoundBy::Flag, true),

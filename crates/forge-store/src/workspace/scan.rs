@@ -1,9 +1,9 @@
-//! Which files there are, by looking at folders and nothing else.
+//! Lists files by reading folders and nothing else.
 //!
-//! The walk of memory runs before every search, so it must cost no more than `git status`
-//! does: one listing per folder, one stat per file, several threads. It never
-//! opens a file, and no entry that cannot be read keeps the others from being
-//! found.
+//! The walk of memory runs before every search, so it must cost no more than
+//! `git status`: one listing per folder, one stat per file, several threads. It
+//! never opens a file, and no entry that cannot be read keeps the others from
+//! being found.
 
 use std::fs::{self, DirEntry, Metadata};
 use std::io;
@@ -17,39 +17,42 @@ use super::autoload::is_skipped;
 use super::path::{is_inside, is_plain_name};
 use super::{RelPath, Role, role_in};
 
-/// What a walk found, both sorted by path.
+/// The files of a walk and its problems, both sorted by path.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Scan {
     pub files: Vec<Found>,
     pub problems: Vec<ScanProblem>,
 }
 
-/// Every file of the workspace, whatever it is, both sorted by path.
+/// All files of the workspace of any kind, and the problems, both sorted by
+/// path.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Tree {
     pub files: Vec<Found>,
     pub problems: Vec<ScanProblem>,
 }
 
+/// A file that a walk found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Found {
     pub path: RelPath,
     pub size: u64,
     /// Nanoseconds since 1970; before that it is negative.
     pub mtime_ns: i64,
-    /// When its content or its time last changed, by the system's own clock
-    /// where that is known. Whoever sets a file's time back moves it on.
+    /// When its content or its time last changed, by the system's own clock if
+    /// that is known. Setting a file's time back advances it.
     pub changed_ns: i64,
     pub role: Role,
 }
 
 impl Found {
+    /// Returns `true` for a Markdown file.
     pub fn is_markdown(&self) -> bool {
         self.path.as_str().ends_with(".md")
     }
 }
 
-/// Something that was passed over.
+/// A file or folder that was skipped, and why.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ScanProblem {
     /// Relative to the root, with `/`; what is not UTF-8 in it is replaced.
@@ -63,10 +66,10 @@ impl std::fmt::Display for ScanProblem {
     }
 }
 
-/// Where knowledge lies in every workspace.
+/// The folders of knowledge in every workspace.
 const FOLDERS: [&str; 2] = ["knowledge", ".agents/memory"];
 
-/// Which files a walk is after.
+/// The files that a walk lists.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Extent {
     /// Markdown, wherever a folder of memory holds it.
@@ -114,7 +117,7 @@ fn walk(root: &Path, domains: &[String], folders: Vec<String>, extent: Extent) -
     found
 }
 
-/// The folders to walk, none of them inside another.
+/// Returns the folders to walk, none of them inside another.
 fn outermost(domains: &[String]) -> Vec<String> {
     let named = domains
         .iter()
@@ -132,26 +135,26 @@ fn outermost(domains: &[String]) -> Vec<String> {
         .collect()
 }
 
-/// What the threads share.
+/// The state that the threads share.
 struct Walk<'a> {
     root: &'a Path,
     domains: &'a [String],
     extent: Extent,
     queue: Mutex<Queue>,
     more: Condvar,
-    /// How many threads have nothing to do; looked at without the lock.
+    /// The number of idle threads; read without the lock.
     idle: AtomicUsize,
 }
 
 struct Queue {
-    /// Folders that somebody else may list, relative to the root.
+    /// Folders that any thread may list, relative to the root.
     folders: Vec<String>,
     /// Threads that are listing, and may find more.
     busy: usize,
 }
 
 impl<'a> Walk<'a> {
-    /// Each of `threads` must call [`Walk::work`].
+    /// Prepares a walk. Each of `threads` must call [`Walk::work`].
     fn new(
         root: &'a Path,
         domains: &'a [String],
@@ -170,9 +173,9 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Lists folders until there are none left and nobody can find more. A
-    /// thread keeps what it finds to itself while the others are busy as well,
-    /// so that the lock is rarely needed.
+    /// Lists folders until none are left and no thread can find more. A thread
+    /// keeps what it finds to itself while the others are busy as well, so that
+    /// the lock is rarely needed.
     fn work(&self) -> Scan {
         let mut found = Scan::default();
         let mut absolute = PathBuf::new();
@@ -187,13 +190,15 @@ impl<'a> Walk<'a> {
             if let Err(e) = self.list(&folder, &absolute, &mut own, &mut found) {
                 found.problems.push(unreadable(folder, &e));
             }
+            // A lock for each folder would cost more than listing it. `Relaxed`
+            // is enough, since an old count only delays the sharing.
             if own.len() > 1 && self.idle.load(Ordering::Relaxed) > 0 {
                 self.share(&mut own);
             }
         }
     }
 
-    /// A folder from somebody else, or none when the walk is over.
+    /// Takes a folder of another thread; `None` when the walk is over.
     fn take(&self) -> Option<String> {
         let mut queue = self.lock();
         queue.busy -= 1;
@@ -215,7 +220,8 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Gives away the older half, which lies higher up and has more below it.
+    /// Moves the older half to the queue, which is higher in the tree and has
+    /// more below it.
     fn share(&self, own: &mut Vec<String>) {
         let half = own.len() / 2;
         self.lock().folders.extend(own.drain(..half));
@@ -261,7 +267,7 @@ impl<'a> Walk<'a> {
                 own.push(path);
             } else if kind.is_symlink() {
                 self.follow(join(folder, name), is_wanted, is_markdown, found);
-            // macOS leaves files that begin with `._` beside the real ones.
+            // macOS leaves files that begin with `._` next to the real ones.
             } else if is_wanted && !name.starts_with("._") {
                 let path = join(folder, name);
                 if !kind.is_file() {
@@ -279,8 +285,8 @@ impl<'a> Walk<'a> {
         Ok(())
     }
 
-    /// A symlinked file counts when what it leads to is inside; a symlinked
-    /// folder never does, so that no walk can run in circles.
+    /// Follows a symlink to a file inside the workspace. A symlinked folder is
+    /// never followed, so that no walk can run in circles.
     fn follow(&self, path: String, is_wanted: bool, is_markdown: bool, found: &mut Scan) {
         let absolute = self.root.join(&path);
         let target = fs::canonicalize(&absolute).and_then(|real| Ok((fs::metadata(&real)?, real)));
@@ -295,7 +301,7 @@ impl<'a> Walk<'a> {
             Ok((meta, real)) if meta.is_file() && is_inside(self.root, &real) => {
                 found.files.push(self.found(path, &meta));
             }
-            // Of what is no document nobody expects anything.
+            // Files that are not documents are never reported as missing.
             _ if !is_markdown => {}
             Ok((meta, _)) if meta.is_file() => found.problems.push(problem(
                 &path,
@@ -323,7 +329,8 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Names that cannot be written down matter only where a document might be.
+    /// Reports a name that cannot be written down, but only if it may be a
+    /// document's.
     fn report_name(&self, folder: &str, entry: &DirEntry, found: &mut Scan) {
         let name = entry.file_name();
         let name = name.to_string_lossy();
@@ -344,7 +351,7 @@ impl<'a> Walk<'a> {
     }
 }
 
-/// Whether the folder is there and reached without a symlink.
+/// Returns `true` if the folder is there and reached without a symlink.
 fn may_enter(root: &Path, folder: &str, problems: &mut Vec<ScanProblem>) -> bool {
     let mut absolute = root.to_path_buf();
     for name in folder.split('/') {

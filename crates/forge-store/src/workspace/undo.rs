@@ -1,4 +1,4 @@
-//! The journal of changes: what files held before, to take a change back.
+//! Stores what files held before a change, to undo it.
 //!
 //! An entry is a folder in `.memory-forge/undo/`: `entry.json` and the bytes
 //! before, one file each, so that a person can restore them by hand. The
@@ -36,12 +36,14 @@ pub struct JournalEntry {
     pub interrupted: bool,
 }
 
+/// A file of a change, and what happened to it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct JournalFile {
     pub path: RelPath,
     pub effect: Effect,
 }
 
+/// The effect of a change on a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Effect {
     Created,
@@ -66,12 +68,12 @@ pub enum Unfinished {
     },
 }
 
-/// What an undo did.
+/// The result of an undo.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Undone {
     /// The entry of the undo itself; undoing that one redoes the change.
     pub id: Option<String>,
-    /// The change that was taken back, and what it had been.
+    /// The change that was undone, and its description.
     pub undid: String,
     pub what: String,
     pub files: Vec<RelPath>,
@@ -86,10 +88,10 @@ impl JournalEntry {
 }
 
 impl Workspace {
-    /// Takes back the change `id`, or the newest one that was requested and
-    /// still stands: called again without an id, it goes one further back.
-    /// Automatic changes of the same files since then go with it; what they
-    /// derive is derived again. Undoing an undo by its id redoes the change.
+    /// Undoes the change `id`, or the newest one that was requested and is not
+    /// undone: called again without an id, it goes one further back. Automatic
+    /// changes of the same files since then are reverted too; what they derive
+    /// is derived again. Undoing an undo by its id redoes the change.
     pub fn undo(&self, id: Option<&str>, now: Timestamp) -> Result<Undone, Error> {
         let _lock = self.lock_for_writing(self.lock_wait)?;
         let journal = Journal::of(self);
@@ -107,11 +109,14 @@ impl Workspace {
         let record = journal.read_record(&folder)?;
         let newer = entries.iter().take_while(|it| it.id != entry.id);
         let mut later: Vec<&JournalEntry> = newer.filter(|it| it.automatic && !it.undone).collect();
+        // Oldest first: each began where the one before ended.
         later.reverse();
         let mut files = Vec::new();
         for (index, file) in record.files.iter().enumerate() {
             let (path, current, state) = journal.state_of(file)?;
             match state {
+                // Already as before, for example because it was restored by
+                // hand.
                 State::Before => continue,
                 State::After => {}
                 State::Other if journal.is_automatic_since(file, current.as_deref(), &later)? => {}
@@ -149,7 +154,7 @@ impl Workspace {
         })
     }
 
-    /// Entries that [`Workspace::history`] does not offer to undo, oldest
+    /// Lists entries that [`Workspace::history`] does not offer to undo, oldest
     /// first. Nothing is repaired here: the next change does that.
     pub fn unfinished(&self) -> Result<Vec<Unfinished>, Error> {
         let journal = Journal::of(self);
@@ -172,7 +177,7 @@ impl Workspace {
         Ok(unfinished)
     }
 
-    /// The changes that can be undone, newest first.
+    /// Lists the changes that can be undone, newest first.
     pub fn history(&self) -> Result<Vec<JournalEntry>, Error> {
         let journal = Journal::of(self);
         let mut folders = journal.folders()?;
@@ -196,7 +201,7 @@ impl Workspace {
     }
 }
 
-/// `0042` may be typed as `42`.
+/// Returns `true` if both name the same entry: `0042` may be typed as `42`.
 fn same_id(id: &str, given: &str) -> bool {
     match (id.parse::<u64>(), given.parse::<u64>()) {
         (Ok(a), Ok(b)) => a == b,

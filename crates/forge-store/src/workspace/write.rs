@@ -20,7 +20,8 @@ use super::{DERIVED, Error, Lock, RelPath, Workspace, into_text};
 use crate::regular::{self, Links};
 use crate::trust::{self, Claim, Identity};
 
-/// What one [`Workspace::change`] is about to do. Reading shows what was staged.
+/// A change in preparation, inside of [`Workspace::change`]. Reading returns
+/// what was staged.
 #[derive(Debug)]
 pub struct Change<'a> {
     workspace: &'a Workspace,
@@ -29,10 +30,10 @@ pub struct Change<'a> {
     is_automatic: bool,
 }
 
-/// What became of a change.
+/// The result of a change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Receipt {
-    /// What [`Workspace::undo`] takes; none when nothing had to change.
+    /// The id for [`Workspace::undo`]; none when nothing had to change.
     pub id: Option<String>,
     /// The files that were written or removed.
     pub files: Vec<RelPath>,
@@ -76,7 +77,7 @@ fn lossy(bytes: &Option<Vec<u8>>) -> Cow<'_, str> {
 }
 
 impl Change<'_> {
-    /// The bytes of a file as this change would leave it, or none.
+    /// Reads a file as this change would leave it; `None` if there is none.
     pub fn read(&mut self, path: &RelPath) -> Result<Option<Vec<u8>>, Error> {
         match self.staged.get(path) {
             Some(Staged {
@@ -102,6 +103,7 @@ impl Change<'_> {
         }
     }
 
+    /// Reads a file as UTF-8 text, as this change would leave it.
     pub fn read_text(&mut self, path: &RelPath) -> Result<Option<String>, Error> {
         let absolute = self.workspace.absolute(path);
         let bytes = self.read(path)?;
@@ -138,8 +140,8 @@ impl Change<'_> {
         self.staged.entry(path.clone()).or_default().after = After::Remove;
     }
 
-    /// Stages the removal of a folder, should it be empty in the end. Those
-    /// inside of others are named after them.
+    /// Stages the removal of a folder, if it is empty in the end. Inner folders
+    /// come after the outer ones.
     pub fn drop_folder_if_empty(&mut self, path: &RelPath) {
         self.folders_to_drop.push(path.clone());
     }
@@ -163,7 +165,7 @@ impl Workspace {
         self.change_within(self.lock_wait, what, now, f)
     }
 
-    /// As [`Workspace::change`], with another patience for the lock.
+    /// Changes files as [`Workspace::change`], with another wait for the lock.
     pub fn change_within(
         &self,
         wait: Duration,
@@ -175,8 +177,8 @@ impl Workspace {
         Ok(receipt)
     }
 
-    /// As [`Workspace::change`], for work that returns a value and fails in ways
-    /// of its own. An error leaves every file as it was.
+    /// Changes files as [`Workspace::change`], for work that returns a value
+    /// and fails in ways of its own. An error leaves every file as it was.
     pub fn change_with<T, E: From<Error>>(
         &self,
         what: &str,
@@ -193,6 +195,8 @@ impl Workspace {
         now: jiff::Timestamp,
         f: impl FnOnce(&mut Change<'_>) -> Result<T, E>,
     ) -> Result<(T, Receipt), E> {
+        // Held while `f` reads and stages: what it stages is made from the
+        // files that are replaced.
         let _lock = self.lock_for_writing(wait)?;
         let mut change = Change {
             workspace: self,
@@ -215,11 +219,12 @@ impl Workspace {
         Ok((value, receipt))
     }
 
-    /// Writes a file that can be rebuilt, below `.memory-forge/`: whole or not
-    /// at all, without sync and journal. `name` may have folders in it. Whoever
-    /// reads it must not believe it: see [`Workspace::write_marked`].
+    /// Writes a file that can be rebuilt, below `.memory-forge/`: all of it or
+    /// none, without sync and journal. `name` may have folders in it. A reader
+    /// must not trust it: see [`Workspace::write_marked`].
     pub fn write_derived(&self, name: &str, bytes: &[u8]) -> Result<(), Error> {
         let path = RelPath::new(DERIVED)?.join(name)?;
+        // If a lock file were replaced, two processes could hold the lock.
         if name.ends_with(".lock") || path.starts_with(".memory-forge/undo") {
             return Err(Error::Reserved {
                 path: self.absolute(&path),
@@ -241,8 +246,8 @@ impl Workspace {
             .map_err(io)
     }
 
-    /// As [`Workspace::write_derived`], for a file that is believed later: a
-    /// mark beside it says that this user's program wrote it here.
+    /// Writes as [`Workspace::write_derived`], for a file that is trusted
+    /// later: a mark next to it proves that this user's program wrote it here.
     pub fn write_marked(&self, name: &str, bytes: &[u8]) -> Result<(), Error> {
         self.write_derived(name, bytes)?;
         // Without a key it is not believed, as if it had not been written.
@@ -255,8 +260,8 @@ impl Workspace {
         Ok(())
     }
 
-    /// Reads a file that [`Workspace::write_marked`] wrote here, and nothing
-    /// else that lies in its place.
+    /// Reads a file that [`Workspace::write_marked`] wrote here, and no other
+    /// file in its place.
     pub fn read_marked(&self, name: &str) -> Option<Vec<u8>> {
         let path = RelPath::new(DERIVED).ok()?.join(name).ok()?;
         let marked = RelPath::new(DERIVED)
@@ -271,8 +276,8 @@ impl Workspace {
         is_ours.then_some(bytes)
     }
 
-    /// What a mark of a derived file says: in the folder that is there now, its
-    /// name has this content.
+    /// Returns the claim of a derived file's mark: in the folder that is there
+    /// now, its name has this content.
     fn claim_derived<'c>(&'c self, name: &'c str, bytes: &'c [u8]) -> Option<Claim<'c>> {
         Some(Claim {
             root: &self.root,
@@ -340,8 +345,9 @@ impl Workspace {
             .map_err(|e| Error::io("sync", &target, e))
     }
 
-    /// As [`Workspace::write_machine`] without the sync, for what is written at
-    /// every turn: a loss of power may take it, a crash does not tear it.
+    /// Writes as [`Workspace::write_machine`] without the sync, for what is
+    /// written at every turn: a loss of power may remove it, a crash does not
+    /// tear it.
     pub fn put_machine(&self, path: &RelPath, bytes: &[u8]) -> Result<(), Error> {
         let (target, held, _lock) = self.prepare_machine(path)?;
         self.disk
@@ -362,8 +368,8 @@ impl Workspace {
         self.append_and_cut(held.path(), &target, line, most, keep)
     }
 
-    /// As [`Workspace::append_machine`], for a line that depends on what is
-    /// there already.
+    /// Appends as [`Workspace::append_machine`], for a line that depends on
+    /// what is there already.
     pub fn append_machine_after(
         &self,
         path: &RelPath,
@@ -397,8 +403,8 @@ impl Workspace {
         self.cut_machine(held, target, most, keep).map(drop)
     }
 
-    /// Cuts a log of more than `most` lines to the newest `keep`, and says how
-    /// many lines it had and has.
+    /// Cuts a log of more than `most` lines to the newest `keep`, and returns
+    /// how many lines it had and has.
     pub fn rotate_machine(
         &self,
         path: &RelPath,
@@ -423,9 +429,9 @@ impl Workspace {
             .map_err(|e| Error::io("remove", &target, e))
     }
 
-    /// Makes a file of the machine's that says who is at work. It is created
-    /// exclusively, and where one is there already, `may_replace` sees its bytes
-    /// and the seconds of its time, and has the last word.
+    /// Writes a file that names the process at work. It is created exclusively;
+    /// if one is there already, `may_replace` gets its bytes and the seconds of
+    /// its time, and decides.
     pub fn claim_machine(
         &self,
         path: &RelPath,
@@ -445,7 +451,7 @@ impl Workspace {
         self.disk.write_new(held.path(), bytes).map_err(io)
     }
 
-    /// Lines are cut at line ends, so no character is cut in two.
+    /// Cuts at line ends, so that no character is cut in two.
     fn cut_machine(
         &self,
         held: &Path,
@@ -469,7 +475,8 @@ impl Workspace {
         Ok((lines.len(), kept.len()))
     }
 
-    /// The lock for the machine's files, and a check that this is one of them.
+    /// Takes the lock for the machine's files, after checking that this is one
+    /// of them.
     fn prepare_machine(&self, path: &RelPath) -> Result<(PathBuf, Held, Lock), Error> {
         let target = self.absolute(path);
         let in_mind = path
@@ -499,9 +506,10 @@ impl Workspace {
         Ok((target, held, lock))
     }
 
-    /// The machine's files change at every turn and belong in no commit. The
-    /// rule lies beside them, so that nobody's own `.gitignore` is touched; one
-    /// that is there already is left as it is.
+    /// Writes a `.gitignore` for the machine's files, which change at every
+    /// turn and belong in no commit. The rule is in their own folder, so that
+    /// no other `.gitignore` is touched; one that is there already is left as
+    /// it is.
     fn keep_machine_files_out_of_git(&self) -> Result<(), Error> {
         const RULES: &str = "# What hooks keep at every turn; the state itself is in the Markdown files.\n.*\n!.gitignore\ncheckpoints/\n";
         let ignore = RelPath::new(".mind/.gitignore")?;
@@ -516,8 +524,9 @@ impl Workspace {
             .map_err(io)
     }
 
-    /// Both folders at once: a checkpoint that was cut off may be the last one
-    /// for days, while other files are written at every turn.
+    /// Removes temporary files in both folders: a checkpoint that was cut off
+    /// may be the last one for days, while other files are written at every
+    /// turn.
     fn sweep_machine(&self) -> Result<(), Error> {
         for folder in [".mind", ".mind/checkpoints"] {
             let folder = RelPath::new(folder)?;
@@ -530,8 +539,8 @@ impl Workspace {
         Ok(())
     }
 
-    /// Everything that must hold before a file may be written: the folder for
-    /// derived files, the lock, and no half-done change.
+    /// Ensures everything that a write needs: the folder for derived files, the
+    /// lock, and no half-done change.
     pub(super) fn lock_for_writing(&self, wait: Duration) -> Result<Lock, Error> {
         self.prepare_derived()?;
         let lock = self.take_derived_lock("write.lock", "The workspace", wait)?;
@@ -543,6 +552,7 @@ impl Workspace {
     pub(super) fn prepare_derived(&self) -> Result<(), Error> {
         let dir = self.derived();
         match fs::symlink_metadata(&dir) {
+            // A repository could bring a link and choose where we write.
             Ok(meta) if meta.is_symlink() => return Err(Error::Symlink { path: dir }),
             Ok(meta) if !meta.is_dir() => return Err(Error::NotADirectory { path: dir }),
             Ok(_) => {}
@@ -569,7 +579,7 @@ impl Workspace {
         write.map_err(|e| Error::io("write", &ignore, e))
     }
 
-    /// Carries out a plan under the lock that the caller holds.
+    /// Applies a plan under the lock that the caller holds.
     pub(super) fn commit(&self, plan: Plan) -> Result<Receipt, Error> {
         if plan.files.is_empty() {
             return Ok(Receipt {
@@ -602,7 +612,7 @@ impl Workspace {
             return Err(error);
         }
         // Old entries that cannot be dropped now are dropped another time, and
-        // so is what others left beside them.
+        // so are temporary files of other processes.
         let _ = journal.prune();
         let _ = self.sweep_derived();
         Ok(Receipt {
@@ -638,6 +648,7 @@ impl Workspace {
         let target = self.absolute(&file.path);
         self.refuse_symlinks(&file.path)?;
         let held = Held::open(&self.root, &file.path)?;
+        // Checked right before the rename: editors take no lock of ours.
         let unchanged = || {
             let now = self
                 .disk
@@ -700,7 +711,7 @@ impl Workspace {
         create.map_err(|e| Error::io("create", path, e))
     }
 
-    /// The folders above a path that do not exist, outermost first.
+    /// Returns the folders above a path that do not exist, outermost first.
     pub(super) fn missing_folders(&self, path: &RelPath) -> Vec<RelPath> {
         let mut missing = Vec::new();
         let mut folder = path.parent();
@@ -715,7 +726,7 @@ impl Workspace {
         missing
     }
 
-    /// An error that names the symlink on the way to a path, if there is one.
+    /// Fails if there is a symlink on the way to a path, and names it.
     pub(super) fn refuse_symlinks(&self, path: &RelPath) -> Result<(), Error> {
         let mut absolute = self.root.clone();
         for name in path.components() {
@@ -739,7 +750,8 @@ impl Workspace {
         let absolute = self.absolute(path);
         match fs::symlink_metadata(&absolute) {
             Ok(meta) if !meta.is_file() => Err(Error::NotAFile { path: absolute }),
-            // A rename would get past this, but somebody meant it.
+            // A rename would get past this, but the permission was set on
+            // purpose.
             Ok(meta) if meta.permissions().readonly() => Err(Error::ReadOnly { path: absolute }),
             _ => Ok(()),
         }
@@ -753,7 +765,7 @@ impl Workspace {
         }
     }
 
-    /// What was staged, less what would not change anything.
+    /// Returns the staged changes that would change anything.
     fn differences(&self, staged: BTreeMap<RelPath, Staged>) -> Result<Vec<Planned>, Error> {
         let mut files = Vec::new();
         for (path, staged) in staged {
@@ -787,9 +799,9 @@ impl Workspace {
         Ok(files)
     }
 
-    /// What a write of a derived file left that was cut off. Others may be
-    /// writing one at this moment, so it takes their lock, without waiting for
-    /// it, and only where there is something to take away.
+    /// Removes temporary files of derived files that were cut off. Others may
+    /// be writing one at this moment, so it takes their lock, without waiting
+    /// for it, and only if there is something to remove.
     fn sweep_derived(&self) -> Result<(), Error> {
         let dir = self.derived();
         let io = |e| Error::io("remove", &dir, e);
@@ -813,10 +825,10 @@ impl Workspace {
 /// Keeps everything in `.memory-forge/` out of git.
 const IGNORE_ALL: &[u8] = b"*\n";
 
-/// What the name of a mark adds to the name of the file that it vouches for.
+/// The suffix of a mark, added to the name of the file that it vouches for.
 const MARK_SUFFIX: &str = ".mark";
 const MAX_MARK_BYTES: u64 = 128;
-/// No derived file that is believed is larger.
+/// The most bytes of a derived file that is trusted.
 const MAX_MARKED_BYTES: u64 = 64 << 20;
 
 /// Locks and logs of bulk runs, whose names other tools know.
@@ -846,7 +858,7 @@ pub(super) struct Plan {
 #[derive(Debug)]
 pub(super) struct Planned {
     pub(super) path: RelPath,
-    /// What must be there now; none means no file.
+    /// The bytes that must be there now; none means no file.
     pub(super) before: Option<Vec<u8>>,
     pub(super) after: Option<Vec<u8>>,
     /// The permissions to give a file that comes back.

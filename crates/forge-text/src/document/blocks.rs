@@ -49,8 +49,9 @@ pub(super) fn sections(headings: Vec<Heading>, body: &Range<usize>) -> Vec<Secti
     sections
 }
 
-/// Blocks as whole lines in text order. What no block claims, such as link
-/// definitions, becomes a block of its own, so that no text is in no block.
+/// A builder of blocks as whole lines in text order. Text that no block claims,
+/// such as link definitions, becomes a block of its own, so that every text is
+/// in a block.
 pub(super) struct Blocks<'a> {
     source: &'a str,
     line_starts: &'a [usize],
@@ -68,7 +69,7 @@ impl<'a> Blocks<'a> {
         }
     }
 
-    /// Returns the lines that the block was given.
+    /// Adds a block and returns the lines that it was given.
     pub(super) fn push(&mut self, kind: BlockKind, span: Range<usize>) -> Range<usize> {
         let text = self.source[span.clone()].trim_end_matches(lines::BLANK);
         if text.is_empty() {
@@ -92,9 +93,10 @@ impl<'a> Blocks<'a> {
         span
     }
 
-    /// Link definitions right above an underlined heading are one paragraph
-    /// with it: set apart from them, its first line could become a list or
-    /// code. So they count as lines of the heading.
+    /// Returns where the paragraph around a heading starts. Link definitions
+    /// right above an underlined heading are one paragraph with it: set apart
+    /// from them, its first line could become a list or code. So they count as
+    /// lines of the heading.
     fn paragraph_start(&self, heading: usize) -> usize {
         let gap = &self.source[self.at..heading];
         let blank = lines::split(gap)

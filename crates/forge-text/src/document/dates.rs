@@ -10,13 +10,14 @@ use jiff::tz::Offset;
 
 use super::{Code, Document};
 
-/// The day of a moment. Universal time, since time zone data takes long to load
-/// and would let two machines write different days.
+/// Returns the day of a moment in universal time: time zone data takes long to
+/// load, and with it two machines could write different days.
 pub fn day_of(moment: Timestamp) -> Date {
     Offset::UTC.to_datetime(moment).date()
 }
 
-/// The document's own date: from its front matter, else from its file's name.
+/// Returns the document's own date: from its front matter, else from its file
+/// name.
 pub fn own_date(document: &Document, stem: &str) -> Option<Date> {
     let front = document.front_matter.as_ref();
     ["date", "updated", "modified", "last_updated", "created"]
@@ -40,13 +41,14 @@ fn leading_date(text: &str) -> Option<Date> {
         .flatten()
 }
 
+/// A date in the text, with its place.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DateMention {
     pub date: Date,
     pub span: Range<usize>,
 }
 
-/// Dates of the body outside of code blocks, in text order.
+/// Finds the dates of the body outside of code blocks, in text order.
 pub(super) fn find(source: &str, body: &Range<usize>, code: &[Code]) -> Vec<DateMention> {
     let mut dates = Vec::new();
     let in_code = |at: usize| {
@@ -54,6 +56,8 @@ pub(super) fn find(source: &str, body: &Range<usize>, code: &[Code]) -> Vec<Date
         index > 0 && at < code[index - 1].span.end
     };
     let bytes = &source.as_bytes()[..body.end];
+    // The year is searched first, because both forms hold one and two digits
+    // are found fast.
     for century in ["20", "19"] {
         for at in memchr::memmem::find_iter(&bytes[body.start..], century) {
             let at = body.start + at;
@@ -68,6 +72,7 @@ pub(super) fn find(source: &str, body: &Range<usize>, code: &[Code]) -> Vec<Date
             dates.extend(found.filter(|found| !in_code(found.span.start)));
         }
     }
+    // They were found by century.
     dates.sort_by_key(|mention| mention.span.start);
     dates
 }
@@ -83,6 +88,7 @@ fn iso(bytes: &[u8], at: usize) -> Option<DateMention> {
     };
     let behind = bytes.get(at + 10);
     let ends =
+        // A time may follow the day.
         behind.is_none_or(|byte| matches!(byte, b'T' | b't') || !byte.is_ascii_alphanumeric());
     if text[4] != b'-' || text[7] != b'-' || !ends {
         return None;
@@ -95,7 +101,8 @@ fn iso(bytes: &[u8], at: usize) -> Option<DateMention> {
     })
 }
 
-/// A date in words ends with its year; what stands before it decides.
+/// Reads a date in words that ends with this year; the words before the year
+/// decide.
 fn prose(source: &str, start: usize, year: Range<usize>) -> Option<DateMention> {
     let bytes = source.as_bytes();
     if bytes
@@ -139,7 +146,7 @@ fn prose(source: &str, start: usize, year: Range<usize>) -> Option<DateMention> 
     })
 }
 
-/// A word without the bracket, quote or emphasis before it.
+/// Removes the bracket, quote or emphasis before a word.
 fn opened(word: &str) -> &str {
     word.trim_start_matches(|c: char| !c.is_alphanumeric())
 }

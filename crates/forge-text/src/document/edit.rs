@@ -8,24 +8,31 @@ use crate::diagnostic::Diagnostic;
 use super::plain::Fence;
 use super::{Block, BlockKind, Document, lines};
 
-/// Replace `span` by `text`. An empty span inserts.
+/// A replacement of `span` by `text`. An empty span inserts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Edit {
     pub span: Range<usize>,
     pub text: String,
 }
 
+/// An error of applying edits. All but `Disturbs` are faults of the caller.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum EditError {
+    /// The edit is outside of the text: it was computed on another one.
     #[error("Edit of bytes {}..{} is outside of a text of {len} bytes", span.start, span.end)]
     OutOfBounds { span: Range<usize>, len: usize },
+    /// The edit begins or ends inside of a character.
     #[error("Edit of bytes {}..{} would cut a character in two", span.start, span.end)]
     NotOnCharBoundary { span: Range<usize> },
+    /// Two edits change the same bytes.
     #[error("Edits of bytes {}..{} and {}..{} overlap", first.start, first.end, second.start, second.end)]
     Overlap {
         first: Range<usize>,
         second: Range<usize>,
     },
+    /// Something above the edited line is left open, so that the edit would
+    /// change how other lines are read. The document is at fault; the user can
+    /// close what is open.
     #[error(
         "Line {line} would be read otherwise after this change; something above it is left open \
          (a bracket, a comment, a block of code)"
@@ -44,9 +51,10 @@ impl Diagnostic for EditError {
     }
 }
 
-/// Applies edits that were all computed on `text`. Insertions at one place
-/// keep their order.
+/// Applies edits that were all computed on `text`. Insertions at one place keep
+/// their order.
 pub fn apply(text: &str, mut edits: Vec<Edit>) -> Result<String, EditError> {
+    // The sort is stable, so insertions at one place keep their order.
     edits.sort_by_key(|edit| (edit.span.start, edit.span.end));
     let grown: usize = edits.iter().map(|edit| edit.text.len()).sum();
     let mut out = String::with_capacity(text.len() + grown);
@@ -76,8 +84,9 @@ pub fn apply(text: &str, mut edits: Vec<Edit>) -> Result<String, EditError> {
 }
 
 impl Document {
-    /// Takes whole lines out. Where the line before ends with CR alone and an
-    /// empty one ended by LF follows, the two would become one line end.
+    /// Returns an edit that deletes whole lines. Where the line before ends
+    /// with CR alone and an empty line ended by LF follows, a CR stays, because
+    /// the two would become one line end.
     pub fn take_out(&self, span: Range<usize>) -> Edit {
         let joins = self.text[..span.start].ends_with('\r')
             && !self.text[span.start..].starts_with('\n')
@@ -86,7 +95,8 @@ impl Document {
         Edit { span, text }
     }
 
-    /// The line end that most lines of the text have; LF where there is none.
+    /// Returns the line end that most lines of the text have; LF if there is
+    /// none.
     pub fn newline(&self) -> &'static str {
         self.newline.get_or_init(|| self.count_newlines())
     }
@@ -111,8 +121,8 @@ impl Document {
         }
     }
 
-    /// Gives a section new text of its own. The heading and the sections below
-    /// it stay, and so do the blank lines around the text.
+    /// Replaces a section's own text. The heading and the sections below it
+    /// stay, and so do the blank lines around the text.
     pub fn replace_section(&self, section: usize, body: &str) -> Edit {
         let own = self.sections[section].own.clone();
         let Some(core) = self.core(&own) else {
@@ -129,7 +139,8 @@ impl Document {
             return Edit { span: own, text };
         }
         let tail = self.tail(&own, core.end);
-        // What says the same already keeps its line ends, which may be mixed.
+        // Text that differs only in line ends keeps its own, which may be
+        // mixed.
         let same = line_texts(self.str(&core)).eq(line_texts(&body));
         let body = if same { self.str(&core) } else { &body };
         Edit {
@@ -138,7 +149,7 @@ impl Document {
         }
     }
 
-    /// Adds text behind the last line of a section that is not blank. A list
+    /// Adds text after the last line of a section that is not blank. A list
     /// item joins a list and a row a table; anything else gets a blank line
     /// before it.
     pub fn append_to_section(&self, section: usize, text: &str) -> Edit {
@@ -212,7 +223,7 @@ impl Document {
         }
     }
 
-    /// Adds a section behind everything that another one encloses.
+    /// Adds a section after everything that another one encloses.
     pub fn append_subsection(&self, section: usize, level: u8, title: &str, body: &str) -> Edit {
         let span = self.sections[section].span.clone();
         let end = self.core(&span).map_or(span.end, |core| core.end);
@@ -236,7 +247,7 @@ impl Document {
         }
     }
 
-    /// Ticks a task or takes the tick away.
+    /// Marks a task as done or as open.
     pub fn set_task(&self, task: usize, done: bool) -> Edit {
         let task = &self.tasks[task];
         let text = match (done, task.done) {
@@ -250,8 +261,8 @@ impl Document {
         }
     }
 
-    /// The lines of a span without blank ones around them, and without the
-    /// last line end. None if all are blank.
+    /// Returns the lines of a span without blank lines around them and without
+    /// the last line end; `None` if all are blank.
     fn core(&self, span: &Range<usize>) -> Option<Range<usize>> {
         let text = self.str(span);
         let end = span.start + text.trim_end_matches(lines::BLANK).len();
@@ -264,7 +275,7 @@ impl Document {
         Some(start..lines::without_end(&self.text, start..line_end).end)
     }
 
-    /// The text of a section that has none yet.
+    /// Writes the text of a section that has none yet.
     fn fill_section(&self, section: usize, body: &str) -> Edit {
         let own = self.sections[section].own.clone();
         let newline = self.newline();
@@ -289,7 +300,8 @@ impl Document {
         Edit { span: own, text }
     }
 
-    /// A heading on the last line of a text may have no line end yet.
+    /// Returns `text` with a line end before it if the heading has none: a
+    /// heading on the last line may lack it.
     fn after_heading(&self, section: usize, text: String) -> String {
         let start = self.sections[section].own.start;
         let open = start > self.bom() && !self.text[..start].ends_with(['\n', '\r']);
@@ -300,8 +312,8 @@ impl Document {
         }
     }
 
-    /// What must follow new text that ends at `end` of a section's own text:
-    /// a line end at the end of the file, a blank line before a heading.
+    /// Returns what must follow new text that ends at `end` of a section's own
+    /// text: a line end at the end of the file, a blank line before a heading.
     fn tail(&self, own: &Range<usize>, end: usize) -> String {
         let rest = &self.text[end..own.end];
         let line_ends = line_ends(rest);
@@ -314,9 +326,9 @@ impl Document {
         newline.repeat(wanted.max(line_ends) - line_ends)
     }
 
-    /// New text in the document's own line ends and without blank lines around
-    /// it. A fence or comment that it leaves open is closed, else it would
-    /// swallow the sections behind it.
+    /// Returns new text in the document's own line ends and without blank lines
+    /// around it. A fence or comment that it leaves open is closed, else it
+    /// would swallow the sections behind it.
     fn prepared(&self, text: &str) -> String {
         let mut lines: Vec<&str> = line_texts(text).skip_while(|line| is_blank(line)).collect();
         lines.truncate(
@@ -333,7 +345,7 @@ impl Document {
         }
     }
 
-    /// Whether `text` goes on with the list or table that ends at `end`.
+    /// Returns `true` if `text` continues the list or table that ends at `end`.
     fn joins(&self, end: usize, text: &str) -> bool {
         match self.block_ending_at(end).map(|block| block.kind) {
             Some(BlockKind::List) => {
@@ -352,7 +364,8 @@ impl Document {
         }
     }
 
-    /// What closes a fence, comment or tag that would swallow all that follows.
+    /// Returns what closes a fence, comment or tag that would swallow all that
+    /// follows.
     fn closer(&self, end: usize) -> Option<String> {
         let block = self.block_ending_at(end)?;
         let text = self.str(&block.span).trim_matches(lines::BLANK);
@@ -391,7 +404,7 @@ fn is_blank(line: &str) -> bool {
     line.trim_matches(lines::BLANK).is_empty()
 }
 
-/// The lines without their ends.
+/// Returns the lines without their ends.
 fn line_texts(text: &str) -> impl Iterator<Item = &str> {
     lines::split(text).map(|line| &line[..lines::without_end(line, 0..line.len()).end])
 }
@@ -402,7 +415,7 @@ fn line_ends(text: &str) -> usize {
         .count()
 }
 
-/// A title that stays one line and keeps its last `#`.
+/// Escapes a title so that it stays one line and keeps its last `#`.
 fn heading_text(title: &str) -> String {
     let mut text = super::inert::one_line(title);
     let open = text.trim_end_matches('#').len();
@@ -412,7 +425,7 @@ fn heading_text(title: &str) -> String {
     text
 }
 
-/// The fence that closes a code block which the text leaves open.
+/// Returns the fence that closes a code block which the text leaves open.
 fn open_fence(block: &str) -> Option<String> {
     let mut lines = lines::split(block);
     let fence = Fence::opened_by(lines.next()?, 0)?;
@@ -420,8 +433,9 @@ fn open_fence(block: &str) -> Option<String> {
     (!closed).then(|| fence.closing())
 }
 
-/// What closes an HTML block that blank lines do not end. The parser waits for
-/// the tag that it began with, in small letters, whatever else there is.
+/// Returns what closes an HTML block that blank lines do not end. The parser
+/// waits for the tag that it began with, in small letters, whatever else there
+/// is.
 fn open_html(text: &str) -> Option<&'static str> {
     let raw = [
         ("pre", "</pre>"),

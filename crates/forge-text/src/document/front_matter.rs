@@ -12,6 +12,7 @@ mod yaml;
 
 pub use yaml::{Error as YamlError, Value, load as yaml};
 
+/// The entries of the front matter, with the place of the block.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FrontMatter {
     /// Both delimiter lines included.
@@ -23,6 +24,7 @@ pub struct FrontMatter {
 }
 
 impl FrontMatter {
+    /// Returns the value of the first entry with this key.
     pub fn get(&self, key: &str) -> Option<&Value> {
         self.entries
             .iter()
@@ -30,6 +32,7 @@ impl FrontMatter {
             .map(|(_, value)| value)
     }
 
+    /// Returns the value of a key if it is a text.
     pub fn text(&self, key: &str) -> Option<&str> {
         match self.get(key)? {
             Value::Text(text) => Some(text),
@@ -37,6 +40,7 @@ impl FrontMatter {
         }
     }
 
+    /// Returns the value of a key if it is a whole number.
     pub fn int(&self, key: &str) -> Option<i64> {
         match self.get(key)? {
             Value::Int(number) => Some(*number),
@@ -44,12 +48,12 @@ impl FrontMatter {
         }
     }
 
-    /// Whether the value is `true`.
+    /// Returns `true` if the value is `true`.
     pub fn flag(&self, key: &str) -> bool {
         matches!(self.get(key), Some(Value::Bool(true)))
     }
 
-    /// The texts of a list; a single text counts as a list of one.
+    /// Returns the texts of a list; a single text counts as a list of one.
     pub fn list(&self, key: &str) -> Vec<&str> {
         fn as_text(value: &Value) -> Option<&str> {
             match value {
@@ -64,8 +68,9 @@ impl FrontMatter {
         }
     }
 
-    /// Where each entry stands in the document's `text`, whole lines. Goes by
-    /// lines, so that it also works where the YAML as a whole is broken.
+    /// Returns the place of each entry in the document's `text`, as whole
+    /// lines. Works line by line, so that it also works where the YAML as a
+    /// whole is broken.
     pub fn spans(&self, text: &str) -> Vec<(String, Range<usize>)> {
         let shift =
             |lines: Range<usize>| self.yaml.start + lines.start..self.yaml.start + lines.end;
@@ -75,8 +80,8 @@ impl FrontMatter {
             .collect()
     }
 
-    /// A value of one line as it is written, where YAML's reading of it loses
-    /// something, as with numbers.
+    /// Returns the source text of a value on one line, for values where YAML's
+    /// reading loses something, as with numbers.
     pub(super) fn plain_source<'a>(&self, text: &'a str, key: &str) -> Option<&'a str> {
         let yaml = &text[self.yaml.clone()];
         let entry = edit::entries(yaml)
@@ -127,8 +132,8 @@ pub(super) fn read(
     let yaml = open.end..close.start;
     let read = yaml::load(&source[yaml.clone()]);
     if blank_first {
-        // Two rules with text between them, as far as anyone can tell: if the
-        // text decided, adding `a: b` to it would turn it into front matter.
+        // These are most likely two rules with text between them: if the text
+        // decided, adding `a: b` to it would turn it into front matter.
         let meant = read.is_ok_and(|entries| !entries.is_empty())
             && !source[yaml.clone()].trim_ascii_start().starts_with('#');
         if meant {
@@ -179,7 +184,7 @@ fn problem(
     }
 }
 
-/// Reads each entry of broken YAML alone and keeps those that are whole. The
+/// Reads each entry of broken YAML alone and keeps those that are valid. The
 /// first of two entries with one key counts.
 fn salvage(yaml: &str) -> Vec<(String, Value)> {
     let mut kept: Vec<(String, Value)> = Vec::new();

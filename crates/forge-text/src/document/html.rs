@@ -1,9 +1,9 @@
-//! A document as HTML for a page: elements and attributes of a closed list,
-//! written here one by one.
+//! Renders a document as HTML for a page: elements and attributes of a closed
+//! list, written here one by one.
 //!
-//! Whatever a file says is text. Its own HTML is shown and never passed on,
-//! addresses that could run something are dropped, and an image is a path for
-//! the page to ask for, never an address that a browser would load.
+//! All content of a file is text. Its own HTML is shown and never passed on,
+//! addresses that could run something are dropped, and an image is a path that
+//! the page requests, never an address that a browser would load.
 
 use std::fmt::Write as _;
 use std::ops::Range;
@@ -15,7 +15,7 @@ use super::links::percent_encoded;
 use super::walk::{MAX_DEPTH, OPTIONS};
 use super::{Document, Link, LinkKind, lines, plain};
 
-/// The elements that can occur, and for each its attributes.
+/// The elements that the output can have, each with its attributes.
 pub const ALLOWED: &[(&str, &[&str])] = &[
     ("h1", &["id"]),
     ("h2", &["id"]),
@@ -48,16 +48,16 @@ pub const ALLOWED: &[(&str, &[&str])] = &[
     ("img", &["data-path", "alt"]),
 ];
 
-/// What a link leads to, as far as the caller knows.
+/// The target of a link, as far as the caller knows it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Goal {
     /// A file of the workspace.
     File(String),
-    /// Nothing that is there.
+    /// No file: the link leads nowhere.
     Missing,
 }
 
-/// A document as HTML, and what was left out of it.
+/// A document as HTML, and how much of it was left out.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Html {
     pub html: String,
@@ -65,8 +65,8 @@ pub struct Html {
     pub left_out: usize,
 }
 
-/// Renders the body of a document. `goal` tells what a link or an image leads
-/// to; of more than `most` bytes the rest is left out, at the end of a block.
+/// Renders the body of a document. `goal` resolves a link or an image; beyond
+/// `most` bytes, the rest is left out at the end of a block.
 pub fn html(document: &Document, goal: &dyn Fn(&Link) -> Goal, most: usize) -> Html {
     let body = cut(document, most);
     let left_out = document.body.end - body.end;
@@ -83,7 +83,8 @@ pub fn html(document: &Document, goal: &dyn Fn(&Link) -> Goal, most: usize) -> H
     Html { html, left_out }
 }
 
-/// The body, or as many of its top-level blocks as fit.
+/// Returns the body, or as many of its top-level blocks as fit into `most`
+/// bytes.
 fn cut(document: &Document, most: usize) -> Range<usize> {
     let body = document.body.clone();
     if body.len() <= most {
@@ -99,8 +100,8 @@ fn cut(document: &Document, most: usize) -> Range<usize> {
     body.start..end
 }
 
-/// The id that a heading gets: of our own name space, so that no text can take
-/// the name of a part of the page.
+/// Returns the id of a heading, with a prefix of our own, so that no text can
+/// take the name of a part of the page.
 pub fn heading_id(title: &str) -> String {
     let mut id = String::from("h-");
     for character in title.chars().flat_map(char::to_lowercase) {
@@ -120,11 +121,12 @@ struct Writer<'a> {
     out: String,
     /// The wikilinks of the text, which the parser does not know.
     wiki: Vec<&'a Link>,
-    /// What closes each open link or image.
+    /// The closing tag of each open link or image.
     open: Vec<&'static str>,
     /// Inside of an image, whose text is its description.
     alt: Option<String>,
-    /// Where the title of an open heading begins in the output, and its text.
+    /// The place in the output where the title of an open heading begins, and
+    /// its text.
     heading: Option<(usize, String)>,
     columns: Vec<Alignment>,
     column: usize,
@@ -278,6 +280,8 @@ impl<'a> Writer<'a> {
         let closing = match tag {
             TagEnd::Paragraph => "</p>\n",
             TagEnd::Heading(level) => {
+                // The id depends on the whole title, so it is inserted where
+                // the tag began.
                 if let Some((at, title)) = self.heading.take() {
                     let id = format!("{}\">", Escaped(&heading_id(&title)));
                     self.out.insert_str(at, &id);
@@ -328,10 +332,10 @@ impl<'a> Writer<'a> {
         };
     }
 
-    /// Text as it is, but for the wikilinks in it.
+    /// Writes text as it is, except for the wikilinks in it.
     fn text(&mut self, text: &str, span: Range<usize>) {
-        // Escapes and entities make the text another one than the source, and
-        // then no link lies in it.
+        // Escapes and entities make the text differ from the source, and then
+        // it contains no link.
         let as_written = self.document.text.get(span.clone()) == Some(text);
         if self.alt.is_some() || !as_written {
             return self.plain(text);
@@ -367,7 +371,7 @@ impl<'a> Writer<'a> {
         }
     }
 
-    /// A heading's id is made of what is read in it.
+    /// Adds to the title of an open heading, of which its id is made.
     fn titled(&mut self, text: &str) {
         if let Some((_, title)) = &mut self.heading {
             title.push_str(text);
@@ -467,9 +471,9 @@ impl<'a> Writer<'a> {
 
 enum Scheme {
     None,
-    /// What a person may follow to another page.
+    /// An address that a person may follow to another page.
     Web,
-    /// Whatever else there is: `javascript:`, `data:`, `file:` and their like.
+    /// Any other scheme: `javascript:`, `data:`, `file:` and their like.
     Other,
 }
 
@@ -478,6 +482,7 @@ fn scheme(destination: &str) -> Scheme {
     let bare: String = destination
         .chars()
         .filter(|it| !it.is_whitespace() && !it.is_control())
+        // The scheme is at the start; an address may be as long as the file.
         .take(64)
         .collect();
     if bare.starts_with("//") || bare.starts_with('\\') || bare.starts_with("/\\") {
@@ -493,7 +498,7 @@ fn scheme(destination: &str) -> Scheme {
     }
 }
 
-/// The address of a document on the page.
+/// Returns the address of a document on the page.
 fn address(path: &str, fragment: Option<&str>) -> String {
     let mut address = format!("#/document/{}", percent_encoded(path));
     if let Some(fragment) = fragment.filter(|it| !it.is_empty()) {
@@ -503,7 +508,7 @@ fn address(path: &str, fragment: Option<&str>) -> String {
     address
 }
 
-/// The kinds of images that are shown, and how a browser calls them.
+/// The image formats that are shown, with their media types.
 pub const IMAGES: [(&str, &str); 6] = [
     ("png", "image/png"),
     ("jpg", "image/jpeg"),
@@ -517,7 +522,8 @@ fn is_image(path: &str) -> bool {
     image_kind(path).is_some()
 }
 
-/// How a browser calls an image of this name, where it is one.
+/// Returns the media type of an image with this name, if it is one that is
+/// shown.
 pub fn image_kind(path: &str) -> Option<&'static str> {
     let (_, extension) = path.rsplit_once('.')?;
     let known = IMAGES.iter();
@@ -525,7 +531,7 @@ pub fn image_kind(path: &str) -> Option<&'static str> {
     same.next().map(|(_, kind)| *kind)
 }
 
-/// Text as HTML text and as the value of an attribute in double quotes.
+/// A text as HTML text or as the value of an attribute in double quotes.
 struct Escaped<'a>(&'a str);
 
 impl std::fmt::Display for Escaped<'_> {

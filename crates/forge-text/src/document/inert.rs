@@ -1,17 +1,18 @@
-//! Text from outside made safe to stand in a document: it reads the same and
-//! never becomes a heading, list, table, fence, comment, link or import.
-//! Removes nothing that a reader can see.
+//! Makes text from outside safe for a document: it reads the same and never
+//! becomes a heading, list, table, fence, comment, link or import. Removes
+//! nothing that a reader can see.
 
 use super::{lines, links};
 
-/// `text` as one line without structure. Line ends become spaces, control
-/// characters go, and a backslash stands before what Markdown would act on.
+/// Escapes `text` as one line without structure. Line ends become spaces,
+/// control characters are removed, and a backslash goes before what Markdown
+/// would act on.
 pub fn inert_line(text: &str) -> String {
     inert(&one_line(text))
 }
 
-/// `text` as lines without structure. Indentation goes, since it could make
-/// code or continue a list; blank lines stay.
+/// Escapes `text` as lines without structure. Indentation is removed, since it
+/// could make code or continue a list; blank lines stay.
 pub fn inert_block(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + 16);
     let mut blank = 0;
@@ -30,8 +31,9 @@ pub fn inert_block(text: &str) -> String {
     out
 }
 
-/// One line: line ends and tabs as spaces, no control characters and none of
-/// those that reorder what is shown, no spaces around it.
+/// Returns `text` as one line: line ends and tabs as spaces, no control
+/// characters and none of those that reorder text on the screen, no outer
+/// spaces.
 pub(super) fn one_line(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for char in text.chars() {
@@ -78,7 +80,8 @@ fn inert(line: &str) -> String {
     out
 }
 
-/// The byte before which a backslash keeps the line from beginning a block.
+/// Returns the byte before which a backslash keeps the line from beginning a
+/// block.
 fn marker(line: &str) -> Option<usize> {
     let bytes = line.as_bytes();
     let first = *bytes.first()?;
@@ -92,9 +95,11 @@ fn marker(line: &str) -> Option<usize> {
         b'+' => blank_at(1) || line.starts_with("+++"),
         b'*' => blank_at(1) || only(b"* "),
         b'_' => only(b"_ "),
+        // It would make a heading of the line above.
         b'=' => only(b"="),
         b':' => only(b"-: |") || blank_at(1),
         b'`' | b'~' => run >= 3,
+        // It ends front matter.
         b'.' => line == "...",
         b'[' => {
             // Of a definition, the name may go on in the next line.
@@ -122,7 +127,8 @@ fn marker(line: &str) -> Option<usize> {
     acts.then_some(0)
 }
 
-/// Whether a bracket is closed by one without a backslash before it.
+/// Returns `true` if a bracket without a backslash before it closes the open
+/// one.
 fn closes(rest: &str) -> bool {
     let mut escaped = false;
     rest.bytes().any(|byte| {
@@ -132,7 +138,8 @@ fn closes(rest: &str) -> bool {
     })
 }
 
-/// Whatever follows: emphasis around it may end before the line does.
+/// Returns `true` if a block id may begin here. What follows it does not
+/// matter: emphasis around it may end before the line does.
 fn is_block_id(line: &str, at: usize) -> bool {
     let begins = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-';
     (at == 0 || line[..at].ends_with(' ')) && line[at + 1..].bytes().next().is_some_and(begins)

@@ -4,12 +4,12 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-/// What a blank line may hold. Other white space, such as a form feed, is text
-/// to Markdown.
+/// The characters that a blank line may have. Other white space, such as a form
+/// feed, is text to Markdown.
 pub(super) const BLANK: [char; 4] = [' ', '\t', '\n', '\r'];
 
-/// Byte offset at which each line starts. A text that ends with a line end has
-/// no further, empty line; the empty text has one line.
+/// Returns the byte offset at which each line starts. A text that ends with a
+/// line end has no further, empty line; the empty text has one line.
 pub(super) fn starts(text: &str) -> Vec<usize> {
     let bytes = text.as_bytes();
     let mut starts = Vec::with_capacity(bytes.len() / 40 + 1);
@@ -24,21 +24,22 @@ pub(super) fn starts(text: &str) -> Vec<usize> {
     starts
 }
 
-/// The lines of a text by offset, for a text of which many places are named:
-/// to count line ends before each of them would read it again every time.
+/// The line starts of a text in which many places are looked up: counting line
+/// ends for each of them would read the text again every time.
 #[derive(Debug)]
 pub struct LineNumbers {
     starts: Vec<usize>,
 }
 
 impl LineNumbers {
+    /// Indexes the lines of a text.
     pub fn of(text: &str) -> LineNumbers {
         LineNumbers {
             starts: starts(text),
         }
     }
 
-    /// The line that holds `offset`, counted from 1.
+    /// Returns the number of the line that holds `offset`, counted from 1.
     pub fn at(&self, offset: usize) -> usize {
         line_of(&self.starts, offset)
     }
@@ -48,17 +49,17 @@ pub(super) fn line_of(starts: &[usize], offset: usize) -> usize {
     starts.partition_point(|start| *start <= offset).max(1)
 }
 
-/// The start of the line that holds `offset`.
+/// Returns the start of the line that holds `offset`.
 pub(super) fn start_of(starts: &[usize], offset: usize) -> usize {
     starts[line_of(starts, offset) - 1]
 }
 
-/// Behind the line end of the line that holds `offset`.
+/// Returns the place behind the line end of the line that holds `offset`.
 pub(super) fn end_of(starts: &[usize], offset: usize, len: usize) -> usize {
     starts.get(line_of(starts, offset)).copied().unwrap_or(len)
 }
 
-/// `span` without the line end it closes with.
+/// Returns `span` without the line end that closes it.
 pub(super) fn without_end(text: &str, span: Range<usize>) -> Range<usize> {
     let line = &text[span.clone()];
     let kept = line
@@ -68,8 +69,8 @@ pub(super) fn without_end(text: &str, span: Range<usize>) -> Range<usize> {
     span.start..span.start + kept.len()
 }
 
-/// The text with each lone CR as LF: the same offsets, and lines also for
-/// readers that know only LF.
+/// Returns the text with each lone CR as LF: the offsets stay the same, and
+/// readers that know only LF see the same lines.
 pub(super) fn with_line_feeds(text: &str) -> Cow<'_, str> {
     let bytes = text.as_bytes();
     let lone = |at: &usize| bytes.get(at + 1) != Some(&b'\n');
@@ -82,7 +83,7 @@ pub(super) fn with_line_feeds(text: &str) -> Cow<'_, str> {
     Cow::Owned(String::from_utf8(out).expect("one ASCII byte took the place of another"))
 }
 
-/// The lines of `text` with their line ends.
+/// Splits `text` into lines with their line ends.
 pub(super) fn split(text: &str) -> impl Iterator<Item = &str> {
     let mut rest = text;
     std::iter::from_fn(move || {

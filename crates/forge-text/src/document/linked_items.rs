@@ -4,7 +4,8 @@
 
 use super::{Document, LinkKind, inert_line};
 
-/// `[label](target)` for a path relative to the file that the line stands in.
+/// Formats `[label](target)` for a path relative to the file that holds the
+/// line.
 pub fn link(label: &str, path: &str) -> String {
     let mut out = String::from("[");
     // Whether the character at hand has a backslash of its own before it, put
@@ -35,8 +36,8 @@ pub fn link(label: &str, path: &str) -> String {
     out
 }
 
-/// The lines of a document that lead somewhere: list items that begin with a
-/// link. Links within sentences are only mentioned, and code is code.
+/// Returns the list items of a document that begin with a link. Links within
+/// sentences are only mentions, and code is skipped.
 pub fn entries(document: &Document) -> impl Iterator<Item = Entry<'_>> {
     document
         .links
@@ -57,16 +58,16 @@ pub fn entries(document: &Document) -> impl Iterator<Item = Entry<'_>> {
         })
 }
 
-/// One line that leads to a document.
+/// A list item that leads to a document.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entry<'a> {
-    /// The path, relative to the file that the line stands in.
+    /// The path, relative to the file that holds the line.
     pub target: &'a str,
     /// Its line in the document, from one.
     pub line: usize,
     /// The whole line with its line end.
     pub span: std::ops::Range<usize>,
-    /// What stands behind the link.
+    /// The text behind the link.
     pub text: &'a str,
 }
 

@@ -9,19 +9,21 @@ use std::ops::Range;
 use super::FrontMatter;
 use super::walk::Outline;
 
+/// A link of any kind, with what it leads to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Link {
     pub kind: LinkKind,
     /// Where it leads, percent signs decoded unless it is a URL, and without
     /// the fragment. Empty for a link into the same document.
     pub target: String,
-    /// What stands behind `#`; a block of Obsidian's begins with `^`.
+    /// The text behind `#`; a block of Obsidian's begins with `^`.
     pub fragment: Option<String>,
     /// The text that a reader sees.
     pub label: String,
     pub span: Range<usize>,
 }
 
+/// The syntax of a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum LinkKind {
     /// `[[note]]`, also in table cells and in front matter.
@@ -60,7 +62,8 @@ impl Link {
     }
 }
 
-/// All links of a text in text order. `source` is the text with LF for lone CR.
+/// Finds all links of a text, in text order. `source` is the text with LF for
+/// lone CR.
 pub(super) fn find(
     source: &str,
     body: &Range<usize>,
@@ -98,8 +101,8 @@ pub(super) fn find(
     links
 }
 
-/// A heading's text with `[[target|alias]]` as the reader sees it. `code` are
-/// the parts of the text where brackets are only brackets.
+/// Returns a heading's text with `[[target|alias]]` as the reader sees it.
+/// `code` are the parts of the text where brackets are only brackets.
 pub(super) fn without_wiki_marks<'a>(text: &'a str, code: &[Range<usize>]) -> Cow<'a, str> {
     if !text.contains("[[") {
         return Cow::Borrowed(text);
@@ -115,8 +118,8 @@ pub(super) fn without_wiki_marks<'a>(text: &'a str, code: &[Range<usize>]) -> Co
     Cow::Owned(out)
 }
 
-/// The path of an import that begins at `at`, where the `@` is: its end and
-/// the path itself.
+/// Parses the import whose `@` is at `at`, and returns where it ends and its
+/// path.
 pub(super) fn import_at(source: &str, at: usize) -> Option<(usize, String)> {
     let rest = &source[at + 1..];
     let mut path = String::new();
@@ -147,15 +150,15 @@ pub(super) fn import_at(source: &str, at: usize) -> Option<(usize, String)> {
     (path_like && path.contains(char::is_alphanumeric)).then_some((at + 1 + end, path))
 }
 
-/// The range of a sorted, disjoint list that holds `at`.
+/// Returns the range of a sorted, disjoint list that holds `at`.
 fn covering(ranges: &[Range<usize>], at: usize) -> Option<&Range<usize>> {
     let index = ranges.partition_point(|range| range.start <= at);
     ranges[..index].last().filter(|range| at < range.end)
 }
 
 fn front_matter_links(source: &str, yaml: Range<usize>, links: &mut Vec<Link>) {
-    // What stands on the line before the link: read up to `seen`, so that a
-    // line with many links is read once.
+    // The text on the line before the link is read up to `seen`, so that a line
+    // with many links is read once.
     let mut seen = yaml.start;
     let (mut double, mut single, mut first) = (false, false, None);
     wiki_links(source, yaml.clone(), &[], |link| {
@@ -232,8 +235,9 @@ fn wiki_links(
     }
 }
 
-/// Where `]]` closes a wikilink whose inside begins at `from`; else where the
-/// search goes on. No byte is looked at twice, however many brackets there are.
+/// Finds the `]]` that closes a wikilink whose inside begins at `from`; an
+/// error holds the place where the search continues. No byte is read twice,
+/// however many brackets there are.
 fn close_of(bytes: &[u8], from: usize) -> Result<usize, usize> {
     let mut at = from;
     let mut in_alias = false;
@@ -259,7 +263,7 @@ fn target_end(inner: &str) -> usize {
     inner.find('|').unwrap_or(inner.len())
 }
 
-/// Reads what stands between the brackets.
+/// Parses the text between the brackets.
 fn wiki_link(inner: &str) -> Option<Link> {
     let end = target_end(inner);
     // In a table cell the bar is written `\|`.
@@ -318,8 +322,8 @@ fn bare_urls(
     }
 }
 
-/// The end of a bare URL: punctuation that closes the sentence around it and a
-/// bracket that was opened before it are not part of it.
+/// Returns the end of a bare URL. Punctuation that closes the sentence around
+/// it and a bracket that was opened before it are not part of it.
 fn url_end(bytes: &[u8], from: usize) -> usize {
     let stop = |byte: &u8| {
         byte.is_ascii_whitespace()
@@ -408,7 +412,7 @@ fn is_url(destination: &str) -> bool {
     })
 }
 
-/// A text as a part of an address: [`percent_decoded`] gives it back.
+/// Encodes a text as a part of an address; [`percent_decoded`] reverses it.
 pub fn percent_encoded(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for byte in text.bytes() {
@@ -420,7 +424,7 @@ pub fn percent_encoded(text: &str) -> String {
     out
 }
 
-/// A path of a link with `%20` and the like as the characters they stand for.
+/// Decodes `%20` and the like in the path of a link.
 pub fn percent_decoded(text: &str) -> Cow<'_, str> {
     if !text.contains('%') {
         return Cow::Borrowed(text);

@@ -1,13 +1,13 @@
-//! The form of a text that is hashed: CRLF as LF, no trailing spaces.
-//! Changes nothing else, and never what is stored on disk.
+//! Normalizes the text that is hashed: CRLF as LF, no trailing spaces. Changes
+//! nothing else, and never what is stored on disk.
 
 use std::borrow::Cow;
 
 use sha2::{Digest, Sha256};
 
-/// CRLF becomes LF and trailing spaces and tabs leave each line. A carriage
-/// return that would stand before a line feed afterwards goes too, so that
-/// doing it twice is doing it once.
+/// Normalizes CRLF to LF and removes trailing spaces and tabs from each line. A
+/// carriage return that would then be before a line feed is removed too, which
+/// makes it idempotent.
 pub fn normalise(text: &str) -> Cow<'_, str> {
     let mut pieces = Pieces::new(text);
     let first = pieces.next().unwrap_or("");
@@ -20,7 +20,7 @@ pub fn normalise(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// SHA-256 of the normalised text in lower-case hex.
+/// Returns the SHA-256 of the normalised text in lower-case hex.
 pub fn content_hash(text: &str) -> String {
     let mut hasher = Sha256::new();
     Pieces::new(text).for_each(|piece| hasher.update(piece.as_bytes()));

@@ -62,9 +62,9 @@ pub(super) fn outline(source: &str, body: Range<usize>, line_starts: &[usize]) -
     out
 }
 
-/// How deeply some line may nest quotes and list items, taken from the markers
-/// at its start. Indentation counts for little: a line may stand far to the
-/// right for other reasons, and deep nesting by indentation makes a text long.
+/// Returns how deeply some line may nest quotes and list items, from the
+/// markers at its start. Indentation counts for little: a line may be indented
+/// for other reasons, and deep nesting by indentation makes a text long.
 pub(super) fn nesting(body: &str) -> usize {
     let bytes = body.as_bytes();
     let mut deepest = markers(bytes);
@@ -146,7 +146,8 @@ impl Fence {
     }
 }
 
-/// The line without its indentation, if that is less than code would need.
+/// Returns the line without its indentation, if that is less than code would
+/// need.
 fn unindented(line: &str) -> Option<&str> {
     let text = line.trim_start_matches(' ');
     (line.len() - text.len() < 4 && !text.starts_with('\t')).then_some(text)

@@ -1,7 +1,7 @@
-//! A text that went through a text box, which knows one kind of line ending and
-//! no byte order mark, put back into what the file has.
+//! Restores the bytes of a text that went through a text box, which knows one
+//! kind of line ending and no byte order mark.
 //!
-//! Lines that nobody touched keep their bytes.
+//! Lines that were not edited keep their bytes.
 
 use std::borrow::Cow;
 
@@ -9,7 +9,7 @@ use similar::{Algorithm, DiffOp, capture_diff_slices};
 
 const MARK: char = '\u{feff}';
 
-/// The text as a text box holds it.
+/// Normalizes a text to what a text box holds: LF, and no byte order mark.
 pub fn for_a_box(text: &str) -> Cow<'_, str> {
     let text = text.strip_prefix(MARK).unwrap_or(text);
     if text.contains('\r') {
@@ -19,9 +19,9 @@ pub fn for_a_box(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// What the file shall hold after `typed` came back from the box that was given
-/// `before`: its mark, its line endings on lines that stayed, and on new lines
-/// the ending that most of its lines have.
+/// Restores what the file held around text that was edited in a text box that
+/// showed `before`: the byte order mark, the line ends of lines that stayed,
+/// and the usual line end on new lines.
 pub fn retyped(before: &str, typed: &str) -> String {
     let typed = for_a_box(typed);
     let mut out = String::with_capacity(typed.len() + 16);
@@ -35,6 +35,7 @@ pub fn retyped(before: &str, typed: &str) -> String {
         let ended = |(text, end): &(&str, &str)| format!("{text}{}", u8::from(!end.is_empty()));
         lines.iter().map(ended).collect()
     };
+    // The lines are compared without their ends, which the text box has lost.
     for op in capture_diff_slices(Algorithm::Myers, &plain(&old), &plain(&new)) {
         if let DiffOp::Equal { old_index, len, .. } = op {
             for (text, end) in &old[old_index..old_index + len] {
@@ -49,19 +50,20 @@ pub fn retyped(before: &str, typed: &str) -> String {
     out
 }
 
-/// Two endings side by side must not become one.
+/// Adds a line, and keeps two line ends side by side from becoming one.
 fn push(out: &mut String, text: &str, end: &str) {
     let merges = text.is_empty() && end == "\n" && out.ends_with('\r');
     out.push_str(text);
     out.push_str(if merges { "\r" } else { end });
 }
 
-/// Names these very bytes: who edits a text says by it which one was read.
+/// Returns a hash of the bytes, by which an edit names the version that it was
+/// made from.
 pub fn version(text: &str) -> String {
     blake3::hash(text.as_bytes()).to_hex()[..32].to_owned()
 }
 
-/// Lines with what ends each of them.
+/// Splits a text into lines, each with its line end.
 fn lines(text: &str) -> Vec<(&str, &str)> {
     let mut lines = Vec::new();
     let mut rest = text;

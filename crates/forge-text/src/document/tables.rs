@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use super::{BlockKind, Document, Edit, inert_line, lines, parse};
 
-/// A table that stands by itself, not inside a list or a quote.
+/// A table at the top level, not inside a list or a quote.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Table {
     /// Whole lines.
@@ -18,6 +18,7 @@ pub struct Table {
     rule: Range<usize>,
 }
 
+/// A row of a table.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Row {
     /// The whole line, line end included.
@@ -25,6 +26,7 @@ pub struct Row {
     pub cells: Vec<Cell>,
 }
 
+/// A cell of a row.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Cell {
     /// The text without the spaces around it.
@@ -34,7 +36,7 @@ pub struct Cell {
 }
 
 impl Document {
-    /// The tables in a span, in text order.
+    /// Returns the tables in a span, in text order.
     pub fn tables(&self, within: &Range<usize>) -> Vec<Table> {
         self.blocks
             .iter()
@@ -93,10 +95,11 @@ impl Document {
         Cell { text, room }
     }
 
-    /// Gives a cell new Markdown, which must be one line; see [`cell_text`].
-    /// Cells that the row does not have yet are added. Nothing when it says
-    /// that already, and nothing when the line would then be read as other cells
-    /// or as no row at all: `[[` in one cell may wait for `]]` in another.
+    /// Returns an edit that sets a cell to new Markdown, which must be one
+    /// line; see [`cell_text`]. Cells that the row lacks are added. Returns
+    /// `None` if the cell has that text already, and also if the line would
+    /// then be read as other cells or as no row: `[[` in one cell may wait for
+    /// `]]` in another.
     pub fn set_cell(&self, row: &Row, column: usize, text: &str) -> Option<Edit> {
         let line = lines::without_end(&self.text, row.span.clone());
         let text = text.trim();
@@ -137,7 +140,7 @@ impl Document {
         row.cells.iter().map(|cell| self.str(&cell.text)).collect()
     }
 
-    /// Adds a row behind the last one. Cells are Markdown of one line each.
+    /// Adds a row after the last one. Cells are Markdown of one line each.
     pub fn add_row(&self, table: &Table, cells: &[&str]) -> Edit {
         let last = table.rows.last().map_or(&table.rule, |row| &row.span);
         let ended = self.str(last).ends_with(['\n', '\r']);
@@ -158,25 +161,26 @@ impl Document {
         }
     }
 
-    /// Takes a row out with its line.
+    /// Removes a row with its line.
     pub fn remove_row(&self, row: &Row) -> Edit {
         self.take_out(row.span.clone())
     }
 }
 
-/// `text` as it can stand in a cell: one line that neither ends the cell nor
-/// becomes structure of its own.
+/// Escapes `text` for a cell: one line that neither ends the cell nor becomes
+/// structure of its own.
 pub fn cell_text(text: &str) -> String {
     inert_line(text)
 }
 
-/// The Markdown of a cell as a reader sees it: bars without their backslash.
+/// Unescapes the Markdown of a cell: bars without their backslash.
 pub fn cell_shown(text: &str) -> String {
     text.replace("\\|", "|").replace("\\[[", "[[")
 }
 
-/// Where bars end cells. One behind a backslash does not, and neither does the
-/// one before an alias in a link: parsers disagree there and people forget.
+/// Finds the bars that end cells. One behind a backslash does not, and neither
+/// does the one before an alias in a link: parsers disagree there and people
+/// forget the backslash.
 fn bars(line: &str) -> Vec<usize> {
     let bytes = line.as_bytes();
     let mut bars = Vec::new();
@@ -208,7 +212,7 @@ fn bars(line: &str) -> Vec<usize> {
     bars
 }
 
-/// Whether this line of a table is one row with these cells.
+/// Returns `true` if this line of a table is one row with these cells.
 fn reads_as(line: &str, cells: &[&str]) -> bool {
     let document = parse(format!("| h |\n|---|\n{line}\n"));
     let tables = document.tables(&document.body);
@@ -220,7 +224,7 @@ fn reads_as(line: &str, cells: &[&str]) -> bool {
     filled(&read) == filled(cells) && read.iter().zip(cells).all(|(a, b)| a == b)
 }
 
-/// The length of the link that begins here, or how far no link ends.
+/// Returns the length of the link that begins here, or how far no link ends.
 fn link_end(text: &str) -> Result<usize, usize> {
     let inside = &text[2..];
     let stop = inside.find(['[', ']']).unwrap_or(inside.len());

@@ -1,6 +1,6 @@
 //! Conversations with an assistant: who speaks in a line.
 
-/// Who speaks in a text that is a conversation with an assistant.
+/// The speaker of a turn in a conversation with an assistant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Voice {
     /// The text is no such conversation.
@@ -9,13 +9,15 @@ pub enum Voice {
     Assistant,
 }
 
-/// `**User:** text`, `## Assistant`, `Human: text`: who speaks, and the rest.
+/// Parses the speaker at the start of a line, and the rest: `**User:** text`,
+/// `## Assistant`, `Human: text`.
 pub fn turn(line: &str) -> Option<(Voice, &str)> {
     let name = line.trim_start_matches(|c: char| c.is_whitespace() || "#>*_-[".contains(c));
     let end = name
         .find(|c: char| !c.is_alphabetic())
         .unwrap_or(name.len());
     let (name, rest) = name.split_at(end);
+    // All names below are in these bounds, and most lines end here.
     if !(2..=12).contains(&name.len()) {
         return None;
     }

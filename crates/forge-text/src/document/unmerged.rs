@@ -1,8 +1,8 @@
-//! The marks that git leaves in a file where it could not merge two versions.
-//! They are only found; which side holds is for people to say.
+//! Finds the marks that git leaves in a file where it could not merge two
+//! versions. They are only found; people decide which side is kept.
 
-/// The line with the first mark of a merge that nobody finished: git wrote both
-/// sides into the file. Examples in code are no such thing.
+/// Returns the line of the first conflict marker of an unfinished merge, where
+/// git wrote both sides into the file. Examples in code do not count.
 pub fn unmerged(text: &str) -> Option<usize> {
     // Hooks ask this of long files, and hardly any has such a mark.
     memchr::memmem::find(text.as_bytes(), b"<<<<<<< ")?;

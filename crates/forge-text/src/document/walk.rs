@@ -12,7 +12,7 @@ use super::blocks::{Blocks, Heading, sections};
 use super::links::{self, Link, LinkKind};
 use super::{Block, BlockId, BlockKind, Code, Problem, Section, Task, lines, plain};
 
-/// What one pass over the body finds.
+/// The structure that one pass over the body finds.
 #[derive(Debug, Default)]
 pub(super) struct Outline {
     pub(super) sections: Vec<Section>,
@@ -24,25 +24,27 @@ pub(super) struct Outline {
     pub(super) comments: Vec<Range<usize>>,
     /// Links that are part of the grammar, in text order.
     pub(super) links: Vec<Link>,
-    /// Where no further link may be looked for: code, HTML, autolinks and
+    /// Ranges in which no further link is searched: code, HTML, autolinks and
     /// link definitions. Sorted and disjoint.
     pub(super) opaque: Vec<Range<usize>>,
     /// Outermost links and images. Sorted and disjoint.
     pub(super) linked: Vec<Range<usize>>,
 }
 
-/// Containers in containers beyond this depth are no longer a text that a
-/// person wrote, and every line behind them costs the parser time for each.
+/// The nesting of containers beyond which a text is not read as Markdown. No
+/// person writes such a text, and every line behind it costs the parser time
+/// for each level.
 pub(super) const MAX_DEPTH: usize = 200;
 
-/// The dialect: CommonMark, with what everybody adds to it.
+/// The dialect: CommonMark with its common extensions.
 pub(super) const OPTIONS: Options = Options::ENABLE_TABLES
     .union(Options::ENABLE_FOOTNOTES)
     .union(Options::ENABLE_STRIKETHROUGH)
     .union(Options::ENABLE_TASKLISTS);
 
-/// `source` is the text with every lone CR as LF, so that offsets are those of
-/// the text and the parser sees lines where a person does.
+/// Reads the structure of the body from the parser's events. `source` is the
+/// text with every lone CR as LF, so that offsets are those of the text and the
+/// parser sees the lines that a person sees.
 pub(super) fn outline(
     source: &str,
     body: Range<usize>,
@@ -52,8 +54,8 @@ pub(super) fn outline(
     let reason = if plain::nesting(&source[body.clone()]) > MAX_DEPTH {
         "Quotes or lists are nested too deeply to be read as Markdown"
     } else {
-        // The parser is another project's code, and one odd file must not end
-        // a run over thousands; so a panic in it costs this file its finer
+        // The parser is another project's code, and one malformed file must not
+        // end a run over thousands; so a panic in it costs this file its finer
         // structure and nothing else.
         let walk = AssertUnwindSafe(|| Walk::new(source, body.clone(), line_starts).run());
         match catch_unwind(walk) {
@@ -97,7 +99,7 @@ struct Title {
 
 struct Item {
     start: usize,
-    /// Where the first nested list begins.
+    /// The start of the first nested list.
     nested: Option<usize>,
     task: Option<usize>,
 }
@@ -304,6 +306,7 @@ impl<'a> Walk<'a> {
         let (language, fenced) = match kind {
             CodeBlockKind::Indented => (String::new(), false),
             CodeBlockKind::Fenced(info) => {
+                // `rust,ignore` begins with the language.
                 let word = info.split(|c: char| c.is_whitespace() || c == ',').next();
                 (word.unwrap_or("").to_owned(), true)
             }
@@ -359,7 +362,7 @@ impl<'a> Walk<'a> {
         self.out.tasks[task].span = start..stop;
     }
 
-    /// A block of running text ends: its last word may be a block id.
+    /// Closes a block of running text, whose last word may be a block id.
     fn close_leaf(&mut self) {
         let Some(end) = self.inline_end.take() else {
             return;
@@ -368,7 +371,7 @@ impl<'a> Walk<'a> {
     }
 }
 
-/// The block id that ends at `end`, trailing spaces aside.
+/// Returns the block id that ends at `end`, ignoring trailing spaces.
 pub(super) fn block_id(source: &str, end: usize) -> Option<BlockId> {
     let text = source[..end].trim_end_matches(lines::BLANK);
     let bytes = text.as_bytes();
@@ -399,7 +402,7 @@ fn block_kind(tag: &Tag<'_>) -> Option<BlockKind> {
     })
 }
 
-/// The comments of an HTML block that begins with one.
+/// Collects the comments of an HTML block that begins with one.
 fn comments(source: &str, block: Range<usize>, out: &mut Vec<Range<usize>>) {
     let html = &source[block.clone()];
     let mut at = html.len() - html.trim_start_matches(lines::BLANK).len();
@@ -411,7 +414,7 @@ fn comments(source: &str, block: Range<usize>, out: &mut Vec<Range<usize>>) {
     }
 }
 
-/// A title as one line with single spaces.
+/// Collapses the white space of a title to single spaces.
 fn one_space(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for word in text.split_ascii_whitespace() {

@@ -1,6 +1,6 @@
-//! When a text says something happens: absolute dates, months, years, weekdays
-//! and phrases such as "two weeks ago", as days from and to. A phrase that
-//! needs a day to count from is left out where there is none.
+//! Finds the days on which the events in a text happen: absolute dates, months,
+//! years, weekdays and phrases such as "two weeks ago", as days from and to. A
+//! phrase that is relative is left out if there is no day to count from.
 
 use std::ops::Range;
 
@@ -9,7 +9,7 @@ use jiff::civil::{Date, Weekday};
 
 mod words;
 
-/// A stretch of time that a text names.
+/// A range of days that a text names.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct When {
     pub span: Range<usize>,
@@ -21,12 +21,13 @@ pub struct When {
 }
 
 impl When {
+    /// Returns `true` if the two ranges share a day.
     pub fn overlaps(&self, from: Date, to: Date) -> bool {
         self.from <= to && from <= self.to
     }
 
-    /// The stretch as short as it can be written: a day, a month, a year, or
-    /// first and last day.
+    /// Formats the range in its shortest form: a day, a month, a year, or first
+    /// and last day.
     pub fn written(&self) -> String {
         let (from, to) = (self.from, self.to);
         if from == to {
@@ -42,8 +43,8 @@ impl When {
     }
 }
 
-/// Every stretch of time in `text`, in order and without overlaps. `anchor` is
-/// the day on which the text was written.
+/// Finds every range of days in `text`, in order and without overlaps. `anchor`
+/// is the day on which the text was written.
 pub fn find(text: &str, anchor: Option<Date>) -> Vec<When> {
     let tokens = tokens(text);
     let mut found = Vec::new();
@@ -71,8 +72,7 @@ pub fn find(text: &str, anchor: Option<Date>) -> Vec<When> {
     found
 }
 
-/// The stretch that a written value such as `2026-03`, `2026` or
-/// `2026-03-01..2026-03-07` stands for.
+/// Parses a value such as `2026-03`, `2026` or `2026-03-01..2026-03-07`.
 pub fn read(value: &str) -> Option<(Date, Date)> {
     let value = value.trim();
     if let Some((from, to)) = value.split_once("..") {
@@ -149,7 +149,7 @@ struct Reader<'a> {
     anchor: Option<Date>,
 }
 
-/// How many tokens, first day, last day, and whether the anchor was used.
+/// The number of tokens, first day, last day, and whether the anchor was used.
 type Read = (usize, Date, Date, bool);
 
 impl Reader<'_> {
@@ -160,7 +160,8 @@ impl Reader<'_> {
         }
     }
 
-    /// `Sept. 2025`: the full stop ends no sentence.
+    /// Returns `true` if the full stop before this token ends an abbreviation
+    /// and no sentence: `Sept. 2025`.
     fn after_abbreviation(&self, at: usize) -> bool {
         let before = &self.tokens[at - 1];
         before.word.len() <= 4
@@ -169,6 +170,7 @@ impl Reader<'_> {
     }
 
     fn phrase(&self) -> Option<Read> {
+        // The longer forms first: the month of `March 3` is part of a day.
         self.digits()
             .or_else(|| self.ago())
             .or_else(|| self.day_and_month())
@@ -178,7 +180,7 @@ impl Reader<'_> {
             .or_else(|| self.year())
     }
 
-    /// `2026-03-01`, `2026/03/01`, `2026-03`.
+    /// Reads `2026-03-01`, `2026/03/01`, `2026-03`.
     fn digits(&self) -> Option<Read> {
         let word = self.word(0);
         if !word.contains(['-', '/']) {
@@ -188,7 +190,8 @@ impl Reader<'_> {
         (word.len() >= 7).then_some((1, from, to, false))
     }
 
-    /// `two weeks ago`, `vor zwei Wochen`, `il y a deux semaines`, `in 3 days`.
+    /// Reads `two weeks ago`, `vor zwei Wochen`, `il y a deux semaines`, `in 3
+    /// days`.
     fn ago(&self) -> Option<Read> {
         let anchor = self.anchor?;
         let before = words::ago_before(|at| self.word(at));
@@ -227,7 +230,7 @@ impl Reader<'_> {
         word.parse().ok().filter(|n| *n < 1000).map(|n| (1, n))
     }
 
-    /// `3 March 2026`, `March 3rd`, `3. März`, `le 3 mars`.
+    /// Reads `3 March 2026`, `March 3rd`, `3. März`, `le 3 mars`.
     fn day_and_month(&self) -> Option<Read> {
         let ordinal = |at: usize| day(self.word(at));
         let (length, day, month) = if let Some(month) = words::month(self.word(0)) {
@@ -261,7 +264,7 @@ impl Reader<'_> {
         Some((length, date, date, true))
     }
 
-    /// `March 2026`, `in March`, `last March`.
+    /// Reads `March 2026`, `in March`, `last March`.
     fn month(&self) -> Option<Read> {
         let (skip, step) = match words::near(self.word(0)) {
             Some(step) if words::month(self.word(1)).is_some() => (1, Some(step)),
@@ -287,8 +290,9 @@ impl Reader<'_> {
         Some((skip + 1, first, first.last_of_month(), true))
     }
 
-    /// `may`, `march` and `mars` are words of their own: in small letters, or
-    /// where a sentence begins, only a number beside them makes them a month.
+    /// Returns `true` if the word is the name of a month here. `may`, `march`
+    /// and `mars` are also other words: in small letters, or at the start of a
+    /// sentence, they are a month only if a number follows.
     fn is_name_of_month(&self, at: usize) -> bool {
         let Some(token) = self.tokens.get(at) else {
             return false;
@@ -301,7 +305,7 @@ impl Reader<'_> {
             || token.capital && !token.apart && token.word != "mars"
     }
 
-    /// `yesterday`, `last Thursday`, `on Friday`.
+    /// Reads `yesterday`, `last Thursday`, `on Friday`.
     fn named_day(&self) -> Option<Read> {
         let anchor = self.anchor?;
         if let Some(days) = words::day_near(self.word(0)) {
@@ -320,7 +324,7 @@ impl Reader<'_> {
         Some((length, day, day, true))
     }
 
-    /// `last week`, `this month`, `la semaine dernière`, `last summer`.
+    /// Reads `last week`, `this month`, `la semaine dernière`, `last summer`.
     fn near_unit(&self) -> Option<Read> {
         let anchor = self.anchor?;
         if let Some(step) = words::near(self.word(0)) {
@@ -354,11 +358,12 @@ impl Reader<'_> {
         Some((2, from, to, true))
     }
 
-    /// `in 2024`, `2024`: only what is nothing else.
+    /// Reads `in 2024`, `2024`, if the number can be nothing else.
     fn year(&self) -> Option<Read> {
         let year = year(self.word(0))?;
         let before = self.text[..self.tokens[0].span.start].chars().next_back();
         let after = self.text[self.tokens[0].span.end..].chars().next();
+        // Prices, issue numbers, paths and ports are no years.
         let alone = |c: Option<char>| {
             c.is_none_or(|c| !matches!(c, '$' | '€' | '£' | '#' | '-' | '/' | '_' | '%' | ':'))
         };
@@ -386,7 +391,8 @@ fn year(word: &str) -> Option<i16> {
         .filter(|year| (1900..=2100).contains(year))
 }
 
-/// Of this year's, the last and the next one, the nearest; the past wins.
+/// Returns the nearest of this year's, last year's and next year's date. A
+/// future date counts as twice as far: notes are mostly about the past.
 fn nearest(anchor: Date, make: impl Fn(i16) -> Option<Date>) -> Option<Date> {
     let distance = |date: &Date| {
         let days = (*date - anchor).get_days();
@@ -413,7 +419,8 @@ fn on_weekday(anchor: Date, weekday: Weekday, step: i64) -> Option<Date> {
     anchor.checked_add(days.days()).ok()
 }
 
-/// The day, or the calendar unit for the long ones, that many units away.
+/// Returns the day, or for months and years the calendar unit, that many units
+/// away.
 fn shifted(anchor: Date, unit: words::Unit, count: i64) -> Option<(Date, Date)> {
     let day = match unit {
         words::Unit::Day => anchor.checked_add(count.days()),
@@ -429,7 +436,7 @@ fn shifted(anchor: Date, unit: words::Unit, count: i64) -> Option<(Date, Date)> 
     }
 }
 
-/// The whole week, month or year `step` away from the anchor's own.
+/// Returns the whole week, month or year `step` away from the anchor's own.
 fn calendar(anchor: Date, unit: words::Unit, step: i64) -> Option<(Date, Date)> {
     let (day, _) = shifted(anchor, unit, step)?;
     match unit {

@@ -8,8 +8,8 @@ use std::collections::HashSet;
 pub use crate::secrets::is_unseen;
 use crate::work::looked_at;
 
-/// The text with every such character written out as `‹U+202E›`, and how many
-/// there were.
+/// Escapes every hidden character as `‹U+202E›`, and returns how many there
+/// were.
 pub fn revealed(text: &str) -> (Cow<'_, str>, usize) {
     let mut places = Vec::new();
     each(text, |_, _, line, at| places.push((line, at)));
@@ -30,9 +30,9 @@ pub fn revealed(text: &str) -> (Cow<'_, str>, usize) {
     (Cow::Owned(shown), places.len())
 }
 
-/// Text that is not ours as one line or several may show it, on a terminal or
-/// to an agent: as [`revealed`], also at its beginning and for everything that
-/// drives a terminal but line feeds and tabs.
+/// Escapes text that is not ours for a terminal or an agent: as [`revealed`],
+/// and also a byte order mark at its beginning and all that drives a terminal
+/// except line feeds and tabs.
 pub fn shown(text: &str) -> Cow<'_, str> {
     let plain = |byte: u8| (0x20..0x7f).contains(&byte) || matches!(byte, b'\n' | b'\t');
     if text.bytes().all(plain) {
@@ -59,12 +59,12 @@ pub fn shown(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// `‹U+202E›`.
+/// Formats a character as `‹U+202E›`.
 fn written_out(c: char) -> String {
     format!("‹U+{:04X}›", u32::from(c))
 }
 
-/// JSON as it is printed, with the hidden characters of its texts written out.
+/// Escapes the hidden characters in the texts of printed JSON.
 pub fn shown_json(json: &str) -> Cow<'_, str> {
     // In JSON these are escapes: `\b`, `\u001b`.
     let mut plain = String::new();
@@ -98,8 +98,8 @@ pub fn shown_json(json: &str) -> Cow<'_, str> {
     Cow::Owned(shown(&plain).into_owned())
 }
 
-/// JSON in which hidden characters are escapes, so that it says the same and
-/// can be printed.
+/// Replaces hidden characters by JSON escapes, so that the JSON keeps its
+/// meaning and can be printed.
 pub fn escaped_json(json: &str) -> Cow<'_, str> {
     // A set: each character of the text is looked up, and as many as the text
     // has may be hidden.
@@ -130,19 +130,21 @@ pub fn escaped_json(json: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
+/// The classes of hidden characters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Class {
     /// Shows text in another order than it is read.
     Reordering,
-    /// Whole words in characters without a shape.
+    /// Carries whole words in characters without a shape.
     Smuggled,
-    /// Nothing to see, nothing to say.
+    /// Has no shape and no purpose here.
     Invisible,
     /// Drives terminals rather than readers.
     Control,
 }
 
-/// Calls `found` with each character, its line and its place in the line.
+/// Calls `found` with each hidden character, its class, its line and its place
+/// in the line.
 pub fn each(text: &str, mut found: impl FnMut(Class, char, usize, usize)) {
     // Nearly every file is decided here.
     let suspicious = |b: u8| b >= 0x80 || (b < 0x20 && !is_layout(b)) || b == 0x7f;
@@ -163,6 +165,8 @@ pub fn each(text: &str, mut found: impl FnMut(Class, char, usize, usize)) {
             let before = at.checked_sub(1).map(|i| chars[i]);
             let after = chars.get(at + 1).copied();
             let class = match c {
+                // A byte order mark at the start of a file is usual and
+                // harmless.
                 '\u{feff}' if number == 1 && at == 0 => None,
                 '\u{200e}' | '\u{200f}' | '\u{61c}' if right_to_left => None,
                 '\u{e0000}'..='\u{e007f}' if at < flag_end => None,
@@ -248,9 +252,9 @@ fn is_right_to_left(c: char) -> bool {
 
 const BLACK_FLAG: char = '\u{1f3f4}';
 
-/// Where the flag that begins here ends, or here. The flags of England,
-/// Scotland, Wales and the like are a black flag and up to seven tags, the last
-/// of which ends them.
+/// Returns where the flag that begins here ends, or `at` if there is none. The
+/// flags of England, Scotland, Wales and the like are a black flag and up to
+/// seven tags, the last of which ends them.
 fn flag_end_at(chars: &[char], at: usize) -> usize {
     const MAX_TAGS: usize = 7;
     let tags = chars[at + 1..].iter().take(MAX_TAGS + 1);
@@ -264,7 +268,7 @@ fn flag_end_at(chars: &[char], at: usize) -> usize {
     }
 }
 
-/// Its code point, with a name where it is a common one.
+/// Describes a character by its code point, with a name if it is a common one.
 pub fn name(c: char) -> String {
     let name = match c {
         '\0' => "null",

@@ -14,21 +14,22 @@ use unicode_normalization::UnicodeNormalization;
 
 use crate::secrets::hints::{Hints, Place};
 
-/// A place that reads as an order.
+/// A place that reads as an order to the agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Order {
     /// The name of the rule, such as `override`.
     pub rule: &'static str,
-    /// What the rule is about, as the end of a sentence.
+    /// The subject of the rule, as the end of a sentence.
     pub about: &'static str,
     pub line: usize,
     pub span: Range<usize>,
-    /// Whether it has no place in what is given unasked. The others are common
-    /// in honest notes, and only reported.
+    /// Whether it is left out of text that the agent did not request. The
+    /// others are common in honest notes, and are only reported.
     pub grave: bool,
 }
 
-/// Every such place in the order of the text; overlapping ones once.
+/// Finds every such place, in the order of the text; overlapping ones are
+/// merged.
 pub fn orders(text: &str) -> Vec<Order> {
     let folded = Folded::of(text);
     let mut found: Vec<(Range<usize>, usize)> = Vec::new();
@@ -77,8 +78,8 @@ pub fn orders(text: &str) -> Vec<Order> {
     orders
 }
 
-/// The text without the lines in which a grave order stands, each replaced by
-/// a line that says so. Doing it twice changes nothing more.
+/// Replaces each line that holds a grave order by a line that states so.
+/// Idempotent.
 pub fn without_orders(text: &str) -> Cow<'_, str> {
     let orders = orders(text);
     if !orders.iter().any(|order| order.grave) {
@@ -109,9 +110,10 @@ struct Rule {
     name: &'static str,
     about: &'static str,
     grave: bool,
-    /// Where to look, in lower case. The pattern starts at the hint.
+    /// The words at which the pattern is tried, in lower case. The pattern
+    /// starts at the hint.
     hints: &'static [&'static str],
-    /// `~` stands for what may be between two words.
+    /// `~` matches what may be between two words.
     pattern: &'static str,
     /// The whole text in lower case, and the place in it.
     check: fn(&str, &Range<usize>) -> bool,
@@ -119,7 +121,7 @@ struct Rule {
 
 /// Spaces, line ends and the marks of Markdown around words.
 const BETWEEN: &str = r#"(?:[\s*_>#|"'`,:;.()\[\]\-]{1,12})"#;
-/// No pattern reads further.
+/// The bytes that a pattern may read from its hint on.
 const WINDOW: usize = 480;
 
 const RULES: &[Rule] = &[
@@ -290,7 +292,8 @@ fn always(_: &str, _: &Range<usize>) -> bool {
     true
 }
 
-/// `Never forget the system prompt` wants the opposite.
+/// Returns `true` unless the order is negated: `Never forget the system prompt`
+/// wants the opposite.
 fn not_negated(text: &str, span: &Range<usize>) -> bool {
     let before = text[..span.start].trim_end();
     !["never", "not", "n't"]
@@ -298,13 +301,14 @@ fn not_negated(text: &str, span: &Range<usize>) -> bool {
         .any(|no| before.ends_with(no))
 }
 
-/// A tag in code marks is spoken of, not used.
+/// Returns `true` unless the tag is between code marks, which mention it and do
+/// not use it.
 fn not_quoted(text: &str, span: &Range<usize>) -> bool {
     !(text[..span.start].ends_with('`') && text[span.end..].starts_with('`'))
 }
 
-/// As a speaker's name stands: at the start of a line or behind a label, with
-/// marks at most between.
+/// Returns `true` if the match is where a speaker's name can be: at the start
+/// of a line or behind a label, with only marks between.
 fn at_line_start(text: &str, span: &Range<usize>) -> bool {
     let before = text[..span.start].rsplit('\n').next().unwrap_or_default();
     let before = before.trim_end_matches(['*', ' ', '`', '"']);
@@ -322,8 +326,8 @@ fn begins_a_word(text: &str, start: usize) -> bool {
     !first.is_ascii_alphanumeric() || !before.is_some_and(char::is_alphanumeric)
 }
 
-/// Whether all words of a hint stand there. The patterns ask for that too; but
-/// making one takes a hook longer than reading past "done" for "do not".
+/// Returns `true` if all words of a hint are here. The patterns check that too,
+/// but compiling one takes a hook longer than skipping "done" for "do not".
 fn says(text: &str, hint: &str) -> bool {
     if !hint.starts_with(char::is_alphabetic) {
         return true;
@@ -358,8 +362,8 @@ static HINTS: LazyLock<Hints> = LazyLock::new(|| {
     )
 });
 
-/// A text as it is read aloud: in lower case, without characters that cannot
-/// be seen, with letters that only look like Latin ones as these.
+/// A text folded for comparison: in lower case, without characters that cannot
+/// be seen, and with letters that only look like Latin ones replaced by these.
 struct Folded {
     text: String,
     /// Where each character begins, here and in the original; none where the
@@ -369,6 +373,7 @@ struct Folded {
 
 impl Folded {
     fn of(text: &str) -> Folded {
+        // Most texts: folding moves no character.
         if text.is_ascii() {
             return Folded {
                 text: text.to_ascii_lowercase(),
@@ -419,7 +424,7 @@ impl Folded {
     }
 }
 
-/// Letters of other alphabets that look like Latin ones.
+/// Returns the Latin letter that a letter of another alphabet looks like.
 fn latin(c: char) -> Option<char> {
     Some(match c {
         'а' | 'А' | 'α' | 'Α' => 'a',

@@ -1,6 +1,6 @@
-//! Values behind a telling name, in every form in which people write them
-//! down: `password=…`, `**Password:** …`, `"apiKey": "…"`, `--token …`,
-//! `the password is …`, a cell of a table, the line below in YAML.
+//! Finds values behind a secret word, in every form in which people write them
+//! down: `password=…`, `**Password:** …`, `"apiKey": "…"`, `--token …`, `the
+//! password is …`, a cell of a table, the line below in YAML.
 
 use std::ops::Range;
 
@@ -11,12 +11,12 @@ use super::checks::{
     looks_like_place, names_something_else, random, variety,
 };
 
-/// What a name says about its value.
+/// The kind of value that a name announces.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// Something that a person may have thought of.
+    /// A value that a person may have chosen.
     Password,
-    /// Something that a machine made.
+    /// A value that a machine generated.
     Token,
     /// `STRIPE_KEY`, of which many are no secrets.
     Key,
@@ -103,23 +103,24 @@ pub(super) const WORDS: &[(&str, Kind)] = &[
     ("yandex", Kind::Service), ("zendesk", Kind::Service), ("zoom", Kind::Service),
 ];
 
-/// How far a value may stand behind its name.
+/// The bytes behind a name within which its value begins.
 const REACH: usize = 96;
-/// No value is read further in one step; what is longer is followed to its end.
+/// The bytes of a value that are read in one step; a longer one is followed to
+/// its end.
 const MAX_VALUE: usize = 512;
 
-/// How the value is joined to the name.
+/// The way in which the value is joined to the name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Joint {
     /// `=`, `:`, `=>` and a cell of a table.
     Sign,
     /// `is`, or a dash between words.
     Word,
-    /// It stands on the next line.
+    /// It is on the next line.
     Below,
 }
 
-/// The values behind a name that begins at `start` and ends at `end`.
+/// Finds the values behind a name that begins at `start` and ends at `end`.
 pub(super) fn values(text: &str, start: usize, end: usize, kind: Kind) -> Vec<Range<usize>> {
     let mut found = Vec::new();
     let from_service = kind == Kind::Service;
@@ -153,8 +154,8 @@ pub(super) fn values(text: &str, start: usize, end: usize, kind: Kind) -> Vec<Ra
     found
 }
 
-/// Where the whole name ends: `token` of `tokenSecret_2`. A word that goes on
-/// in small letters is another word.
+/// Returns where the whole name ends: `token` of `tokenSecret_2`. If small
+/// letters follow, it is another word.
 fn name_end(text: &str, end: usize, kind: Kind) -> Option<usize> {
     let bytes = text.as_bytes();
     let closed = matches!(bytes[end - 1], b':' | b'=');
@@ -179,7 +180,7 @@ fn name_end(text: &str, end: usize, kind: Kind) -> Option<usize> {
     Some(at)
 }
 
-/// Whether the name is one of a command's options: `--db-password`.
+/// Returns `true` if the name is an option of a command: `--db-password`.
 fn flag_before(text: &str, start: usize) -> bool {
     let part = |it: &u8| it.is_ascii_alphanumeric() || matches!(it, b'-' | b'_');
     let long = text.as_bytes()[..start]
@@ -191,7 +192,7 @@ fn flag_before(text: &str, start: usize) -> bool {
     text[start - long..start].starts_with("--")
 }
 
-/// The word that ends where the name begins: `public` of `public_key`.
+/// Returns the word that ends where the name begins: `public` of `public_key`.
 pub(super) fn word_before(text: &str, start: usize) -> &str {
     let bytes = text[..start].bytes().rev().take(32);
     let long = bytes
@@ -200,13 +201,14 @@ pub(super) fn word_before(text: &str, start: usize) -> &str {
     &text[start - long..start]
 }
 
-/// What stands before a name on its line, as far as it matters.
+/// Returns the text before a name on its line, as far as it is used.
 fn text_before(text: &str, start: usize) -> &str {
     let near = &text[text.floor_char_boundary(start.saturating_sub(48))..start];
     near.rsplit('\n').next().unwrap_or(near)
 }
 
-/// Where the value behind a name begins, and how it is joined to it.
+/// Finds where the value behind a name begins, and how it is joined to the
+/// name.
 fn joint(
     text: &str,
     from: usize,
@@ -310,8 +312,8 @@ fn joint(
     Some((from + at, joint))
 }
 
-/// How many bytes the empty line takes that Markdown wants before a block of
-/// code; none where something else follows.
+/// Returns the length of the empty line that Markdown needs before a block of
+/// code; 0 if something else follows.
 fn blank_line_before_code(text: &str) -> usize {
     let near = &text[..text.floor_char_boundary(REACH)];
     let Some((blank, code)) = near.split_once('\n') else {
@@ -327,7 +329,8 @@ fn blank_line_before_code(text: &str) -> usize {
     }
 }
 
-/// The value at a place, without what is around it, and whether it is quoted.
+/// Returns the value at a place, without what is around it, and whether it is
+/// quoted.
 fn value_at_place(text: &str, at: usize, name: usize) -> Option<(Range<usize>, bool)> {
     let rest = &text[at..];
     if let Some(value) = escaped_value(rest) {
@@ -403,7 +406,7 @@ fn value_at_place(text: &str, at: usize, name: usize) -> Option<(Range<usize>, b
     (!value.is_empty()).then(|| (start..start + value.len(), false))
 }
 
-/// The value of JSON inside of JSON: `\"…\"`, however deep.
+/// Returns the value of JSON inside of JSON: `\"…\"`, however deep.
 fn escaped_value(rest: &str) -> Option<Range<usize>> {
     let slashes = rest.bytes().take(8).take_while(|it| *it == b'\\').count();
     let quote = rest[slashes..].chars().next()?;
@@ -428,7 +431,7 @@ struct Judged<'a> {
     /// From the telling word to the value.
     name: &'a str,
     quoted: bool,
-    /// What stands before the name, on the same line.
+    /// The text before the name, on the same line.
     before: &'a str,
     /// Whether it follows an option on a command line.
     is_typed: bool,
@@ -485,7 +488,8 @@ impl Judged<'_> {
         }
     }
 
-    /// `PGPASSWORD=…`, `SNYK_TOKEN="…"`.
+    /// Returns `true` if the name is a variable: `PGPASSWORD=…`,
+    /// `SNYK_TOKEN="…"`.
     fn is_variable(&self) -> bool {
         let upper = |text: &str| !has(text, |c| c.is_ascii_lowercase());
         let assigned = self.name.contains('=') && !self.name.contains(' ');
@@ -517,8 +521,8 @@ impl Judged<'_> {
         }
     }
 
-    /// `STRIPE_KEY=…`, while keys of tables and caches are none, and public
-    /// ones no secret.
+    /// Returns `true` for values such as that of `STRIPE_KEY=…`. Keys of tables
+    /// and caches are not secrets, and neither are public keys.
     fn is_key(&self, value: &str) -> bool {
         const OTHERS: [&str; 15] = [
             "public",
@@ -560,8 +564,9 @@ impl Judged<'_> {
             && entropy(value) >= 3.8
     }
 
-    /// `DD_APP_KEY=` and as many hexadecimal digits as keys have. Sums and
-    /// commits look the same, so only where it is a variable that names none.
+    /// Returns `true` for `DD_APP_KEY=` with as many hexadecimal digits as keys
+    /// have. Checksums and commits look the same, so the name must be a
+    /// variable and must not announce one of them.
     fn is_hex_key(&self, value: &str, left: &str) -> bool {
         const SUMS: [&str; 9] = [
             "gpg", "pgp", "sha", "md5", "hash", "sum", "commit", "digest", "finger",
@@ -610,7 +615,7 @@ impl Judged<'_> {
     }
 }
 
-/// A random string somewhere behind a telling word, on the same line.
+/// Finds a random string behind a secret word on the same line.
 fn in_sentence(text: &str, start: usize, from: usize) -> Option<Range<usize>> {
     const LEAST: usize = 20;
     if word_before(text, start)
@@ -673,21 +678,22 @@ fn is_loose(value: &str, name: &str) -> bool {
         && entropy(value) >= 3.8
 }
 
-/// A table whose rows were read. A row can be a head again, so that each would
-/// otherwise be read from every head above it.
+/// A table whose rows were read. A row can be a head again, so without this
+/// each row would be read from every head above it.
 #[derive(Default)]
 pub(super) struct TelltaleTable {
-    /// Where the last line with a bar ends.
+    /// The end of the last line with a bar.
     end: usize,
     /// The columns that were read, each for one kind of secret.
     columns: Vec<(usize, Kind)>,
 }
 
-/// No table has so many telling columns; what pretends to is not read as often
-/// as it wants.
+/// Columns of a table that are searched. No real table has more secret columns,
+/// and without a bound a hostile one would be read again for each.
 const MAX_COLUMNS: usize = 16;
 
-/// Cells below a telling head of a table. Heads come in the order of the text.
+/// Finds the cells below a secret word in the head of a table. Heads come in
+/// the order of the text.
 pub(super) fn column(
     text: &str,
     start: usize,
@@ -769,7 +775,7 @@ pub(super) fn column(
     found
 }
 
-/// The cell of a row after this many bars.
+/// Returns the cell of a row after this many bars.
 fn cell(row: &str, nth: usize) -> Option<Range<usize>> {
     let mut bars = row.match_indices('|').map(|(at, _)| at);
     let start = match nth {

@@ -1,8 +1,8 @@
-//! What a candidate must pass. A rule never fires on a hash, an identifier or
-//! a placeholder: a warning that is usually wrong gets ignored when it is
-//! right.
+//! Checks that a candidate must pass. A rule never fires on a hash, an
+//! identifier or a placeholder: a warning that is usually wrong gets ignored
+//! when it is right.
 
-/// What documentation has for a password.
+/// Passwords that documentation uses.
 const DEFAULTS: [&str; 34] = [
     "password",
     "passwd",
@@ -40,7 +40,7 @@ const DEFAULTS: [&str; 34] = [
     "s3cret",
 ];
 
-/// Whether it is a password that documentation uses for everything.
+/// Returns `true` for a password that documentation uses for everything.
 pub(super) fn is_default(value: &str) -> bool {
     let lower = value.to_ascii_lowercase();
     // However it is spelled: `P4ssw0rd!`, `pa$$word1`.
@@ -61,7 +61,7 @@ pub(super) fn is_default(value: &str) -> bool {
             .any(|word| plain.contains(word))
 }
 
-/// Digits among letters, and no run of plain words.
+/// Returns `true` for digits among letters without a run of plain words.
 pub(super) fn random(value: &str) -> bool {
     !is_placeholder(value)
         && has(value, |c| c.is_ascii_digit())
@@ -69,8 +69,8 @@ pub(super) fn random(value: &str) -> bool {
         && !is_words(value)
 }
 
-/// How many kinds of characters there are: small letters, capitals, digits,
-/// and signs that do not join words.
+/// Counts the kinds of characters: small letters, capitals, digits, and signs
+/// that do not join words.
 pub(super) fn variety(value: &str) -> usize {
     let kinds = [
         has(value, |c| c.is_ascii_lowercase()),
@@ -83,8 +83,8 @@ pub(super) fn variety(value: &str) -> usize {
     kinds.iter().filter(|&&there| there).count()
 }
 
-/// Something that stands where a secret will be: `<password>`, `${TOKEN}`,
-/// `your-key-here`. Brackets inside of a value make none of it.
+/// Returns `true` for text that a secret will replace: `<password>`,
+/// `${TOKEN}`, `your-key-here`. Brackets inside of a value do not make it one.
 pub(super) fn is_placeholder(value: &str) -> bool {
     const MARKS: [&str; 26] = [
         "example",
@@ -96,7 +96,7 @@ pub(super) fn is_placeholder(value: &str) -> bool {
         "xxxx",
         "placeholder",
         "dummy",
-        // `Min8Chars!Required` says what a password must be.
+        // `Min8Chars!Required` states what a password must be.
         "required",
         "characters",
         "insecure",
@@ -121,6 +121,7 @@ pub(super) fn is_placeholder(value: &str) -> bool {
         .bytes()
         .for_each(|byte| seen[usize::from(byte)] = true);
     let distinct = seen.iter().filter(|&&it| it).count();
+    // So few different characters, as in `xxxxxxxx`, only hold a place.
     distinct < 4
         || lower.starts_with('‹')
         || lower == "12345678"
@@ -129,7 +130,8 @@ pub(super) fn is_placeholder(value: &str) -> bool {
         || MARKS.iter().any(|mark| is_written(value, mark))
 }
 
-/// Whether a word stands in it as people write it: chance makes `yOuR`.
+/// Returns `true` if a word is in the value as people write it; chance makes
+/// `yOuR`.
 fn is_written(value: &str, word: &str) -> bool {
     let upper = word.to_ascii_uppercase();
     value.contains(word)
@@ -142,7 +144,7 @@ fn is_written(value: &str, word: &str) -> bool {
             ))
 }
 
-/// A shell variable: `$DB_PASSWORD`, `%TOKEN%`, `$1`.
+/// Returns `true` for a shell variable: `$DB_PASSWORD`, `%TOKEN%`, `$1`.
 fn is_variable(value: &str) -> bool {
     let named = |mark: char| {
         value.strip_prefix(mark).is_some_and(|rest| {
@@ -162,8 +164,8 @@ fn is_variable(value: &str) -> bool {
     named('$') || named('%') || dollar
 }
 
-/// Whether what is left without `${…}`, `{{…}}`, `$(…)`, `<a name>` and
-/// `[a name]` is too little for a secret.
+/// Returns `true` if too little for a secret is left without `${…}`, `{{…}}`,
+/// `$(…)`, `<a name>` and `[a name]`.
 fn stands_for_something(value: &str) -> bool {
     const PAIRS: [(&str, &str); 8] = [
         ("${", "}"),
@@ -203,8 +205,8 @@ fn stands_for_something(value: &str) -> bool {
     left.len() < value.len() && left.trim().len() < 8
 }
 
-/// The name before a value says that it is no secret: `password_hash`,
-/// `token commit`, `secret_file`.
+/// Returns `true` if the name before a value announces something else than a
+/// secret: `password_hash`, `token commit`, `secret_file`.
 pub(super) fn names_something_else(before: &str) -> bool {
     const OTHERS: [&str; 26] = [
         "hash",
@@ -246,7 +248,8 @@ pub(super) fn is_uuid(value: &str) -> bool {
         })
 }
 
-/// A UUID, or a sum with its algorithm in front (`sha512-…`).
+/// Returns `true` for a UUID, or a checksum with its algorithm in front
+/// (`sha512-…`).
 pub(super) fn is_hash(value: &str) -> bool {
     let lower = value.to_ascii_lowercase();
     let named = [
@@ -256,7 +259,7 @@ pub(super) fn is_hash(value: &str) -> bool {
     is_uuid(value) || named.iter().any(|algorithm| lower.starts_with(algorithm))
 }
 
-/// A path, an address or a version.
+/// Returns `true` for a path, an address or a version.
 pub(super) fn looks_like_place(value: &str) -> bool {
     value.contains("://")
         || value.starts_with(['/', '~', '.', '@', '#'])
@@ -270,7 +273,8 @@ pub(super) fn looks_like_place(value: &str) -> bool {
         .any(|end| value.ends_with(end))
 }
 
-/// `next_token2(input)`, `Vec<u8>`, `token::Bracket`, `&token2`, `map[key]`.
+/// Returns `true` for `next_token2(input)`, `Vec<u8>`, `token::Bracket`,
+/// `&token2`, `map[key]`.
 pub(super) fn looks_like_code(value: &str) -> bool {
     let name = value
         .bytes()
@@ -296,20 +300,21 @@ pub(super) fn looks_like_code(value: &str) -> bool {
         || value.ends_with("};")
 }
 
-/// Words and numbers, joined by marks or written together: `max-tokens-2024`,
-/// `X509CertificateFlag`. A random string changes between small letters,
-/// capitals and digits every other character.
+/// Returns `true` for words and numbers, joined by marks or written together:
+/// `max-tokens-2024`, `X509CertificateFlag`. A random string changes between
+/// small letters, capitals and digits every other character.
 pub(super) fn is_words(value: &str) -> bool {
     changes(value).is_some_and(|(changes, letters)| changes * 5 <= letters)
 }
 
-/// As [`is_words`], where something else says already that it may be a secret.
+/// Returns `true` as [`is_words`] with a stricter limit, for places where a
+/// secret is expected.
 pub(super) fn is_name(value: &str) -> bool {
     changes(value).is_some_and(|(changes, letters)| changes * 8 <= letters)
 }
 
-/// How often the kind of letter changes within words, and how many letters
-/// there are; none where there are signs that no name has.
+/// Counts how often the kind of letter changes within words, and the letters;
+/// `None` if there are signs that no name has.
 fn changes(value: &str) -> Option<(usize, usize)> {
     let (mut letters, mut changes) = (0, 0);
     let mut before = None;
@@ -337,7 +342,7 @@ pub(super) fn has(value: &str, kind: impl Fn(char) -> bool) -> bool {
     value.chars().any(kind)
 }
 
-/// Bits per byte.
+/// Computes the entropy in bits per byte.
 pub(super) fn entropy(value: &str) -> f64 {
     let mut counts = [0u32; 256];
     for byte in value.bytes() {

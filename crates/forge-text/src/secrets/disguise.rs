@@ -1,7 +1,6 @@
-//! A text as an attentive reader sees it, with the way back to the text as it
-//! stands: without invisible characters in between, and with escapes read as
-//! the letters that they mean. JSON inside of JSON leaves `\u0041` behind,
-//! Markdown `\_`.
+//! Removes the disguise of a text and keeps the way back to the original:
+//! invisible characters are dropped, and escapes are read as the letters that
+//! they mean. JSON inside of JSON leaves `\u0041` behind, Markdown `\_`.
 
 use std::ops::Range;
 
@@ -14,14 +13,14 @@ pub(super) struct Plain {
 }
 
 impl Plain {
-    /// The place of the original that a place of this text was made of.
+    /// Maps a span of this text to the original.
     pub(super) fn original(&self, span: &Range<usize>) -> Range<usize> {
         let piece = |at: usize| {
             let next = self.pieces.partition_point(|(here, _, _)| *here <= at);
             self.pieces[next.saturating_sub(1)]
         };
         let (here, there, long) = piece(span.start);
-        // What stands for one letter is taken whole.
+        // A piece that means one letter is taken whole.
         let start = there + (span.start - here).min(long);
         let (here, there, long) = piece(span.end.saturating_sub(1));
         let is_letter = self.pieces.partition_point(|(at, _, _)| *at <= here);
@@ -39,7 +38,7 @@ impl Plain {
     }
 }
 
-/// The text without its disguise, where it has any.
+/// Removes the disguise of a text; `None` if it has none.
 pub(super) fn lifted(text: &str) -> Option<Plain> {
     let hides = |c: char| !c.is_ascii() && is_unseen(c);
     let escapes = text.contains("\\u00") || text.contains("\\_");
@@ -48,6 +47,7 @@ pub(super) fn lifted(text: &str) -> Option<Plain> {
     }
     let mut plain = Plain {
         text: String::with_capacity(text.len()),
+        // Every place has a piece at or before it.
         pieces: vec![(0, 0, 0)],
     };
     let mut at = 0;
@@ -75,8 +75,8 @@ pub(super) fn lifted(text: &str) -> Option<Plain> {
     Some(plain)
 }
 
-/// `\u0041` at the start, as long as it means a visible ASCII character, or
-/// `\_`; with its length.
+/// Parses `\u0041` at the start, if it means a visible ASCII character, or
+/// `\_`; returns the character and the length.
 fn escaped(text: &str) -> Option<(char, usize)> {
     if text.starts_with("\\_") {
         return Some(('_', 2));
@@ -86,7 +86,8 @@ fn escaped(text: &str) -> Option<(char, usize)> {
     code.is_ascii_graphic().then_some((char::from(code), 6))
 }
 
-/// Characters that can stand between the letters of a word without being seen.
+/// Returns `true` for characters that can be between the letters of a word
+/// without being seen.
 pub fn is_unseen(c: char) -> bool {
     matches!(c, '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{180b}'..='\u{180f}' | '\u{200b}'..='\u{200f}'
         | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{fe00}'..='\u{fe0f}'

@@ -1,5 +1,5 @@
-//! A table of rules over a text: what a match begins with is looked for all at
-//! once, and a rule's pattern is tried only where one of its hints stands.
+//! Runs a table of rules over a text: all hints are searched at once, and a
+//! rule's pattern is tried only at one of its hints.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -7,12 +7,12 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use aho_corasick::{AhoCorasick, MatchKind};
 use regex::bytes::Regex;
 
-/// Also within other brackets.
+/// White space as a class, also for use within other brackets.
 const SPACES: &str = r"[\t-\r \u{a0}\u{2028}\u{3000}]";
 
-/// So many bytes are searched hint by hint before an automaton is built. That
-/// takes a millisecond, which is more than the rest of a hook at a prompt, and
-/// a hook shows a few lines.
+/// Bytes that are searched hint by hint before an automaton is built. Building
+/// it takes a millisecond, which is more than the rest of a hook at a prompt,
+/// and a hook shows a few lines.
 const MAX_PLAIN_BYTES: usize = 4096;
 
 pub(crate) struct Hints {
@@ -20,9 +20,9 @@ pub(crate) struct Hints {
     hints: Vec<&'static str>,
     /// The numbers of the hints, ordered by their first byte.
     by_first: Vec<usize>,
-    /// Where the hints that begin with a byte start in `by_first`.
+    /// The places in `by_first` where the hints of each first byte start.
     starts: [usize; 257],
-    /// How many bytes were searched without the automaton.
+    /// The number of bytes that were searched without the automaton.
     plain_bytes: AtomicUsize,
     finder: OnceLock<AhoCorasick>,
     /// The rule that each hint belongs to, and which of its hints it is.
@@ -41,7 +41,7 @@ pub(crate) struct Place {
 }
 
 impl Hints {
-    /// From the hints of each rule, in the order of the table.
+    /// Builds the table from the hints of each rule, in the order of the rules.
     pub(crate) fn new(any_case: bool, rules: impl Iterator<Item = Vec<&'static str>>) -> Hints {
         let (mut hints, mut rule_of, mut patterns) = (Vec::new(), Vec::new(), Vec::new());
         for (rule, own) in rules.enumerate() {
@@ -74,9 +74,11 @@ impl Hints {
         }
     }
 
-    /// Each place where a rule may match, by which of its hints, ordered by
-    /// where they end.
+    /// Finds each place where a rule may match, with the hint that matched
+    /// there, ordered by where the hints end.
     pub(crate) fn places(&self, text: &str) -> impl Iterator<Item = Place> {
+        // `Relaxed` is enough: the count only decides when the automaton pays
+        // off.
         let searched = self.plain_bytes.fetch_add(text.len(), Ordering::Relaxed);
         let is_short = searched.saturating_add(text.len()) <= MAX_PLAIN_BYTES;
         let (plain, rest) = match self.finder.get() {

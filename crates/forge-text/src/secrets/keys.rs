@@ -9,7 +9,7 @@ use super::checks::has;
 
 pub(super) const RULE: &str = "private-key";
 
-/// The key that begins at `at`, which is where `-----BEGIN ` stands.
+/// Finds the key that begins at `at`, where `-----BEGIN ` is.
 pub(super) fn pem(text: &str, at: usize) -> Option<Range<usize>> {
     let head = line_at(text, at);
     let title = head.strip_prefix("-----BEGIN ")?;
@@ -43,13 +43,14 @@ pub(super) fn pem(text: &str, at: usize) -> Option<Range<usize>> {
     has_body(&text[body..end]).then_some(at..end)
 }
 
-/// The beginning of a line, as far as a title can be.
+/// Returns the beginning of a line, as long as a title can be.
 fn line_at(text: &str, at: usize) -> &str {
     let near = &text[at..text.floor_char_boundary(at + 80)];
     near.split(['\n', '\r']).next().unwrap_or(near)
 }
 
-/// Two mentions of a key's first and last line are no key.
+/// Returns `true` if there are lines of a key. A text that only mentions the
+/// first and last line of a key has none.
 fn has_body(text: &str) -> bool {
     let mut lines = text.as_bytes().split(|&byte| !is_base64(byte));
     lines.any(|line| line.len() >= 32)
@@ -59,8 +60,8 @@ fn is_base64(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'=')
 }
 
-/// The private lines of a PuTTY key, at `Private-Lines: `, and where they end,
-/// key or not: no other can begin before.
+/// Finds the private lines of a PuTTY key at `Private-Lines: `. Also returns
+/// where they end, key or not: no other key can begin before that.
 pub(super) fn putty(text: &str, at: usize) -> (Option<Range<usize>>, usize) {
     let line = line_at(text, at);
     looked_at(line.len());
@@ -84,8 +85,8 @@ pub(super) fn putty(text: &str, at: usize) -> (Option<Range<usize>>, usize) {
     (span, end)
 }
 
-/// Lines of a key whose first or last line is missing: runs of lines of Base64
-/// of one length, or what stands before the last line of a key.
+/// Finds lines of a key whose first or last line is missing: runs of Base64
+/// lines of one length, or what is before the last line of a key.
 pub(super) fn pieces(text: &str) -> Vec<Range<usize>> {
     const LEAST: usize = 3;
     let mut found = Vec::new();
@@ -110,7 +111,7 @@ pub(super) fn pieces(text: &str) -> Vec<Range<usize>> {
         if !base64 {
             let last = body.starts_with("-----END ") && body.contains("PRIVATE KEY");
             close(&mut run, last, public);
-            // What a certificate says is for everyone.
+            // The content of a certificate is public.
             public = body.starts_with("-----BEGIN ") && !body.contains("PRIVATE KEY");
             continue;
         }

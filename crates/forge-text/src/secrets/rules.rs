@@ -1,6 +1,6 @@
-//! Where to look for secrets that have no beginning of their own: places with
-//! a form, such as addresses, command lines and files of settings. A pattern
-//! is made when its hint is first met, since hooks have milliseconds.
+//! Finds secrets without a prefix of their own by their places: forms such as
+//! addresses, command lines and files of settings. A pattern is made when its
+//! hint is first met, since hooks have milliseconds.
 
 use std::ops::Range;
 use std::sync::LazyLock;
@@ -13,10 +13,11 @@ use super::checks::{
 use super::hints::{Hints, Place};
 use super::{keys, tokens};
 
-/// A place with a form of its own.
+/// A place with a form of its own, such as an address or a command line.
 struct Form {
     name: &'static str,
-    /// Where to look: literals in any case. The pattern starts at the literal.
+    /// The literals at which the pattern is tried, in any case. The pattern
+    /// starts at the literal.
     hints: &'static [&'static str],
     /// Group 1, or the first there is, is the secret.
     pattern: &'static str,
@@ -357,7 +358,7 @@ const FORMS: &[Form] = &[
     },
 ];
 
-/// Hints of what is looked at by hand, behind those of the forms.
+/// Rules that are matched in code, behind those of the forms.
 const BEGIN: usize = FORMS.len();
 const PRIVATE_LINES: usize = BEGIN + 1;
 const CENTRES: usize = BEGIN + 2;
@@ -366,8 +367,8 @@ const WORD: usize = BEGIN + 3;
 /// Letters in the middle of a secret, by which it is known.
 const MIDDLES: &[&str] = &["Q~", "-us", "_mmk", "NRAL", "|"];
 
-/// No pattern reads further than this, except for those that are longer as a
-/// whole, which are followed to their end.
+/// The bytes that a pattern reads from its hint on. Secrets that are longer are
+/// followed to their end.
 const WINDOW: usize = 512;
 const LONG_WINDOW: usize = 16 * 1024;
 /// Bytes of the name before a hint that are looked at.
@@ -386,16 +387,16 @@ static HINTS: LazyLock<Hints> = LazyLock::new(|| {
     )
 });
 
-/// Every hint, and every word before a secret.
+/// Returns every hint, and every word before a secret.
 pub(super) fn hints() -> impl Iterator<Item = &'static str> {
     let forms = FORMS.iter().flat_map(|it| it.hints.iter().copied());
     forms.chain(WORDS.iter().map(|(word, _)| *word))
 }
 
-/// A place with the name of its rule and how telling that is: the least wins.
+/// A place with the rank of its rule and the rule's name: the lowest rank wins.
 pub(super) type Found = (Range<usize>, usize, &'static str);
 
-/// Every match, in no order.
+/// Finds every match, in no order.
 pub(super) fn matches(text: &str) -> Vec<Found> {
     let mut found: Vec<Found> = Vec::new();
     tokens::matches(text, |span, rule| found.push((span, 1, rule)));
@@ -480,7 +481,7 @@ fn begins_here(text: &str, start: usize) -> bool {
     !before.is_some_and(|&byte| byte.is_ascii_alphanumeric() || byte == b'_')
 }
 
-/// The end of a token that is longer than what was looked at.
+/// Returns the end of a token that is longer than the window.
 fn run_end(text: &str, from: usize) -> usize {
     let more = text[from..].bytes();
     from + more
@@ -492,7 +493,7 @@ fn is_token_byte(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'+' | b'/' | b'=')
 }
 
-/// How a placeholder begins; see [`super::redact`].
+/// The beginning of a placeholder; see [`super::redact`].
 pub(super) const PLACEHOLDER: &str = "‹redacted: ";
 
 fn ends_with_placeholder(text: &str) -> bool {
@@ -501,7 +502,8 @@ fn ends_with_placeholder(text: &str) -> bool {
     inside.is_some_and(|it| it.rfind(PLACEHOLDER) > it.rfind('›'))
 }
 
-/// What touches a placeholder was judged as a whole before that was there.
+/// Returns `true` if a placeholder touches the span: that text was redacted as
+/// a whole before.
 fn touches_placeholder(text: &str, span: &Range<usize>) -> bool {
     let reach = text.floor_char_boundary(span.end + PLACEHOLDER.len());
     text[span.start..reach].contains(PLACEHOLDER)
@@ -564,8 +566,9 @@ fn try_at(text: &str, start: usize, form: usize) -> Option<Range<usize>> {
     Some(span.start..end)
 }
 
-/// Secrets that are known by their middle: `abc8Q~…` of Azure, `…-us12` of
-/// Mailchimp, `…_mmk` of MaxMind, `…NRAL` of New Relic, `digits|…` of Facebook.
+/// Finds secrets that are recognized by their middle: `abc8Q~…` of Azure,
+/// `…-us12` of Mailchimp, `…_mmk` of MaxMind, `…NRAL` of New Relic, `digits|…`
+/// of Facebook.
 fn around(text: &str, at: usize, middle: &str) -> Option<(Range<usize>, &'static str)> {
     let bytes = text.as_bytes();
     let back = |from: usize, most: usize, part: fn(u8) -> bool| {
@@ -633,8 +636,8 @@ fn around(text: &str, at: usize, middle: &str) -> Option<(Range<usize>, &'static
 }
 
 impl Candidate<'_> {
-    /// Whether the address is one of a database, where a word may be the
-    /// password.
+    /// Returns `true` for the address of a database, where a plain word may be
+    /// the password.
     fn is_database(&self) -> bool {
         const DATABASES: [&str; 12] = [
             "postgres",
@@ -675,12 +678,14 @@ fn url_password(candidate: &Candidate<'_>) -> bool {
         && !password.bytes().all(|byte| byte.is_ascii_digit() || byte == b'/')
 }
 
-/// In a place where a password is expected: anything but the usual examples.
+/// Returns `true` for anything but placeholders and the usual examples, where a
+/// password is expected.
 fn default_free(candidate: &Candidate<'_>) -> bool {
     !is_placeholder(candidate.secret) && !is_default(candidate.secret)
 }
 
-/// Behind a name and a slash: only what nobody writes but as a password.
+/// Returns `true` behind a name and a slash, for values that can only be a
+/// password.
 fn written_down(candidate: &Candidate<'_>) -> bool {
     let secret = candidate.secret;
     option_password(candidate)
@@ -690,7 +695,7 @@ fn written_down(candidate: &Candidate<'_>) -> bool {
         && !looks_like_code(secret)
 }
 
-/// What follows an option of a command.
+/// Returns `true` for a password behind an option of a command.
 fn option_password(candidate: &Candidate<'_>) -> bool {
     let secret = candidate.secret;
     // `7z a -p archive.7z` asks for the password; what has one has no space.
@@ -711,7 +716,7 @@ fn option_password(candidate: &Candidate<'_>) -> bool {
         && candidate.after != Some('(')
 }
 
-/// `8080`, `3306:3306`, `1.2.3`.
+/// Returns `true` for `8080`, `3306:3306`, `1.2.3`.
 fn is_version_or_port(value: &str) -> bool {
     value
         .bytes()
@@ -723,7 +728,7 @@ fn salted(candidate: &Candidate<'_>) -> bool {
     default_free(candidate) && entropy(secret) >= 2.75 && !is_words(&secret.replace(' ', "-"))
 }
 
-/// Words that do not repeat.
+/// Returns `true` for words that do not repeat.
 fn phrase(candidate: &Candidate<'_>) -> bool {
     let words: std::collections::BTreeSet<&str> = candidate.secret.split(' ').collect();
     let count = candidate.secret.split(' ').count();
@@ -733,7 +738,7 @@ fn phrase(candidate: &Candidate<'_>) -> bool {
             .any(|it| words.contains(it))
 }
 
-/// `<digits>:AA…`
+/// Returns `true` for the token of a bot, `<digits>:AA…`.
 fn of_a_bot(candidate: &Candidate<'_>) -> bool {
     let id = candidate.name.strip_prefix("bot").unwrap_or(candidate.name);
     (5..=16).contains(&id.len())
@@ -742,7 +747,7 @@ fn of_a_bot(candidate: &Candidate<'_>) -> bool {
         && random(candidate.secret)
 }
 
-/// Base64 of `name:password`.
+/// Returns `true` for Base64 of `name:password`.
 fn name_and_password(candidate: &Candidate<'_>) -> bool {
     let mut bits = 0u32;
     let mut count = 0;

@@ -22,13 +22,13 @@ struct Token {
     around: TokenBounds,
 }
 
-/// What must stand around a token.
+/// The text that must be around a token.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum TokenBounds {
     Anything,
     /// The name of its service, in small letters: others have the same form.
     Name(&'static str),
-    /// No Base64, of which it could be a piece.
+    /// No Base64, of which the token could be a piece.
     NoBase64,
 }
 
@@ -56,7 +56,7 @@ const fn beside(name: &'static str, token: Token) -> Token {
     }
 }
 
-/// A private key of Bitcoin as wallets export it.
+/// Builds the rule for a private key of Bitcoin as wallets export it.
 const fn wallet(prefix: &'static str, form: &'static str) -> Token {
     Token {
         around: TokenBounds::NoBase64,
@@ -352,7 +352,7 @@ static TOKENS: &[Token] = &[
     common("launchdarkly-key", "api-", "h8'-'h4'-'h4'-'h4'-'h12"),
 ];
 
-/// How far from a token the name of its service may stand.
+/// The bytes around a token within which the name of its service must be.
 const NEAR: usize = 200;
 
 /// Tokens by the first byte of their prefix.
@@ -366,14 +366,14 @@ static BY_BYTE: LazyLock<Vec<Vec<u16>>> = LazyLock::new(|| {
     by_byte
 });
 
-/// What tokens begin with, each once.
+/// Returns the prefixes of all tokens, each once.
 pub(super) fn prefixes() -> impl Iterator<Item = &'static str> {
     let all: BTreeSet<&str> = TOKENS.iter().map(|it| it.prefix).collect();
     all.into_iter()
 }
 
-/// Every token of a text with the name of its rule. What begins inside of one
-/// that was found is a part of it.
+/// Finds every token of a text, with the name of its rule. A token that begins
+/// inside of another one is a part of it.
 pub(super) fn matches(text: &str, mut found: impl FnMut(Range<usize>, &'static str)) {
     let bytes = text.as_bytes();
     let by_byte = &*BY_BYTE;
@@ -414,8 +414,9 @@ pub(super) fn matches(text: &str, mut found: impl FnMut(Range<usize>, &'static s
     }
 }
 
-/// A prefix in the middle of a word is part of that word (`task-…`). The
-/// letter of `\n` in a quoted text is none.
+/// Returns `true` if a token may begin here. A prefix in the middle of a word
+/// is part of that word (`task-…`), except behind an escape such as `\n` in
+/// quoted text.
 fn begins_here(bytes: &[u8], at: usize) -> bool {
     match bytes[..at] {
         [.., b'\\', b'n' | b'r' | b't'] => true,
@@ -425,7 +426,7 @@ fn begins_here(bytes: &[u8], at: usize) -> bool {
 }
 
 impl Token {
-    /// Where the token that begins here ends.
+    /// Returns where the token that begins here ends.
     fn end_at(&self, text: &str, at: usize, runs: &mut FailedRuns) -> Option<usize> {
         let bytes = text.as_bytes();
         if !bytes[at..].starts_with(self.prefix.as_bytes()) {
@@ -442,6 +443,7 @@ impl Token {
         }
         let body = text.get(start..end)?;
         let body = &body[..body.floor_char_boundary(512)];
+        // A rare prefix is nearly proof; a common one needs a random rest.
         let by_chance = if self.common {
             has(body, |c| c.is_ascii_digit()) && entropy(body) >= 3.0 && !is_name(body)
         } else {
@@ -469,8 +471,8 @@ impl TokenBounds {
     }
 }
 
-/// Where the last run of each class that was followed begins and ends. What
-/// begins often in one run, such as `sk-sk-sk-`, follows it once.
+/// The last run of each class that was followed, begin and end. A text that
+/// begins many tokens in one run, such as `sk-sk-sk-`, is followed once.
 struct FailedRuns([(usize, usize); 128]);
 
 impl Default for FailedRuns {
@@ -492,7 +494,7 @@ impl FailedRuns {
     }
 }
 
-/// Follows a form from `at` and gives its end.
+/// Follows a form from `at` and returns its end.
 fn form_end(form: &[u8], bytes: &[u8], mut at: usize, runs: &mut FailedRuns) -> Option<usize> {
     let mut rest = form;
     while let Some((&class, more)) = rest.split_first() {
@@ -567,8 +569,8 @@ fn is_of(class: u8, byte: u8) -> bool {
     }
 }
 
-/// A token of two or three parts, of which the first two are JSON, or the end
-/// of the run in which there is none.
+/// Returns the end of a token of two or three parts, of which the first two are
+/// JSON. An error holds the end of the run in which there is none.
 fn jwt_at(bytes: &[u8], at: usize) -> Result<usize, usize> {
     const LEAST: usize = 11;
     let run = |from: usize| {

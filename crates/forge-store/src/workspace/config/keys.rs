@@ -1,4 +1,4 @@
-//! What every key means, may be, and is called in the older file.
+//! Defines the meaning, the values and the older name of every key.
 //!
 //! This is the only place that knows a key by its name; nothing here reads a
 //! file.
@@ -17,7 +17,7 @@ pub(super) struct Key {
     pub(super) old_name: Option<&'static str>,
 }
 
-/// What a key may be, with the way to its place in [`Config`].
+/// The values that a key may have, with the way to its place in [`Config`].
 pub(super) enum Kind {
     Number {
         min: u64,
@@ -114,7 +114,7 @@ impl fmt::Display for Kind {
     }
 }
 
-/// A value of whatever kind a file gave.
+/// A value from a file, of any type.
 pub(super) enum Given {
     Number(i64),
     Text(String),
@@ -134,7 +134,7 @@ impl Given {
     }
 }
 
-/// A problem before it is known where it stands.
+/// A configuration problem whose file and line are not yet attached.
 pub(super) struct Fault {
     pub(super) message: String,
     pub(super) nearest: Option<String>,
@@ -237,8 +237,8 @@ macro_rules! text {
     };
 }
 
-/// A file that everyone gets is no place for a password, and names no other
-/// kind of server.
+/// Checks an address of the graph server. A file that everyone gets must not
+/// hold a password, and names no other kind of server.
 fn bolt_address(url: &str) -> Option<&'static str> {
     let Some((scheme, after)) = url.split_once("://") else {
         return (!url.is_empty()).then_some("has no `bolt://` or `bolt+s://` in front");
@@ -255,7 +255,8 @@ fn bolt_address(url: &str) -> Option<&'static str> {
     (!known || !plain).then_some("is no address of `bolt`, `bolt+s`, `neo4j` or `neo4j+s`")
 }
 
-/// As for the graph; whom to log in as may stand there.
+/// Checks an address of the shared index. A user name may be in it, a password
+/// must not.
 fn postgres_without_password(url: &str) -> Option<&'static str> {
     if url.is_empty() {
         return None;
@@ -273,7 +274,7 @@ fn postgres_without_password(url: &str) -> Option<&'static str> {
     )
 }
 
-/// Names that stand in policies, paths and lists.
+/// Checks a name that is used in policies, paths and lists.
 fn plain_name(name: &str) -> Option<&'static str> {
     let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
     let bad = name.len() > 60 || !name.chars().all(fits) || name.starts_with('.');

@@ -1,7 +1,7 @@
-//! Whether git may be asked at all. A folder that came as an archive brings a
-//! `.git` of its own making, and git follows what lies in it: links into other
-//! repositories, pipes that nobody writes to. Nothing is run and nothing is
-//! written here.
+//! Checks whether git may run at all. A folder that came as an archive brings a
+//! `.git` of its own making, and git follows what is in it: links into other
+//! repositories, pipes without a writer. Nothing is run and nothing is written
+//! here.
 
 use std::fs::{self, Metadata};
 use std::path::{Path, PathBuf};
@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use super::super::regular::{self, Links};
 use super::{Error, fail};
 
-/// What a repository is made of, as far as git reads it before it answers.
+/// The folders of a repository that git reads before it answers.
 const FOLDERS: [&str; 7] = [
     "info",
     "objects",
@@ -34,14 +34,14 @@ const FILES: [&str; 12] = [
     "objects/info/commit-graph",
 ];
 
-/// What git reads beside the files of a project.
+/// The files of a work tree that git reads.
 const BESIDE: [&str; 4] = [".gitattributes", ".gitignore", ".gitmodules", ".mailmap"];
 
-/// No name of a folder or a branch is longer.
+/// The most bytes of the name of a folder or a branch.
 const MAX_BYTES: u64 = 8192;
 
-/// Refuses a repository that leads elsewhere or would have git wait. Where
-/// there is none at all, git says so itself.
+/// Refuses a repository that leads elsewhere or would block git. If there is
+/// none, git reports that itself.
 pub(super) fn check(root: &Path) -> Result<(), Error> {
     let is_there = |dir: &&Path| fs::symlink_metadata(dir.join(".git")).is_ok();
     let Some(top) = root.ancestors().find(is_there) else {
@@ -73,7 +73,8 @@ pub(super) fn check(root: &Path) -> Result<(), Error> {
     Ok(())
 }
 
-/// The folder that a `.git` file names, as worktrees and submodules have one.
+/// Resolves the folder that a `.git` file names, as worktrees and submodules
+/// have one.
 fn named_by(entry: &Path, top: &Path) -> Result<PathBuf, Error> {
     let text = regular::read_text(entry, Links::Refuse, MAX_BYTES);
     let text = text.map_err(|error| fail(format!("`{}`: {error}", entry.display())))?;
@@ -83,8 +84,8 @@ fn named_by(entry: &Path, top: &Path) -> Result<PathBuf, Error> {
     fs::canonicalize(top.join(name)).map_err(|_| refused(entry, "names no repository"))
 }
 
-/// Whether a repository elsewhere says that this folder is its own: a worktree
-/// by the file `gitdir`, a submodule by its settings.
+/// Returns `true` if a repository elsewhere names this folder as its own: a
+/// worktree by the file `gitdir`, a submodule by its settings.
 fn points_back(folder: &Path, top: &Path, entry: &Path) -> bool {
     let same = |name: &str, as_path: &Path| {
         let named = fs::canonicalize(folder.join(name.trim()));
@@ -104,7 +105,7 @@ fn points_back(folder: &Path, top: &Path, entry: &Path) -> bool {
 
 const MAX_CONFIG: u64 = 1 << 20;
 
-/// Looks at what lies in a repository that came with the project.
+/// Checks the parts of a repository that came with the project.
 fn parts(folder: &Path) -> Result<(), Error> {
     let common = folder.join("commondir");
     if fs::symlink_metadata(&common).is_ok() {

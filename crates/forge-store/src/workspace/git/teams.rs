@@ -1,11 +1,11 @@
-//! What sharing a memory through git needs of it: the settings of the merge
-//! driver, a merge by lines, and what a repository is known by.
+//! Supports sharing a memory through git: the settings of the merge driver, a
+//! merge by lines, and the identity of a repository.
 
 use std::path::Path;
 
 use super::{ASKED, Error, Wait, ask, checked, command, fail, git, is_id, line};
 
-/// The merge driver as a clone knows it.
+/// The state of the merge driver in a clone.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Driver {
     /// There is no repository, or no git to ask.
@@ -18,7 +18,7 @@ pub enum Driver {
 const NAME: &str = "merge.memory-forge.name";
 const DRIVER: &str = "merge.memory-forge.driver";
 
-/// What this clone calls for files with `merge=memory-forge`.
+/// Returns the command of this clone for files with `merge=memory-forge`.
 pub fn driver(root: &Path) -> Driver {
     let Ok(output) = git(root, &["config", "--local", "--get", DRIVER]) else {
         return Driver::NoRepository;
@@ -33,7 +33,7 @@ pub fn driver(root: &Path) -> Driver {
     }
 }
 
-/// Has this clone call `command`, a line for the shell.
+/// Sets the command, a line for the shell.
 pub fn set_driver(root: &Path, command: &str) -> Result<(), Error> {
     for (key, value) in [(NAME, "Memory Forge, entry by entry"), (DRIVER, command)] {
         checked(git(root, &["config", "--local", key, value])?)?;
@@ -41,7 +41,7 @@ pub fn set_driver(root: &Path, command: &str) -> Result<(), Error> {
     Ok(())
 }
 
-/// Takes both settings out; the section of a config that had nothing else too.
+/// Removes both settings, and the section of the config if it had nothing else.
 pub fn clear_driver(root: &Path) -> Result<(), Error> {
     let section = [
         "config",
@@ -55,7 +55,7 @@ pub fn clear_driver(root: &Path) -> Result<(), Error> {
     }
 }
 
-/// Merges by lines as git does, into `ours`; whether that went without a
+/// Merges by lines as git does, into `ours`; returns whether there was no
 /// conflict.
 pub fn merge_by_lines(cwd: &Path, ours: &Path, base: &Path, theirs: &Path) -> Result<bool, Error> {
     let mut command = command(cwd, &["merge-file", "-q", "-L", "ours", "-L", "base", "-L"]);
@@ -75,9 +75,10 @@ pub fn merge_by_lines(cwd: &Path, ours: &Path, base: &Path, theirs: &Path) -> Re
     }
 }
 
-/// The commit that the history began with, by the way of first parents; none
-/// without history, or where the clone has only a part of it.
+/// Returns the first commit of the history along first parents; `None` without
+/// history, or in a clone with only a part of it.
 pub fn first_commit(root: &Path) -> Option<String> {
+    // The oldest commit of a shallow clone is not the first one.
     let shallow = line(git(root, &["rev-parse", "--is-shallow-repository"]).ok()?).ok()?;
     if shallow != "false" {
         return None;
@@ -97,14 +98,14 @@ pub fn first_commit(root: &Path) -> Option<String> {
         .map(str::to_owned)
 }
 
-/// Where the folder lies in its repository, `""` at the top; none outside of
-/// one.
+/// Returns the place of the folder in its repository, `""` at the top; `None`
+/// outside of one.
 pub fn prefix(root: &Path) -> Option<String> {
     let prefix = line(git(root, &["rev-parse", "--show-prefix"]).ok()?).ok()?;
     Some(prefix.trim_end_matches('/').to_owned())
 }
 
-/// The tracked files whose names end like this, sorted.
+/// Lists the tracked files whose names end like this, sorted.
 pub fn tracked_like(root: &Path, ending: &str) -> Result<Vec<String>, Error> {
     let listing = checked(git(root, &["ls-files", "-z", "--", "."])?)?;
     let names = listing.split(|&byte| byte == 0);

@@ -1,8 +1,8 @@
-//! The journal's entries on disk: written before files change, rolled back
-//! when a change did not come to its end.
+//! Writes the journal's entries before files change, and rolls them back when a
+//! change did not finish.
 //!
-//! An entry lies in a folder of the repository, which others may write to. It
-//! is carried out only with a mark that this user's program made here.
+//! An entry is in a folder of the repository, which others may write to. It is
+//! carried out only with a mark that this user's program made here.
 
 use std::fs;
 use std::io;
@@ -26,7 +26,7 @@ pub(in crate::workspace) struct Journal<'a> {
     dir: PathBuf,
 }
 
-/// An entry whose change is under way.
+/// An entry whose change is in progress.
 #[derive(Debug)]
 pub(in crate::workspace) struct Pending {
     pub(in crate::workspace) id: String,
@@ -45,7 +45,8 @@ impl<'a> Journal<'a> {
         }
     }
 
-    /// Keeps the bytes before, safely on disk before any file is touched.
+    /// Writes an entry with the bytes before, synced before any file is
+    /// changed.
     pub(in crate::workspace) fn begin(
         &self,
         plan: &Plan,
@@ -78,7 +79,7 @@ impl<'a> Journal<'a> {
         })
     }
 
-    /// From here on the change stands.
+    /// Marks the change as done: from here on a crash does not roll it back.
     pub(in crate::workspace) fn finish(&self, pending: &Pending) -> Result<(), Error> {
         if !pending.is_marked {
             return self.discard(&pending.folder);
@@ -89,8 +90,7 @@ impl<'a> Journal<'a> {
         self.sync(&self.dir)
     }
 
-    /// Puts back what a change that failed had already done, which is the first
-    /// `applied` files of it.
+    /// Rolls back the first `applied` files of a change that failed.
     pub(in crate::workspace) fn roll_back_after_error(
         &self,
         pending: &Pending,
@@ -101,8 +101,8 @@ impl<'a> Journal<'a> {
             let rename = self.disk.rename(&done, &pending.folder);
             rename.map_err(|e| Error::io("write", &done, e))?;
         }
-        // No mark is asked for: this process wrote the entry and still holds
-        // the lock.
+        // No mark is needed: this process wrote the entry and still holds the
+        // lock.
         let path = pending.folder.join(ENTRY);
         let read = self.disk.read(&path);
         let json = read.map_err(|e| Error::io("read", &path, e))?;
@@ -124,10 +124,11 @@ impl<'a> Journal<'a> {
         Ok(0)
     }
 
-    /// Rolls back whatever a crash left half done. Entries that were not made
-    /// here are moved aside: what they ask for is somebody else's wish.
+    /// Rolls back what a crash left half done. Entries that were not made here
+    /// are moved aside: they would carry out the wish of their author.
     pub(in crate::workspace) fn recover(&self) -> Result<(), Error> {
         let mut folders = self.folders()?;
+        // Newest first, so that the oldest bytes are restored last.
         folders.sort_by_key(|folder| std::cmp::Reverse(folder.number));
         for folder in folders {
             match folder.state {
@@ -185,10 +186,11 @@ impl<'a> Journal<'a> {
                         mode: file.mode,
                     })?;
                 }
-                // Somebody's edit after the crash is worth more than ours.
+                // An edit after the crash is worth more than our rollback.
                 State::Other => edited = true,
             }
         }
+        // Inner folders first, since only empty ones are removed.
         for created in paths(&record.folders)?.iter().rev() {
             if self.workspace.refuse_symlinks(created).is_ok() {
                 self.workspace.drop_folder(created)?;
@@ -260,15 +262,15 @@ impl<'a> Journal<'a> {
         }
     }
 
-    /// Whether a file is as it was before the change, as it was after, or
-    /// neither, with its bytes.
+    /// Compares a file with the change: returns whether it is as before, as
+    /// after, or neither, with its bytes.
     pub(super) fn state_of(
         &self,
         file: &FileRecord,
     ) -> Result<(RelPath, Option<Vec<u8>>, State), Error> {
         let path = RelPath::new(&file.path)?;
         let target = self.workspace.absolute(&path);
-        // A symlink or a folder that has taken its place is somebody's edit.
+        // A symlink or a folder that has taken its place counts as an edit.
         let replaced = match self.workspace.refuse_symlinks(&path) {
             Err(Error::Symlink { .. } | Error::NotADirectory { .. }) => true,
             other => {
@@ -361,8 +363,8 @@ impl<'a> Journal<'a> {
         Ok(is_ours.then_some(json))
     }
 
-    /// What the mark of an entry says. The folder's identity is part of it, so
-    /// that a copy of an old entry is not carried out again.
+    /// Returns the claim of an entry's mark. The folder's identity is part of
+    /// it, so that a copy of an old entry is not carried out again.
     pub(super) fn claim<'c>(&'c self, folder: &Path, json: &'c [u8]) -> Result<Claim<'c>, Error> {
         let meta = fs::symlink_metadata(folder).map_err(|e| Error::io("read", folder, e))?;
         Ok(Claim {
@@ -393,7 +395,7 @@ impl<'a> Journal<'a> {
             message,
         };
         let record: Record = serde_json::from_slice(json).map_err(|e| broken(e.to_string()))?;
-        // The mark says who wrote it; that it makes sense is checked as well.
+        // The mark proves who wrote it; its content is checked as well.
         let name = folder.file_name().unwrap_or_default().to_string_lossy();
         if record.format != 1 {
             return Err(broken(format!("its format {} is unknown", record.format)));
@@ -422,7 +424,7 @@ impl<'a> Journal<'a> {
         self.dir.join(format!("{}{state}", entry.id))
     }
 
-    /// Every entry's folder, in no order.
+    /// Returns every entry's folder, in no order.
     pub(super) fn folders(&self) -> Result<Vec<Folder>, Error> {
         let io = |e| Error::io("read", &self.dir, e);
         match fs::symlink_metadata(&self.dir) {
@@ -475,11 +477,11 @@ impl<'a> Journal<'a> {
     }
 }
 
-/// How many entries are kept.
+/// The number of entries that are kept.
 const KEEP: usize = 50;
 
 const ENTRY: &str = "entry.json";
-/// Proof beside `entry.json` of who wrote it; see [`crate::trust`].
+/// The proof of who wrote `entry.json`; see [`crate::trust`].
 const MARK: &str = "entry.mark";
 const MAX_MARK_BYTES: u64 = 128;
 const MAX_ENTRY_BYTES: u64 = 64 << 20;

@@ -76,8 +76,8 @@ pub(super) struct Entry {
     comment: Option<Range<usize>>,
 }
 
-/// The entries of a block mapping. Goes by lines, so that it also works where
-/// the YAML as a whole is broken.
+/// Returns the entries of a block mapping. Works line by line, so that it also
+/// works where the YAML as a whole is broken.
 pub(super) fn entries(yaml: &str) -> Vec<Entry> {
     let mut entries: Vec<Entry> = Vec::new();
     let mut at = 0;
@@ -104,8 +104,8 @@ pub(super) fn entries(yaml: &str) -> Vec<Entry> {
     entries
 }
 
-/// A text as a YAML scalar, quoted where it would be read as something else.
-/// Numbers and flags that read back as they are written stay plain.
+/// Formats a text as a YAML scalar, quoted where it would be read as something
+/// else. Numbers and flags that read back as they are written stay plain.
 pub(super) fn scalar(value: &str) -> String {
     let plain = !value.is_empty()
         && value.trim() == value
@@ -113,6 +113,8 @@ pub(super) fn scalar(value: &str) -> String {
         && !value.starts_with("---")
         && !value.starts_with("...")
         && !value.chars().any(needs_escape)
+        // Newer YAML reads them as text, but other tools may still read older
+        // YAML.
         && !is_old_boolean(value)
         && match yaml::load(&format!("k: {value}\n")).as_deref() {
             Ok([(_, Value::Text(text))]) => text == value,
@@ -128,7 +130,7 @@ pub(super) fn scalar(value: &str) -> String {
     }
 }
 
-/// A value on one line.
+/// Formats a value on one line.
 pub(super) fn flow(value: &Value) -> String {
     match value {
         Value::Null => "null".to_owned(),
@@ -182,8 +184,8 @@ fn edit_lines(yaml: &str, key: &str, key_text: &str, value: &str, newline: &str)
     } else {
         " "
     };
-    // A comment behind a value of one line lies outside of it and stays by
-    // itself; one that heads a value of several lines moves behind the new one.
+    // A comment behind a value of one line is outside of it and stays; one that
+    // heads a value of several lines moves behind the new one.
     let comment = entry
         .comment
         .filter(|comment| comment.start < entry.value.end)
@@ -234,7 +236,8 @@ fn rewrite(yaml: &str, old: &[(String, Value)], key: &str, value: &str, newline:
     }
 }
 
-/// The key that a line at the outermost level begins with, and its colon.
+/// Returns the key that a line at the outermost level begins with, and the
+/// place of its colon.
 fn key_of(line: &str) -> Option<(String, usize)> {
     let ends_key = |at: usize| {
         matches!(
@@ -265,8 +268,8 @@ fn key_of(line: &str) -> Option<(String, usize)> {
     }
 }
 
-/// The value that begins on a key's line behind the colon, and the comment
-/// behind it.
+/// Returns the value that begins on a key's line behind the colon, and the
+/// comment behind it.
 fn value_of(line: &str, from: usize) -> (Range<usize>, Option<Range<usize>>) {
     let line = &line[..lines::without_end(line, 0..line.len()).end];
     let rest = &line[from..];
@@ -297,7 +300,8 @@ fn value_of(line: &str, from: usize) -> (Range<usize>, Option<Range<usize>>) {
     )
 }
 
-/// Behind the quote that closes the one at the start of `text`.
+/// Returns the place behind the quote that closes the one at the start of
+/// `text`.
 fn quoted_end(text: &str) -> Option<usize> {
     let bytes = text.as_bytes();
     let quote = bytes[0];
@@ -319,7 +323,8 @@ fn quoted_end(text: &str) -> Option<usize> {
     None
 }
 
-/// Behind the bracket that closes the one at the start of `text`.
+/// Returns the place behind the bracket that closes the one at the start of
+/// `text`.
 fn flow_end(text: &str) -> Option<usize> {
     let bytes = text.as_bytes();
     let mut depth = 0_usize;
@@ -373,7 +378,7 @@ fn needs_escape(char: char) -> bool {
         )
 }
 
-/// Words that older YAML reads as flags.
+/// Returns `true` for words that YAML 1.1 reads as booleans.
 fn is_old_boolean(value: &str) -> bool {
     ["y", "n", "yes", "no", "on", "off"]
         .iter()

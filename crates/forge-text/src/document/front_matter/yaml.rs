@@ -6,6 +6,7 @@ use std::fmt;
 use serde::de::{Deserialize, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
 use serde_saphyr::MessageFormatter;
 
+/// A YAML value. Dates stay text.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Value {
     Null,
@@ -31,8 +32,8 @@ impl fmt::Display for Value {
     }
 }
 
-/// What is wrong with a YAML text; line and column count from 1 within it,
-/// and are 0 where unknown.
+/// An error of parsing YAML; line and column count from 1 within the YAML, and
+/// are 0 where unknown.
 #[derive(Debug)]
 pub struct Error {
     pub line: usize,
@@ -40,15 +41,17 @@ pub struct Error {
     pub message: String,
 }
 
-/// The top-level entries in the order of the text. Empty YAML has none.
+/// Parses the top-level entries, in the order of the text. Empty YAML has none.
 pub fn load(yaml: &str) -> Result<Vec<(String, Value)>, Error> {
     if yaml.bytes().all(|byte| byte.is_ascii_whitespace()) {
         return Ok(Vec::new());
     }
     let options = serde_saphyr::options! {
+        // `yes` and `no` stay text, as in YAML 1.2.
         strict_booleans: true,
         with_snippet: false,
         non_finite_float_policy: serde_saphyr::options::NonFiniteFloatPolicy::AsString,
+        // Aliases of aliases would grow without end.
         alias_limits: serde_saphyr::alias_limits! { max_total_replayed_events: 10_000 },
     };
     match serde_saphyr::from_str_with_options(yaml, options) {

@@ -66,7 +66,8 @@ pub(super) fn month(word: &str) -> Option<i8> {
     row(&MONTHS, word).map(|at| at as i8 + 1)
 }
 
-/// Months that are something else in some of the languages.
+/// Returns `true` for names of months that are also other words in some of the
+/// languages.
 pub(super) fn is_common_word(word: &str) -> bool {
     matches!(
         word,
@@ -116,7 +117,7 @@ pub(super) fn unit(word: &str) -> Option<Unit> {
     })
 }
 
-/// The word before a unit or a day that moves it: last, this, next.
+/// Returns the step of the word before a unit or a day: last, this, next.
 pub(super) fn near(word: &str) -> Option<i64> {
     Some(match word {
         "last" | "past" | "previous" | "letzte" | "letzten" | "letzter" | "letztes" | "vorige"
@@ -128,7 +129,7 @@ pub(super) fn near(word: &str) -> Option<i64> {
     })
 }
 
-/// The word behind a unit that moves it.
+/// Returns the step of the word behind a unit, as Romance languages have it.
 pub(super) fn near_behind(word: &str) -> Option<i64> {
     Some(match word {
         "dernier" | "dernière" | "passé" | "passée" | "pasado" | "pasada" | "scorso" | "scorsa"
@@ -138,7 +139,8 @@ pub(super) fn near_behind(word: &str) -> Option<i64> {
     })
 }
 
-/// Words before a number that point back or ahead: how many words, and where.
+/// Returns how many words before a number point back or ahead, and in which
+/// direction.
 pub(super) fn ago_before<'a>(word: impl Fn(usize) -> &'a str) -> Option<(usize, i64)> {
     match (word(0), word(1), word(2)) {
         ("il", "y", "a") => Some((3, -1)),
@@ -152,7 +154,8 @@ pub(super) fn is_ago(word: &str) -> bool {
     matches!(word, "ago" | "earlier" | "back" | "fa" | "atrás")
 }
 
-/// Days that are named by how far they are.
+/// Returns the distance of a day that has a name of its own: yesterday, today,
+/// tomorrow.
 pub(super) fn day_near(word: &str) -> Option<i64> {
     Some(match word {
         "today" | "tonight" | "heute" | "aujourd" | "hoy" | "oggi" | "hoje" => 0,
@@ -164,7 +167,7 @@ pub(super) fn day_near(word: &str) -> Option<i64> {
     })
 }
 
-/// The first month of a season of the northern half.
+/// Returns the first month of a season on the northern hemisphere.
 pub(super) fn season(word: &str) -> Option<i8> {
     Some(match word {
         "spring" | "frühling" | "frühjahr" => 3,
