@@ -18,7 +18,7 @@ use crate::retractions::{Correction, Corrections};
 use crate::secrets;
 use crate::workspace::{self, Workspace};
 
-/// Text, or a value with texts in it, that passed the gate.
+/// Text, or a value that contains texts, that passed the gate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AdmittedText<T>(T);
 
@@ -39,13 +39,13 @@ impl<T> AdmittedText<T> {
 }
 
 impl AdmittedText<String> {
-    /// Shortens or escapes admitted text. `edit` must add nothing.
+    /// Shortens or escapes admitted text. The closure must add nothing.
     pub(crate) fn edited(self, edit: impl FnOnce(&str) -> String) -> AdmittedText<String> {
         AdmittedText(edit(&self.0))
     }
 }
 
-/// A value with texts that somebody wants to have written.
+/// A value with texts that a caller wants to write.
 pub trait SubmittedText {
     /// Returns the texts that state something: they may hold no secret and
     /// repeat no corrected fact.
@@ -79,7 +79,7 @@ impl SubmittedText for String {
     }
 }
 
-/// Why a text was refused. Nothing was written.
+/// The reason why a text was refused. Nothing was written.
 #[derive(Debug, thiserror::Error)]
 pub enum Refusal {
     #[error(transparent)]
@@ -117,15 +117,15 @@ impl Diagnostic for Refusal {
     }
 }
 
-/// Lets text of a person or an agent pass, or refuses it.
+/// Admits text of a person or an agent unchanged, or refuses it.
 pub fn admit<T: SubmittedText>(workspace: &Workspace, text: T) -> Result<AdmittedText<T>, Refusal> {
     refuse_secrets(text.names())?;
     judge(workspace, &text.statements(), None)?;
     Ok(AdmittedText(text))
 }
 
-/// Lets the new text of a file pass, or refuses it. A corrected fact that the
-/// file repeated before is not new, so that such a file can still be edited.
+/// Admits the new text of a file, or refuses it. A corrected fact that the file
+/// repeated before is not new, so that such a file can still be edited.
 pub fn admit_edit(
     workspace: &Workspace,
     before: &str,
@@ -168,7 +168,7 @@ pub fn redact(text: &str) -> AdmittedText<String> {
     AdmittedText(secrets::redact(text).into_owned())
 }
 
-/// What was done to imported texts on their way in. Values are never kept.
+/// Counts of what was changed in imported texts. Values are never kept.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
     /// Secrets that were redacted, by rule.
@@ -187,8 +187,8 @@ impl Tally {
     }
 }
 
-/// Redacts the secrets of an imported text and writes invisible characters out.
-/// It needs the whole text: half of a secret is not recognized.
+/// Redacts the secrets of an imported text and escapes invisible characters. It
+/// needs the whole text: half of a secret is not recognized.
 pub fn admit_import(text: &str, tally: &mut Tally) -> String {
     let cleaned = quote::cleaned(text);
     for rule in cleaned.secrets {
@@ -198,6 +198,8 @@ pub fn admit_import(text: &str, tally: &mut Tally) -> String {
     cleaned.text.into_owned()
 }
 
+/// Refuses texts that contain a secret or repeat a corrected fact, except for
+/// facts that the text repeated before the edit.
 fn judge(workspace: &Workspace, texts: &[&str], before: Option<&str>) -> Result<(), Refusal> {
     refuse_secrets(texts.iter().copied())?;
     let corrections = Corrections::read(workspace)?;
@@ -218,9 +220,10 @@ fn judge(workspace: &Workspace, texts: &[&str], before: Option<&str>) -> Result<
     }
 }
 
-/// So many corrections are listed in one refusal.
+/// Maximum number of corrections that one refusal lists.
 const MAX_LISTED: usize = 5;
 
+/// Renders the first corrections of a refusal and counts the rest.
 fn list(hits: &[Correction]) -> String {
     let mut lines: Vec<String> = hits.iter().take(MAX_LISTED).map(Correction::told).collect();
     if hits.len() > MAX_LISTED {

@@ -21,6 +21,7 @@ pub mod topics;
 /// The folder that holds a folder for each squad, and that one for each agent.
 pub const MEMORY: &str = ".agents/memory";
 
+/// An error in an operation on the memory of an agent.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     #[error("`{text}` cannot name {what}: {why} (cli#1045)")]
@@ -59,7 +60,7 @@ pub enum Error {
     Workspace(#[from] workspace::Error),
 }
 
-/// Agents named in an error.
+/// Maximum number of agents that a hint names.
 const MAX_AGENTS_IN_HINT: usize = 10;
 
 impl Diagnostic for Error {
@@ -121,7 +122,7 @@ impl Diagnostic for Error {
     }
 }
 
-/// Returns the names of these agents as advice, the first ten of them.
+/// Returns a hint that names these agents, the first ten of them.
 pub fn list_agents(homes: &[Home]) -> String {
     let shown = homes.iter().take(MAX_AGENTS_IN_HINT);
     let names: Vec<String> = shown.map(Home::to_string).collect();
@@ -142,7 +143,8 @@ pub struct Home {
 }
 
 impl Home {
-    /// The memory of an agent of a squad, whether or not it is there yet.
+    /// Returns the memory of an agent of a squad, whether or not it exists.
+    /// Fails if a name cannot be the name of a folder.
     pub fn open(squad: &str, agent: &str) -> Result<Home, Error> {
         let squad = segment("a squad", squad)?;
         let agent = segment("an agent", agent)?;
@@ -152,7 +154,7 @@ impl Home {
         })
     }
 
-    /// The knowledge of the workspace, with all folders in it.
+    /// Returns the shared knowledge of the workspace, with all its folders.
     pub fn knowledge() -> Home {
         Home {
             folder: RelPath::new("knowledge").expect("a constant that is a valid path"),
@@ -160,8 +162,9 @@ impl Home {
         }
     }
 
-    /// The memory that `squad/agent`, `agent` alone or `knowledge` means. One
-    /// named in full need not exist; an agent alone must, in one squad only.
+    /// Resolves `squad/agent`, a bare agent name or the word "knowledge". A
+    /// full name need not exist; a bare agent name must exist in exactly one
+    /// squad.
     pub fn find(workspace: &Workspace, name: &str) -> Result<Home, Error> {
         if name == "knowledge" {
             return Ok(Home::knowledge());
@@ -182,8 +185,8 @@ impl Home {
         }
     }
 
-    /// Every agent that has a folder, sorted. What a squad shares is no
-    /// agent's, and what no name could have made is left alone.
+    /// Lists every agent that has a folder, sorted. Skips the folders that
+    /// squads share and folders whose names [`Home::open`] would refuse.
     pub fn all(workspace: &Workspace) -> Vec<Home> {
         let Ok(root) = RelPath::new(MEMORY) else {
             return Vec::new();
@@ -201,17 +204,18 @@ impl Home {
         homes
     }
 
+    /// Returns the folder of this memory.
     pub fn folder(&self) -> &RelPath {
         &self.folder
     }
 
-    /// Squad and agent; none for `knowledge/`.
+    /// Returns squad and agent, or `None` for `knowledge/`.
     pub fn agent(&self) -> Option<(&str, &str)> {
         let (squad, agent) = self.agent.as_ref()?;
         Some((squad, agent))
     }
 
-    /// A file of this memory.
+    /// Returns the path of a file of this memory.
     pub fn file(&self, name: &str) -> Result<RelPath, Error> {
         Ok(self.folder.join(name)?)
     }
@@ -227,8 +231,9 @@ impl fmt::Display for Home {
     }
 }
 
-/// A name that becomes a folder. Programs that pass on an empty or missing
-/// value once filled real repositories with folders called `undefined`.
+/// Checks a name that becomes a folder and returns it. Programs that pass on an
+/// empty or missing value once filled real repositories with folders called
+/// `undefined`.
 pub fn segment<'a>(what: &'static str, text: &'a str) -> Result<&'a str, Error> {
     let refuse = |why| {
         let text = text.to_owned();
@@ -259,6 +264,8 @@ pub fn segment<'a>(what: &'static str, text: &'a str) -> Result<&'a str, Error> 
     Ok(name)
 }
 
+/// Returns the names of the real folders in a folder; none if it cannot be
+/// read.
 fn folders_in(workspace: &Workspace, folder: &RelPath) -> Vec<String> {
     let Ok(entries) = std::fs::read_dir(workspace.absolute(folder)) else {
         return Vec::new();

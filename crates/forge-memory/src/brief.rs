@@ -31,7 +31,7 @@ pub use pointers::PointerIndex;
 pub use prompt::{MAX_PROMPT_CHARS, brief_prompt};
 pub use start::brief_start;
 
-/// Tokens of a briefing at most, by estimate.
+/// Maximum number of tokens of a briefing, by estimate.
 pub const MAX_TOKENS: usize = 2_500;
 /// A briefing has fewer bytes than this: clients replace longer text by a
 /// preview of it.
@@ -50,8 +50,8 @@ pub enum StartReason {
     Fork,
 }
 
-/// What the briefing of a session or a helper is made from, beside the files of
-/// the state.
+/// The input from which the briefing of a session or a helper is made, in
+/// addition to the state files.
 #[derive(Debug, Clone, Copy)]
 pub struct BriefInput<'a> {
     pub reason: StartReason,
@@ -71,7 +71,7 @@ pub struct BriefInput<'a> {
     pub pointers: Option<&'a PointerIndex>,
 }
 
-/// What an agent is given, and what became of each part of it.
+/// The text that an agent receives, and the outcome of each part of it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Brief {
     pub text: String,
@@ -82,7 +82,8 @@ pub struct Brief {
     pub detail: BriefDetail,
 }
 
-/// What a kind of brief has beside its text, for public JSON shapes.
+/// The data that a kind of brief has in addition to its text, for public JSON
+/// shapes.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum BriefDetail {
     #[default]
@@ -103,7 +104,7 @@ pub struct BriefPart {
     pub age_days: Option<i64>,
 }
 
-/// What became of a part.
+/// The outcome of a part of a brief.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PartState {
     Shown,
@@ -116,7 +117,7 @@ pub enum PartState {
 }
 
 impl Brief {
-    /// A brief without parts.
+    /// Returns a brief without parts.
     pub fn of_text(text: String) -> Brief {
         Brief {
             text,

@@ -1,7 +1,8 @@
 //! The agent clients that are known, and what each of them can do, in one
 //! table. It never reads a client's files: `forge-clients` knows those.
 
-/// An agent client, in the order in which clients are listed and set up.
+/// An agent client. The variants are in the order in which clients are listed
+/// and set up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Client {
     Claude,

@@ -46,6 +46,7 @@ pub struct Graph {
     pub notes: usize,
 }
 
+/// A note, a person, a decision, a task or another thing in the graph.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Node {
     /// The path of a file, `DEC-007`, `person:alice`, `task:ship-it` or
@@ -82,6 +83,7 @@ pub enum Kind {
 }
 
 impl Kind {
+    /// All kinds, in the order of the legend.
     pub const ALL: [Kind; 8] = [
         Kind::Project,
         Kind::Task,
@@ -93,6 +95,7 @@ impl Kind {
         Kind::Missing,
     ];
 
+    /// Returns the label of the kind.
     pub fn name(self) -> &'static str {
         match self {
             Kind::Project => "Project",
@@ -106,11 +109,13 @@ impl Kind {
         }
     }
 
+    /// Returns the kind with this label.
     pub fn of(name: &str) -> Option<Kind> {
         Kind::ALL.into_iter().find(|it| it.name() == name)
     }
 }
 
+/// A typed edge between two nodes, named by their indexes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Edge {
     pub from: u32,
@@ -118,6 +123,7 @@ pub struct Edge {
     pub kind: EdgeKind,
 }
 
+/// The meaning of an edge: a key of the front matter, or a plain link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum EdgeKind {
     People,
@@ -139,6 +145,7 @@ pub enum EdgeKind {
 }
 
 impl EdgeKind {
+    /// All kinds of edges, in the order in which they are listed.
     pub const ALL: [EdgeKind; 16] = [
         EdgeKind::People,
         EdgeKind::Projects,
@@ -158,7 +165,7 @@ impl EdgeKind {
         EdgeKind::Links,
     ];
 
-    /// The key of the front matter, where there is one.
+    /// Returns the key of the front matter, or `links` for a plain link.
     pub fn name(self) -> &'static str {
         match self {
             EdgeKind::People => "people",
@@ -180,7 +187,8 @@ impl EdgeKind {
         }
     }
 
-    /// The relation that it stands for, and whether that leads the other way.
+    /// Returns the relation of this edge, and `true` if the relation points the
+    /// other way.
     pub fn relation(self) -> (Relation, bool) {
         match self {
             EdgeKind::People | EdgeKind::Knows => (Relation::Knows, false),
@@ -200,7 +208,8 @@ impl EdgeKind {
         }
     }
 
-    /// Whether it leads to someone, who needs no page.
+    /// Returns `true` if the edge leads to a person or an agent, who needs no
+    /// page.
     fn names_someone(self) -> bool {
         matches!(
             self,
@@ -213,8 +222,8 @@ impl EdgeKind {
         )
     }
 
-    /// Whether its key is a word that front matter has for other things too:
-    /// without brackets it counts in notes about work alone.
+    /// Returns `true` if front matter uses the key for other things too.
+    /// Without brackets such a key counts only in notes about work.
     fn is_of_work(self) -> bool {
         self.names_someone()
             || matches!(
@@ -223,38 +232,42 @@ impl EdgeKind {
             )
     }
 
-    /// Whether somebody said what the edge means.
+    /// Returns `true` if the author stated what the edge means.
     pub fn is_typed(self) -> bool {
         self != EdgeKind::Links
     }
 
+    /// Returns the kind with this key.
     pub fn of(name: &str) -> Option<EdgeKind> {
         EdgeKind::ALL.into_iter().find(|it| it.name() == name)
     }
 }
 
 impl Graph {
+    /// Returns the node with this index. Panics if there is none.
     pub fn node(&self, index: u32) -> &Node {
         &self.nodes[index as usize]
     }
 
-    /// The node with this id.
+    /// Returns the index of the node with this id.
     pub fn position(&self, id: &str) -> Option<u32> {
         let found = self.nodes.binary_search_by(|node| node.id.as_str().cmp(id));
         found.ok().map(|index| index as u32)
     }
 
-    /// Typed edges to notes that are not there. People need no page.
+    /// Returns the typed edges to notes that do not exist. People need no page.
     pub fn dangling(&self) -> impl Iterator<Item = &Edge> {
         self.edges
             .iter()
             .filter(|edge| edge.kind.is_typed() && self.node(edge.to).kind == Kind::Missing)
     }
 
+    /// Returns the edges whose author stated what they mean.
     pub fn typed(&self) -> impl Iterator<Item = &Edge> {
         self.edges.iter().filter(|edge| edge.kind.is_typed())
     }
 
+    /// Counts the notes with front matter.
     pub fn with_front_matter(&self) -> usize {
         self.nodes
             .iter()
@@ -263,7 +276,7 @@ impl Graph {
     }
 }
 
-/// The graph of all notes. What `.mind` knows can be added to it.
+/// Builds the graph of all notes. [`Graph::with_state`] adds the state files.
 pub fn build(vault: &Vault) -> Graph {
     let mut builder = Builder::default();
     let mut notes = 0;
@@ -299,7 +312,8 @@ pub fn build(vault: &Vault) -> Graph {
     graph
 }
 
-/// Everything that a key names, and whether in brackets.
+/// Collects the names under a key of the front matter, and whether each has
+/// brackets.
 fn names_under(note: &Note, key: &str) -> Vec<(String, bool)> {
     let linked = note.links.iter().filter(|link| {
         link.key.as_deref().and_then(naming_key) == Some(key) && !link.target.is_empty()
@@ -322,7 +336,7 @@ fn names_under(note: &Note, key: &str) -> Vec<(String, bool)> {
     names
 }
 
-/// Collects nodes by their ids; their order is settled at the end.
+/// Collects nodes by their ids; [`Builder::finish`] sorts them.
 #[derive(Default)]
 struct Builder {
     nodes: Vec<Node>,
@@ -331,7 +345,7 @@ struct Builder {
 }
 
 impl Builder {
-    /// Takes a graph up again, to add to it.
+    /// Continues with an existing graph, to add to it.
     fn from(graph: Graph) -> Builder {
         let ids = graph.nodes.iter().map(|node| node.id.clone());
         Builder {
@@ -388,8 +402,9 @@ impl Builder {
         })
     }
 
-    /// The node that a name in the front matter of `from` means. One that is
-    /// nowhere to be found is a node of its own only where it was surely `said`.
+    /// Returns the node that a name in the front matter of a note means. A name
+    /// without a file becomes a node only if the author surely meant a
+    /// reference.
     fn named(
         &mut self,
         vault: &Vault,
@@ -405,8 +420,8 @@ impl Builder {
         }
     }
 
-    /// What has no page: someone, something made, something known, or a page
-    /// that is missing.
+    /// Adds a node for a name without a page: a person or agent, an artifact, a
+    /// piece of knowledge, or a missing page.
     fn unknown(&mut self, name: &str, kind: EdgeKind) -> u32 {
         match kind {
             EdgeKind::People => self.person(name),
@@ -421,7 +436,8 @@ impl Builder {
         self.plain("person", name, Kind::Person)
     }
 
-    /// Something that has no file. One name is one node, whatever its case.
+    /// Adds a node that has no file. Names that differ in case alone are one
+    /// node.
     fn plain(&mut self, what: &str, name: &str, kind: Kind) -> u32 {
         let name = quote::clean(name.strip_suffix(".md").unwrap_or(name));
         self.add(Node {
@@ -444,6 +460,8 @@ impl Builder {
         }
     }
 
+    /// Sorts nodes by id and edges by node, drops duplicate edges, and returns
+    /// the graph.
     fn finish(self) -> Graph {
         let mut order: Vec<u32> = (0..self.nodes.len() as u32).collect();
         order.sort_by(|a, b| self.nodes[*a as usize].id.cmp(&self.nodes[*b as usize].id));

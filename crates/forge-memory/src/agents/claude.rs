@@ -8,7 +8,7 @@ use crate::document::linked_items;
 use crate::document::{self, LinkKind};
 use crate::workspace::{list_beyond, read_beyond};
 
-/// What an index of somebody else's looks like from outside.
+/// The state of a pointer index that another program maintains.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Checked {
     pub path: PathBuf,
@@ -21,10 +21,12 @@ pub struct Checked {
 }
 
 impl Checked {
+    /// Returns `true` if the index exceeds the lines or bytes that are loaded.
     pub fn is_too_long(&self) -> bool {
         self.lines > MAX_LINES || self.bytes > MAX_BYTES
     }
 
+    /// Returns `true` if the index has no problem to report.
     pub fn is_fine(&self) -> bool {
         !self.is_too_long() && self.lost.is_empty() && self.unlisted.is_empty()
     }
@@ -39,6 +41,7 @@ pub struct ProjectFolders {
     pub memory: String,
 }
 
+/// Returns the names of the folders that belong to the project at `root`.
 pub fn project_folders(root: &Path) -> ProjectFolders {
     let top = root.ancestors().find(|it| it.join(".git").exists());
     let top = top.map_or_else(|| root.to_path_buf(), main_checkout);
@@ -48,13 +51,15 @@ pub fn project_folders(root: &Path) -> ProjectFolders {
     }
 }
 
-/// Where Claude Code keeps the memory of the project at `root`.
+/// Returns the folder in which Claude Code keeps the memory of a project.
 pub fn folder(root: &Path, home: &Path) -> PathBuf {
     home.join(".claude/projects")
         .join(project_folders(root).memory)
         .join("memory")
 }
 
+/// Returns a path with `-` for everything but ASCII letters and digits, as
+/// Claude Code does.
 fn slug(project: &Path) -> String {
     project
         .to_string_lossy()
@@ -63,7 +68,7 @@ fn slug(project: &Path) -> String {
         .collect()
 }
 
-/// The main checkout of a repository, of which `top` may be a worktree.
+/// Returns the main checkout of a repository, of which `top` may be a worktree.
 fn main_checkout(top: &Path) -> PathBuf {
     let pointer = read_beyond(&top.join(".git"), 4096);
     // `gitdir: /main/.git/worktrees/name`
@@ -74,7 +79,7 @@ fn main_checkout(top: &Path) -> PathBuf {
     main.map_or_else(|| top.to_path_buf(), |(main, _)| PathBuf::from(main))
 }
 
-/// Looks at the index in a folder; none where there is no index.
+/// Checks the index in a folder; `None` if there is no index.
 pub fn check(folder: &Path) -> Option<Checked> {
     const LARGEST: u64 = 10_000_000;
     let path = folder.join("MEMORY.md");

@@ -13,6 +13,7 @@ use crate::workspace::{self, Receipt, RelPath, Workspace};
 
 const STARS: usize = 5;
 
+/// One dated rating of an agent's work.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Feedback {
     pub date: Option<Date>,
@@ -24,6 +25,7 @@ pub struct Feedback {
     pub learnings: Vec<String>,
 }
 
+/// A rating to add.
 #[derive(Debug, Clone, Copy)]
 pub struct NewFeedback<'a> {
     pub rating: u8,
@@ -38,7 +40,7 @@ impl SubmittedText for NewFeedback<'_> {
     }
 }
 
-/// How ratings go: the last three against the three before.
+/// The direction of ratings: the last three against the three before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Trend {
     Up,
@@ -46,13 +48,12 @@ pub enum Trend {
     Steady,
 }
 
-/// Where an agent's feedback is.
+/// Returns the path of an agent's feedback.
 pub fn file(home: &Home) -> Result<RelPath, Error> {
     home.file("feedback.md")
 }
 
-/// Writes down feedback, and what it taught into the squad's learnings: both
-/// or neither.
+/// Adds feedback, and what it taught to the squad's learnings: both or neither.
 pub fn give(
     workspace: &Workspace,
     home: &Home,
@@ -118,7 +119,7 @@ pub fn give(
     Ok((feedback, receipt))
 }
 
-/// An agent's feedback, oldest first as the file has it.
+/// Lists an agent's feedback, oldest first as in the file.
 pub fn list(workspace: &Workspace, home: &Home) -> Result<Vec<Feedback>, Error> {
     let text = workspace.text_if_there(&file(home)?)?;
     let document = document::parse(text.unwrap_or_default());
@@ -129,7 +130,8 @@ pub fn list(workspace: &Workspace, home: &Home) -> Result<Vec<Feedback>, Error> 
     Ok(read.collect())
 }
 
-/// None with fewer than six ratings.
+/// Compares the means of the last three and the three ratings before; `None`
+/// with fewer than six ratings.
 pub fn trend(feedback: &[Feedback]) -> Option<Trend> {
     let ratings: Vec<u8> = feedback.iter().rev().take(6).map(|it| it.rating).collect();
     let (last, before) = (ratings.get(..3)?, ratings.get(3..6)?);
@@ -142,7 +144,7 @@ pub fn trend(feedback: &[Feedback]) -> Option<Trend> {
     })
 }
 
-/// The title of what the agent last put out.
+/// Returns the title of the agent's last output.
 fn execution(workspace: &Workspace, home: &Home) -> String {
     let title = || -> Result<Option<String>, workspace::Error> {
         let path = home.folder().join("output.md")?;

@@ -12,9 +12,10 @@ use crate::admit::{self, AdmittedText, SubmittedText};
 use crate::document::{self, BlockKind, Document, day_of};
 use crate::workspace::{Receipt, RelPath, Workspace};
 
-/// Where learnings go that belong to no squad.
+/// The squad of learnings that belong to no squad.
 pub const GENERAL: &str = "general";
 
+/// The category of a learning.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Category {
     Success,
@@ -24,6 +25,7 @@ pub enum Category {
 }
 
 impl Category {
+    /// All categories.
     pub const ALL: [Category; 4] = [
         Category::Success,
         Category::Failure,
@@ -31,6 +33,7 @@ impl Category {
         Category::Tip,
     ];
 
+    /// Returns the label of the category.
     pub fn name(self) -> &'static str {
         match self {
             Category::Success => "Success",
@@ -40,6 +43,7 @@ impl Category {
         }
     }
 
+    /// Returns the sign before the label.
     pub fn icon(self) -> char {
         match self {
             Category::Success => '●',
@@ -54,7 +58,8 @@ impl Category {
         all.find(|it| it.name().eq_ignore_ascii_case(text.trim()))
     }
 
-    /// What a text is by its words, in this order.
+    /// Guesses the category from the words of a text. The first match in this
+    /// order wins.
     pub fn of(text: &str) -> Category {
         let text = text.to_lowercase();
         let has = |words: &[&str]| words.iter().any(|word| text.contains(word));
@@ -67,7 +72,7 @@ impl Category {
     }
 }
 
-/// A tag and the words that give it.
+/// The tags, each with the words that suggest it.
 const TAGS: [(&str, &[&str]); 8] = [
     ("auth", &["auth", "login", "token", "session", "password"]),
     ("api", &["api", "endpoint", "request", "response", "rest"]),
@@ -83,8 +88,9 @@ const TAGS: [(&str, &[&str]); 8] = [
 ];
 const MOST_TAGS: usize = 3;
 
-/// At most three tags by the words of a text. A word counts where a word of
-/// the text begins with it: `ui` is not in `build`, and `fix` is in `fixed`.
+/// Suggests at most three tags by the words of a text. A word counts where a
+/// word of the text begins with it: `ui` is not in `build`, and `fix` is in
+/// `fixed`.
 pub fn tags_of(text: &str) -> Vec<String> {
     let text = text.to_lowercase();
     let words: Vec<&str> = text
@@ -106,7 +112,7 @@ pub fn tags_of(text: &str) -> Vec<String> {
         .collect()
 }
 
-/// One thing that was learnt.
+/// One thing that a squad learnt.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Learning {
     pub date: Option<Date>,
@@ -116,6 +122,7 @@ pub struct Learning {
     pub context: Option<String>,
 }
 
+/// A learning to add.
 #[derive(Debug, Clone, Copy)]
 pub struct NewLearning<'a> {
     pub text: &'a str,
@@ -138,6 +145,7 @@ impl SubmittedText for NewLearning<'_> {
     }
 }
 
+/// The learning that was added, and the receipt of the change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Learnt {
     pub path: RelPath,
@@ -146,7 +154,7 @@ pub struct Learnt {
     pub receipt: Receipt,
 }
 
-/// The file that a squad shares.
+/// Returns the path of the file that a squad shares.
 pub fn file(squad: &str) -> Result<RelPath, Error> {
     let squad = segment("a squad", squad)?;
     Ok(RelPath::new(&format!(
@@ -154,7 +162,7 @@ pub fn file(squad: &str) -> Result<RelPath, Error> {
     ))?)
 }
 
-/// Squads that there are: those with a definition, and those with a memory.
+/// Lists the squads that have a definition or a memory.
 pub fn squads(workspace: &Workspace) -> Vec<String> {
     let mut squads = Vec::new();
     for folder in [MEMORY, ".agents/squads"] {
@@ -167,7 +175,8 @@ pub fn squads(workspace: &Workspace) -> Vec<String> {
     squads
 }
 
-/// The squad that is meant, and whether it is another one than was asked for.
+/// Returns the squad if it exists, else [`GENERAL`]; the flag is `true` for a
+/// fallback.
 pub fn squad_or_general(workspace: &Workspace, asked: &str) -> Result<(String, bool), Error> {
     let squad = segment("a squad", asked)?;
     let known = squad == GENERAL || squads(workspace).iter().any(|it| it == squad);
@@ -178,8 +187,8 @@ pub fn squad_or_general(workspace: &Workspace, asked: &str) -> Result<(String, b
     })
 }
 
-/// Adds an entry to the file of a squad. The same entry on the same day is
-/// one entry.
+/// Adds an entry to the file of a squad. Adding the same entry again on the
+/// same day changes nothing.
 pub fn learn(
     workspace: &Workspace,
     squad: &str,
@@ -203,6 +212,7 @@ pub fn learn(
     })
 }
 
+/// Builds a learning from admitted text. Fails if the text is empty.
 pub(super) fn learning(
     new: &AdmittedText<&NewLearning>,
     now: Timestamp,
@@ -225,7 +235,7 @@ pub(super) fn learning(
     })
 }
 
-/// The text with one more entry; none where it has it already.
+/// Returns the text with the entry added, or `None` if it has that entry.
 pub(super) fn with_entry(
     before: Option<String>,
     squad: &str,
@@ -244,7 +254,7 @@ pub(super) fn with_entry(
     Some(appended(&document, &start, &render(learning)))
 }
 
-/// A text with an entry behind a rule at its end, in the file's line ends.
+/// Returns a text with an entry added at its end, in the file's line ends.
 pub(super) fn appended(document: &Document, start: &str, entry: &str) -> String {
     let newline = document.newline();
     let mut out = document.text.clone();
@@ -294,7 +304,8 @@ fn render(learning: &Learning) -> String {
     out
 }
 
-/// A text without structure, in which no line passes for tags or context.
+/// Escapes the structure of a text, and lines that would parse as tags or
+/// context.
 fn guarded(text: &str) -> String {
     let block = document::inert_block(text);
     let lines = block.lines().map(|line| {
@@ -309,7 +320,7 @@ fn guarded(text: &str) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
-/// A line as it was before [`guarded`] wrote it.
+/// Reverts [`guarded`] for one line.
 fn unguarded(line: &str) -> String {
     let tags = line.strip_prefix("Tags\\: `");
     let context = line.strip_prefix("\\_Context:");
@@ -320,7 +331,7 @@ fn unguarded(line: &str) -> String {
     }
 }
 
-/// Every entry of a file, in its order, whatever form it has.
+/// Parses every entry of a file, in its order, whatever form it has.
 pub fn read(document: &Document) -> Vec<Learning> {
     entries(document)
         .iter()
@@ -328,7 +339,7 @@ pub fn read(document: &Document) -> Vec<Learning> {
         .collect()
 }
 
-/// The learnings of a squad, oldest first as the file has them.
+/// Lists the learnings of a squad, oldest first as in the file.
 pub fn list(workspace: &Workspace, squad: &str) -> Result<Vec<Learning>, Error> {
     let text = workspace.text_if_there(&file(squad)?)?;
     Ok(text.map_or_else(Vec::new, |text| read(&document::parse(text))))
@@ -344,8 +355,9 @@ pub(super) struct Dated {
     pub(super) body: Range<usize>,
 }
 
-/// Entries begin with a rule and a date below it, or with a heading that
-/// begins with a date. A rule without a date is part of what is said.
+/// Finds the dated entries of a file. An entry begins with a rule and a date
+/// below it, or with a heading that begins with a date; a rule without a date
+/// is part of an entry.
 pub(super) fn entries(document: &Document) -> Vec<Dated> {
     let text = &document.text;
     let mut found: Vec<Dated> = Vec::new();
@@ -387,7 +399,8 @@ pub(super) fn entries(document: &Document) -> Vec<Dated> {
     found
 }
 
-/// `_2026-03-01_`, `_Date: 2026-03-01_`, `Added: 2026-03-01` and the like.
+/// Parses `_2026-03-01_`, `_Date: 2026-03-01_`, `Added: 2026-03-01` and the
+/// like.
 fn date_line(line: &str) -> Option<Date> {
     let line = line.trim().trim_matches(['_', '*']).trim();
     let line = ["Added:", "Date:", "added:", "date:"]
@@ -441,7 +454,7 @@ fn learning_of(body: &str, date: Option<Date>) -> Option<Learning> {
     })
 }
 
-/// `● **Success**: text` as its two parts, without the icon.
+/// Splits `● **Success**: text` into category and text, without the icon.
 fn labelled(text: &str) -> (Option<Category>, &str) {
     let bare = text
         .trim_start_matches(['●', '✗', '◆', '→', '✓', '•'])
@@ -461,7 +474,7 @@ fn labelled(text: &str) -> (Option<Category>, &str) {
     (None, text)
 }
 
-/// A line as it was before [`document::inert_line`] wrote it.
+/// Reverts [`document::inert_line`] for one line.
 pub(super) fn shown(line: &str) -> String {
     let mut plain = String::with_capacity(line.len());
     let mut chars = line.chars().peekable();
@@ -481,12 +494,14 @@ pub(super) fn shown(line: &str) -> String {
     }
 }
 
-/// A text as it will read back: lines without spaces around them.
+/// Returns a text in the form in which it reads back: lines without surrounding
+/// spaces.
 pub(super) fn lines_of(text: &str) -> String {
     let block = document::inert_block(text);
     block.lines().map(shown).collect::<Vec<_>>().join("\n")
 }
 
+/// Cleans a tag so that it cannot end its list.
 fn tag_name(tag: &str) -> String {
     let line = document::inert_line(tag);
     line.replace(['`', ',', '\\'], "").trim().to_owned()

@@ -22,22 +22,24 @@ mod units;
 
 use settle::{Candidate, Texts};
 
-/// The index that everyone shares.
+/// The index that is shared with the team.
 pub const FILE: &str = "MEMORY.md";
-/// The index of what stays on this machine.
+/// The index that stays on this machine.
 pub const PRIVATE: &str = "MEMORY.local.md";
-/// What is read where there is no index yet.
+/// The file that is read where there is no index yet.
 pub const FALLBACK: &str = "state.md";
 
-/// More is cut off by those who load it.
+/// Maximum number of lines of an index: clients cut off the rest.
 pub const MAX_LINES: usize = 200;
+/// Maximum size of an index: clients cut off the rest.
 pub const MAX_BYTES: usize = 25_000;
 
-/// How long the parts of a line of ours may be, in characters.
+/// Maximum length of the title in a generated line.
 const LONGEST_TITLE: usize = 80;
+/// Maximum length of the description in a generated line.
 const LONGEST_DESCRIPTION: usize = 160;
 
-/// What bringing an index up to date came to.
+/// The result of bringing the indexes of a memory up to date.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Indexed {
     /// The files that differ from what they should be, or did.
@@ -54,6 +56,7 @@ pub struct Indexed {
     pub receipt: Option<Receipt>,
 }
 
+/// A pointer whose file is missing, or is missing for others.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Lost {
     pub file: RelPath,
@@ -61,6 +64,7 @@ pub struct Lost {
     pub target: String,
 }
 
+/// The size of an index, and what does not fit into it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IndexFile {
     pub path: RelPath,
@@ -72,8 +76,8 @@ pub struct IndexFile {
     pub was_too_long: bool,
 }
 
-/// Brings the indexes of a memory up to date. Pointers to nothing stay unless
-/// `drop_lost`: somebody may have written them.
+/// Brings the indexes of a memory up to date. Keeps pointers to missing files
+/// unless `drop_lost` is set: the user may have written them.
 pub fn index(
     workspace: &Workspace,
     home: &Home,
@@ -94,21 +98,21 @@ pub fn index(
     Ok(indexed)
 }
 
-/// What [`index`] would do. Changes nothing.
+/// Reports what [`index`] would do, without changing a file.
 pub fn check(workspace: &Workspace, home: &Home, now: Timestamp) -> Result<Indexed, Error> {
     let read = |path: &RelPath| workspace.text_if_there(path);
     Ok(plan(workspace, home, &[], false, now, read)?.indexed)
 }
 
-/// Files as they are to be, none for those to remove.
+/// Files with the text that they should have, `None` for those to remove.
 #[derive(Debug, Default)]
 pub(super) struct Plan {
     pub(super) files: Vec<(RelPath, Option<String>)>,
     pub(super) indexed: Indexed,
 }
 
-/// Works out both indexes. `overlay` are topics that are about to be written;
-/// `read` gives files as they are.
+/// Plans both indexes. `overlay` contains topics that are about to be written;
+/// the closure reads files as they are.
 pub(super) fn plan(
     workspace: &Workspace,
     home: &Home,
@@ -181,6 +185,7 @@ pub(super) fn plan(
 }
 
 impl Plan {
+    /// Stages the planned files in a change.
     pub(super) fn stage(&self, change: &mut Change<'_>) {
         for (path, after) in &self.files {
             match after {
@@ -196,14 +201,14 @@ impl Plan {
     }
 }
 
-/// The name of the index that points to a topic.
+/// Returns the name of the index that points to a topic.
 pub(super) fn index_of(path: &RelPath) -> &'static str {
     let private = path.is_private();
     SHELVES[usize::from(private)].index
 }
 
-/// Gives a topic's line new words, where the line is still the one that we
-/// would have written: a line in other words is somebody's own.
+/// Updates a topic's line if it still is the line that we generated. A line in
+/// other words belongs to its author.
 pub(super) fn reword(
     change: &mut Change<'_>,
     workspace: &Workspace,
@@ -245,13 +250,13 @@ pub(super) fn reword(
     Ok(())
 }
 
-/// The first sentence of a text that has no description.
+/// Returns the first sentence of a text that has no description.
 pub(super) fn first_sentence(text: &str) -> String {
     let path = RelPath::new("x.md").expect("a constant that is a valid path");
     Listed::new(path, text).summary
 }
 
-/// The line of a topic, without its marker.
+/// Renders the line of a topic, without its marker.
 pub(super) fn line(title: &str, target: &str, description: &str) -> String {
     let link = linked_items::link(&cut(title, LONGEST_TITLE), target);
     let mut text = String::new();
@@ -271,6 +276,7 @@ pub(super) fn line(title: &str, target: &str, description: &str) -> String {
     }
 }
 
+/// Builds the candidate of a topic from its age and use count.
 fn candidate(topic: &Topic, uses: &HashMap<String, u64>, now: Timestamp) -> Candidate {
     // A date in the future must not stay the newest for ever.
     let written = topic.written.min(now);
@@ -283,20 +289,21 @@ fn candidate(topic: &Topic, uses: &HashMap<String, u64>, now: Timestamp) -> Cand
     }
 }
 
-/// What a pointer is worth: importance, age and use count alike, each from 0
-/// to 1. A month halves what is left for age, three uses give half for use.
+/// Returns the worth of a pointer: importance, age and use count weigh alike,
+/// each from 0 to 1. A month halves the part for age, three uses give half of
+/// the part for use.
 fn worth(importance: u8, days: f64, uses: u64) -> f64 {
     let uses = uses as f64;
     f64::from(importance) / 10.0 + 30.0 / (30.0 + days) + uses / (uses + 3.0)
 }
 
-/// Whole and broken days from one moment to the other, never below 0.
+/// Returns the days between two moments as a fraction, never below 0.
 pub(super) fn age_in_days(written: Timestamp, now: Timestamp) -> f64 {
     let seconds = now.as_second().saturating_sub(written.as_second()).max(0);
     seconds as f64 / 86_400.0
 }
 
-/// How often each file was found, as far as an index knows.
+/// Returns how often each file was found, as far as an index knows.
 fn uses(workspace: &Workspace) -> HashMap<String, u64> {
     let index = Index::open_read_only(&workspace.derived()).ok().flatten();
     let usage = index.and_then(|index| index.usage().ok());
@@ -304,7 +311,7 @@ fn uses(workspace: &Workspace) -> HashMap<String, u64> {
     usage.unwrap_or_default().into_iter().map(of).collect()
 }
 
-/// At most `most` characters.
+/// Truncates a text to at most `most` characters, at a space if one is near.
 fn cut(text: &str, most: usize) -> String {
     match text.char_indices().nth(most) {
         None => text.to_owned(),
@@ -339,10 +346,11 @@ const SHELVES: [Shelf; 2] = [
     },
 ];
 
-/// What the names of pages begin with.
+/// The prefix of the names of pages.
 const MORE: &str = "MEMORY-more";
 
 impl Shelf {
+    /// Returns the file name of a page, counted from 1.
     fn page(&self, number: usize) -> String {
         match number {
             1 => format!("{MORE}{}", self.suffix),
@@ -350,7 +358,7 @@ impl Shelf {
         }
     }
 
-    /// The pages that are there, in their order.
+    /// Lists the pages that exist, in their order.
     fn pages(&self, workspace: &Workspace, home: &Home) -> Vec<String> {
         let names = workspace.markdown_in(home.folder().as_str());
         let number = |path: &RelPath| -> Option<usize> {
@@ -369,11 +377,12 @@ impl Shelf {
         numbers.iter().map(|number| self.page(*number)).collect()
     }
 
+    /// Returns the heading that each page begins with.
     fn title(&self) -> &'static str {
         "# More memories"
     }
 
-    /// The line that leads from the index to its pages.
+    /// Renders the line that leads from the index to its pages.
     fn note(&self, more: usize) -> String {
         let page = self.page(1);
         match more {
@@ -383,12 +392,12 @@ impl Shelf {
         }
     }
 
-    /// The line that leads from one page to the next.
+    /// Renders the line that leads from one page to the next.
     fn next(&self, number: usize) -> String {
         format!("- [More memories]({}) — the next page", self.page(number))
     }
 
-    /// Whether a line is one of ours, word for word but for its number.
+    /// Returns `true` if a line is a generated one, whatever its number.
     fn is_note(&self, text: &str, target: &str) -> bool {
         if !target.starts_with(MORE) {
             return false;
@@ -408,7 +417,8 @@ impl Shelf {
         text == self.note(more) || number.is_some_and(|number| text == self.next(number))
     }
 
-    /// Whether a file lies there, and those who read this index have it too.
+    /// Returns `true` if a file exists and is available to those who read this
+    /// index.
     fn may_point_to(&self, workspace: &Workspace, home: &Home, target: &str) -> bool {
         let Ok(path) = home.folder().join(target) else {
             return false;

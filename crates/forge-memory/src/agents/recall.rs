@@ -16,21 +16,21 @@ use crate::recall::{Answer, Question, context, pack::Piece, snippet};
 use crate::retractions::Corrections;
 use crate::workspace::{RelPath, Workspace, git};
 
-/// Topics that are given at most.
+/// Maximum number of topics that are returned.
 pub const MOST: usize = 5;
-/// Below this a passage has nothing to do with the question, though a word or
-/// two may be the same.
+/// Minimum relevance of a topic with words of the query. Below it a passage has
+/// nothing to do with the query, though a word or two may be the same.
 const LEAST_BY_WORDS: f32 = 0.2;
-/// The same without any word in common: short texts are all somewhat near to
-/// one another.
+/// Minimum relevance of a topic without a common word: short texts are all
+/// somewhat similar to each other.
 const LEAST_BY_MEANING: f32 = 0.2;
 
-/// Whether a document of the index is a topic of this memory.
+/// Returns `true` if a document of the index is a topic of this memory.
 pub fn is_of(home: &Home, entry: &Entry) -> bool {
     RelPath::new(&entry.path).is_ok_and(|path| topics::is_topic(home, &path))
 }
 
-/// A topic that answers, in the order of the answer's hits.
+/// A topic that matches a query, in the order of the answer's hits.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Recalled {
     pub path: RelPath,
@@ -46,8 +46,8 @@ pub struct Recalled {
     pub order: Option<String>,
 }
 
-/// Takes the best topics of an answer, each with its whole text in place of
-/// the passage that was found. What cannot be read any more is left out.
+/// Takes the best topics of an answer, each with its whole text in place of the
+/// passage. Drops topics that cannot be read any more.
 pub fn recalled(
     workspace: &Workspace,
     home: &Home,
@@ -98,7 +98,7 @@ pub fn recalled(
     found
 }
 
-/// What a reader must know about a memory that is not of today.
+/// Returns the warning for a memory that is older than a day.
 pub fn age_note(days: f64) -> Option<String> {
     let whole = days as u64;
     let old = match whole {
@@ -116,7 +116,7 @@ pub fn age_note(days: f64) -> Option<String> {
     }
 }
 
-/// The topics for a prompt, fenced as data; empty when there are none.
+/// Renders the topics for a prompt, fenced as data; empty if there are none.
 pub fn render(recalled: &[Recalled], pieces: &[Piece], left_out: &[usize], nonce: &str) -> String {
     if pieces.is_empty() {
         return String::new();
@@ -153,7 +153,7 @@ pub fn render(recalled: &[Recalled], pieces: &[Piece], left_out: &[usize], nonce
     out
 }
 
-/// A topic with its name and its place, as it stands inside of a fence.
+/// Renders a topic with its title and its path, as it appears inside a fence.
 fn quoted(recalled: &[Recalled], piece: &Piece) -> String {
     let one = &recalled[piece.hit];
     let title = document::inert_line(&one.title);

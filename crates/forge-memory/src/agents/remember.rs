@@ -14,7 +14,7 @@ use crate::index::terms::fold;
 use crate::teams::private;
 use crate::workspace::{self, Change, PRIVATE, Receipt, RelPath, Workspace, slug};
 
-/// A memory to keep.
+/// A topic to save.
 #[derive(Debug, Clone, Copy)]
 pub struct New<'a> {
     pub name: &'a str,
@@ -30,7 +30,7 @@ pub struct New<'a> {
     pub beside: bool,
 }
 
-/// What is to change in a topic; everything else in it stays.
+/// Changes to a topic; everything else in it stays.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Update<'a> {
     pub description: Option<&'a str>,
@@ -60,6 +60,7 @@ impl SubmittedText for Update<'_> {
     }
 }
 
+/// The topic that was written, with its index and receipt.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Remembered {
     pub path: RelPath,
@@ -70,7 +71,8 @@ pub struct Remembered {
     pub indexed: pointers::Indexed,
 }
 
-/// Writes a topic and the pointer to it.
+/// Writes a topic and the pointer to it. Fails if a similar topic exists,
+/// unless [`New`] allows it.
 pub fn remember(
     workspace: &Workspace,
     home: &Home,
@@ -117,7 +119,7 @@ pub fn remember(
     })
 }
 
-/// Adds to a topic, or gives one of its sections new text.
+/// Adds text to a topic, or replaces one of its sections.
 pub fn update(
     workspace: &Workspace,
     home: &Home,
@@ -157,7 +159,7 @@ pub fn update(
     })
 }
 
-/// The topic that a file's name means: from the folder of the memory, or from
+/// Resolves the file name of a topic: from the folder of the memory, or from
 /// the root of the workspace.
 fn named(home: &Home, file: &str) -> Result<RelPath, Error> {
     let from_root = RelPath::new(file)?;
@@ -173,8 +175,8 @@ fn named(home: &Home, file: &str) -> Result<RelPath, Error> {
     }
 }
 
-/// Writes a topic and both indexes in one change. `text` gives the topic's
-/// text, or the reason against it, from what there is under the lock.
+/// Writes a topic and both indexes in one change. The closure returns the
+/// topic's text, or the reason to refuse it, from the state under the lock.
 fn change(
     workspace: &Workspace,
     home: &Home,
@@ -213,6 +215,7 @@ fn change(
     })
 }
 
+/// Renders the front matter and the body of a new topic.
 fn text_of(new: &AdmittedText<&New>, body: &str, now: Timestamp) -> Result<String, Error> {
     let name = document::inert_line(new.name);
     let described = new.description.map(document::inert_line);
@@ -236,8 +239,8 @@ fn text_of(new: &AdmittedText<&New>, body: &str, now: Timestamp) -> Result<Strin
     Ok(format!("{text}\n{body}\n"))
 }
 
-/// Text at the end, or in a section. Text that is there already is not added
-/// again: whoever was unsure whether it was saved may save it twice.
+/// Adds text at the end, or sets a section. Text that is already there is not
+/// added again, so that saving is idempotent.
 fn with_body(text: &str, section: Option<&str>, body: &str) -> Result<String, Error> {
     let Some(title) = section else {
         if document::normalise(text).contains(body) {
@@ -261,6 +264,7 @@ fn with_body(text: &str, section: Option<&str>, body: &str) -> Result<String, Er
     })
 }
 
+/// Applies one edit. Fails if the edit does not fit the text.
 fn edited(text: &str, edit: impl FnOnce(&Document) -> Edit) -> Result<String, Error> {
     let document = document::parse(text);
     let edit = edit(&document);
@@ -268,18 +272,20 @@ fn edited(text: &str, edit: impl FnOnce(&Document) -> Edit) -> Result<String, Er
     after.map_err(|error| workspace::Error::Refused(error.to_string()).into())
 }
 
+/// Removes the byte order mark, carriage returns and blank lines around a text.
 fn clean(body: &str) -> String {
     let body = body.trim_start_matches('\u{feff}').replace("\r\n", "\n");
     body.trim_matches('\n').trim_end().to_owned()
 }
 
-/// UTC with milliseconds, so that of two memories one is the newer.
+/// Formats a time as UTC with milliseconds, so that of two memories one is the
+/// newer.
 fn stamp(now: Timestamp) -> String {
     format!("{now:.3}")
 }
 
-/// A program cannot tell a good memory from a bad one, but some texts are
-/// nothing else than what git and the terminal keep anyway.
+/// Refuses diffs, logs and stack traces. A program cannot tell a good memory
+/// from a bad one, but git and the terminal keep these anyway.
 fn refuse_what_is_kept_elsewhere(body: &str) -> Result<(), Error> {
     let lines: Vec<&str> = body
         .lines()
@@ -316,14 +322,14 @@ fn refuse_what_is_kept_elsewhere(body: &str) -> Result<(), Error> {
     Err(Error::KeptElsewhere { what })
 }
 
-/// Names that differ in less than this share of their letters are one name.
+/// Minimum similarity of two names for them to be one topic.
 const SAME_NAME: f64 = 0.85;
-/// Texts that share this part of their words say the same.
+/// Minimum share of common words for two texts to be one topic.
 const SAME_TEXT: f64 = 0.7;
-/// With fewer words nothing can be said.
+/// Minimum number of words for a comparison of texts.
 const WORDS: usize = 8;
 
-/// Whether two topics are probably one.
+/// Returns `true` if two topics are probably the same.
 fn is_like(a: &Topic, b: &Topic) -> bool {
     let (first, second) = (fold(&a.title), fold(&b.title));
     // `phase-1` and `phase-2` differ in one letter and in everything else.
@@ -335,12 +341,13 @@ fn is_like(a: &Topic, b: &Topic) -> bool {
         || shared(&own_text(a), &own_text(b)) >= SAME_TEXT
 }
 
+/// Returns the text of a topic without its front matter.
 fn own_text(topic: &Topic) -> String {
     let document = document::parse(topic.text.as_str());
     document.text[document.body.clone()].to_owned()
 }
 
-/// The share of words that two texts have in common.
+/// Returns the share of words that two texts have in common.
 fn shared(a: &str, b: &str) -> f64 {
     let words = |text: &str| -> HashSet<String> {
         fold(text)

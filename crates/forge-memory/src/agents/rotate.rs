@@ -11,9 +11,10 @@ use super::{Error, Home, MEMORY, folders_in};
 use crate::document::{self, Document};
 use crate::workspace::{self, Change, Receipt, RelPath, Workspace};
 
-/// What a file may have before it is rotated.
+/// Size above which a file is rotated.
 pub const MAX_BYTES: usize = 12_000;
 
+/// A file above the cap, before and after its rotation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rotated {
     pub path: RelPath,
@@ -25,12 +26,14 @@ pub struct Rotated {
 }
 
 impl Rotated {
-    /// Whether it is still too long: there was nothing old enough to move.
+    /// Returns `true` if the file is still too long because no entry was old
+    /// enough to move.
     pub fn is_too_long(&self, max_bytes: usize) -> bool {
         self.after > max_bytes
     }
 }
 
+/// The result of rotating files.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Rotation {
     /// Files above the cap.
@@ -38,13 +41,13 @@ pub struct Rotation {
     pub receipt: Option<Receipt>,
 }
 
-/// The files of an agent that grow.
+/// Lists the files of an agent that grow.
 pub fn files_of(home: &Home) -> Result<Vec<RelPath>, Error> {
     let files = STATE_FILES.iter().map(|name| home.file(name));
     files.collect()
 }
 
-/// What squads share, which belongs to no agent.
+/// Lists the files that squads share and that belong to no agent.
 pub fn shared_files(workspace: &Workspace) -> Vec<RelPath> {
     let root = RelPath::new(MEMORY).expect("a constant that is a valid path");
     let squads = folders_in(workspace, &root);
@@ -56,7 +59,7 @@ pub fn shared_files(workspace: &Workspace) -> Vec<RelPath> {
     files
 }
 
-/// Rotates these files in one change. A dry run only says what would move.
+/// Rotates these files in one change. A dry run only reports what would move.
 pub fn rotate(
     workspace: &Workspace,
     files: &[RelPath],
@@ -96,6 +99,7 @@ pub fn rotate(
     Ok(rotation)
 }
 
+/// Returns the path of the archive beside a file.
 fn archive_of(path: &RelPath) -> Result<RelPath, workspace::Error> {
     let name = format!("{}-archive.md", path.stem());
     let folder = path.parent();
@@ -111,7 +115,8 @@ struct Plan {
     rotated: Rotated,
 }
 
-/// None for a file below the cap. The newest entry always stays.
+/// Plans the rotation of a file; `None` below the cap. The newest entry always
+/// stays.
 fn plan(
     path: &RelPath,
     archive: &RelPath,
@@ -169,7 +174,8 @@ fn plan(
     }))
 }
 
-/// Whether the entries that stay are the entries of the new text.
+/// Returns `true` if the entries that stay are exactly the entries of the new
+/// text.
 fn reads_as_before(document: &Document, entries: &[Dated], moving: &[&Dated], text: &str) -> bool {
     let after = document::parse(text);
     let left = learnings::entries(&after);
@@ -181,8 +187,9 @@ fn reads_as_before(document: &Document, entries: &[Dated], moving: &[&Dated], te
     left.iter().map(|it| after.str(&it.span)).eq(kept)
 }
 
-/// Oldest first. Where dates do not tell, the order of the file does: most
-/// grow at their end, and one that grows at its top shows it by its dates.
+/// Sorts entries, oldest first. Equal dates keep the order of time in the file:
+/// most files grow at their end, and one that grows at its top shows it by its
+/// dates.
 fn by_age(entries: &[Dated]) -> Vec<&Dated> {
     let dates: Vec<Date> = entries.iter().filter_map(|it| it.date).collect();
     let newest_first = dates.first() > dates.last();
@@ -198,8 +205,8 @@ fn by_age(entries: &[Dated]) -> Vec<&Dated> {
     order.into_iter().map(|(_, entry)| entry).collect()
 }
 
-/// The text without some entries, and with a line before the first of all
-/// that says where they are.
+/// Removes entries, and adds a line before the first entry that links to the
+/// archive.
 fn without(
     document: &Document,
     entries: &[Dated],
@@ -229,7 +236,7 @@ fn without(
     out
 }
 
-/// The archive with more entries at its end.
+/// Returns the archive with more entries at its end.
 fn archived(path: &RelPath, there: Option<String>, moved: &[String]) -> String {
     let there = there.unwrap_or_default();
     let newline = document::parse(there.as_str()).newline();

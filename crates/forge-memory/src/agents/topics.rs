@@ -13,7 +13,7 @@ use crate::knowledge::forget;
 use crate::knowledge::readme::Listed;
 use crate::workspace::{RelPath, Role, Workspace, role_by_path};
 
-/// What a memory is about, which decides who may see it.
+/// The subject of a memory, which decides who may see it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// About a person: stays on this machine.
@@ -27,8 +27,10 @@ pub enum Kind {
 }
 
 impl Kind {
+    /// All types.
     pub const ALL: [Kind; 4] = [Kind::User, Kind::Feedback, Kind::Project, Kind::Reference];
 
+    /// Returns the value of `type` in the front matter.
     pub fn name(self) -> &'static str {
         match self {
             Kind::User => "user",
@@ -38,6 +40,7 @@ impl Kind {
         }
     }
 
+    /// Parses the value of `type` in the front matter.
     pub fn read(text: &str) -> Option<Kind> {
         let text = text.trim().to_lowercase();
         Kind::ALL.into_iter().find(|kind| kind.name() == text)
@@ -50,9 +53,10 @@ impl fmt::Display for Kind {
     }
 }
 
-/// Files of an agent's folder that are kept by other means.
+/// Files of an agent's folder that other commands maintain.
 pub const STATE_FILES: [&str; 4] = ["state.md", "learnings.md", "output.md", "feedback.md"];
 
+/// A topic file with the fields that pointers need.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Topic {
     pub path: RelPath,
@@ -73,7 +77,7 @@ pub struct Topic {
 }
 
 impl Topic {
-    /// Reads a topic; `modified` is the time of its file.
+    /// Parses a topic; the last argument is the modification time of its file.
     pub fn read(home: &Home, path: RelPath, text: String, modified: Timestamp) -> Topic {
         let document = document::parse(text);
         let front = document.front_matter.as_ref();
@@ -104,12 +108,13 @@ impl Topic {
         }
     }
 
+    /// Returns `true` if the topic stays on this machine.
     pub fn is_private(&self) -> bool {
         self.path.is_private()
     }
 }
 
-/// When a document says that it was written.
+/// Returns the time at which a document states that it was written.
 pub fn own_time(document: &Document, stem: &str) -> Option<Timestamp> {
     let front = document.front_matter.as_ref();
     let modified = front.and_then(|front| front.text("modified"));
@@ -123,8 +128,8 @@ pub fn own_time(document: &Document, stem: &str) -> Option<Timestamp> {
     Some(start.timestamp())
 }
 
-/// Every topic of a memory, sorted by path, and a word on each file that
-/// cannot be read. `overlay` are texts that are about to be written.
+/// Lists every topic of a memory, sorted by path, and the files that cannot be
+/// read. `overlay` contains texts that are about to be written.
 pub fn list(
     workspace: &Workspace,
     home: &Home,
@@ -154,7 +159,7 @@ pub fn list(
     (topics, problems)
 }
 
-/// Whether a file of this memory is a topic, by its name alone.
+/// Returns `true` if a file of this memory is a topic, by its name alone.
 pub fn is_topic(home: &Home, path: &RelPath) -> bool {
     if !path.starts_with(home.folder().as_str()) {
         return false;
@@ -186,6 +191,7 @@ fn paths(workspace: &Workspace, home: &Home) -> Vec<RelPath> {
     paths
 }
 
+/// Returns the modification time of a file; the epoch if it is unknown.
 pub(super) fn modified(workspace: &Workspace, path: &RelPath) -> Timestamp {
     let meta = std::fs::symlink_metadata(workspace.absolute(path));
     let time = meta.and_then(|meta| meta.modified()).ok();

@@ -7,10 +7,10 @@ use super::{Brief, fence};
 use crate::mind::Checkpoint;
 use crate::quote;
 
-/// Bytes of the state, and of the work, at most.
+/// Maximum size of the state, and of the work.
 const MAX_PART_BYTES: usize = 3_000;
 
-/// Shows the checkpoint that was just made.
+/// Renders the checkpoint that was just made.
 pub fn brief_compaction(checkpoint: &Checkpoint, nonce: &str, now: Timestamp) -> Brief {
     let part = |text: &Option<String>, absent: &str| -> String {
         let text = quote::unasked(text.as_deref().unwrap_or(absent).trim());

@@ -27,7 +27,8 @@ pub use manifest::{ContextManifest, LayerReport, LayerState};
 pub use policy::{Channel, ContextLayer, ContextPolicy, FILE, RolePolicy};
 pub use roles::resolve_role;
 
-/// What a context is for; which of the three channels it carries.
+/// The moment for which a context is built; selects the channels that it
+/// includes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ContextScope {
     /// An agent that knows nothing yet: everything.
@@ -39,6 +40,7 @@ pub enum ContextScope {
 }
 
 impl ContextScope {
+    /// Returns the name for flags and JSON.
     pub fn name(self) -> &'static str {
         match self {
             ContextScope::Run => "run",
@@ -47,6 +49,7 @@ impl ContextScope {
         }
     }
 
+    /// Returns `true` if this scope includes the layers of a channel.
     fn carries(self, channel: Channel) -> bool {
         match self {
             ContextScope::Run => true,
@@ -56,6 +59,7 @@ impl ContextScope {
     }
 }
 
+/// A request for the context of an agent.
 #[derive(Debug, Clone, Copy)]
 pub struct ContextRequest<'a> {
     pub scope: ContextScope,
@@ -66,7 +70,7 @@ pub struct ContextRequest<'a> {
     pub now: Timestamp,
 }
 
-/// Why there is no context.
+/// The reason why a context cannot be built.
 #[derive(Debug, thiserror::Error)]
 pub enum ContextError {
     #[error(transparent)]
@@ -112,8 +116,8 @@ impl Diagnostic for ContextError {
     }
 }
 
-/// Puts the context of an agent together. Missing layers are in the manifest;
-/// an error is what makes an answer impossible.
+/// Builds the context of an agent. Reports missing layers in the manifest;
+/// fails only if no answer is possible.
 pub fn brief_agent(
     workspace: &Workspace,
     request: &ContextRequest<'_>,
@@ -150,12 +154,12 @@ pub fn brief_agent(
     })
 }
 
-/// Room that a line about the age of a layer may take, whatever it says.
+/// Reserved room for a line about the age of a layer, whatever it contains.
 const MAX_AGE_NOTE: usize = 90;
 
-/// Gives each layer what it may show. Early layers go first, and each of the
-/// others keeps a floor, so that no long file drives out what comes behind it.
-/// Nothing here depends on the day.
+/// Allocates the budget to layers. Early layers go first, and each of the
+/// others keeps a floor, so that a long file cannot push out the layers behind
+/// it. The result does not depend on the day.
 fn allocate(layers: &mut [LayerText], budget: usize, role: &RolePolicy) {
     for layer in layers.iter_mut().filter(|it| it.layer.outside_budget) {
         layer.shown = layer.is_resolved().then(|| layer.text.clone());
@@ -201,11 +205,12 @@ fn allocate(layers: &mut [LayerText], budget: usize, role: &RolePolicy) {
     }
 }
 
+/// Returns a budget that limits characters alone.
 fn chars(chars: usize) -> Budget {
     Budget { chars, ..NOTHING }
 }
 
-/// What is known of an agent before any layer is read.
+/// The properties of an agent that its definition sets.
 struct AgentDefinition {
     squad: String,
     /// The folders that its memory may have, its own name first.
@@ -253,7 +258,7 @@ impl AgentDefinition {
 /// Sizes are in characters, and a token has about four (T2).
 pub const CHARS_PER_TOKEN: usize = 4;
 
-/// The front matter of a definition; some have it behind their heading.
+/// Returns the front matter of a definition; some have it behind their heading.
 fn fields(definition: &Document) -> Option<FrontMatter> {
     if definition.front_matter.is_some() {
         return definition.front_matter.clone();
@@ -263,8 +268,9 @@ fn fields(definition: &Document) -> Option<FrontMatter> {
     document::parse(behind).front_matter
 }
 
-/// Whoever leads a squad is called `lead`, `<squad>-lead` or `squad-lead`; what
-/// is written under one of these names is read under all.
+/// Returns the folders of an agent's memory. The lead of a squad is called
+/// `lead`, `<squad>-lead` or `squad-lead`; text under one of these names is
+/// read under all.
 fn folders(squad: &str, agent: &str) -> Vec<String> {
     let names = [
         "lead".to_owned(),
@@ -356,7 +362,8 @@ impl LayerText {
         found
     }
 
-    /// The text of a file without its front matter; none where it has none.
+    /// Returns the text of a file without its front matter; `None` if it has no
+    /// text.
     fn body(&mut self, workspace: &Workspace, path: &RelPath, now: Timestamp) -> Option<String> {
         let text = match workspace.text_if_there(path) {
             Ok(text) => text?,
@@ -387,20 +394,24 @@ impl LayerText {
         Some(body)
     }
 
+    /// Returns `true` if a file of the layer has text.
     fn is_resolved(&self) -> bool {
         !self.text.is_empty()
     }
 
+    /// Returns `true` if the layer is older than its decay.
     fn is_stale(&self) -> bool {
         let limit = i64::from(self.layer.decay_days);
         limit > 0 && self.age_days.is_some_and(|days| days > limit)
     }
 
+    /// Returns the heading above the layer.
     fn heading(&self) -> String {
         format!("## L{} {}\n\n", self.layer.id, self.layer.name)
     }
 
-    /// A fence that was opened is closed again.
+    /// Returns the mark that closes the fence of the layer; empty without a
+    /// fence.
     fn fence_end(&self) -> &str {
         match self.text.rfind("\n</data ") {
             Some(at) if self.text.starts_with("<data ") => &self.text[at..],
@@ -408,8 +419,8 @@ impl LayerText {
         }
     }
 
-    /// What is said about its age: of what was remembered from a day on, of
-    /// everything else once it is stale.
+    /// Returns the line about the age of the layer: for memory after one day,
+    /// for everything else once it is stale.
     fn age_note(&self) -> Option<String> {
         let days = self.age_days.filter(|days| *days >= 1)?;
         let remembered = self.layer.channel != Channel::Static;
@@ -425,8 +436,8 @@ impl LayerText {
     }
 }
 
-/// The paths that a template means, with the squad that `{ctx}` stood for. A
-/// name that makes no path makes none.
+/// Expands a path template, with the squad that `{ctx}` stands for. Drops names
+/// that cannot be a path.
 fn expanded(
     template: &str,
     definition: &AgentDefinition,
@@ -456,7 +467,8 @@ fn expanded(
     paths
 }
 
-/// Days since a file was last updated: by its own word, else by its time.
+/// Returns the days since a file was last updated: by its front matter, else by
+/// its modification time.
 fn age_days(
     workspace: &Workspace,
     path: &RelPath,
@@ -481,7 +493,7 @@ fn age_days(
     Some(((now.as_second() - time.as_second()) / 86_400).max(0))
 }
 
-/// The layers in their order, and behind them how old they are.
+/// Renders the layers in their order, then their age.
 fn render(found: &[LayerText]) -> String {
     let mut text = String::new();
     for layer in found {
@@ -499,5 +511,7 @@ fn render(found: &[LayerText]) -> String {
     format!("{TITLE}{}\n", text.trim_end())
 }
 
+/// The first line of a context.
 const TITLE: &str = "# CONTEXT\n\n";
+/// The heading above the ages of layers.
 const AGE: &str = "## Age\n\n";

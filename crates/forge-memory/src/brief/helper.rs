@@ -9,20 +9,22 @@ use crate::mind::{Decision, Mind, State};
 use crate::retractions::Corrections;
 use crate::workspace::RelPath;
 
-/// Where the project stands.
+/// Budget for the state of the project.
 const STATE_BUDGET: Budget = Budget::of_text(500, MAX_BYTES);
-/// What its own memory may add to that.
+/// Budget for the helper's own memory.
 const OWN_BUDGET: Budget = Budget::of_text(1_000, MAX_BYTES);
-/// Hundredths that one line may take.
+/// Share of the room that one line may take, in percent.
 const LINE_SHARE: usize = 30;
 
+/// The part of a helper's briefing that a piece belongs to.
 #[derive(Clone, Copy, PartialEq)]
 enum Slot {
     State,
     Pointers,
 }
 
-/// Shows a helper the state and its own memory. None where nothing is known.
+/// Renders the state and the helper's own memory. Returns `None` if neither has
+/// anything.
 pub fn brief_helper(mind: &Mind<'_>, input: &BriefInput<'_>) -> Option<Brief> {
     let sources = Sources::read(mind);
     let state = sources.state.as_ref().ok().and_then(Option::as_ref);
@@ -133,8 +135,8 @@ fn part(key: &'static str, source: Option<RelPath>, shown: Option<(&str, bool)>)
     }
 }
 
-/// Returns the lines of a helper's own memory that fit, under a title, and how
-/// many did not.
+/// Returns the lines of a helper's own memory that fit, under a title, and the
+/// number of lines that did not.
 fn own_memory(
     pointers: &PointerIndex,
     room: Budget,

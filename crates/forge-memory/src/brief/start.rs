@@ -13,7 +13,7 @@ use crate::tokens::estimate;
 mod frame;
 mod sources;
 
-/// Where a piece appears in the text.
+/// The part of the text in which a piece appears.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Slot {
     State,
@@ -29,7 +29,7 @@ enum Slot {
     Pointers,
 }
 
-/// Shows where the work stands to an agent that knows nothing yet.
+/// Renders the state of the work for an agent that knows nothing yet.
 pub fn brief_start(mind: &Mind<'_>, input: &BriefInput<'_>) -> Brief {
     let sources = Sources::read(mind);
     let corrections = mind.corrections();
@@ -61,11 +61,13 @@ pub(super) fn limit(input: &BriefInput<'_>) -> Budget {
     }
 }
 
+/// Returns `true` if a whole text is within the caps.
 pub(super) fn fits(text: &str, limit: Budget) -> bool {
     estimate(text) <= limit.tokens && text.len() <= limit.bytes
 }
 
-/// For caps that hold no briefing: what to do next, or nothing.
+/// Renders the next action alone, for caps that hold no briefing; empty if even
+/// that does not fit.
 fn smallest(sources: &Sources, limit: Budget, corrections: &Corrections) -> Brief {
     let state = sources.state.as_ref().ok().and_then(Option::as_ref);
     let next = state.and_then(|it| it.next.as_deref()).unwrap_or("not set");
@@ -91,7 +93,7 @@ fn smallest(sources: &Sources, limit: Budget, corrections: &Corrections) -> Brie
     }
 }
 
-/// `DEC-007: title — decision`.
+/// Renders a decision on one line: `DEC-007: title — decision`.
 pub(super) fn in_a_line(decision: &Decision) -> String {
     let id = decision
         .id

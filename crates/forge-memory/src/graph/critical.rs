@@ -4,7 +4,7 @@
 
 use std::collections::BTreeSet;
 
-/// Places in the list that was given.
+/// The longest chain, as places in the list of weights.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Chain {
     /// In the order in which they have to be done.
@@ -14,8 +14,8 @@ pub(super) struct Chain {
     pub(super) rings: Vec<Vec<usize>>,
 }
 
-/// `waits` are pairs of a place and one that it waits for. Of chains that are
-/// equally long, the one whose places come first is taken.
+/// Finds the longest chain. `waits` are pairs of a place and one that it waits
+/// for. Of equally long chains, the one whose places come first wins.
 pub(super) fn longest(weights: &[u32], waits: &[(usize, usize)]) -> Chain {
     let waits: BTreeSet<(usize, usize)> = waits.iter().copied().collect();
     let mut blockers = vec![Vec::new(); weights.len()];
@@ -69,7 +69,7 @@ pub(super) fn longest(weights: &[u32], waits: &[(usize, usize)]) -> Chain {
     chain
 }
 
-/// Places that can be reached from each other, and those that wait for
+/// Finds the rings: places that can reach each other, and places that wait for
 /// themselves.
 fn rings(out: &[Vec<usize>], back: &[Vec<usize>]) -> Vec<Vec<usize>> {
     let mut order = Vec::with_capacity(out.len());

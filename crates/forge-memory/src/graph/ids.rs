@@ -5,10 +5,10 @@ use std::collections::HashMap;
 
 use crate::links::fold;
 
-/// How much of a text is kept in its name before a sum stands for the rest.
+/// Maximum length of a slug before a hash replaces the rest.
 const MOST: usize = 48;
 
-/// Letters and digits with dashes between the words.
+/// Returns letters and digits with dashes between the words.
 pub(super) fn slug(text: &str) -> String {
     let mut slug = String::new();
     for char in fold(text).chars() {
@@ -36,6 +36,7 @@ pub(super) fn slug(text: &str) -> String {
 pub(super) struct Once(HashMap<String, usize>);
 
 impl Once {
+    /// Returns the id, with a number from its second use on.
     pub(super) fn give(&mut self, id: String) -> String {
         let times = self.0.entry(id.clone()).or_default();
         *times += 1;

@@ -9,10 +9,10 @@ use crate::document::inert_line;
 use crate::links::Vault;
 use crate::workspace::{self, Change, RelPath};
 
-/// Where the graph is written.
+/// Path of the generated graph.
 pub const PATH: &str = "memory/.graph.md";
 
-/// Draws the file again as part of a change, where the notes have typed edges.
+/// Renders the file as part of a change, if the notes have typed edges.
 pub fn draw(change: &mut Change<'_>, vault: &Vault) -> Result<(), workspace::Error> {
     let graph = super::build(vault);
     if graph.typed().next().is_some() {
@@ -82,11 +82,12 @@ fn render(graph: &Graph) -> String {
     out
 }
 
+/// Returns `true` if the edge begins at a note with front matter.
 fn of_a_note(graph: &Graph, edge: &&Edge) -> bool {
     graph.node(edge.from).has_front_matter
 }
 
-/// The file is everyone's, and speaks of nothing private.
+/// Returns `true` if neither end is private, since the file is shared.
 fn is_shared(graph: &Graph, edge: &Edge) -> bool {
     let private = |node: u32| is_private(graph.node(node));
     !private(edge.from) && !private(edge.to)
@@ -96,7 +97,7 @@ fn is_private(node: &Node) -> bool {
     node.path.as_ref().is_some_and(RelPath::is_private)
 }
 
-/// Lists the notes with front matter below what `key` says of each.
+/// Lists the notes with front matter, grouped by `key`.
 fn groups(out: &mut String, title: &str, graph: &Graph, key: impl Fn(&Node) -> Option<String>) {
     let mut groups: BTreeMap<String, Vec<String>> = BTreeMap::new();
     let listed = |node: &&Node| node.has_front_matter && !is_private(node);
@@ -114,6 +115,7 @@ fn groups(out: &mut String, title: &str, graph: &Graph, key: impl Fn(&Node) -> O
     }
 }
 
+/// Renders a wikilink to a node.
 fn link(node: &Node) -> String {
     // A name comes from a file and must stay one name.
     let name: String = node

@@ -11,20 +11,23 @@ use crate::document::{self, inert_line};
 use crate::mind::{File, Mind};
 use crate::workspace::{self, RelPath};
 
-/// The mark says how many line ends were put before it.
+/// The start of the mark before the part. The number behind it counts the line
+/// ends that were added before it.
 const BEGIN: &str = "<!-- memory-forge:graph begin ";
+/// The mark after the part.
 const END: &str = "<!-- memory-forge:graph end -->";
 
-/// How many lines each list has at most.
+/// Maximum number of lines of each list.
 const MOST: usize = 20;
 
+/// The state file, and whether the view changed it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pulled {
     pub path: RelPath,
     pub changed: bool,
 }
 
-/// Writes the part, or takes it out where there is no view.
+/// Writes the part, or removes it without a view.
 pub fn pull_state(
     mind: &Mind<'_>,
     view: Option<(&[Blocked], &[Active])>,
@@ -51,7 +54,7 @@ pub fn pull_state(
     Ok(Pulled { path, changed })
 }
 
-/// The text with the part as it should be; none where there is no file and
+/// Returns the text with the current part; `None` if there is no file and
 /// nothing to write.
 fn settled(before: Option<&str>, view: Option<(&[Blocked], &[Active])>) -> Option<String> {
     let text = before.unwrap_or("");
@@ -88,8 +91,8 @@ struct Part {
     end: usize,
 }
 
-/// The part that is ours: the first mark that has an end before the next mark.
-/// Marks in code, and those that nobody ended, are somebody's text.
+/// Finds the generated part: the first mark that has an end before the next
+/// mark. Ignores marks in code and marks without an end.
 fn part(text: &str) -> Option<Part> {
     let document = document::parse(text.to_owned());
     let marks: Vec<usize> = text.match_indices(BEGIN).map(|it| it.0).collect();
@@ -106,6 +109,7 @@ fn part(text: &str) -> Option<Part> {
     None
 }
 
+/// Parses the part that begins at a mark; `None` if the mark has no end.
 fn part_at(text: &str, at: usize, next: usize) -> Option<Part> {
     let (line, _) = text[at + BEGIN.len()..next].split_once('\n')?;
     let gap = line.trim_end().strip_suffix(" -->")?;
@@ -127,6 +131,7 @@ fn part_at(text: &str, at: usize, next: usize) -> Option<Part> {
     })
 }
 
+/// Renders the part for the state file.
 fn rendered(blocked: &[Blocked], active: &[Active]) -> String {
     // No title that means a part of the state, and no links: both would be
     // read back as if somebody had written them.

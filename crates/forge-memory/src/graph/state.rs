@@ -12,7 +12,7 @@ use crate::mind::fields::{self, Fields};
 use crate::mind::{Bucket, Mind, TaskEntry};
 
 impl Graph {
-    /// Adds what the state files know. A file that cannot be read adds nothing.
+    /// Adds decisions and tasks. A file that cannot be read adds nothing.
     pub fn with_state(self, vault: &Vault, mind: &Mind<'_>) -> Graph {
         let notes = self.notes;
         // Ids are made from words, and no credential may be among them.
@@ -71,8 +71,8 @@ impl Graph {
 }
 
 impl Builder {
-    /// The tasks of the progress file and what the state file calls blocked,
-    /// with whom and what their fields name.
+    /// Adds the tasks of the progress file and the blockers of the state file,
+    /// with the people and items that their fields name.
     fn tasks(&mut self, vault: &Vault, mind: &Mind<'_>) {
         let blocked = mind.state().ok().flatten().unwrap_or_default().blocked;
         let tasks = mind.progress().ok().flatten().unwrap_or_default().tasks;
@@ -106,7 +106,8 @@ impl Builder {
         }
     }
 
-    /// What a task's field names: another task, a decision, a note, or someone.
+    /// Returns the node that a field of a task names: another task, a decision,
+    /// a note, or a person.
     fn meant(
         &mut self,
         vault: &Vault,
@@ -127,6 +128,7 @@ impl Builder {
         }
     }
 
+    /// Adds edges for the links in a text.
     fn links_in(&mut self, vault: &Vault, node: u32, text: &str) {
         for link in document::parse(text).links {
             if let Some(file) = vault.names.resolve(&link.target, "").file()
@@ -146,8 +148,8 @@ struct Item {
     completed: Option<Date>,
 }
 
-/// Every task once. Blockers of the state file are tasks too; one that the
-/// progress file has as well is that task, and blocked unless it is done.
+/// Collects every task once. Blockers of the state file are tasks too; one that
+/// the progress file also has is that task, and blocked unless it is done.
 fn items(tasks: &[TaskEntry], blocked: &[String]) -> Vec<Item> {
     let mut waiting = WaitingTasks::read(blocked);
     let mut items: Vec<Item> = Vec::new();
@@ -176,8 +178,8 @@ fn items(tasks: &[TaskEntry], blocked: &[String]) -> Vec<Item> {
     items
 }
 
-/// Blockers of the state file that no task has taken yet. They are found by
-/// their name, since there may be as many of them as tasks.
+/// Blockers of the state file that no task has claimed yet. They are found by
+/// name, since there may be as many of them as tasks.
 #[derive(Default)]
 struct WaitingTasks {
     blockers: Vec<Option<Fields>>,
@@ -196,7 +198,8 @@ impl WaitingTasks {
         waiting
     }
 
-    /// Whether a task of this name is blocked; the first one takes the name.
+    /// Returns `true` if a task of this name is blocked; the first such task
+    /// claims the name.
     fn take(&mut self, name: &str) -> bool {
         let places = self.by_name.remove(fold(name).as_ref());
         for &nth in places.iter().flatten() {
@@ -205,7 +208,7 @@ impl WaitingTasks {
         places.is_some()
     }
 
-    /// What no task has, in the order of the file.
+    /// Returns the unclaimed blockers, in the order of the file.
     fn left(self) -> impl Iterator<Item = Fields> {
         self.blockers.into_iter().flatten()
     }
@@ -239,7 +242,7 @@ impl Item {
     }
 }
 
-/// `DEC-009` in `superseded by DEC-009`.
+/// Returns `DEC-009` of `superseded by DEC-009`.
 fn successor(text: &str) -> Option<&str> {
     let lower = text.to_ascii_lowercase();
     let at = lower.find("superseded by ")? + "superseded by ".len();

@@ -7,12 +7,14 @@ use std::fmt::Write;
 use super::export::{colour, escaped};
 use super::{EdgeKind, Graph, Kind};
 
-/// More nodes than this make no picture; those with the most edges are drawn.
+/// Maximum number of nodes that are drawn: those with the most edges.
 pub const MOST_NODES: usize = 400;
 
-/// Labels beyond this many would hide the picture; the others are tooltips.
+/// Maximum number of labels; more would hide the picture, and the others are
+/// tooltips.
 const MOST_LABELS: usize = 90;
 
+/// Renders the graph as a self-contained SVG picture.
 pub fn svg(graph: &Graph) -> String {
     let all = degrees(graph);
     let mut chosen: Vec<u32> = (0..graph.nodes.len() as u32).collect();
@@ -26,6 +28,7 @@ pub fn svg(graph: &Graph) -> String {
     draw(&part, &degrees, &places, left_out)
 }
 
+/// Counts the edges at each node.
 fn degrees(graph: &Graph) -> Vec<usize> {
     let mut degrees = vec![0; graph.nodes.len()];
     for edge in &graph.edges {
@@ -37,8 +40,8 @@ fn degrees(graph: &Graph) -> Vec<usize> {
 
 type Point = (f64, f64);
 
-/// Forces in rounds that cool down. Heavy nodes are pulled to the middle, so
-/// that parts without connection do not drift away.
+/// Computes positions with forces in rounds that cool down. Heavy nodes are
+/// pulled to the middle, so that unconnected parts do not drift away.
 fn layout(graph: &Graph, degrees: &[usize]) -> Vec<Point> {
     let count = graph.nodes.len();
     let mut places: Vec<Point> = (0..count).map(start).collect();
@@ -87,7 +90,8 @@ fn layout(graph: &Graph, degrees: &[usize]) -> Vec<Point> {
     places
 }
 
-/// Scattered, and always the same: the fractions of two multiples of roots.
+/// Returns a scattered position that is always the same: the fractions of two
+/// multiples of roots.
 fn start(index: usize) -> Point {
     let part = |factor: f64| {
         let value = (index as f64 + 1.0) * factor;
@@ -96,6 +100,7 @@ fn start(index: usize) -> Point {
     (part(0.754_877_666_246_693), part(0.569_840_290_998_053))
 }
 
+/// Returns the radius of a node with this many edges.
 fn radius(degree: usize) -> f64 {
     4.0 + (degree as f64).sqrt() * 1.6
 }
@@ -107,6 +112,7 @@ fill:none}.n{stroke:#4a5560;stroke-width:1}.m{stroke-dasharray:3 2}.k{font-size:
 @media(prefers-color-scheme:dark){svg{background:#16191d}text{fill:#e6e8ea;stroke:#16191d}\
 .e{stroke:#3c434b}.t{stroke:#98a2ad}}";
 
+/// Renders edges, nodes, labels and legend.
 fn draw(graph: &Graph, degrees: &[usize], places: &[Point], left_out: usize) -> String {
     let (mut low, mut high) = ((0.0f64, 0.0f64), (0.0f64, 0.0f64));
     for (x, y) in places {
@@ -178,7 +184,7 @@ fn draw(graph: &Graph, degrees: &[usize], places: &[Point], left_out: usize) -> 
     out
 }
 
-/// The nodes with the most edges get their names.
+/// Selects the nodes with the most edges for labels.
 fn labelled(degrees: &[usize]) -> Vec<bool> {
     let mut order: Vec<usize> = (0..degrees.len()).collect();
     order.sort_by_key(|index| (usize::MAX - degrees[*index], *index));
@@ -189,6 +195,7 @@ fn labelled(degrees: &[usize]) -> Vec<bool> {
     labelled
 }
 
+/// Escapes a name and truncates it.
 fn label(name: &str) -> String {
     const LONGEST: usize = 36;
     if name.chars().count() <= LONGEST {
@@ -198,6 +205,7 @@ fn label(name: &str) -> String {
     escaped(&format!("{}…", start.trim_end()))
 }
 
+/// Renders the number of nodes of each kind.
 fn legend(out: &mut String, graph: &Graph, corner: Point, left_out: usize) {
     let mut x = corner.0 + 14.0;
     let y = corner.1 - 14.0;

@@ -14,6 +14,7 @@ use crate::workspace::{self, Receipt, RelPath, Role, Workspace, role_by_path};
 
 pub use crate::retractions::{LIST, Tombstone};
 
+/// The reason why a document cannot be forgotten or restored.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     #[error(transparent)]
@@ -82,7 +83,7 @@ impl From<ListError> for Error {
     }
 }
 
-/// A document to forget, and why.
+/// A document to forget, with its usage and the reason.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Chosen {
     pub path: String,
@@ -92,7 +93,7 @@ pub struct Chosen {
     pub reason: String,
 }
 
-/// What to forget. Zero is a number like any other.
+/// The documents to forget. Zero is a valid limit.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Wanted {
     /// Named by a person, relative to the root.
@@ -105,19 +106,19 @@ pub struct Wanted {
     pub max_age_days: Option<u32>,
 }
 
-/// Paths that the list names, relative to the root.
+/// Returns the paths that the list contains, relative to the root.
 pub fn forgotten(workspace: &Workspace) -> Result<HashSet<String>, refresh::Error> {
     Ok(retractions::read_forgotten(workspace)?)
 }
 
-/// The list with all that it says, in its own order.
+/// Returns every entry of the list, in its own order.
 pub fn list(workspace: &Workspace) -> Result<Vec<Tombstone>, workspace::Error> {
     retractions::read_tombstones(workspace)
 }
 
-/// Decides what to forget, least important first. What is forgotten already is
-/// not chosen again, and neither is what is protected; naming a protected
-/// document is refused.
+/// Chooses the documents to forget, least important first. Skips documents that
+/// are forgotten already, and protected ones; fails if a protected document is
+/// named.
 pub fn choose(
     workspace: &Workspace,
     index: &Index,
@@ -168,7 +169,7 @@ pub fn choose(
     Ok(chosen)
 }
 
-/// Adds documents to the list.
+/// Adds documents to the list of forgotten ones.
 pub fn forget(workspace: &Workspace, chosen: &[Chosen], now: Timestamp) -> Result<Receipt, Error> {
     let documents: Vec<(&str, &str)> = chosen
         .iter()
@@ -180,7 +181,7 @@ pub fn forget(workspace: &Workspace, chosen: &[Chosen], now: Timestamp) -> Resul
     )?)
 }
 
-/// Takes documents off the list, and with `None` all of them. Gives the paths.
+/// Removes documents from the list, all of them for `None`. Returns the paths.
 pub fn restore(
     workspace: &Workspace,
     paths: Option<&[RelPath]>,
@@ -201,6 +202,8 @@ pub fn restore(
     Ok((restored, receipt))
 }
 
+/// Adds a document that the user named. Fails if it is missing, protected or
+/// outside `knowledge/`.
 fn named(
     workspace: &Workspace,
     path: &RelPath,
@@ -241,7 +244,7 @@ fn named(
     Ok(())
 }
 
-/// Documents that may be chosen by their use: knowledge that a search finds.
+/// Returns the usage of documents that a search of knowledge finds.
 fn candidates(
     index: &Index,
     usage: Vec<Usage>,

@@ -10,7 +10,7 @@ use crate::index::{Entry, Index, Note};
 use crate::routing::manifest::{Manifest, Retired};
 use crate::workspace::{Lock, Scan, Workspace};
 
-/// An index to ask, and what is to be said about it.
+/// An index that is ready to be queried, with remarks about it.
 pub struct Fresh {
     pub index: Index,
     pub catalogue: Vec<Entry>,
@@ -23,7 +23,7 @@ pub struct Fresh {
     retired: Retired,
 }
 
-/// What a person should know about the index that answered.
+/// A remark for people about the index that answered.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Remark {
     /// The index had to be thrown away and built anew.
@@ -38,7 +38,7 @@ pub enum Remark {
     Unreadable(String),
 }
 
-/// How to open the index.
+/// The options for opening the index.
 pub struct Opening<'a> {
     pub now: Timestamp,
     /// How long to wait for another process that writes.
@@ -49,7 +49,7 @@ pub struct Opening<'a> {
 }
 
 impl Fresh {
-    /// Returns what became of every file, also where nothing had to be done.
+    /// Returns the outcome of every file, also if there was nothing to do.
     pub fn outcomes(&self) -> Vec<(String, Outcome)> {
         if let Some(refresh) = &self.refresh {
             return refresh.files.clone();
@@ -64,7 +64,7 @@ impl Fresh {
         unchanged.collect()
     }
 
-    /// Why the index could not be kept, when it could not.
+    /// Returns the reason why the index could not be kept on disk, if any.
     pub fn in_memory(&self) -> Option<&str> {
         self.remarks.iter().find_map(|remark| match remark {
             Remark::InMemory(why) => Some(why.as_str()),
@@ -78,8 +78,8 @@ impl Fresh {
     }
 }
 
-/// What the manifest lists in Tier 3 is archived. That is looked up anew at
-/// each opening, since a row can change while the file it names does not.
+/// Marks the entries of Tier 3 of the manifest as archived. This runs at each
+/// opening, since a row can change while the file that it names does not.
 pub fn retire(catalogue: &mut [Entry], manifest: Option<&Manifest>) -> Retired {
     let retired = manifest.map(Manifest::retired).unwrap_or_default();
     for entry in catalogue {
@@ -90,14 +90,15 @@ pub fn retire(catalogue: &mut [Entry], manifest: Option<&Manifest>) -> Retired {
     retired
 }
 
-/// Opens the index and brings it up to date. Where it cannot be kept, it is
-/// made in memory: a search is answered as long as the files can be read.
+/// Opens the index and brings it up to date. If it cannot be kept, it is built
+/// in memory: a search is answered as long as the files can be read.
 pub fn fresh(workspace: &Workspace, opening: &mut Opening) -> Result<Fresh, Error> {
     // One look at the files serves all that follows.
     let (scan, manifest) = workspace.scan_and_manifest();
     Ok(in_step(workspace, &scan, opening)?.with_retired(manifest.as_ref()))
 }
 
+/// Opens the index in step with a scan, on disk if possible.
 fn in_step(workspace: &Workspace, scan: &Scan, opening: &mut Opening) -> Result<Fresh, Error> {
     let mut damage = None;
     if !opening.force {
@@ -121,8 +122,8 @@ fn in_step(workspace: &Workspace, scan: &Scan, opening: &mut Opening) -> Result<
         .or_else(|e| in_memory(workspace, scan, opening, e.to_string()))
 }
 
-/// The same for one that has been open since it was last asked: where neither
-/// the files nor the index itself changed meanwhile, nothing is read again.
+/// Reuses an index that was open before, or opens it again. Reads nothing again
+/// if neither the files nor the index itself changed.
 pub fn again(workspace: &Workspace, before: Fresh, opening: &mut Opening) -> Result<Fresh, Error> {
     let behind = |remark: &Remark| matches!(remark, Remark::Behind { .. });
     let usable = !opening.force
@@ -157,12 +158,13 @@ pub fn again(workspace: &Workspace, before: Fresh, opening: &mut Opening) -> Res
     fresh(workspace, opening)
 }
 
+/// Returns `true` if the listing for other tools exists.
 fn manifest_is_there(workspace: &Workspace) -> bool {
     let manifest = workspace.derived().join("manifest.json");
     manifest.symlink_metadata().is_ok()
 }
 
-/// The index in its file, brought up to date under the lock.
+/// Opens the index in its file and brings it up to date under the lock.
 fn kept(
     workspace: &Workspace,
     scan: &Scan,
@@ -207,7 +209,7 @@ fn kept(
     })
 }
 
-/// Throws an index away that proved to be damaged while it was asked.
+/// Rebuilds an index that proved to be damaged during a query.
 pub fn rebuilt(workspace: &Workspace, opening: &mut Opening, why: String) -> Result<Fresh, Error> {
     let (scan, manifest) = workspace.scan_and_manifest();
     let fresh = match workspace.lock_index(opening.wait) {
@@ -236,7 +238,8 @@ fn run(
     )
 }
 
-/// Where there is nothing to index and never was, no folder is made.
+/// Returns an empty index if there is nothing to index and never was, so that
+/// no folder is created.
 fn nothing(workspace: &Workspace, scan: &Scan) -> Result<Option<Fresh>, Error> {
     if workspace
         .derived()
@@ -268,7 +271,7 @@ fn unreadable(problems: Vec<String>) -> Vec<Remark> {
     problems.into_iter().map(Remark::Unreadable).collect()
 }
 
-/// The usual case: the index is there and nothing changed.
+/// Opens the index if nothing changed, which is the usual case.
 fn unchanged(workspace: &Workspace, scan: &Scan) -> Result<Option<Fresh>, Error> {
     let Some(index) = Index::open_existing(&workspace.derived())? else {
         return Ok(None);
@@ -291,8 +294,8 @@ fn unchanged(workspace: &Workspace, scan: &Scan) -> Result<Option<Fresh>, Error>
     }))
 }
 
-/// Another process writes and does not finish: answer from what it has
-/// committed, and say so.
+/// Opens the last committed state of an index that another process is still
+/// writing.
 fn behind(workspace: &Workspace, scan: &Scan, locked: Error) -> Result<Fresh, Error> {
     let Some(index) = Index::open_existing(&workspace.derived())? else {
         return Err(locked);
@@ -310,6 +313,7 @@ fn behind(workspace: &Workspace, scan: &Scan, locked: Error) -> Result<Fresh, Er
     })
 }
 
+/// Builds the index in memory, from all files.
 fn in_memory(
     workspace: &Workspace,
     scan: &Scan,

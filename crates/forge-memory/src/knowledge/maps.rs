@@ -23,7 +23,7 @@ pub struct Mapped {
     pub notes: Vec<String>,
 }
 
-/// Which entries are asked.
+/// A filter for the entries that are searched.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Only<'a> {
     /// One field of each.
@@ -32,7 +32,7 @@ pub struct Only<'a> {
     pub hub: Option<&'a str>,
 }
 
-/// Asks the closets alone.
+/// Searches the closets alone.
 pub fn ask_closets(
     workspace: &Workspace,
     ask: &Ask<'_>,
@@ -67,8 +67,8 @@ pub fn ask_closets(
     })
 }
 
-/// Asks the closets, and the manifest by full text. Where each file counts
-/// once, no closets file is found, and the manifest behind all entries.
+/// Searches the closets, and the manifest by full text. If each file counts
+/// once, closets files are no hits, and the manifest comes after all entries.
 pub fn ask(
     workspace: &Workspace,
     ask: &Ask<'_>,
@@ -86,7 +86,7 @@ pub fn ask(
     Ok(mapped)
 }
 
-/// Asks the manifest, and what closets files say outside of entries.
+/// Searches the manifest, and the text of closets files outside entries.
 fn ask_others(
     workspace: &Workspace,
     listing: &Listing,

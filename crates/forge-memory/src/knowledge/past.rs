@@ -7,6 +7,7 @@ use crate::index::{Change, Entry, Index, Sizes, Stamp};
 use crate::routing::manifest::{self, Manifest};
 use crate::workspace::{RelPath, Role, Workspace, git, role_in};
 
+/// An index of the knowledge at a git revision.
 pub struct Past {
     pub index: Index,
     pub catalogue: Vec<Entry>,
@@ -14,9 +15,11 @@ pub struct Past {
     pub date: String,
 }
 
-/// Files read from git at a time, which bounds memory.
+/// Number of files read from git at a time, which bounds memory.
 const BATCH: usize = 500;
 
+/// Indexes the knowledge of a revision in memory. Fails if git does not know
+/// the revision.
 pub fn at(
     workspace: &Workspace,
     rev: &str,

@@ -17,6 +17,7 @@ use crate::index::{self, Change, Entry, Index, Packed, Put, Sizes, Stamp};
 use crate::secrets;
 use crate::workspace::{self, Found, RelPath, Scan, Workspace};
 
+/// An error while the index is brought up to date.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     #[error(transparent)]
@@ -48,7 +49,7 @@ impl Diagnostic for Error {
     }
 }
 
-/// What became of one file.
+/// The outcome of one file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Outcome {
     Unchanged,
@@ -59,6 +60,7 @@ pub enum Outcome {
     Skipped(String),
 }
 
+/// A report on bringing the index up to date.
 #[derive(Debug, Clone, Default)]
 pub struct Refresh {
     /// Every file, sorted by path.
@@ -70,10 +72,12 @@ pub struct Refresh {
 }
 
 impl Refresh {
+    /// Counts the files with a matching outcome.
     pub fn count(&self, wanted: impl Fn(&Outcome) -> bool) -> usize {
         self.files.iter().filter(|(_, o)| wanted(o)).count()
     }
 
+    /// Returns `true` if the content of the index changed.
     pub fn changed(&self) -> bool {
         self.spoiled > 0
             || self
@@ -83,7 +87,7 @@ impl Refresh {
     }
 }
 
-/// What differs between the files and the index, found by `stat` alone.
+/// The differences between the files and the index, found by `stat` alone.
 #[derive(Debug, Default)]
 pub struct Differences {
     /// New files, changed files, and files whose time stamp proves nothing.
@@ -96,6 +100,7 @@ pub struct Differences {
 }
 
 impl Differences {
+    /// Returns `true` if nothing has to be read or removed.
     pub fn none(&self) -> bool {
         self.to_read.is_empty() && self.gone.is_empty()
     }
@@ -129,9 +134,9 @@ pub fn differences(scan: &Scan, catalogue: &[Entry], force: bool) -> Differences
     d
 }
 
-/// How many files differ from what the index holds, by their content: a file
-/// that was written in the moment of its indexing has a stamp that proves
-/// nothing, and its text decides.
+/// Counts the files whose content differs from the index. A file that was
+/// written in the moment of its indexing has a stamp that proves nothing, so
+/// that its text decides.
 pub fn behind(
     workspace: &Workspace,
     scan: &Scan,
@@ -158,8 +163,8 @@ pub fn behind(
     Ok(behind)
 }
 
-/// Whether [`differences`] would be none, without the lists that it makes:
-/// both sides are sorted by path.
+/// Returns `true` if [`differences`] would find none, without building its
+/// lists: both sides are sorted by path.
 pub fn nothing_differs(scan: &Scan, catalogue: &[Entry]) -> bool {
     let mut found = scan.files.iter().filter(|found| indexable(found));
     let mut known = catalogue.iter();
@@ -172,14 +177,14 @@ pub fn nothing_differs(scan: &Scan, catalogue: &[Entry]) -> bool {
     found.all(same) && known.next().is_none()
 }
 
-/// Files that lead to others are not documents of their own, except the index
-/// that people write by hand.
+/// Returns `true` for documents of their own. Routing files lead to others,
+/// except the README that people write.
 fn indexable(found: &Found) -> bool {
     found.role != workspace::Role::Routing || found.path.as_str() == "knowledge/README.md"
 }
 
-/// Text of this size is written in one transaction. Larger batches make fewer
-/// segments, smaller ones lose less when a run is interrupted.
+/// Size of the text that is written in one transaction. Larger batches make
+/// fewer segments, smaller ones lose less when a run is interrupted.
 const BATCH_BYTES: usize = 24 << 20;
 
 /// Reads what differs from a scan and brings the index up to date. The caller
@@ -210,6 +215,7 @@ pub fn build(
     update(workspace, scan, index, true, 0, progress)
 }
 
+/// Reads the files that differ and applies the changes in batches.
 fn update(
     workspace: &Workspace,
     scan: &Scan,
@@ -319,7 +325,7 @@ pub fn has_current_shape(workspace: &Workspace, index: &Index) -> Result<bool, i
     Ok(index.note(SHAPE)?.as_deref() == Some(shape(workspace).as_str()))
 }
 
-/// Names everything but a file's own text that decides what its passages are.
+/// Returns everything but a file's own text that decides what its passages are.
 /// The model has a note of its own, since other vectors need no other passages;
 /// the format of the tables is the database's own version.
 fn shape(workspace: &Workspace) -> String {
@@ -331,6 +337,7 @@ fn shape(workspace: &Workspace) -> String {
     )
 }
 
+/// The result of reading one file.
 enum Read {
     Put(Box<Put>),
     Same(RelPath, Stamp),
@@ -398,6 +405,7 @@ fn read_all(
     Ok(())
 }
 
+/// Reads and describes one file, unless its content is unchanged.
 fn read_one(
     workspace: &Workspace,
     found: &Found,
@@ -424,8 +432,8 @@ fn read_one(
     Read::Put(Box::new(put))
 }
 
-/// `manifest.json` for people and other tools. When nothing changed it is left
-/// as it is, so that `lastIndexed` says when something last did.
+/// Writes `manifest.json` for people and other tools. Leaves it alone if
+/// nothing changed, so that `lastIndexed` is the time of the last change.
 fn write_manifest(
     workspace: &Workspace,
     index: &Index,
@@ -458,11 +466,12 @@ fn write_manifest(
     Ok(())
 }
 
-/// Passages embedded between two looks at `keep_going`, per thread.
+/// Passages that each thread embeds between two calls of `keep_going`.
 const EMBED_STEP: usize = 8;
 
 /// Embeds passages that have no vector yet, in committed batches, until none is
-/// left or `keep_going` says stop. It is told how many were done and are waiting.
+/// left or `keep_going` returns `false`. The closure receives the number of
+/// passages done and waiting.
 pub fn embed(
     index: &mut Index,
     embedder: &dyn Embedder,

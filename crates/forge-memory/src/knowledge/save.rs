@@ -19,6 +19,7 @@ use crate::workspace::{
     self, Change, PathError, Receipt, RelPath, Role, Workspace, role_by_path, slug,
 };
 
+/// The reason why nothing was saved.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     #[error(transparent)]
@@ -78,6 +79,7 @@ pub struct Context<'a> {
     pub importance: u8,
 }
 
+/// A skill for the clients that load skills.
 #[derive(Debug, Clone, Copy)]
 pub struct Skill<'a> {
     pub name: &'a str,
@@ -104,7 +106,7 @@ impl SubmittedText for Skill<'_> {
     }
 }
 
-/// What was written.
+/// The files that were written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Saved {
     pub title: String,
@@ -112,6 +114,7 @@ pub struct Saved {
     pub receipt: Receipt,
 }
 
+/// The importance that needs no front matter.
 const USUAL_IMPORTANCE: u8 = 5;
 
 /// Writes `knowledge/<slug>.md`.
@@ -204,7 +207,7 @@ pub fn into_context(
     })
 }
 
-/// Which context files a note belongs to that is made in `folder`.
+/// The context files for a note that is made in a folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Route {
     /// The module that the folder lies in.
@@ -217,7 +220,7 @@ pub struct Route {
 const MODULES: [&str; 5] = ["apps", "libs", "packages", "services", "modules"];
 
 /// Finds the context file of the nearest module above `folder`, else that of
-/// the root. A module without one leaves the note to the next place above.
+/// the root. If a module has none, the note goes to the next place above.
 pub fn route(workspace: &Workspace, folder: Option<&Path>, client: Option<Client>) -> Route {
     let below = folder.and_then(|folder| folder.strip_prefix(workspace.root()).ok());
     let parts: Vec<&str> = below
@@ -272,6 +275,7 @@ fn skill_folders(clients: &[Client]) -> Vec<&'static str> {
     folders
 }
 
+/// Renders the text of a skill.
 fn skill_text(skill: &AdmittedText<&Skill>, name: &str, title: &str, day: Date) -> String {
     let description = skill.description.unwrap_or("No description provided");
     let front = format!(
@@ -305,9 +309,9 @@ fn skill_text(skill: &AdmittedText<&Skill>, name: &str, title: &str, day: Date) 
     })
 }
 
-/// `content` in the gentlest form that `accept` takes: with its headings moved
-/// down to `level`, then also with its last fence closed, and if that is not
-/// enough as lines without any structure.
+/// Returns `content` in the first form that `accept` takes: with its headings
+/// moved down to `level`, then also with its last fence closed, then as lines
+/// without any structure.
 fn settled(content: &str, level: u8, accept: impl Fn(&str) -> Option<String>) -> String {
     let lower = below(content, level);
     let closed = with_fence_closed(&lower);
@@ -317,8 +321,8 @@ fn settled(content: &str, level: u8, accept: impl Fn(&str) -> Option<String>) ->
     forms.iter().find_map(|form| accept(form)).unwrap_or(last)
 }
 
-/// `content` with its headings moved down so that the highest is of `level`.
-/// Front matter becomes what it is here: an example in a block of code.
+/// Lowers the headings of `content` so that the highest is of `level`. Front
+/// matter becomes an example in a code block.
 fn below(content: &str, level: u8) -> String {
     let content = content.replace("\r\n", "\n").replace('\r', "\n");
     let content = content
@@ -364,6 +368,7 @@ fn below(content: &str, level: u8) -> String {
     }
 }
 
+/// Closes the last code block of a text.
 fn with_fence_closed(content: &str) -> String {
     let document = document::parse(content);
     let Some(code) = document.code.iter().rfind(|code| code.fenced) else {
@@ -375,6 +380,7 @@ fn with_fence_closed(content: &str) -> String {
     format!("{content}\n{}", fence.to_string().repeat(length))
 }
 
+/// Creates the files in one change. Fails if one of them exists.
 fn create(
     workspace: &Workspace,
     what: &str,
@@ -415,7 +421,7 @@ fn list(change: &mut Change, path: &RelPath, text: &str) -> Result<(), workspace
     Ok(())
 }
 
-/// Lets a document pass whose text is `content`.
+/// Admits a document with this content. Fails if the content is empty.
 fn admitted<T: SubmittedText>(
     workspace: &Workspace,
     document: T,
@@ -427,7 +433,7 @@ fn admitted<T: SubmittedText>(
     Ok(admit::admit(workspace, document)?)
 }
 
-/// The name as a heading: `retry-policy` becomes `Retry Policy`.
+/// Returns the name as a heading: `retry-policy` becomes `Retry Policy`.
 fn title(name: &str) -> String {
     let words: Vec<String> = name
         .split('-')
@@ -449,7 +455,7 @@ fn title(name: &str) -> String {
     }
 }
 
-/// The titles of headings down to a level.
+/// Returns the titles of headings down to a level.
 fn outline(document: &Document, level: u8) -> Vec<&str> {
     let sections = document.sections.iter();
     sections
@@ -458,6 +464,7 @@ fn outline(document: &Document, level: u8) -> Vec<&str> {
         .collect()
 }
 
+/// Returns `true` if the last block is a paragraph of one line.
 fn ends_in_paragraph(document: &Document) -> bool {
     let last = document.blocks.last();
     last.is_some_and(|block| {
@@ -466,7 +473,8 @@ fn ends_in_paragraph(document: &Document) -> bool {
     })
 }
 
-/// A slug as a YAML string; `true` or `100` would be something else.
+/// Returns a slug as a YAML string, quoted where `true` or `100` would be
+/// another type.
 fn yaml_word(slug: &str) -> String {
     let document = document::parse(format!("---\nname: {slug}\n---\n"));
     let front = document.front_matter.as_ref();
@@ -476,7 +484,8 @@ fn yaml_word(slug: &str) -> String {
     }
 }
 
-/// Lines of a YAML block, which takes any text that is indented alike.
+/// Renders a text as the lines of a YAML block, which takes any text that is
+/// indented alike.
 fn yaml_block(text: &str) -> String {
     let lines = text.lines().map(|line| {
         let line: String = line

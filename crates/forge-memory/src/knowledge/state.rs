@@ -14,10 +14,11 @@ use crate::recall::{self, Answer, Ask, Mode};
 use crate::state_files::STATE_FOLDERS;
 use crate::workspace::{RelPath, Role, Workspace, role_by_path};
 
-/// Passages that are ranked before those of replaced decisions are lowered.
+/// Minimum number of passages that are ranked before those of replaced
+/// decisions are lowered.
 const POOL: usize = 200;
 
-/// Asks the state files, by full text.
+/// Searches the state files by full text.
 pub fn ask(workspace: &Workspace, ask: &Ask<'_>) -> Result<Answer, Error> {
     let mind = Mind::open(workspace);
     let decisions = mind.file(File::Decisions);
@@ -63,6 +64,7 @@ pub fn ask(workspace: &Workspace, ask: &Ask<'_>) -> Result<Answer, Error> {
     Ok(recall::join(answer, Answer::nothing(), ask.limit))
 }
 
+/// Lists the paths of all state files, sorted.
 fn paths(workspace: &Workspace, mind: &Mind<'_>) -> Vec<RelPath> {
     let mut paths = Vec::new();
     // What was archived beside the state it came from is found with it.
@@ -88,7 +90,8 @@ fn paths(workspace: &Workspace, mind: &Mind<'_>) -> Vec<RelPath> {
     paths
 }
 
-/// Passages that hold one decision each, and the rest of the file.
+/// Returns passages that contain one decision each, and those of the rest of
+/// the file.
 fn one_each(document: &Document, decided: &[Decided], sizes: Sizes) -> Vec<Chunk> {
     let mut chunks = Vec::new();
     let mut at = document.body.start;
@@ -104,7 +107,7 @@ fn one_each(document: &Document, decided: &[Decided], sizes: Sizes) -> Vec<Chunk
     chunks
 }
 
-/// The passages of a part of the file, with the headings around it.
+/// Adds the passages of a part of the file, with the headings around it.
 fn piece(document: &Document, span: Range<usize>, sizes: Sizes, chunks: &mut Vec<Chunk>) {
     let text = document.str(&span);
     if text.trim().is_empty() {

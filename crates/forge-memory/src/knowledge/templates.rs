@@ -11,9 +11,10 @@ pub enum Template {
 }
 
 impl Template {
+    /// All templates.
     pub const ALL: [Template; 3] = [Template::WebApp, Template::Cli, Template::Library];
 
-    /// The documents with their paths.
+    /// Returns the documents with their paths.
     pub fn files(self) -> [(&'static str, &'static str); 3] {
         match self {
             Template::WebApp => [

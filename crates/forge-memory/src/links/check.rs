@@ -8,6 +8,7 @@ use super::vault::{Vault, is_local};
 use crate::document::LinkKind;
 use crate::workspace::RelPath;
 
+/// A report on all links of a workspace.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Report {
     /// In the order of files and lines.
@@ -29,6 +30,7 @@ pub struct Broken {
     pub trouble: Trouble,
 }
 
+/// The problem of a link.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Trouble {
     /// There is no such file. The nearest name, if one is near.
@@ -39,7 +41,7 @@ pub enum Trouble {
     Ambiguous(Vec<RelPath>),
 }
 
-/// Something odd about a closets file.
+/// A problem of a closets file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Closet {
     pub path: RelPath,
@@ -48,14 +50,17 @@ pub struct Closet {
 }
 
 impl Report {
+    /// Returns the links to files that do not exist.
     pub fn missing(&self) -> impl Iterator<Item = &Broken> {
         self.of(|it| matches!(it, Trouble::Missing { .. }))
     }
 
+    /// Returns the links to headings or blocks that do not exist.
     pub fn no_such_place(&self) -> impl Iterator<Item = &Broken> {
         self.of(|it| matches!(it, Trouble::NoSuchPlace))
     }
 
+    /// Returns the links that may mean several files.
     pub fn ambiguous(&self) -> impl Iterator<Item = &Broken> {
         self.of(|it| matches!(it, Trouble::Ambiguous(_)))
     }
@@ -64,13 +69,14 @@ impl Report {
         self.troubles.iter().filter(move |it| fits(&it.trouble))
     }
 
-    /// Keeps what is about these files.
+    /// Drops findings about other files.
     pub fn only(&mut self, files: &[RelPath]) {
         self.troubles.retain(|it| files.contains(&it.path));
         self.closets.retain(|it| files.contains(&it.path));
     }
 }
 
+/// Checks every link of the vault.
 pub fn check(vault: &Vault) -> Report {
     let mut report = Report::default();
     let mut places: HashMap<u32, Places> = HashMap::new();
@@ -140,7 +146,7 @@ pub fn check(vault: &Vault) -> Report {
     report
 }
 
-/// The link as its author wrote it, without label and brackets.
+/// Returns the link as its author wrote it, without label and brackets.
 fn written(link: &NoteLink) -> String {
     match &link.fragment {
         Some(fragment) => format!("{}#{fragment}", link.target),
@@ -148,10 +154,12 @@ fn written(link: &NoteLink) -> String {
     }
 }
 
+/// Returns `true` for a closets file and its archive.
 pub(super) fn is_closets(path: &RelPath) -> bool {
     matches!(path.file_name(), "_CLOSETS.md" | "_CLOSETS-archive.md")
 }
 
+/// Returns `true` if one of the files has the heading or block of a link.
 fn has_place(
     vault: &Vault,
     places: &mut HashMap<u32, Places>,
@@ -171,7 +179,7 @@ fn has_place(
     })
 }
 
-/// All folders, folded.
+/// Returns all folders, with folded names.
 fn folders(vault: &Vault) -> BTreeSet<String> {
     let mut folders = BTreeSet::new();
     for file in &vault.files {
@@ -186,7 +194,7 @@ fn folders(vault: &Vault) -> BTreeSet<String> {
     folders
 }
 
-/// Markdown's own links may lead to a folder.
+/// Returns `true` if one of Markdown's own links leads to a folder.
 fn is_folder(folders: &BTreeSet<String>, path: &str, link: &NoteLink) -> bool {
     if link.is_wiki() {
         return false;
@@ -213,7 +221,8 @@ struct Names {
     all: Vec<(u32, Vec<char>, [u8; 32])>,
 }
 
-/// Names that are looked for by likeness; more would take too long.
+/// Maximum number of names that are looked up by similarity; more would take
+/// too long.
 const MOST: usize = 1_000;
 
 impl<'a> Nearest<'a> {
@@ -238,6 +247,8 @@ impl<'a> Nearest<'a> {
         found
     }
 
+    /// Finds the nearest name: in another folder, with other punctuation, or
+    /// within a small edit distance.
     fn look_for(&mut self, target: &str) -> Option<String> {
         let vault = self.vault;
         let name = last(target.trim_end_matches('/'));
@@ -303,7 +314,8 @@ fn histogram(name: &[char]) -> [u8; 32] {
     counts
 }
 
-/// A lower bound of twice the distance of two names, without comparing them.
+/// Returns a lower bound of twice the edit distance of two names, without
+/// comparing them.
 fn apart(a: &[u8; 32], b: &[u8; 32]) -> usize {
     a.iter()
         .zip(b)

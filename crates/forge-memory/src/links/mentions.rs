@@ -37,7 +37,7 @@ pub struct Mention {
 }
 
 impl Mention {
-    /// The link that would stand there, with the words as they are.
+    /// Returns the link that would replace the words, which stay as its label.
     pub fn link(&self) -> String {
         if self.text == self.name {
             return format!("[[{}]]", self.name);
@@ -48,7 +48,7 @@ impl Mention {
     }
 }
 
-/// What [`apply`] would do.
+/// The result of [`apply`], before anything is written.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Applied {
     pub proposal: Proposal,
@@ -57,21 +57,21 @@ pub struct Applied {
     pub left: Vec<Mention>,
 }
 
-/// The shortest name that is looked for, and the longest that is never linked
-/// without being asked for each time.
+/// Minimum length of a name that is looked for. Names of this length are never
+/// linked automatically.
 const SHORTEST: usize = 3;
-/// The longest name that is looked for, in bytes. Many long names that begin
-/// alike would all be found at every word.
+/// Maximum size of a name that is looked for. Many long names that begin alike
+/// would all match at every word.
 const LONGEST_NAME: usize = 120;
 
-/// Every mention in the files `only`, or in all where there are none of those.
+/// Returns every mention in the files `only`, or in all files if that is empty.
 pub fn suggest(workspace: &Workspace, vault: &Vault, only: &[RelPath]) -> Vec<Mention> {
     let found = in_texts(workspace, vault, only, |_, mentions| mentions);
     found.into_iter().flatten().collect()
 }
 
-/// Links for mentions: of exact file names, or of `all` names. Names of three
-/// letters stay proposals.
+/// Proposes links for mentions: of exact file names, or of `all` names. Names
+/// of three letters stay suggestions.
 pub fn apply(workspace: &Workspace, vault: &Vault, only: &[RelPath], all: bool) -> Applied {
     let mut applied = Applied::default();
     let found = in_texts(workspace, vault, only, |text, mentions| {
@@ -160,7 +160,7 @@ struct Wanted {
 }
 
 impl Wanted {
-    /// None where there is nothing to look for.
+    /// Builds the automaton; `None` if there is nothing to look for.
     fn of(vault: &Vault) -> Option<Wanted> {
         let mut stems: HashMap<String, Option<u32>> = HashMap::new();
         let mut others: HashMap<String, Option<u32>> = HashMap::new();
@@ -199,6 +199,7 @@ impl Wanted {
         })
     }
 
+    /// Finds the mentions in one document, without those of the note itself.
     fn mentions(&self, vault: &Vault, from: u32, document: &Document) -> Vec<Mention> {
         let text = &document.text[..document.body.end];
         let mut found: Vec<(Range<usize>, u32)> = Vec::new();
@@ -253,7 +254,8 @@ fn stem(path: &RelPath) -> &str {
     name.strip_suffix(".md").unwrap_or(name)
 }
 
-/// Adds a name with hyphens for spaces and spaces for hyphens.
+/// Adds a name with hyphens for spaces and spaces for hyphens. A form that two
+/// notes share becomes `None`.
 fn note_names(name: &str, note: u32, names: &mut HashMap<String, Option<u32>>) {
     let name = fold(name.trim());
     let usable = name.len() <= LONGEST_NAME
@@ -275,8 +277,8 @@ fn note_names(name: &str, note: u32, names: &mut HashMap<String, Option<u32>>) {
     }
 }
 
-/// The automaton knows upper case in ASCII only; other alphabets get their
-/// spellings one by one.
+/// Returns the spellings of a name. The automaton ignores case in ASCII only;
+/// other alphabets need each spelling.
 fn spellings(name: &str) -> Vec<String> {
     let mut spellings = vec![name.to_owned()];
     if !name.is_ascii() {
@@ -294,7 +296,8 @@ fn spellings(name: &str) -> Vec<String> {
     spellings
 }
 
-/// Whether a span is whole words, and not part of a path, a tag or brackets.
+/// Returns `true` if a span is whole words, and not part of a path, a tag or
+/// brackets.
 fn is_word(text: &str, span: &Range<usize>) -> bool {
     let before = text[..span.start].chars().next_back();
     let after = text[span.end..].chars().next();
@@ -318,7 +321,7 @@ fn is_word(text: &str, span: &Range<usize>) -> bool {
     opens && closes
 }
 
-/// Lines of the file that link to a note already.
+/// Returns the lines of the file that link to a note already.
 fn linked_lines(vault: &Vault, from: u32) -> HashSet<(usize, u32)> {
     let note = vault.file(from).note.iter();
     note.flat_map(|note| &note.links)
@@ -326,7 +329,7 @@ fn linked_lines(vault: &Vault, from: u32) -> HashSet<(usize, u32)> {
         .collect()
 }
 
-/// Which lines are tables' headers and rows.
+/// The header lines and the rows of tables.
 #[derive(Default)]
 struct Tables {
     headers: Vec<Range<usize>>,
@@ -334,7 +337,8 @@ struct Tables {
 }
 
 impl Tables {
-    /// Goes by the line of dashes, so that tables in quotes and lists count.
+    /// Finds tables by the line of dashes, so that tables in quotes and lists
+    /// count.
     fn of(document: &Document) -> Tables {
         let mut tables = Tables::default();
         let starts = &document.line_starts;
@@ -360,11 +364,12 @@ impl Tables {
     }
 }
 
+/// Returns `true` for the line of dashes below the header of a table.
 fn is_delimiter(line: &str) -> bool {
     line.contains('|') && line.contains('-') && line.bytes().all(|it| b"|:- \t>\r\n".contains(&it))
 }
 
-/// Where nothing may be linked, sorted and disjoint.
+/// Returns the ranges in which nothing may be linked, sorted and disjoint.
 fn closed_ranges(document: &Document, tables: &Tables) -> Vec<Range<usize>> {
     let mut closed = Vec::new();
     closed.push(0..document.body.start);
@@ -399,7 +404,7 @@ fn closed_ranges(document: &Document, tables: &Tables) -> Vec<Range<usize>> {
     disjoint
 }
 
-/// Definitions of links and footnotes: what stands there is an address.
+/// Returns definitions of links and footnotes, which contain addresses.
 fn definitions(document: &Document) -> impl Iterator<Item = Range<usize>> {
     let lines = document.line_starts.windows(2).map(|pair| pair[0]..pair[1]);
     lines.filter(|line| {
@@ -408,7 +413,7 @@ fn definitions(document: &Document) -> impl Iterator<Item = Range<usize>> {
     })
 }
 
-/// HTML within a line: its attributes are no text.
+/// Returns HTML tags within a line, whose attributes are not text.
 fn tags(document: &Document) -> Vec<Range<usize>> {
     const LONGEST: usize = 2_000;
     let bytes = document.text.as_bytes();
@@ -442,7 +447,7 @@ fn tags(document: &Document) -> Vec<Range<usize>> {
     found
 }
 
-/// Whether a span shares a byte with one of the ranges.
+/// Returns `true` if a span shares a byte with one of the ranges.
 fn touches(ranges: &[Range<usize>], span: &Range<usize>) -> bool {
     let index = ranges.partition_point(|range| range.start < span.end);
     covering(ranges, span.start).is_some()

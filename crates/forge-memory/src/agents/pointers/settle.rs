@@ -11,14 +11,14 @@ use super::units::{self, Names, Size, Unit, UnitKind};
 use super::{MAX_BYTES, MAX_LINES, Shelf};
 use crate::document;
 
-/// An index with the pages behind it.
+/// The text of an index and of the pages behind it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Texts {
     pub(super) index: Option<String>,
     pub(super) pages: Vec<String>,
 }
 
-/// A topic as the index sees it.
+/// A topic as the allocation sees it.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Candidate {
     pub(super) target: String,
@@ -30,6 +30,7 @@ pub(super) struct Candidate {
     pub(super) written: (Timestamp, Timestamp),
 }
 
+/// The result of an allocation.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Settled {
     pub(super) texts: Texts,
@@ -41,20 +42,24 @@ pub(super) struct Settled {
     pub(super) more: usize,
 }
 
+/// The caps of an index and of each page.
 const MOST: Size = Size {
     lines: MAX_LINES,
     bytes: MAX_BYTES,
 };
-/// Room for the note and for the line ends that joining pieces may take.
+/// Reserved room for the note, and for the line ends that joining pieces may
+/// add.
 const SPARE: Size = Size {
     lines: 6,
     bytes: 300,
 };
 
-/// What stands on a page between its pointers and text that is none.
+/// The mark on a page between its pointers and text that was moved from the
+/// index.
 pub(super) const MOVED: &str = "<!-- moved here from the index, word for word -->";
 
-/// Brings an index up to date. `drop_lost` takes out pointers to nothing.
+/// Brings an index up to date. With `drop_lost` it removes pointers to missing
+/// files.
 pub(super) fn settle(
     shelf: &Shelf,
     texts: &Texts,
@@ -96,7 +101,8 @@ pub(super) fn settle(
     reported(end, more)
 }
 
-/// Steps until they change nothing, and whether it came to that.
+/// Repeats steps until they change nothing; the flag is `true` if that state
+/// was reached.
 fn repeated(
     names: &Names,
     first: Settled,
@@ -119,8 +125,8 @@ fn repeated(
     (texts, more, false)
 }
 
-/// Whether the lines that stood in an index and still do are in their order.
-/// Lines that we write, or that came from a page, may stand anywhere.
+/// Returns `true` if the lines that stayed in an index kept their order.
+/// Generated lines and lines that came from a page may be anywhere.
 fn in_order(
     shelf: &Shelf,
     before: &Texts,
@@ -148,8 +154,8 @@ fn in_order(
         .all(|line| was.any(|it| it == line))
 }
 
-/// A start with the text on a page that is there in the end. None where that
-/// is no other start.
+/// Moves the text that a page has in the end to a page at the start. Returns
+/// `None` if that changes nothing.
 fn without_what_left(names: &Names, start: &Texts, end: &Texts) -> Option<Texts> {
     let mut left: HashMap<&str, isize> = HashMap::new();
     for (texts, by) in [(end, 1), (start, -1)] {
@@ -185,7 +191,7 @@ fn without_what_left(names: &Names, start: &Texts, end: &Texts) -> Option<Texts>
     Some(Texts { index, pages })
 }
 
-/// What an index that is too long keeps besides pointers.
+/// The content that an index keeps when it is too long.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Keep {
     /// What somebody wrote, as far as there is room.
@@ -194,6 +200,7 @@ enum Keep {
     Pointers,
 }
 
+/// Allocates pointers and text to the index and its pages once.
 fn step(
     names: &Names,
     texts: &Texts,
@@ -319,11 +326,12 @@ fn step(
     }
 }
 
+/// Returns the text of a unit without surrounding whitespace.
 fn trimmed(unit: &Unit) -> String {
     unit.text.trim().to_owned()
 }
 
-/// Topics that nothing points to, the newest first.
+/// Returns the topics that nothing points to, the newest first.
 fn without_pointer<'a>(
     here: &[Unit],
     behind: &[Unit],
@@ -339,7 +347,7 @@ fn without_pointer<'a>(
     new
 }
 
-/// A page's pointers, and the text behind them that is none.
+/// Splits a page into its pointers and the moved text behind them.
 fn split_page(page: &str) -> (&str, &str) {
     let mut at = 0;
     for line in page.split_inclusive('\n') {
@@ -351,7 +359,7 @@ fn split_page(page: &str) -> (&str, &str) {
     (page, "")
 }
 
-/// Adds text that ends with a line end.
+/// Adds text and makes it end with a line end.
 fn add_lines(out: &mut String, text: &str) {
     out.push_str(text);
     if !text.is_empty() && !text.ends_with(['\n', '\r']) {
@@ -359,7 +367,7 @@ fn add_lines(out: &mut String, text: &str) {
     }
 }
 
-/// Takes out lines of ours, and the blank line behind one that stood alone.
+/// Removes generated lines, and the blank line after one that was alone.
 fn without_notes(units: Vec<Unit>) -> Vec<Unit> {
     let mut out: Vec<Unit> = Vec::new();
     let mut drops_blank = false;
@@ -374,8 +382,8 @@ fn without_notes(units: Vec<Unit>) -> Vec<Unit> {
     out
 }
 
-/// The pieces of an index without the text that leaves no room for a pointer.
-/// What is left is read anew each time, since it may read differently.
+/// Moves text to pages until the longest pointer fits into the index. Parses
+/// the rest again each time, since it may read differently.
 fn with_less_text(
     names: &Names,
     mut here: Vec<Unit>,
@@ -418,17 +426,20 @@ fn with_less_text(
     here
 }
 
-/// Whether it is a line that may stand on a page as well as in the index.
+/// Returns `true` if the unit is a line that works on a page as well as in the
+/// index.
 fn is_pointer(unit: &Unit, keep: Keep) -> bool {
     matches!(unit.kind, UnitKind::Pointer | UnitKind::Lost { .. })
         && (keep == Keep::Text
             || units::lines(&unit.text) == 1 && unit.text.starts_with(['-', '*', '+']))
 }
 
+/// Returns `true` if a text is within the caps of an index.
 fn index_fits(text: &str) -> bool {
     units::lines(text) <= MAX_LINES && text.len() <= MAX_BYTES
 }
 
+/// Returns the unit of a topic that has no pointer yet.
 fn generated(candidate: &Candidate) -> Unit {
     Unit {
         text: format!("- {}\n", candidate.line),
@@ -440,7 +451,7 @@ fn generated(candidate: &Candidate) -> Unit {
     }
 }
 
-/// What stays in the index.
+/// The units and new lines that stay in the index.
 struct Chosen<'a> {
     kept: HashSet<*const Unit>,
     new: Vec<&'a str>,
@@ -452,9 +463,9 @@ impl Chosen<'_> {
     }
 }
 
-/// The newest pointer first, then what somebody wrote, then the pointers that
-/// are worth most, as long as there is room. The order depends on what there
-/// is and not on where it stands, so that choosing again chooses the same.
+/// Chooses the newest pointer first, then text of the user, then the pointers
+/// with the highest worth, while there is room. The order depends on the
+/// content and not on its place, so that the choice is idempotent.
 fn choose<'a>(
     here: &[Unit],
     behind: &[Unit],
@@ -544,7 +555,7 @@ fn choose<'a>(
     chosen
 }
 
-/// An index in the making.
+/// An index before it is rendered.
 struct Draft<'a> {
     names: &'a Names<'a>,
     newline: &'static str,
@@ -557,7 +568,7 @@ struct Draft<'a> {
     note: Option<String>,
 }
 
-/// Where new pointers go.
+/// The place of new pointers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Place {
     /// Where a reader would put them.
@@ -567,7 +578,7 @@ enum Place {
 }
 
 impl Draft<'_> {
-    /// The text, with new pointers in a place where they are read as such.
+    /// Renders the index, with new pointers where they parse as pointers.
     fn written(&self, candidates: &[Candidate]) -> String {
         let text = self.at(Place::Usual);
         if self.new.is_empty() && self.back.is_empty() && self.note.is_none() {
@@ -595,6 +606,7 @@ impl Draft<'_> {
         }
     }
 
+    /// Renders the index with new pointers at a place.
     fn at(&self, place: Place) -> String {
         let is_pointer = |unit: &&Unit| is_pointer(unit, Keep::Text);
         let adds = !self.new.is_empty() || self.note.is_some() || !self.back.is_empty();
@@ -640,6 +652,7 @@ impl Draft<'_> {
         out.text
     }
 
+    /// Adds the new pointers, indented as the unit that follows them.
     fn new_lines(&self, out: &mut Text, block: bool, before: &Unit) {
         if block && !self.new.is_empty() {
             out.blank();
@@ -656,7 +669,8 @@ impl Draft<'_> {
         }
     }
 
-    /// What came back, and where the rest is.
+    /// Adds the pointers that came back from pages, and the line that leads to
+    /// the rest. Always returns `true`.
     fn rest(&self, out: &mut Text, block: bool) -> bool {
         let mut first = block && self.new.is_empty();
         for unit in &self.back {
@@ -674,9 +688,9 @@ impl Draft<'_> {
         true
     }
 
-    /// The unit before which new pointers go, and whether they are a list of
-    /// their own there. The newest stand first: whoever cuts an index off cuts
-    /// its end.
+    /// Returns the index of the unit before which new pointers go, and whether
+    /// they need a list of their own. The newest come first: a client that
+    /// truncates an index drops its end.
     fn place(&self, place: Place) -> (usize, bool) {
         let units = &self.here;
         if place == Place::Top {
@@ -700,8 +714,8 @@ impl Draft<'_> {
     }
 }
 
-/// The pages behind an index: pointers first, then text that is none, which
-/// nothing reads but people.
+/// Renders the pages behind an index: pointers first, then moved text that only
+/// people read.
 fn pages(names: &Names, away: &[&Unit], moved: &str) -> Vec<String> {
     let mut pages: Vec<(Vec<&str>, Vec<&str>)> = Vec::new();
     let mut taken = MOST;
@@ -756,7 +770,7 @@ impl Text {
         }
     }
 
-    /// Begins a line, unless one is begun.
+    /// Ends the last line if it is not ended.
     fn end_line(&mut self) {
         let bare = self.text.trim_start_matches('\u{feff}');
         if !bare.is_empty() && !bare.ends_with(['\n', '\r']) {
@@ -764,17 +778,19 @@ impl Text {
         }
     }
 
+    /// Adds text that begins on a line of its own.
     fn piece(&mut self, text: &str) {
         self.end_line();
         self.text.push_str(text);
     }
 
+    /// Adds one line.
     fn line(&mut self, line: &str) {
         self.piece(line);
         self.text.push_str(self.newline);
     }
 
-    /// A blank line, unless there is one or nothing above.
+    /// Adds a blank line, unless there is one or nothing above.
     fn blank(&mut self) {
         self.end_line();
         let bare = self.text.trim_start_matches('\u{feff}');

@@ -24,6 +24,7 @@ pub(super) struct Unit {
     pub(super) begins: bool,
 }
 
+/// The role of a piece in an index.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum UnitKind {
     /// A list item that begins with a link to a topic.
@@ -40,7 +41,7 @@ pub(super) enum UnitKind {
     Other,
 }
 
-/// What a target in an index may be.
+/// The context that decides what a target in an index is.
 pub(super) struct Names<'a> {
     pub(super) shelf: &'a Shelf,
     pub(super) topics: &'a HashSet<String>,
@@ -48,8 +49,10 @@ pub(super) struct Names<'a> {
     pub(super) exists: &'a dyn Fn(&str) -> bool,
 }
 
-/// An item that is longer is content, not a pointer, and stays in its place.
+/// Maximum size of a movable item. A longer item is content, not a pointer, and
+/// stays in its place.
 pub(super) const LONGEST: usize = 2_000;
+/// Lines and bytes of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Size {
     pub(super) lines: usize,
@@ -57,7 +60,8 @@ pub(super) struct Size {
 }
 
 impl Size {
-    /// Of a text that other text may follow: its last line counts as ended.
+    /// Measures a text that other text may follow: its last line counts as
+    /// ended.
     pub(super) fn of(text: &str) -> Size {
         let ends = text.ends_with(['\n', '\r']) || text.is_empty();
         Size {
@@ -66,6 +70,7 @@ impl Size {
         }
     }
 
+    /// Returns `true` if this size does not exceed the other.
     pub(super) fn within(self, most: Size) -> bool {
         self.lines <= most.lines && self.bytes <= most.bytes
     }
@@ -78,7 +83,7 @@ impl Size {
     }
 }
 
-/// How many lines a text has, whatever ends them.
+/// Counts the lines of a text, whatever ends them.
 pub(super) fn lines(text: &str) -> usize {
     let bytes = text.as_bytes();
     let mut count = 0;
@@ -89,13 +94,14 @@ pub(super) fn lines(text: &str) -> usize {
     count + usize::from(!text.is_empty() && !text.ends_with(['\n', '\r']))
 }
 
-/// Topics that any link of a text leads to.
+/// Returns the topics that any link of a text leads to.
 pub(super) fn targets(text: &str, names: &Names) -> HashSet<String> {
     let document = document::parse(text);
     let links = document.links.iter();
     links.filter_map(|link| names.topic(link)).collect()
 }
 
+/// Splits a text into units; joined in order they are that text.
 pub(super) fn units(text: &str, names: &Names) -> Vec<Unit> {
     let document = document::parse(text);
     let pieces = pieces(&document, names);
@@ -156,7 +162,7 @@ fn unit(
     }
 }
 
-/// List items that are ours to move, with everything nested in them.
+/// Finds the list items that may move, with everything nested in them.
 fn pieces(document: &Document, names: &Names) -> Vec<(Range<usize>, UnitKind)> {
     let mut pieces: Vec<(Range<usize>, UnitKind)> = Vec::new();
     for found in linked_items::entries(document) {
@@ -188,7 +194,7 @@ fn pieces(document: &Document, names: &Names) -> Vec<(Range<usize>, UnitKind)> {
     pieces
 }
 
-/// Where an item ends whose marker stands at `indent`: before the next item
+/// Returns the end of an item whose marker is at `indent`: before the next item
 /// of its own or an outer list, without the blank lines between.
 fn item_end(text: &str, indent: usize) -> usize {
     let (mut end, mut at) = (0, 0);
@@ -205,6 +211,7 @@ fn item_end(text: &str, indent: usize) -> usize {
     end
 }
 
+/// Returns `true` if a line begins with the marker of a list item.
 fn is_item(line: &str) -> bool {
     let digits = line.len() - line.trim_start_matches(|c: char| c.is_ascii_digit()).len();
     let rest = match digits {
@@ -226,7 +233,7 @@ fn heading(document: &Document, span: &Range<usize>, names: &Names) -> UnitKind 
 }
 
 impl Names<'_> {
-    /// The topic that a link leads to.
+    /// Returns the topic that a link leads to.
     fn topic(&self, link: &Link) -> Option<String> {
         let target = local(&link.target)?;
         if self.topics.contains(&target) {
@@ -237,6 +244,8 @@ impl Names<'_> {
         (wiki && self.topics.contains(&named)).then_some(named)
     }
 
+    /// Classifies a list item that begins with a link; `None` if it is not
+    /// movable.
     fn kind_of(&self, found: &linked_items::Entry<'_>, text: &str) -> Option<UnitKind> {
         let target = local(found.target)?;
         if self.shelf.is_note(text, &target) {
@@ -250,7 +259,8 @@ impl Names<'_> {
     }
 }
 
-/// A target below the folder of the index; none for one that leads elsewhere.
+/// Returns a target below the folder of the index; `None` for one that leads
+/// elsewhere.
 fn local(target: &str) -> Option<String> {
     if target.is_empty() || target.starts_with('/') || target.contains([':', '\\']) {
         return None;

@@ -11,10 +11,10 @@ use super::ContextError;
 use crate::document::{self, Value as Yaml};
 use crate::workspace::{RelPath, Workspace};
 
-/// Where a workspace keeps its own policy.
+/// Path of a workspace's own policy.
 pub const FILE: &str = ".agents/context-policy.yml";
 
-/// How often a layer changes.
+/// The frequency with which a layer changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Channel {
     /// Hardly ever: instructions and direction.
@@ -25,6 +25,7 @@ pub enum Channel {
     Turn,
 }
 
+/// A layer of a context: its files and its rules.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ContextLayer {
     pub id: u8,
@@ -42,6 +43,7 @@ pub struct ContextLayer {
     pub channel: Channel,
 }
 
+/// The layers and the budget of a role.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RolePolicy {
     pub layers: Vec<u8>,
@@ -50,6 +52,7 @@ pub struct RolePolicy {
     pub caps: BTreeMap<String, usize>,
 }
 
+/// The layers and roles of a workspace.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ContextPolicy {
     pub roles: BTreeMap<String, RolePolicy>,
@@ -60,7 +63,7 @@ pub struct ContextPolicy {
 }
 
 impl ContextPolicy {
-    /// The policy of a workspace; the built-in one where it has none.
+    /// Reads the policy of a workspace, or returns the built-in one.
     pub fn read(workspace: &Workspace) -> Result<ContextPolicy, ContextError> {
         let path = RelPath::new(FILE).expect("a constant that is a valid path");
         match workspace.text_if_there(&path)? {
@@ -69,7 +72,7 @@ impl ContextPolicy {
         }
     }
 
-    /// The built-in policy with what `yaml` says in it.
+    /// Merges YAML into the built-in policy.
     pub fn parse(yaml: &str) -> Result<ContextPolicy, ContextError> {
         let entries = document::yaml(yaml).map_err(|error| ContextError::Policy {
             line: (error.line > 0).then_some(error.line),
@@ -92,6 +95,8 @@ impl ContextPolicy {
         ContextPolicy::of(&policy)
     }
 
+    /// Builds the policy from its JSON form. Fails with the first invalid
+    /// entry.
     fn of(policy: &Value) -> Result<ContextPolicy, ContextError> {
         let layers = policy["layers"]
             .as_array()
@@ -116,7 +121,7 @@ impl ContextPolicy {
     }
 }
 
-/// Reads as the file would: paths are relative to the workspace.
+/// Returns the built-in policy, in the form that a file would have.
 fn built_in() -> Value {
     let memory = ".agents/memory";
     let own = format!("{memory}/{{squad}}/{{agent}}");
@@ -182,6 +187,7 @@ fn built_in() -> Value {
     })
 }
 
+/// Parses one layer.
 fn layer(value: &Value) -> Result<ContextLayer, ContextError> {
     let map = value
         .as_object()
@@ -270,8 +276,7 @@ fn layer(value: &Value) -> Result<ContextLayer, ContextError> {
     }
 }
 
-/// What was put away is not brought back by a policy, and nothing outside the
-/// workspace is read.
+/// Refuses path templates that lead to archived files or outside the workspace.
 fn refuse(template: &str) -> Result<(), String> {
     let put_away = |part: &str| ["archive", "tombstoned"].contains(&part.to_lowercase().as_str());
     let plain = ["{squad}", "{agent}", "{ctx}"]
@@ -289,6 +294,7 @@ fn refuse(template: &str) -> Result<(), String> {
     }
 }
 
+/// Parses one role.
 fn role(name: &str, value: &Value, layers: &[ContextLayer]) -> Result<RolePolicy, ContextError> {
     let here = |what: &str| wrong(format!("role `{name}`: {what}"));
     let map = value.as_object().ok_or_else(|| here("it is no map"))?;
@@ -330,7 +336,7 @@ fn role(name: &str, value: &Value, layers: &[ContextLayer]) -> Result<RolePolicy
     })
 }
 
-/// Puts maps into maps, and anything else in the place of what was there.
+/// Merges maps key by key, and replaces anything else.
 fn merge(base: &mut Value, over: Value) {
     match (base, over) {
         (Value::Object(base), Value::Object(over)) => {
@@ -344,6 +350,7 @@ fn merge(base: &mut Value, over: Value) {
     }
 }
 
+/// Converts a YAML value to JSON.
 fn as_json(value: &Yaml) -> Value {
     match value {
         Yaml::Null => Value::Null,
@@ -363,7 +370,8 @@ fn as_json(value: &Yaml) -> Value {
     }
 }
 
-/// The whole policy in a form that does not depend on the order of keys.
+/// Returns a hash of the whole policy that does not depend on the order of
+/// keys.
 fn hash(policy: &Value) -> String {
     let text = canonical(policy).to_string();
     let digest = Sha256::digest(text.as_bytes());
@@ -374,6 +382,7 @@ fn hash(policy: &Value) -> String {
         .collect()
 }
 
+/// Returns a value with all keys sorted.
 fn canonical(value: &Value) -> Value {
     match value {
         Value::Object(map) => {
@@ -392,6 +401,7 @@ fn canonical(value: &Value) -> Value {
     }
 }
 
+/// Returns the error for an invalid policy.
 fn wrong(message: impl Into<String>) -> ContextError {
     ContextError::Policy {
         line: None,

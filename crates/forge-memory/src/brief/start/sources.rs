@@ -15,12 +15,14 @@ use crate::mind::parts::{
 use crate::mind::{Bucket, Decision, Error, File, Layout, Mind, Session, State, cut, plain};
 use crate::quote;
 
+/// Maximum number of events, and of remarks.
 const MAX_EVENTS: usize = 12;
+/// Maximum number of items of a list in the state.
 const MAX_ITEMS: usize = 10;
-/// Hundredths of a briefing that pointers may take: they come behind what the
-/// work is at, and before what was.
+/// Share of a briefing for pointers, in percent: they come after the current
+/// work and before past work.
 const POINTERS_SHARE: usize = 20;
-/// Behind the parts of the state.
+/// The order of the private state, after the parts of the state.
 const LAST: usize = 9;
 
 /// The text of the files, and the time of the state.
@@ -50,6 +52,7 @@ pub(crate) struct Sources {
 }
 
 impl Sources {
+    /// Reads the state files once.
     pub(crate) fn read(mind: &Mind<'_>) -> Sources {
         let told = |error: Error| error.to_string();
         // Whole, before anything is cut: half a secret is not known as one.
@@ -115,7 +118,7 @@ impl Sources {
         }
     }
 
-    /// Puts everything in, the most valuable first.
+    /// Adds everything to the packer, the most valuable first.
     pub(super) fn fill(
         &self,
         packer: &mut Packer<'_, Slot>,
@@ -247,7 +250,7 @@ impl Sources {
         }
     }
 
-    /// The known parts of a state file that is too long to be shown whole.
+    /// Adds the known parts of a state file that is too long to be shown whole.
     fn essentials(
         &self,
         state: &State,
@@ -285,7 +288,8 @@ impl Sources {
         }
     }
 
-    /// Lines of the sections of these kinds; gives how many were left out.
+    /// Adds lines of the sections of these kinds; returns the number of lines
+    /// left out.
     fn add_work(
         &self,
         packer: &mut Packer<'_, Slot>,
@@ -336,6 +340,8 @@ impl Sources {
         skipped
     }
 
+    /// Returns what the checkpoint has and the files no longer have; `None`
+    /// unless the session starts after a compaction.
     fn changed_since_checkpoint(&self, input: &BriefInput<'_>) -> Option<String> {
         if input.reason != StartReason::Compact {
             return None;
