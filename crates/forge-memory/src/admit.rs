@@ -1,12 +1,12 @@
 //! The one gate for text that is about to be written. Text of a person or an
-//! agent passes unchanged or is refused: with a secret in it, or with a fact
-//! that was corrected. Text that programs hand over passes with its secrets
-//! redacted, since a hook or an import has no one to ask.
+//! agent passes unchanged, or is refused if it contains a secret or a corrected
+//! fact. Text from programs passes with its secrets redacted, since a hook or
+//! an import has no one to ask.
 //!
 //! The two outcomes are two functions, [`admit`] and [`redact`], so that a hook
 //! has no error to handle. Writers take [`AdmittedText`], which only this
 //! module makes: a writer that forgets the gate does not compile. Structure is
-//! not judged here, since what is inert depends on the place in a file.
+//! not checked here, since what is inert depends on the place in a file.
 
 use std::collections::BTreeMap;
 use std::ops::Deref;
@@ -82,12 +82,14 @@ impl SubmittedText for String {
 /// The reason why a text was refused. Nothing was written.
 #[derive(Debug, thiserror::Error)]
 pub enum Refusal {
+    /// The workspace cannot be read; the file system is at fault.
     #[error(transparent)]
     Workspace(#[from] workspace::Error),
+    /// The caller's text repeats a fact that was corrected.
     #[error("The text repeats what was corrected. {}", list(.0))]
     Corrected(Vec<Correction>),
-    /// The rule of each secret, with the line in a text of several lines.
-    /// Never the value.
+    /// The caller's text contains a secret. Lists the rule of each secret, with
+    /// the line in a text of several lines, and never the value.
     #[error("The text looks as if it held a secret ({})", found.join("; "))]
     Secret { found: Vec<String> },
 }
@@ -119,6 +121,8 @@ impl Diagnostic for Refusal {
 
 /// Admits text of a person or an agent unchanged, or refuses it.
 pub fn admit<T: SubmittedText>(workspace: &Workspace, text: T) -> Result<AdmittedText<T>, Refusal> {
+    // Names and labels state nothing, so that they are checked for secrets
+    // alone.
     refuse_secrets(text.names())?;
     judge(workspace, &text.statements(), None)?;
     Ok(AdmittedText(text))
@@ -171,9 +175,9 @@ pub fn redact(text: &str) -> AdmittedText<String> {
 /// Counts of what was changed in imported texts. Values are never kept.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
-    /// Secrets that were redacted, by rule.
+    /// Number of redacted secrets, by rule.
     pub redacted: BTreeMap<&'static str, usize>,
-    /// Invisible characters that were written out.
+    /// Number of escaped invisible characters.
     pub hidden: usize,
 }
 
@@ -206,6 +210,8 @@ fn judge(workspace: &Workspace, texts: &[&str], before: Option<&str>) -> Result<
     if corrections.is_empty() {
         return Ok(());
     }
+    // Only what the edit adds is refused, else a file that repeats a fact that
+    // was corrected later could never be edited again.
     let known = before.map(|it| corrections.check(it)).unwrap_or_default();
     let mut hits: Vec<Correction> = Vec::new();
     for hit in texts.iter().flat_map(|text| corrections.check(text)) {

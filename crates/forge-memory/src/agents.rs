@@ -1,6 +1,6 @@
-//! What agents remember for themselves: an index of pointers that is always
-//! loaded (`MEMORY.md`), one file for each topic, and what was learnt on the
-//! way. Old text moves and is never dropped; nothing here runs an agent.
+//! The memory of agents: an index of pointers that is always loaded
+//! (`MEMORY.md`), one file for each topic, and learnings. Old text moves and is
+//! never dropped; nothing here runs an agent.
 
 use std::fmt;
 
@@ -24,38 +24,54 @@ pub const MEMORY: &str = ".agents/memory";
 /// An error in an operation on the memory of an agent.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
+    /// The caller named a squad or an agent in a form that cannot be a folder.
     #[error("`{text}` cannot name {what}: {why} (cli#1045)")]
     Segment {
         what: &'static str,
         text: String,
         why: &'static str,
     },
+    /// An agent was named alone, and no agent has a memory yet.
     #[error("No {MEMORY} directory found")]
     NoMemory,
+    /// The caller named an agent without a memory.
     #[error("There is no memory of an agent called `{name}`")]
     Unknown { name: String, homes: Vec<Home> },
+    /// The caller named an agent without its squad, and several squads have one
+    /// of that name.
     #[error("`{name}` may mean {}", listed(homes))]
     Ambiguous { name: String, homes: Vec<Home> },
+    /// The caller's text is empty.
     #[error("There is no text to keep")]
     NoText,
+    /// The caller's text was refused by [`admit`].
     #[error(transparent)]
     Refused(#[from] admit::Refusal),
+    /// The caller's text is a diff, a log or a stack trace.
     #[error("This is {what}, which is kept elsewhere already")]
     KeptElsewhere { what: &'static str },
+    /// A topic that is similar to the caller's exists.
     #[error("`{path}` says this already: {title}")]
     Known { path: RelPath, title: String },
+    /// The caller updates a topic that does not exist.
     #[error("There is no topic `{path}`")]
     NoTopic { path: RelPath },
+    /// The caller's name belongs to a state file, an index or an archive.
     #[error("`{path}` is not the name of a topic: such files have a meaning of their own")]
     NotATopic { path: RelPath },
+    /// The caller's rating is out of range.
     #[error("A rating is a number from 1 to 5, and not `{given}`")]
     Rating { given: String },
+    /// A file cannot be rotated without changing the entries that stay. The
+    /// form of the file is at fault.
     #[error(
         "`{path}` could not be edited safely: what is kept would not read as before; nothing was changed"
     )]
     Unsafe { path: RelPath },
+    /// The caller's path is invalid.
     #[error(transparent)]
     Path(#[from] PathError),
+    /// The workspace cannot be read or written; the file system is at fault.
     #[error(transparent)]
     Workspace(#[from] workspace::Error),
 }
@@ -197,6 +213,8 @@ impl Home {
                 continue;
             };
             let agents = folders_in(workspace, &folder);
+            // `shared/` contains the learnings of the squad and belongs to no
+            // agent.
             let agents = agents.iter().filter(|agent| *agent != "shared");
             homes.extend(agents.filter_map(|agent| Home::open(&squad, agent).ok()));
         }
@@ -221,7 +239,7 @@ impl Home {
     }
 }
 
-/// As it is named on a command line.
+/// Displays the memory as command lines name it.
 impl fmt::Display for Home {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.agent {
@@ -272,7 +290,7 @@ fn folders_in(workspace: &Workspace, folder: &RelPath) -> Vec<String> {
     };
     entries
         .flatten()
-        // A link might lead anywhere.
+        // A symlink could lead outside the workspace.
         .filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()))
         .filter_map(|entry| entry.file_name().into_string().ok())
         .collect()

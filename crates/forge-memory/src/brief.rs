@@ -1,11 +1,12 @@
-//! What an agent is given without asking for it: where the work stands when a
-//! session starts, one line at a prompt, a helper's own memory, the checkpoint
-//! before a compaction, an overview of the workspace, a context by role.
+//! Briefings: the text that an agent receives without a request. A session gets
+//! the state of the work, a prompt one line, a helper its own memory; there are
+//! a checkpoint before a compaction, an overview of the workspace, and a
+//! context by role.
 //!
-//! One packer holds the caps of all of them, and what was left out is named.
-//! Text from memory is data: it is put between marks, except for the
-//! definitions of agents, whose purpose is to instruct. Nothing here opens the
-//! index, loads a model or a vocabulary, since hooks call it.
+//! One packer holds the caps of all of them, and names what was left out. Text
+//! from memory is data: it is fenced, except for the definitions of agents,
+//! whose purpose is to instruct. Nothing here opens the index or loads a model
+//! or a vocabulary, since hooks call it.
 
 use std::borrow::Cow;
 
@@ -55,10 +56,9 @@ pub enum StartReason {
 #[derive(Debug, Clone, Copy)]
 pub struct BriefInput<'a> {
     pub reason: StartReason,
-    /// [`SESSION_BUDGET`] unless there is a reason. The text stays below its
-    /// bytes.
+    /// [`SESSION_BUDGET`] by default. The text stays below its bytes.
     pub budget: Budget,
-    /// A value that the author of a file could not know.
+    /// A value that the author of a file cannot know.
     pub nonce: &'a str,
     pub now: Timestamp,
     /// Lines about helpers, tasks and sessions that were left open.
@@ -66,8 +66,8 @@ pub struct BriefInput<'a> {
     /// Lines about a workspace with a manifest: its domains, ideas, and what
     /// needs attention, from [`overview::list_remarks`].
     pub overview: &'a [String],
-    /// The index of what is known, where there is one: for a session that of
-    /// the workspace, for a helper its own.
+    /// The index of topics, if there is one: for a session that of the
+    /// workspace, for a helper its own.
     pub pointers: Option<&'a PointerIndex>,
 }
 
@@ -75,9 +75,9 @@ pub struct BriefInput<'a> {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Brief {
     pub text: String,
-    /// Empty where the text is one line.
+    /// Empty if the text is one line.
     pub parts: Vec<BriefPart>,
-    /// What did not fit, in words.
+    /// The parts that did not fit, in words.
     pub left_out: Vec<String>,
     pub detail: BriefDetail,
 }
@@ -99,7 +99,7 @@ pub struct BriefPart {
     /// The file it comes from.
     pub source: Option<RelPath>,
     pub state: PartState,
-    /// Characters that went in.
+    /// Number of characters in the text.
     pub chars: usize,
     pub age_days: Option<i64>,
 }
@@ -108,11 +108,11 @@ pub struct BriefPart {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PartState {
     Shown,
-    /// There is more of it.
+    /// Shown in part.
     Cut,
-    /// There was no room for it.
+    /// Left out because there was no room.
     Evicted,
-    /// There is nothing to show.
+    /// Nothing to show.
     Missing,
 }
 

@@ -1,5 +1,5 @@
-//! The agent clients that are known, and what each of them can do, in one
-//! table. It never reads a client's files: `forge-clients` knows those.
+//! The known agent clients and their properties, in one table. This module
+//! never reads a client's files: `forge-clients` knows those.
 
 /// An agent client. The variants are in the order in which clients are listed
 /// and set up.
@@ -17,7 +17,7 @@ pub enum Client {
 struct ClientProperties {
     client: Client,
     name: &'static str,
-    /// A second name under which hooks may call.
+    /// A second name that hooks may use.
     alias: Option<&'static str>,
     title: &'static str,
     is_audited: bool,
@@ -88,6 +88,7 @@ impl Client {
     ];
 
     fn properties(self) -> &'static ClientProperties {
+        // The rows are in the order of the variants; a test compares them.
         &TABLE[self as usize]
     }
 

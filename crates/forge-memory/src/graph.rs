@@ -1,8 +1,8 @@
 //! The graph of a workspace: notes with the typed edges of their front matter
-//! and their links, and where the work stands, decisions and tasks.
+//! and their links, the state of the work, decisions and tasks.
 //!
-//! Everything is derived from Markdown and can be built again at any time.
-//! Nothing here writes a file or asks a model.
+//! Everything is derived from Markdown and can be rebuilt at any time. Nothing
+//! here writes a file or calls a model.
 
 use std::collections::HashMap;
 
@@ -42,17 +42,17 @@ pub use work::{Standing, Work};
 pub struct Graph {
     pub nodes: Vec<Node>,
     pub edges: Vec<Edge>,
-    /// Markdown files that were looked at.
+    /// Number of Markdown files that were read.
     pub notes: usize,
 }
 
 /// A note, a person, a decision, a task or another thing in the graph.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Node {
-    /// The path of a file, `DEC-007`, `person:alice`, `task:ship-it` or
-    /// `missing:x`; the same for as long as the thing itself is.
+    /// The path of a file, or an id such as DEC-007, person:alice, task:ship-it
+    /// or missing:x. It stays the same as long as the thing exists.
     pub id: String,
-    /// What people call it: for a note the shortest name that links can use.
+    /// The displayed name: for a note the shortest name that links can use.
     pub name: String,
     pub kind: Kind,
     pub path: Option<RelPath>,
@@ -61,7 +61,7 @@ pub struct Node {
     pub type_name: Option<String>,
     pub status: Option<String>,
     pub date: Option<String>,
-    /// What is known of it as a piece of work.
+    /// Its properties as a piece of work.
     pub work: Work,
     /// Whether it is a note with front matter.
     pub has_front_matter: bool,
@@ -75,10 +75,10 @@ pub enum Kind {
     Agent,
     Person,
     Decision,
-    /// A file of the project that is no knowledge, or something made.
+    /// A file of the project outside knowledge, or a result of work.
     Artifact,
     Knowledge,
-    /// Named somewhere, and nowhere to be found.
+    /// Named in a note, and not found.
     Missing,
 }
 
@@ -298,8 +298,10 @@ pub fn build(vault: &Vault) -> Graph {
                 .key
                 .as_deref()
                 .is_some_and(|key| naming_key(key).is_some());
+            // A link under a naming key has its typed edge already.
             let local = !link.target.is_empty() && !typed;
             if let Some(file) = local.then(|| vault.resolve(index, link).file()).flatten()
+                // A note that links to itself has no edge.
                 && file != index
             {
                 let to = builder.file(vault, file);
@@ -357,6 +359,7 @@ impl Builder {
 
     fn add(&mut self, node: Node) -> u32 {
         let next = self.nodes.len() as u32;
+        // A known id keeps its node: many notes name the same person.
         let index = *self.by_id.entry(node.id.clone()).or_insert(next);
         if index == next {
             self.nodes.push(node);

@@ -1,5 +1,5 @@
-//! The memory that Claude Code keeps of a project for itself, below a
-//! person's home. It is looked at and never written.
+//! The memory that Claude Code keeps of a project, in the user's home. It is
+//! read and never written.
 
 use std::path::{Path, PathBuf};
 
@@ -14,7 +14,7 @@ pub struct Checked {
     pub path: PathBuf,
     pub lines: usize,
     pub bytes: usize,
-    /// Pointers to files that are not there, with their lines.
+    /// Pointers to missing files, with their lines.
     pub lost: Vec<(usize, String)>,
     /// Files that nothing points to.
     pub unlisted: Vec<String>,
@@ -35,9 +35,10 @@ impl Checked {
 /// The names that Claude Code gives to the folders of a project.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProjectFolders {
-    /// Where its sessions lie: named after the folder they were started in.
+    /// The folder of its sessions, named after the folder in which they
+    /// started.
     pub sessions: String,
-    /// Where its memory lies: worktrees share that of the main checkout.
+    /// The folder of its memory; worktrees share that of the main checkout.
     pub memory: String,
 }
 
@@ -70,6 +71,8 @@ fn slug(project: &Path) -> String {
 
 /// Returns the main checkout of a repository, of which `top` may be a worktree.
 fn main_checkout(top: &Path) -> PathBuf {
+    // `.git` is a small file in a worktree and a folder in a main checkout;
+    // reading the folder gives `None`.
     let pointer = read_beyond(&top.join(".git"), 4096);
     // `gitdir: /main/.git/worktrees/name`
     let main = pointer.as_deref().and_then(|pointer| {
@@ -81,6 +84,7 @@ fn main_checkout(top: &Path) -> PathBuf {
 
 /// Checks the index in a folder; `None` if there is no index.
 pub fn check(folder: &Path) -> Option<Checked> {
+    // A foreign file of any size must not fill the memory.
     const LARGEST: u64 = 10_000_000;
     let path = folder.join("MEMORY.md");
     let text = read_beyond(&path, LARGEST)?;

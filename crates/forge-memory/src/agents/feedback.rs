@@ -1,5 +1,5 @@
-//! What people thought of an agent's work: dated ratings with words, in the
-//! agent's own folder. One function says where they are, for writing and for
+//! Feedback on an agent's work: dated ratings with text, in the agent's own
+//! folder. [`file()`] is the one place that knows its path, for writing and
 //! reading alike.
 
 use jiff::Timestamp;
@@ -17,9 +17,9 @@ const STARS: usize = 5;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Feedback {
     pub date: Option<Date>,
-    /// What was done.
+    /// The title of the rated work.
     pub execution: String,
-    /// 1 to 5.
+    /// From 1 to 5.
     pub rating: u8,
     pub text: String,
     pub learnings: Vec<String>,
@@ -87,6 +87,7 @@ pub fn give(
             .filter(|it| !it.is_empty())
             .collect(),
     };
+    // Admitted again with the prefix, as the learning is a text of its own.
     let mut learnt = Vec::new();
     for it in &feedback.learnings {
         let text = format!("From feedback ({}): {it}", day_of(now));
@@ -138,6 +139,8 @@ pub fn trend(feedback: &[Feedback]) -> Option<Trend> {
     let mean = |part: &[u8]| part.iter().map(|it| f64::from(*it)).sum::<f64>() / 3.0;
     let change = mean(last) - mean(before);
     Some(match change {
+        // Means of three differ by thirds: 0.3 is just below the smallest
+        // difference and above any rounding error.
         change if change > 0.3 => Trend::Up,
         change if change < -0.3 => Trend::Down,
         _ => Trend::Steady,
@@ -184,8 +187,8 @@ fn feedback_of(body: &str, date: Option<Date>) -> Option<Feedback> {
         text: String::new(),
         learnings: Vec::new(),
     };
-    // Labels come in this order; a line that looks like one further on is
-    // part of what was said.
+    // Labels come in this order; a later line that looks like a label is part
+    // of the feedback.
     let mut text: Option<Vec<&str>> = None;
     let mut in_learnings = false;
     for line in body.lines().map(str::trim_end) {

@@ -1,6 +1,6 @@
-//! What was learnt on the way: short dated entries in the file that a squad
-//! shares. Whatever a text holds, it is one entry and reads back as it was;
-//! older forms of the file are read as well.
+//! The learnings of a squad: short dated entries in a file that the squad
+//! shares. Any text stays one entry and reads back unchanged; older forms of
+//! the file are read as well.
 
 use std::ops::Range;
 
@@ -98,10 +98,11 @@ pub fn tags_of(text: &str) -> Vec<String> {
         .filter(|word| !word.is_empty())
         .collect();
     let has = |sign: &&str| match sign.len() {
-        // Short ones begin words that have nothing to do with them.
+        // Short words are the beginnings of unrelated words.
         0..=3 if *sign != "fix" && *sign != "bug" => words
             .iter()
             .any(|word| word == sign || *word == format!("{sign}s")),
+        // The word begins others, such as `restore`.
         _ if *sign == "rest" => words.contains(sign),
         _ => words.iter().any(|word| word.starts_with(*sign)),
     };
@@ -127,7 +128,7 @@ pub struct Learning {
 pub struct NewLearning<'a> {
     pub text: &'a str,
     pub category: Option<Category>,
-    /// Empty means those that the text suggests.
+    /// An empty list means the tags that the text suggests.
     pub tags: &'a [String],
     pub context: Option<&'a str>,
 }
@@ -150,7 +151,7 @@ impl SubmittedText for NewLearning<'_> {
 pub struct Learnt {
     pub path: RelPath,
     pub learning: Learning,
-    /// None where the entry was there already.
+    /// Empty if the entry existed already.
     pub receipt: Receipt,
 }
 
@@ -264,10 +265,12 @@ pub(super) fn appended(document: &Document, start: &str, entry: &str) -> String 
     if !out.is_empty() && !out.ends_with(['\n', '\r']) {
         out.push_str(newline);
     }
-    // A fence that was never closed would swallow the entry, and the next.
+    // An open fence would swallow the entry, and the next one.
     if let Some(code) = document.code.iter().rfind(|code| code.fenced) {
         let text = document.str(&code.span);
         let fence: String = {
+            // The closing fence must be as long as the opening one, and of its
+            // character.
             let first = text.trim_start().chars().next().unwrap_or('`');
             text.trim_start()
                 .chars()
@@ -351,7 +354,7 @@ pub(super) struct Dated {
     pub(super) date: Option<Date>,
     /// From its rule or heading up to the next entry.
     pub(super) span: Range<usize>,
-    /// What it says, behind its date.
+    /// The text after the date.
     pub(super) body: Range<usize>,
 }
 
@@ -379,7 +382,7 @@ pub(super) fn entries(document: &Document) -> Vec<Dated> {
                 let Some(date) = title.get(..10).and_then(|it| it.parse::<Date>().ok()) else {
                     continue;
                 };
-                // What stands behind the date is the first line of the text.
+                // The text after the date is the first line of the entry.
                 let line = document.str(&block.span);
                 let at = line.find(&title[..10]).map_or(line.len(), |at| at + 10);
                 (date, block.span.start + at)
@@ -409,14 +412,14 @@ fn date_line(line: &str) -> Option<Date> {
         .unwrap_or(line);
     let line = line.trim_matches(['_', '*', ' ']);
     let date = line.get(..10)?.parse().ok()?;
-    // A sentence that begins with a date is a sentence.
+    // A sentence that begins with a date is not a date line.
     (line.len() == 10 || line[10..].starts_with(['T', ' ']) && line.len() <= 30).then_some(date)
 }
 
 fn learning_of(body: &str, date: Option<Date>) -> Option<Learning> {
     let (mut tags, mut context) = (Vec::new(), None);
     let mut lines: Vec<&str> = body.lines().map(str::trim_end).collect();
-    // Tags and context stand at the end, each on a line of its own.
+    // Tags and context are at the end, each on a line of its own.
     while let Some(last) = lines.last() {
         let line = last.trim();
         if line.is_empty() {
@@ -440,6 +443,7 @@ fn learning_of(body: &str, date: Option<Date>) -> Option<Learning> {
         }
     }
     let text = lines.join("\n");
+    // A heading may have a colon between its date and its text.
     let text = text.trim().trim_start_matches(':').trim_start();
     let (category, insight) = labelled(text);
     let insight: Vec<String> = insight.lines().map(unguarded).collect();
@@ -486,7 +490,8 @@ pub(super) fn shown(line: &str) -> String {
             c => plain.push(c),
         }
     }
-    // A backslash that somebody wrote stays.
+    // Keeps a backslash that the author wrote: only text that escapes to the
+    // same line was escaped.
     if document::inert_line(&plain) == line {
         plain
     } else {

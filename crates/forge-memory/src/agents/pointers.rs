@@ -1,9 +1,9 @@
 //! `MEMORY.md`: one line for each topic, always loaded, and so never longer
-//! than its caps. It holds pointers; what they point to is read on demand.
+//! than its caps. It contains pointers; the topics are read on demand.
 //!
-//! Lines that somebody wrote stay as they are, in their order. What does not
-//! fit moves to pages that the index leads to, and comes back when there is
-//! room; the newest pointer is never among it.
+//! Lines that the user wrote stay as they are, in their order. Pointers that do
+//! not fit move to pages behind the index, and come back when there is room;
+//! the newest pointer always stays.
 
 use std::collections::HashMap;
 
@@ -42,13 +42,13 @@ const LONGEST_DESCRIPTION: usize = 160;
 /// The result of bringing the indexes of a memory up to date.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Indexed {
-    /// The files that differ from what they should be, or did.
+    /// The files that changed, or that a check would change.
     pub changed: Vec<RelPath>,
     /// Topics that had no pointer.
     pub added: Vec<RelPath>,
-    /// Pointers to files that are gone, or that others lack.
+    /// Pointers to files that are missing, or that others do not have.
     pub lost: Vec<Lost>,
-    /// Indexes with their size now.
+    /// The indexes with their current size.
     pub files: Vec<IndexFile>,
     pub topics: usize,
     /// Files that could not be read.
@@ -70,9 +70,9 @@ pub struct IndexFile {
     pub path: RelPath,
     pub lines: usize,
     pub bytes: usize,
-    /// Topics that only the pages behind it point to.
+    /// Number of topics that only the pages behind the index point to.
     pub more: usize,
-    /// Whether the file as it was is longer than those who load it read.
+    /// Whether the file was longer than clients load.
     pub was_too_long: bool,
 }
 
@@ -141,9 +141,12 @@ pub(super) fn plan(
         for name in &names {
             before.pages.extend(read(&home.folder().join(name)?)?);
         }
+        // Nothing is created for a memory without topics.
         if before == Texts::default() && candidates.is_empty() {
             continue;
         }
+        // The shared index must not name a private topic, in whatever case its
+        // ending is written.
         let exists = |target: &str| shelf.may_point_to(workspace, home, target);
         let settled = settle::settle(shelf, &before, &candidates, &exists, drop_lost);
         for (page, line, target) in settled.lost {
@@ -173,6 +176,7 @@ pub(super) fn plan(
         let written: Vec<String> = (1..=after.pages.len()).map(|n| shelf.page(n)).collect();
         for (name, text) in written.iter().zip(after.pages) {
             let path = home.folder().join(name)?;
+            // An unchanged page must not be reported as changed.
             if read(&path)?.as_deref() != Some(text.as_str()) {
                 plan.put(path, Some(text));
             }
@@ -278,7 +282,7 @@ pub(super) fn line(title: &str, target: &str, description: &str) -> String {
 
 /// Builds the candidate of a topic from its age and use count.
 fn candidate(topic: &Topic, uses: &HashMap<String, u64>, now: Timestamp) -> Candidate {
-    // A date in the future must not stay the newest for ever.
+    // A date in the future must not stay the newest forever.
     let written = topic.written.min(now);
     let used = uses.get(topic.path.as_str()).copied().unwrap_or(0);
     Candidate {
@@ -305,6 +309,8 @@ pub(super) fn age_in_days(written: Timestamp, now: Timestamp) -> f64 {
 
 /// Returns how often each file was found, as far as an index knows.
 fn uses(workspace: &Workspace) -> HashMap<String, u64> {
+    // Without an index every use count is 0, and the order comes from
+    // importance and age.
     let index = Index::open_read_only(&workspace.derived()).ok().flatten();
     let usage = index.and_then(|index| index.usage().ok());
     let of = |it: crate::index::Usage| (it.path, it.count);
@@ -317,6 +323,7 @@ fn cut(text: &str, most: usize) -> String {
         None => text.to_owned(),
         Some((end, _)) => {
             let head = &text[..end];
+            // Cuts at a space only if that keeps two thirds of the text.
             let word = head.rfind(' ').filter(|at| at * 3 > end * 2);
             let head = head[..word.unwrap_or(end)].trim_end_matches(['\\', ' ']);
             format!("{head}…")
@@ -328,7 +335,7 @@ fn cut(text: &str, most: usize) -> String {
 #[derive(Debug)]
 struct Shelf {
     index: &'static str,
-    /// What the names of its pages end with.
+    /// The ending of the names of its pages.
     suffix: &'static str,
     private: bool,
 }

@@ -1,6 +1,6 @@
-//! The few topics that a task needs, with how old each is. The ranking is
-//! that of every search; here are the choice among one memory's topics, the
-//! notes on age, and the form in which a prompt takes them.
+//! The few topics that a task needs, with their age. The ranking is that of
+//! every search; this module chooses among one memory's topics, notes their
+//! age, and renders them for a prompt.
 
 use std::fmt::Write;
 
@@ -37,12 +37,12 @@ pub struct Recalled {
     pub title: String,
     pub description: String,
     pub kind: Option<Kind>,
-    /// Whole days since it was written.
+    /// Whole days since the topic was written.
     pub days: u64,
     pub note: Option<String>,
-    /// Corrections of what it says, in plain words.
+    /// Corrections of its statements, in plain words.
     pub corrections: Vec<String>,
-    /// What to be careful about, where it orders the agent about.
+    /// A warning if the text orders the agent to do something.
     pub order: Option<String>,
 }
 
@@ -56,6 +56,7 @@ pub fn recalled(
     now: Timestamp,
 ) -> Vec<Recalled> {
     let asked = Question::read(question);
+    // A list of corrections that cannot be read must not cost the answer.
     let known = Corrections::read(workspace).unwrap_or_default();
     let mut found = Vec::new();
     answer.hits.retain_mut(|hit| {
@@ -77,6 +78,8 @@ pub fn recalled(
             .or_else(|| git::written(workspace.root(), path.as_str()))
             .unwrap_or_else(|| topics::modified(workspace, &path));
         let body = document.text[document.body.clone()].trim();
+        // The whole topic replaces the passage, so that the packer decides what
+        // is cut.
         hit.passage.text = document::normalise(body).into_owned();
         hit.passage.lines = (1, document.line_starts.len());
         crate::recall::shown(hit);

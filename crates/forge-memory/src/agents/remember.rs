@@ -1,6 +1,6 @@
-//! Saving in two steps that happen together: the topic's file, then the
-//! pointer to it. What should not be kept is refused with the reason, and a
-//! topic that says the same already is named instead of written twice.
+//! Saving a topic in two steps that happen together: the topic's file, then the
+//! pointer to it. Text that should not be kept is refused with the reason, and
+//! a similar topic is named instead of written again.
 
 use std::collections::HashSet;
 
@@ -18,15 +18,16 @@ use crate::workspace::{self, Change, PRIVATE, Receipt, RelPath, Workspace, slug}
 #[derive(Debug, Clone, Copy)]
 pub struct New<'a> {
     pub name: &'a str,
-    /// One line; the first sentence of the body where there is none.
+    /// One line; the first sentence of the body if it is missing.
     pub description: Option<&'a str>,
     pub kind: Kind,
     pub body: &'a str,
-    /// 1 to 10.
+    /// From 1 to 10.
     pub importance: Option<u8>,
-    /// Whether it stays on this machine; by default what is about a person.
+    /// Whether the topic stays on this machine; by default topics about a
+    /// person do.
     pub private: Option<bool>,
-    /// Keep it beside topics that look like it.
+    /// Whether to keep it in addition to similar topics.
     pub beside: bool,
 }
 
@@ -36,9 +37,9 @@ pub struct Update<'a> {
     pub description: Option<&'a str>,
     pub kind: Option<Kind>,
     pub importance: Option<u8>,
-    /// Text to add; it is empty when only the front matter changes.
+    /// Text to add; empty if only the front matter changes.
     pub body: &'a str,
-    /// Give this section the text instead; a new one where there is none.
+    /// The section that the text replaces; a missing section is added.
     pub section: Option<&'a str>,
 }
 
@@ -64,7 +65,7 @@ impl SubmittedText for Update<'_> {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Remembered {
     pub path: RelPath,
-    /// The index that points to it.
+    /// The index that points to the topic.
     pub index: RelPath,
     pub receipt: Receipt,
     /// Pointers that moved to make room, or lead nowhere.
@@ -89,7 +90,7 @@ pub fn remember(
     let own = new.private.unwrap_or(new.kind == Kind::User);
     let suffix = if own { PRIVATE } else { ".md" };
     let path = home.file(&format!("{}{suffix}", slug(new.name)?))?;
-    // Where case does not tell files apart, `memory.md` is the index.
+    // On file systems that ignore case, `memory.md` is the index.
     let name = path.file_name();
     let is_index = name.starts_with("memory.") || name.starts_with("memory-more");
     if !is_topic(home, &path) || is_index {
@@ -99,7 +100,7 @@ pub fn remember(
     change(workspace, home, &path, now, |_, topics| {
         let wanted = Topic::read(home, path.clone(), text.clone(), now);
         let same_file = topics.iter().find(|it| {
-            // On some systems case does not tell files apart.
+            // Some file systems ignore case.
             it.path.as_str().to_lowercase() == path.as_str().to_lowercase()
         });
         let like = same_file.or_else(|| {
@@ -189,15 +190,22 @@ fn change(
         let (topics, _) = topics::list(workspace, home, &[]);
         let text = text(change, &topics)?;
         let before = topics.iter().find(|topic| topic.path == *path);
+        // The file is about to be written, so that it counts as newer than
+        // every other.
         let after = Topic::read(home, path.clone(), text.clone(), Timestamp::MAX);
         change.write(path, text.as_bytes());
+        // The rule that git ignores private files is part of the same change,
+        // so that the first private topic is never visible to git.
         if path.is_private()
             && let Some(rule) = private::ignoring(workspace)?
         {
+            // Read for its side effect: the change is refused if the file
+            // differs by the time of the write.
             change.read(&rule.path)?;
             change.write(&rule.path, rule.after);
         }
         if let Some(before) = before {
+            // Before the plan, which reads the index as this change leaves it.
             pointers::reword(change, workspace, home, before, &after)?;
         }
         let overlay = [(path.clone(), text)];
@@ -251,7 +259,7 @@ fn with_body(text: &str, section: Option<&str>, body: &str) -> Result<String, Er
             document.append_to_section(last, body)
         });
     };
-    // A heading in the text would end the section that it is meant for.
+    // A heading in the text would end its section.
     let has_headings = document::parse(body).sections.len() > 1;
     let body = if has_headings {
         document::inert_block(body)
@@ -332,7 +340,7 @@ const WORDS: usize = 8;
 /// Returns `true` if two topics are probably the same.
 fn is_like(a: &Topic, b: &Topic) -> bool {
     let (first, second) = (fold(&a.title), fold(&b.title));
-    // `phase-1` and `phase-2` differ in one letter and in everything else.
+    // `phase-1` and `phase-2` differ in one letter and are different topics.
     let numbers = |text: &str| -> String { text.chars().filter(char::is_ascii_digit).collect() };
     let same_name = numbers(&first) == numbers(&second)
         && strsim::normalized_damerau_levenshtein(&first, &second) >= SAME_NAME;

@@ -1,6 +1,6 @@
-//! Keeping the files that grow by appending at a size that an agent can read:
-//! the oldest entries move to an archive beside the file, word for word, and a
-//! line says where. What has no date stays, since nobody can say how old it is.
+//! Rotation of files that grow: the oldest entries move to an archive beside
+//! the file, word for word, and a line links to it. Entries without a date
+//! stay, since their age is unknown.
 
 use jiff::Timestamp;
 use jiff::civil::Date;
@@ -19,7 +19,7 @@ pub const MAX_BYTES: usize = 12_000;
 pub struct Rotated {
     pub path: RelPath,
     pub archive: RelPath,
-    /// Entries that moved.
+    /// Number of entries that moved.
     pub moved: usize,
     pub before: usize,
     pub after: usize,
@@ -130,12 +130,14 @@ fn plan(
     let entries = learnings::entries(&document);
     let pointer = format!("Older entries: [{0}]({0})", archive.file_name());
     let before = document.text.len();
-    // Some room is left, so that not every new entry moves an old one.
+    // Leaves a quarter free, so that not every new entry moves an old one.
     let aim = max_bytes - max_bytes / 4;
     let has_pointer = document.text.lines().any(|line| line.trim() == pointer);
+    // The new pointer line takes room too.
     let mut size = before + if has_pointer { 0 } else { pointer.len() + 4 };
     let mut moving: Vec<&Dated> = Vec::new();
     let by_age = by_age(&entries);
+    // The newest entry stays, even if it alone is too long.
     for entry in by_age.iter().take(by_age.len().saturating_sub(1)) {
         if size <= aim {
             break;
@@ -157,6 +159,8 @@ fn plan(
             (!has_pointer).then_some(&pointer),
         )
     };
+    // Without what moved, the rest may parse as other entries; then the file is
+    // left alone.
     if !reads_as_before(&document, &entries, &moving, &text) {
         return Err(Error::Unsafe { path: path.clone() });
     }
@@ -248,7 +252,8 @@ fn archived(path: &RelPath, there: Option<String>, moved: &[String]) -> String {
         if !out.ends_with(['\n', '\r']) {
             out.push_str(newline);
         }
-        // A rule right below a line of text would make a heading of it.
+        // A rule directly below a line of text would turn the line into a
+        // heading.
         if out
             .lines()
             .next_back()

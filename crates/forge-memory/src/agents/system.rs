@@ -1,6 +1,6 @@
-//! `.agents/SYSTEM.md`: what every agent of a workspace reads before anything
-//! else. It teaches how memory is read and saved. It is written once, and what
-//! is there is never replaced.
+//! `.agents/SYSTEM.md`: the file that every agent of a workspace reads first.
+//! It explains how to read and save memory. It is written once, and an existing
+//! file is never replaced.
 
 use crate::workspace::{Proposal, RelPath, Workspace};
 

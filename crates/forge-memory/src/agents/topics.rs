@@ -1,6 +1,6 @@
-//! Topic files: one memory each, with `name`, `description` and `type` in
-//! their front matter. Files of other people may lack any of these; then the
-//! text itself says what it is about.
+//! Topic files: one memory each, with `name`, `description` and `type` in their
+//! front matter. Files of other people may lack any of these; then title and
+//! first sentence replace them.
 
 use std::fmt;
 
@@ -16,13 +16,13 @@ use crate::workspace::{RelPath, Role, Workspace, role_by_path};
 /// The subject of a memory, which decides who may see it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// About a person: stays on this machine.
+    /// About a person; stays on this machine.
     User,
-    /// How somebody wants the work to be done.
+    /// How a person wants the work to be done.
     Feedback,
     /// About the project.
     Project,
-    /// Where something is to be found.
+    /// Where to find something.
     Reference,
 }
 
@@ -60,17 +60,17 @@ pub const STATE_FILES: [&str; 4] = ["state.md", "learnings.md", "output.md", "fe
 #[derive(Debug, Clone, PartialEq)]
 pub struct Topic {
     pub path: RelPath,
-    /// Relative to the folder of the memory: what a pointer names.
+    /// Path relative to the folder of the memory, as a pointer contains it.
     pub target: String,
     pub title: String,
     /// One line; may be empty.
     pub description: String,
     pub kind: Option<Kind>,
-    /// 1 to 10.
+    /// From 1 to 10.
     pub importance: u8,
-    /// When it was last written, by its own word or else the file's.
+    /// The time at which it was written, by its front matter or else the file.
     pub written: Timestamp,
-    /// The file's own time, which tells apart what was written at one moment.
+    /// The file's own time, which orders topics written at the same moment.
     pub modified: Timestamp,
     pub archived: bool,
     pub text: String,
@@ -99,6 +99,7 @@ impl Topic {
             kind: front
                 .and_then(|front| front.text("type"))
                 .and_then(Kind::read),
+            // Unrated topics rank between important and minor ones.
             importance: importance.unwrap_or(5),
             written: own_time(&document, path.stem()).unwrap_or(modified),
             modified,
@@ -144,6 +145,7 @@ pub fn list(
         let modified = modified(workspace, &path);
         match workspace.read_text(&path) {
             Ok(text) => topics.push(Topic::read(home, path, text, modified)),
+            // Removed between the listing and this read.
             Err(error) if error.is_not_found() => {}
             Err(error) => problems.push(format!("`{path}`: {}", error.reason())),
         }
@@ -152,7 +154,7 @@ pub fn list(
         let topic = Topic::read(home, path.clone(), text.clone(), Timestamp::MAX);
         topics.push(topic);
     }
-    // A list that cannot be read is for whoever searches to complain about.
+    // The search reports an unreadable list; here it must not hide topics.
     let forgotten = forget::forgotten(workspace).unwrap_or_default();
     topics.retain(|topic| !topic.archived && !forgotten.contains(topic.path.as_str()));
     topics.sort_by(|a, b| a.path.cmp(&b.path));

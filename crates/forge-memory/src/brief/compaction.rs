@@ -1,5 +1,5 @@
-//! What is given before a compaction. No client is known to pass it on, so
-//! nothing depends on it: the next start brings the checkpoint back.
+//! The briefing before a compaction. No known client passes it on, so nothing
+//! depends on it: the next start restores the checkpoint.
 
 use jiff::Timestamp;
 
@@ -16,6 +16,7 @@ pub fn brief_compaction(checkpoint: &Checkpoint, nonce: &str, now: Timestamp) ->
         let text = quote::unasked(text.as_deref().unwrap_or(absent).trim());
         let end = text.floor_char_boundary(MAX_PART_BYTES);
         let more = if end < text.len() { "\n[…]" } else { "" };
+        // Text that contains the nonce could close its own fence.
         format!("{}{more}", text[..end].replace(nonce, "…"))
     };
     let (open, close) = (fence::open(nonce), fence::close(nonce));

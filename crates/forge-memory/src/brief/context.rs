@@ -1,10 +1,10 @@
-//! The context that an agent starts with, put together from layers by its role
-//! and within its budget, and a manifest that says what went in and why.
+//! The context of an agent, built from layers by its role and within its
+//! budget, with a report of what it contains and why.
 //!
-//! One numbering and one order hold for the text and for the manifest: L0 to
-//! L6, from what hardly ever changes to what changes daily, so that the text
-//! begins with the same bytes from day to day. How old something is stands at
-//! the very end, and nothing else depends on the day.
+//! One numbering and one order hold for the text and for the report: L0 to L6,
+//! from what hardly ever changes to what changes daily, so that the text begins
+//! with the same bytes from day to day. Ages are at the very end, and nothing
+//! else depends on the day.
 
 use jiff::Timestamp;
 
@@ -31,11 +31,12 @@ pub use roles::resolve_role;
 /// includes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ContextScope {
-    /// An agent that knows nothing yet: everything.
+    /// An agent without any context: everything.
     Run,
-    /// The start of a conversation: what is static and what a session needs.
+    /// The start of a conversation: static layers and those of a session.
     Session,
-    /// A turn of one that runs: what may have changed, without what is static.
+    /// A turn of a running conversation: what may have changed, without static
+    /// layers.
     Tick,
 }
 
@@ -65,7 +66,7 @@ pub struct ContextRequest<'a> {
     pub scope: ContextScope,
     pub squad: &'a str,
     pub agent: &'a str,
-    /// In place of the role that the agent's definition or name gives it.
+    /// Replaces the role of the agent's definition or name.
     pub role: Option<&'a str>,
     pub now: Timestamp,
 }
@@ -73,15 +74,19 @@ pub struct ContextRequest<'a> {
 /// The reason why a context cannot be built.
 #[derive(Debug, thiserror::Error)]
 pub enum ContextError {
+    /// The caller's squad or agent is not a valid name.
     #[error(transparent)]
     Agent(#[from] agents::Error),
+    /// The workspace cannot be read; the file system is at fault.
     #[error(transparent)]
     Workspace(#[from] workspace::Error),
+    /// The user's policy file is malformed.
     #[error("`{FILE}`{}: {message}", .line.map(|line| format!(" line {line}")).unwrap_or_default())]
     Policy {
         line: Option<usize>,
         message: String,
     },
+    /// The caller named a role that the policy does not have.
     #[error("There is no role `{role}`")]
     Role { role: String, known: Vec<String> },
 }
@@ -164,6 +169,8 @@ fn allocate(layers: &mut [LayerText], budget: usize, role: &RolePolicy) {
     for layer in layers.iter_mut().filter(|it| it.layer.outside_budget) {
         layer.shown = layer.is_resolved().then(|| layer.text.clone());
     }
+    // Reserved whether or not a layer is old, so that the cut of a layer does
+    // not change from day to day.
     let notes = MAX_AGE_NOTE * layers.len();
     let mut within: Vec<&mut LayerText> = layers
         .iter_mut()
@@ -171,6 +178,8 @@ fn allocate(layers: &mut [LayerText], budget: usize, role: &RolePolicy) {
         .collect();
     let frame = TITLE.chars().count() + AGE.chars().count() + notes;
     let all = Budget::of_chars(budget.saturating_sub(frame));
+    // Half of an equal share is kept for each layer; the other half goes to the
+    // layers that come first.
     let half_a_share = all.chars / (2 * within.len().max(1));
     let caps: Vec<Budget> = within
         .iter()
@@ -181,6 +190,7 @@ fn allocate(layers: &mut [LayerText], budget: usize, role: &RolePolicy) {
         })
         .collect();
     let floors: Vec<usize> = caps.iter().map(|it| it.chars.min(half_a_share)).collect();
+    // Corrections are in the text of a layer already.
     let mut packer = Packer::new(all, &corrections::NONE, "");
     for (at, layer) in within.iter_mut().enumerate() {
         let all = layer.text.chars().count();
@@ -213,7 +223,7 @@ fn chars(chars: usize) -> Budget {
 /// The properties of an agent that its definition sets.
 struct AgentDefinition {
     squad: String,
-    /// The folders that its memory may have, its own name first.
+    /// The possible folders of its memory, its own name first.
     folders: Vec<String>,
     role: Option<String>,
     max_chars: Option<usize>,
@@ -287,16 +297,16 @@ fn folders(squad: &str, agent: &str) -> Vec<String> {
 /// A layer with the text of its files.
 struct LayerText {
     layer: ContextLayer,
-    /// The first of its paths that is there.
+    /// The first of its paths that exists.
     path: Option<RelPath>,
-    /// Names of the files that stand beside it.
+    /// Names of the additional files.
     supporting: Vec<String>,
-    /// Everything that it has to say, corrections included.
+    /// The whole text, corrections included.
     text: String,
     age_days: Option<i64>,
-    /// Why a file that is there could not be used.
+    /// The reason why an existing file could not be used.
     problem: Option<String>,
-    /// As it goes in; none where there is no room.
+    /// The text that is shown; `None` without room.
     shown: Option<String>,
     cut: bool,
 }
@@ -348,14 +358,14 @@ impl LayerText {
                 }
             }
         }
-        // In front, where no cut takes them away.
+        // In front, so that no truncation removes them.
         let notes = corrections.told_of(&found.text).into_iter();
         let notes: String = notes.map(|note| format!("[{note}]\n")).collect();
         found.text.insert_str(0, &notes);
         if !found.text.is_empty() && layer.channel != Channel::Static {
-            // What was remembered is data; only the definitions instruct.
-            // No nonce: what is before the model must begin with the same bytes
-            // from turn to turn, and no text can hold a sum of itself.
+            // Memory is data; only the definitions instruct. There is no nonce,
+            // since the text before a prompt must begin with the same bytes
+            // from turn to turn, and no text can contain a hash of itself.
             let mark = quote::mark("", std::iter::once(found.text.as_str()));
             found.text = format!("<data {mark}>\n{}\n</data {mark}>", found.text);
         }
@@ -375,7 +385,7 @@ impl LayerText {
         };
         let text = document::normalise(&text);
         let text = match self.layer.channel {
-            // A definition instructs: that is what it is for.
+            // The purpose of a definition is to instruct.
             Channel::Static => quote::clean(&text),
             _ => quote::unasked(&text),
         };
@@ -388,7 +398,7 @@ impl LayerText {
             return None;
         }
         if let Some(days) = age_days(workspace, path, &document, now) {
-            // A layer is as old as the oldest of what it says.
+            // A layer is as old as the oldest of its files.
             self.age_days = Some(self.age_days.map_or(days, |it| it.max(days)));
         }
         Some(body)

@@ -1,5 +1,6 @@
-//! Marks around text from memory, which is data and never an instruction. They
-//! carry the caller's nonce, which the author of a file could not know.
+//! Fences around text from memory, which is data and never an instruction.
+//! Their marks contain the caller's nonce, which the author of a file cannot
+//! know.
 
 /// Maximum size of a fenced text; longer text is truncated.
 const MAX_BYTES: usize = 2 * super::MAX_BYTES;

@@ -1,6 +1,6 @@
-//! The overview of a workspace at the start of a session: where things stand, in
-//! at most twenty lines, and what needs attention before work begins. Reads only,
-//! and a file that is missing is a remark.
+//! The overview of a workspace at the start of a session: its state in at most
+//! twenty lines, and what needs attention before work begins. It only reads,
+//! and a missing file is a remark.
 
 use jiff::Timestamp;
 
@@ -26,28 +26,28 @@ pub struct SessionOverview {
     pub phase: Option<String>,
     pub focus: Option<String>,
     pub next: Option<String>,
-    /// The day of the last update, when that is too long ago, and the days since.
+    /// The day of the last update if it is too old, and the days since.
     pub stale: Option<(String, i64)>,
     pub last_session: Option<LastSession>,
     pub in_flight: Vec<String>,
     pub blocked: Vec<String>,
     pub stale_blockers: Vec<StaleBlocker>,
     pub decisions: Vec<String>,
-    /// How many ideas there are, and the title of the newest.
+    /// Number of ideas, and the title of the newest.
     pub ideas: (usize, Option<String>),
-    /// A file that was changed after the last session was closed.
+    /// A file that changed after the last session was closed.
     pub unclean: Option<RelPath>,
     pub untracked: Untracked,
-    /// The version of a manifest that is older than ours.
+    /// The version of a manifest that is older than the current one.
     pub old_version: Option<String>,
-    /// Hubs without closets, and all hubs.
+    /// Number of hubs without closets, and of all hubs.
     pub closets: Option<(usize, usize)>,
-    /// What the manifest says of each domain: its name and its summary.
+    /// Name and summary of each domain in the manifest.
     pub hub_map: Vec<(String, String)>,
-    /// Domains that the prompt names, with what to read first.
+    /// Domains that the prompt names, each with the file to read first.
     pub domains: Vec<(String, RelPath)>,
     pub notes: Vec<String>,
-    /// Corrections of what is said above, in plain words.
+    /// Corrections of the statements above, in plain words.
     pub corrections: Vec<String>,
 }
 
@@ -56,7 +56,7 @@ pub struct SessionOverview {
 pub struct LastSession {
     pub title: String,
     pub bullets: Vec<String>,
-    /// Bullets that are not shown.
+    /// Number of points that are not shown.
     pub more: usize,
     pub path: RelPath,
 }
@@ -87,6 +87,8 @@ pub fn brief_overview(workspace: &Workspace, prompt: &str, now: Timestamp) -> Op
 
 /// Builds the overview from state, manifest and corrections.
 fn look_at(workspace: &Workspace, prompt: &str, now: Timestamp) -> Option<SessionOverview> {
+    // The agent did not request this text, so that instructions to agents are
+    // removed from it.
     let mind = Mind::open(workspace).unasked();
     let manifest = Manifest::read(workspace).filter(|it| it.mode() != Mode::Absent);
     if manifest.is_none() && !mind.exists() {
@@ -220,6 +222,7 @@ fn relevant(all: &[Decision], about: &str) -> Vec<String> {
             (own.intersection(&words).count(), it)
         })
         .collect();
+    // A stable sort: among equals the newest stays first.
     recent.sort_by_key(|(shared, _)| std::cmp::Reverse(*shared));
     let most = match recent.first() {
         Some((0, _)) => 1,
@@ -299,6 +302,7 @@ fn words_of(text: &str) -> Vec<String> {
 /// Ignores maps and closets, which upkeep rewrites.
 pub fn unclean(tree: &Tree, mind: &Mind<'_>) -> Option<RelPath> {
     let closed = closed_at(mind)?;
+    // The last writes of a session may come shortly after its end.
     let limit = (closed + UNCLEAN_CLOSE).as_nanosecond();
     tree.files
         .iter()
@@ -377,7 +381,7 @@ impl SessionOverview {
     fn labels(&self) -> Vec<String> {
         let mut lines = Vec::new();
         let focus = self.focus.as_deref().or(self.next.as_deref());
-        // A list of one or several, on one line.
+        // Joins a list of several items on one line.
         let focus = focus.map(|text| {
             let items = text
                 .lines()

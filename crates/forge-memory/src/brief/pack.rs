@@ -1,6 +1,6 @@
-//! Packs pieces of text under caps that always hold: the one packer of
-//! everything that an agent is given. A piece that is put in first matters
-//! most; where it appears in the text is another question.
+//! The one packer of all briefings: it packs pieces of text under caps that
+//! always hold. A piece that is added first matters most; its place in the text
+//! is independent of that.
 
 use super::fence::clean;
 use crate::retractions::Corrections;
@@ -54,7 +54,8 @@ impl Budget {
             if limit == Budget::NO_LIMIT { 0 } else { size() }
         };
         Budget {
-            // The estimate adds a constant to every text, and pieces are joined.
+            // The estimate adds a constant to every text, which joined pieces
+            // have only once.
             tokens: limited(self.tokens, &|| estimate(text).saturating_sub(5) + JOIN),
             bytes: limited(self.bytes, &|| text.len() + JOIN),
             chars: limited(self.chars, &|| text.chars().count() + JOIN),
@@ -119,14 +120,14 @@ pub(super) const NOTHING: Budget = Budget {
 pub(super) struct Piece<'t, S> {
     /// The part of the whole text in which it appears.
     pub(super) slot: S,
-    /// Its place in there.
+    /// Its place in that part.
     pub(super) order: usize,
     pub(super) text: &'t str,
-    /// It takes no more than this.
+    /// The most that it may take.
     pub(super) cap: Budget,
-    /// What stays free for the pieces behind it.
+    /// Room that stays free for the pieces after it.
     pub(super) floor: Budget,
-    /// What goes in with it: its heading.
+    /// The size of what is added with it: its heading.
     pub(super) around: Budget,
     pub(super) shortening: Shortening<'t>,
 }
@@ -159,12 +160,12 @@ impl<'t, S> Piece<'t, S> {
 /// The rule for a piece that is too long.
 #[derive(Clone, Copy)]
 pub(super) enum Shortening<'t> {
-    /// It stays out.
+    /// It is left out.
     Never,
-    /// It is cut, with a mark behind it.
+    /// It is cut, and a mark is added.
     Marked,
-    /// It is cut, with a line behind it that is made from the number of
-    /// characters shown, and with the end of its fence.
+    /// It is cut, and a note about the number of characters shown and the end
+    /// of its fence are added.
     Noted {
         note: &'t dyn Fn(usize) -> String,
         close: &'t str,
@@ -185,7 +186,7 @@ pub(super) enum Fit {
 pub(super) struct Packer<'a, S> {
     left: Budget,
     pieces: Vec<(S, usize, String)>,
-    /// Slots of which something was cut or stayed out.
+    /// Slots of which something was cut or left out.
     lacking: Vec<S>,
     corrections: &'a Corrections,
     nonce: &'a str,
@@ -232,7 +233,7 @@ impl<'a, S: Copy + PartialEq> Packer<'a, S> {
             self.take_room(piece, whole);
             return Fit::Whole;
         }
-        // A part repeats no more than the whole.
+        // A part contains no more corrected facts than the whole.
         let notes = match notes.as_str() {
             "" => NOTHING,
             notes => room.cost(notes),
@@ -330,6 +331,8 @@ pub(super) fn share_out(
     let mut order: Vec<usize> = (0..parts.len())
         .filter(|at| !parts[*at].is_empty())
         .collect();
+    // Short parts first: what they leave of their share goes to the longer
+    // ones.
     order.sort_by_key(|at| parts[*at].chars().count());
     for (done, at) in order.iter().enumerate() {
         let share = room / (order.len() - done);
@@ -361,7 +364,7 @@ pub(super) fn shortened(text: &str, room: Budget, how: Shortening<'_>) -> Option
                 chars: MARK.chars().count(),
             };
             let head = beginning(text, room.minus(mark));
-            // A word is worth a third of what is there.
+            // The last word may cost at most a third of the text.
             let head = cut_at_border(head, |space, all| space * 3 > all * 2);
             (head.len() >= MIN_MARKED).then(|| format!("{head}{MARK}"))
         }
@@ -392,6 +395,8 @@ fn beginning(text: &str, room: Budget) -> &str {
     };
     let of_chars = of_chars.map_or(text.len(), |(at, _)| at);
     let (mut low, mut high) = (0, text.floor_char_boundary(room.bytes).min(of_chars));
+    // Without a limit in tokens the bound itself usually fits, and no search is
+    // needed.
     if room.tokens == Budget::NO_LIMIT && room.holds(room.cost(&text[..high])) {
         low = high;
     }

@@ -1,6 +1,6 @@
-//! Which index of pointers is given without a request: a session gets that of
-//! the workspace, a helper its own and no other. Reads two files at most beside
-//! the names of folders, since hooks call it.
+//! The index of pointers that is sent without a request: a session gets that of
+//! the workspace, a helper its own and no other. This reads at most two files
+//! besides the names of folders, since hooks call it.
 
 use super::pack::take_lines;
 use crate::agents::Home;
@@ -12,7 +12,7 @@ use crate::workspace::{RelPath, Workspace};
 /// An index of pointers as a prompt contains it: a line for each topic.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PointerIndex {
-    /// Its links are relative to it.
+    /// Links in the text are relative to this path.
     pub path: String,
     pub text: String,
 }
@@ -59,7 +59,7 @@ fn home_of(workspace: &Workspace, name: &str) -> Option<Home> {
     let is_there = |home: &Home| workspace.absolute(home.folder()).is_dir();
     if let Some((squad, agent)) = name.split_once(['/', ':']) {
         let named = Home::open(squad, agent).ok().filter(is_there);
-        // What stands before a colon may be the plugin that brought the agent.
+        // The text before a colon may be the plugin that brought the agent.
         return named.or_else(|| {
             if name.contains(':') {
                 Home::find(workspace, agent).ok().filter(is_agent)
@@ -126,12 +126,12 @@ fn within(parts: &[(String, String)], max_bytes: usize, max_lines: usize) -> Opt
         .iter()
         .map(|(path, text)| (path.as_str(), text.lines().count()))
         .collect();
-    // The longest that the note can get.
+    // The longest possible note.
     let room = max_bytes.checked_sub(note(&all).len())?;
     let (mut out, mut taken) = (String::new(), 0);
     let mut left: Vec<(&str, usize)> = Vec::new();
     for (path, text) in parts {
-        // Nothing of a file behind one that did not fit.
+        // Nothing of a file after the first one that did not fit.
         let is_full = !left.is_empty();
         let rest = take_lines(text.lines(), |line| {
             let fits = !is_full && out.len() + line.len() < room && taken + 1 < max_lines;

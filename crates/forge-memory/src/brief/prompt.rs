@@ -1,5 +1,5 @@
-//! The one line that a prompt carries. Reads the state alone and keeps no cache,
-//! so it is never older than the file.
+//! The one line that a prompt contains. It is made from the state alone,
+//! without a cache, so that it is never older than the file.
 
 use jiff::Timestamp;
 
@@ -34,7 +34,8 @@ pub fn brief_prompt(mind: &Mind<'_>, now: Timestamp) -> Option<Brief> {
     };
     let blocked = state.blocked.join("; ");
     let corrections = mind.corrections();
-    // There is no room for a correction, so what would need one is not shown.
+    // A value that needs a correction is not shown, as there is no room for the
+    // correction.
     let shown = |text: &str| {
         if corrections.check(text).is_empty() {
             text.to_owned()
@@ -65,6 +66,8 @@ fn line(phase: &str, next: &str, (count, blocked): (usize, &str), tail: &str) ->
         };
         format!("[Memory] Phase: {phase} | Next: {next}{blocked} | ({tail})")
     };
+    // Rendered with a placeholder, since the label of blockers appears only
+    // with a value.
     let frame = render("", "", if blocked.is_empty() { "" } else { "?" });
     let frame = frame.chars().count() - usize::from(!blocked.is_empty());
     let mut parts = [phase, next, blocked].map(str::to_owned);

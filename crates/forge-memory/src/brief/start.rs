@@ -1,6 +1,6 @@
-//! What a session is given at its start, and again when it was compacted: the
-//! state ranked by value. Nothing here fails: a file that cannot be read becomes
-//! a line with the reason.
+//! The briefing of a session at its start, and again after a compaction: the
+//! state ranked by value. Nothing here fails: a file that cannot be read
+//! becomes a line with the reason.
 
 use self::frame::Frame;
 pub(super) use self::sources::Sources;
@@ -19,13 +19,13 @@ enum Slot {
     State,
     Checkpoint,
     Events,
-    /// What is to be known of a workspace with a manifest.
+    /// Remarks about a workspace with a manifest.
     Overview,
     Progress,
     Blocked,
     Decisions,
     Session,
-    /// What is known, a line each.
+    /// The index of topics, a line each.
     Pointers,
 }
 
@@ -35,7 +35,7 @@ pub fn brief_start(mind: &Mind<'_>, input: &BriefInput<'_>) -> Brief {
     let corrections = mind.corrections();
     let frame = Frame::of(mind, &sources, input);
     let limit = limit(input);
-    // A frame alone may be too much for a very small cap.
+    // The frame alone may exceed a very small cap.
     let Some(left) = frame.room_inside(limit) else {
         return smallest(&sources, limit, &corrections);
     };

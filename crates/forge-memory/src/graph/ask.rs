@@ -1,9 +1,9 @@
-//! The questions that everyone has of work: what is blocked and by what, who is
-//! idle, what takes longest, what was done, who is sent back, what a decision
-//! touched, how two notes hang together.
+//! The questions about work: what is blocked and by what, who is idle, what
+//! takes longest, what was completed, whose work is sent back, what a decision
+//! touches, how two notes are connected.
 //!
-//! A question is answered once, here, from what a [`Source`] selects: the graph
-//! in memory or one on a server. So the rows are the same whoever was asked.
+//! Each question is answered in one place, from what a [`Source`] selects: the
+//! graph in memory or one on a server. So both give the same rows.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -38,10 +38,10 @@ pub struct Related {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Select<'s> {
     pub kind: Option<Kind>,
-    /// Only what others may still wait for.
+    /// Only open items, neither done nor dropped.
     pub open: bool,
     pub standing: Option<Standing>,
-    /// Done on this day or later.
+    /// Completed on this day or later.
     pub completed_since: Option<&'s str>,
 }
 
@@ -74,7 +74,7 @@ pub enum Question {
     Active,
     Idle,
     CriticalPath,
-    /// Tasks that were done on this day or later.
+    /// Tasks that were completed on this day or later.
     Done {
         since: String,
     },
@@ -98,7 +98,7 @@ pub enum Answer {
     CriticalPath(CriticalPath),
     Done(Vec<Entry>),
     Rejections(Vec<Maker>),
-    /// None where there is no such node.
+    /// `None` if there is no such node.
     Impact(Option<Vec<Touched>>),
     Path(Way),
 }
@@ -124,7 +124,7 @@ pub struct CriticalPath {
     /// In the order in which they have to be done.
     pub steps: Vec<Entry>,
     pub weight: u64,
-    /// What waits for itself, and is on no chain.
+    /// Items that wait for themselves, and are on no chain.
     pub rings: Vec<Vec<Entry>>,
 }
 
@@ -359,7 +359,7 @@ fn rejections<S: Source>(source: &mut S) -> Result<Vec<Maker>, S::Error> {
         maker.rejections += u64::from(from.rejections);
     }
     let mut makers: Vec<Maker> = makers.into_values().collect();
-    // As whole numbers: a/b > c/d where a·d > c·b.
+    // Compares the rates as whole numbers: a/b > c/d if a·d > c·b.
     makers.sort_by(|a, b| (b.rejected * a.tasks).cmp(&(a.rejected * b.tasks)));
     Ok(makers)
 }
@@ -386,6 +386,8 @@ fn impact<S: Source>(
                 Relation::BlockedBy | Relation::PartOf => false,
                 Relation::Produced | Relation::Supersedes => true,
                 Relation::LinksTo => distance == 1 && here.contains(&from.id),
+                // Relations to people and agents are not followed: a person is
+                // connected to all of their work.
                 _ => continue,
             };
             let (at, next) = if onward { (from, to) } else { (to, from) };
@@ -501,7 +503,7 @@ impl Entry {
 pub struct Embedded<'g> {
     graph: &'g Graph,
     links: Vec<Link>,
-    /// Places in `links`, for each node.
+    /// Positions in `links`, for each node.
     touching: Vec<Vec<u32>>,
 }
 

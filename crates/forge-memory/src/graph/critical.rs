@@ -1,6 +1,6 @@
-//! The longest chain of things that wait for each other, by weight. Things
-//! that wait for each other in a ring are told apart: no chain through them
-//! has an end.
+//! The longest chain of items that wait for each other, by weight. Items that
+//! wait for each other in a ring are kept apart: no chain through them has an
+//! end.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +10,7 @@ pub(super) struct Chain {
     /// In the order in which they have to be done.
     pub(super) steps: Vec<usize>,
     pub(super) weight: u64,
-    /// Each ring in order, the rings by their first.
+    /// Each ring in order, the rings by their first item.
     pub(super) rings: Vec<Vec<usize>>,
 }
 
@@ -29,7 +29,7 @@ pub(super) fn longest(weights: &[u32], waits: &[(usize, usize)]) -> Chain {
     for place in rings.iter().flatten() {
         in_ring[*place] = true;
     }
-    // From what nobody waits for to what waits for nobody.
+    // From items that nothing waits for to items that wait for nothing.
     let mut left: Vec<usize> = (waiting.iter())
         .map(|list| list.iter().filter(|it| !in_ring[**it]).count())
         .collect();
@@ -39,7 +39,7 @@ pub(super) fn longest(weights: &[u32], waits: &[(usize, usize)]) -> Chain {
     let mut behind = vec![0u64; weights.len()];
     let mut next = vec![None; weights.len()];
     while let Some(place) = ready.pop() {
-        // Lists are in order, so the first of equals is the smallest.
+        // Lists are sorted, so that the first of equals is the smallest.
         for follower in waiting[place].iter().filter(|it| !in_ring[**it]) {
             if behind[*follower] > behind[place] {
                 behind[place] = behind[*follower];
@@ -72,6 +72,8 @@ pub(super) fn longest(weights: &[u32], waits: &[(usize, usize)]) -> Chain {
 /// Finds the rings: places that can reach each other, and places that wait for
 /// themselves.
 fn rings(out: &[Vec<usize>], back: &[Vec<usize>]) -> Vec<Vec<usize>> {
+    // Kosaraju's algorithm with a stack of its own: recursion would overflow on
+    // a long chain.
     let mut order = Vec::with_capacity(out.len());
     let mut seen = vec![false; out.len()];
     for start in 0..out.len() {

@@ -1,4 +1,5 @@
-//! The graph in the formats of other programs.
+//! Exports of the graph in the formats of other programs. No name of a note can
+//! break a format: each is quoted or escaped.
 
 use std::fmt::Write;
 

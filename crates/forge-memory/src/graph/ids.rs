@@ -1,5 +1,5 @@
-//! Names for what has no file, made from its words: the same words give the
-//! same name wherever they stand in a list, and others do not.
+//! Ids for things without a file, made from their words. The same words give
+//! the same id wherever they are in a list, and other words give another.
 
 use std::collections::HashMap;
 
@@ -23,6 +23,8 @@ pub(super) fn slug(text: &str) -> String {
         return slug.to_owned();
     }
     let start: String = slug.chars().take(MOST).collect();
+    // Twelve digits are 48 bits, enough to tell the texts of one workspace
+    // apart.
     let sum = blake3::hash(fold(text).as_bytes()).to_hex();
     let start = start.trim_end_matches('-');
     match start {

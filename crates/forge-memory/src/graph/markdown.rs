@@ -1,5 +1,5 @@
 //! `memory/.graph.md`, the graph as agents and older tools read it: the typed
-//! edges only, the same bytes for the same notes.
+//! edges only. The same notes give the same bytes.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -117,7 +117,7 @@ fn groups(out: &mut String, title: &str, graph: &Graph, key: impl Fn(&Node) -> O
 
 /// Renders a wikilink to a node.
 fn link(node: &Node) -> String {
-    // A name comes from a file and must stay one name.
+    // A name comes from a file and must not end the brackets.
     let name: String = node
         .name
         .chars()

@@ -1,6 +1,6 @@
 //! The view of work that the graph gives, as a part of the state file between
-//! two marks of its own. What people wrote is not touched, and taking the part
-//! out gives back the bytes from before.
+//! two marks. Text of the user is not touched, and removing the part restores
+//! the exact bytes.
 
 use std::fmt::Write;
 
@@ -41,7 +41,8 @@ pub fn pull_state(
     let changed = after != before;
     if changed && !dry_run {
         workspace.change("Write the view of the graph", now, |change| {
-            // Read once more under the lock: somebody may have written since.
+            // Read again under the lock: another process may have written
+            // since.
             let before = change.read_text(&path)?;
             if let Some(after) = settled(before.as_deref(), view)
                 && Some(&after) != before.as_ref()
@@ -67,12 +68,13 @@ fn settled(before: Option<&str>, view: Option<(&[Blocked], &[Active])>) -> Optio
         };
     };
     let body = rendered(blocked, active).replace('\n', newline);
-    // A part that is there stays where it is, with the line ends before it.
+    // An existing part stays where it is, with the line ends before it.
     if let Some(found) = found {
         let head = &text[found.start..found.body];
         let (start, end) = (&text[..found.start], &text[found.end..]);
         return Some(format!("{start}{head}{body}{end}"));
     }
+    // Kept in the mark, so that removing the part restores the exact bytes.
     let gap = match text {
         "" => 0,
         text if text.ends_with(&newline.repeat(2)) => 0,
@@ -84,9 +86,9 @@ fn settled(before: Option<&str>, view: Option<(&[Blocked], &[Active])>) -> Optio
 }
 
 struct Part {
-    /// With the line ends that were put before the mark.
+    /// Includes the line ends that were added before the mark.
     start: usize,
-    /// Behind the first mark's line.
+    /// After the line of the first mark.
     body: usize,
     end: usize,
 }
@@ -133,8 +135,8 @@ fn part_at(text: &str, at: usize, next: usize) -> Option<Part> {
 
 /// Renders the part for the state file.
 fn rendered(blocked: &[Blocked], active: &[Active]) -> String {
-    // No title that means a part of the state, and no links: both would be
-    // read back as if somebody had written them.
+    // No heading that the state file knows, and no links: both would be read
+    // back as if the user had written them.
     let mut out = String::from(
         "## Work in the Graph\n\n\
          Made by `memory-forge graph pull --state`; what is written here is replaced.\n\n\

@@ -1,5 +1,5 @@
 //! Edges as a graph database has them: a closed list of relations, each in one
-//! direction, whoever wrote it down and from which side.
+//! direction, from whichever side it was written.
 
 use serde::{Deserialize, Serialize};
 
@@ -113,7 +113,7 @@ impl Graph {
         let mut kept: Vec<bool> = (0..self.nodes.len() as u32)
             .map(|index| !private(&index))
             .collect();
-        // What only private notes name is as private as they are.
+        // A node that only private notes name is as private as they are.
         let mut named = vec![false; self.nodes.len()];
         for edge in self.edges.iter().filter(|it| kept[it.from as usize]) {
             named[edge.to as usize] = true;

@@ -1,4 +1,6 @@
-//! Decisions and tasks as nodes, with what they name.
+//! Decisions and tasks as nodes, with the people and items that they name.
+//! Their ids are made from words, so that a change elsewhere in the file keeps
+//! them.
 
 use std::collections::HashMap;
 
@@ -15,7 +17,7 @@ impl Graph {
     /// Adds decisions and tasks. A file that cannot be read adds nothing.
     pub fn with_state(self, vault: &Vault, mind: &Mind<'_>) -> Graph {
         let notes = self.notes;
-        // Ids are made from words, and no credential may be among them.
+        // Ids are made from words, which must not include a credential.
         let mind = &mind.shown();
         let mut builder = Builder::from(self);
         let decisions = mind.decisions().unwrap_or_default();
@@ -57,7 +59,7 @@ impl Graph {
             replaced.extend(successor(&decision.text).map(|newer| (node, newer)));
             builder.links_in(vault, node, &decision.text);
         }
-        // The newer one may stand further down.
+        // The successor may come later in the file.
         for (node, newer) in replaced {
             if let Some(newer) = builder.by_id.get(newer).copied() {
                 builder.edge(node, newer, EdgeKind::SupersededBy);
@@ -84,7 +86,7 @@ impl Builder {
             let fields = &item.fields;
             let words = fields.id.clone().unwrap_or_else(|| slug(&fields.text));
             let node = self.add(item.node(once.give(format!("task:{words}"))));
-            // The first of two tasks with the same words is meant.
+            // A name means the first of two tasks with the same words.
             by_name
                 .entry(fold(&fields.text).into_owned())
                 .or_insert(node);
@@ -217,7 +219,7 @@ impl WaitingTasks {
 impl Item {
     fn node(&self, id: String) -> Node {
         let fields = &self.fields;
-        // A box that is ticked says more than a word that was left behind.
+        // A ticked box outweighs a status that was left behind.
         let status = match fields.get("status") {
             Some(said) if self.status != "done" => said,
             _ => self.status,

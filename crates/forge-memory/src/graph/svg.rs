@@ -1,6 +1,6 @@
-//! The graph as a picture: one file that needs nothing else, the same bytes
-//! everywhere. Places come from springs and repulsion, computed with the four
-//! operations and roots alone, which every machine rounds alike.
+//! The graph as a picture: one self-contained file, with the same bytes on
+//! every machine. Positions come from springs and repulsion, computed with the
+//! four operations and square roots alone, which every machine rounds alike.
 
 use std::fmt::Write;
 
@@ -53,7 +53,7 @@ fn layout(graph: &Graph, degrees: &[usize]) -> Vec<Point> {
             for b in a + 1..count {
                 let (dx, dy) = (places[a].0 - places[b].0, places[a].1 - places[b].1);
                 let square = (dx * dx + dy * dy).max(1.0);
-                // Beyond some distance nobody pushes, so that islands stay near.
+                // No repulsion beyond some distance, so that islands stay near.
                 if square > 400.0 * 400.0 {
                     continue;
                 }
@@ -68,7 +68,7 @@ fn layout(graph: &Graph, degrees: &[usize]) -> Vec<Point> {
             let (a, b) = (edge.from as usize, edge.to as usize);
             let (dx, dy) = (places[a].0 - places[b].0, places[a].1 - places[b].1);
             let length = (dx * dx + dy * dy).sqrt().max(1.0);
-            // A hub must not draw everything into one heap.
+            // A hub must not pull everything into one heap.
             let crowd = (degrees[a].min(degrees[b]).max(1) as f64).sqrt();
             let pull = length / distance / crowd;
             forces[a].0 -= dx * pull;
@@ -78,7 +78,7 @@ fn layout(graph: &Graph, degrees: &[usize]) -> Vec<Point> {
         }
         let heat = 40.0 * (1.0 - f64::from(round) / f64::from(rounds)) + 0.5;
         for (index, (place, force)) in places.iter_mut().zip(forces).enumerate() {
-            // What nothing holds would be pushed far out.
+            // Nodes without edges would be pushed far out.
             let inwards = if degrees[index] == 0 { 0.3 } else { 0.06 };
             let (fx, fy) = (force.0 - place.0 * inwards, force.1 - place.1 * inwards);
             let size = (fx * fx + fy * fy).sqrt().max(0.001);
@@ -131,7 +131,7 @@ fn draw(graph: &Graph, degrees: &[usize], places: &[Point], left_out: usize) -> 
         let (a, b) = (places[edge.from as usize], places[edge.to as usize]);
         let (dx, dy) = (b.0 - a.0, b.1 - a.1);
         let length = (dx * dx + dy * dy).sqrt().max(1.0);
-        // The line ends at the rim, where its arrow can be seen.
+        // The line ends at the rim, where its arrow is visible.
         let end = radius(degrees[edge.to as usize]) + 2.0;
         let (x, y) = (b.0 - dx / length * end, b.1 - dy / length * end);
         let (class, arrow) = match edge.kind {

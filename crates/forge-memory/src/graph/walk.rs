@@ -1,5 +1,5 @@
-//! Questions to the graph: which nodes and edges, what is around a node, and
-//! how one leads to another. Always answered in the same order.
+//! Queries of the graph: which nodes and edges match, what is around a node,
+//! and how one leads to another. Results are always in the same order.
 
 use std::collections::{HashSet, VecDeque};
 
@@ -162,6 +162,7 @@ impl Graph {
             }
         }
         for list in &mut neighbours {
+            // This order decides between paths of equal length.
             list.sort_by_key(|(to, step)| (!step.edge.kind.is_typed(), *to, step.against));
         }
         neighbours

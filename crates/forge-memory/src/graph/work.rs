@@ -1,5 +1,6 @@
-//! A node as a piece of work: how far it is, what it weighs, how often it was
-//! sent back. Words that people use for the same thing mean the same here.
+//! A node as a piece of work: its progress, its weight, and how often it was
+//! sent back. Different words that people use for the same status mean the same
+//! here.
 
 use serde::{Deserialize, Serialize};
 
@@ -11,11 +12,11 @@ use crate::links::fold;
 pub struct Work {
     pub priority: Option<String>,
     pub phase: Option<String>,
-    /// The day on which it was done, `2026-03-01`.
+    /// The day on which it was completed, `2026-03-01`.
     pub completed: Option<String>,
-    /// How long it takes, in whatever unit the team counts.
+    /// The estimate, in whatever unit the team counts.
     pub estimate: Option<u32>,
-    /// How often a checker sent it back.
+    /// Number of times that a checker sent it back.
     pub rejections: u32,
 }
 
@@ -26,7 +27,7 @@ pub enum Standing {
     Active,
     Blocked,
     Done,
-    /// Ended without being done, and in nobody's way any more.
+    /// Ended without being done; nothing waits for it any more.
     Dropped,
 }
 
@@ -112,7 +113,8 @@ impl Node {
                 "pending" | "proposed" | "open" | "draft" | "deferred" | "in discussion"
                 | "under review" | "review" => Standing::Open,
                 "blocked" | "waiting" | "on hold" => Standing::Blocked,
-                // A decision in the log was taken, whatever it says.
+                // A decision in the log is made unless its status is a known
+                // open one.
                 _ => Standing::Done,
             };
         }

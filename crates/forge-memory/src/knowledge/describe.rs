@@ -1,4 +1,5 @@
-//! What the index keeps of a document: its names, date, standing and passages.
+//! The record that the index keeps of a document: its names, date, standing and
+//! passages. Secrets are redacted before anything is derived from the text.
 
 use std::borrow::Cow;
 

@@ -1,5 +1,6 @@
-//! Which documents to forget, and forgetting and restoring them. The files
-//! stay as they are: `retractions` has the list that searches go by.
+//! Forgetting documents: which ones to choose, adding them to the list, and
+//! restoring them. The files stay as they are: `retractions` owns the list that
+//! searches use.
 
 use std::collections::HashSet;
 
@@ -17,24 +18,33 @@ pub use crate::retractions::{LIST, Tombstone};
 /// The reason why a document cannot be forgotten or restored.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
+    /// The index cannot be read.
     #[error(transparent)]
     Index(#[from] index::Error),
+    /// The workspace cannot be read or written; the file system is at fault.
     #[error(transparent)]
     Workspace(#[from] workspace::Error),
+    /// The caller's reason was refused by the gate.
     #[error(transparent)]
     Refused(#[from] admit::Refusal),
+    /// The caller named a file that does not exist.
     #[error("There is no document `{path}`")]
     Missing { path: String },
+    /// The caller named a file outside `knowledge/`.
     #[error("`{path}` is not a document of `knowledge/`, and only those are forgotten")]
     NotKnowledge { path: String },
+    /// The caller named a document that its importance protects.
     #[error("`{path}` has importance {importance}, and from {protect} on nothing is forgotten")]
     Protected {
         path: String,
         importance: i64,
         protect: u8,
     },
+    /// The caller restores a document that is not on the list.
     #[error("`{path}` is not forgotten")]
     NotForgotten { path: String },
+    /// The user's list has a comment or code block that would swallow a new
+    /// entry.
     #[error("`{LIST}` cannot be added to: a comment or code block in it is never closed")]
     OpenEnded,
 }
@@ -96,13 +106,13 @@ pub struct Chosen {
 /// The documents to forget. Zero is a valid limit.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Wanted {
-    /// Named by a person, relative to the root.
+    /// Documents that the user named, relative to the root.
     pub paths: Vec<RelPath>,
-    /// Why those are forgotten.
+    /// The reason for those.
     pub reason: Option<String>,
-    /// Keep at most so many documents.
+    /// Maximum number of documents to keep.
     pub max_files: Option<usize>,
-    /// Forget what no search has found for so many days, or ever.
+    /// Number of days after which a document that no search found is forgotten.
     pub max_age_days: Option<u32>,
 }
 
@@ -140,6 +150,8 @@ pub fn choose(
         (a.importance, a.count, &a.last, &a.path).cmp(&(b.importance, b.count, &b.last, &b.path))
     });
     if let Some(days) = wanted.max_age_days {
+        // A number of days beyond the calendar matches only documents that no
+        // search ever found.
         let cutoff = now
             .checked_sub((i64::from(days) * 24).hours())
             .unwrap_or(Timestamp::MIN);
@@ -158,12 +170,13 @@ pub fn choose(
         }
     }
     if let Some(most) = wanted.max_files {
-        // The protected ones stay and take up room.
+        // Protected documents stay and count.
         let too_many = documents.saturating_sub(most).min(least_first.len());
         for least in &least_first[..too_many] {
             chosen.push(because(least, format!("beyond the {most} to keep")));
         }
     }
+    // The first reason for a document wins.
     let mut seen = gone;
     chosen.retain(|c| seen.insert(c.path.clone()));
     Ok(chosen)
@@ -221,7 +234,7 @@ fn named(
     if !workspace.absolute(path).is_file() {
         return Err(Error::Missing { path: name });
     }
-    // A file that could not be indexed has no usage and can still be listed.
+    // A file that could not be indexed has no usage and can still be forgotten.
     let known = usage.iter().find(|u| u.path == name).cloned();
     let known = known.unwrap_or(Usage {
         path: name.clone(),

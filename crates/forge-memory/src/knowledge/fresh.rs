@@ -1,5 +1,5 @@
-//! An index that is open and in step with the files, whatever state it was
-//! found in: absent, damaged, busy, or in a place that cannot be written.
+//! An open index that is in step with the files, whatever state it was found
+//! in: absent, damaged, locked, or in a folder that cannot be written.
 
 use std::time::Duration;
 
@@ -14,9 +14,9 @@ use crate::workspace::{Lock, Scan, Workspace};
 pub struct Fresh {
     pub index: Index,
     pub catalogue: Vec<Entry>,
-    /// What was brought up to date; `None` when nothing had to be.
+    /// The report of the update; `None` if nothing had to be done.
     pub refresh: Option<Refresh>,
-    /// Held while the index may be written; dropping it lets others in.
+    /// Held while the index may be written; dropping it releases the lock.
     pub lock: Option<Lock>,
     pub remarks: Vec<Remark>,
     /// The rows of Tier 3 by which files of the catalogue became archived.
@@ -26,24 +26,25 @@ pub struct Fresh {
 /// A remark for people about the index that answered.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Remark {
-    /// The index had to be thrown away and built anew.
+    /// The index was damaged and was rebuilt.
     Rebuilt(String),
-    /// A newer version's index was left alone.
+    /// The index of a newer version was left alone.
     Beside { newer: i32, path: String },
-    /// Another process is writing: so many files may be answered from older text.
+    /// Another process is writing: this many files may be answered from older
+    /// text.
     Behind { files: usize },
-    /// The folder cannot be written, so the index lives in memory.
+    /// The folder cannot be written, so that the index is in memory.
     InMemory(String),
-    /// A place that could not be looked into.
+    /// A folder that could not be listed.
     Unreadable(String),
 }
 
 /// The options for opening the index.
 pub struct Opening<'a> {
     pub now: Timestamp,
-    /// How long to wait for another process that writes.
+    /// How long to wait for another process that is writing.
     pub wait: Duration,
-    /// Read every file again.
+    /// Whether to read every file again.
     pub force: bool,
     pub progress: &'a mut dyn FnMut(usize, usize),
 }
@@ -93,7 +94,7 @@ pub fn retire(catalogue: &mut [Entry], manifest: Option<&Manifest>) -> Retired {
 /// Opens the index and brings it up to date. If it cannot be kept, it is built
 /// in memory: a search is answered as long as the files can be read.
 pub fn fresh(workspace: &Workspace, opening: &mut Opening) -> Result<Fresh, Error> {
-    // One look at the files serves all that follows.
+    // One scan serves everything below.
     let (scan, manifest) = workspace.scan_and_manifest();
     Ok(in_step(workspace, &scan, opening)?.with_retired(manifest.as_ref()))
 }
@@ -105,6 +106,8 @@ fn in_step(workspace: &Workspace, scan: &Scan, opening: &mut Opening) -> Result<
         match unchanged(workspace, scan) {
             Ok(Some(fresh)) => return Ok(fresh),
             Ok(None) => {}
+            // Damage is kept as the reason for the rebuild; other errors of the
+            // index repeat under the lock.
             Err(Error::Index(e)) if e.is_damage() => damage = Some(e.to_string()),
             Err(Error::Index(_)) => {}
             Err(e) => return Err(e),
@@ -118,6 +121,7 @@ fn in_step(workspace: &Workspace, scan: &Scan, opening: &mut Opening) -> Result<
         Err(e) if e.is_locked() => return behind(workspace, scan, e.into()),
         Err(e) => return in_memory(workspace, scan, opening, e.to_string()),
     };
+    // An index on a full or read-only disk must not cost the answer.
     kept(workspace, scan, lock, damage, opening)
         .or_else(|e| in_memory(workspace, scan, opening, e.to_string()))
 }
@@ -125,6 +129,7 @@ fn in_step(workspace: &Workspace, scan: &Scan, opening: &mut Opening) -> Result<
 /// Reuses an index that was open before, or opens it again. Reads nothing again
 /// if neither the files nor the index itself changed.
 pub fn again(workspace: &Workspace, before: Fresh, opening: &mut Opening) -> Result<Fresh, Error> {
+    // An answer from older text must not become permanent in a server.
     let behind = |remark: &Remark| matches!(remark, Remark::Behind { .. });
     let usable = !opening.force
         && !before.remarks.iter().any(behind)
@@ -154,6 +159,7 @@ pub fn again(workspace: &Workspace, before: Fresh, opening: &mut Opening) -> Res
             });
         }
     }
+    // Closed before it is opened again, since a rebuild replaces the file.
     drop(before);
     fresh(workspace, opening)
 }
@@ -184,6 +190,8 @@ fn kept(
         Some(Note::Created) | None => {}
     }
     let mut index = opened.index;
+    // A file that was just created or rebuilt cannot have the damage that was
+    // found before.
     if let Some(why) = damage
         && !is_new
     {
@@ -277,7 +285,7 @@ fn unchanged(workspace: &Workspace, scan: &Scan) -> Result<Option<Fresh>, Error>
         return Ok(None);
     };
     let catalogue = index.catalogue()?;
-    // A manifest that somebody removed is written again.
+    // A removed `manifest.json` is written again.
     if !refresh::nothing_differs(scan, &catalogue)
         || !manifest_is_there(workspace)
         || !refresh::has_current_shape(workspace, &index)?

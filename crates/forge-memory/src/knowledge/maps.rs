@@ -1,6 +1,6 @@
-//! Manifest and closets as something to search. An entry of the closets stands
-//! for the file that it describes; the manifest, and what else a closets file
-//! says, are searched as text.
+//! Manifest and closets as searchable text. An entry of the closets represents
+//! the file that it describes; the manifest, and the rest of a closets file,
+//! are searched as plain text.
 
 use super::describe::of_text;
 use super::refresh::Error;
@@ -13,22 +13,23 @@ use crate::workspace::{RelPath, Role, Workspace};
 
 /// An answer and the entries that it was chosen from.
 pub struct Mapped {
-    /// The entries; the number of a hit of [`closets::SCOPE`] is its place here.
+    /// The entries; the number of a hit of [`closets::SCOPE`] is its position
+    /// here.
     pub listing: Listing,
-    /// None where there is nothing to ask.
+    /// `None` if there is nothing to search.
     pub answer: Option<Answer>,
     /// Files that could not be read, and why.
     pub unread: Vec<String>,
-    /// What a reader should know about how it was answered.
+    /// Notes for the reader about how the query was answered.
     pub notes: Vec<String>,
 }
 
 /// A filter for the entries that are searched.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Only<'a> {
-    /// One field of each.
+    /// Restricts the search to one field of each entry.
     pub field: Option<Field>,
-    /// Those of one hub.
+    /// Restricts the search to the entries of one hub.
     pub hub: Option<&'a str>,
 }
 

@@ -1,4 +1,5 @@
-//! Knowledge as it was: an index in memory of the tree of a git revision.
+//! The knowledge at a git revision, as an index in memory. Nothing is checked
+//! out: files are read from git's objects.
 
 use super::describe::{describe, unusable};
 use super::refresh::Error;
@@ -27,7 +28,7 @@ pub fn at(
 ) -> Result<Past, Error> {
     let rev = git::tree_at(workspace.root(), rev)?;
     let all = git::files_at(workspace.root(), &rev, "")?;
-    // Domains are those that the manifest had then.
+    // The domains that the manifest had at that revision.
     let manifest = all.iter().find(|(path, _)| path == manifest::FILE);
     let manifest = match manifest {
         Some((_, blob)) => git::blobs(workspace.root(), &[blob.as_str()])?.pop(),

@@ -1,7 +1,7 @@
 //! `knowledge/README.md`: the index for people. A part of it between two
 //! comments lists the documents and is kept up to date by `init`, `index` and
-//! `save`; every other byte belongs to whoever wrote it. `init` and `doctor
-//! --fix` begin the list, and a search never writes it.
+//! `save`; every other byte belongs to its author. `init` and `doctor --fix`
+//! begin the list, and a search never writes it.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -131,11 +131,12 @@ pub fn keep(
         return Ok(false);
     }
     let written = relist(workspace, fresh, newest.parse().unwrap_or(i64::MIN), now)?;
-    // A list that was written has changed the hash; whoever brings the index
-    // up to date with it calls this once more.
+    // A rewritten list changes the hash of the README; the caller that indexes
+    // it calls this again, and then the note is stored.
     if !written {
         let times = documents_of(fresh).map(|(_, changed)| changed);
         let newest = times.max().unwrap_or(i64::MIN);
+        // A note that cannot be stored costs only time at the next run.
         let _ = fresh.index.set_note(NOTE, &format!("{hash} {newest}"));
     }
     Ok(written)
@@ -176,8 +177,9 @@ fn relist(
         return Ok(false);
     }
     let receipt = workspace.change("List the documents of knowledge/", now, |change| {
+        // An undo without an id is meant for the user's own last change.
         change.mark_automatic();
-        // Somebody may have edited it meanwhile; the next run sees to it.
+        // Another process may have edited it since; the next run updates it.
         if change.read_text(&path())?.as_deref() == Some(text.as_str()) {
             change.write(&path(), after);
         }

@@ -1,6 +1,6 @@
-//! Bringing the index in step with the files: what is unchanged costs one
-//! `stat`, what changed is read again, what is gone is dropped. Nothing watches;
-//! this runs before every search.
+//! Brings the index in step with the files: an unchanged file costs one `stat`,
+//! a changed one is read again, a missing one is dropped. Nothing watches the
+//! files; this runs before every search.
 
 use std::fmt::Write;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -20,8 +20,11 @@ use crate::workspace::{self, Found, RelPath, Scan, Workspace};
 /// An error while the index is brought up to date.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
+    /// The index cannot be read or written: it is damaged, locked, or the disk
+    /// is full.
     #[error(transparent)]
     Index(#[from] index::Error),
+    /// The workspace cannot be read; the file system is at fault.
     #[error(transparent)]
     Workspace(#[from] workspace::Error),
 }
@@ -56,7 +59,8 @@ pub enum Outcome {
     Indexed,
     Reindexed,
     Removed,
-    /// It is there and cannot be used; the sentence says why and what to do.
+    /// The file exists and cannot be used; the sentence contains the reason and
+    /// the next step.
     Skipped(String),
 }
 
@@ -65,9 +69,9 @@ pub enum Outcome {
 pub struct Refresh {
     /// Every file, sorted by path.
     pub files: Vec<(String, Outcome)>,
-    /// Places that could not be looked into.
+    /// Folders that could not be listed.
     pub problems: Vec<String>,
-    /// Files that were indexed and can no longer be used.
+    /// Number of files that were indexed and can no longer be used.
     pub spoiled: usize,
 }
 
@@ -117,6 +121,7 @@ pub fn differences(scan: &Scan, catalogue: &[Entry], force: bool) -> Differences
         if !indexable(found) {
             continue;
         }
+        // Both lists are sorted by path, so that one pass compares them.
         while let Some(entry) = known.next_if(|e| e.path.as_str() < found.path.as_str()) {
             d.gone.push(entry.path.clone());
         }
@@ -155,7 +160,7 @@ pub fn behind(
         let known = index.hash_of(file.path.as_str())?;
         let same = match workspace.read_text(&file.path) {
             Ok(text) => known.is_some_and(|hash| hash == document::content_hash(&text)),
-            // It cannot be read, which the index knows too.
+            // The index too has no text of an unreadable file.
             Err(_) => known.is_some(),
         };
         behind += usize::from(!same);
@@ -225,8 +230,8 @@ fn update(
     progress: &mut dyn FnMut(usize, usize),
 ) -> Result<Refresh, Error> {
     let catalogue = index.catalogue()?;
-    // Text that did not change makes other passages by other rules. It is read
-    // again; vectors of passages that stay the same are kept.
+    // The same text has other passages under other rules. It is read again;
+    // vectors of passages that stay the same are kept.
     let is_stale = !has_current_shape(workspace, index)?;
     let d = differences(scan, &catalogue, force || is_stale);
     let entry = |path: &str| {
@@ -299,6 +304,7 @@ fn update(
     }
     index.apply(batch)?;
     if is_stale {
+        // After the last batch, so that an interrupted run is repeated.
         index.set_note(SHAPE, &shape(workspace))?;
     }
     report
@@ -371,6 +377,7 @@ fn read_all(
             sizes,
         )
     };
+    // Starting threads costs more than reading a few files.
     if files.len() < 8 {
         for found in files {
             if !each(index, one(found)) {
@@ -384,6 +391,8 @@ fn read_all(
         .map_or(2, |n| n.get())
         .clamp(1, 8);
     std::thread::scope(|scope| {
+        // Bounded, so that readers cannot fill the memory while a batch is
+        // written.
         let (sender, receiver) = mpsc::sync_channel(256);
         for _ in 0..threads {
             let (sender, next, one) = (sender.clone(), &next, &one);
@@ -452,8 +461,8 @@ fn write_manifest(
             stamp
         }
     };
-    // Written by hand: it has a line for every file, and a search that found one
-    // change waits for it.
+    // Written by hand because it has a line for every file, and a search after
+    // one change waits for it.
     let mut text = String::from("{\n  \"files\": {");
     for (i, (path, hash)) in index.hashes()?.iter().enumerate() {
         let comma = if i > 0 { "," } else { "" };
@@ -485,6 +494,8 @@ pub fn embed(
         .clamp(1, 8);
     let mut done = 0;
     while keep_going(done, waiting) {
+        // The first step is small, so that `keep_going` can stop before a whole
+        // batch.
         let texts = index.to_embed(if done == 0 {
             threads
         } else {

@@ -1,9 +1,9 @@
-//! Writing down something learnt: as a document of `knowledge/`, as a skill
-//! where agents load skills from, or in the context file of a module.
+//! Saves something learnt: as a document of `knowledge/`, as a skill where
+//! agents load skills from, or in the context file of a module.
 //!
-//! Nothing that exists is overwritten. The text comes from outside: it may
-//! have headings of its own, but it cannot break the front matter or the
-//! headings around it, and it may hold no secret.
+//! Nothing that exists is overwritten. The text comes from outside: it may have
+//! headings of its own, but it cannot break the front matter or the headings
+//! around it, and it may contain no secret.
 
 use std::path::Path;
 
@@ -22,20 +22,27 @@ use crate::workspace::{
 /// The reason why nothing was saved.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
+    /// The caller's name cannot become a file name.
     #[error(transparent)]
     Name(#[from] PathError),
+    /// The workspace cannot be read or written; the file system is at fault.
     #[error(transparent)]
     Workspace(#[from] workspace::Error),
+    /// The caller's name has an ending with another meaning.
     #[error(
         "`{path}` would not be a document: names that end in `-index` or `-archive` have a meaning of their own"
     )]
     NotADocument { path: RelPath },
+    /// The caller's text is empty.
     #[error("There is no text to save")]
     Empty,
+    /// The caller's text was refused by the gate.
     #[error(transparent)]
     Refused(#[from] admit::Refusal),
+    /// The caller's name is taken by another document or skill.
     #[error("`{path}` already exists")]
     Exists { path: RelPath },
+    /// The caller's title is taken by another section of the context file.
     #[error("A section `{title}` already exists in `{path}`")]
     SectionExists { path: RelPath, title: String },
 }
@@ -88,7 +95,8 @@ pub struct Skill<'a> {
     pub trigger: Option<&'a str>,
     pub problem: Option<&'a str>,
     pub importance: u8,
-    /// Further clients to write it for; Claude Code and OpenCode always.
+    /// Additional clients to write it for; Claude Code and OpenCode are always
+    /// included.
     pub clients: &'a [Client],
 }
 
@@ -135,6 +143,8 @@ pub fn context(workspace: &Workspace, context: &Context, now: Timestamp) -> Resu
             day_of(now)
         );
         let document = document::parse(text.as_str());
+        // The text is accepted only if it parses back as written: an open fence
+        // or a heading in it would change the outline.
         let outline = outline(&document, 1) == [title.as_str()] && ends_in_paragraph(&document);
         let front = document.front_matter.is_some() == (context.importance != USUAL_IMPORTANCE);
         (outline && front).then_some(text)
@@ -176,6 +186,7 @@ pub fn into_context(
     files: &[RelPath],
     now: Timestamp,
 ) -> Result<Saved, Error> {
+    // Only the check is needed: names are refused by the same rule everywhere.
     slug(context.name)?;
     let context = admitted(workspace, context, context.content)?;
     let title = title(context.name);
@@ -210,9 +221,9 @@ pub fn into_context(
 /// The context files for a note that is made in a folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Route {
-    /// The module that the folder lies in.
+    /// The module that contains the folder.
     pub module: Option<RelPath>,
-    /// One file, or both where a place has both.
+    /// One file, or both if a place has both.
     pub files: Vec<RelPath>,
 }
 
@@ -237,7 +248,7 @@ pub fn route(workspace: &Workspace, folder: Option<&Path>, client: Option<Client
     }
     let is_file = |path: &RelPath| {
         let meta = workspace.absolute(path).symlink_metadata();
-        // A link to the other file is that file once more.
+        // A symlink to the other file is the same file.
         meta.is_ok_and(|meta| meta.is_file())
     };
     let there = |folder: Option<&RelPath>| -> Vec<RelPath> {
@@ -301,7 +312,8 @@ fn skill_text(skill: &AdmittedText<&Skill>, name: &str, title: &str, day: Date) 
         ];
         (outline(&document, 2) == expect && ends_in_paragraph(&document)).then_some(text)
     };
-    // One part after the other: each is settled among parts that are safe.
+    // One part after the other: each is fitted among parts that are known to be
+    // safe.
     let problem = settled(problem, 3, |p| assemble(p, "x", "x").map(|_| p.to_owned()));
     let trigger = settled(trigger, 3, |t| assemble("x", t, "x").map(|_| t.to_owned()));
     settled(skill.content, 3, |content| {
@@ -350,7 +362,8 @@ fn below(content: &str, level: u8) -> String {
         let marks = "#".repeat(usize::from((heading.level + by).min(6)));
         let text = match source.trim_start().trim_start_matches('#') {
             rest if source.trim_start().starts_with('#') => format!("{marks}{}", rest),
-            // Underlined: the line below goes, and the text becomes one line.
+            // An underlined heading loses its underline, and its text becomes
+            // one line.
             rest => {
                 let lines: Vec<&str> = rest.trim_end().lines().collect();
                 let words: Vec<&str> = lines[..lines.len() - 1].iter().map(|l| l.trim()).collect();
@@ -413,7 +426,7 @@ fn list(change: &mut Change, path: &RelPath, text: &str) -> Result<(), workspace
     }
     let new = Listed::new(path.clone(), text);
     let readme = readme::path();
-    // What cannot be read is not ours to repair here.
+    // Another command reports a README that cannot be read.
     let there = change.read_text(&readme).ok().flatten();
     if let Some(after) = there.and_then(|text| readme::with_document(&text, &new)) {
         change.write(&readme, after);
@@ -446,7 +459,7 @@ fn title(name: &str) -> String {
         })
         .collect();
     let line = document::inert_line(&words.join(" "));
-    // As the parser reads it back, without markup.
+    // Without markup, as the parser reads the heading back.
     let document = document::parse(format!("# {line}\n"));
     let plain = document.title().unwrap_or(&line).to_owned();
     match document::parse(format!("# {plain}\n")).title() {

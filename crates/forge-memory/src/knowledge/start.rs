@@ -1,6 +1,6 @@
-//! Making a folder a workspace: a README for people, documents to begin with,
-//! and the ignore rule for what is derived. It proposes and is idempotent; of
-//! what exists it touches the README's own list alone.
+//! Makes a folder a workspace: a README for people, documents to begin with,
+//! and the ignore rule for derived files. It only proposes and is idempotent;
+//! of existing text it changes the README's own list alone.
 
 use super::proposal::Proposal;
 use super::readme;
@@ -19,8 +19,8 @@ pub fn propose(workspace: &Workspace, template: Option<Template>) -> Result<Prop
         }
     }
     list(workspace, &mut proposal)?;
-    // The folder hides itself once it is there; a rule that is committed says
-    // so to everyone who looks.
+    // The derived folder ignores itself once it exists; a committed rule shows
+    // that to everyone.
     let own = format!("{DERIVED}/");
     let derived = IgnoreRule {
         rule: &own,

@@ -1,6 +1,6 @@
-//! State files as something to search: few and small, so their index is made
-//! anew each time and lives in memory. A decision that was replaced stands
-//! below the others and says what replaced it.
+//! State files as searchable text: few and small, so that their index is
+//! rebuilt for each query and is in memory. A replaced decision ranks below the
+//! others and names its successor.
 
 use std::ops::Range;
 
@@ -22,7 +22,7 @@ const POOL: usize = 200;
 pub fn ask(workspace: &Workspace, ask: &Ask<'_>) -> Result<Answer, Error> {
     let mind = Mind::open(workspace);
     let decisions = mind.file(File::Decisions);
-    // A file that cannot be read is left out below, as the others are.
+    // An unreadable file is left out below, as the others are.
     let decided = mind.decided().unwrap_or_default();
     let mut ended: Vec<((usize, usize), String)> = Vec::new();
     let sizes = Sizes::up_to(workspace.config().index.chunk_tokens);
@@ -67,7 +67,7 @@ pub fn ask(workspace: &Workspace, ask: &Ask<'_>) -> Result<Answer, Error> {
 /// Lists the paths of all state files, sorted.
 fn paths(workspace: &Workspace, mind: &Mind<'_>) -> Vec<RelPath> {
     let mut paths = Vec::new();
-    // What was archived beside the state it came from is found with it.
+    // Archived state is found together with the state that it came from.
     for folder in STATE_FOLDERS {
         paths.extend(
             workspace
@@ -76,7 +76,7 @@ fn paths(workspace: &Workspace, mind: &Mind<'_>) -> Vec<RelPath> {
                 .filter(|path| matches!(role_by_path(path), Role::State | Role::Archive)),
         );
     }
-    // A manifest may have its files elsewhere.
+    // A manifest may place its files elsewhere.
     let which = [
         File::State,
         File::Decisions,

@@ -1,4 +1,5 @@
-//! Which links lead nowhere. Reports and never changes a file.
+//! Broken links and their likely targets. This module only reports and never
+//! changes a file.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -15,7 +16,7 @@ pub struct Report {
     pub troubles: Vec<Broken>,
     pub closets: Vec<Closet>,
     pub notes: usize,
-    /// Links that could be checked.
+    /// Number of links that could be checked.
     pub links: usize,
 }
 
@@ -24,7 +25,7 @@ pub struct Report {
 pub struct Broken {
     pub path: RelPath,
     pub line: usize,
-    /// As it stands in the text, without label and brackets: `note#part`.
+    /// The link as written, without label and brackets: `note#part`.
     pub link: String,
     pub kind: LinkKind,
     pub trouble: Trouble,
@@ -35,7 +36,7 @@ pub struct Broken {
 pub enum Trouble {
     /// There is no such file. The nearest name, if one is near.
     Missing { nearest: Option<String> },
-    /// The file is there, and not the heading or block in it.
+    /// The file exists, and the heading or block in it does not.
     NoSuchPlace,
     /// Several files have the name; the first is the one that is opened.
     Ambiguous(Vec<RelPath>),
@@ -94,7 +95,8 @@ pub fn check(vault: &Vault) -> Report {
         }
         for link in &note.links {
             let path = file.path.as_str();
-            // Imports are the audit's, which knows which clients follow them.
+            // Imports belong to the audit, which knows which clients follow
+            // them.
             if link.kind == LinkKind::Import || !is_local(path, link) {
                 continue;
             }
@@ -174,7 +176,7 @@ fn has_place(
             fragment,
             places.entry(file).or_insert_with(|| note.places()),
         ),
-        // What stands behind `#` in a picture or a page is for its reader.
+        // The fragment of a picture or a page is for its viewer.
         None => true,
     })
 }
@@ -267,6 +269,8 @@ impl<'a> Nearest<'a> {
         let mut best: Option<(usize, u32)> = None;
         for (file, name, their) in &names.all {
             let most = best.map_or(limit, |(distance, _)| distance.saturating_sub(1));
+            // Both are cheap lower bounds of the distance, which is costly to
+            // compute.
             if name.len().abs_diff(wanted.len()) > most || apart(&counts, their) > 2 * most {
                 continue;
             }
@@ -289,7 +293,7 @@ impl Names {
             let name = fold(file.path.file_name());
             let stem = name.strip_suffix(".md").unwrap_or(&name);
             names.by_letters.entry(letters(stem)).or_insert(index);
-            // A picture without its ending is a common slip.
+            // Leaving out the ending of a picture is a common slip.
             if let Some((stem, _)) = stem.rsplit_once('.') {
                 names.by_letters.entry(letters(stem)).or_insert(index);
             }

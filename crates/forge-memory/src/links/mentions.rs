@@ -1,7 +1,7 @@
-//! Where a text speaks of a note without linking to it.
+//! Mentions of notes that are not links.
 //!
-//! One automaton holds every name, so a text is read once however many notes
-//! there are. A name that several notes share is nobody's.
+//! One automaton contains every name, so that a text is read once however many
+//! notes there are. A name that several notes share is not linked.
 
 use std::collections::{HashMap, HashSet};
 use std::num::NonZero;
@@ -24,13 +24,14 @@ use crate::workspace::{Proposal, RelPath, Role, Workspace};
 pub struct Mention {
     pub path: RelPath,
     pub line: usize,
-    /// The words as they stand there.
+    /// The words in the text.
     pub text: String,
-    /// What a link to the note is called, in the note's own case.
+    /// The name that a link to the note uses, in the note's own case.
     pub name: String,
-    /// The note itself.
+    /// The path of the note.
     pub note: RelPath,
-    /// Whether it is the file's name but for case, and long enough to be meant.
+    /// Whether the words are the file's name in any case, and long enough to be
+    /// meant.
     pub exact: bool,
     in_table: bool,
     span: Range<usize>,
@@ -42,7 +43,7 @@ impl Mention {
         if self.text == self.name {
             return format!("[[{}]]", self.name);
         }
-        // A bare bar would end the table's cell.
+        // A bare bar would end the cell of a table.
         let bar = if self.in_table { "\\|" } else { "|" };
         format!("[[{}{bar}{}]]", self.name, self.text)
     }
@@ -53,7 +54,7 @@ impl Mention {
 pub struct Applied {
     pub proposal: Proposal,
     pub linked: usize,
-    /// What is only proposed, and a person must decide.
+    /// Suggestions that a person must decide.
     pub left: Vec<Mention>,
 }
 
@@ -82,7 +83,7 @@ pub fn apply(workspace: &Workspace, vault: &Vault, only: &[RelPath], all: bool) 
             span: it.span.clone(),
             text: it.link(),
         });
-        // The spans are of this text, sorted and disjoint.
+        // The spans belong to this text, sorted and disjoint.
         let after = document::apply(text, edits.collect()).unwrap_or_else(|_| text.to_owned());
         let changed = taken
             .first()
@@ -155,7 +156,7 @@ fn in_texts<T: Send>(
 /// The names that are looked for.
 struct Wanted {
     automaton: AhoCorasick,
-    /// Folded name → note, none where several notes have it.
+    /// Folded name → note; `None` if several notes have it.
     notes: HashMap<String, Option<u32>>,
 }
 
@@ -165,7 +166,7 @@ impl Wanted {
         let mut stems: HashMap<String, Option<u32>> = HashMap::new();
         let mut others: HashMap<String, Option<u32>> = HashMap::new();
         for (index, file, note) in vault.notes() {
-            // Everyone speaks of Claude, and nobody means `CLAUDE.md`.
+            // Texts mention Claude without meaning `CLAUDE.md`.
             let routing = file.path.file_name().starts_with('_');
             if matches!(file.role, Role::Autoload | Role::Derived) || routing {
                 continue;
@@ -189,6 +190,8 @@ impl Wanted {
         let mut patterns: Vec<String> = patterns.into_iter().collect();
         patterns.sort_unstable();
         let automaton = AhoCorasick::builder()
+            // Overlapping search needs standard matching; the longest match is
+            // chosen below.
             .match_kind(MatchKind::Standard)
             .ascii_case_insensitive(true)
             .build(&patterns)
@@ -221,7 +224,7 @@ impl Wanted {
         let table = Tables::of(document);
         let closed = closed_ranges(document, &table);
         let mut told = linked_lines(vault, from);
-        // Of two that overlap the one that begins first, and the longer one.
+        // Of two that overlap, the first one wins, then the longer one.
         found.sort_by_key(|(span, _)| (span.start, usize::MAX - span.end));
         let mut end = 0;
         let mut mentions = Vec::new();
@@ -304,7 +307,7 @@ fn is_word(text: &str, span: &Range<usize>) -> bool {
     let next = text[span.end..].chars().nth(1);
     let first = text[span.clone()].chars().next();
     let end = text[span.clone()].chars().next_back();
-    // Scripts without spaces between words have no edges to look for.
+    // Scripts without spaces between words have no word boundaries.
     let dense = |c: Option<char>| c.is_some_and(|c| matches!(c, '\u{3040}'..='\u{9fff}'));
     let within = |c: char| c.is_alphanumeric() || c == '_';
     let opens = before.is_none_or(|c| {
@@ -430,7 +433,7 @@ fn tags(document: &Document) -> Vec<Range<usize>> {
         let end = bytes.len().min(open + LONGEST);
         let comment = bytes[open..].starts_with(b"<!--");
         let close = match comment {
-            // Once none is closed any more, none behind it is either.
+            // If no comment is closed from here on, none is further down.
             true if comments_end => {
                 let close = memchr::memmem::find(&bytes[open..], b"-->");
                 comments_end = close.is_some();

@@ -1,8 +1,9 @@
-//! From the words of a link to the file that they mean, by Obsidian's rules.
+//! Resolution of the words of a link to the file that they mean, by Obsidian's
+//! rules.
 //!
-//! A name leads to the one file that has it, wherever it lies; a path is as
-//! long as its author wrote it and counts from the right. Case and the form of
-//! accents never matter. Looks at names only and opens nothing.
+//! A name leads to the one file that has it, in any folder; a path counts from
+//! the right and is as long as its author wrote it. Case and the form of
+//! accents never matter. This module looks at names only and opens nothing.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -33,8 +34,8 @@ const MAX_LISTED: usize = 32;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Resolution {
     File(u32),
-    /// Several files fit equally well, of which the first [`MAX_LISTED`] are
-    /// listed. The first is the one that is opened.
+    /// Several files match equally well; the first [`MAX_LISTED`] are listed.
+    /// The first is the one that is opened.
     Ambiguous(Vec<u32>),
     Missing,
 }
@@ -158,6 +159,8 @@ impl Names {
             return Resolution::Missing;
         };
         let path = |file: u32| self.paths[file as usize].as_str();
+        // The exact and the neighbouring file are found without comparing
+        // thousands.
         if candidates.len() > MAX_COMPARED {
             let beside = joined(folder, target).and_then(|path| self.at(&path));
             if let Some(file) = self.at(target).or(beside) {
@@ -170,7 +173,7 @@ impl Names {
             .copied()
             .filter(|file| fits(path(*file), target, false))
             .collect();
-        // `[[LICENSE]]` is the note, where there is one beside the plain file.
+        // `[[LICENSE]]` is the note, if there is one beside the plain file.
         if fit.len() > 1 && fit.iter().any(|file| is_note_for(path(*file), target)) {
             fit.retain(|file| is_note_for(path(*file), target));
         }
@@ -212,9 +215,11 @@ pub fn fold(name: &str) -> Cow<'_, str> {
         }
         return Cow::Owned(name.to_ascii_lowercase());
     }
-    // Nearly all text is composed already, and looking costs less than composing.
+    // Nearly all text is composed already, and the check is cheaper than
+    // composing.
     match is_nfc_quick(name.chars()) {
-        // Letter by letter, as below: a whole word would end in another sigma.
+        // Letter by letter, as below: lowercasing a whole word would end it in
+        // another sigma.
         IsNormalized::Yes => Cow::Owned(name.chars().flat_map(char::to_lowercase).collect()),
         _ => Cow::Owned(name.nfc().flat_map(char::to_lowercase).collect()),
     }

@@ -1,5 +1,5 @@
-//! What links need to know of one note: its names, the places in it that can
-//! be linked to, and the links that it holds. The text itself is not kept.
+//! The facts of one note that links need: its names, the places in it that can
+//! be linked to, and the links that it contains. The text itself is not kept.
 
 use std::cell::OnceCell;
 use std::collections::{HashMap, HashSet};
@@ -46,9 +46,9 @@ pub struct Note {
     pub anchors: Vec<String>,
     /// In text order, those in front matter first.
     pub links: Vec<NoteLink>,
-    /// None where there is no front matter.
+    /// `None` without front matter.
     pub front_matter: Option<Vec<(String, Value)>>,
-    /// Whether it carries the version marker of closets.
+    /// Whether the text has the version marker of closets.
     pub closets_marker: bool,
 }
 
@@ -63,17 +63,17 @@ pub struct Heading {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NoteLink {
     pub kind: LinkKind,
-    /// As [`Link::target`], the file alone.
+    /// The file alone, without fragment and label.
     pub target: String,
     pub fragment: Option<String>,
     pub span: Range<usize>,
-    /// Where the target stands in the text, as its author wrote it. None where
-    /// it could not be found there, and for links into the same note.
+    /// The range of the target in the text, as its author wrote it. `None` if
+    /// it was not found there, and for links into the same note.
     pub at: Option<Range<usize>>,
     pub line: usize,
-    /// The key of the front matter in whose value it stands.
+    /// The key of the front matter whose value contains the link.
     pub key: Option<String>,
-    /// Whether its heading or item begins with it, as entries of an index do.
+    /// Whether the link begins its heading or item, as entries of an index do.
     pub leads: bool,
 }
 
@@ -358,7 +358,8 @@ fn note_link(
         fragment = part;
     }
     if wiki && label_first {
-        // There `#from,1:#to` is a part of a note, and `name.*` are many notes.
+        // In such vaults `#from,1:#to` is a part of a note, and `name.*` are
+        // many notes.
         fragment = fragment.map(|it| it.split([',', ':']).next().unwrap_or("").to_owned());
         if target.ends_with('*') {
             return None;
@@ -427,7 +428,8 @@ fn destination_in(source: &str, link: &Link) -> Option<Range<usize>> {
     if !matches!(link.kind, LinkKind::Inline | LinkKind::Image) {
         return None;
     }
-    // The last `](` that leads where the link does: a title may hold another.
+    // Searches backwards for the last `](` with this target: a title may
+    // contain another.
     let mut before = source.len();
     while let Some(open) = source[..before].rfind("](") {
         before = open;
@@ -448,7 +450,7 @@ fn destination_in(source: &str, link: &Link) -> Option<Range<usize>> {
         if document::percent_decoded(raw) == link.target {
             return Some(start..start + raw.len());
         }
-        // Brackets of its own, as in `(a_(b).md)`.
+        // The target has brackets of its own, as in `(a_(b).md)`.
         if let Some(raw) = raw.get(..link.target.len())
             && raw == link.target
         {

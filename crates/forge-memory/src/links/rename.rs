@@ -1,7 +1,8 @@
-//! A file gets another path, and every link goes on leading where it led.
+//! Renames of files after which every link leads where it did before.
 //!
-//! Each link of the vault is followed before and after the move; only those
-//! that would lead elsewhere are written anew, in the form their author chose.
+//! Each link of the vault is followed before and after the move; only links
+//! that would lead elsewhere are rewritten, in the form that their author
+//! chose.
 
 use std::cell::LazyCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
@@ -21,31 +22,40 @@ pub struct Renaming {
     pub from: RelPath,
     pub to: RelPath,
     pub proposal: Proposal,
-    /// Links that are written anew.
+    /// Number of links that are rewritten.
     pub links: usize,
-    /// File and line of links that must change and could not be.
+    /// File and line of links that should change and could not be rewritten.
     pub left_alone: Vec<(RelPath, usize)>,
 }
 
 /// The reason why a file cannot be renamed.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
+    /// The caller named a file that the vault does not have.
     #[error("There is no file `{name}`")]
     Missing { name: String },
+    /// The caller's name fits several files.
     #[error("`{name}` may be {}", several(files))]
     Ambiguous { name: String, files: Vec<RelPath> },
+    /// The caller's new path is taken, or is the target of two moves.
     #[error("`{path}` exists already; choose another name")]
     Exists { path: RelPath },
+    /// The caller's new path has characters that no link can contain.
     #[error(
         "No link can hold `{path}`: `[`, `]`, `|`, `#`, `^`, `<` and backticks have a meaning there, and names have no spaces around them"
     )]
     Unlinkable { path: RelPath },
+    /// The caller's new path begins with a dot, so that the note would vanish
+    /// from the vault.
     #[error("`{path}` would be hidden: no note is looked for below a name that begins with a dot")]
     Hidden { path: RelPath },
+    /// The caller's new path contains a secret.
     #[error(transparent)]
     Refused(#[from] admit::Refusal),
+    /// The caller's new path is invalid.
     #[error(transparent)]
     Path(#[from] PathError),
+    /// The workspace cannot be read, or a file changed during the rename.
     #[error(transparent)]
     Workspace(#[from] workspace::Error),
 }
@@ -121,7 +131,7 @@ pub fn rename(
     from: &RelPath,
     to: &RelPath,
 ) -> Result<Renaming, Error> {
-    // A name is written into every link, and shown wherever the file is.
+    // The name is written into every link, and shown wherever the file is.
     admit::refuse_secrets([to.as_str()])?;
     let moves = vec![Move {
         from: from.clone(),
@@ -296,10 +306,10 @@ impl<'a> After<'a> {
             let is_clear = matches!(new, Resolution::File(_));
             let old = self.vault.file(from).path.as_str();
             let by_path = self.by_path(&self.vault.names, old, link, file);
-            // Obsidian finds by name what others find by its path alone.
+            // Obsidian finds by name what other programs find by path alone.
             let lost = by_path && !self.by_path(&self.names, self.path(from), link, file);
-            // From another folder the way is another one, and a shorter one
-            // must be taken: the way back leads to the same bytes.
+            // A relative path changes with the folder, and the shorter form is
+            // required: the way back must restore the same bytes.
             let relative = by_path && !link.target.starts_with('/')
                 || link.target.starts_with("./")
                 || link.target.starts_with("../");
@@ -333,7 +343,7 @@ impl<'a> After<'a> {
             return None;
         }
         let full = joined(folder_of(old), &link.target)?;
-        // What is nowhere stays as its author wrote it.
+        // A link to nothing stays as its author wrote it.
         let known = !is_local(old, link)
             || self
                 .vault

@@ -1,4 +1,5 @@
-//! Every file of the workspace as links see it, read once.
+//! The vault: every file of the workspace as links see it, read once. Files
+//! that cannot be read keep their names, so that links to them stay valid.
 
 use std::num::NonZero;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -27,7 +28,7 @@ pub struct File {
     pub path: RelPath,
     pub role: Role,
     pub mtime_ns: i64,
-    /// What the file holds, where it is Markdown.
+    /// The content of a Markdown file.
     pub note: Option<Note>,
 }
 
@@ -35,7 +36,7 @@ impl Vault {
     /// Reads every file of the workspace, Markdown with its links.
     pub fn read(workspace: &Workspace) -> Vault {
         let mut tree = workspace.tree();
-        // Memory is in folders with a dot as well.
+        // Memory is also in folders whose names begin with a dot.
         for found in workspace.scan().files {
             if found.path.as_str().starts_with('.') {
                 tree.files.push(found);
@@ -156,8 +157,8 @@ pub(super) fn resolve_in(names: &Names, path: &str, from: u32, link: &NoteLink) 
     match link.kind {
         LinkKind::Wiki | LinkKind::Embed => names.resolve(&link.target, path),
         LinkKind::Import => names.resolve_path(&link.target, path),
-        // Markdown's own links lead from the folder; Obsidian also takes them
-        // as it takes its own.
+        // Markdown's own links start at the folder; Obsidian also resolves them
+        // as its own.
         _ => match names.resolve_path(&link.target, path) {
             Resolution::Missing => names.resolve(&link.target, path),
             found => found,
@@ -170,7 +171,7 @@ pub(super) fn resolve_in(names: &Names, path: &str, from: u32, link: &NoteLink) 
 /// listed.
 pub(super) fn is_local(path: &str, link: &NoteLink) -> bool {
     let target = link.target.as_str();
-    // A name may hold a colon; what has a scheme and slashes is a URL.
+    // A name may contain a colon; a scheme with slashes is a URL.
     let url = target.split_once(':').is_some_and(|(scheme, rest)| {
         scheme.len() > 1
             && scheme

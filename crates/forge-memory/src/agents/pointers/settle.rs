@@ -1,7 +1,7 @@
-//! Which pointers stand in the index and which on the pages behind it. Pure:
-//! the same files and topics give the same result, and that result again
-//! itself. What somebody wrote moves whole or stays, and is never dropped.
-//! Pointers come back when there is room; text that is no pointer does not.
+//! The allocation of pointers to the index and the pages behind it. It is pure
+//! and idempotent: its result, as input, gives that result again. Text of the
+//! user moves whole or stays, and is never dropped. Pointers come back when
+//! there is room; other text does not.
 
 use std::collections::{HashMap, HashSet};
 
@@ -22,7 +22,7 @@ pub(super) struct Texts {
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Candidate {
     pub(super) target: String,
-    /// What stands behind the marker of its line.
+    /// The line without its list marker.
     pub(super) line: String,
     /// Higher stays longer.
     pub(super) worth: f64,
@@ -36,7 +36,7 @@ pub(super) struct Settled {
     pub(super) texts: Texts,
     /// Topics that had no pointer and have one now.
     pub(super) added: Vec<String>,
-    /// Pointers that lead nowhere: page (0 is the index), line and target.
+    /// Pointers to missing files: page (0 is the index), line and target.
     pub(super) lost: Vec<(usize, usize, String)>,
     /// Topics that only the pages point to.
     pub(super) more: usize,
@@ -81,9 +81,12 @@ pub(super) fn settle(
     };
     let mut start = texts.clone();
     let mut next = first.clone();
-    // What is left of a text may read differently without what was moved, and
-    // then a pointer that left may come back, but not to its place. So the text
-    // that has to leave is found first, and pointers are chosen without it.
+    // The rest of a text may parse differently without the text that moved, and
+    // then a pointer that left could come back, but not to its place. So the
+    // text that has to leave is found first, and pointers are chosen without
+    // it.
+    // Bounded, since each round parses everything again; the fallback below
+    // always works.
     for _ in 0..4 {
         let (end, more, is_stable) = repeated(&names, next, candidates, drop_lost);
         if is_stable && in_order(shelf, texts, &end, candidates, more) {
@@ -95,7 +98,7 @@ pub(super) fn settle(
         start = less;
         next = step(&names, &start, candidates, drop_lost, Keep::Text);
     }
-    // Lines that cannot read as anything else.
+    // Falls back to pointers alone, which cannot parse as anything else.
     let next = step(&names, texts, candidates, drop_lost, Keep::Pointers);
     let (end, more, _) = repeated(&names, next, candidates, drop_lost);
     reported(end, more)
@@ -114,6 +117,7 @@ fn repeated(
         mut more,
         ..
     } = first;
+    // A result that alternates is cut off here and counts as unstable.
     for _ in 0..7 {
         let next = step(names, &texts, candidates, drop_lost, Keep::Text);
         let is_stable = next.texts == texts;
@@ -194,9 +198,9 @@ fn without_what_left(names: &Names, start: &Texts, end: &Texts) -> Option<Texts>
 /// The content that an index keeps when it is too long.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Keep {
-    /// What somebody wrote, as far as there is room.
+    /// Text of the user, as far as there is room.
     Text,
-    /// Nothing, and of the pointers those that stand as well anywhere.
+    /// No text, and only pointers that work on any page.
     Pointers,
 }
 
@@ -236,7 +240,7 @@ fn step(
         }
         add_lines(&mut moved, rest);
     }
-    // A copy of what the index says already is of no use on a page.
+    // A copy of what the index already contains is of no use on a page.
     let mut said: HashSet<String> = here.iter().map(trimmed).collect();
     behind.retain(|unit| said.insert(trimmed(unit)));
     let new = without_pointer(&here, &behind, candidates);
@@ -260,7 +264,7 @@ fn step(
             more: 0,
         };
     }
-    // Nor is one in the index, where there is no room.
+    // Copies within the index go only when there is no room.
     let mut here = with_less_text(names, here.clone(), candidates, keep, &mut moved);
     let mut behind = behind.clone();
     let mut said = HashSet::new();
@@ -396,6 +400,7 @@ fn with_less_text(
         lines: 1,
         bytes: longest.max(units::LONGEST) + 8,
     });
+    // The last round moves all text, so that this ends.
     for round in 0..10 {
         let mut taken = room;
         let mut kept: Vec<Unit> = Vec::new();
@@ -489,7 +494,8 @@ fn choose<'a>(
     let worth: HashMap<&String, f64> = candidates.iter().map(|it| (&it.target, it.worth)).collect();
     let all = || here.iter().chain(behind);
     let is_pointer = |unit: &&Unit| is_pointer(unit, keep);
-    // As long as it will be when it is read again, or that would choose others.
+    // Counts the line as long as it is when it is parsed again; another size
+    // would choose other lines.
     let indents = here.iter().filter(is_pointer);
     let indents = indents.map(|unit| unit.text.len() - unit.text.trim_start_matches(' ').len());
     let around = "- ".len() + newline.len() + indents.max().unwrap_or(0);
@@ -545,7 +551,7 @@ fn choose<'a>(
             _ => {}
         }
     }
-    // In the order in which they are written: newest first.
+    // In the order in which they are rendered: newest first.
     let order: HashMap<&str, usize> = new
         .iter()
         .enumerate()
@@ -571,9 +577,9 @@ struct Draft<'a> {
 /// The place of new pointers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Place {
-    /// Where a reader would put them.
+    /// The place where a reader would put them.
     Usual,
-    /// Before everything, where nothing can swallow them.
+    /// The top, where no other text can swallow them.
     Top,
 }
 
@@ -616,7 +622,7 @@ impl Draft<'_> {
             (usize::MAX, false)
         };
         let mut out = Text::new(self.newline);
-        // Behind the last pointer: what comes back, and the note.
+        // After the last pointer: the pointers that came back, and the note.
         let last = self.here.iter().rposition(is_pointer);
         let last = last.filter(|_| place == Place::Usual);
         let mut rest_done = false;
@@ -657,7 +663,8 @@ impl Draft<'_> {
         if block && !self.new.is_empty() {
             out.blank();
         }
-        // Items further in would become parts of the new one.
+        // Without the same indent, the following items would become children of
+        // the new one.
         let text = &before.text;
         let indent = if block {
             ""
@@ -701,7 +708,7 @@ impl Draft<'_> {
             .iter()
             .position(|unit| is_pointer(unit, Keep::Text) && unit.section <= 1);
         if let Some(mut first) = first {
-            // An indented one belongs to an item above it.
+            // An indented item belongs to the item above it.
             while units[first].text.starts_with(' ') && !units[first].begins && first > 0 {
                 first -= 1;
             }

@@ -1,6 +1,5 @@
-//! An index cut into pieces that can stand elsewhere as they are: pointers,
-//! and what somebody wrote around them. The pieces of a text, put together
-//! again, are that text.
+//! An index split into pieces that can move as they are: pointers, and the
+//! user's text around them. The pieces, joined in order, are the text.
 
 use std::collections::HashSet;
 use std::ops::Range;
@@ -18,7 +17,7 @@ pub(super) struct Unit {
     pub(super) targets: Vec<String>,
     /// The line that it begins on, counted from 1.
     pub(super) line: usize,
-    /// The level of the section that it stands in; 0 before any heading.
+    /// The level of the section around it; 0 before any heading.
     pub(super) section: u8,
     /// Whether a block of the document begins here.
     pub(super) begins: bool,
@@ -29,11 +28,12 @@ pub(super) struct Unit {
 pub(super) enum UnitKind {
     /// A list item that begins with a link to a topic.
     Pointer,
-    /// A list item whose link leads to no file, or to one that others lack.
+    /// A list item whose link leads to a missing file, or to one that others do
+    /// not have.
     Lost { target: String },
-    /// The line of ours that leads to the next page.
+    /// The generated line that leads to the next page.
     Note,
-    /// The heading of ours on a page.
+    /// The generated heading of a page.
     Title,
     /// A heading of this level.
     Heading(u8),
@@ -45,7 +45,7 @@ pub(super) enum UnitKind {
 pub(super) struct Names<'a> {
     pub(super) shelf: &'a Shelf,
     pub(super) topics: &'a HashSet<String>,
-    /// Whether a file lies there that may be pointed to from this index.
+    /// Returns `true` if a file exists that this index may point to.
     pub(super) exists: &'a dyn Fn(&str) -> bool,
 }
 
@@ -123,6 +123,7 @@ pub(super) fn units(text: &str, names: &Names) -> Vec<Unit> {
         cuts.push((span.end, UnitKind::Other, false));
     }
     cuts.push((0, UnitKind::Other, false));
+    // At one position the specific kind comes first, and `dedup` keeps it.
     cuts.sort_by_key(|(at, kind, _)| (*at, *kind == UnitKind::Other));
     cuts.dedup_by_key(|(at, ..)| *at);
     let mut units = Vec::new();
@@ -179,7 +180,7 @@ fn pieces(document: &Document, names: &Names) -> Vec<(Range<usize>, UnitKind)> {
         }
         let text = &document.text[start..block.span.end];
         let indent = text.len() - text.trim_start_matches(' ').len();
-        // Deeper ones would be code where they came to stand.
+        // A deeper item would become a code block at its new place.
         if indent > 3 || text[indent..].starts_with('\t') {
             continue;
         }

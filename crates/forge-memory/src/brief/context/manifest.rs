@@ -1,5 +1,5 @@
-//! What went into a context and what did not, and why: the same for the text
-//! that people read and for the JSON that programs do.
+//! A report of what a context contains and what it lacks, and why: one value
+//! for the text that people read and the JSON that programs read.
 
 use super::{
     BriefPart, CHARS_PER_TOKEN, ContextPolicy, ContextRequest, ContextScope, LayerText, PartState,
@@ -17,7 +17,7 @@ pub struct ContextManifest {
     pub role: String,
     pub budget_chars: usize,
     pub layers: Vec<LayerReport>,
-    /// Characters within the budget, and outside it.
+    /// Number of characters within the budget, and outside it.
     pub chars: usize,
     pub outside_budget_chars: usize,
     /// Keys of required layers that are not in the context.
@@ -28,11 +28,11 @@ pub struct ContextManifest {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LayerState {
     Ok,
-    /// Required, and not there.
+    /// Required and missing.
     Missing,
-    /// There, and no room for it.
+    /// Found, without room for it.
     Evicted,
-    /// Not there, and not needed.
+    /// Missing and not required.
     Skipped,
 }
 
@@ -45,16 +45,16 @@ pub struct LayerReport {
     pub description: String,
     pub path: Option<RelPath>,
     pub state: LayerState,
-    /// Characters that went in.
+    /// Number of characters in the context.
     pub chars: usize,
-    /// Whether there was more.
+    /// Whether the text was shortened.
     pub cut: bool,
     pub stale: bool,
     pub age_days: Option<i64>,
     pub outside_budget: bool,
     pub required: bool,
     pub supporting: Vec<String>,
-    /// Where it was looked for.
+    /// The paths that were tried.
     pub looked_for: Vec<String>,
     pub problem: Option<String>,
 }
@@ -62,7 +62,7 @@ pub struct LayerReport {
 impl LayerReport {
     fn of(found: &LayerText, who: (&str, &str)) -> LayerReport {
         let layer = &found.layer;
-        // What stands beside a required file does not stand in for it.
+        // Additional files do not replace a required one.
         let state = match (found.is_resolved(), &found.shown) {
             _ if layer.required && found.path.is_none() => LayerState::Missing,
             (true, Some(_)) => LayerState::Ok,

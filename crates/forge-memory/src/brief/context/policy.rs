@@ -1,6 +1,7 @@
-//! Which layers there are, which role gets which of them, and within what
-//! budget: built in, and changed by `.agents/context-policy.yml`. Roles are
-//! merged into the built-in ones, layers take their place.
+//! The policy of contexts: which layers exist, which role gets which of them,
+//! and within what budget. It is built in and changed by
+//! `.agents/context-policy.yml`: roles are merged into the built-in ones,
+//! layers replace them.
 
 use std::collections::BTreeMap;
 
@@ -19,9 +20,9 @@ pub const FILE: &str = ".agents/context-policy.yml";
 pub enum Channel {
     /// Hardly ever: instructions and direction.
     Static,
-    /// From session to session: what was remembered.
+    /// From session to session: memory.
     Session,
-    /// From turn to turn: what others did today.
+    /// From turn to turn: today's work of others.
     Turn,
 }
 
@@ -32,13 +33,13 @@ pub struct ContextLayer {
     pub key: String,
     pub name: String,
     pub description: String,
-    /// The first that is there counts.
+    /// The first path that exists is read.
     pub paths: Vec<String>,
-    /// Each that is there stands beside it.
+    /// Every path that exists is read in addition.
     pub also: Vec<String>,
     pub required: bool,
     pub outside_budget: bool,
-    /// After so many days it is stale; 0 means never.
+    /// Number of days after which it is stale; 0 means never.
     pub decay_days: u32,
     pub channel: Channel,
 }
@@ -48,7 +49,7 @@ pub struct ContextLayer {
 pub struct RolePolicy {
     pub layers: Vec<u8>,
     pub budget_chars: usize,
-    /// Characters at most, by the key of a layer.
+    /// Maximum number of characters, by the key of a layer.
     pub caps: BTreeMap<String, usize>,
 }
 
@@ -56,9 +57,9 @@ pub struct RolePolicy {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ContextPolicy {
     pub roles: BTreeMap<String, RolePolicy>,
-    /// By id.
+    /// Sorted by id.
     pub layers: Vec<ContextLayer>,
-    /// The first 16 digits of the SHA-256 of the whole policy.
+    /// The first 16 hexadecimal digits of the SHA-256 of the whole policy.
     pub hash: String,
 }
 
@@ -253,6 +254,7 @@ fn layer(value: &Value) -> Result<ContextLayer, ContextError> {
         Some("session") => Channel::Session,
         Some("turn") => Channel::Turn,
         Some(_) => return Err(here("`channel` is none of `static`, `session`, `turn`")),
+        // The channels of the built-in layers with these ids.
         None if id <= 3 => Channel::Static,
         None if id <= 5 => Channel::Session,
         None => Channel::Turn,
@@ -313,7 +315,8 @@ fn role(name: &str, value: &Value, layers: &[ContextLayer]) -> Result<RolePolicy
         .collect::<Option<_>>()
         .ok_or_else(|| here("`layers` is no list of numbers"))?;
     if let Some(unknown) = ids.iter().find(|id| !layers.iter().any(|it| it.id == **id)) {
-        // Fewer layers than are built in need not be taken out of every role.
+        // A policy with fewer layers than the built-in one need not redefine
+        // every built-in role.
         let built_in = usize::from(*unknown) <= 6;
         if !built_in {
             return Err(here(&format!("there is no layer {unknown}")));
@@ -344,7 +347,7 @@ fn merge(base: &mut Value, over: Value) {
                 merge(base.entry(key).or_insert(Value::Null), value);
             }
         }
-        // An empty entry says nothing.
+        // An empty entry changes nothing.
         (_, Value::Null) => {}
         (base, over) => *base = over,
     }

@@ -1,5 +1,5 @@
-//! Which role an agent has: by its definition, else by its name. Words are
-//! counted, and no model is asked.
+//! The role of an agent: by its definition, else by its name. Words are
+//! counted; no model is involved.
 
 use super::ContextPolicy;
 

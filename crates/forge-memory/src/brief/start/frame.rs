@@ -1,5 +1,5 @@
 //! The lines around the pieces of a briefing: its markers, the fences around
-//! text from memory, and what stands where there is none. It holds no text of
+//! text from memory, and the text for a missing piece. It contains no text of
 //! the files itself.
 
 use jiff::Timestamp;
@@ -33,14 +33,14 @@ const MIN_INSIDE: Budget = Budget {
 
 /// The lines around the pieces.
 pub(super) struct Frame {
-    /// Whether there is too much for the long form.
+    /// Whether there is too much text for the long form.
     pub(super) short: bool,
     head: String,
     sections: Vec<Section>,
     open: String,
     close: String,
     end: String,
-    /// How many days ago the state was written.
+    /// Number of days since the state was written.
     age_days: Option<i64>,
 }
 
@@ -50,7 +50,7 @@ struct Section {
     key: &'static str,
     source: Option<RelPath>,
     marker: String,
-    /// What is shown when there are no pieces; none leaves the section out.
+    /// The text for a section without pieces; `None` leaves the section out.
     absent: Option<String>,
 }
 

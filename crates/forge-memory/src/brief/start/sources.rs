@@ -1,5 +1,5 @@
-//! The files of the state, each read once, and which part of them goes into a
-//! briefing first. Nothing here knows the form of a briefing.
+//! The state files, each read once, and the order in which their parts enter a
+//! briefing. Nothing here knows the form of a briefing.
 
 use jiff::Timestamp;
 
@@ -30,23 +30,23 @@ pub(crate) struct Sources {
     pub(crate) layout: Layout,
     pub(crate) state_path: String,
     pub(crate) state: Result<Option<State>, String>,
-    /// When the state was last written.
+    /// The time at which the state was last written.
     pub(super) written: Option<Timestamp>,
     /// The whole file, to compare with and never to show.
     state_text: String,
-    /// What a person keeps for themselves beside it, with its path.
+    /// The user's private state and its path.
     pub(super) private: Option<(String, String)>,
     pub(super) progress_text: Result<Option<String>, String>,
     pub(super) work: Vec<WorkLine>,
     pub(crate) decisions: Vec<Decision>,
-    /// Why the decisions cannot be read.
+    /// The reason why the decisions cannot be read.
     pub(super) decisions_error: Option<String>,
     pub(super) sessions: Vec<Session>,
-    /// Why the session log cannot be read.
+    /// The reason why the session log cannot be read.
     pub(super) sessions_error: Option<String>,
     pub(crate) most_decisions: usize,
     pub(super) most_lines: usize,
-    /// Characters of everything that the long form would show.
+    /// Number of characters that the long form would show.
     pub(super) size: usize,
     pub(super) checkpoint: Option<String>,
 }
@@ -55,7 +55,8 @@ impl Sources {
     /// Reads the state files once.
     pub(crate) fn read(mind: &Mind<'_>) -> Sources {
         let told = |error: Error| error.to_string();
-        // Whole, before anything is cut: half a secret is not known as one.
+        // Redacts the whole text before anything is cut: half a secret is not
+        // recognized.
         let safe = |text: String| quote::unasked(&text).into_owned();
         let text = |which| mind.text(which).map_err(told);
         let config = &mind.workspace().config().mind;
@@ -66,6 +67,8 @@ impl Sources {
         let state_text = text(File::State);
         let private = mind.private_state();
         let private = private.map(|(path, text)| (path, safe(text)));
+        // Under a manifest one file has both, and its text must not appear
+        // twice.
         let same = mind.file(File::State) == mind.file(File::Progress);
         let progress_text = if same { Ok(None) } else { text(File::Progress) };
         let decisions_text = text(File::Decisions);
@@ -147,8 +150,9 @@ impl Sources {
                 left_out.push(format!("a part of {path}"));
             }
         }
-        // The newest decision is in whatever else there is.
+        // The newest decision is always included.
         let mut recent = self.decisions.iter().rev().take(self.most_decisions);
+        // Decisions are added newest first and shown oldest first.
         let order = |index: usize| usize::MAX - index;
         if let Some(newest) = recent.next() {
             let text = clean(&newest.text);
@@ -159,7 +163,8 @@ impl Sources {
                 all.share(20),
             ));
         }
-        // So is the newest session, before anything that may be many lines.
+        // So is the newest session, before anything that may have many lines:
+        // events and tasks once crowded it out.
         if let Some(last) = self.sessions.last() {
             let fit = packer.put(&Piece::within(
                 Slot::Session,
@@ -298,7 +303,7 @@ impl Sources {
         input: &BriefInput<'_>,
         buckets: &[Bucket],
     ) -> usize {
-        // No list of tasks may take the room of the decisions and the session.
+        // No list of tasks may take the room of decisions and sessions.
         let floor = all.minus(all.share(65));
         let mut skipped = 0;
         for bucket in buckets {
