@@ -292,8 +292,8 @@ fn stamp(now: Timestamp) -> String {
     format!("{now:.3}")
 }
 
-/// Refuses diffs, logs and stack traces. A program cannot tell a good memory
-/// from a bad one, but git and the terminal keep these anyway.
+/// Refuses diffs, logs and stack traces. A program cannot judge a memory, but
+/// git and the terminal keep these anyway.
 fn refuse_what_is_kept_elsewhere(body: &str) -> Result<(), Error> {
     let lines: Vec<&str> = body
         .lines()

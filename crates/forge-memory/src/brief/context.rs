@@ -446,7 +446,7 @@ impl LayerText {
     }
 }
 
-/// Expands a path template, with the squad that `{ctx}` stands for. Drops names
+/// Expands a path template, with the squad in place of `{ctx}`. Drops names
 /// that cannot be a path.
 fn expanded(
     template: &str,

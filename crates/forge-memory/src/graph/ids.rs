@@ -23,8 +23,7 @@ pub(super) fn slug(text: &str) -> String {
         return slug.to_owned();
     }
     let start: String = slug.chars().take(MOST).collect();
-    // Twelve digits are 48 bits, enough to tell the texts of one workspace
-    // apart.
+    // Twelve digits are 48 bits, enough for the texts of one workspace.
     let sum = blake3::hash(fold(text).as_bytes()).to_hex();
     let start = start.trim_end_matches('-');
     match start {
@@ -33,7 +32,7 @@ pub(super) fn slug(text: &str) -> String {
     }
 }
 
-/// Tells equal names apart by their order.
+/// Ids that are made unique: equal names get numbers in their order.
 #[derive(Default)]
 pub(super) struct Once(HashMap<String, usize>);
 

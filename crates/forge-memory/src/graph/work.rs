@@ -85,7 +85,7 @@ impl Work {
 }
 
 impl Node {
-    /// Returns the progress that the status of the node stands for.
+    /// Returns the progress that the status of the node means.
     pub fn standing(&self) -> Standing {
         let status = self.status.as_deref().map(|it| {
             let words = fold(it.trim()).replace(['-', '_', '’', '\''], " ");

@@ -34,7 +34,7 @@ pub fn scope(role: Role, document: Option<&Document>) -> &'static str {
 }
 
 /// The findings of a look at a whole text, as the index keeps them for each
-/// file. They tell a check which files to open.
+/// file. They show a check which files to open.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct TextTraits(u32);
 

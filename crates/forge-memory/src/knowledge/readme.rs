@@ -267,7 +267,7 @@ fn with_lines(readme: Option<&str>, lines: &[String]) -> Result<String, workspac
 
 /// Returns the README as searches see it: without its list, which repeats the
 /// first sentence of every document and would rank above the documents, and
-/// without what every new README says. Lines keep their numbers.
+/// without the text of every new README. Lines keep their numbers.
 pub fn own_text(readme: &str) -> String {
     let document = document::parse(readme);
     let Some(list) = span_of_list(&document) else {
