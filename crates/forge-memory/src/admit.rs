@@ -155,6 +155,7 @@ pub fn refuse_secrets<'t>(texts: impl IntoIterator<Item = &'t str>) -> Result<()
             } else {
                 secret.rule.to_owned()
             };
+            // Several hits of one rule on one line are one item.
             if !found.contains(&place) {
                 found.push(place);
             }

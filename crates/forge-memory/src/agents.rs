@@ -218,6 +218,7 @@ impl Home {
             let agents = agents.iter().filter(|agent| *agent != "shared");
             homes.extend(agents.filter_map(|agent| Home::open(&squad, agent).ok()));
         }
+        // The order of a folder's listing depends on the file system.
         homes.sort();
         homes
     }

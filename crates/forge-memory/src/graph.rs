@@ -442,6 +442,7 @@ impl Builder {
     /// Adds a node that has no file. Names that differ in case alone are one
     /// node.
     fn plain(&mut self, what: &str, name: &str, kind: Kind) -> u32 {
+        // The name is text of a note and may contain a credential.
         let name = quote::clean(name.strip_suffix(".md").unwrap_or(name));
         self.add(Node {
             id: format!("{what}:{}", links::fold(&name)),
@@ -468,6 +469,7 @@ impl Builder {
     fn finish(self) -> Graph {
         let mut order: Vec<u32> = (0..self.nodes.len() as u32).collect();
         order.sort_by(|a, b| self.nodes[*a as usize].id.cmp(&self.nodes[*b as usize].id));
+        // From the old index to the new one.
         let mut place = vec![0u32; order.len()];
         for (new, old) in (0..).zip(&order) {
             place[*old as usize] = new;

@@ -44,6 +44,8 @@ pub struct ProjectFolders {
 
 /// Returns the names of the folders that belong to the project at `root`.
 pub fn project_folders(root: &Path) -> ProjectFolders {
+    // Claude Code names the memory after the repository, not after a folder in
+    // it.
     let top = root.ancestors().find(|it| it.join(".git").exists());
     let top = top.map_or_else(|| root.to_path_buf(), main_checkout);
     ProjectFolders {

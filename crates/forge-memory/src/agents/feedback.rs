@@ -217,5 +217,6 @@ fn feedback_of(body: &str, date: Option<Date>) -> Option<Feedback> {
     let text = text.unwrap_or_default();
     let text: Vec<String> = text.iter().map(|line| shown(line)).collect();
     feedback.text = text.join("\n").trim().to_owned();
+    // An entry without a valid rating is not feedback.
     (1..=5).contains(&feedback.rating).then_some(feedback)
 }

@@ -170,6 +170,7 @@ pub fn squads(workspace: &Workspace) -> Vec<String> {
         let folder = RelPath::new(folder).expect("a constant that is a valid path");
         squads.extend(folders_in(workspace, &folder));
     }
+    // `company/` has the strategy of all squads and is none of them.
     squads.retain(|squad| segment("a squad", squad).is_ok() && squad != "company");
     squads.sort();
     squads.dedup();
@@ -244,6 +245,7 @@ pub(super) fn with_entry(
 ) -> Option<String> {
     let before = before.unwrap_or_default();
     let document = document::parse(before);
+    // Compared as parsed, so that the same entry in an older form counts too.
     if read(&document).contains(learning) {
         return None;
     }

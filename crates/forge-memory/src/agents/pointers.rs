@@ -289,6 +289,7 @@ fn candidate(topic: &Topic, uses: &HashMap<String, u64>, now: Timestamp) -> Cand
         target: topic.target.clone(),
         line: line(&topic.title, &topic.target, &topic.description),
         worth: worth(topic.importance, age_in_days(written, now), used),
+        // The file's time orders topics of one moment.
         written: (written, topic.modified),
     }
 }
@@ -375,6 +376,8 @@ impl Shelf {
                 None => middle.is_empty().then_some(1),
                 Some(digits) => {
                     let number = digits.parse().ok()?;
+                    // Only names that we generate: `MEMORY-more-01.md` belongs
+                    // to the user.
                     (self.page(number) == name).then_some(number)
                 }
             }

@@ -59,6 +59,7 @@ pub fn recalled(
     // A list of corrections that cannot be read must not cost the answer.
     let known = Corrections::read(workspace).unwrap_or_default();
     let mut found = Vec::new();
+    // Hits and topics stay aligned by index: a hit without a topic is removed.
     answer.hits.retain_mut(|hit| {
         let least = match hit.evidence.text_rank {
             Some(_) => LEAST_BY_WORDS,

@@ -259,6 +259,7 @@ impl AgentDefinition {
         let from = front.list("context_from").into_iter();
         let named = from.filter(|squad| agents::segment("a squad", squad).is_ok());
         agent.context_from = named.map(str::to_owned).collect();
+        // The context must not depend on the order in the definition.
         agent.context_from.sort();
         agent.context_from.dedup();
         agent

@@ -266,6 +266,7 @@ impl<'a, S: Copy + PartialEq> Packer<'a, S> {
         take_lines(lines, |line| {
             let line = clean(line.trim_end(), self.nonce);
             let piece = Piece {
+                // The cap less what earlier lines took.
                 cap: cap.minus(start.minus(self.left)),
                 ..Piece::whole(slot, shown, &line)
             };

@@ -56,6 +56,7 @@ pub fn brief_start(mind: &Mind<'_>, input: &BriefInput<'_>) -> Brief {
 /// Returns the caps of a text as a whole.
 pub(super) fn limit(input: &BriefInput<'_>) -> Budget {
     Budget {
+        // A briefing has fewer bytes than its cap.
         bytes: input.budget.bytes.min(MAX_BYTES).saturating_sub(1),
         ..input.budget
     }

@@ -403,6 +403,8 @@ fn impact<S: Source>(
             let key = |it: &Touched| (it.relation, it.from.clone());
             let known = found.entry(touched.node.id.clone());
             let known = known.or_insert_with(|| touched.clone());
+            // Of several relations to one node, the first by type and source is
+            // reported.
             if key(&touched) < key(known) {
                 *known = touched;
             }

@@ -46,6 +46,8 @@ pub(super) fn longest(weights: &[u32], waits: &[(usize, usize)]) -> Chain {
                 next[place] = Some(*follower);
             }
         }
+        // At least 1, so that of unweighted chains the one with more items is
+        // longer.
         behind[place] += u64::from(weights[place].max(1));
         for blocker in blockers[place].iter().filter(|it| !in_ring[**it]) {
             left[*blocker] -= 1;

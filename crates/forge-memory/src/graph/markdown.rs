@@ -61,6 +61,7 @@ fn render(graph: &Graph) -> String {
         node.status.clone()
     });
     out.push_str("\n## Typed edges\n");
+    // Edges are sorted by the node at which they begin.
     for same in typed.chunk_by(|a, b| a.from == b.from) {
         let _ = writeln!(out, "\n### {}", link(graph.node(same[0].from)));
         let mut same = same.to_vec();

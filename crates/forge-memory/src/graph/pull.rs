@@ -115,6 +115,7 @@ fn part(text: &str) -> Option<Part> {
 fn part_at(text: &str, at: usize, next: usize) -> Option<Part> {
     let (line, _) = text[at + BEGIN.len()..next].split_once('\n')?;
     let gap = line.trim_end().strip_suffix(" -->")?;
+    // At most two line ends are ever added; a larger number is not our mark.
     let gap: usize = gap.parse().ok().filter(|it| *it <= 2)?;
     let body = at + BEGIN.len() + line.len() + 1;
     let end = body + text[body..next].find(END)? + END.len();

@@ -97,6 +97,8 @@ fn start(index: usize) -> Point {
         let value = (index as f64 + 1.0) * factor;
         (value - value.floor() - 0.5) * 600.0
     };
+    // The inverse of the plastic number and its square, whose multiples spread
+    // evenly.
     (part(0.754_877_666_246_693), part(0.569_840_290_998_053))
 }
 

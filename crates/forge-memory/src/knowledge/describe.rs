@@ -24,6 +24,7 @@ pub fn scope(role: Role, document: Option<&Document>) -> &'static str {
         .and_then(|f| f.text("status"))
         .is_some_and(|s| s.eq_ignore_ascii_case("archived"));
     match role {
+        // The status in the front matter outweighs the folder.
         _ if archived => "archive",
         Role::Archive => "archive",
         Role::Agent => "agents",

@@ -198,6 +198,8 @@ fn kept(
         index = index.rebuild()?;
         remarks.push(Remark::Rebuilt(why));
     }
+    // Damage may show only when rows are written. One rebuild is enough, since
+    // the file is new then.
     let report = match run(workspace, scan, &mut index, &lock, opening) {
         Err(Error::Index(e)) if e.is_damage() => {
             remarks.push(Remark::Rebuilt(e.to_string()));

@@ -115,6 +115,7 @@ fn ask_others(
     index.apply(texts.into_iter().map(put).collect())?;
     let catalogue = index.catalogue()?;
     let ask = Ask {
+        // Nothing embeds an index that exists for one query.
         mode: Mode::Text,
         scopes: Vec::new(),
         kinds: Vec::new(),

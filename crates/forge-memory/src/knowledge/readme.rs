@@ -257,6 +257,7 @@ fn with_lines(readme: Option<&str>, lines: &[String]) -> Result<String, workspac
     };
     let after =
         document::apply(text, vec![edit]).map_err(|e| workspace::Error::Refused(e.to_string()))?;
+    // A list inside an open code block would not be found again.
     if !has_list(&after) {
         return Err(workspace::Error::Refused(format!(
             "`{PATH}` cannot be added to: a code block in it is never closed"
@@ -278,6 +279,7 @@ pub fn own_text(readme: &str) -> String {
     let (above, below) = (&readme[..list.start], &readme[list.end..]);
     let above = above.replacen(OPENING, "", 1);
     let text = format!("{above}{list_lines}{below}");
+    // A README with generated text alone is empty for a search.
     if text.replacen(END, "", 1).trim() == TITLE {
         return line_ends(&text);
     }

@@ -398,6 +398,8 @@ fn read_all(
             let (sender, next, one) = (sender.clone(), &next, &one);
             scope.spawn(move || {
                 while let Some(found) = files.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    // The receiver is gone because a batch failed, and the run
+                    // ends.
                     if sender.send(one(found)).is_err() {
                         break;
                     }
@@ -518,6 +520,8 @@ pub fn embed(
                 .collect();
             workers
                 .into_iter()
+                // Passages of a thread that panicked stay without vectors and
+                // are embedded by the next run.
                 .flat_map(|w| w.join().unwrap_or_default())
                 .collect()
         });

@@ -260,6 +260,7 @@ pub fn route(workspace: &Workspace, folder: Option<&Path>, client: Option<Client
         paths.filter(is_file).collect()
     };
     let module = modules.last().cloned();
+    // The nearest module first, the root last.
     let places = modules.iter().rev().map(Some).chain([None]);
     let found = places.map(there).find(|files| !files.is_empty());
     let files = found.unwrap_or_else(|| {

@@ -265,6 +265,8 @@ impl<'a> Nearest<'a> {
         }
         let wanted: Vec<char> = stem.chars().collect();
         let counts = histogram(&wanted);
+        // A quarter of the letters may differ; more would suggest unrelated
+        // names.
         let limit = (wanted.len() / 4).max(1);
         let mut best: Option<(usize, u32)> = None;
         for (file, name, their) in &names.all {
@@ -312,6 +314,7 @@ fn letters(name: &str) -> String {
 fn histogram(name: &[char]) -> [u8; 32] {
     let mut counts = [0u8; 32];
     for char in name {
+        // Letters that share a slot lower the bound and never make it wrong.
         let slot = &mut counts[*char as usize % 32];
         *slot = slot.saturating_add(1);
     }

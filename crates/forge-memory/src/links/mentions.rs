@@ -149,6 +149,7 @@ fn in_texts<T: Send>(
             }
         }
     });
+    // The order in which threads finish must not show.
     found.sort_by_key(|(at, _)| *at);
     found.into_iter().map(|(_, it)| it).collect()
 }

@@ -298,6 +298,8 @@ fn anchors(document: &Document) -> Vec<String> {
             let Some(quote) = rest.chars().next().filter(|it| matches!(it, '"' | '\'')) else {
                 continue;
             };
+            // A value that is never closed must not be searched to the end of
+            // the file.
             if let Some(end) = rest[1..].bytes().take(200).position(|it| it == quote as u8) {
                 found.push(fold(&rest[1..1 + end]).into_owned());
             }

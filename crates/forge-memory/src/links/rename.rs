@@ -194,6 +194,7 @@ pub fn rename_all(
         let text = workspace.read_text(&file.path)?;
         let document = document::parse(text.as_str());
         let mut edits = Vec::new();
+        // Only files with reference links need the definitions.
         let definitions = LazyCell::new(|| definitions(&text));
         let mut written: HashSet<String> = HashSet::new();
         for (link, new) in wanted {
@@ -207,6 +208,7 @@ pub fn rename_all(
         }
         edits.extend(plain_edits(&document, names));
         edits.sort_by_key(|edit| edit.span.start);
+        // A definition that several links use is edited once.
         edits.dedup();
         let unlinking = edits_that_unlink(&document, &edits);
         for start in &unlinking {

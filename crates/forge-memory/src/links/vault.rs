@@ -258,6 +258,7 @@ fn is_note(path: &RelPath) -> bool {
 /// and every note carries the fields of Dendron. A sample of the notes decides.
 fn is_dendron(workspace: &Workspace, files: &[File], notes: &[usize]) -> bool {
     const SAMPLE: usize = 16;
+    // Spread over the vault, since one folder may come from elsewhere.
     let step = (notes.len() / SAMPLE).max(1);
     let sample: Vec<usize> = notes.iter().copied().step_by(step).take(SAMPLE).collect();
     let with_fields = sample.iter().filter(|&&index| {

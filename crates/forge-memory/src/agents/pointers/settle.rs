@@ -224,6 +224,7 @@ fn step(
         if drop_lost {
             units.retain(|unit| !matches!(unit.kind, UnitKind::Lost { .. }));
         }
+        // Generated lines are rendered again at the end.
         without_notes(units)
     };
     let here = read(0, index);
@@ -396,6 +397,7 @@ fn with_less_text(
     moved: &mut String,
 ) -> Vec<Unit> {
     let longest = candidates.iter().map(|it| it.line.len()).max().unwrap_or(0);
+    // Room for one pointer of the maximum size.
     let room = SPARE.plus(Size {
         lines: 1,
         bytes: longest.max(units::LONGEST) + 8,
@@ -458,6 +460,7 @@ fn generated(candidate: &Candidate) -> Unit {
 
 /// The units and new lines that stay in the index.
 struct Chosen<'a> {
+    /// By address, since two units may have the same text.
     kept: HashSet<*const Unit>,
     new: Vec<&'a str>,
 }
@@ -505,6 +508,7 @@ fn choose<'a>(
     };
     let newest = candidates
         .iter()
+        // Of two topics of one moment, the first by name counts as newer.
         .max_by(|a, b| (a.written, &b.target).cmp(&(b.written, &a.target)));
     if let Some(newest) = newest {
         let its = all().find(|unit| is_pointer(unit) && unit.targets.contains(&newest.target));
@@ -539,6 +543,8 @@ fn choose<'a>(
         .iter()
         .filter(|it| !chosen.new.contains(&it.line.as_str()));
     lines.extend(waiting.map(|it| (it.worth, format!("- {}", it.line), Line::New(it))));
+    // The text decides between equals, so that the choice does not depend on
+    // the place of a line.
     lines.sort_by(|a, b| b.0.total_cmp(&a.0).then_with(|| a.1.cmp(&b.1)));
     for (_, _, line) in lines {
         match line {

@@ -66,6 +66,7 @@ impl Size {
         let ends = text.ends_with(['\n', '\r']) || text.is_empty();
         Size {
             lines: lines(text),
+            // The longest line end has two bytes.
             bytes: text.len() + if ends { 0 } else { 2 },
         }
     }
@@ -88,6 +89,7 @@ pub(super) fn lines(text: &str) -> usize {
     let bytes = text.as_bytes();
     let mut count = 0;
     for at in memchr::memchr2_iter(b'\n', b'\r', bytes) {
+        // Of a pair only the line feed counts.
         let crlf = bytes[at] == b'\r' && bytes.get(at + 1) == Some(&b'\n');
         count += usize::from(!crlf);
     }
@@ -263,6 +265,7 @@ impl Names<'_> {
 /// Returns a target below the folder of the index; `None` for one that leads
 /// elsewhere.
 fn local(target: &str) -> Option<String> {
+    // A colon may begin a URL, and a backslash separates folders on Windows.
     if target.is_empty() || target.starts_with('/') || target.contains([':', '\\']) {
         return None;
     }

@@ -129,6 +129,7 @@ impl Sources {
         input: &BriefInput<'_>,
         left_out: &mut Vec<String>,
     ) {
+        // Shares are of all the room, not of what is left when a part is added.
         let all = packer.left();
         let clean = |text: &str| clean(text, input.nonce);
         let state = self.state.as_ref().ok().and_then(Option::as_ref);
